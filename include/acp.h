@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ACP, Advanced Communication Primitives: one 64-bit global address space over the memories of all
+ * processes of a parallel program. This umbrella includes every concern; each header compiles alone
+ * as C11 and as C++20. Conventions that hold for every call:
+ *
+ *   results   int functions return 0, or -1 and set acp_errno(); functions that return an address,
+ *             key or pointer return its null. Codes are listed in <acp/error.h>.
+ *   threads   every call may be made by any thread unless its comment says otherwise; none is
+ *             async-signal-safe.
+ *   state     before acp_init and after acp_finalize every call but acp_init, acp_version,
+ *             acp_initialized, acp_strerror, acp_errno, acp_error_message and acp_abort fails with
+ *             ACP_ERR_STATE; in a forked child with ACP_ERR_FORKED.
+ */
+#ifndef ACP_H
+#define ACP_H
+
+#include <acp/access.h>
+#include <acp/error.h>
+#include <acp/init.h>
+#include <acp/memory.h>
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Global memory access: copies and atomics between any two addresses, their order and completion.
+ *
+ * Every command is issued by a call that does not wait for it and returns a handle. "Earlier" commands
+ * of a process are those whose issuing call returned before this one began. The argument `order` says
+ * what must be complete before the command starts:
+ *   ACP_HANDLE_NULL  nothing
+ *   a handle         that command and all earlier ones
+ *   ACP_HANDLE_ALL   all commands issued so far
+ *   ACP_HANDLE_CONT  the previous command; the library may pipeline the two when they join the same ranks
+ * Every issued command finishes without any further call by anyone. A command never holds up a later
+ * independent one. A command that cannot run gives a *failed handle*: completing it reports the error,
+ * and a command ordered after it does not run and fails with ACP_ERR_ORDER. Handles need not be distinct.
+ */
+#ifndef ACP_ACCESS_H
+#define ACP_ACCESS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <acp/export.h>
+#include <acp/memory.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef int64_t acp_handle_t;
+
+#define ACP_HANDLE_ALL ((acp_handle_t)-1)
+#define ACP_HANDLE_CONT ((acp_handle_t)-2)
+#define ACP_HANDLE_NULL ((acp_handle_t)0)
+
+/* Copies bytes from source to target; neither rank need help or be the caller.
+ *   target, source  addresses of `size` bytes each; the ranges must not overlap unless they are equal
+ *   size            0 .. the segments' sizes, in bytes; 0 is legal and moves nothing
+ *   order           see above
+ * A copy of 1, 2, 4 or 8 bytes between addresses aligned to its size is indivisible. There is no order
+ * among the bytes of one copy. Returns a handle; ACP_HANDLE_NULL only when the library is not in use
+ * (ACP_ERR_STATE, ACP_ERR_FORKED). Errors of the handle: ACP_ERR_ADDRESS, ACP_ERR_STALE, ACP_ERR_ORDER,
+ * ACP_ERR_PEER. Does not block below 2^16 outstanding commands, above that until one finishes. */
+ACP_API acp_handle_t acp_copy(acp_ga_t target, acp_ga_t source, size_t size, acp_handle_t order);
+
+/* Atomics on the 4- or 8-byte word at `source`, on any rank: the word's old value is stored at
+ * `target`, which lies on the caller's node; both are aligned to the width. Atomics on one word are atomic
+ * among all ranks and paths. Errors of the handle: as acp_copy, ACP_ERR_ALIGNMENT, ACP_ERR_UNSUPPORTED
+ * (target on another node). Returns and blocks as acp_copy. */
+/* If the word equals `expected` it becomes `desired`. */
+ACP_API acp_handle_t acp_cas4(acp_ga_t target, acp_ga_t source, uint32_t expected, uint32_t desired,
+                              acp_handle_t order);
+ACP_API acp_handle_t acp_cas8(acp_ga_t target, acp_ga_t source, uint64_t expected, uint64_t desired,
+                              acp_handle_t order);
+/* The word becomes `value`. */
+ACP_API acp_handle_t acp_swap4(acp_ga_t target, acp_ga_t source, uint32_t value, acp_handle_t order);
+ACP_API acp_handle_t acp_swap8(acp_ga_t target, acp_ga_t source, uint64_t value, acp_handle_t order);
+/* `value` is added to the word, modulo 2^32 or 2^64. */
+ACP_API acp_handle_t acp_add4(acp_ga_t target, acp_ga_t source, uint32_t value, acp_handle_t order);
+ACP_API acp_handle_t acp_add8(acp_ga_t target, acp_ga_t source, uint64_t value, acp_handle_t order);
+/* The word becomes word XOR value, word OR value, word AND value. */
+ACP_API acp_handle_t acp_xor4(acp_ga_t target, acp_ga_t source, uint32_t value, acp_handle_t order);
+ACP_API acp_handle_t acp_xor8(acp_ga_t target, acp_ga_t source, uint64_t value, acp_handle_t order);
+ACP_API acp_handle_t acp_or4(acp_ga_t target, acp_ga_t source, uint32_t value, acp_handle_t order);
+ACP_API acp_handle_t acp_or8(acp_ga_t target, acp_ga_t source, uint64_t value, acp_handle_t order);
+ACP_API acp_handle_t acp_and4(acp_ga_t target, acp_ga_t source, uint32_t value, acp_handle_t order);
+ACP_API acp_handle_t acp_and8(acp_ga_t target, acp_ga_t source, uint64_t value, acp_handle_t order);
+
+/* Waits until `handle` and all earlier commands are complete; returns at once for ACP_HANDLE_NULL, for
+ * completed and for never issued handles. When one of them failed: with ACP_ON_ERROR=fatal (default)
+ * prints the error and ends the process, with ACP_ON_ERROR=return sets acp_errno(). Continues after
+ * signals. Blocks. */
+ACP_API void acp_complete(acp_handle_t handle);
+
+/* 0 when `handle` and all earlier commands are complete (also ACP_HANDLE_NULL, never issued ones), 1
+ * when something is not; -1 with ACP_ERR_STATE. A failed command is complete. Does not block. */
+ACP_API int acp_inquire(acp_handle_t handle);
+
+/* Waits like acp_complete, at most timeout_ns nanoseconds (0: only looks; negative: for ever).
+ * Returns ACP_OK; the code of the first failure among these commands not yet reported (reported by
+ * this, each failure once); ACP_ERR_TIMEOUT; ACP_ERR_INTERRUPTED after a signal handler; ACP_ERR_STATE. */
+ACP_API int acp_wait(acp_handle_t handle, int64_t timeout_ns);
+
+/* The path bytes take between two addresses. */
+typedef struct {
+    const char* name;    /* "direct", "attach", "mailbox", "udp", or "none" (no such memory); static text */
+    int owner_must_help; /* 1: needs a thread of the owning process to run (it may compute, not be stopped) */
+} acp_path_t;
+
+/* Which path an acp_copy from source to target takes now. Does not block. */
+ACP_API acp_path_t acp_path(acp_ga_t target, acp_ga_t source);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

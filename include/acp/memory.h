@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Global addresses and the memory they name: starter memory and registered memory. */
+#ifndef ACP_MEMORY_H
+#define ACP_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <acp/export.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A global address: 64 bits naming one byte of one process's memory. Adding n names the n-th byte
+ * after it, within its segment. */
+typedef uint64_t acp_ga_t;
+
+/* Names one registration. */
+typedef uint64_t acp_atkey_t;
+
+#define ACP_GA_NULL ((acp_ga_t)0)
+#define ACP_ATKEY_NULL ((acp_atkey_t)0)
+
+/* The address of the first byte of a rank's starter memory, which exists from acp_init to
+ * acp_finalize, is zero at acp_init and acp_reset, and may be used without its owner's help.
+ *   rank  0 .. acp_procs()-1
+ * Returns ACP_GA_NULL with ACP_ERR_ARGUMENT for other ranks. Does not block. */
+ACP_API acp_ga_t acp_query_starter_ga(int rank);
+
+/* The size of every rank's starter memory in bytes; 0 with ACP_ERR_STATE. Does not block. */
+ACP_API size_t acp_starter_size(void);
+
+/* Gives global addresses to memory of the caller.
+ *   address  readable and writable memory of any kind (heap, static, stack, shared); it stays the
+ *            caller's and must stay mapped until acp_unregister_memory
+ *   size     1 .. the room the address layout has (acpinfo), in bytes
+ *   color    0 .. acp_colors()-1: the rail that serves addresses made from this key
+ * Overlapping and repeated registrations are legal; each has its own key. At least 4096 may be live.
+ * Returns a key, or ACP_ATKEY_NULL with ACP_ERR_ARGUMENT (zero size, colour, not mapped read-write),
+ * or ACP_ERR_LIMIT (no room in the address layout). Does not block. */
+ACP_API acp_atkey_t acp_register_memory(void* address, size_t size, int color);
+
+/* Ends a registration. When it returns, no command reads or writes through it and none will; later
+ * use of its addresses fails with ACP_ERR_STALE. Memory is not touched.
+ * Returns 0, or -1 with ACP_ERR_ARGUMENT (never a key) or ACP_ERR_STALE (ended before).
+ * Blocks while a command is inside the memory, also one of a stopped process; after 1 s it says on
+ * stderr who. */
+ACP_API int acp_unregister_memory(acp_atkey_t key);
+
+/* The global address of a byte of a registration.
+ *   address  inside the registered range of key
+ * Returns ACP_GA_NULL with ACP_ERR_STALE (key) or ACP_ERR_ADDRESS (outside). Does not block. */
+ACP_API acp_ga_t acp_query_ga(acp_atkey_t key, void* address);
+
+/* Where the caller can load and store the byte ga names: its own memory, or shared memory (such as
+ * starter memory) of a rank on the same node. Returns NULL with ACP_ERR_ADDRESS or ACP_ERR_STALE when
+ * ga names nothing, NULL with ACP_ERR_UNSUPPORTED when it names memory not mapped here. Does not
+ * block. */
+ACP_API void* acp_query_address(acp_ga_t ga);
+
+/* The rank that owns ga, or -1 with ACP_ERR_ADDRESS for ACP_GA_NULL and ranks outside the job. Does not
+ * look whether the memory is registered. Does not block. */
+ACP_API int acp_query_rank(acp_ga_t ga);
+
+/* The colour of ga, or -1 as acp_query_rank. Starter memory has colour 0. Does not block. */
+ACP_API int acp_query_color(acp_ga_t ga);
+
+/* The number of colours, >= 1, or -1 with ACP_ERR_STATE. Does not block. */
+ACP_API int acp_colors(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
