@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The translation table: for every rank of a node one row of granules_per_rank entries in the node
+// segment, written by the row's owner, read by all ranks of the node without waiting for anybody. An entry
+// is immutable while live; `bytes` is its publication word, stored last and cleared first. What protects a
+// reader inside the memory is the hazard (memory/hazard.hpp), not the table. Knows no process and no
+// mapping: `base` is relative to the reader's mapping of the node segment for shared segments.
+// Tests: a_wild_address_is_refused, a_stale_address_is_refused, one_past_the_end_is_refused,
+// sizes_that_wrap_are_refused, spans_granules.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <type_traits>
+
+#include "memory/ga_layout.hpp"
+
+namespace acp::memory {
+
+// One granule of one segment. Writer: the rank that owns the row. Readers: every process of the node.
+// A zero entry is free.
+struct alignas(64) Entry {
+    std::atomic<std::uint64_t> direct_bytes;  // size when loads and stores reach it here, else 0; release
+    std::atomic<std::uint64_t> start;         // address of the segment's byte 0, colour 0
+    std::atomic<std::uint64_t> base;          // its byte 0, relative to the node segment's mapping (may wrap)
+    std::atomic<std::uint64_t> bytes;         // size of the segment, 0 = free or dead; release
+    std::atomic<std::uint64_t> owner_address; // its byte 0 in the owner's address space
+    std::atomic<std::uint64_t> generation;    // of the segment, for messages
+    std::uint64_t reserved[2];
+};
+
+static_assert(sizeof(Entry) == 64 && std::is_standard_layout_v<Entry>);
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+// One check for bounds, rank, granule and generation at once: an address of another generation is far off.
+// Returns the offset inside the segment, or no_offset.
+inline constexpr std::uint64_t no_offset = ~0ULL;
+
+[[nodiscard]] inline std::uint64_t offset_within(std::uint64_t colorless_address,
+                                                 std::uint64_t start,
+                                                 std::uint64_t segment_bytes,
+                                                 std::uint64_t access_bytes) noexcept {
+    const std::uint64_t offset = colorless_address - start;
+    if (access_bytes > segment_bytes || offset > segment_bytes - access_bytes) {
+        return no_offset;
+    }
+    return offset;
+}
+
+}  // namespace acp::memory

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One global memory access as a value: what is to be done, between which addresses, with which operands.
+// Shared by every path that runs commands. Knows no handle and no path.
+#pragma once
+
+#include <cstdint>
+
+#include "memory/ga_layout.hpp"
+
+namespace acp::memory {
+
+// The old value of an atomic is returned in target; its word is source.
+enum class Operation : std::uint8_t { copy, compare_swap, swap, add, bit_xor, bit_or, bit_and };
+
+struct Command {
+    Operation operation = Operation::copy;
+    std::uint8_t width = 0;           // of an atomic: 4 or 8
+    GlobalAddress target = 0;
+    GlobalAddress source = 0;
+    std::uint64_t bytes = 0;          // of a copy; an atomic's width otherwise
+    std::uint64_t operand = 0;        // value, or desired of compare_swap
+    std::uint64_t expected = 0;       // of compare_swap
+
+    [[nodiscard]] bool is_copy() const noexcept { return operation == Operation::copy; }
+};
+
+}  // namespace acp::memory

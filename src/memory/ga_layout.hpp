@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a 64-bit global address is cut, chosen once from the size of the job. From the top:
+//
+//   generation | colour | rank | granule | offset
+//
+// A segment occupies as many consecutive granules as its size needs (its last granule is never full), so
+// plain addition walks through a segment of any size, few huge and many small segments share one index
+// space, and one-past-the-end never names another segment. Generation 0 is never given out: the null
+// address names nothing. Knows no table and no memory. Any thread; immutable.
+// Tests: round_trips_every_field, null_is_never_an_address, adds_across_granules,
+// fits_the_stated_job_sizes. ADR 0002.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace acp::memory {
+
+using GlobalAddress = std::uint64_t;
+
+inline constexpr std::uint32_t granule_bits = 13;    // 8192 granules: >= 4096 live segments per rank
+inline constexpr std::uint32_t granules_per_rank = 1U << granule_bits;
+inline constexpr std::uint32_t color_bits = 2;
+inline constexpr std::uint32_t colors_max = 1U << color_bits;
+inline constexpr std::uint32_t rank_bits_max = 20;
+
+class GaLayout {
+public:
+    GaLayout() noexcept : GaLayout(1) {}
+
+    //   procs  1 .. 2^20
+    explicit GaLayout(std::uint64_t procs) noexcept
+        : rank_bits_(procs <= 1 ? 0U : static_cast<std::uint32_t>(std::bit_width(procs - 1))),
+          generation_bits_(rank_bits_ <= 4 ? 8U : 6U),
+          offset_bits_(64 - generation_bits_ - color_bits - rank_bits_ - granule_bits) {}
+
+    [[nodiscard]] std::uint32_t rank_bits() const noexcept { return rank_bits_; }
+
+    [[nodiscard]] std::uint32_t generation_bits() const noexcept { return generation_bits_; }
+
+    // Generations given out: 1 .. generation_max().
+    [[nodiscard]] std::uint32_t generation_max() const noexcept { return (1U << generation_bits_) - 1; }
+
+    // log2 of a granule's bytes.
+    [[nodiscard]] std::uint32_t offset_bits() const noexcept { return offset_bits_; }
+
+    [[nodiscard]] std::uint64_t granule_bytes() const noexcept { return 1ULL << offset_bits_; }
+
+    // Bits that hold generation and colour, at the top; shifting left by this drops them.
+    [[nodiscard]] std::uint32_t tag_bits() const noexcept { return generation_bits_ + color_bits; }
+
+    // rank * granules_per_rank + granule: the index into the job's address table.
+    [[nodiscard]] std::uint64_t index(GlobalAddress address) const noexcept {
+        return (address << tag_bits()) >> (tag_bits() + offset_bits_);
+    }
+
+    [[nodiscard]] std::uint64_t rank(GlobalAddress address) const noexcept {
+        return index(address) >> granule_bits;
+    }
+
+    [[nodiscard]] std::uint32_t granule(GlobalAddress address) const noexcept {
+        return static_cast<std::uint32_t>(index(address) & (granules_per_rank - 1));
+    }
+
+    [[nodiscard]] std::uint32_t color(GlobalAddress address) const noexcept {
+        return static_cast<std::uint32_t>(address >> (64 - tag_bits())) & (colors_max - 1);
+    }
+
+    [[nodiscard]] std::uint32_t generation(GlobalAddress address) const noexcept {
+        return static_cast<std::uint32_t>(address >> (64 - generation_bits_));
+    }
+
+    // All bits but the colour's.
+    [[nodiscard]] std::uint64_t colorless_mask() const noexcept {
+        return ~(static_cast<std::uint64_t>(colors_max - 1) << (64 - tag_bits()));
+    }
+
+    [[nodiscard]] GlobalAddress colored(GlobalAddress address, std::uint32_t color) const noexcept {
+        return (address & colorless_mask()) | (static_cast<std::uint64_t>(color) << (64 - tag_bits()));
+    }
+
+    // The address of byte 0 of a segment that starts at a granule, in colour 0.
+    //   rank < 2^rank_bits, granule < granules_per_rank, generation 1 .. generation_max()
+    [[nodiscard]] GlobalAddress segment_start(std::uint64_t rank,
+                                              std::uint32_t granule,
+                                              std::uint32_t generation) const noexcept {
+        const std::uint64_t index = (rank << granule_bits) | granule;
+        return (static_cast<std::uint64_t>(generation) << (64 - generation_bits_)) |
+               (index << offset_bits_);
+    }
+
+    // Granules a segment of this size occupies: one more than the last byte's, so that the address one
+    // past the end lies in the segment's own granules.
+    [[nodiscard]] std::uint64_t granules_for(std::uint64_t bytes) const noexcept {
+        return (bytes >> offset_bits_) + 1;
+    }
+
+private:
+    std::uint32_t rank_bits_;
+    std::uint32_t generation_bits_;
+    std::uint32_t offset_bits_;
+};
+
+}  // namespace acp::memory

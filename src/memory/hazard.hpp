@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Hazard lines: how a thread says which segments it is inside, so that unregistering can wait for it. One
+// 64-byte line per thread, in the node segment. The thread stores the addresses it is about to use, then
+// reads the table; the owner clears the table, makes every core pass a barrier (membarrier), then reads the
+// lines. So either the thread sees the cleared entry or the owner sees the thread. A dead thread's line is
+// skipped by whoever knows that its process is dead. Where membarrier is refused the thread pays a fence.
+// Tests: nothing_lands_after_unregister, a_killed_reader_is_skipped, a_stopped_reader_is_waited_for.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "memory/ga_layout.hpp"
+
+namespace acp::memory {
+
+inline constexpr std::uint32_t hazard_lines_per_slot = 64;  // threads of one process with a line of their own
+
+// Writer: the one thread that claimed it. Readers: owners that unregister, statistics.
+struct alignas(64) HazardLine {
+    std::atomic<std::uint64_t> target;      // address in use, 0 = none (then source is meaningless)
+    std::atomic<std::uint64_t> source;      // address in use
+    std::atomic<std::uint64_t> is_claimed;  // 1 while a thread owns the line
+    std::atomic<std::uint64_t> commands;    // commands run directly by this thread
+    std::atomic<std::uint64_t> bytes;       // bytes they moved
+    std::uint64_t reserved[3];
+};
+
+static_assert(sizeof(HazardLine) == 64);
+
+// How a reader's announcement becomes visible before its table reads.
+enum class HazardFence {
+    compiler,  // the owner's membarrier does the rest
+    processor  // membarrier is not available, or a tool must see the edge
+};
+
+template <HazardFence fence>
+inline void enter(HazardLine& line, GlobalAddress target, GlobalAddress source) noexcept {
+    line.source.store(source, std::memory_order_relaxed);  // read by the owner only after it saw target
+    if constexpr (fence == HazardFence::processor) {
+        line.target.exchange(target, std::memory_order_seq_cst);  // pairs with the owner's seq_cst scan
+    } else {
+        line.target.store(target, std::memory_order_release);  // pairs with the owner's scan: publishes source
+        std::atomic_signal_fence(std::memory_order_seq_cst);   // the owner's membarrier completes the pair
+    }
+}
+
+inline void leave(HazardLine& line) noexcept {
+    line.target.store(0, std::memory_order_release);  // pairs with the owner's scan: our accesses are done
+}
+
+}  // namespace acp::memory

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What lies at fixed places in the node segment: the control block of the job and one slot per process.
+// Slots are fixed for a process's life; which rank sits on which slot is published at start and at every
+// reset. Zero-filled memory is the valid state before anybody joined. No pointers: every process maps the
+// segment elsewhere. Each field names its writers and readers; what happens when a writer dies at any
+// store is: the field keeps its old value, which every reader can live with.
+// Tests: tests/unit/node/segment_test.cpp.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <type_traits>
+
+namespace acp::node {
+
+inline constexpr std::uint64_t segment_magic = 0x41435034'4e4f4445ULL;  // "ACP4NODE"
+inline constexpr std::uint32_t segment_version = 1;
+
+using SharedU32 = std::atomic<std::uint32_t>;
+using SharedU64 = std::atomic<std::uint64_t>;
+
+// A word on a cache line of its own.
+struct alignas(64) Line {
+    SharedU32 word;
+    std::uint32_t reserved[15];
+};
+
+static_assert(sizeof(Line) == 64);
+
+// One process's life as the node sees it. Only forward, but for left -> joined (a later epoch).
+enum class SlotState : std::uint32_t {
+    empty = 0,   // nobody yet
+    joined = 1,  // inside acp_init .. acp_finalize; writer: the process
+    left = 2,    // after acp_finalize; writer: the process
+    dead = 3     // gone without acp_finalize; writer: the watcher (agent), or a waiter that found it gone
+};
+
+// Where others knock. All in one line: who pushes into the inbox owns the line already when it looks
+// whether somebody sleeps.
+struct alignas(64) Door {
+    SharedU32 inbox;         // head of the many-producer inbox (sync/inbox.hpp); writers: all, taker: the process
+    SharedU32 is_attended;   // > 0 while threads of the process wait in the library; writer: the process
+    SharedU32 waiter_bell;   // 1 = a waiting thread sleeps on this futex; set by it, cleared by who wakes it
+    SharedU32 service_bell;  // 1 = the service thread sleeps on this futex; likewise
+    SharedU32 reserved[12];
+};
+
+static_assert(sizeof(Door) == 64);
+
+// Writer of every field: the slot's process, unless said otherwise. Readers: all processes of the node.
+struct alignas(64) Slot {
+    // line 0: who
+    SharedU32 state;             // SlotState; release by the writer
+    SharedU32 pid;               // set by the launcher at fork, by the process when it joins
+    SharedU64 start_time;        // of pid, from the kernel: guards against reuse of the number
+    SharedU32 rank;              // in this epoch
+    SharedU32 wanted_rank;       // what acp_reset asked for
+    SharedU32 wait_status;       // as waitpid gives it, once dead; writer: the watcher
+    SharedU32 hazard_lines_used; // high-water mark of claimed hazard lines
+    SharedU64 attach_token;      // random; proves that a pid is this process
+    SharedU64 attach_address;    // where the token lies in the process
+    SharedU32 udp_port;          // of its datagram socket, 0 = none
+    SharedU32 reserved0;
+    // line 1: barrier arrivals (read only to say who is missing)
+    alignas(64) SharedU32 arrived_epoch;
+    SharedU32 waits_for;         // what the process waits for now (node/wait.hpp), for the roll-call
+    SharedU64 waits_since_ns;
+    std::uint32_t reserved1[12];
+    // line 2: the door
+    Door door;
+    // line 3: rings the owner of the bitmap mailbox polls (writers: producers), 1 bit per slot, summary
+    alignas(64) SharedU64 ring_summary;
+    SharedU64 reserved3[7];
+    // lines 4..19: 1024 bits
+    SharedU64 ring_bits[16];
+    SharedU64 reserved4[16];
+    // counters, for reports: commands and bytes by path (direct ones are in the hazard lines)
+    SharedU64 attach_commands;
+    SharedU64 attach_bytes;
+    SharedU64 mailbox_commands;
+    SharedU64 mailbox_bytes;
+    SharedU64 served_commands;   // run for other ranks
+    SharedU64 served_bytes;
+    SharedU64 reserved5[2];
+};
+
+static_assert(sizeof(Slot) == 64 * 9 && std::is_standard_layout_v<Slot>);
+
+// What is fixed when the segment is made. Writer: its maker, before anybody else maps it.
+struct Shape {
+    std::uint64_t layout_hash = 0;       // of this header and of the build: processes must agree
+    std::uint32_t procs = 1;             // of the job
+    std::uint32_t first_rank = 0;        // of this node, in the first epoch; its ranks are consecutive
+    std::uint32_t local_procs = 1;       // on this node
+    std::uint32_t machine_procs = 1;     // on this machine (all emulated nodes)
+    std::uint64_t starter_bytes = 0;     // per rank
+    std::uint32_t mailbox_kind = 0;      // base::MailboxKind
+    std::uint32_t intranode = 0;         // base::IntraNode
+    std::uint32_t datagram_bytes = 0;    // payload of one mailbox cell, resolved (never 0)
+    std::uint32_t is_continue_on_failure = 0;  // acprun --on-failure=continue
+    std::uint64_t job_id = 0;            // random, for messages and file names
+};
+
+struct alignas(4096) ControlBlock {
+    std::uint64_t magic;
+    std::uint32_t version;
+    std::uint32_t reserved0;
+    Shape shape;
+    SharedU64 watcher_pid;               // of the agent, 0 = nobody watches; writer: the agent
+    // epoch, moved by the last arriver of a collective reset or start
+    alignas(64) SharedU32 job_epoch;     // 1 from the first complete acp_init
+    SharedU32 reset_verdict;             // base::Code of the last acp_reset, per epoch parity
+    // deaths
+    alignas(64) SharedU32 deaths;        // number of slots that became dead; read in every wait
+    SharedU32 first_dead_slot_plus_1;    // 0 = none; compare-and-swap once
+    // barrier: one arrival counter and one release word (sync/sleep_word.hpp)
+    Line barrier_arrived;
+    Line barrier_released;
+    // how the node waits (node/wait.hpp): learned at run time, shared by all
+    alignas(64) SharedU64 no_yield_until_ns;
+    SharedU64 yield_backoff_ns;
+    SharedU32 wake_cost_ns;              // measured once at start; 0 = not yet
+    SharedU32 usable_cpus;               // of the ranks together; writer: the maker
+};
+
+static_assert(sizeof(ControlBlock) == 4096 && std::is_standard_layout_v<ControlBlock>);
+static_assert(SharedU64::is_always_lock_free && SharedU32::is_always_lock_free);
+
+}  // namespace acp::node

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Deaths on a node: how they are published, so that every wait of the node ends, and how a process's fate is
+// told in words. The watcher (agent) calls mark_dead before it reaps, so that the pid is not yet reused; a
+// waiter without a watcher finds the dead by itself. Any thread of any process of the node; never blocks.
+// Tests: tests/unit/node/death_test.cpp (a sleeper is woken at every interleaving).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "node/segment.hpp"
+
+namespace acp::node {
+
+// Publishes that the process of a slot is gone and wakes everybody who sleeps on this node. Only the first
+// call for a slot counts. wait_status is as waitpid gives it, or unknown_status.
+inline constexpr std::uint32_t unknown_status = 0xffffffffU;
+void mark_dead(const Segment& segment, std::uint32_t slot, std::uint32_t wait_status) noexcept;
+
+// Wakes every sleeper of the node, without a reason: they look again and sleep on.
+void wake_everybody(const Segment& segment) noexcept;
+
+// The slot that died first, if any.
+[[nodiscard]] std::optional<std::uint32_t> first_dead(const Segment& segment) noexcept;
+
+[[nodiscard]] bool is_dead(const Segment& segment, std::uint32_t slot) noexcept;
+
+// Looks with the kernel's help whether joined processes still live and marks those that do not. For jobs
+// without a watcher, and for a waiter that has waited long.
+void find_the_dead(const Segment& segment) noexcept;
+
+// "rank 2 (process 4711 on host) was killed by signal 9" and its kin.
+[[nodiscard]] std::string fate(const Segment& segment, std::uint32_t slot);
+
+}  // namespace acp::node
