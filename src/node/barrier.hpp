@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The barrier of a node: every process adds one to an arrival counter; the last one publishes the barrier's
+// number on a release word that the others await, so nobody sleeps more than once per barrier. The counter
+// only grows (modulo 2^32) and is never reset. A process that dies makes this and every later barrier fail
+// everywhere; a stopped one delays it, as it must. One thread of a process at a time.
+// Tests: tests/unit/node/barrier_test.cpp. Source: experiments recorded in ADR 0004.
+#pragma once
+
+#include <cstdint>
+
+#include "base/status.hpp"
+#include "node/segment.hpp"
+#include "node/wait.hpp"
+
+namespace acp::node {
+
+class Barrier {
+public:
+    //   segment, waiter  must outlive the barrier
+    Barrier(const Segment& segment, std::uint32_t slot, Waiter& waiter) noexcept;
+
+    // Release and acquire among all processes of the node.
+    // Errors: peer, naming the dead. Blocks.
+    base::Status wait();
+
+    // Ranks that have not arrived at the barrier this process waits in; "" when none is missing.
+    [[nodiscard]] std::string missing() const;
+
+private:
+    [[nodiscard]] bool is_released(std::uint32_t value) const noexcept {
+        return static_cast<std::int32_t>((value & ~1U) - (number_ << 1U)) >= 0;
+    }
+
+    [[nodiscard]] base::Status blocked_by_death() const;
+
+    const Segment& segment_;
+    Waiter& waiter_;
+    std::uint32_t slot_;
+    std::uint32_t number_;  // of the last barrier this process arrived at
+};
+
+}  // namespace acp::node

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Publishing deaths. The order matters: the state first, then the count that sleepers look at after they
+// announced themselves, then every bell is cleared and rung; so a sleeper either sees the count or is woken.
+#include "node/death.hpp"
+
+#include <climits>
+#include <cstring>
+
+#include "os/futex.hpp"
+#include "os/process.hpp"
+
+namespace acp::node {
+
+namespace {
+
+// A bell or the sleep bit of a release word: clear it, then wake. The exchange orders us after the
+// sleeper's announcement (same word), so it is either woken or finds the word changed.
+void ring(SharedU32& bell) noexcept {
+    bell.exchange(0, std::memory_order_seq_cst);
+    os::futex_wake(bell, INT_MAX);
+}
+
+// A number alone proves nothing: it may belong to another process by now.
+bool is_gone(int pid, std::uint64_t start_time) noexcept {
+    auto process = os::open_process(pid);
+    return !process.is_ok() || os::has_exited(process.value().get()) ||
+           (start_time != 0 && os::start_time(pid) != start_time);
+}
+
+std::string signal_text(int number) {
+    const char* name = sigabbrev_np(number);
+    return "signal " + std::to_string(number) + (name != nullptr ? " (SIG" + std::string(name) + ")" : "");
+}
+
+}  // namespace
+
+void wake_everybody(const Segment& segment) noexcept {
+    ControlBlock& control = segment.control();
+    control.barrier_released.word.fetch_and(~1U, std::memory_order_seq_cst);  // partner: Barrier's sleeper
+    os::futex_wake(control.barrier_released.word, INT_MAX);
+    for (std::uint32_t i = 0; i < segment.shape().local_procs; ++i) {
+        ring(segment.slot(i).door.waiter_bell);
+        ring(segment.slot(i).door.service_bell);
+    }
+}
+
+void mark_dead(const Segment& segment, std::uint32_t slot, std::uint32_t wait_status) noexcept {
+    ControlBlock& control = segment.control();
+    Slot& dead = segment.slot(slot);
+    const auto gone = static_cast<std::uint32_t>(SlotState::dead);
+    dead.wait_status.store(wait_status, std::memory_order_relaxed);  // read after state == dead
+    if (dead.state.exchange(gone, std::memory_order_acq_rel) == gone) {
+        return;
+    }
+    std::uint32_t nobody = 0;
+    control.first_dead_slot_plus_1.compare_exchange_strong(nobody, slot + 1, std::memory_order_acq_rel);
+    control.deaths.fetch_add(1, std::memory_order_seq_cst);  // partner: every sleeper's look before it sleeps
+    wake_everybody(segment);
+}
+
+std::optional<std::uint32_t> first_dead(const Segment& segment) noexcept {
+    const std::uint32_t slot = segment.control().first_dead_slot_plus_1.load(std::memory_order_acquire);
+    return slot == 0 ? std::nullopt : std::optional<std::uint32_t>(slot - 1);
+}
+
+bool is_dead(const Segment& segment, std::uint32_t slot) noexcept {
+    return segment.slot(slot).state.load(std::memory_order_acquire) ==
+           static_cast<std::uint32_t>(SlotState::dead);
+}
+
+void find_the_dead(const Segment& segment) noexcept {
+    for (std::uint32_t i = 0; i < segment.shape().local_procs; ++i) {
+        const Slot& slot = segment.slot(i);
+        if (slot.state.load(std::memory_order_acquire) != static_cast<std::uint32_t>(SlotState::joined)) {
+            continue;
+        }
+        const auto pid = static_cast<int>(slot.pid.load(std::memory_order_relaxed));
+        if (is_gone(pid, slot.start_time.load(std::memory_order_relaxed))) {
+            mark_dead(segment, i, unknown_status);
+        }
+    }
+}
+
+std::string fate(const Segment& segment, std::uint32_t slot) {
+    const Slot& dead = segment.slot(slot);
+    std::string text = "rank " + std::to_string(dead.rank.load(std::memory_order_relaxed)) + " (process " +
+                       std::to_string(dead.pid.load(std::memory_order_relaxed)) + " on " + os::host_name() + ") ";
+    const std::uint32_t status = dead.wait_status.load(std::memory_order_relaxed);
+    if (status == unknown_status) {
+        return text + "is gone";
+    }
+    if ((status & 0x7f) != 0) {  // as WTERMSIG
+        return text + "was killed by " + signal_text(static_cast<int>(status & 0x7f));
+    }
+    return text + "exited with code " + std::to_string((status >> 8) & 0xff) + " without acp_finalize";
+}
+
+}  // namespace acp::node

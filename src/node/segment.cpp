@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where the parts of the node segment lie, and how it is made and opened.
+#include "node/segment.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/config.hpp"
+#include "node/mailbox_layout.hpp"
+#include "os/cpu.hpp"
+#include "os/limits.hpp"
+#include "os/memory_file.hpp"
+
+namespace acp::node {
+
+namespace {
+
+constexpr std::uint64_t page = 4096;
+
+constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) noexcept {
+    return (value + unit - 1) / unit * unit;
+}
+
+base::Status check(const Shape& shape) {
+    if (shape.local_procs < 1 || shape.local_procs > local_procs_max) {
+        return {base::Code::argument,
+                "a node holds 1 to " + std::to_string(local_procs_max) + " ranks, not " +
+                    std::to_string(shape.local_procs)};
+    }
+    if (shape.procs < shape.local_procs || shape.procs > (1U << memory::rank_bits_max)) {
+        return {base::Code::argument,
+                "a job has 1 to " + std::to_string(1U << memory::rank_bits_max) + " ranks, not " +
+                    std::to_string(shape.procs)};
+    }
+    const memory::GaLayout addresses(shape.procs);
+    const std::uint64_t room = addresses.granule_bytes() * (memory::granules_per_rank / 2);
+    const std::uint64_t bound = std::min(starter_bytes_max, room);
+    if (shape.starter_bytes > bound) {
+        return {base::Code::argument,
+                "starter memory of " + std::to_string(shape.starter_bytes) +
+                    " bytes per rank does not fit: a job of " + std::to_string(shape.procs) +
+                    " ranks has room for " + std::to_string(bound)};
+    }
+    return {};
+}
+
+}  // namespace
+
+SegmentLayout SegmentLayout::of(const Shape& shape) noexcept {
+    const std::uint64_t n = shape.local_procs;
+    SegmentLayout layout;
+    std::uint64_t end = sizeof(ControlBlock);
+    const auto place = [&end](std::uint64_t bytes) {
+        const std::uint64_t at = end;
+        end = round_up(end + bytes, page);
+        return at;
+    };
+    layout.slots = place(n * sizeof(Slot));
+    layout.rank_slots = place(n * sizeof(SharedU32));
+    layout.hazards = place(n * memory::hazard_lines_per_slot * sizeof(memory::HazardLine));
+    layout.tables = place(n * memory::granules_per_rank * sizeof(memory::Entry));
+    layout.mailbox_stride = round_up(MailboxLayout::of(shape).bytes_per_slot, page);
+    layout.mailboxes = place(n * layout.mailbox_stride);
+    layout.starter_stride = round_up(std::max<std::uint64_t>(shape.starter_bytes, 1), page);
+    layout.starters = place(n * layout.starter_stride);
+    layout.total = end;
+    return layout;
+}
+
+std::uint64_t layout_hash() noexcept {
+    const std::uint64_t facts[] = {segment_magic,
+                                   segment_version,
+                                   sizeof(ControlBlock),
+                                   sizeof(Slot),
+                                   sizeof(memory::Entry),
+                                   sizeof(memory::HazardLine),
+                                   memory::hazard_lines_per_slot,
+                                   memory::granules_per_rank,
+                                   memory::color_bits,
+                                   sizeof(Shape),
+                                   mailbox_layout_version};
+    std::uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a over the facts' bytes
+    for (const std::uint64_t fact : facts) {
+        for (unsigned shift = 0; shift < 64; shift += 8) {
+            hash = (hash ^ ((fact >> shift) & 0xff)) * 0x100000001b3ULL;
+        }
+    }
+    return hash;
+}
+
+base::Result<Segment> Segment::create(const Shape& shape) {
+    if (auto status = check(shape); !status.is_ok()) {
+        return status;
+    }
+    Segment segment;
+    segment.layout_ = SegmentLayout::of(shape);
+    auto file = os::create_memory_file("acp-node", segment.layout_.total);
+    if (!file.is_ok()) {
+        return std::move(file).failure().within("making the node segment");
+    }
+    segment.file_ = std::move(file).value();
+    const std::uint64_t starters = shape.local_procs * segment.layout_.starter_stride;
+    segment.was_left_sparse_ = starters > os::memory_limits().available_bytes() / 4;
+    if (!segment.was_left_sparse_) {
+        if (auto status = os::commit(segment.file_.get(), segment.layout_.starters, starters); !status.is_ok()) {
+            return std::move(status).within("committing the starter memories");
+        }
+    }
+    auto mapping = os::Mapping::map_shared(segment.file_.get(), segment.layout_.total);
+    if (!mapping.is_ok()) {
+        return std::move(mapping).failure().within("mapping the node segment");
+    }
+    segment.mapping_ = std::move(mapping).value();
+    ControlBlock& control = segment.control();
+    control.magic = segment_magic;
+    control.version = segment_version;
+    control.shape = shape;
+    control.shape.layout_hash = layout_hash();
+    control.usable_cpus.store(static_cast<std::uint32_t>(os::usable_cpus()), std::memory_order_relaxed);
+    for (std::uint32_t i = 0; i < shape.local_procs; ++i) {
+        segment.slot_of(i).store(i, std::memory_order_relaxed);
+        segment.slot(i).rank.store(shape.first_rank + i, std::memory_order_relaxed);
+    }
+    return segment;
+}
+
+base::Result<Segment> Segment::open(os::FileDescriptor file) {
+    Segment segment;
+    segment.file_ = std::move(file);
+    auto head = os::Mapping::map_shared(segment.file_.get(), sizeof(ControlBlock));
+    if (!head.is_ok()) {
+        return std::move(head).failure().within("mapping the node segment's control block");
+    }
+    const auto& control = *reinterpret_cast<const ControlBlock*>(head.value().data());
+    if (control.magic != segment_magic || control.version != segment_version ||
+        control.shape.layout_hash != layout_hash()) {
+        return base::Status(base::Code::mismatch,
+                            "this process and its launcher use different builds of ACP: use the acprun that "
+                            "was installed with the library the program is linked to");
+    }
+    segment.layout_ = SegmentLayout::of(control.shape);
+    auto mapping = os::Mapping::map_shared(segment.file_.get(), segment.layout_.total);
+    if (!mapping.is_ok()) {
+        return std::move(mapping).failure().within("mapping the node segment");
+    }
+    segment.mapping_ = std::move(mapping).value();
+    return segment;
+}
+
+}  // namespace acp::node

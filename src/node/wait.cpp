@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The waiter's policy: what is learned at start, and from yields as they go.
+#include "node/wait.hpp"
+
+#include <climits>
+
+namespace acp::node {
+
+namespace {
+
+constexpr double wake_cost_default_ns = 25'000;  // measured between cores of virtual machines: 23-50 us
+
+}  // namespace
+
+Waiter::Waiter(const Segment& segment) noexcept : segment_(&segment), ticks_per_ns_(os::ticks_per_ns()) {
+    const ControlBlock& control = segment.control();
+    const double ranks = control.shape.machine_procs;
+    const double cpus = std::max<std::uint32_t>(1, control.usable_cpus.load(std::memory_order_relaxed));
+    const std::uint32_t measured = control.wake_cost_ns.load(std::memory_order_relaxed);
+    const double wake_ns = measured != 0 ? measured : wake_cost_default_ns;
+    is_crowded_ = ranks > cpus;
+    const auto to_ticks = [this](double ns) { return static_cast<std::uint64_t>(ns * ticks_per_ns_); };
+    spin_ns_ = static_cast<std::uint64_t>(2 * wake_ns);
+    spin_ticks_ = to_ticks(2 * wake_ns);
+    yield_ticks_ = to_ticks(2 * wake_ns + 4'000 * ranks / cpus);
+    long_yield_ticks_ = to_ticks(200'000 + 4'000 * ranks / cpus);
+}
+
+bool Waiter::may_yield(std::uint64_t now) const noexcept {
+    return now >= segment_->control().no_yield_until_ns.load(std::memory_order_relaxed);
+}
+
+bool Waiter::is_watched() const noexcept {
+    return segment_->control().watcher_pid.load(std::memory_order_relaxed) != 0;
+}
+
+void Waiter::note_long_yield(std::uint64_t now) noexcept {
+    ControlBlock& control = segment_->control();
+    good_yields_.store(0, std::memory_order_relaxed);
+    std::uint64_t until = control.no_yield_until_ns.load(std::memory_order_relaxed);
+    if (now < until) {
+        return;  // this event is counted already
+    }
+    const std::uint64_t backoff =
+        std::max(yield_backoff_min_ns, control.yield_backoff_ns.load(std::memory_order_relaxed));
+    if (control.no_yield_until_ns.compare_exchange_strong(until, now + backoff, std::memory_order_relaxed)) {
+        control.yield_backoff_ns.store(std::min(2 * backoff, yield_backoff_max_ns), std::memory_order_relaxed);
+    }
+}
+
+void Waiter::note_good_yield() noexcept {
+    if (good_yields_.fetch_add(1, std::memory_order_relaxed) + 1 < good_yields_to_forgive) {
+        return;
+    }
+    good_yields_.store(0, std::memory_order_relaxed);
+    SharedU64& backoff = segment_->control().yield_backoff_ns;
+    const std::uint64_t now = backoff.load(std::memory_order_relaxed);
+    if (now > yield_backoff_min_ns) {
+        backoff.store(now / 2, std::memory_order_relaxed);
+    }
+}
+
+void ring_bell(SharedU32& bell) noexcept {
+    // The caller's publishing store and this load must not pass each other: the sleeper does the reverse.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (bell.load(std::memory_order_relaxed) == 0) {
+        return;
+    }
+    if (bell.exchange(0, std::memory_order_seq_cst) != 0) {
+        os::futex_wake(bell, INT_MAX);
+    }
+}
+
+}  // namespace acp::node

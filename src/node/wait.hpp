@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The one way to wait. A rank with a core of its own spins for twice the cost of a wake-up, then sleeps. Where
+// the machine has more ranks than CPUs it yields for a bounded time, then sleeps; a yield that took long shows
+// a computing neighbour, and yielding is switched off for the whole node for a while, doubling each time.
+// Waits that proved useless lately go to sleep at once, but for one in eight. Nobody sleeps longer than
+// liveness_check_ns without looking whether the others live. Knows nothing of what is waited for: `ready`
+// looks (and may work), `sleep` announces, looks again, and sleeps. Any thread; one Waiter per process.
+// Figures and reasons: ADR 0004. Tests: tests/unit/node/wait_test.cpp.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+#include "node/death.hpp"
+#include "node/segment.hpp"
+#include "os/clock.hpp"
+#include "os/cpu.hpp"
+#include "os/futex.hpp"
+
+namespace acp::node {
+
+enum class Outcome { ready, timeout, interrupted };
+
+inline constexpr std::int64_t for_ever = -1;
+inline constexpr std::int64_t liveness_check_ns = 250'000'000;          // without a watcher
+inline constexpr std::int64_t liveness_check_watched_ns = 2'000'000'000;  // the agent wakes us
+
+class Waiter {
+public:
+    Waiter() noexcept = default;
+
+    //   segment  must outlive the waiter
+    explicit Waiter(const Segment& segment) noexcept;
+
+    // Waits until ready() is true.
+    //   sleep(timeout_ns)  os::Wake; must call ready() after it announced itself
+    //   timeout_ns         >= 0, or for_ever
+    //   is_interruptible   whether a signal handler ends the wait
+    template <typename Ready, typename Sleep>
+    Outcome wait(Ready&& ready, Sleep&& sleep, std::int64_t timeout_ns, bool is_interruptible = false) {
+        const int polls = is_crowded_ ? 3 : 24;
+        for (int i = 0; i < polls; ++i) {
+            if (ready()) {
+                return Outcome::ready;
+            }
+            os::relax();
+        }
+        if (timeout_ns == 0) {
+            return Outcome::timeout;
+        }
+        const std::uint64_t start_ns = os::now_ns();
+        if (is_worth_polling() && poll(ready, timeout_ns)) {
+            useless_.store(0, std::memory_order_relaxed);
+            return Outcome::ready;
+        }
+        useless_.fetch_add(1, std::memory_order_relaxed);
+        return sleep_until(ready, sleep, start_ns, timeout_ns, is_interruptible);
+    }
+
+    [[nodiscard]] bool is_crowded() const noexcept { return is_crowded_; }
+
+    // How long a rank with a core of its own spins before it sleeps.
+    [[nodiscard]] std::uint64_t spin_ns() const noexcept { return spin_ns_; }
+
+private:
+    static constexpr std::uint32_t useless_max = 8;
+    static constexpr std::uint64_t yield_backoff_min_ns = 4'000'000;
+    static constexpr std::uint64_t yield_backoff_max_ns = 1'000'000'000;
+    static constexpr std::uint32_t good_yields_to_forgive = 2000;
+
+    [[nodiscard]] bool is_worth_polling() noexcept {
+        return useless_.load(std::memory_order_relaxed) < useless_max ||
+               (probe_.fetch_add(1, std::memory_order_relaxed) & 7U) == 7U;
+    }
+
+    template <typename Ready>
+    bool poll(Ready& ready, std::int64_t timeout_ns) {
+        const std::uint64_t start = os::ticks();
+        std::uint64_t bound = is_crowded_ ? yield_ticks_ : spin_ticks_;
+        if (timeout_ns > 0) {
+            const double wanted = static_cast<double>(timeout_ns) * ticks_per_ns_;
+            bound = std::min(bound, wanted < 1e18 ? static_cast<std::uint64_t>(wanted) : bound);
+        }
+        return is_crowded_ ? poll_yielding(ready, start, bound) : poll_spinning(ready, start, bound);
+    }
+
+    template <typename Ready>
+    bool poll_spinning(Ready& ready, std::uint64_t start, std::uint64_t bound) {
+        do {
+            for (int i = 0; i < 8; ++i) {
+                if (ready()) {
+                    return true;
+                }
+                os::relax();
+            }
+        } while (os::ticks() - start < bound);
+        return false;
+    }
+
+    template <typename Ready>
+    bool poll_yielding(Ready& ready, std::uint64_t start, std::uint64_t bound) {
+        if (!may_yield(os::now_ns())) {
+            return false;
+        }
+        std::uint64_t before = start;
+        for (int yields = 1;; ++yields) {
+            os::yield_cpu();
+            const std::uint64_t after = os::ticks();
+            if (after - before > long_yield_ticks_) {
+                note_long_yield(os::now_ns());
+                return ready();
+            }
+            before = after;
+            if (ready()) {
+                note_good_yield();
+                return true;
+            }
+            if (yields >= 4 && after - start > bound) {
+                return false;
+            }
+        }
+    }
+
+    template <typename Ready, typename Sleep>
+    Outcome sleep_until(Ready& ready,
+                        Sleep& sleep,
+                        std::uint64_t start_ns,
+                        std::int64_t timeout_ns,
+                        bool is_interruptible) {
+        for (;;) {
+            std::int64_t nap_ns = is_watched() ? liveness_check_watched_ns : liveness_check_ns;
+            if (timeout_ns >= 0) {
+                const std::int64_t left = timeout_ns - static_cast<std::int64_t>(os::now_ns() - start_ns);
+                nap_ns = std::min(nap_ns, std::max<std::int64_t>(left, 0));
+            }
+            const os::Wake wake = sleep(nap_ns);
+            if (ready()) {
+                return Outcome::ready;
+            }
+            if (wake == os::Wake::interrupted && is_interruptible) {
+                return Outcome::interrupted;
+            }
+            const std::uint64_t waited_ns = os::now_ns() - start_ns;
+            if (timeout_ns >= 0 && waited_ns >= static_cast<std::uint64_t>(timeout_ns)) {
+                return Outcome::timeout;
+            }
+            if (wake == os::Wake::timeout) {
+                find_the_dead(*segment_);
+            }
+        }
+    }
+
+    [[nodiscard]] bool may_yield(std::uint64_t now) const noexcept;
+    [[nodiscard]] bool is_watched() const noexcept;
+    void note_long_yield(std::uint64_t now) noexcept;
+    void note_good_yield() noexcept;
+
+    const Segment* segment_ = nullptr;
+    bool is_crowded_ = false;
+    std::uint64_t spin_ns_ = 0;
+    std::uint64_t spin_ticks_ = 0;
+    std::uint64_t yield_ticks_ = 0;
+    std::uint64_t long_yield_ticks_ = 0;
+    double ticks_per_ns_ = 1;
+    // Hints only, shared by the process's threads: any value is harmless.
+    std::atomic<std::uint32_t> useless_{0};
+    std::atomic<std::uint32_t> probe_{0};
+    std::atomic<std::uint32_t> good_yields_{0};
+};
+
+// Sleeps on a bell (Door): announces, looks once more, sleeps. The waker exchanges the bell to 0 and wakes
+// all; a sleeper that finds itself ready leaves the bell set, which costs the next knocker one system call.
+template <typename Ready>
+os::Wake sleep_on_bell(SharedU32& bell, Ready& ready, std::int64_t timeout_ns) {
+    bell.exchange(1, std::memory_order_seq_cst);  // partner: ring_bell and mark_dead
+    if (ready()) {
+        return os::Wake::changed;
+    }
+    return os::futex_wait(bell, 1, timeout_ns);
+}
+
+// To be called after what was waited for is visible. One load when nobody sleeps.
+void ring_bell(SharedU32& bell) noexcept;
+
+}  // namespace acp::node
