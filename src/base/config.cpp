@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From the environment to Config: looks up every row of the registry, collects what does not fit, and
+// asks about names nobody knows. Which variables there are stands in base/config_registry.cpp.
+#include "base/config.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+
+#include "base/config_registry.hpp"
+#include "base/edit_distance.hpp"
+
+namespace acp::base {
+
+namespace {
+
+constexpr std::string_view prefix = "ACP_";
+
+using Settings = std::unordered_map<std::string_view, std::string_view>;
+
+// The ACP_* entries by name. As in getenv the first of equals counts; an empty value is as good as none.
+Settings collect(const Environment& environment) {
+    Settings settings;
+    for (const std::string_view entry : environment) {
+        const std::size_t equals = entry.find('=');
+        if (entry.substr(0, prefix.size()) != prefix || equals == std::string_view::npos) continue;
+        settings.emplace(entry.substr(0, equals), entry.substr(equals + 1));
+    }
+    return settings;
+}
+
+std::string_view value_of(const Settings& settings, std::string_view name) {
+    const auto found = settings.find(name);
+    return found == settings.end() ? std::string_view() : found->second;
+}
+
+std::string warning_about(std::string_view unknown, const std::vector<std::string_view>& names) {
+    std::string text = std::string(unknown) + " is not a variable of ACP";
+    std::vector<std::string_view> stems;
+    for (const std::string_view name : names) stems.push_back(name.substr(prefix.size()));
+    if (const auto nearest = nearest_word(unknown.substr(prefix.size()), stems)) {
+        return text + " (did you mean ACP_" + std::string(*nearest) + "?)";
+    }
+    return text + " and is ignored (acpinfo -c lists them all)";
+}
+
+// In the order of their names, so that the text does not depend on the environment's order.
+std::vector<std::string> warnings_for(const Settings& settings) {
+    std::vector<std::string_view> user_names;
+    std::vector<std::string_view> known;
+    for (const Variable& row : variables()) user_names.push_back(row.name);
+    known = user_names;
+    for (const LauncherVariable& row : launcher_variables()) known.push_back(row.name);
+    std::vector<std::string_view> unknown;
+    for (const auto& [name, value] : settings) {
+        if (std::find(known.begin(), known.end(), name) == known.end()) unknown.push_back(name);
+    }
+    std::sort(unknown.begin(), unknown.end());
+    std::vector<std::string> warnings;
+    for (const std::string_view name : unknown) warnings.push_back(warning_about(name, user_names));
+    return warnings;
+}
+
+}  // namespace
+
+Result<ParsedConfig> parse_config(const Environment& environment) {
+    const Settings settings = collect(environment);
+    const Config defaults;
+    ParsedConfig parsed;
+    std::string misfits;
+    for (const Variable& row : variables()) {
+        const std::string_view text = value_of(settings, row.name);
+        const std::string default_value = row.show(defaults);
+        if (!text.empty() && !row.parse(text, parsed.config)) {
+            misfits += misfits.empty() ? "" : "; ";
+            misfits += std::string(row.name) + "=" + std::string(text) +
+                       " does not fit: it takes " + std::string(row.type) + " (default " +
+                       (default_value.empty() ? "none" : default_value) + ")";
+        }
+        parsed.variables.push_back(
+            {std::string(row.name), std::string(row.type), row.show(parsed.config), default_value,
+             text.empty() ? "default" : "environment", std::string(row.meaning)});
+    }
+    if (!misfits.empty()) return Status(Code::config, std::move(misfits));
+    for (const LauncherVariable& row : launcher_variables()) {
+        const std::string_view text = value_of(settings, row.name);
+        parsed.variables.push_back({std::string(row.name), std::string(row.type), std::string(text),
+                                    "", text.empty() ? "not set" : "launcher",
+                                    std::string(row.meaning)});
+    }
+    parsed.warnings = warnings_for(settings);
+    return parsed;
+}
+
+}  // namespace acp::base

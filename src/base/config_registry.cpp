@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rows, and the few kinds of value they are made of: a choice of words, a switch, a number in a
+// range, seconds, text. A default is not written here: it is what Config{} holds.
+#include "base/config_registry.hpp"
+
+#include <array>
+#include <utility>
+
+#include "base/parse.hpp"
+
+namespace acp::base {
+
+namespace {
+
+template <typename Value>
+using Word = std::pair<std::string_view, Value>;
+
+constexpr std::array<Word<OnError>, 2> on_error_words{
+    {{"fatal", OnError::fatal}, {"return", OnError::give_back}}};
+constexpr std::array<Word<IntraNode>, 5> intranode_words{{{"auto", IntraNode::automatic},
+                                                          {"direct", IntraNode::direct},
+                                                          {"attach", IntraNode::attach},
+                                                          {"mailbox", IntraNode::mailbox},
+                                                          {"udp", IntraNode::udp}}};
+constexpr std::array<Word<Attach>, 2> attach_words{
+    {{"auto", Attach::automatic}, {"off", Attach::off}}};
+constexpr std::array<Word<MailboxKind>, 3> mailbox_words{
+    {{"mpsc", MailboxKind::mpsc}, {"pairs", MailboxKind::pairs}, {"bitmap", MailboxKind::bitmap}}};
+// The first word of a value is the one shown.
+constexpr std::array<Word<bool>, 4> switch_words{
+    {{"off", false}, {"on", true}, {"0", false}, {"1", true}}};
+constexpr std::array<std::string_view, 4> path_names{"direct", "attach", "mailbox", "udp"};
+
+constexpr std::uint64_t kibi = 1024;
+constexpr std::uint64_t inline_bytes_limit = kibi * kibi * kibi;
+constexpr std::uint64_t starter_bytes_limit = kibi * kibi * kibi * kibi;
+constexpr std::uint64_t datagram_bytes_least = 64;
+constexpr std::uint64_t datagram_bytes_limit = 65000;
+constexpr std::uint64_t colors_limit = 4;
+
+template <typename Value, std::size_t count>
+bool parse_word(std::string_view text, const std::array<Word<Value>, count>& words, Value& value) {
+    for (const auto& [word, meant] : words) {
+        if (text == word) {
+            value = meant;
+            return true;
+        }
+    }
+    return false;
+}
+
+template <typename Value, std::size_t count>
+std::string show_word(Value value, const std::array<Word<Value>, count>& words) {
+    for (const auto& [word, meant] : words) {
+        if (value == meant) return std::string(word);
+    }
+    return "?";
+}
+
+template <typename Number>
+bool parse_range(std::string_view text, std::uint64_t least, std::uint64_t most, Number& number) {
+    const std::optional<std::uint64_t> value = parse_size(text);
+    if (!value || *value < least || *value > most) return false;
+    number = static_cast<Number>(*value);
+    return true;
+}
+
+bool parse_datagram(std::string_view text, Config& config) {
+    if (text == "auto") {
+        config.datagram_bytes = 0;
+        return true;
+    }
+    return parse_range(text, datagram_bytes_least, datagram_bytes_limit, config.datagram_bytes);
+}
+
+std::string show_datagram(const Config& config) {
+    return config.datagram_bytes == 0 ? "auto" : size_text(config.datagram_bytes);
+}
+
+bool parse_colors(std::string_view text, Config& config) {
+    const std::optional<std::uint64_t> value = parse_unsigned(text);
+    if (!value || *value < 1 || *value > colors_limit) return false;
+    config.colors = static_cast<std::uint32_t>(*value);
+    return true;
+}
+
+bool parse_hang_warning(std::string_view text, Config& config) {
+    const std::optional<std::uint64_t> duration_ns = parse_seconds(text);
+    if (!duration_ns) return false;
+    config.hang_warning_ns = *duration_ns;
+    return true;
+}
+
+// Names of paths with single commas between them; "" asks for nothing.
+bool parse_require(std::string_view text, Config& config) {
+    std::string_view rest = text;
+    while (!rest.empty()) {
+        const std::size_t comma = rest.find(',');
+        const std::string_view name = rest.substr(0, comma);
+        bool is_known = false;
+        for (const std::string_view path : path_names) is_known = is_known || name == path;
+        const bool ends_in_comma = comma != std::string_view::npos && comma + 1 == rest.size();
+        if (!is_known || ends_in_comma) return false;
+        rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+    }
+    config.require = text;
+    return true;
+}
+
+// The functions of a row whose field takes one of `words`.
+template <auto field, const auto& words>
+bool parse_choice(std::string_view text, Config& config) {
+    return parse_word(text, words, config.*field);
+}
+
+template <auto field, const auto& words>
+std::string show_choice(const Config& config) {
+    return show_word(config.*field, words);
+}
+
+// The functions of a row whose field is a size of at most `limit` bytes.
+template <auto field, std::uint64_t limit>
+bool parse_bytes(std::string_view text, Config& config) {
+    return parse_range(text, 0, limit, config.*field);
+}
+
+template <auto field>
+std::string show_bytes(const Config& config) {
+    return size_text(config.*field);
+}
+
+bool parse_trace(std::string_view text, Config& config) {
+    config.trace = text;
+    return true;
+}
+
+}  // namespace
+
+const std::vector<Variable>& variables() {
+    static const std::vector<Variable> rows{
+        {"ACP_ON_ERROR", "fatal|return", "what acp_complete and other void calls do with a failure",
+         parse_choice<&Config::on_error, on_error_words>,
+         show_choice<&Config::on_error, on_error_words>},
+        {"ACP_INTRANODE", "auto|direct|attach|mailbox|udp",
+         "path between processes of one node; auto takes the fastest that works",
+         parse_choice<&Config::intranode, intranode_words>,
+         show_choice<&Config::intranode, intranode_words>},
+        {"ACP_ATTACH", "auto|off", "off: never read or write another process's private memory",
+         parse_choice<&Config::attach, attach_words>, show_choice<&Config::attach, attach_words>},
+        {"ACP_MAILBOX", "mpsc|pairs|bitmap", "layout of the mailbox path's buffers",
+         parse_choice<&Config::mailbox, mailbox_words>,
+         show_choice<&Config::mailbox, mailbox_words>},
+        {"ACP_DATAGRAM", "auto|size 64..65000", "bytes per datagram of the mailbox and udp paths",
+         parse_datagram, show_datagram},
+        {"ACP_BYPASS", "on|off|1|0", "mailbox, udp: the caller itself copies within its own memory",
+         parse_choice<&Config::is_bypass_on, switch_words>,
+         show_choice<&Config::is_bypass_on, switch_words>},
+        {"ACP_INLINE_MAX", "size 0..1G", "largest direct copy done inside the call that issues it",
+         parse_bytes<&Config::inline_bytes_max, inline_bytes_limit>,
+         show_bytes<&Config::inline_bytes_max>},
+        {"ACP_STARTER_SIZE", "size 0..1T", "starter memory of every rank (acprun's option wins)",
+         parse_bytes<&Config::starter_bytes, starter_bytes_limit>,
+         show_bytes<&Config::starter_bytes>},
+        {"ACP_COLORS", "1..4", "number of colours a registration can choose from", parse_colors,
+         [](const Config& config) { return std::to_string(config.colors); }},
+        {"ACP_HANG_WARNING", "seconds, 0 never",
+         "a wait this long says on stderr whom it waits for", parse_hang_warning,
+         [](const Config& config) { return seconds_text(config.hang_warning_ns); }},
+        {"ACP_TRACE", "file prefix", "each rank writes who moved which bytes to PREFIX.RANK",
+         parse_trace, [](const Config& config) { return config.trace; }},
+        {"ACP_REPORT", "on|off|1|0", "print paths and bytes used when the job ends",
+         parse_choice<&Config::is_report_on, switch_words>,
+         show_choice<&Config::is_report_on, switch_words>},
+        {"ACP_REQUIRE", "list of direct,attach,mailbox,udp",
+         "acp_init fails unless each of these paths works", parse_require,
+         [](const Config& config) { return config.require; }},
+    };
+    return rows;
+}
+
+const std::vector<LauncherVariable>& launcher_variables() {
+    static const std::vector<LauncherVariable> rows{
+        {"ACP_RANK", "integer", "this process's rank at start"},
+        {"ACP_PROCS", "integer", "number of ranks of the job"},
+        {"ACP_NODE_FD", "descriptor", "the node segment, inherited"},
+        {"ACP_SLOT", "integer", "this process's slot in the node segment"},
+        {"ACP_JOB_ID", "text", "tells jobs apart in messages"},
+        {"ACP_TERMINAL", "on|off|1|0", "whether the launcher's output is a terminal"},
+    };
+    return rows;
+}
+
+}  // namespace acp::base

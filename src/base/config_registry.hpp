@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table behind base/config.hpp: one row per ACP_* variable, with the functions that move its value
+// from text into Config and back. Knows no environment. To add a variable, add a field to Config and a
+// row here; parsing, defaults, `acpinfo -c` and the tests follow. Pure; any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/config.hpp"
+
+namespace acp::base {
+
+struct Variable {
+    std::string_view name;
+    std::string_view type;     // what fits, as the user is told: "on|off|1|0", "size 0..1G"
+    std::string_view meaning;  // one line
+    bool (*parse)(std::string_view text, Config& config);  // false: does not fit, config unchanged
+    std::string (*show)(const Config& config);             // text that parse reads back
+};
+
+// A variable the launcher sets for the processes it starts; users do not.
+struct LauncherVariable {
+    std::string_view name;
+    std::string_view type;
+    std::string_view meaning;
+};
+
+// In the order of Config's fields.
+[[nodiscard]] const std::vector<Variable>& variables();
+
+[[nodiscard]] const std::vector<LauncherVariable>& launcher_variables();
+
+}  // namespace acp::base
