@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Compiler and linker settings: language levels, warnings, instruction set, sanitizers, output folders.
+# What is global is set only when ACP is the top-level project; a host project keeps its own choices.
+
+set(ACP_CXX_WARNINGS -Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual)
+set(ACP_WARNINGS -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcast-align
+    -Wformat=2 -Wundef)
+
+if(PROJECT_IS_TOP_LEVEL)
+    if(NOT CMAKE_BUILD_TYPE)
+        set(CMAKE_BUILD_TYPE Release CACHE STRING "Kind of build" FORCE)
+    endif()
+    find_program(ACP_CCACHE ccache)
+    foreach(language C CXX)
+        if(ACP_CCACHE AND NOT DEFINED CMAKE_${language}_COMPILER_LAUNCHER)
+            set(CMAKE_${language}_COMPILER_LAUNCHER "${ACP_CCACHE}")
+        endif()
+    endforeach()
+    set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+    set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+    set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
+    set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
+endif()
+
+# Programs find libacp.so beside themselves, in the build tree and wherever the install tree is moved to.
+set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
+file(RELATIVE_PATH acp_bin_to_lib "/prefix/${CMAKE_INSTALL_BINDIR}" "/prefix/${CMAKE_INSTALL_LIBDIR}")
+set(ACP_INSTALL_RPATH "$ORIGIN/${acp_bin_to_lib}")
+
+if(ACP_MARCH STREQUAL "auto")
+    if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+        set(acp_march -march=x86-64-v2)
+    endif()
+elseif(ACP_MARCH)
+    set(acp_march "-march=${ACP_MARCH}")
+endif()
+
+if(ACP_LTO)
+    include(CheckIPOSupported)
+    check_ipo_supported(LANGUAGES C CXX)
+endif()
+
+# What every target of the project is compiled with. The sanitizers' flags also go to the linker.
+add_library(acp_options INTERFACE)
+target_compile_features(acp_options INTERFACE cxx_std_20 c_std_11)
+target_compile_options(acp_options INTERFACE
+    ${acp_march} ${ACP_WARNINGS} "$<$<COMPILE_LANGUAGE:CXX>:${ACP_CXX_WARNINGS}>"
+    $<$<BOOL:${ACP_WERROR}>:-Werror>)
+target_link_options(acp_options INTERFACE -Wl,--as-needed)
+if(ACP_SANITIZE)
+    set(acp_sanitize -fsanitize=${ACP_SANITIZE} -fno-omit-frame-pointer)
+    if(ACP_SANITIZE MATCHES "undefined")
+        list(APPEND acp_sanitize -fno-sanitize-recover=all)
+    endif()
+    target_compile_options(acp_options INTERFACE ${acp_sanitize})
+    target_link_options(acp_options INTERFACE ${acp_sanitize})
+endif()
+
+# Gives a target the project's settings without showing them to those who link it.
+function(acp_configure target)
+    target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:acp_options>)
+    set_target_properties(${target} PROPERTIES
+        CXX_EXTENSIONS OFF
+        POSITION_INDEPENDENT_CODE ON
+        INTERPROCEDURAL_OPTIMIZATION ${ACP_LTO}
+        INSTALL_RPATH "${ACP_INSTALL_RPATH}")
+endfunction()

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# libacp: the object files of all layers as one shared library that exports acp_* at version ACP_4 and needs
+# only libc and libstdc++, and the same as a static archive (target acp_static) for link-time optimisation
+# across the boundary.
+
+function(acp_add_library)
+    set(objects "")
+    foreach(layer IN LISTS ACP_OBJECT_LAYERS)
+        list(APPEND objects "$<TARGET_OBJECTS:acp_${layer}>")
+    endforeach()
+    foreach(kind SHARED STATIC)
+        set(target acp)
+        set(exclude "")
+        if(kind STREQUAL "STATIC")
+            set(target acp_static)
+            set(exclude EXCLUDE_FROM_ALL)
+        endif()
+        add_library(${target} ${kind} ${exclude} ${objects})
+        add_library(ACP::${target} ALIAS ${target})
+        acp_configure(${target})
+        set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
+        target_include_directories(${target} PUBLIC
+            "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
+            "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+    endforeach()
+
+    set(map "${PROJECT_SOURCE_DIR}/cmake/acp.map")
+    set_target_properties(acp PROPERTIES
+        VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINK_DEPENDS "${map}")
+    target_link_options(acp PRIVATE -pthread "-Wl,--version-script=${map}" -Wl,-z,relro,-z,now)
+    target_link_options(acp_static INTERFACE -pthread)
+    if(NOT ACP_SANITIZE)
+        target_link_options(acp PRIVATE -Wl,--no-undefined)
+    endif()
+endfunction()

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The internal codes are the public ones, and a Status keeps what its discoverer wrote. One thread.
+#include "base/status.hpp"
+
+#include <array>
+#include <gtest/gtest.h>
+#include <string>
+#include <utility>
+
+#include <acp/error.h>
+
+namespace acp::base {
+namespace {
+
+TEST(Status, internal_codes_have_the_public_codes_values) {
+    const std::array<std::pair<Code, int>, code_count> pairs = {{
+        {Code::ok, ACP_OK},
+        {Code::argument, ACP_ERR_ARGUMENT},
+        {Code::address, ACP_ERR_ADDRESS},
+        {Code::stale, ACP_ERR_STALE},
+        {Code::alignment, ACP_ERR_ALIGNMENT},
+        {Code::order, ACP_ERR_ORDER},
+        {Code::peer, ACP_ERR_PEER},
+        {Code::timeout, ACP_ERR_TIMEOUT},
+        {Code::interrupted, ACP_ERR_INTERRUPTED},
+        {Code::memory, ACP_ERR_MEMORY},
+        {Code::limit, ACP_ERR_LIMIT},
+        {Code::state, ACP_ERR_STATE},
+        {Code::forked, ACP_ERR_FORKED},
+        {Code::config, ACP_ERR_CONFIG},
+        {Code::system, ACP_ERR_SYSTEM},
+        {Code::mismatch, ACP_ERR_MISMATCH},
+        {Code::unsupported, ACP_ERR_UNSUPPORTED},
+    }};
+    for (int value = 0; value < code_count; ++value) {
+        const auto& [internal, external] = pairs[static_cast<std::size_t>(value)];
+        EXPECT_EQ(static_cast<int>(internal), value);
+        EXPECT_EQ(external, value);
+    }
+}
+
+TEST(Status, every_code_has_its_own_phrase) {
+    for (int value = 0; value < code_count; ++value) {
+        const std::string phrase_of_value = phrase(static_cast<Code>(value));
+        EXPECT_NE(phrase_of_value, "unknown error") << "code " << value;
+        for (int other = 0; other < value; ++other) {
+            EXPECT_NE(phrase_of_value, phrase(static_cast<Code>(other)))
+                << value << " and " << other;
+        }
+    }
+}
+
+TEST(Status, values_outside_the_list_have_the_phrase_unknown_error) {
+    EXPECT_STREQ(phrase(static_cast<Code>(code_count)), "unknown error");
+    EXPECT_STREQ(phrase(static_cast<Code>(-1)), "unknown error");
+}
+
+TEST(Status, a_caller_adds_its_phrase_before_the_discoverers_message) {
+    Status status = Status(Code::peer, "rank 3 exited").within("waiting for the barrier");
+    EXPECT_EQ(status.code(), Code::peer);
+    EXPECT_EQ(status.message(), "waiting for the barrier: rank 3 exited");
+}
+
+TEST(Status, ok_stays_ok_when_a_caller_adds_a_phrase) {
+    const Status status = Status().within("opening");
+    EXPECT_TRUE(status.is_ok());
+    EXPECT_EQ(status.code(), Code::ok);
+    EXPECT_EQ(status.message(), "");
+}
+
+TEST(Result, gives_the_value_or_the_failure) {
+    const Result<std::string> good = std::string("value");
+    ASSERT_TRUE(good.is_ok());
+    EXPECT_EQ(good.value(), "value");
+
+    const Result<std::string> bad = Status(Code::limit, "4097 registrations, at most 4096");
+    ASSERT_FALSE(bad.is_ok());
+    EXPECT_EQ(bad.failure().code(), Code::limit);
+    EXPECT_EQ(bad.failure().message(), "4097 registrations, at most 4096");
+}
+
+}  // namespace
+}  // namespace acp::base
