@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The CPUs this process may use, how many that is in effect, and what they can do. Knows nothing of
+// who else wants them. Any thread; the questions read /proc and /sys and belong to start-up.
+#pragma once
+
+#include <cstdint>
+
+#include "base/status.hpp"
+
+namespace acp::os {
+
+using base::Status;
+
+// Tells the CPU that this thread polls. 5 .. 50 ns.
+inline void relax() noexcept {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("isb" ::: "memory");
+#endif
+}
+
+// Lets another runnable thread of this CPU run. Returns at once when there is none.
+void yield_cpu() noexcept;
+
+// CPUs in the calling thread's affinity mask, >= 1.
+[[nodiscard]] int affinity_count() noexcept;
+
+// CPUs' worth of time the cgroup (v2 or v1, with its ancestors) grants; 0 when it sets no limit.
+[[nodiscard]] double cgroup_cpu_quota();
+
+// The lesser of affinity_count() and the quota rounded up, >= 1.
+[[nodiscard]] int usable_cpus();
+
+// Binds the calling thread to the CPU that is number nth_usable (>= 0, taken modulo their count) in its
+// affinity mask. Errors: argument (negative), system.
+Status pin_to_cpu(int nth_usable);
+
+// The CPU this thread runs on at this moment.
+[[nodiscard]] int current_cpu() noexcept;
+
+// The CPU copies well with rep movsb at every length (x86 FSRM).
+[[nodiscard]] bool has_fast_short_rep_mov() noexcept;
+
+// The size of the largest cache; 0 when the system does not tell.
+[[nodiscard]] std::uint64_t last_level_cache_bytes() noexcept;
+
+}  // namespace acp::os

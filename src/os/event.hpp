@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A counter one thread signals and another waits for in poll: an eventfd. Knows nothing of its
+// meaning. signal() from any thread; drain() by whoever waits.
+#pragma once
+
+#include <utility>
+
+#include "base/status.hpp"
+#include "os/file_descriptor.hpp"
+
+namespace acp::os {
+
+using base::Result;
+
+class Event {
+public:
+    // Errors: limit (descriptors used up), system.
+    static Result<Event> create();
+
+    // Makes fd() readable until the next drain. Async-signal-safe.
+    void signal() noexcept;
+
+    // true when signalled since the last drain; takes all signals at once. Does not block.
+    bool drain() noexcept;
+
+    // For poll; close-on-exec, nonblocking.
+    [[nodiscard]] int fd() const noexcept { return descriptor_.get(); }
+
+private:
+    explicit Event(FileDescriptor descriptor) noexcept : descriptor_(std::move(descriptor)) {}
+
+    FileDescriptor descriptor_;
+};
+
+}  // namespace acp::os

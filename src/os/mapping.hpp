@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Pieces of this process's address space: owned mappings, replacing the pages of a range, and the
+// check that a range the user names is memory that can be read and written. Knows nothing of what is
+// kept there. Any thread; two threads must not replace the same range at once.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "base/status.hpp"
+
+namespace acp::os {
+
+using base::Result;
+using base::Status;
+
+// An owned mapping, readable and writable, unmapped with the object.
+class Mapping {
+public:
+    Mapping() noexcept = default;
+
+    // The first bytes of a file, shared with everybody who maps it. fd may be closed afterwards.
+    // Errors: memory (address space used up, message says RLIMIT_AS), argument (0 bytes), system.
+    static Result<Mapping> map_shared(int fd, std::uint64_t bytes);
+
+    // Zeroed private memory, committed at first touch. Errors as map_shared.
+    static Result<Mapping> map_anonymous(std::uint64_t bytes);
+
+    Mapping(Mapping&& other) noexcept
+        : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+
+    Mapping& operator=(Mapping&& other) noexcept {
+        if (this != &other) {
+            unmap();
+            data_ = std::exchange(other.data_, nullptr);
+            bytes_ = std::exchange(other.bytes_, 0);
+        }
+        return *this;
+    }
+
+    Mapping(const Mapping&) = delete;
+    Mapping& operator=(const Mapping&) = delete;
+
+    ~Mapping() { unmap(); }
+
+    // The page-aligned start; nullptr when nothing is mapped.
+    [[nodiscard]] char* data() const noexcept { return data_; }
+
+    // As asked for; the mapping itself ends at a page boundary.
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+
+    void unmap() noexcept;
+
+private:
+    Mapping(char* data, std::uint64_t bytes) noexcept : data_(data), bytes_(bytes) {}
+
+    static Result<Mapping> map(int fd, std::uint64_t bytes, int flags);
+
+    char* data_ = nullptr;
+    std::uint64_t bytes_ = 0;
+};
+
+// Replaces the pages of a range by zeroed private ones; what was mapped there is gone for this process.
+//   address, bytes  whole pages, inside a mapping of the caller's
+// Errors: argument (not whole pages), memory, system; the range is unchanged.
+Status map_private_over(void* address, std::uint64_t bytes);
+
+// Replaces the pages of a range by those of a file from offset on, shared.
+//   address, bytes, offset  whole pages
+// Errors: as map_private_over.
+Status map_shared_over(void* address, std::uint64_t bytes, int fd, std::uint64_t offset);
+
+// ok when every page of [address, address + bytes) is mapped, readable and writable. Never changes
+// memory contents; may bring pages of a small range into memory. Under 1 us for a few pages, else a
+// few us plus a part for every mapping the range touches, whatever its size.
+// Errors: argument (0 bytes, wrap-around, or the first bad address with the reason).
+Status check_mapped(const void* address, std::uint64_t bytes);
+
+// The size of a page, a power of two.
+[[nodiscard]] std::uint64_t page_bytes() noexcept;
+
+}  // namespace acp::os

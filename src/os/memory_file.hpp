@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory without a name in any file system: a sealed memfd, shared by inheriting or passing its
+// descriptor and gone with its last user. Its size is fixed when it is made, its pages are not: they
+// are committed when asked for, so that shortage is an error here and not a signal at first touch.
+// Knows nothing of who maps it. Any thread.
+#pragma once
+
+#include <cstdint>
+
+#include "base/status.hpp"
+#include "os/file_descriptor.hpp"
+
+namespace acp::os {
+
+using base::Result;
+using base::Status;
+
+// Makes a sparse memory file, close-on-exec, sealed against growing, shrinking and further seals.
+//   name   shown in /proc/PID/maps only; need not be unique
+//   bytes  1 .. 2^62; no page is committed
+// Errors: limit (descriptors used up), system.
+Result<FileDescriptor> create_memory_file(const char* name, std::uint64_t bytes);
+
+// Commits the pages of [offset, offset + bytes), which may partly be committed already; their
+// contents stay. Looks at the cgroup's limit and the machine's free memory first, so that a shortage
+// does not call the out-of-memory killer.
+// Errors: memory (requested and available bytes in the message; nothing promised about the range),
+// argument (range outside the file), system. Blocks while the kernel clears pages.
+Status commit(int fd, std::uint64_t offset, std::uint64_t bytes);
+
+}  // namespace acp::os

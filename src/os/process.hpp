@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Processes: who this one is, and watching another one die without ever mistaking a reused pid for
+// it. Knows nothing of ranks. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "os/file_descriptor.hpp"
+
+namespace acp::os {
+
+using base::Result;
+using base::Status;
+
+// This process; right in a forked child too.
+[[nodiscard]] int own_pid() noexcept;
+
+// This machine's name for messages; "unknown-host" when it has none.
+[[nodiscard]] std::string host_name();
+
+// The base name of the running program; "unknown" when /proc does not tell.
+[[nodiscard]] std::string executable_name();
+
+// The environment as "NAME=VALUE" entries. Not while another thread calls setenv.
+[[nodiscard]] std::vector<std::string> environment();
+
+// A descriptor of a process, close-on-exec, that never names another one.
+//   pid  > 0
+// Errors: peer (no such process), limit (descriptors used up), unsupported (kernel without pidfd),
+// argument, system.
+Result<FileDescriptor> open_process(int pid);
+
+// true from the process's end on, also while it is still a zombie. Does not block.
+[[nodiscard]] bool has_exited(int pidfd) noexcept;
+
+// When the process started, in clock ticks since boot; with the pid it names a process for ever.
+// 0 when there is none.
+[[nodiscard]] std::uint64_t start_time(int pid) noexcept;
+
+// Runs callback in every child made by fork() from now on, before fork returns there. Cannot be
+// undone; the callback may only do what is async-signal-safe. false when memory is short.
+bool call_in_forked_child(void (*callback)()) noexcept;
+
+// Ends the process by SIGABRT; a handler of the user's runs first.
+[[noreturn]] void end_by_abort() noexcept;
+
+}  // namespace acp::os

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The library's own threads: named, with small stacks, and deaf to signals, which belong to the
+// user's threads. Knows nothing of what they do. A Thread object belongs to one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "base/status.hpp"
+
+namespace acp::os {
+
+using base::Result;
+
+inline constexpr std::uint64_t thread_stack_bytes_default = 256 * 1024;
+
+class Thread {
+public:
+    Thread() noexcept = default;
+
+    // Starts a thread that runs body with all signals blocked.
+    //   name         shown by ps and debuggers, cut to 15 characters
+    //   body         must not throw
+    //   stack_bytes  raised to the system's minimum
+    // Errors: limit (the system refuses another thread; the message names RLIMIT_NPROC), system.
+    static Result<Thread> start(const char* name,
+                                std::function<void()> body,
+                                std::uint64_t stack_bytes = thread_stack_bytes_default);
+
+    Thread(Thread&& other) noexcept;
+    Thread& operator=(Thread&& other) noexcept;
+    Thread(const Thread&) = delete;
+    Thread& operator=(const Thread&) = delete;
+
+    // Joins: whoever destroys a thread has told it to end.
+    ~Thread();
+
+    // Waits for the thread's end; nothing when there is none. Blocks.
+    void join() noexcept;
+
+    // Lets the thread go: its end is not waited for. For a forked child, where it does not exist.
+    void forget() noexcept;
+
+    [[nodiscard]] bool is_joinable() const noexcept { return state_ != nullptr; }
+
+private:
+    struct State;
+
+    explicit Thread(State* state) noexcept : state_(state) {}
+
+    State* state_ = nullptr;
+};
+
+// Blocks every signal for the calling thread, restores its mask at the end of the scope.
+class SignalBlock {
+public:
+    SignalBlock() noexcept;
+    ~SignalBlock();
+    SignalBlock(const SignalBlock&) = delete;
+    SignalBlock& operator=(const SignalBlock&) = delete;
+
+private:
+    alignas(8) unsigned char old_mask_[128];  // a sigset_t
+};
+
+}  // namespace acp::os
