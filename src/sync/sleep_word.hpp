@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The awaited word: an epoch number and, in its lowest bit, whether anybody sleeps for it. The one
+// exchange that publishes an epoch also tells whether a wake is due, so neither side needs a fence
+// and no count of sleepers can be left wrong by a killed one. Knows neither futex nor policy of
+// waiting. Lives in shared memory; zero is epoch 0 with nobody asleep.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace acp::sync {
+
+// Waiter:                                        Publisher:
+//   v = load(); reached(v, e)? done                if (publish(e)) wake all sleepers on word()
+//   announce_sleep(v)? no: start over
+//   look for deaths (never before announcing)
+//   futex wait on word() while it is v
+//
+// Whose death or stop does what: a waiter that dies leaves the bit set, which costs one needless
+// wake. A publisher that dies before publish() is the watcher's to find; one that dies between
+// publish() and its wake leaves sleepers to the watcher's clear_sleep() and wake, or to their
+// timeout.
+template <template <class> class Atomic = std::atomic>
+class SleepWord {
+public:
+    // Publishes epoch; epochs of one word are published in rising order (mod 2^31). true when
+    // somebody sleeps: the caller must then wake all sleepers on word().
+    [[nodiscard]] bool publish(std::uint32_t epoch) noexcept {
+        // acq_rel: release for load() of the waiters, which then see all that came before; acquire
+        // takes over what an earlier publisher released, so that it is passed on. Against
+        // announce_sleep() the modification order of this one word decides who sees whom.
+        return (word_.exchange(epoch << 1, std::memory_order_acq_rel) & sleep_bit) != 0;
+    }
+
+    // The value to hand to reached() and announce_sleep().
+    [[nodiscard]] std::uint32_t load() const noexcept {
+        // acquire: partner is the exchange in publish().
+        return word_.load(std::memory_order_acquire);
+    }
+
+    // Whether a value shows epoch or a later one (up to 2^30 later or earlier).
+    [[nodiscard]] static constexpr bool reached(std::uint32_t value, std::uint32_t epoch) noexcept {
+        return static_cast<std::int32_t>((value & ~sleep_bit) - (epoch << 1)) >= 0;
+    }
+
+    // Sets the sleep bit if the word still is value. true: value now has the bit and is what the
+    // caller sleeps on, after a look for deaths. false: the word changed, value is its new content.
+    [[nodiscard]] bool announce_sleep(std::uint32_t& value) noexcept {
+        if ((value & sleep_bit) != 0) return true;  // another sleeper set it, and it stands
+        // acq_rel: release puts the bit before publish()'s exchange, which then reports it; acquire
+        // on both outcomes as load(), for the caller looks at what the epoch stands for.
+        if (!word_.compare_exchange_strong(value, value | sleep_bit, std::memory_order_acq_rel,
+                                           std::memory_order_acquire)) {
+            return false;
+        }
+        value |= sleep_bit;
+        return true;
+    }
+
+    // For who makes sleepers look again without a new epoch (the death watcher): first store what
+    // they are to see, then clear, then wake all on word(). true when somebody slept.
+    bool clear_sleep() noexcept {
+        // acq_rel: release for a sleeper whose announce_sleep() comes after and which must then see
+        // the death; a sleeper before it finds the word changed and does not sleep through the wake.
+        return (word_.fetch_and(~sleep_bit, std::memory_order_acq_rel) & sleep_bit) != 0;
+    }
+
+    // For futex wait and wake only.
+    [[nodiscard]] Atomic<std::uint32_t>& word() noexcept { return word_; }
+
+    [[nodiscard]] const Atomic<std::uint32_t>& word() const noexcept { return word_; }
+
+private:
+    static constexpr std::uint32_t sleep_bit = 1;
+
+    // epoch << 1 | sleep bit. Writers: publishers (all of it), waiters (set the bit), the death
+    // watcher (clears the bit). Readers: waiters.
+    Atomic<std::uint32_t> word_{0};
+};
+
+static_assert(sizeof(SleepWord<>) == 4 && alignof(SleepWord<>) == 4);
+static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
+
+}  // namespace acp::sync
