@@ -47,13 +47,19 @@ ACP_API acp_handle_t acp_copy(acp_ga_t target, acp_ga_t source, size_t size, acp
  * among all ranks and paths. Errors of the handle: as acp_copy, ACP_ERR_ALIGNMENT, ACP_ERR_UNSUPPORTED
  * (target on another node). Returns and blocks as acp_copy. */
 /* If the word equals `expected` it becomes `desired`. */
-ACP_API acp_handle_t acp_cas4(acp_ga_t target, acp_ga_t source, uint32_t expected, uint32_t desired,
-                              acp_handle_t order);
-ACP_API acp_handle_t acp_cas8(acp_ga_t target, acp_ga_t source, uint64_t expected, uint64_t desired,
-                              acp_handle_t order);
+ACP_API acp_handle_t
+acp_cas4(acp_ga_t target, acp_ga_t source, uint32_t expected, uint32_t desired, acp_handle_t order);
+ACP_API acp_handle_t
+acp_cas8(acp_ga_t target, acp_ga_t source, uint64_t expected, uint64_t desired, acp_handle_t order);
 /* The word becomes `value`. */
-ACP_API acp_handle_t acp_swap4(acp_ga_t target, acp_ga_t source, uint32_t value, acp_handle_t order);
-ACP_API acp_handle_t acp_swap8(acp_ga_t target, acp_ga_t source, uint64_t value, acp_handle_t order);
+ACP_API acp_handle_t acp_swap4(acp_ga_t target,
+                               acp_ga_t source,
+                               uint32_t value,
+                               acp_handle_t order);
+ACP_API acp_handle_t acp_swap8(acp_ga_t target,
+                               acp_ga_t source,
+                               uint64_t value,
+                               acp_handle_t order);
 /* `value` is added to the word, modulo 2^32 or 2^64. */
 ACP_API acp_handle_t acp_add4(acp_ga_t target, acp_ga_t source, uint32_t value, acp_handle_t order);
 ACP_API acp_handle_t acp_add8(acp_ga_t target, acp_ga_t source, uint64_t value, acp_handle_t order);
@@ -82,8 +88,10 @@ ACP_API int acp_wait(acp_handle_t handle, int64_t timeout_ns);
 
 /* The path bytes take between two addresses. */
 typedef struct {
-    const char* name;    /* "direct", "attach", "mailbox", "udp", or "none" (no such memory); static text */
-    int owner_must_help; /* 1: needs a thread of the owning process to run (it may compute, not be stopped) */
+    /* "direct", "attach", "mailbox", "udp", or "none" (no such memory); static text */
+    const char* name;
+    /* 1: needs a thread of the owning process to run (it may compute, not be stopped) */
+    int owner_must_help;
 } acp_path_t;
 
 /* Which path an acp_copy from source to target takes now. Does not block. */

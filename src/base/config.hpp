@@ -14,42 +14,44 @@
 
 namespace acp::base {
 
-enum class OnError { fatal, give_back };                             // ACP_ON_ERROR=fatal|return
-enum class IntraNode { automatic, direct, attach, mailbox, udp };    // ACP_INTRANODE=auto|direct|...
-enum class MailboxKind { mpsc, pairs, bitmap };                      // ACP_MAILBOX
-enum class Attach { automatic, off };                                // ACP_ATTACH=auto|off (off: as if forbidden)
+enum class OnError { fatal, give_back };                           // ACP_ON_ERROR=fatal|return
+enum class IntraNode { automatic, direct, attach, mailbox, udp };  // ACP_INTRANODE=auto|direct|...
+enum class MailboxKind { mpsc, pairs, bitmap };                    // ACP_MAILBOX
+enum class Attach { automatic, off };  // ACP_ATTACH=auto|off (off: as if forbidden)
 
 // What the library does; one field per variable that users may set. Sizes in bytes, times in ns.
 struct Config {
-    OnError on_error = OnError::fatal;                  // ACP_ON_ERROR
-    IntraNode intranode = IntraNode::automatic;         // ACP_INTRANODE
-    Attach attach = Attach::automatic;                  // ACP_ATTACH
-    MailboxKind mailbox = MailboxKind::mpsc;            // ACP_MAILBOX
-    std::uint32_t datagram_bytes = 0;                   // ACP_DATAGRAM=auto|64..65000; 0 = auto
-    bool is_bypass_on = true;                           // ACP_BYPASS=on|off
-    std::uint64_t inline_bytes_max = 256 * 1024;        // ACP_INLINE_MAX=0..1G
-    std::uint64_t starter_bytes = 64 * 1024;            // ACP_STARTER_SIZE=0..1T; per rank (the launcher's wins)
-    std::uint32_t colors = 1;                           // ACP_COLORS=1..4
-    std::uint64_t hang_warning_ns = 60'000'000'000;     // ACP_HANG_WARNING=seconds; 0 = never
-    std::string trace;                                  // ACP_TRACE=PREFIX; "" = off; writes PREFIX.RANK
-    bool is_report_on = false;                          // ACP_REPORT=0|1: paths and bytes at finalize
-    std::string require;                                // ACP_REQUIRE=direct|attach,...: else init fails
+    OnError on_error = OnError::fatal;               // ACP_ON_ERROR
+    IntraNode intranode = IntraNode::automatic;      // ACP_INTRANODE
+    Attach attach = Attach::automatic;               // ACP_ATTACH
+    MailboxKind mailbox = MailboxKind::mpsc;         // ACP_MAILBOX
+    std::uint32_t datagram_bytes = 0;                // ACP_DATAGRAM=auto|64..65000; 0 = auto
+    bool is_bypass_on = true;                        // ACP_BYPASS=on|off
+    std::uint64_t inline_bytes_max = 256 * 1024;     // ACP_INLINE_MAX=0..1G
+    std::uint64_t starter_bytes = 64 * 1024;         // ACP_STARTER_SIZE=0..1T; the launcher's wins
+    std::uint32_t colors = 1;                        // ACP_COLORS=1..4
+    std::uint64_t hang_warning_ns = 60'000'000'000;  // ACP_HANG_WARNING=seconds; 0 = never
+    std::string trace;          // ACP_TRACE=PREFIX; "" = off; writes PREFIX.RANK
+    bool is_report_on = false;  // ACP_REPORT=0|1: paths and bytes at finalize
+    std::string require;        // ACP_REQUIRE=direct|attach,...: else init fails
 };
 
 // One variable as `acpinfo -c` lists it.
 struct VariableState {
-    std::string name;           // "ACP_ON_ERROR"
-    std::string type;           // "fatal|return", "size 0..1G", "on|off", ...
-    std::string value;          // as it is in force
+    std::string name;   // "ACP_ON_ERROR"
+    std::string type;   // "fatal|return", "size 0..1G", "on|off", ...
+    std::string value;  // as it is in force
     std::string default_value;
-    std::string origin;         // "default", "environment", later "file PATH"
-    std::string meaning;        // one line
+    std::string origin;   // "default", "environment", later "file PATH"
+    std::string meaning;  // one line
 };
 
 struct ParsedConfig {
     Config config;
-    std::vector<VariableState> variables;   // in the order of Config's fields, then launcher-internal ones
-    std::vector<std::string> warnings;      // "ACP_MAILBOXX is not a variable of ACP (did you mean ACP_MAILBOX?)"
+    // In the order of Config's fields, then launcher-internal ones.
+    std::vector<VariableState> variables;
+    // "ACP_MAILBOXX is not a variable of ACP (did you mean ACP_MAILBOX?)"
+    std::vector<std::string> warnings;
 };
 
 // Environment entries "NAME=VALUE" (all of them, not only ACP_*), as environ holds them.

@@ -42,6 +42,7 @@ inline constexpr int code_count = 17;
 class [[nodiscard]] Status {
 public:
     Status() noexcept = default;
+
     Status(Code code, std::string message)
         : failure_(std::make_unique<Failure>(Failure{code, std::move(message)})) {}
 
@@ -71,8 +72,11 @@ template <typename T>
 class [[nodiscard]] Result {
 public:
     // Implicit on purpose: `return value;` and `return status;` both read well.
-    Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}             // NOLINT(google-explicit-constructor)
-    Result(Status failure) : state_(std::in_place_index<1>, std::move(failure)) {}    // NOLINT(google-explicit-constructor)
+    // NOLINTNEXTLINE(google-explicit-constructor)
+    Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+
+    // NOLINTNEXTLINE(google-explicit-constructor)
+    Result(Status failure) : state_(std::in_place_index<1>, std::move(failure)) {}
 
     [[nodiscard]] bool is_ok() const noexcept { return state_.index() == 0; }
 
