@@ -24,7 +24,7 @@ struct alignas(64) Entry {
     std::atomic<std::uint64_t> base;          // its byte 0, relative to the node segment's mapping (may wrap)
     std::atomic<std::uint64_t> bytes;         // size of the segment, 0 = free or dead; release
     std::atomic<std::uint64_t> owner_address; // its byte 0 in the owner's address space
-    std::atomic<std::uint64_t> generation;    // of the segment, for messages
+    std::atomic<std::uint64_t> is_shared;     // 1: in the node segment; 0: the owner's private pages
     std::uint64_t reserved[2];
 };
 

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Moving bytes and running atomics on memory that is mapped here: plain loads and stores. The C library's
+// memcpy moves 4 and 8 bytes by two overlapping stores, the second of which could overwrite a peer's answer
+// in a flag, so aligned 1, 2, 4 and 8 bytes are exactly one load and one store of our own. Any thread.
+// Figures: ADR 0003. Tests: tests/unit/local/direct_test.cpp.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+#include "memory/command.hpp"
+
+namespace acp::local {
+
+// A value at any address, moved by one load and one store.
+template <typename T>
+struct __attribute__((packed, may_alias)) Unaligned {
+    T value;
+};
+
+template <typename T>
+inline void move_one(char* target, const char* source) noexcept {
+#if defined(__SANITIZE_THREAD__)
+    if (((reinterpret_cast<std::uintptr_t>(target) | reinterpret_cast<std::uintptr_t>(source)) % sizeof(T)) == 0) {
+        std::atomic_ref<T>(*reinterpret_cast<T*>(target))
+            .store(std::atomic_ref<T>(*reinterpret_cast<T*>(const_cast<char*>(source)))
+                       .load(std::memory_order_acquire),
+                   std::memory_order_release);
+        return;
+    }
+#endif
+    // volatile: one access each, never split or merged
+    reinterpret_cast<volatile Unaligned<T>*>(target)->value =
+        reinterpret_cast<const volatile Unaligned<T>*>(source)->value;
+}
+
+// Two overlapping halves, both loaded before either is stored.
+template <typename T>
+inline void move_halves(char* target, const char* source, std::uint64_t bytes) noexcept {
+    T low;
+    T high;
+    std::memcpy(&low, source, sizeof low);
+    std::memcpy(&high, source + bytes - sizeof high, sizeof high);
+    std::memcpy(target, &low, sizeof low);
+    std::memcpy(target + bytes - sizeof high, &high, sizeof high);
+}
+
+struct Block16 {
+    std::uint64_t words[2];
+};
+
+struct Block32 {
+    std::uint64_t words[4];
+};
+
+// More than 64 bytes: the C library's move, or the processor's string move from string_move_bytes_min on
+// where that is fast. Ranges may overlap.
+void move_bulk(char* target, const char* source, std::uint64_t bytes) noexcept;
+
+inline void move_bytes(char* target, const char* source, std::uint64_t bytes) noexcept {
+    if (bytes == 8) [[likely]] {
+        move_one<std::uint64_t>(target, source);
+    } else if (bytes > 64) {
+        move_bulk(target, source, bytes);
+    } else if (bytes > 32) {
+        move_halves<Block32>(target, source, bytes);
+    } else if (bytes > 16) {
+        move_halves<Block16>(target, source, bytes);
+    } else if (bytes > 8) {
+        move_halves<std::uint64_t>(target, source, bytes);
+    } else if (bytes == 4) {
+        move_one<std::uint32_t>(target, source);
+    } else if (bytes > 4) {
+        move_halves<std::uint32_t>(target, source, bytes);
+    } else if (bytes == 2) {
+        move_one<std::uint16_t>(target, source);
+    } else if (bytes == 1) {
+        move_one<std::uint8_t>(target, source);
+    } else if (bytes == 3) {
+        move_halves<std::uint16_t>(target, source, bytes);
+    }
+}
+
+// The processor's atomic on an aligned word; returns the old value. seq_cst: atomics on different words by
+// different ranks have one order, as users of shared counters expect; on x86 it costs nothing more.
+template <typename Word, memory::Operation operation>
+inline Word apply(char* place, Word operand, Word expected) noexcept {
+    std::atomic_ref<Word> word(*reinterpret_cast<Word*>(place));
+    using memory::Operation;
+    if constexpr (operation == Operation::compare_swap) {
+        Word seen = expected;
+        word.compare_exchange_strong(seen, operand, std::memory_order_seq_cst);
+        return seen;
+    } else if constexpr (operation == Operation::swap) {
+        return word.exchange(operand, std::memory_order_seq_cst);
+    } else if constexpr (operation == Operation::add) {
+        return word.fetch_add(operand, std::memory_order_seq_cst);
+    } else if constexpr (operation == Operation::bit_xor) {
+        return word.fetch_xor(operand, std::memory_order_seq_cst);
+    } else if constexpr (operation == Operation::bit_or) {
+        return word.fetch_or(operand, std::memory_order_seq_cst);
+    } else {
+        static_assert(operation == Operation::bit_and);
+        return word.fetch_and(operand, std::memory_order_seq_cst);
+    }
+}
+
+// The same for an operation known at run time: the old value, zero-extended.
+std::uint64_t apply(const memory::Command& command, char* place) noexcept;
+
+// Stores an atomic's old value where it belongs; release: what the atomic saw is visible to who reads it.
+template <typename Word>
+inline void store_old(char* place, Word old) noexcept {
+    std::atomic_ref<Word>(*reinterpret_cast<Word*>(place)).store(old, std::memory_order_release);
+}
+
+void store_old(char* place, std::uint64_t old, std::uint8_t width) noexcept;
+
+}  // namespace acp::local

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Runs commands that need another process of the node. The initiator forwards the command to the owner of
+// the source (to the owner of the target when the source is mapped there and the target is not mapped at the
+// source's owner); the owner moves the bytes, in pieces when they must go on to a third process, and whoever
+// placed the last byte tells the initiator. As in paper 000 the same protocol runs over every port. Knows no
+// handle and no order: a command is named by a token. All calls by one thread at a time (the driver), but for
+// the port's own exceptions. Never blocks. Bounded: commands_in_flight_max to one process, the rest queue here.
+// Tests: tests/unit/local/forwarder_test.cpp (N forwarders in one process, every port).
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "local/hazards.hpp"
+#include "local/port.hpp"
+#include "local/space.hpp"
+#include "memory/command.hpp"
+
+namespace acp::local {
+
+inline constexpr std::uint32_t commands_in_flight_max = 64;  // forwarded by one process to one other
+inline constexpr std::uint32_t messages_per_turn_max = 64;
+
+// How a forwarded command ended.
+struct Ended {
+    std::uint64_t token = 0;
+    base::Code code = base::Code::ok;
+    std::string message;  // when not ok
+};
+
+class Forwarder {
+public:
+    // What is told to a trace when bytes move here: the operation, where, how many, and for whom.
+    using Observer = std::function<void(const memory::Command&, std::uint32_t origin_slot)>;
+
+    //   space, hazards, port  must outlive this
+    Forwarder(Space& space, Hazards& hazards, Port& port, std::uint32_t epoch);
+
+    // Takes a command over. Its end appears in ended() after some later turn(). May be called for commands
+    // whose source or target is this process's own: they run here, in a turn.
+    void submit(std::uint64_t token, const memory::Command& command);
+
+    // One round: receives, runs what came, sends what fits. Returns the number of things done; 0 when
+    // nothing could be done now.
+    std::uint32_t turn();
+
+    // Moves the ends since the last call into `into`.
+    void take_ended(std::vector<Ended>& into);
+
+    // Whether a turn could do something even if no mail comes (room permitting).
+    [[nodiscard]] bool has_work() const noexcept;
+
+    // Ends every command that needs the process of a dead slot with Code::peer, and forgets its requests.
+    void on_death(std::uint32_t dead_slot);
+
+    // Commands submitted and not yet ended.
+    [[nodiscard]] std::uint64_t outstanding() const noexcept;
+
+    void set_observer(Observer observer) { observer_ = std::move(observer); }
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+    Observer observer_;
+};
+
+}  // namespace acp::local

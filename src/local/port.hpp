@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A port sends and receives messages between the processes of one node: a fixed head and a payload of at most
+// datagram_bytes. Messages of one sender to one receiver arrive in the order sent, each once; a message whose
+// sender dies is either whole or never seen. Four kinds: mpsc (one inbox per process; cells belong to their
+// sender), pairs (a ring per ordered pair, all polled), bitmap (the same rings, with a bit per sender) and udp
+// (plain datagrams over loopback). Knows no command. One thread of the process at a time (the forwarder's
+// driver), but for has_mail(), wake_service() and sleep_service().
+// Tests: tests/unit/local/port_conformance.hpp, instantiated for each kind.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "base/status.hpp"
+#include "node/segment.hpp"
+
+namespace acp::local {
+
+enum class MessageKind : std::uint8_t {
+    command = 1,  // run this on memory of yours
+    data = 2,     // bytes of a copy for a place of yours
+    end = 3       // the command is complete, or failed
+};
+
+// The fixed part of a message; fields that a kind does not use are zero.
+struct MessageHead {
+    MessageKind kind = MessageKind::command;
+    std::uint8_t operation = 0;       // memory::Operation
+    std::uint8_t width = 0;
+    std::uint8_t code = 0;            // end: base::Code
+    std::uint16_t origin = 0;         // slot of the command's initiator
+    std::uint16_t is_last = 0;        // data: the copy's last piece
+    std::uint64_t token = 0;          // the initiator's name for the command
+    std::uint64_t target = 0;         // data: of this piece
+    std::uint64_t source = 0;
+    std::uint64_t bytes = 0;          // command: of the copy
+    std::uint64_t operand = 0;        // end of an atomic: the old value
+    std::uint64_t expected = 0;
+    std::uint32_t payload_bytes = 0;
+    std::uint32_t epoch = 0;          // of the job: messages of another epoch are dropped
+};
+
+static_assert(sizeof(MessageHead) == 64);
+
+class Port {
+public:
+    // Called for each message; the payload is valid during the call only.
+    using Handler = std::function<void(std::uint32_t sender, const MessageHead&, std::span<const char> payload)>;
+
+    Port() = default;
+    virtual ~Port() = default;
+    Port(const Port&) = delete;
+    Port& operator=(const Port&) = delete;
+
+    // Copies a message on its way. False when there is no room for this receiver now: try again later
+    // (nothing was sent). Never blocks.   payload.size() <= datagram_bytes()
+    virtual bool send(std::uint32_t receiver, const MessageHead& head, std::span<const char> payload) = 0;
+
+    // Hands over at most max_messages that have arrived. Returns how many. Never blocks.
+    virtual std::uint32_t receive(const Handler& handler, std::uint32_t max_messages) = 0;
+
+    // Whether receive() would find something (udp: perhaps). Any thread.
+    [[nodiscard]] virtual bool has_mail() const = 0;
+
+    // Forgets what was sent to a dead process and not taken; its room is free again.
+    virtual void forget(std::uint32_t dead_slot) = 0;
+
+    // Wakes the service thread of this process from sleep_service(). Any thread; cheap when it is awake.
+    virtual void wake_service() = 0;
+
+    // Called by the service thread: sleeps until mail may have come, wake_service(), a death, or the timeout
+    // (< 0: for ever). is_idle() is asked after the sleep was announced; false ends the call.
+    virtual void sleep_service(const std::function<bool()>& is_idle, std::int64_t timeout_ns) = 0;
+
+    [[nodiscard]] virtual std::uint32_t datagram_bytes() const = 0;
+
+    // Makes the port of a process, of the kind the segment's shape says (udp when intranode is udp).
+    // Errors: system, memory.
+    static base::Result<std::unique_ptr<Port>> open(const node::Segment& segment, std::uint32_t slot);
+};
+
+}  // namespace acp::local

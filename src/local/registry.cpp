@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Registering and revoking private memory.
+#include "local/registry.hpp"
+
+#include <string>
+
+#include "os/mapping.hpp"
+
+namespace acp::local {
+
+namespace {
+
+constexpr std::uint32_t no_room = memory::granules_per_rank;
+
+}  // namespace
+
+Registry::Registry(Space& space, Hazards& hazards)
+    : space_(space),
+      hazards_(hazards),
+      granules_(memory::granules_per_rank),
+      first_own_(static_cast<std::uint32_t>(
+          space.layout().granules_for(space.segment().shape().starter_bytes))),
+      cursor_(first_own_) {}
+
+std::uint32_t Registry::find_room(std::uint64_t count) const {
+    const std::uint32_t all = memory::granules_per_rank;
+    std::uint32_t run = 0;
+    // From the cursor to the end, then from the start; a run may not wrap.
+    for (std::uint32_t step = 0, at = cursor_; step < 2 * (all - first_own_); ++step, ++at) {
+        if (at == all) {
+            at = first_own_;
+            run = 0;
+        }
+        run = granules_[at].state == State::free ? run + 1 : 0;
+        if (run == count) {
+            return at + 1 - run;
+        }
+    }
+    return no_room;
+}
+
+std::uint32_t Registry::next_generation(std::uint32_t first, std::uint64_t count) const {
+    // One generation for the whole run, different from the last one of each of its granules.
+    const std::uint32_t max = space_.layout().generation_max();
+    std::uint32_t generation = granules_[first].generation;
+    for (std::uint32_t attempt = 0; attempt < max; ++attempt) {
+        generation = generation % max + 1;
+        bool is_fresh = true;
+        for (std::uint64_t i = 0; i < count && is_fresh; ++i) {
+            is_fresh = granules_[first + i].generation != generation;
+        }
+        if (is_fresh) {
+            return generation;
+        }
+    }
+    return generation;  // more granules than generations: as fresh as can be
+}
+
+void Registry::publish(std::uint32_t first,
+                       std::uint64_t count,
+                       const void* address,
+                       std::uint64_t bytes,
+                       GlobalAddress start) noexcept {
+    const auto place = reinterpret_cast<std::uint64_t>(address);
+    const auto fill = [&](memory::Entry& entry, bool is_direct) {
+        entry.start.store(start, std::memory_order_relaxed);
+        entry.base.store(place - reinterpret_cast<std::uint64_t>(space_.view().base), std::memory_order_relaxed);
+        entry.owner_address.store(place, std::memory_order_relaxed);
+        entry.is_shared.store(0, std::memory_order_relaxed);
+        entry.bytes.store(bytes, std::memory_order_release);                         // partner: Space::find
+        entry.direct_bytes.store(is_direct ? bytes : 0, std::memory_order_release);  // partner: View::direct
+    };
+    const bool has_window = space_.window_row() != space_.shared_row();
+    for (std::uint32_t g = first; g < first + count; ++g) {
+        if (has_window) {
+            fill(space_.window_row()[g], space_.reach().is_own_direct);
+        }
+        fill(space_.shared_row()[g], false);
+    }
+}
+
+base::Result<Key> Registry::add(void* address, std::uint64_t bytes, std::uint32_t color) {
+    if (auto status = os::check_mapped(address, bytes); !status.is_ok()) {
+        return status;
+    }
+    const std::uint64_t count = space_.layout().granules_for(bytes);
+    const std::scoped_lock lock(mutex_);
+    const std::uint32_t first = count <= memory::granules_per_rank ? find_room(count) : no_room;
+    if (first == no_room) {
+        return base::Status(
+            base::Code::limit,
+            "no room to register " + std::to_string(bytes) + " bytes: it needs " + std::to_string(count) +
+                " of " + std::to_string(memory::granules_per_rank) + " granules of " +
+                std::to_string(space_.layout().granule_bytes()) + " bytes in a row, and " +
+                std::to_string(live_) + " registrations are live; unregister some, or register larger pieces");
+    }
+    const std::uint32_t generation = next_generation(first, count);
+    for (std::uint32_t g = first; g < first + count; ++g) {
+        granules_[g] = {State::live, static_cast<std::uint8_t>(generation)};
+    }
+    const GlobalAddress start = space_.layout().segment_start(space_.rank(), first, generation);
+    publish(first, count, address, bytes, start);
+    const auto next = static_cast<std::uint32_t>(first + count);
+    cursor_ = next == memory::granules_per_rank ? first_own_ : next;
+    ++live_;
+    return space_.layout().colored(start, color);
+}
+
+base::Result<std::uint32_t> Registry::granule_of(Key key) const {
+    const memory::GaLayout& layout = space_.layout();
+    const std::uint32_t granule = layout.granule(key);
+    const GlobalAddress start = key & layout.colorless_mask();
+    if (key == 0 || layout.rank(key) != space_.rank() || layout.generation(key) == 0 || granule < first_own_ ||
+        (key & (layout.granule_bytes() - 1)) != 0) {
+        return base::Status(base::Code::argument, "not a key of this rank: " + std::to_string(key));
+    }
+    const memory::Entry& entry = space_.shared_row()[granule];
+    if (granules_[granule].state == State::live && entry.start.load(std::memory_order_relaxed) == start) {
+        return granule;
+    }
+    if (granules_[granule].generation == 0) {
+        return base::Status(base::Code::argument, "never a key of this rank: " + std::to_string(key));
+    }
+    return base::Status(base::Code::stale, "the registration of this key has ended: " + std::to_string(key));
+}
+
+base::Status Registry::remove(Key key) {
+    std::unique_lock lock(mutex_);
+    const auto found = granule_of(key);
+    if (!found.is_ok()) {
+        return {found.failure().code(), std::string(found.failure().message())};
+    }
+    const std::uint32_t first = found.value();
+    const std::uint64_t bytes = space_.shared_row()[first].bytes.load(std::memory_order_relaxed);
+    const std::uint64_t count = space_.layout().granules_for(bytes);
+    const auto kill = [](memory::Entry& entry) {
+        entry.direct_bytes.store(0, std::memory_order_seq_cst);  // before the scan of the hazard lines
+        entry.bytes.store(0, std::memory_order_seq_cst);
+    };
+    for (std::uint32_t g = first; g < first + count; ++g) {
+        kill(space_.window_row()[g]);
+        kill(space_.shared_row()[g]);
+        granules_[g].state = State::dying;
+    }
+    lock.unlock();  // others may register meanwhile; a dying granule is not given out
+    const std::uint64_t first_index =
+        space_.layout().index(space_.layout().segment_start(space_.rank(), first, 1));
+    hazards_.wait_until_unnamed([&](GlobalAddress address) {
+        return space_.layout().index(address) - first_index < count;
+    });
+    lock.lock();
+    for (std::uint32_t g = first; g < first + count; ++g) {
+        granules_[g].state = State::free;
+    }
+    --live_;
+    return {};
+}
+
+base::Result<GlobalAddress> Registry::address_in(Key key, const void* byte) const {
+    const std::scoped_lock lock(mutex_);
+    const auto found = granule_of(key);
+    if (!found.is_ok()) {
+        return base::Status(found.failure().code(), std::string(found.failure().message()));
+    }
+    const memory::Entry& entry = space_.shared_row()[found.value()];
+    const std::uint64_t offset =
+        reinterpret_cast<std::uint64_t>(byte) - entry.owner_address.load(std::memory_order_relaxed);
+    if (offset >= entry.bytes.load(std::memory_order_relaxed)) {
+        return base::Status(base::Code::address,
+                            "the pointer lies outside the registration, at offset " +
+                                std::to_string(static_cast<std::int64_t>(offset)) + " of " +
+                                std::to_string(entry.bytes.load(std::memory_order_relaxed)) + " bytes");
+    }
+    return key + offset;
+}
+
+std::uint32_t Registry::live() const {
+    const std::scoped_lock lock(mutex_);
+    return live_;
+}
+
+}  // namespace acp::local

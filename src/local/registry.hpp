@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The registrations of one rank: gives private memory global addresses and takes them back. A key is the
+// address of the registration's first byte, with its colour. Granules are given out in turn, so an id is
+// reused as late as possible, and with another generation. Any thread of the process.
+// Tests: tests/unit/local/registry_test.cpp (reuses_the_oldest_granule, gives_each_registration_its_own_key,
+// refuses_the_4097th_only_when_no_granule_is_left, nothing_lands_after_unregister).
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "base/status.hpp"
+#include "local/hazards.hpp"
+#include "local/space.hpp"
+
+namespace acp::local {
+
+using Key = std::uint64_t;
+
+class Registry {
+public:
+    //   space, hazards  must outlive this; the space's starter memory is published
+    Registry(Space& space, Hazards& hazards);
+
+    //   address, bytes  mapped read-write memory of this process, bytes >= 1
+    //   color           < colors of the job (the caller's check)
+    // Errors: argument (not mapped), limit (no room). Does not block.
+    base::Result<Key> add(void* address, std::uint64_t bytes, std::uint32_t color);
+
+    // Errors: argument (never a key), stale (ended before). Blocks while somebody is inside.
+    base::Status remove(Key key);
+
+    // The address of a byte of a registration. Errors: stale, address (outside).
+    base::Result<GlobalAddress> address_in(Key key, const void* byte) const;
+
+    // The number of live registrations.
+    [[nodiscard]] std::uint32_t live() const;
+
+private:
+    enum class State : std::uint8_t { free, live, dying };
+
+    struct Granule {
+        State state = State::free;
+        std::uint8_t generation = 0;  // of its last use
+    };
+
+    // The entry of a key's first granule, or the reason why it is no live key.
+    base::Result<std::uint32_t> granule_of(Key key) const;
+    [[nodiscard]] std::uint32_t find_room(std::uint64_t count) const;
+    [[nodiscard]] std::uint32_t next_generation(std::uint32_t first, std::uint64_t count) const;
+    void publish(std::uint32_t first, std::uint64_t count, const void* address, std::uint64_t bytes,
+                 GlobalAddress start) noexcept;
+
+    Space& space_;
+    Hazards& hazards_;
+    mutable std::mutex mutex_;
+    std::vector<Granule> granules_;
+    std::uint32_t first_own_;  // after the starter's granules
+    std::uint32_t cursor_;
+    std::uint32_t live_ = 0;
+};
+
+}  // namespace acp::local

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Opening a process's view, and finding places.
+#include "local/space.hpp"
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace acp::local {
+
+namespace {
+
+constexpr std::uint64_t row_bytes = sizeof(memory::Entry) * memory::granules_per_rank;
+
+std::string hex(std::uint64_t value) {
+    char text[19];
+    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+    return text;
+}
+
+}  // namespace
+
+base::Status Space::open(const node::Segment& segment, std::uint32_t slot, Reach reach, bool has_own_window) {
+    segment_ = &segment;
+    slot_ = slot;
+    reach_ = reach;
+    rank_ = segment.slot(slot).rank.load(std::memory_order_acquire);
+    const node::Shape& shape = segment.shape();
+    layout_ = memory::GaLayout(shape.procs);
+    view_.colorless_mask = layout_.colorless_mask();
+    view_.index_mask = ~0ULL >> layout_.tag_bits();
+    view_.offset_bits = layout_.offset_bits();
+    view_.first_index = std::uint64_t{shape.first_rank} << memory::granule_bits;
+    view_.index_count = std::uint64_t{shape.local_procs} << memory::granule_bits;
+    view_.table = segment.tables();
+    view_.base = segment.base();
+    const std::uint64_t row = rank_ - shape.first_rank;
+    window_row_ = segment.tables() + row * memory::granules_per_rank;
+    shared_row_ = window_row_;
+    if (!has_own_window) {
+        return {};
+    }
+    auto room = os::Mapping::map_anonymous(row_bytes);
+    if (!room.is_ok()) {
+        return std::move(room).failure().within("mapping the own row of the address table");
+    }
+    shared_mapping_ = std::move(room).value();
+    if (auto status = os::map_shared_over(shared_mapping_.data(), row_bytes, segment.file(),
+                                          segment.layout().tables + row * row_bytes);
+        !status.is_ok()) {
+        return std::move(status).within("mapping the own row of the address table");
+    }
+    shared_row_ = reinterpret_cast<memory::Entry*>(shared_mapping_.data());
+    return os::map_private_over(window_row_, row_bytes).within("making the own window of the address table");
+}
+
+void Space::publish_starter() noexcept {
+    const std::uint64_t bytes = segment_->shape().starter_bytes;
+    const std::uint64_t start = starter_address(rank_);
+    char* memory = segment_->starter(slot_);
+    for (std::uint32_t g = 0; g < layout_.granules_for(bytes); ++g) {
+        const auto fill = [&](memory::Entry& entry, bool is_direct) {
+            entry.start.store(start, std::memory_order_relaxed);
+            entry.base.store(static_cast<std::uint64_t>(memory - view_.base), std::memory_order_relaxed);
+            entry.owner_address.store(reinterpret_cast<std::uint64_t>(memory), std::memory_order_relaxed);
+            entry.is_shared.store(1, std::memory_order_relaxed);
+            entry.bytes.store(bytes, std::memory_order_release);  // partner: find() of every rank
+            entry.direct_bytes.store(is_direct ? bytes : 0, std::memory_order_release);  // partner: direct()
+        };
+        if (shared_row_ != window_row_) {
+            fill(window_row_[g], reach_.is_own_direct);
+        }
+        fill(shared_row_[g], reach_.is_shared_direct);
+    }
+}
+
+void Space::close() noexcept {
+    if (segment_ == nullptr) {
+        return;
+    }
+    for (std::uint32_t g = 0; g < memory::granules_per_rank; ++g) {
+        memory::Entry& entry = shared_row_[g];
+        if (entry.start.load(std::memory_order_relaxed) != 0) {  // do not touch pages never used
+            entry.direct_bytes.store(0, std::memory_order_release);
+            entry.bytes.store(0, std::memory_order_release);
+            entry.start.store(0, std::memory_order_relaxed);
+        }
+    }
+    if (shared_row_ != window_row_) {
+        const std::uint64_t row = rank_ - segment_->shape().first_rank;
+        // Cannot fail for lack of memory: it replaces a mapping of the same size.
+        (void)os::map_shared_over(
+            window_row_, row_bytes, segment_->file(), segment_->layout().tables + row * row_bytes);
+        shared_mapping_.unmap();
+    }
+    segment_ = nullptr;
+}
+
+base::Code Space::find(GlobalAddress address, std::uint64_t bytes, Place& place) const noexcept {
+    const memory::Entry* entry = view_.entry(address);
+    if (entry == nullptr || layout_.generation(address) == 0) {
+        return base::Code::address;
+    }
+    const std::uint64_t size = entry->bytes.load(std::memory_order_acquire);  // pairs with its release
+    const std::uint64_t start = entry->start.load(std::memory_order_relaxed);
+    const std::uint64_t colorless = address & view_.colorless_mask;
+    const std::uint64_t offset = memory::offset_within(colorless, start, size, bytes);
+    if (offset == memory::no_offset || layout_.color(address) >= memory::colors_max) {
+        // An entry that lived under an older generation of this very granule: stale rather than wild.
+        const bool was_used = start != 0;
+        const bool is_other_generation = layout_.generation(address) != layout_.generation(start);
+        return was_used && (size == 0 || is_other_generation) ? base::Code::stale : base::Code::address;
+    }
+    place.rank = static_cast<std::uint32_t>(layout_.rank(address));
+    place.slot = slot_of(place.rank);
+    place.is_own = place.rank == rank_;
+    place.is_shared = entry->is_shared.load(std::memory_order_relaxed) != 0;
+    place.owner_address = entry->owner_address.load(std::memory_order_relaxed) + offset;
+    if (place.is_own && !place.is_shared) {
+        place.direct = reinterpret_cast<char*>(place.owner_address);
+    } else if (place.is_shared) {
+        place.direct = view_.base + entry->base.load(std::memory_order_relaxed) + offset;
+    } else {
+        place.direct = nullptr;
+    }
+    return base::Code::ok;
+}
+
+std::string Space::explain(GlobalAddress address, std::uint64_t bytes) const {
+    if (address == 0) {
+        return "the null global address";
+    }
+    const std::uint64_t rank = layout_.rank(address);
+    std::string text = std::to_string(bytes) + " bytes at global address " + hex(address);
+    if (rank >= segment_->shape().procs) {
+        return text + ": its rank, " + std::to_string(rank) + ", is not in this job of " +
+               std::to_string(segment_->shape().procs);
+    }
+    const memory::Entry* entry = view_.entry(address);
+    if (entry == nullptr) {
+        return text + ": rank " + std::to_string(rank) + " is on another node";
+    }
+    const std::uint64_t size = entry->bytes.load(std::memory_order_acquire);
+    const std::uint64_t start = entry->start.load(std::memory_order_relaxed);
+    if (size == 0 || layout_.generation(start) != layout_.generation(address)) {
+        return text + (start != 0 ? ": that memory of rank " : ": no memory is registered there on rank ") +
+               std::to_string(rank) + (start != 0 ? " was unregistered" : "");
+    }
+    const std::uint64_t offset = (address & view_.colorless_mask) - start;
+    return text + ": offset " + std::to_string(offset) + " of a segment of " + std::to_string(size) +
+           " bytes on rank " + std::to_string(rank);
+}
+
+}  // namespace acp::local

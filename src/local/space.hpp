@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A process's view of the node's memory: turns global addresses into places. It holds the mapping of the node
+// segment, the address table of the node, and, over its own row of the table, a private window in which also
+// its private registrations are reachable by loads and stores (others see them as private). Knows no
+// command and no handle. find() may be called by any thread; open and close by one.
+// Tests: tests/unit/local/space_test.cpp.
+#pragma once
+
+#include <cstdint>
+
+#include "base/config.hpp"
+#include "base/status.hpp"
+#include "memory/address_table.hpp"
+#include "memory/ga_layout.hpp"
+#include "memory/hazard.hpp"
+#include "node/segment.hpp"
+#include "os/mapping.hpp"
+
+namespace acp::local {
+
+using memory::GlobalAddress;
+
+// What the inline path reads; one cache line, written only while nobody communicates.
+struct alignas(64) View {
+    std::uint64_t colorless_mask = 0;
+    std::uint64_t index_mask = 0;     // drops generation and colour
+    std::uint64_t first_index = 0;    // of this node's first rank
+    std::uint64_t index_count = 0;    // of this node
+    memory::Entry* table = nullptr;
+    char* base = nullptr;
+    std::uint32_t offset_bits = 0;
+    std::uint32_t reserved = 0;
+    std::uint64_t inline_bytes_max = 0;
+
+    // The entry of an address of this node, or nullptr.
+    [[nodiscard]] memory::Entry* entry(GlobalAddress address) const noexcept {
+        const std::uint64_t index = ((address & index_mask) >> offset_bits) - first_index;
+        return index < index_count ? table + index : nullptr;
+    }
+
+    // Where loads and stores reach `bytes` bytes at an address, or nullptr.
+    [[nodiscard]] char* direct(GlobalAddress address, std::uint64_t bytes) const noexcept {
+        const memory::Entry* found = entry(address);
+        if (found == nullptr) {
+            return nullptr;
+        }
+        // acquire: pairs with the owner's release of the publication word
+        const std::uint64_t size = found->direct_bytes.load(std::memory_order_acquire);
+        const std::uint64_t offset = memory::offset_within(
+            address & colorless_mask, found->start.load(std::memory_order_relaxed), size, bytes);
+        return offset == memory::no_offset ? nullptr
+                                           : base + found->base.load(std::memory_order_relaxed) + offset;
+    }
+};
+
+static_assert(sizeof(View) == 64);
+
+// Where an access lies. Valid while the caller's hazard line names the address.
+struct Place {
+    char* direct = nullptr;            // loads and stores reach it here, else nullptr
+    std::uint64_t owner_address = 0;   // in the owner's address space
+    std::uint32_t rank = 0;
+    std::uint32_t slot = 0;            // the owner's
+    bool is_own = false;
+    bool is_shared = false;            // every process of the node has it mapped
+};
+
+// Who may reach what by loads and stores; the rest goes through its owner. From ACP_INTRANODE, ACP_BYPASS.
+struct Reach {
+    bool is_shared_direct = true;  // memory of other ranks that is mapped here
+    bool is_own_direct = true;     // the caller's own memory
+};
+
+class Space {
+public:
+    Space() noexcept = default;
+
+    // Opens the view of the process that sits on `slot`.
+    //   has_own_window  false when several ranks are threads of one process and share one mapping (tests)
+    // Errors: memory, system.
+    base::Status open(const node::Segment& segment, std::uint32_t slot, Reach reach, bool has_own_window);
+
+    // Publishes this rank's starter memory and clears what an earlier epoch left in the row. Before the others
+    // may use it: the caller provides the barrier.
+    void publish_starter() noexcept;
+
+    // Gives the row back as it was before open(); other ranks see only the starter memory vanish.
+    void close() noexcept;
+
+    [[nodiscard]] const View& view() const noexcept { return view_; }
+
+    [[nodiscard]] View& view() noexcept { return view_; }
+
+    [[nodiscard]] const memory::GaLayout& layout() const noexcept { return layout_; }
+
+    [[nodiscard]] const node::Segment& segment() const noexcept { return *segment_; }
+
+    [[nodiscard]] std::uint32_t slot() const noexcept { return slot_; }
+
+    [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
+
+    [[nodiscard]] bool is_on_node(std::uint32_t rank) const noexcept {
+        return rank - segment_->shape().first_rank < segment_->shape().local_procs;
+    }
+
+    // The slot of a rank of this node.
+    [[nodiscard]] std::uint32_t slot_of(std::uint32_t rank) const noexcept {
+        return segment_->slot_of(rank - segment_->shape().first_rank).load(std::memory_order_acquire);
+    }
+
+    [[nodiscard]] GlobalAddress starter_address(std::uint32_t rank) const noexcept {
+        return layout_.segment_start(rank, 0, 1);
+    }
+
+    // Finds `bytes` bytes at an address of this node. The caller's hazard line names the address.
+    // Returns ok, address (null, wild, leaves its segment), or stale; place is written only on ok.
+    [[nodiscard]] base::Code find(GlobalAddress address, std::uint64_t bytes, Place& place) const noexcept;
+
+    // For a message: what is wrong with an address find() refused.
+    [[nodiscard]] std::string explain(GlobalAddress address, std::uint64_t bytes) const;
+
+    // The own row as this process reads it (the window) and as the others do. The same when there is no window.
+    [[nodiscard]] memory::Entry* window_row() const noexcept { return window_row_; }
+
+    [[nodiscard]] memory::Entry* shared_row() const noexcept { return shared_row_; }
+
+    [[nodiscard]] Reach reach() const noexcept { return reach_; }
+
+private:
+    const node::Segment* segment_ = nullptr;
+    memory::GaLayout layout_;
+    View view_;
+    std::uint32_t slot_ = 0;
+    std::uint32_t rank_ = 0;
+    Reach reach_;
+    memory::Entry* window_row_ = nullptr;
+    memory::Entry* shared_row_ = nullptr;
+    os::Mapping shared_mapping_;  // of the row, when a window covers it in the main mapping
+};
+
+}  // namespace acp::local
