@@ -43,6 +43,6 @@ Status pin_to_cpu(int nth_usable);
 [[nodiscard]] bool has_fast_short_rep_mov() noexcept;
 
 // The size of the largest cache; 0 when the system does not tell.
-[[nodiscard]] std::uint64_t last_level_cache_bytes() noexcept;
+[[nodiscard]] std::uint64_t last_level_cache_bytes();
 
 }  // namespace acp::os

@@ -62,7 +62,7 @@ private:
 
 // Replaces the pages of a range by zeroed private ones; what was mapped there is gone for this process.
 //   address, bytes  whole pages, inside a mapping of the caller's
-// Errors: argument (not whole pages), memory, system; the range is unchanged.
+// Errors: argument (not whole pages; nothing changed), memory, system (the range may be lost).
 Status map_private_over(void* address, std::uint64_t bytes);
 
 // Replaces the pages of a range by those of a file from offset on, shared.
@@ -71,8 +71,8 @@ Status map_private_over(void* address, std::uint64_t bytes);
 Status map_shared_over(void* address, std::uint64_t bytes, int fd, std::uint64_t offset);
 
 // ok when every page of [address, address + bytes) is mapped, readable and writable. Never changes
-// memory contents; may bring pages of a small range into memory. Under 1 us for a few pages, else a
-// few us plus a part for every mapping the range touches, whatever its size.
+// memory contents; may bring the pages of a small range into memory. Under 1 us up to 16 pages; beyond
+// that a few us and a part for every mapping the range touches, however sparse it is.
 // Errors: argument (0 bytes, wrap-around, or the first bad address with the reason).
 Status check_mapped(const void* address, std::uint64_t bytes);
 

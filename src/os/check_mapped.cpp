@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// check_mapped: whether a range is memory that can be read and written. A small range is asked of the
+// page tables by MADV_POPULATE, everything else, and every refusal, of the kernel's list of
+// mappings: by PROCMAP_QUERY (Linux 6.11) or the text of /proc/self/maps.
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <fcntl.h>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+
+#include "os/file_descriptor.hpp"
+#include "os/mapping.hpp"
+#include "os/text_file.hpp"
+
+namespace acp::os {
+
+namespace {
+
+using base::Code;
+
+// Absent from older headers; the numbers are the kernel's interface (Linux 5.14).
+constexpr int populate_read = 22;
+constexpr int populate_write = 23;
+
+constexpr std::uint64_t populated_pages_max = 16;
+
+// One mapping: [start, end) and what it allows.
+struct Area {
+    std::uint64_t start;
+    std::uint64_t end;
+    bool is_readable;
+    bool is_writable;
+};
+
+// Argument of the ioctl PROCMAP_QUERY on /proc/PID/maps; the layout is the kernel's interface.
+struct MapQuery {
+    std::uint64_t size;
+    std::uint64_t query_flags;  // 0: the mapping that covers query_address
+    std::uint64_t query_address;
+    std::uint64_t start;
+    std::uint64_t end;
+    std::uint64_t flags;  // 1 readable, 2 writable
+    std::uint64_t page_size;
+    std::uint64_t offset;
+    std::uint64_t inode;
+    std::uint32_t device_major;
+    std::uint32_t device_minor;
+    std::uint32_t name_bytes;
+    std::uint32_t build_id_bytes;
+    std::uint64_t name_address;
+    std::uint64_t build_id_address;
+};
+
+static_assert(sizeof(MapQuery) == 104);
+constexpr unsigned long map_query_request = _IOWR('f', 17, MapQuery);
+
+std::string hexadecimal(std::uint64_t address) {
+    char text[24];
+    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
+    return text;
+}
+
+Status refusal(std::uint64_t address, const char* reason) {
+    return {Code::argument, "memory at " + hexadecimal(address) + " " + reason};
+}
+
+// Follows the areas from start to end. Feed them in rising order; areas before start are skipped.
+class Walk {
+public:
+    Walk(std::uint64_t start, std::uint64_t end) noexcept : position_(start), end_(end) {}
+
+    [[nodiscard]] bool is_over() const noexcept { return reason_ != nullptr || position_ >= end_; }
+
+    [[nodiscard]] std::uint64_t position() const noexcept { return position_; }
+
+    void see(const Area& area) noexcept {
+        if (area.end <= position_) return;
+        if (area.start > position_) return fail("is not mapped");
+        if (!area.is_writable) return fail("is not writable");
+        if (!area.is_readable) return fail("is not readable");
+        position_ = area.end;
+    }
+
+    void fail(const char* reason) noexcept { reason_ = reason; }
+
+    [[nodiscard]] Status result() const {
+        if (reason_ != nullptr) return refusal(position_, reason_);
+        return position_ >= end_ ? Status() : refusal(position_, "is not mapped");
+    }
+
+private:
+    std::uint64_t position_;  // everything before is fine
+    std::uint64_t end_;
+    const char* reason_ = nullptr;
+};
+
+// false when the kernel does not know the request.
+bool walk_by_query(Walk& walk) noexcept {
+    const FileDescriptor maps(open("/proc/self/maps", O_RDONLY | O_CLOEXEC));
+    if (!maps.is_open()) return false;
+    while (!walk.is_over()) {
+        MapQuery query{};
+        query.size = sizeof query;
+        query.query_address = walk.position();
+        if (ioctl(maps.get(), map_query_request, &query) != 0) {
+            if (errno == EINTR) continue;
+            if (errno != ENOENT) return false;
+            walk.fail("is not mapped");
+            break;
+        }
+        walk.see({query.start, query.end, (query.flags & 1) != 0, (query.flags & 2) != 0});
+    }
+    return true;
+}
+
+// A line is "start-end rwxp ...".
+std::optional<Area> parse_area(std::string_view line) noexcept {
+    Area area{};
+    const char* end = line.data() + line.size();
+    const auto start_read = std::from_chars(line.data(), end, area.start, 16);
+    if (start_read.ec != std::errc() || start_read.ptr == end) return std::nullopt;
+    const auto end_read = std::from_chars(start_read.ptr + 1, end, area.end, 16);
+    if (end_read.ec != std::errc() || end - end_read.ptr < 3) return std::nullopt;
+    area.is_readable = end_read.ptr[1] == 'r';
+    area.is_writable = end_read.ptr[2] == 'w';
+    return area;
+}
+
+// false when /proc is not there.
+bool walk_by_text(Walk& walk) {
+    const std::optional<std::string> text = read_text_file("/proc/self/maps");
+    if (!text) return false;
+    std::string_view rest = *text;
+    while (!rest.empty() && !walk.is_over()) {
+        const std::string_view line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(line.size() < rest.size() ? line.size() + 1 : line.size());
+        if (const auto area = parse_area(line)) walk.see(*area);
+    }
+    return true;
+}
+
+// Whether MADV_POPULATE does what it says: an emulator may accept advice it does not know. Asks about
+// page 0, which is never mapped.
+bool is_populate_honest() noexcept {
+    // relaxed, both: every thread finds the same answer.
+    static std::atomic<int> answer{0};
+    int known = answer.load(std::memory_order_relaxed);
+    if (known == 0) {
+        known = madvise(nullptr, page_bytes(), populate_read) != 0 && errno == ENOMEM ? 1 : 2;
+        answer.store(known, std::memory_order_relaxed);
+    }
+    return known == 1;
+}
+
+// 0, or the errno of the first refusal.
+int populate(std::uint64_t start, std::uint64_t bytes) noexcept {
+    void* address = reinterpret_cast<void*>(start);
+    for (const int advice : {populate_write, populate_read}) {
+        int outcome = 0;
+        do {
+            outcome = madvise(address, bytes, advice);
+        } while (outcome != 0 && (errno == EINTR || errno == EAGAIN));
+        if (outcome != 0) return errno;
+    }
+    return 0;
+}
+
+}  // namespace
+
+Status check_mapped(const void* address, std::uint64_t bytes) {
+    const auto first = reinterpret_cast<std::uint64_t>(address);
+    if (bytes == 0) return refusal(first, "has a size of 0 bytes");
+    if (bytes - 1 > UINT64_MAX - first) {
+        return refusal(first, "with this size goes beyond the end of the address space");
+    }
+    const std::uint64_t page = page_bytes();
+    const std::uint64_t start = first & ~(page - 1);
+    const std::uint64_t last_page = (first + (bytes - 1)) & ~(page - 1);
+    if (last_page > UINT64_MAX - page) return refusal(last_page, "is not mapped");
+    const std::uint64_t end = last_page + page;
+
+    int populate_error = 0;
+    if (end - start <= populated_pages_max * page && is_populate_honest()) {
+        populate_error = populate(start, end - start);
+        if (populate_error == 0) return {};
+    }
+    Walk walk(start, end);
+    if (!walk_by_query(walk)) {
+        walk = Walk(start, end);
+        if (!walk_by_text(walk)) {
+            // Without /proc there is no list: what can be asked is whether all is mapped.
+            const bool is_mapped =
+                msync(reinterpret_cast<void*>(start), end - start, MS_ASYNC) == 0;
+            return is_mapped && populate_error == 0
+                       ? Status()
+                       : refusal(first, "is not mapped, or not readable and writable");
+        }
+    }
+    Status status = walk.result();
+    if (!status.is_ok()) return status;
+    // The mappings allow it, the pages may still not: those behind the end of a mapped file.
+    if (populate_error == EFAULT) {
+        return refusal(first, "cannot be accessed, it may lie beyond the end of a mapped file");
+    }
+    return {};
+}
+
+}  // namespace acp::os

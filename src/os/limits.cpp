@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reading memory and resource limits.
+#include "os/limits.hpp"
+
+#include <algorithm>
+#include <string>
+#include <sys/resource.h>
+
+#include "os/cgroup.hpp"
+#include "os/text_file.hpp"
+
+namespace acp::os {
+
+namespace {
+
+std::uint64_t rest_of(std::uint64_t limit, std::uint64_t usage) noexcept {
+    return limit > usage ? limit - usage : 0;
+}
+
+std::uint64_t soft_limit(int resource) noexcept {
+    rlimit limit{};
+    if (getrlimit(static_cast<decltype(RLIMIT_AS)>(resource), &limit) != 0) return unlimited;
+    return limit.rlim_cur == RLIM_INFINITY ? unlimited : limit.rlim_cur;
+}
+
+}  // namespace
+
+std::uint64_t MemoryLimits::available_bytes() const noexcept {
+    if (cgroup_limit_bytes == unlimited) return machine_available_bytes;
+    return std::min(machine_available_bytes, rest_of(cgroup_limit_bytes, cgroup_usage_bytes));
+}
+
+MemoryLimits memory_limits() {
+    MemoryLimits limits;
+    if (const auto text = read_text_file("/proc/meminfo")) {
+        if (const auto available = number_after(*text, "MemAvailable")) {
+            limits.machine_available_bytes =
+                (*available + number_after(*text, "SwapFree").value_or(0)) * 1024;
+        }
+    }
+    std::uint64_t least_rest = unlimited;
+    for (const CgroupDirectory& directory : cgroup_directories("memory")) {
+        const auto memory = memory_limit_of(directory);
+        if (!memory) continue;
+        const std::uint64_t rest = rest_of(memory->limit_bytes, memory->usage_bytes);
+        if (rest < least_rest) {
+            least_rest = rest;
+            limits.cgroup_limit_bytes = memory->limit_bytes;
+            limits.cgroup_usage_bytes = memory->usage_bytes;
+        }
+    }
+    return limits;
+}
+
+ResourceLimits resource_limits() noexcept {
+    return {soft_limit(RLIMIT_AS), soft_limit(RLIMIT_NOFILE), soft_limit(RLIMIT_NPROC)};
+}
+
+}  // namespace acp::os

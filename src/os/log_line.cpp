@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Line and newline in one writev.
+#include "os/log_line.hpp"
+
+#include <cerrno>
+#include <cstddef>
+#include <sys/uio.h>
+
+namespace acp::os {
+
+void write_line(int fd, std::string_view line) noexcept {
+    if (line.ends_with('\n')) line.remove_suffix(1);
+    char newline = '\n';
+    for (;;) {
+        const iovec pieces[2] = {{const_cast<char*>(line.data()), line.size()}, {&newline, 1}};
+        const ssize_t written = writev(fd, pieces, 2);
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0 || static_cast<std::size_t>(written) > line.size()) return;
+        line.remove_prefix(static_cast<std::size_t>(written));
+    }
+}
+
+}  // namespace acp::os

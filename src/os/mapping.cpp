@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mmap in the few forms the library needs.
+#include "os/mapping.hpp"
+
+#include <cerrno>
+#include <string>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "os/limits.hpp"
+#include "os/system_error.hpp"
+
+namespace acp::os {
+
+namespace {
+
+using base::Code;
+
+constexpr int read_write = PROT_READ | PROT_WRITE;
+
+Status map_failure(int error, std::uint64_t bytes) {
+    const std::uint64_t allowed = resource_limits().address_space_bytes;
+    return system_failure(
+        "mmap", error,
+        std::to_string(bytes) + " bytes, address space allowed (RLIMIT_AS, ulimit -v): " +
+            (allowed == unlimited ? "unlimited" : std::to_string(allowed) + " bytes"));
+}
+
+Status check_whole_pages(const void* address, std::uint64_t bytes, std::uint64_t offset) {
+    const auto start = reinterpret_cast<std::uintptr_t>(address);
+    if (bytes != 0 && ((start | bytes | offset) & (page_bytes() - 1)) == 0) return {};
+    return {Code::argument, "range at " + std::to_string(start) + " of " + std::to_string(bytes) +
+                                " bytes, file offset " + std::to_string(offset) +
+                                ": all three must be multiples of the page size " +
+                                std::to_string(page_bytes()) + ", and bytes not 0"};
+}
+
+Status map_over(void* address, std::uint64_t bytes, int flags, int fd, std::uint64_t offset) {
+    if (Status status = check_whole_pages(address, bytes, offset); !status.is_ok()) return status;
+    void* got = mmap(address, bytes, read_write, flags | MAP_FIXED, fd, static_cast<off_t>(offset));
+    return got == MAP_FAILED ? map_failure(errno, bytes) : Status();
+}
+
+}  // namespace
+
+Result<Mapping> Mapping::map_shared(int fd, std::uint64_t bytes) {
+    return map(fd, bytes, MAP_SHARED);
+}
+
+Result<Mapping> Mapping::map_anonymous(std::uint64_t bytes) {
+    return map(-1, bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE);
+}
+
+Result<Mapping> Mapping::map(int fd, std::uint64_t bytes, int flags) {
+    if (bytes == 0) return Status(Code::argument, "cannot map 0 bytes");
+    void* address = mmap(nullptr, bytes, read_write, flags, fd, 0);
+    if (address == MAP_FAILED) return map_failure(errno, bytes);
+    return Mapping(static_cast<char*>(address), bytes);
+}
+
+void Mapping::unmap() noexcept {
+    if (data_ != nullptr) munmap(data_, bytes_);
+    data_ = nullptr;
+    bytes_ = 0;
+}
+
+Status map_private_over(void* address, std::uint64_t bytes) {
+    return map_over(address, bytes, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+Status map_shared_over(void* address, std::uint64_t bytes, int fd, std::uint64_t offset) {
+    return map_over(address, bytes, MAP_SHARED, fd, offset);
+}
+
+std::uint64_t page_bytes() noexcept {
+    return static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace acp::os

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Making memory files and committing their pages.
+#include "os/memory_file.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <string>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os/limits.hpp"
+#include "os/system_error.hpp"
+
+namespace acp::os {
+
+namespace {
+
+using base::Code;
+
+// Absent from older headers; kernels before 6.3 answer EINVAL.
+constexpr unsigned memfd_not_executable = 0x0008U;
+
+std::string count(std::uint64_t bytes) {
+    return std::to_string(bytes) + " bytes";
+}
+
+// How much of a range is not committed yet. Moves the file's position, which nobody uses.
+std::uint64_t missing_bytes(int fd, std::uint64_t offset, std::uint64_t bytes) noexcept {
+    const std::uint64_t end = offset + bytes;
+    std::uint64_t missing = 0;
+    while (offset < end) {
+        const off_t data = lseek(fd, static_cast<off_t>(offset), SEEK_DATA);
+        const std::uint64_t hole_end =
+            data < 0 ? end : std::min(end, static_cast<std::uint64_t>(data));
+        missing += hole_end - offset;
+        if (hole_end == end) break;
+        const off_t hole = lseek(fd, data, SEEK_HOLE);
+        offset = hole < 0 ? end : static_cast<std::uint64_t>(hole);
+    }
+    return missing;
+}
+
+Status shortage(std::uint64_t requested, const MemoryLimits& limits) {
+    std::string message = "cannot commit " + count(requested) +
+                          " of shared memory: " + count(limits.available_bytes()) + " available";
+    if (limits.cgroup_limit_bytes != unlimited) {
+        message += " (cgroup limit " + count(limits.cgroup_limit_bytes) + ", used " +
+                   count(limits.cgroup_usage_bytes) + ")";
+    }
+    return {Code::memory, message + "; use less memory or raise the limit"};
+}
+
+}  // namespace
+
+Result<FileDescriptor> create_memory_file(const char* name, std::uint64_t bytes) {
+    if (bytes == 0 || bytes > (std::uint64_t{1} << 62)) {
+        return Status(Code::argument,
+                      "a memory file of " + count(bytes) + " is impossible: 1 .. 2^62 fit");
+    }
+    constexpr unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+    FileDescriptor file(memfd_create(name, flags | memfd_not_executable));
+    if (!file.is_open() && errno == EINVAL) file = FileDescriptor(memfd_create(name, flags));
+    if (!file.is_open()) {
+        return system_failure("memfd_create", errno, std::string("for ") + name);
+    }
+    int outcome = 0;
+    do {
+        outcome = ftruncate(file.get(), static_cast<off_t>(bytes));
+    } while (outcome != 0 && errno == EINTR);
+    if (outcome != 0) {
+        return system_failure("ftruncate", errno,
+                              "memory file " + std::string(name) + " of " + count(bytes));
+    }
+    if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0) {
+        return system_failure("fcntl(F_ADD_SEALS)", errno, "memory file " + std::string(name));
+    }
+    return file;
+}
+
+Status commit(int fd, std::uint64_t offset, std::uint64_t bytes) {
+    if (bytes == 0) return {};
+
+    struct stat status {};
+
+    if (fstat(fd, &status) != 0) return system_failure("fstat", errno, "on a memory file");
+    const auto size = static_cast<std::uint64_t>(status.st_size);
+    if (offset > size || bytes > size - offset) {
+        return {Code::argument, "cannot commit " + count(bytes) + " at offset " +
+                                    std::to_string(offset) + ": the memory file ends at " +
+                                    std::to_string(size)};
+    }
+    const MemoryLimits limits = memory_limits();
+    if (bytes > limits.available_bytes() &&
+        missing_bytes(fd, offset, bytes) > limits.available_bytes()) {
+        return shortage(bytes, limits);
+    }
+    int outcome = 0;
+    do {
+        outcome = fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+    } while (outcome != 0 && errno == EINTR);
+    if (outcome == 0) return {};
+    if (errno == ENOMEM || errno == ENOSPC) return shortage(bytes, memory_limits());
+    return system_failure("fallocate", errno, count(bytes) + " of shared memory");
+}
+
+}  // namespace acp::os

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reading small kernel files without stdio's buffers.
+#include "os/text_file.hpp"
+
+#include <cerrno>
+#include <charconv>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "os/file_descriptor.hpp"
+
+namespace acp::os {
+
+std::optional<std::string> read_text_file(const std::string& path) {
+    const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file.is_open()) return std::nullopt;
+    std::string text;
+    char piece[4096];
+    for (;;) {
+        const ssize_t got = read(file.get(), piece, sizeof piece);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return std::nullopt;
+        if (got == 0) return text;
+        text.append(piece, static_cast<std::size_t>(got));
+    }
+}
+
+std::optional<std::uint64_t> leading_number(std::string_view text) noexcept {
+    const std::size_t start = text.find_first_not_of(" \t");
+    if (start == std::string_view::npos) return std::nullopt;
+    std::uint64_t value = 0;
+    const auto [end, error] =
+        std::from_chars(text.data() + start, text.data() + text.size(), value);
+    if (error != std::errc()) return std::nullopt;
+    return value;
+}
+
+std::optional<std::uint64_t> number_after(std::string_view text, std::string_view key) noexcept {
+    while (!text.empty()) {
+        const std::string_view line = text.substr(0, text.find('\n'));
+        if (line.starts_with(key)) {
+            std::string_view rest = line.substr(key.size());
+            if (rest.starts_with(':')) rest.remove_prefix(1);
+            if (rest.starts_with(' ') || rest.starts_with('\t')) return leading_number(rest);
+        }
+        text.remove_prefix(line.size() < text.size() ? line.size() + 1 : line.size());
+    }
+    return std::nullopt;
+}
+
+}  // namespace acp::os

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reading the small text files in which the kernel tells about itself. Knows nothing of what they
+// say. Any thread; control paths only.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace acp::os {
+
+// The whole file; nullopt when it cannot be opened or read.
+[[nodiscard]] std::optional<std::string> read_text_file(const std::string& path);
+
+// The number a text begins with, after blanks; nullopt when there is none ("max") or it overflows.
+[[nodiscard]] std::optional<std::uint64_t> leading_number(std::string_view text) noexcept;
+
+// The number after the first line that begins with key: "MemFree" in "MemFree:   12 kB", or "cache" in
+// "cache 12". nullopt when there is no such line.
+[[nodiscard]] std::optional<std::uint64_t> number_after(std::string_view text,
+                                                        std::string_view key) noexcept;
+
+}  // namespace acp::os

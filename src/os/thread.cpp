@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Starting, naming and joining POSIX threads.
+#include "os/thread.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <new>
+#include <pthread.h>
+#include <signal.h>
+#include <string>
+#include <unistd.h>
+#include <utility>
+
+#include "os/limits.hpp"
+#include "os/system_error.hpp"
+
+namespace acp::os {
+
+struct Thread::State {
+    std::function<void()> body;
+    pthread_t handle{};
+    char name[16] = {};  // what the kernel keeps, with its end
+};
+
+namespace {
+
+std::uint64_t rounded_stack_bytes(std::uint64_t bytes) noexcept {
+    const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+    const auto least = static_cast<std::uint64_t>(PTHREAD_STACK_MIN);
+    return (std::max(bytes, least) + page - 1) & ~(page - 1);
+}
+
+}  // namespace
+
+Result<Thread> Thread::start(const char* name,
+                             std::function<void()> body,
+                             std::uint64_t stack_bytes) {
+    auto state = std::make_unique<State>();
+    state->body = std::move(body);
+    std::strncpy(state->name, name, sizeof state->name - 1);
+
+    pthread_attr_t attributes;
+    int error = pthread_attr_init(&attributes);
+    if (error != 0) return system_failure("pthread_attr_init", error, name);
+    pthread_attr_setstacksize(&attributes, rounded_stack_bytes(stack_bytes));
+    const auto run = [](void* argument) -> void* {
+        auto* started = static_cast<State*>(argument);
+        pthread_setname_np(pthread_self(), started->name);
+        started->body();
+        return nullptr;
+    };
+    {
+        const SignalBlock block;  // the new thread inherits the mask
+        error = pthread_create(&state->handle, &attributes, run, state.get());
+    }
+    pthread_attr_destroy(&attributes);
+    if (error == EAGAIN || error == ENOMEM) {
+        const ResourceLimits limits = resource_limits();
+        const std::string allowed =
+            limits.processes == unlimited ? "unlimited" : std::to_string(limits.processes);
+        return base::Status(base::Code::limit,
+                            "cannot start thread " + std::string(name) + ": " +
+                                std::strerror(error) + "; processes and threads allowed (ulimit " +
+                                "-u): " + allowed + ", see also the cgroup's pids.max");
+    }
+    if (error != 0) return system_failure("pthread_create", error, name);
+    return Thread(state.release());
+}
+
+Thread::Thread(Thread&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+
+Thread& Thread::operator=(Thread&& other) noexcept {
+    if (this != &other) {
+        join();
+        state_ = std::exchange(other.state_, nullptr);
+    }
+    return *this;
+}
+
+Thread::~Thread() {
+    join();
+}
+
+void Thread::join() noexcept {
+    if (state_ == nullptr) return;
+    pthread_join(state_->handle, nullptr);
+    delete state_;
+    state_ = nullptr;
+}
+
+void Thread::forget() noexcept {
+    // The state stays with the thread, if there is one; in a forked child it is the price of not
+    // calling into pthread.
+    state_ = nullptr;
+}
+
+SignalBlock::SignalBlock() noexcept {
+    static_assert(sizeof(sigset_t) <= sizeof old_mask_ && alignof(sigset_t) <= 8);
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, new (old_mask_) sigset_t);
+}
+
+SignalBlock::~SignalBlock() {
+    pthread_sigmask(SIG_SETMASK, std::launder(reinterpret_cast<const sigset_t*>(old_mask_)),
+                    nullptr);
+}
+
+}  // namespace acp::os

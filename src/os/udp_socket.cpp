@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Nonblocking datagrams over 127.0.0.1.
+#include "os/udp_socket.hpp"
+
+#include <algorithm>
+#include <arpa/inet.h>
+#include <cerrno>
+#include <climits>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <time.h>
+
+#include "os/system_error.hpp"
+
+namespace acp::os {
+
+namespace {
+
+sockaddr_in loopback(std::uint16_t port) noexcept {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return address;
+}
+
+// Sets what the system allows (without a bound when privileged) and reads back what it granted.
+std::uint32_t grant_receive_buffer(int fd, std::uint32_t bytes) noexcept {
+    // The kernel doubles the number for its own bookkeeping.
+    const int wished = static_cast<int>(std::min<std::uint32_t>(bytes / 2, INT_MAX / 2));
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &wished, sizeof wished) != 0) {
+        // The result is read back below.
+        static_cast<void>(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &wished, sizeof wished));
+    }
+    int granted = 0;
+    socklen_t size = sizeof granted;
+    if (getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &granted, &size) != 0) return 0;
+    return static_cast<std::uint32_t>(granted);
+}
+
+}  // namespace
+
+Result<UdpSocket> UdpSocket::open_loopback(std::uint32_t receive_buffer_bytes) {
+    FileDescriptor descriptor(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!descriptor.is_open()) return system_failure("socket", errno, "UDP");
+    const std::uint32_t granted = grant_receive_buffer(descriptor.get(), receive_buffer_bytes);
+    sockaddr_in address = loopback(0);
+    socklen_t size = sizeof address;
+    if (bind(descriptor.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0) {
+        return system_failure("bind", errno, "to a free UDP port of 127.0.0.1");
+    }
+    if (getsockname(descriptor.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+        return system_failure("getsockname", errno, "UDP socket");
+    }
+    return UdpSocket(std::move(descriptor), ntohs(address.sin_port), granted);
+}
+
+bool UdpSocket::send_to(std::uint16_t port,
+                        std::span<const std::byte> head,
+                        std::span<const std::byte> body) noexcept {
+    sockaddr_in target = loopback(port);
+    iovec pieces[2] = {{const_cast<std::byte*>(head.data()), head.size()},
+                       {const_cast<std::byte*>(body.data()), body.size()}};
+    msghdr message{};
+    message.msg_name = &target;
+    message.msg_namelen = sizeof target;
+    message.msg_iov = pieces;
+    message.msg_iovlen = 2;
+    ssize_t sent = 0;
+    do {
+        sent = sendmsg(descriptor_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    } while (sent < 0 && errno == EINTR);
+    return sent >= 0;
+}
+
+std::int64_t UdpSocket::receive(std::span<std::byte> buffer) noexcept {
+    ssize_t got = 0;
+    do {
+        got = recv(descriptor_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT | MSG_TRUNC);
+    } while (got < 0 && errno == EINTR);
+    return got >= 0 ? got : -1;
+}
+
+bool UdpSocket::wait_readable(int extra_fd, std::int64_t timeout_ns) noexcept {
+    pollfd looks[2] = {{descriptor_.get(), POLLIN, 0}, {extra_fd, POLLIN, 0}};
+    timespec timeout{};
+    if (timeout_ns >= 0) {
+        timeout.tv_sec = static_cast<time_t>(timeout_ns / 1'000'000'000);
+        timeout.tv_nsec = static_cast<long>(timeout_ns % 1'000'000'000);
+    }
+    // A negative descriptor is ignored by the kernel.
+    return ppoll(looks, 2, timeout_ns >= 0 ? &timeout : nullptr, nullptr) > 0;
+}
+
+}  // namespace acp::os
