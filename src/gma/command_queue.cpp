@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Admission, order, ends and failures.
+#include "gma/command_queue.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace acp::gma {
+
+namespace {
+
+base::Status order_failure() {
+    return {base::Code::order, "not run: a command it was ordered after failed"};
+}
+
+}  // namespace
+
+CommandQueue::CommandQueue(Marks& marks) noexcept : marks_(marks) { publish(); }
+
+std::uint64_t CommandQueue::number_of(Handle handle) const noexcept {
+    if (handle == handle_all) {
+        return issued_;
+    }
+    return handle <= (issued_ | 1U) ? handle & ~1ULL : 0;  // CONT and handles never issued: nothing
+}
+
+bool CommandQueue::rests_on_failure(Handle order, std::uint64_t prefix) const {
+    const bool has_unreported = !unreported_.empty() && unreported_.begin()->first <= prefix;
+    return has_unreported || failed_.contains(order);
+}
+
+bool CommandQueue::is_satisfied(Handle order) const {
+    if (order == handle_null) {
+        return true;
+    }
+    if (order == handle_cont) {
+        return !unreported_.contains(issued_) && !is_outstanding(issued_);
+    }
+    const std::uint64_t prefix = number_of(order);
+    return prefix <= done_ && !rests_on_failure(order, prefix);
+}
+
+CommandQueue::Admission CommandQueue::admit(const memory::Command& command, Handle order) {
+    const std::uint64_t previous = issued_;
+    const std::uint64_t prefix = order == handle_null ? 0 : number_of(order);
+    const bool is_failed = order == handle_cont
+                               ? unreported_.contains(previous)
+                               : order != handle_null && prefix <= done_ && rests_on_failure(order, prefix);
+    if (is_failed) {
+        return {admit_failed(order_failure()), false};
+    }
+    issued_ += 2;
+    ++outstanding_;
+    records_.push_back({command, State::waiting, {}});
+    const std::uint64_t number = issued_;
+    bool is_ready = false;
+    if (order == handle_cont && is_outstanding(previous)) {
+        record(previous).followers.push_back(number);
+    } else if (order != handle_cont && prefix > done_) {
+        waiting_.push({prefix, number});
+    } else {
+        record(number).state = State::ready;
+        is_ready = true;
+    }
+    publish();
+    return {number, is_ready};
+}
+
+std::uint64_t CommandQueue::admit_failed(base::Status failure) {
+    issued_ += 2;
+    ++outstanding_;
+    records_.push_back({{}, State::ready, {}});
+    const std::uint64_t number = issued_;
+    std::vector<std::uint64_t> ready;  // stays empty: nobody can wait for it yet
+    end(number, std::move(failure), ready);
+    publish();
+    return number;
+}
+
+void CommandQueue::end(std::uint64_t number, base::Status status, std::vector<std::uint64_t>& ready) {
+    // A failure ends the commands that follow exactly this one too, and those that follow them: a list, not
+    // recursion, for chains may be long.
+    std::vector<std::pair<std::uint64_t, base::Status>> ends;
+    ends.emplace_back(number, std::move(status));
+    while (!ends.empty()) {
+        auto [current, outcome] = std::move(ends.back());
+        ends.pop_back();
+        Record& ended = record(current);
+        ended.state = State::finished;
+        --outstanding_;
+        const bool is_ok = outcome.is_ok();
+        if (!is_ok) {
+            unreported_.emplace(current, std::move(outcome));
+            failed_.insert(current);
+            if (failed_.size() > failures_remembered_max) {
+                failed_.erase(failed_.begin());
+            }
+        }
+        for (const std::uint64_t follower : ended.followers) {
+            if (is_ok) {
+                record(follower).state = State::ready;
+                ready.push_back(follower);
+            } else {
+                ends.emplace_back(follower, order_failure());
+            }
+        }
+        ended.followers.clear();
+    }
+    while (!records_.empty() && records_.front().state == State::finished) {
+        records_.pop_front();
+        done_ += 2;
+    }
+}
+
+void CommandQueue::release_waiting(std::vector<std::uint64_t>& ready) {
+    while (!waiting_.empty() && waiting_.top().prefix <= done_) {
+        const Waiting next = waiting_.top();
+        waiting_.pop();
+        if (rests_on_failure(next.prefix, next.prefix)) {
+            end(next.number, order_failure(), ready);
+        } else {
+            record(next.number).state = State::ready;
+            ready.push_back(next.number);
+        }
+    }
+}
+
+void CommandQueue::finish(std::uint64_t number, base::Status status, std::vector<std::uint64_t>& ready) {
+    if (!is_outstanding(number)) {
+        return;
+    }
+    end(number, std::move(status), ready);
+    release_waiting(ready);
+    publish();
+}
+
+std::optional<base::Status> CommandQueue::take_failure(std::uint64_t number) {
+    if (unreported_.empty() || unreported_.begin()->first > number) {
+        return std::nullopt;
+    }
+    auto first = unreported_.extract(unreported_.begin());
+    publish();
+    return std::move(first.mapped());
+}
+
+std::uint64_t CommandQueue::oldest_outstanding() const noexcept { return done_ == issued_ ? 0 : done_ + 2; }
+
+std::vector<std::uint64_t> CommandQueue::all_outstanding() const {
+    std::vector<std::uint64_t> numbers;
+    for (std::uint64_t number = done_ + 2; number <= issued_; number += 2) {
+        if (record(number).state != State::finished) {
+            numbers.push_back(number);
+        }
+    }
+    return numbers;
+}
+
+void CommandQueue::publish() noexcept {
+    std::uint64_t complete = done_;
+    if (!unreported_.empty()) {
+        complete = std::min(complete, unreported_.begin()->first - 2);
+    }
+    const std::uint64_t order = failed_.empty() ? complete : std::min(complete, *failed_.begin() - 2);
+    // release: who reads a floor sees what the commands below it wrote
+    done_published_.store(done_, std::memory_order_release);
+    marks_.complete_floor.store(complete | 1U, std::memory_order_release);
+    marks_.order_floor.store(order | 1U, std::memory_order_release);
+    marks_.inline_handle.store(issued_ | 1U, std::memory_order_relaxed);
+}
+
+}  // namespace acp::gma

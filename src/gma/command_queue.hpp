@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The commands of one process that could not run at once: their numbers, what each waits for, and which
+// prefix of them is complete. A pure structure: no lock, no clock, no memory access, no thread; the caller
+// locks, runs what becomes ready, and reports how it ended. Only the three words in Marks are read by others
+// without the lock. Queued commands have even numbers 2, 4, 6, ...; a command that ran at once takes no number
+// and returns the odd handle after the newest number, so completing it completes everything issued before it.
+// Tests: tests/unit/gma/command_queue_test.cpp.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <queue>
+#include <set>
+#include <vector>
+
+#include "base/status.hpp"
+#include "memory/command.hpp"
+
+namespace acp::gma {
+
+using Handle = std::uint64_t;
+
+inline constexpr Handle handle_null = 0;
+inline constexpr Handle handle_all = ~0ULL;
+inline constexpr Handle handle_cont = ~0ULL - 1;
+
+inline constexpr std::uint64_t commands_outstanding_max = 1ULL << 16;
+inline constexpr std::size_t failures_remembered_max = 4096;
+
+// What the inline path reads. Writer: who holds the queue's lock. 0 in every word: nothing may run inline.
+struct Marks {
+    // Handles up to here are complete and no failure in their prefix is unreported.
+    std::atomic<std::uint64_t> complete_floor{0};
+    // Handles up to here may be used as order without asking the queue: besides, none of them failed.
+    std::atomic<std::uint64_t> order_floor{0};
+    // What a command that ran at once returns: newest number | 1.
+    std::atomic<std::uint64_t> inline_handle{0};
+};
+
+class CommandQueue {
+public:
+    //   marks  must outlive this; opened here
+    explicit CommandQueue(Marks& marks) noexcept;
+
+    struct Admission {
+        std::uint64_t number = 0;  // 0: the order is satisfied and the caller may run it without a number
+        bool is_ready = false;     // the caller runs it now; else it becomes ready (or fails) later
+    };
+
+    // Whether a command with this order may run at once.
+    [[nodiscard]] bool is_satisfied(Handle order) const;
+
+    // Gives the command a number. When its order rests on a failed command it is failed at once.
+    Admission admit(const memory::Command& command, Handle order);
+
+    // Gives a number to a command that is already known to fail.
+    std::uint64_t admit_failed(base::Status failure);
+
+    // A ready command ended. Numbers that become ready by it are appended to `ready`. Unknown numbers are
+    // ignored (an end may come twice when a process died).
+    void finish(std::uint64_t number, base::Status status, std::vector<std::uint64_t>& ready);
+
+    // Only for numbers admitted and not finished.
+    [[nodiscard]] const memory::Command& command(std::uint64_t number) const { return record(number).command; }
+
+    [[nodiscard]] bool is_outstanding(std::uint64_t number) const noexcept {
+        return number > done_ && number <= issued_ && record(number).state != State::finished;
+    }
+
+    // The newest number a handle stands for: its prefix is everything up to it. 0 = nothing to wait for.
+    [[nodiscard]] std::uint64_t number_of(Handle handle) const noexcept;
+
+    // Every number up to here has ended. Any thread.
+    [[nodiscard]] std::uint64_t done() const noexcept { return done_published_.load(std::memory_order_acquire); }
+
+    // Takes the first failure up to `number` that was not yet reported.
+    std::optional<base::Status> take_failure(std::uint64_t number);
+
+    [[nodiscard]] std::uint64_t outstanding() const noexcept { return outstanding_; }
+
+    [[nodiscard]] std::uint64_t issued() const noexcept { return issued_; }
+
+    // The oldest number that has not ended, 0 = none. For messages.
+    [[nodiscard]] std::uint64_t oldest_outstanding() const noexcept;
+
+    // Numbers that have not ended, oldest first.
+    [[nodiscard]] std::vector<std::uint64_t> all_outstanding() const;
+
+private:
+    enum class State : std::uint8_t { waiting, ready, finished };
+
+    struct Record {
+        memory::Command command;
+        State state = State::waiting;
+        std::vector<std::uint64_t> followers;  // wait for exactly this one (CONT)
+    };
+
+    struct Waiting {
+        std::uint64_t prefix;  // all numbers up to here must have ended
+        std::uint64_t number;
+
+        bool operator>(const Waiting& other) const noexcept {
+            return prefix != other.prefix ? prefix > other.prefix : number > other.number;
+        }
+    };
+
+    [[nodiscard]] Record& record(std::uint64_t number) { return records_[(number - done_) / 2 - 1]; }
+
+    [[nodiscard]] const Record& record(std::uint64_t number) const { return records_[(number - done_) / 2 - 1]; }
+
+    [[nodiscard]] bool rests_on_failure(Handle order, std::uint64_t prefix) const;
+    void end(std::uint64_t number, base::Status status, std::vector<std::uint64_t>& ready);
+    void release_waiting(std::vector<std::uint64_t>& ready);
+    void publish() noexcept;
+
+    Marks& marks_;
+    std::deque<Record> records_;  // of the numbers done_+2 .. issued_
+    std::uint64_t done_ = 0;
+    std::uint64_t issued_ = 0;
+    std::uint64_t outstanding_ = 0;
+    std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> waiting_;
+    std::map<std::uint64_t, base::Status> unreported_;
+    std::set<std::uint64_t> failed_;  // the newest failures_remembered_max, reported or not
+    std::atomic<std::uint64_t> done_published_{0};
+};
+
+}  // namespace acp::gma

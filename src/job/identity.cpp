@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reading the launcher's variables.
+#include "job/identity.hpp"
+
+#include <array>
+#include <charconv>
+#include <string_view>
+
+namespace acp::job {
+
+namespace {
+
+constexpr std::string_view rank_name = "ACP_RANK";
+constexpr std::string_view procs_name = "ACP_PROCS";
+constexpr std::string_view slot_name = "ACP_SLOT";
+constexpr std::string_view file_name = "ACP_NODE_FD";
+constexpr std::string_view insist_name = "ACP_SINGLETON";
+
+// Where other launchers say how many processes they started.
+constexpr std::array<std::string_view, 4> foreign_sizes = {
+    "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "MPI_LOCALNRANKS"};
+
+std::optional<std::string_view> find(const std::vector<std::string>& environment, std::string_view name) {
+    for (const std::string& entry : environment) {
+        const std::string_view text(entry);
+        if (text.size() > name.size() && text.substr(0, name.size()) == name && text[name.size()] == '=') {
+            return text.substr(name.size() + 1);
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<std::uint32_t> number(std::string_view text) {
+    std::uint32_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) {
+        return std::nullopt;
+    }
+    return value;
+}
+
+base::Status bad(std::string_view name, std::string_view seen) {
+    return {base::Code::config,
+            std::string(name) + "=" + std::string(seen) +
+                " is not what acprun sets there; these variables are for acprun alone: unset them, or start "
+                "the program with acprun"};
+}
+
+base::Result<Identity> alone(const std::vector<std::string>& environment) {
+    for (const std::string_view name : foreign_sizes) {
+        const auto text = find(environment, name);
+        const auto size = text ? number(*text) : std::nullopt;
+        if (size && *size > 1 && !find(environment, insist_name)) {
+            return base::Status(base::Code::config,
+                                std::string(name) + "=" + std::string(*text) +
+                                    " says that another launcher started several processes, but ACP cannot join "
+                                    "them into one job; start the program with `acprun -n " +
+                                    std::string(*text) +
+                                    "`, or set ACP_SINGLETON=1 if each is to be a job of one rank");
+        }
+    }
+    return Identity{};
+}
+
+}  // namespace
+
+std::vector<std::string> environment_of(const Identity& identity) {
+    const auto entry = [](std::string_view name, std::uint32_t value) {
+        return std::string(name) + "=" + std::to_string(value);
+    };
+    return {entry(rank_name, identity.rank),
+            entry(procs_name, identity.procs),
+            entry(slot_name, identity.slot),
+            entry(file_name, static_cast<std::uint32_t>(identity.node_file))};
+}
+
+base::Result<Identity> identity_of(const std::vector<std::string>& environment) {
+    const auto file = find(environment, file_name);
+    if (!file) {
+        return alone(environment);
+    }
+    Identity identity;
+    const auto descriptor = number(*file);
+    if (!descriptor || *descriptor > 0x7fffffff) {
+        return bad(file_name, *file);
+    }
+    identity.node_file = static_cast<int>(*descriptor);
+    const auto read = [&](std::string_view name, std::uint32_t& into) -> base::Status {
+        const auto text = find(environment, name);
+        const auto value = text ? number(*text) : std::nullopt;
+        if (!value) {
+            return bad(name, text.value_or("(unset)"));
+        }
+        into = *value;
+        return {};
+    };
+    if (auto status = read(rank_name, identity.rank); !status.is_ok()) {
+        return status;
+    }
+    if (auto status = read(procs_name, identity.procs); !status.is_ok()) {
+        return status;
+    }
+    if (auto status = read(slot_name, identity.slot); !status.is_ok()) {
+        return status;
+    }
+    if (identity.procs == 0 || identity.rank >= identity.procs) {
+        return bad(rank_name, std::to_string(identity.rank));
+    }
+    return identity;
+}
+
+}  // namespace acp::job

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Probing peers, and copying through the kernel.
+#include "local/attach.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "node/death.hpp"
+#include "os/cross_memory.hpp"
+#include "os/process.hpp"
+
+namespace acp::local {
+
+namespace {
+
+using os::Piece;
+
+std::uint64_t random_token() {
+    std::random_device source;
+    return (std::uint64_t{source()} << 32U) | source() | 1U;
+}
+
+void* as_pointer(std::uint64_t address) noexcept {
+    return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr): an address of another process
+}
+
+base::Code code_of(std::int64_t failure) noexcept {
+    switch (-failure) {
+        case ESRCH:
+            return base::Code::peer;
+        case EFAULT:
+            return base::Code::address;
+        default:
+            return base::Code::system;
+    }
+}
+
+}  // namespace
+
+Attach::Attach(const node::Segment& segment, std::uint32_t slot, bool is_allowed)
+    : segment_(segment),
+      slot_(slot),
+      is_allowed_(is_allowed),
+      token_(random_token()),
+      reachable_(std::make_unique<std::atomic<Reachable>[]>(segment.shape().local_procs)),
+      refusal_errno_(std::make_unique<std::atomic<int>[]>(segment.shape().local_procs)) {}
+
+void Attach::publish_token() noexcept {
+    node::Slot& own = segment_.slot(slot_);
+    own.attach_address.store(reinterpret_cast<std::uint64_t>(&token_), std::memory_order_relaxed);
+    own.attach_token.store(token_, std::memory_order_release);  // read after the barrier of acp_init
+}
+
+int Attach::pid(std::uint32_t slot) const noexcept {
+    return static_cast<int>(segment_.slot(slot).pid.load(std::memory_order_relaxed));
+}
+
+bool Attach::can_reach(std::uint32_t slot) noexcept {
+    Reachable known = reachable_[slot].load(std::memory_order_relaxed);
+    if (known == Reachable::unknown) {
+        std::uint64_t seen = 0;
+        const node::Slot& peer = segment_.slot(slot);
+        const std::uint64_t token = peer.attach_token.load(std::memory_order_acquire);
+        const Piece here{&seen, sizeof seen};
+        const Piece there{as_pointer(peer.attach_address.load(std::memory_order_relaxed)), sizeof seen};
+        const std::int64_t moved = is_allowed_ ? os::read_process(pid(slot), {&here, 1}, {&there, 1}) : -EPERM;
+        const bool is_same = moved == sizeof seen && seen == token && token != 0;
+        known = is_same ? Reachable::yes : Reachable::no;
+        refusal_errno_[slot].store(moved < 0 ? static_cast<int>(-moved) : 0, std::memory_order_relaxed);
+        reachable_[slot].store(known, std::memory_order_relaxed);  // threads that probe twice agree
+    }
+    return known == Reachable::yes;
+}
+
+std::string Attach::refusal(std::uint32_t slot) const {
+    if (reachable_[slot].load(std::memory_order_relaxed) != Reachable::no) {
+        return "";
+    }
+    if (!is_allowed_) {
+        return "switched off by ACP_ATTACH=off";
+    }
+    const int error = refusal_errno_[slot].load(std::memory_order_relaxed);
+    if (error == EPERM) {
+        return "forbidden by the kernel (container, Yama's ptrace_scope, or another user)";
+    }
+    return error != 0 ? "process_vm_readv failed with errno " + std::to_string(error)
+                      : "the process number names another process (another pid namespace)";
+}
+
+void Attach::run_through_buffer(AttachCopy& copy) noexcept {
+    // Both ends private to other processes: through a buffer of ours, piece by piece.
+    std::array<char, 16384> small;
+    std::vector<char> large;
+    std::span<char> buffer(small);
+    if (copy.bytes > small.size()) {
+        large.resize(std::min<std::uint64_t>(copy.bytes, 256 * 1024));
+        buffer = large;
+    }
+    for (std::uint64_t at = 0; at < copy.bytes;) {
+        const std::uint64_t piece = std::min<std::uint64_t>(buffer.size(), copy.bytes - at);
+        const Piece here{buffer.data(), piece};
+        const Piece from{as_pointer(copy.source.owner_address + at), piece};
+        const Piece to{as_pointer(copy.target.owner_address + at), piece};
+        std::int64_t moved = os::read_process(pid(copy.source.slot), {&here, 1}, {&from, 1});
+        if (moved == static_cast<std::int64_t>(piece)) {
+            moved = os::write_process(pid(copy.target.slot), {&here, 1}, {&to, 1});
+        }
+        if (moved != static_cast<std::int64_t>(piece)) {
+            copy.code = moved < 0 ? code_of(moved) : base::Code::address;
+            return;
+        }
+        at += piece;
+    }
+}
+
+void Attach::run_one(AttachCopy& copy, std::uint64_t done_bytes) noexcept {
+    const bool is_read = copy.target.direct != nullptr;
+    while (done_bytes < copy.bytes) {
+        const std::uint64_t left = copy.bytes - done_bytes;
+        const Place& far = is_read ? copy.source : copy.target;
+        const Place& near = is_read ? copy.target : copy.source;
+        const Piece here{near.direct + done_bytes, left};
+        const Piece there{as_pointer(far.owner_address + done_bytes), left};
+        const std::int64_t moved = is_read ? os::read_process(pid(far.slot), {&here, 1}, {&there, 1})
+                                           : os::write_process(pid(far.slot), {&here, 1}, {&there, 1});
+        if (moved <= 0) {
+            copy.code = moved < 0 ? code_of(moved) : base::Code::address;
+            return;
+        }
+        done_bytes += static_cast<std::uint64_t>(moved);
+    }
+}
+
+void Attach::run(std::span<AttachCopy> copies) noexcept {
+    if (copies.empty()) {
+        return;
+    }
+    const AttachCopy& first = copies.front();
+    const bool is_read = first.target.direct != nullptr;
+    if (!is_read && first.source.direct == nullptr) {
+        for (AttachCopy& copy : copies) {
+            run_through_buffer(copy);
+        }
+        return;
+    }
+    std::array<Piece, attach_batch_max> here;
+    std::array<Piece, attach_batch_max> there;
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+        const Place& near = is_read ? copies[i].target : copies[i].source;
+        const Place& far = is_read ? copies[i].source : copies[i].target;
+        here[i] = {near.direct, copies[i].bytes};
+        there[i] = {as_pointer(far.owner_address), copies[i].bytes};
+    }
+    const std::span<const Piece> near_pieces(here.data(), copies.size());
+    const std::span<const Piece> far_pieces(there.data(), copies.size());
+    const std::uint32_t peer = is_read ? first.source.slot : first.target.slot;
+    const std::int64_t moved = is_read ? os::read_process(pid(peer), near_pieces, far_pieces)
+                                       : os::write_process(pid(peer), near_pieces, far_pieces);
+    // A call may move a part only: what it moved is in order; the rest goes one by one and finds its own end.
+    std::uint64_t left = moved > 0 ? static_cast<std::uint64_t>(moved) : 0;
+    for (AttachCopy& copy : copies) {
+        const std::uint64_t done = std::min(left, copy.bytes);
+        left -= done;
+        run_one(copy, done);
+    }
+}
+
+}  // namespace acp::local

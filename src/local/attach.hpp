@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The attach path: reads and writes the private memory of another process of the node through the kernel, in
+// one copy and without its help (process_vm_readv, process_vm_writev). A pid alone is never trusted: a peer may
+// be attached to only after a random token of its was read through it. Commands between the same two segments
+// share a call. Knows no handle and no order. Any thread.
+// Tests: tests/unit/local/attach_test.cpp.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/status.hpp"
+#include "local/space.hpp"
+
+namespace acp::local {
+
+inline constexpr std::uint32_t attach_batch_max = 64;
+
+// One copy with both places found. Exactly one place, or both, are another process's private memory.
+struct AttachCopy {
+    Place target;
+    Place source;
+    std::uint64_t bytes = 0;
+    base::Code code = base::Code::ok;  // out: ok, peer (gone), address (no longer mapped there), system
+};
+
+class Attach {
+public:
+    //   segment   must outlive this
+    //   is_allowed  false: as if the kernel forbade it (ACP_ATTACH=off)
+    Attach(const node::Segment& segment, std::uint32_t slot, bool is_allowed);
+
+    // Publishes this process's token for the others. Before the barrier of acp_init.
+    void publish_token() noexcept;
+
+    // Whether the private memory of a slot's process can be reached: probed once, at the first question.
+    [[nodiscard]] bool can_reach(std::uint32_t slot) noexcept;
+
+    // Why not, for people; "" when it can.
+    [[nodiscard]] std::string refusal(std::uint32_t slot) const;
+
+    // Runs copies that all have the same target slot and the same source slot. Blocks for as long as the
+    // kernel copies. Each copy's outcome is in its code.
+    //   copies.size() <= attach_batch_max
+    void run(std::span<AttachCopy> copies) noexcept;
+
+private:
+    enum class Reachable : std::uint8_t { unknown, yes, no };
+
+    [[nodiscard]] int pid(std::uint32_t slot) const noexcept;
+    void run_one(AttachCopy& copy, std::uint64_t done_bytes) noexcept;
+    void run_through_buffer(AttachCopy& copy) noexcept;
+
+    const node::Segment& segment_;
+    std::uint32_t slot_;
+    bool is_allowed_;
+    std::uint64_t token_;
+    std::unique_ptr<std::atomic<Reachable>[]> reachable_;
+    std::unique_ptr<std::atomic<int>[]> refusal_errno_;
+};
+
+}  // namespace acp::local

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A process's membership of its node: its slot in the node segment, its way to wait, and the collective steps of
+// joining, re-ranking and leaving. Lives as long as the process once it joined (a later epoch uses the same
+// segment and slot). Knows no global memory. Collective calls by one thread; the rest by any.
+// Tests: tests/unit/node/member_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/status.hpp"
+#include "node/barrier.hpp"
+#include "node/segment.hpp"
+#include "node/wait.hpp"
+
+namespace acp::node {
+
+class Member {
+public:
+    //   segment  open; slot  0 .. local_procs-1; pid  of this process (of the thread standing for it, in tests)
+    Member(Segment segment, std::uint32_t slot);
+    Member(const Member&) = delete;
+    Member& operator=(const Member&) = delete;
+
+    // Takes the slot: from here on this process's death is somebody's business. Errors: state (taken).
+    base::Status take_slot();
+
+    // Meets all ranks of the job. Errors: peer.
+    base::Status meet();
+
+    // Agrees on new ranks: each process names one; on success every process sits on the rank it named.
+    // Everybody gets the same verdict; on failure nothing changed. Errors: argument (out of range or given
+    // twice, with who asked), peer.
+    base::Status agree_on_rank(std::uint32_t rank);
+    // The second half, after everybody closed what belonged to the old rank: publishes the new one.
+    void take_rank(std::uint32_t rank);
+
+    // Gives the slot back: this process may end now.
+    void leave() noexcept;
+
+    [[nodiscard]] const Segment& segment() const noexcept { return segment_; }
+
+    [[nodiscard]] std::uint32_t slot_index() const noexcept { return slot_; }
+
+    [[nodiscard]] Slot& slot() const noexcept { return segment_.slot(slot_); }
+
+    [[nodiscard]] std::uint32_t rank() const noexcept { return slot().rank.load(std::memory_order_relaxed); }
+
+    [[nodiscard]] std::uint32_t procs() const noexcept { return segment_.shape().procs; }
+
+    [[nodiscard]] Waiter& waiter() noexcept { return waiter_; }
+
+    [[nodiscard]] Barrier& barrier() noexcept { return barrier_; }
+
+private:
+    Segment segment_;
+    std::uint32_t slot_;
+    Waiter waiter_;
+    Barrier barrier_;
+};
+
+}  // namespace acp::node
