@@ -12,9 +12,10 @@ constexpr double wake_cost_default_ns = 25'000;  // measured between cores of vi
 
 }  // namespace
 
-Waiter::Waiter(const Segment& segment) noexcept : segment_(&segment), ticks_per_ns_(os::ticks_per_ns()) {
+Waiter::Waiter(const Segment& segment, std::uint32_t threads_per_rank) noexcept
+    : segment_(&segment), ticks_per_ns_(os::ticks_per_ns()) {
     const ControlBlock& control = segment.control();
-    const double ranks = control.shape.machine_procs;
+    const double ranks = static_cast<double>(control.shape.machine_procs) * threads_per_rank;
     const double cpus = std::max<std::uint32_t>(1, control.usable_cpus.load(std::memory_order_relaxed));
     const std::uint32_t measured = control.wake_cost_ns.load(std::memory_order_relaxed);
     const double wake_ns = measured != 0 ? measured : wake_cost_default_ns;

@@ -30,8 +30,9 @@ class Waiter {
 public:
     Waiter() noexcept = default;
 
-    //   segment  must outlive the waiter
-    explicit Waiter(const Segment& segment) noexcept;
+    //   segment           must outlive the waiter
+    //   threads_per_rank  how many threads of each process wait this way: decides whether cores are short
+    explicit Waiter(const Segment& segment, std::uint32_t threads_per_rank = 1) noexcept;
 
     // Waits until ready() is true.
     //   sleep(timeout_ns)  os::Wake; must call ready() after it announced itself

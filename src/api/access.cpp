@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// <acp/access.h>: the inline path first, then the long way.
+#include <acp/access.h>
+
+#include <cstdio>
+#include <string>
+
+#include "api/library.hpp"
+#include "gma/inline_access.hpp"
+#include "os/process.hpp"
+
+namespace {
+
+using namespace acp;  // NOLINT(google-build-using-namespace): the boundary names things of every layer
+using memory::Command;
+using memory::Operation;
+
+constexpr auto plain = memory::HazardFence::compiler;
+
+[[gnu::noinline, gnu::cold]] acp_handle_t issue_long(const Command& command, acp_handle_t order) noexcept {
+    return api::guarded("issuing a command", ACP_HANDLE_NULL, [&]() -> acp_handle_t {
+        if (auto status = api::check_in_use("issuing a command"); !status.is_ok()) {
+            api::keep(status);
+            return ACP_HANDLE_NULL;
+        }
+        if (api::inline_line == nullptr) {
+            api::open_inline_path();
+        }
+        return static_cast<acp_handle_t>(api::library().gma->issue(command, static_cast<gma::Handle>(order)));
+    });
+}
+
+template <typename Word, Operation operation>
+[[gnu::always_inline]] inline acp_handle_t run_atomic(
+    acp_ga_t target, acp_ga_t source, Word operand, Word expected, acp_handle_t order) noexcept {
+    if (memory::HazardLine* line = api::inline_line; line != nullptr) [[likely]] {
+        const gma::Handle handle = gma::atomic_inline<plain, Word, operation>(
+            api::fast_path, *line, target, source, operand, expected, static_cast<gma::Handle>(order));
+        if (handle != 0) [[likely]] {
+            return static_cast<acp_handle_t>(handle);
+        }
+    }
+    return issue_long({operation, sizeof(Word), target, source, sizeof(Word), operand, expected}, order);
+}
+
+// What a void call does with a failure: the user's ACP_ON_ERROR.
+void report(const base::Status& failure) noexcept {
+    api::keep(failure);
+    if (api::library().config.on_error == base::OnError::fatal) {
+        std::fprintf(stderr,
+                     "acp: rank %u on %s: %s\nacp: the process ends; ACP_ON_ERROR=return makes this an "
+                     "error that acp_errno() gives\n",
+                     api::library().member->rank(),
+                     os::host_name().c_str(),
+                     std::string(failure.message()).c_str());
+        os::end_by_abort();
+    }
+}
+
+[[gnu::noinline, gnu::cold]] void complete_long(acp_handle_t handle) noexcept {
+    (void)api::guarded("acp_complete", 0, [&] {
+        if (auto status = api::check_in_use("acp_complete"); !status.is_ok()) {
+            return api::result_of(status);
+        }
+        gma::Gma& gma = *api::library().gma;
+        auto first = gma.wait(static_cast<gma::Handle>(handle), node::for_ever, false);
+        if (first.is_ok()) {
+            return 0;
+        }
+        while (!gma.wait(static_cast<gma::Handle>(handle), 0, false).is_ok()) {
+            // the rest of the prefix is complete too; its failures count as reported
+        }
+        report(first);
+        return -1;
+    });
+}
+
+}  // namespace
+
+extern "C" {
+
+acp_handle_t acp_copy(acp_ga_t target, acp_ga_t source, size_t size, acp_handle_t order) {
+    if (memory::HazardLine* line = api::inline_line; line != nullptr) [[likely]] {
+        const gma::Handle handle = gma::copy_inline<plain>(
+            api::fast_path, *line, target, source, size, static_cast<gma::Handle>(order));
+        if (handle != 0) [[likely]] {
+            return static_cast<acp_handle_t>(handle);
+        }
+    }
+    return issue_long({Operation::copy, 0, target, source, size, 0, 0}, order);
+}
+
+acp_handle_t acp_cas4(acp_ga_t target, acp_ga_t source, uint32_t expected, uint32_t desired, acp_handle_t order) {
+    return run_atomic<std::uint32_t, Operation::compare_swap>(target, source, desired, expected, order);
+}
+
+acp_handle_t acp_cas8(acp_ga_t target, acp_ga_t source, uint64_t expected, uint64_t desired, acp_handle_t order) {
+    return run_atomic<std::uint64_t, Operation::compare_swap>(target, source, desired, expected, order);
+}
+
+acp_handle_t acp_swap4(acp_ga_t target, acp_ga_t source, uint32_t value, acp_handle_t order) {
+    return run_atomic<std::uint32_t, Operation::swap>(target, source, value, 0, order);
+}
+
+acp_handle_t acp_swap8(acp_ga_t target, acp_ga_t source, uint64_t value, acp_handle_t order) {
+    return run_atomic<std::uint64_t, Operation::swap>(target, source, value, 0, order);
+}
+
+acp_handle_t acp_add4(acp_ga_t target, acp_ga_t source, uint32_t value, acp_handle_t order) {
+    return run_atomic<std::uint32_t, Operation::add>(target, source, value, 0, order);
+}
+
+acp_handle_t acp_add8(acp_ga_t target, acp_ga_t source, uint64_t value, acp_handle_t order) {
+    return run_atomic<std::uint64_t, Operation::add>(target, source, value, 0, order);
+}
+
+acp_handle_t acp_xor4(acp_ga_t target, acp_ga_t source, uint32_t value, acp_handle_t order) {
+    return run_atomic<std::uint32_t, Operation::bit_xor>(target, source, value, 0, order);
+}
+
+acp_handle_t acp_xor8(acp_ga_t target, acp_ga_t source, uint64_t value, acp_handle_t order) {
+    return run_atomic<std::uint64_t, Operation::bit_xor>(target, source, value, 0, order);
+}
+
+acp_handle_t acp_or4(acp_ga_t target, acp_ga_t source, uint32_t value, acp_handle_t order) {
+    return run_atomic<std::uint32_t, Operation::bit_or>(target, source, value, 0, order);
+}
+
+acp_handle_t acp_or8(acp_ga_t target, acp_ga_t source, uint64_t value, acp_handle_t order) {
+    return run_atomic<std::uint64_t, Operation::bit_or>(target, source, value, 0, order);
+}
+
+acp_handle_t acp_and4(acp_ga_t target, acp_ga_t source, uint32_t value, acp_handle_t order) {
+    return run_atomic<std::uint32_t, Operation::bit_and>(target, source, value, 0, order);
+}
+
+acp_handle_t acp_and8(acp_ga_t target, acp_ga_t source, uint64_t value, acp_handle_t order) {
+    return run_atomic<std::uint64_t, Operation::bit_and>(target, source, value, 0, order);
+}
+
+void acp_complete(acp_handle_t handle) {
+    // acquire: what the completed commands wrote is visible
+    if (static_cast<gma::Handle>(handle) <= api::fast_path.marks.complete_floor.load(std::memory_order_acquire))
+        [[likely]] {
+        return;
+    }
+    complete_long(handle);
+}
+
+int acp_inquire(acp_handle_t handle) {
+    if (static_cast<gma::Handle>(handle) <= api::fast_path.marks.complete_floor.load(std::memory_order_acquire)) {
+        return api::fast_path.marks.complete_floor.load(std::memory_order_relaxed) != 0
+                   ? 0
+                   : api::result_of(api::check_in_use("acp_inquire"));
+    }
+    return api::guarded("acp_inquire", -1, [&] {
+        if (auto status = api::check_in_use("acp_inquire"); !status.is_ok()) {
+            return api::result_of(status);
+        }
+        return api::library().gma->is_complete(static_cast<gma::Handle>(handle)) ? 0 : 1;
+    });
+}
+
+int acp_wait(acp_handle_t handle, int64_t timeout_ns) {
+    return api::guarded("acp_wait", static_cast<int>(base::Code::memory), [&] {
+        auto status = api::check_in_use("acp_wait");
+        if (status.is_ok()) {
+            status = api::library().gma->wait(static_cast<gma::Handle>(handle), timeout_ns, true);
+        }
+        if (!status.is_ok()) {
+            api::keep(status);
+        }
+        return static_cast<int>(status.code());
+    });
+}
+
+acp_path_t acp_path(acp_ga_t target, acp_ga_t source) {
+    const acp_path_t none = {"none", 0};
+    return api::guarded("acp_path", none, [&]() -> acp_path_t {
+        if (auto status = api::check_in_use("acp_path"); !status.is_ok()) {
+            api::keep(status);
+            return none;
+        }
+        const gma::Path path = api::library().gma->path(target, source);
+        return {path.name, path.must_owner_help ? 1 : 0};
+    });
+}
+}

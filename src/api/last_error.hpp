@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The calling thread's last failure, as acp_errno and acp_error_message give it. A fixed buffer: keeping a
+// failure must not fail. Touched on failure only.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/status.hpp"
+
+namespace acp::api {
+
+class LastError {
+public:
+    void set(const base::Status& status) noexcept {
+        code_ = static_cast<int>(status.code());
+        const std::size_t bytes = std::min(status.message().size(), text_.size() - 1);
+        std::memcpy(text_.data(), status.message().data(), bytes);
+        text_[bytes] = '\0';
+    }
+
+    [[nodiscard]] int code() const noexcept { return code_; }
+
+    [[nodiscard]] const char* text() const noexcept { return text_.data(); }
+
+private:
+    int code_ = 0;
+    std::array<char, 512> text_{};
+};
+
+[[nodiscard]] LastError& last_error() noexcept;
+
+}  // namespace acp::api

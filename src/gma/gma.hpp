@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Global memory access of one process: issue, order, route, run, complete. What the inline path could not do
+// comes here. A command that is ready is either a job (this process moves the bytes: direct or attach) or is
+// forwarded to another process of the node. Jobs are run by threads that wait, else by the service thread,
+// which is made with the first command or registration that may need it and sleeps when nothing is to do; so
+// every command finishes without any further call. One Gma per epoch; calls by any thread unless said otherwise.
+// Split by event: gma_issue, gma_run, gma_wait, gma_service. Tests: tests/unit/gma/gma_test.cpp.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/config.hpp"
+#include "base/status.hpp"
+#include "gma/command_queue.hpp"
+#include "gma/inline_access.hpp"
+#include "gma/trace.hpp"
+#include "local/attach.hpp"
+#include "local/forwarder.hpp"
+#include "local/hazards.hpp"
+#include "local/port.hpp"
+#include "local/registry.hpp"
+#include "local/space.hpp"
+#include "node/member.hpp"
+#include "os/thread.hpp"
+
+namespace acp::gma {
+
+using memory::Command;
+
+enum class Route : std::uint8_t { none, direct, attach, forward };
+
+struct Path {
+    Route route = Route::none;
+    const char* name = "none";     // static text: direct, attach, mailbox, udp, none
+    bool must_owner_help = false;  // a thread of the owning process must run
+    std::string reason;            // why not a better one; "" when there is none
+};
+
+// Bytes and commands by path since the epoch began, for the report.
+struct Traffic {
+    std::uint64_t direct_commands = 0;
+    std::uint64_t direct_bytes = 0;
+    std::uint64_t attach_commands = 0;
+    std::uint64_t attach_bytes = 0;
+    std::uint64_t forwarded_commands = 0;
+    std::uint64_t forwarded_bytes = 0;
+};
+
+class Gma {
+public:
+    // Opens global memory access for a member that took its slot. Publishes what others need; the caller meets
+    // all ranks before the first use.
+    //   member, hazards, fast  must outlive this
+    //   has_own_window         false when several ranks are threads of one process (tests)
+    // Errors: config (a forced path that cannot work here), system, memory, limit.
+    static base::Result<std::unique_ptr<Gma>> open(node::Member& member,
+                                                   local::Hazards& hazards,
+                                                   FastPath& fast,
+                                                   const base::Config& config,
+                                                   bool has_own_window);
+    // Nothing may be outstanding, and nobody may use this rank's memory any more.
+    ~Gma();
+    Gma(const Gma&) = delete;
+    Gma& operator=(const Gma&) = delete;
+
+    // After all ranks met: checks that the paths the configuration requires exist. Errors: unsupported, config.
+    base::Status check_requirements();
+
+    // Issues a command. Always returns a handle; a bad command gives a failed one.
+    Handle issue(const Command& command, Handle order);
+
+    // Waits until the prefix of a handle has ended. ok, timeout, interrupted, or the first failure of the
+    // prefix that was not yet reported.   timeout_ns  0: only look; < 0: for ever
+    base::Status wait(Handle handle, std::int64_t timeout_ns, bool is_interruptible);
+
+    // Whether the prefix of a handle has ended. Makes progress once; does not block.
+    [[nodiscard]] bool is_complete(Handle handle);
+
+    base::Result<local::Key> register_memory(void* address, std::uint64_t bytes, std::uint32_t color);
+
+    [[nodiscard]] local::Registry& registry() noexcept { return *registry_; }
+
+    [[nodiscard]] const local::Space& space() const noexcept { return space_; }
+
+    [[nodiscard]] local::Hazards& hazards() noexcept { return hazards_; }
+
+    [[nodiscard]] Path path(GlobalAddress target, GlobalAddress source);
+
+    // The path between this rank and the private memory of another, whatever is registered now.
+    [[nodiscard]] Path private_path(std::uint32_t slot);
+
+    [[nodiscard]] Traffic traffic() const;
+
+private:
+    enum class Driver { waiter, service };
+
+    struct Job {
+        std::uint64_t number = 0;
+        Command command;
+        Route route = Route::none;
+    };
+
+    static constexpr std::uint32_t batch_max = local::attach_batch_max;
+    static constexpr std::uint64_t batched_bytes_max = 64 * 1024;  // longer copies make their own call
+    static constexpr std::int64_t nap_ns = 1'000'000;
+    static constexpr std::uint32_t naps_before_deep_sleep = 16;
+
+    Gma(node::Member& member, local::Hazards& hazards, FastPath& fast, const base::Config& config);
+    base::Status open_all(bool has_own_window);
+
+    // gma_issue.cpp
+    base::Status check(const Command& command, memory::HazardLine& line, Route& route);
+    Route choose(const Command& command, const local::Place& target, const local::Place& source);
+    [[nodiscard]] bool is_here(const local::Place& place) const noexcept;
+    [[nodiscard]] bool can_attach(const local::Place& place) noexcept;
+    Handle queue(const Command& command, Handle order);
+    Handle fail(base::Status failure);
+    void dispatch(std::uint64_t number);  // mutex_ held
+    void notify();
+    base::Status bad_address(const Command& command, bool is_target, base::Code code) const;
+
+    // gma_run.cpp
+    bool drive(Driver driver);
+    bool run_jobs(Driver driver);
+    std::uint32_t take_jobs(std::span<Job> batch);  // mutex_ held
+    base::Status run_direct(const Command& command, memory::HazardLine& line);
+    void run_attach(std::span<const Job> batch, std::span<base::Status> outcomes, memory::HazardLine& line);
+    base::Status run_atomic_remote_result(const Command& command, memory::HazardLine& line);
+    bool turn_forwarder();
+    void finish(std::span<const Job> batch, std::span<base::Status> outcomes);
+    void release(std::vector<std::uint64_t>& ready);  // mutex_ held
+    void note_deaths();
+
+    // gma_service.cpp
+    base::Status ensure_service();
+    void serve();
+    void stop_service();
+    [[nodiscard]] bool is_idle();
+    void hand_over();
+    void tell_waiters(Driver driver);
+
+    // gma_wait.cpp
+    void say_what_is_awaited(std::uint64_t number, std::uint64_t waited_ns);
+
+    node::Member& member_;
+    local::Hazards& hazards_;
+    FastPath& fast_;
+    const base::Config& config_;
+    local::Space space_;
+    std::unique_ptr<local::Registry> registry_;
+    std::unique_ptr<local::Attach> attach_;
+    std::unique_ptr<local::Port> port_;
+    std::unique_ptr<local::Forwarder> forwarder_;  // guarded by driver_
+    std::unique_ptr<Trace> trace_;
+    bool may_waiter_run_ = true;      // jobs; off: the communication thread does everything (ACP_BYPASS=off)
+    bool may_waiter_forward_ = true;  // off: the communication threads of the paper do
+
+    std::mutex mutex_;                // the queue and the lists of ready commands
+    CommandQueue queue_;
+    std::deque<Job> jobs_;
+    std::deque<Job> to_forward_;
+    std::vector<std::uint64_t> ready_;  // scratch
+    std::atomic<std::uint64_t> pending_{0};  // jobs_ + to_forward_, for looks without the lock
+
+    std::atomic_flag driver_;         // who holds it turns the forwarder; never held over a wait
+    std::vector<local::Ended> ended_;            // guarded by driver_
+    std::atomic<bool> has_forward_work_{false};  // written under driver_
+    std::atomic<std::uint32_t> deaths_seen_{0};
+    std::vector<bool> is_death_noted_;           // guarded by driver_
+
+    std::mutex service_mutex_;        // making and ending the thread
+    os::Thread service_;
+    std::atomic<bool> has_service_{false};
+    std::atomic<bool> is_stopping_{false};
+    std::atomic<bool> is_napping_{false};
+    node::Waiter service_waiter_;
+};
+
+}  // namespace acp::gma

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Issuing: checking both ends, choosing the path, running at once what may, queueing the rest.
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include "gma/gma.hpp"
+#include "os/process.hpp"
+
+namespace acp::gma {
+
+namespace {
+
+const char* name_of(const Command& command) {
+    static constexpr const char* names[] = {
+        "acp_copy", "acp_cas", "acp_swap", "acp_add", "acp_xor", "acp_or", "acp_and"};
+    return names[static_cast<std::size_t>(command.operation)];
+}
+
+}  // namespace
+
+bool Gma::is_here(const local::Place& place) const noexcept {
+    return place.direct != nullptr && (place.is_own || space_.reach().is_shared_direct);
+}
+
+bool Gma::can_attach(const local::Place& place) noexcept {
+    const base::IntraNode mode = config_.intranode;
+    return (mode == base::IntraNode::automatic || mode == base::IntraNode::attach) &&
+           attach_->can_reach(place.slot);
+}
+
+Route Gma::choose(const Command& command, const local::Place& target, const local::Place& source) {
+    const bool is_target_here = is_here(target);
+    const bool is_source_here = is_here(source);
+    if (is_target_here && is_source_here) {
+        return Route::direct;
+    }
+    if (config_.intranode == base::IntraNode::direct) {
+        return Route::none;
+    }
+    if (command.is_copy()) {
+        const bool is_attachable =
+            (is_target_here || can_attach(target)) && (is_source_here || can_attach(source));
+        return is_attachable ? Route::attach : Route::forward;
+    }
+    // An atomic's word must be mapped here or be run by its owner. The attach mode has shared words mapped.
+    const bool is_word_here =
+        is_source_here || (config_.intranode == base::IntraNode::attach && source.direct != nullptr);
+    if (is_word_here && (is_target_here || can_attach(target))) {
+        return is_target_here ? Route::direct : Route::attach;
+    }
+    return Route::forward;
+}
+
+base::Status Gma::bad_address(const Command& command, bool is_target, base::Code code) const {
+    const GlobalAddress address = is_target ? command.target : command.source;
+    return {code,
+            std::string(name_of(command)) + " by rank " + std::to_string(space_.rank()) + " on " +
+                os::host_name() + ": the " + (is_target ? "target" : "source") + " is " +
+                space_.explain(address, command.bytes)};
+}
+
+base::Status Gma::check(const Command& command, memory::HazardLine& line, Route& route) {
+    memory::enter<memory::HazardFence::processor>(line, command.target, command.source);
+    local::Place target;
+    local::Place source;
+    const base::Code target_code = space_.find(command.target, command.bytes, target);
+    const base::Code source_code = space_.find(command.source, command.bytes, source);
+    memory::leave(line);
+    if (target_code != base::Code::ok) {
+        return bad_address(command, true, target_code);
+    }
+    if (source_code != base::Code::ok) {
+        return bad_address(command, false, source_code);
+    }
+    if (!command.is_copy()) {
+        const std::uint64_t places = target.owner_address | source.owner_address;
+        if (places % command.width != 0) {
+            return {base::Code::alignment,
+                    std::string(name_of(command)) + std::to_string(command.width) + " by rank " +
+                        std::to_string(space_.rank()) + ": target and source must be multiples of " +
+                        std::to_string(command.width) + "; " +
+                        space_.explain(target.owner_address % command.width != 0 ? command.target
+                                                                                 : command.source,
+                                       command.bytes)};
+        }
+    }
+    route = choose(command, target, source);
+    if (route == Route::none) {
+        return {base::Code::unsupported,
+                std::string(name_of(command)) + ": ACP_INTRANODE=direct reaches shared memory only, and " +
+                    space_.explain(is_here(target) ? command.source : command.target, command.bytes) +
+                    " is private memory; use ACP_INTRANODE=auto"};
+    }
+    return {};
+}
+
+Handle Gma::fail(base::Status failure) {
+    const std::scoped_lock lock(mutex_);
+    return queue_.admit_failed(std::move(failure));
+}
+
+Handle Gma::issue(const Command& command, Handle order) {
+    local::Hazards::Lease lease(hazards_);
+    Route route = Route::none;
+    if (auto status = check(command, lease.line(), route); !status.is_ok()) {
+        return fail(std::move(status));
+    }
+    const bool is_short = command.bytes <= config_.inline_bytes_max;
+    if (route == Route::direct && is_short && may_waiter_run_) {
+        bool is_now = false;
+        {
+            const std::scoped_lock lock(mutex_);
+            is_now = queue_.is_satisfied(order);
+        }
+        if (is_now) {
+            if (auto status = run_direct(command, lease.line()); !status.is_ok()) {
+                return fail(std::move(status));
+            }
+            return fast_.marks.inline_handle.load(std::memory_order_relaxed);
+        }
+    }
+    return queue(command, order);
+}
+
+Handle Gma::queue(const Command& command, Handle order) {
+    if (auto status = ensure_service(); !status.is_ok()) {
+        static std::atomic_flag is_said;
+        if (!is_said.test_and_set()) {
+            std::fprintf(stderr,
+                         "acp: rank %u has no service thread (%s): commands progress only in ACP calls\n",
+                         space_.rank(),
+                         std::string(status.message()).c_str());
+        }
+    }
+    CommandQueue::Admission admission;
+    std::unique_lock lock(mutex_);
+    while (queue_.outstanding() >= commands_outstanding_max) {
+        const std::uint64_t oldest = queue_.oldest_outstanding();
+        lock.unlock();
+        // Waits for room only: a failure stays to be reported to whoever waits for it.
+        member_.slot().door.is_attended.fetch_add(1, std::memory_order_seq_cst);
+        const auto ready = [&] { return queue_.done() >= oldest || (drive(Driver::waiter), queue_.done() >= oldest); };
+        const auto sleep = [&](std::int64_t timeout_ns) {
+            return node::sleep_on_bell(member_.slot().door.waiter_bell, ready, timeout_ns);
+        };
+        member_.waiter().wait(ready, sleep, node::for_ever);
+        member_.slot().door.is_attended.fetch_sub(1, std::memory_order_seq_cst);
+        hand_over();
+        lock.lock();
+    }
+    admission = queue_.admit(command, order);
+    if (admission.is_ready) {
+        dispatch(admission.number);
+    }
+    lock.unlock();
+    if (admission.is_ready) {
+        if (has_forward_work_.load(std::memory_order_relaxed) && may_waiter_forward_) {
+            turn_forwarder();  // the message leaves now, whoever waits later
+        }
+        notify();
+    }
+    return admission.number;
+}
+
+void Gma::dispatch(std::uint64_t number) {
+    const Command command = queue_.command(number);
+    local::Place target;
+    local::Place source;
+    // Only to choose the path: what runs the command looks again, under a hazard line.
+    const bool is_known = space_.find(command.target, command.bytes, target) == base::Code::ok &&
+                          space_.find(command.source, command.bytes, source) == base::Code::ok;
+    const Route route = is_known ? choose(command, target, source) : Route::direct;
+    if (route == Route::forward) {
+        to_forward_.push_back({number, command, route});
+        has_forward_work_.store(true, std::memory_order_relaxed);
+    } else {
+        jobs_.push_back({number, command, route});
+    }
+    pending_.fetch_add(1, std::memory_order_seq_cst);  // partner: is_idle() after the sleep was announced
+}
+
+void Gma::notify() {
+    node::Door& door = member_.slot().door;
+    if (may_waiter_run_ && door.is_attended.load(std::memory_order_relaxed) != 0) {
+        node::ring_bell(door.waiter_bell);
+        return;
+    }
+    if (!is_napping_.load(std::memory_order_seq_cst)) {
+        port_->wake_service();
+    }
+}
+
+}  // namespace acp::gma

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Running what is ready: direct and attach jobs by this process, the rest through the forwarder.
+#include <array>
+#include <string>
+#include <utility>
+
+#include "gma/gma.hpp"
+#include "local/direct.hpp"
+#include "node/death.hpp"
+
+namespace acp::gma {
+
+bool Gma::drive(Driver driver) {
+    note_deaths();
+    bool has_done = false;
+    if (driver == Driver::service || may_waiter_run_) {
+        has_done = run_jobs(driver);
+    }
+    if (driver == Driver::service || may_waiter_forward_) {
+        has_done = turn_forwarder() || has_done;
+    }
+    if (has_done) {
+        tell_waiters(driver);
+    }
+    return has_done;
+}
+
+// Takes the oldest job, and with an attach job those that share its two segments.
+std::uint32_t Gma::take_jobs(std::span<Job> batch) {
+    batch[0] = jobs_.front();
+    jobs_.pop_front();
+    std::uint32_t count = 1;
+    const Command& first = batch[0].command;
+    if (batch[0].route == Route::attach && first.is_copy() && first.bytes <= batched_bytes_max) {
+        const memory::GaLayout& layout = space_.layout();
+        const auto is_alike = [&](const Job& job) {
+            return job.route == Route::attach && job.command.is_copy() &&
+                   job.command.bytes <= batched_bytes_max &&
+                   layout.index(job.command.target) == layout.index(first.target) &&
+                   layout.index(job.command.source) == layout.index(first.source);
+        };
+        while (count < batch.size() && !jobs_.empty() && is_alike(jobs_.front())) {
+            batch[count++] = jobs_.front();
+            jobs_.pop_front();
+        }
+    }
+    pending_.fetch_sub(count, std::memory_order_relaxed);
+    return count;
+}
+
+bool Gma::run_jobs(Driver driver) {
+    if (pending_.load(std::memory_order_relaxed) == 0) {
+        return false;
+    }
+    std::array<Job, batch_max> batch;
+    std::array<base::Status, batch_max> outcomes;
+    std::uint32_t count = 0;
+    {
+        const std::scoped_lock lock(mutex_);
+        if (jobs_.empty()) {
+            return false;
+        }
+        count = take_jobs(batch);
+    }
+    local::Hazards::Lease lease(hazards_);
+    const std::span<const Job> taken(batch.data(), count);
+    if (batch[0].route == Route::direct) {
+        outcomes[0] = run_direct(batch[0].command, lease.line());
+    } else if (batch[0].command.is_copy()) {
+        run_attach(taken, outcomes, lease.line());
+    } else {
+        outcomes[0] = run_atomic_remote_result(batch[0].command, lease.line());
+    }
+    finish(taken, outcomes);
+    (void)driver;
+    return true;
+}
+
+base::Status Gma::run_direct(const Command& command, memory::HazardLine& line) {
+    memory::enter<memory::HazardFence::processor>(line, command.target, command.source);
+    local::Place target;
+    local::Place source;
+    const base::Code target_code = space_.find(command.target, command.bytes, target);
+    const base::Code source_code = space_.find(command.source, command.bytes, source);
+    const bool is_found = target_code == base::Code::ok && source_code == base::Code::ok;
+    if (is_found && command.is_copy()) {
+        local::move_bytes(target.direct, source.direct, command.bytes);
+    } else if (is_found) {
+        local::store_old(target.direct, local::apply(command, source.direct), command.width);
+    }
+    memory::leave(line);
+    if (!is_found) {
+        const bool is_target = target_code != base::Code::ok;
+        return bad_address(command, is_target, is_target ? target_code : source_code);
+    }
+    detail::count(line, command.bytes);
+    if (trace_) {
+        trace_->record(command, "direct", space_.rank());
+    }
+    return {};
+}
+
+void Gma::run_attach(std::span<const Job> batch, std::span<base::Status> outcomes, memory::HazardLine& line) {
+    std::array<local::AttachCopy, batch_max> copies;
+    std::array<std::uint32_t, batch_max> which;
+    std::uint32_t count = 0;
+    std::uint64_t bytes = 0;
+    // All of a batch lie in the same two granules' segments: one pair of names covers them.
+    memory::enter<memory::HazardFence::processor>(line, batch[0].command.target, batch[0].command.source);
+    for (std::uint32_t i = 0; i < batch.size(); ++i) {
+        const Command& command = batch[i].command;
+        local::AttachCopy& copy = copies[count];
+        copy = {};
+        copy.bytes = command.bytes;
+        const base::Code target_code = space_.find(command.target, command.bytes, copy.target);
+        const base::Code source_code = space_.find(command.source, command.bytes, copy.source);
+        if (target_code != base::Code::ok || source_code != base::Code::ok) {
+            const bool is_target = target_code != base::Code::ok;
+            outcomes[i] = bad_address(command, is_target, is_target ? target_code : source_code);
+            continue;
+        }
+        copy.target.direct = is_here(copy.target) ? copy.target.direct : nullptr;
+        copy.source.direct = is_here(copy.source) ? copy.source.direct : nullptr;
+        bytes += command.bytes;
+        which[count++] = i;
+    }
+    attach_->run({copies.data(), count});
+    memory::leave(line);
+    for (std::uint32_t k = 0; k < count; ++k) {
+        const Command& command = batch[which[k]].command;
+        if (copies[k].code == base::Code::peer) {
+            const bool is_target_far = copies[k].target.direct == nullptr;
+            const std::uint32_t slot = is_target_far ? copies[k].target.slot : copies[k].source.slot;
+            node::find_the_dead(space_.segment());
+            outcomes[which[k]] = {base::Code::peer, "acp_copy: " + node::fate(space_.segment(), slot)};
+        } else if (copies[k].code != base::Code::ok) {
+            outcomes[which[k]] = {copies[k].code,
+                                  "acp_copy: the kernel refused to move " +
+                                      space_.explain(copies[k].target.direct == nullptr ? command.target
+                                                                                        : command.source,
+                                                     command.bytes) +
+                                      "; is the memory still mapped there?"};
+        } else if (trace_) {
+            trace_->record(command, "attach", space_.rank());
+        }
+    }
+    node::Slot& slot = member_.slot();
+    slot.attach_commands.fetch_add(count, std::memory_order_relaxed);
+    slot.attach_bytes.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+// The word is mapped here; its old value goes to private memory of another process.
+base::Status Gma::run_atomic_remote_result(const Command& command, memory::HazardLine& line) {
+    memory::enter<memory::HazardFence::processor>(line, command.target, command.source);
+    local::AttachCopy copy;
+    local::Place word;
+    const base::Code target_code = space_.find(command.target, command.bytes, copy.target);
+    const base::Code source_code = space_.find(command.source, command.bytes, word);
+    if (target_code != base::Code::ok || source_code != base::Code::ok) {
+        memory::leave(line);
+        const bool is_target = target_code != base::Code::ok;
+        return bad_address(command, is_target, is_target ? target_code : source_code);
+    }
+    std::uint64_t old = local::apply(command, word.direct);
+    if (copy.target.direct != nullptr && is_here(copy.target)) {
+        local::store_old(copy.target.direct, old, command.width);
+    } else {
+        copy.target.direct = nullptr;
+        copy.source.direct = reinterpret_cast<char*>(&old);
+        copy.bytes = command.width;
+        attach_->run({&copy, 1});
+    }
+    memory::leave(line);
+    if (copy.code != base::Code::ok) {
+        return {copy.code, "an atomic ran, but its result did not reach " + space_.explain(command.target, command.bytes)};
+    }
+    if (trace_) {
+        trace_->record(command, "attach", space_.rank());
+    }
+    return {};
+}
+
+void Gma::finish(std::span<const Job> batch, std::span<base::Status> outcomes) {
+    const std::scoped_lock lock(mutex_);
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+        queue_.finish(batch[i].number, std::move(outcomes[i]), ready_);
+    }
+    release(ready_);
+}
+
+void Gma::release(std::vector<std::uint64_t>& ready) {
+    for (const std::uint64_t number : ready) {
+        dispatch(number);
+    }
+    ready.clear();
+}
+
+bool Gma::turn_forwarder() {
+    if (!has_forward_work_.load(std::memory_order_relaxed) && !port_->has_mail()) {
+        return false;
+    }
+    if (driver_.test_and_set(std::memory_order_acquire)) {
+        return false;  // somebody turns it; whoever sleeps next looks again first
+    }
+    std::uint32_t done = 0;
+    {
+        const std::scoped_lock lock(mutex_);
+        for (const Job& job : to_forward_) {
+            forwarder_->submit(job.number, job.command);
+            ++done;
+        }
+        pending_.fetch_sub(to_forward_.size(), std::memory_order_relaxed);
+        to_forward_.clear();
+        has_forward_work_.store(false, std::memory_order_relaxed);
+    }
+    done += forwarder_->turn();
+    forwarder_->take_ended(ended_);
+    if (!ended_.empty()) {
+        const std::scoped_lock lock(mutex_);
+        for (local::Ended& ended : ended_) {
+            base::Status status;
+            if (ended.code != base::Code::ok) {
+                status = {ended.code, std::move(ended.message)};
+            }
+            queue_.finish(ended.token, std::move(status), ready_);
+        }
+        release(ready_);
+        done += static_cast<std::uint32_t>(ended_.size());
+        ended_.clear();
+    }
+    if (forwarder_->has_work()) {
+        has_forward_work_.store(true, std::memory_order_relaxed);
+    }
+    driver_.clear(std::memory_order_release);
+    return done != 0;
+}
+
+void Gma::note_deaths() {
+    const std::uint32_t deaths = space_.segment().control().deaths.load(std::memory_order_acquire);
+    if (deaths == deaths_seen_.load(std::memory_order_relaxed) || driver_.test_and_set(std::memory_order_acquire)) {
+        return;
+    }
+    for (std::uint32_t slot = 0; slot < is_death_noted_.size(); ++slot) {
+        if (!is_death_noted_[slot] && node::is_dead(space_.segment(), slot)) {
+            is_death_noted_[slot] = true;
+            port_->forget(slot);
+            forwarder_->on_death(slot);
+        }
+    }
+    has_forward_work_.store(true, std::memory_order_relaxed);
+    deaths_seen_.store(deaths, std::memory_order_relaxed);
+    driver_.clear(std::memory_order_release);
+}
+
+}  // namespace acp::gma

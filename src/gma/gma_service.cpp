@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The service thread: runs what others ask of this process's memory, takes in the ends of its own commands, and
+// runs commands that nobody waits for. After local activity it naps for a millisecond at a time, so that
+// issuing a short command need not wake it; then it sleeps until somebody rings.
+#include <utility>
+
+#include "gma/gma.hpp"
+
+namespace acp::gma {
+
+base::Status Gma::ensure_service() {
+    if (has_service_.load(std::memory_order_acquire)) {
+        return {};
+    }
+    const std::scoped_lock lock(service_mutex_);
+    if (has_service_.load(std::memory_order_relaxed)) {
+        return {};
+    }
+    auto thread = os::Thread::start("acp-service", [this] { serve(); });
+    if (!thread.is_ok()) {
+        return std::move(thread).failure();
+    }
+    service_ = std::move(thread).value();
+    has_service_.store(true, std::memory_order_release);
+    return {};
+}
+
+void Gma::stop_service() {
+    const std::scoped_lock lock(service_mutex_);
+    if (!has_service_.load(std::memory_order_relaxed)) {
+        return;
+    }
+    is_stopping_.store(true, std::memory_order_seq_cst);  // partner: is_idle() after the sleep was announced
+    port_->wake_service();
+    service_.join();
+    has_service_.store(false, std::memory_order_relaxed);
+}
+
+bool Gma::is_idle() {
+    if (is_stopping_.load(std::memory_order_seq_cst)) {
+        return false;
+    }
+    const std::uint32_t deaths = space_.segment().control().deaths.load(std::memory_order_seq_cst);
+    if (deaths != deaths_seen_.load(std::memory_order_relaxed)) {
+        return false;
+    }
+    const bool is_attended = may_waiter_forward_ && may_waiter_run_ &&
+                             member_.slot().door.is_attended.load(std::memory_order_seq_cst) != 0;
+    return is_attended || (pending_.load(std::memory_order_seq_cst) == 0 && !port_->has_mail());
+}
+
+void Gma::serve() {
+    std::uint64_t issued_before = 0;
+    std::uint32_t naps = naps_before_deep_sleep;
+    const auto ready = [&] { return is_stopping_.load(std::memory_order_relaxed) || drive(Driver::service); };
+    const auto sleep = [&](std::int64_t timeout_ns) {
+        const std::uint64_t issued = fast_.marks.inline_handle.load(std::memory_order_relaxed);
+        naps = issued != issued_before ? 0 : naps + 1;
+        issued_before = issued;
+        // Work that finds no room at its receiver is looked at again soon, also if nobody rings.
+        const bool is_stuck = has_forward_work_.load(std::memory_order_relaxed);
+        const bool is_nap = naps < naps_before_deep_sleep && may_waiter_run_;
+        is_napping_.store(is_nap, std::memory_order_seq_cst);
+        const std::int64_t bound = is_nap || is_stuck ? std::min(nap_ns, timeout_ns) : timeout_ns;
+        port_->sleep_service([this] { return is_idle(); }, bound);
+        is_napping_.store(false, std::memory_order_relaxed);
+        return os::Wake::woken;
+    };
+    const node::Door& door = member_.slot().door;
+    while (!is_stopping_.load(std::memory_order_relaxed)) {
+        if (may_waiter_forward_ && door.is_attended.load(std::memory_order_relaxed) != 0) {
+            sleep(node::liveness_check_ns);  // a waiting thread does the work: do not compete for the core
+        } else {
+            service_waiter_.wait(ready, sleep, node::for_ever);
+        }
+    }
+}
+
+// A waiting thread leaves: mail that came meanwhile rang its bell, not the service thread's.
+void Gma::hand_over() {
+    if (pending_.load(std::memory_order_relaxed) == 0 && !has_forward_work_.load(std::memory_order_relaxed) &&
+        !port_->has_mail()) {
+        return;
+    }
+    if (ensure_service().is_ok()) {
+        port_->wake_service();
+    }
+}
+
+void Gma::tell_waiters(Driver driver) {
+    node::Door& door = member_.slot().door;
+    if (driver == Driver::service || door.is_attended.load(std::memory_order_relaxed) > 1) {
+        node::ring_bell(door.waiter_bell);
+    }
+}
+
+}  // namespace acp::gma

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writes who moved each byte: one line per run command, to a file per rank (ACP_TRACE=PREFIX writes
+// PREFIX.RANK). Fields: microseconds since the trace began, this rank (the mover), the initiator's rank,
+// operation, bytes, path, target, source. While it is on, nothing runs inline. Any thread.
+// Tests: tests/unit/gma/trace_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "base/status.hpp"
+#include "memory/command.hpp"
+
+namespace acp::gma {
+
+class Trace {
+public:
+    // Errors: config (the file cannot be made).
+    static base::Result<std::unique_ptr<Trace>> open(const std::string& prefix, std::uint32_t rank);
+    ~Trace();
+    Trace(const Trace&) = delete;
+    Trace& operator=(const Trace&) = delete;
+
+    void record(const memory::Command& command, const char* path, std::uint32_t initiator);
+
+private:
+    Trace(std::FILE* file, std::uint32_t rank) noexcept;
+
+    std::FILE* file_;
+    std::uint32_t rank_;
+    std::uint64_t start_ns_;
+};
+
+}  // namespace acp::gma
