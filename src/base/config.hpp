@@ -27,8 +27,8 @@ struct Config {
     MailboxKind mailbox = MailboxKind::mpsc;         // ACP_MAILBOX
     std::uint32_t datagram_bytes = 0;                // ACP_DATAGRAM=auto|64..65000; 0 = auto
     bool is_bypass_on = true;                        // ACP_BYPASS=on|off
-    std::uint64_t inline_bytes_max = 256 * 1024;     // ACP_INLINE_MAX=0..1G
-    std::uint64_t starter_bytes = 64 * 1024;         // ACP_STARTER_SIZE=0..1T; the launcher's wins
+    std::uint64_t inline_bytes_max = 262'144;        // ACP_INLINE_MAX=0..1G
+    std::uint64_t starter_bytes = 65'536;            // ACP_STARTER_SIZE=0..1T; the launcher's wins
     std::uint32_t colors = 1;                        // ACP_COLORS=1..4
     std::uint64_t hang_warning_ns = 60'000'000'000;  // ACP_HANG_WARNING=seconds; 0 = never
     std::string trace;          // ACP_TRACE=PREFIX; "" = off; writes PREFIX.RANK
