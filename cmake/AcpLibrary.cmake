@@ -18,7 +18,7 @@ function(acp_add_library)
         add_library(${target} ${kind} ${exclude} ${objects})
         add_library(ACP::${target} ALIAS ${target})
         acp_configure(${target})
-        set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
+        set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX INSTALL_RPATH "")
         target_include_directories(${target} PUBLIC
             "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
             "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
@@ -29,7 +29,8 @@ function(acp_add_library)
         VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINK_DEPENDS "${map}")
     target_link_options(acp PRIVATE -pthread "-Wl,--version-script=${map}" -Wl,-z,relro,-z,now)
     target_link_options(acp_static INTERFACE -pthread)
-    if(NOT ACP_SANITIZE)
+    # Before there is an api layer, layers may call what is declared and not yet built.
+    if("api" IN_LIST ACP_BUILT_LAYERS AND NOT ACP_SANITIZE)
         target_link_options(acp PRIVATE -Wl,--no-undefined)
     endif()
 endfunction()

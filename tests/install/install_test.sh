@@ -1,0 +1,78 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Installs the built tree into an empty folder and uses it there in one way, as a job of one rank.
+#   usage: install_test.sh way source-tree build-tree empty-folder
+set -euo pipefail
+way=$1
+source_tree=$2
+build_tree=$3
+work=$4
+consumer=$source_tree/tests/install/consumer
+prefix=$work/prefix
+
+fail() {
+    echo "install.$way: $*" >&2
+    exit 1
+}
+
+install_acp() {
+    rm -rf "$work"
+    mkdir -p "$work"
+    cmake --install "$build_tree" --prefix "$prefix" >"$work/install.log" || fail "install failed: $(cat "$work/install.log")"
+}
+
+# The program says which version it runs with; it must find the library without help.
+run_consumer() {
+    local output
+    output=$(env -u LD_LIBRARY_PATH "$1") || fail "$1 failed"
+    [[ $output == "rank 0 of 1: copied 42 with ACP 4."* ]] || fail "unexpected output: $output"
+}
+
+by_acpcc() {
+    "$1/bin/acpcc" -O1 -Wall -Werror "$consumer/consumer.c" -o "$work/by_acpcc"
+    run_consumer "$work/by_acpcc"
+    "$1/bin/acpc++" -std=c++20 -Wall -Werror -x c++ "$consumer/consumer.c" -x none -o "$work/by_acpcxx"
+    run_consumer "$work/by_acpcxx"
+}
+
+install_acp
+case $way in
+    acpcc)
+        by_acpcc "$prefix"
+        [[ $("$prefix/bin/acpcc" -show -c x.c) == "cc -I$prefix/include -c x.c" ]] || fail "-show -c"
+        [[ $(ACP_CC=clang "$prefix/bin/acpcc" -show x.c) == "clang -I$prefix/include x.c -L"*" -lacp" ]] || fail "-show"
+        [[ $("$prefix/bin/acpcc" --showme:compile) == "-I$prefix/include" ]] || fail "--showme:compile"
+        [[ $("$prefix/bin/acpc++" --showme:link) == "-L$prefix/lib"*" -lacp" ]] || fail "--showme:link"
+        "$prefix/bin/acpcc" -c "$consumer/consumer.c" -o "$work/space in name.o" || fail "a file name with spaces"
+        "$prefix/bin/acpcc" --version >/dev/null || fail "--version"
+        ;;
+    pkg_config)
+        export PKG_CONFIG_PATH
+        PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name acp.pc)")
+        read -ra flags < <(pkg-config --cflags --libs acp)
+        cc "$consumer/consumer.c" "${flags[@]}" "-Wl,-rpath,$(pkg-config --variable=libdir acp)" -o "$work/by_pkg_config"
+        run_consumer "$work/by_pkg_config"
+        [[ $(pkg-config --modversion acp) == 4.* ]] || fail "version of acp.pc"
+        ;;
+    find_package)
+        cmake -S "$consumer" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" >"$work/configure.log"
+        cmake --build "$work/build" >"$work/build.log"
+        run_consumer "$work/build/consumer"
+        ;;
+    subdirectory)
+        cmake -S "$consumer" -B "$work/build" -DACP_SOURCE="$source_tree" >"$work/configure.log"
+        cmake --build "$work/build" -j 2 >"$work/build.log"
+        run_consumer "$work/build/consumer"
+        ;;
+    moved_tree)
+        mv "$prefix" "$work/elsewhere"
+        by_acpcc "$work/elsewhere"
+        [[ $(env -u LD_LIBRARY_PATH "$work/elsewhere/bin/acprun" -n 2 true; echo $?) == 0 ]] || fail "acprun after the move"
+        ;;
+    man_pages)
+        while read -r function; do
+            [[ -s $prefix/share/man/man3/$function.3 ]] || fail "no man page $function.3"
+        done < <(grep -v '^#' "$source_tree/lint/exports.txt")
+        ;;
+    *) fail "unknown way" ;;
+esac
