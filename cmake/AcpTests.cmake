@@ -19,13 +19,9 @@ else()
 endif()
 include(GoogleTest)
 
-# Builds every test program of one label: tests_unit, tests_conformance, ...
-function(acp_test_group label target)
-    if(NOT TARGET tests_${label})
-        add_custom_target(tests_${label})
-    endif()
-    add_dependencies(tests_${label} ${target})
-endfunction()
+# Builds the test programs that also run under sanitizers, where building all would take too long.
+add_custom_target(checked_tests)
+set(ACP_CHECKED_LABELS unit conformance model)
 
 # acp_gtest(name LABEL label SOURCES file... [LIBRARIES target...] [NO_MAIN] [SERIAL])
 #   One GoogleTest program in tests/, each of its tests known to ctest as "name.Suite.test". It sees src/,
@@ -67,7 +63,9 @@ function(acp_gtest name)
         target_link_libraries(${name} PRIVATE rapidcheck)
     endif()
     add_dependencies(${name} acp_version)
-    acp_test_group(${arg_LABEL} ${name})
+    if(arg_LABEL IN_LIST ACP_CHECKED_LABELS)
+        add_dependencies(checked_tests ${name})
+    endif()
     set(properties LABELS ${arg_LABEL})
     if(arg_SERIAL)
         list(APPEND properties RUN_SERIAL ON)

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The short way to the common actions; CMake does the work. `make help` lists them.
+#   JOBS=2            parallel compilations and tests (default: all CPUs)
+#   PREFIX=/usr/local where `make install` puts things
+#   CHECKED="unit"    which groups of tests the sanitizers run in `make test`, `make asan`, `make tsan`
+#   SANITIZERS=""     which sanitizer presets `make test` builds (empty: none)
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := build
+MAKEFLAGS += --no-print-directory
+
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+CHECKED ?= unit conformance model
+SANITIZERS ?= asan tsan
+SOAK_ROUNDS ?= 10
+
+export CMAKE_GENERATOR ?= $(if $(shell command -v ninja),Ninja,Unix Makefiles)
+export CTEST_PARALLEL_LEVEL ?= $(JOBS)
+
+release := build/release
+bin := $(release)/bin
+report := build/report
+space := $(eval) $(eval)
+checked_label := ^($(subst $(space),|,$(strip $(CHECKED))))$$
+
+# Configures once; afterwards the build itself notices what changed.
+define build_preset
+	@test -f build/$(1)/CMakeCache.txt || cmake --preset $(1) --log-level=WARNING
+	@cmake --build --preset $(1) -j $(JOBS) $(if $(2),--target $(2)) -- $(quiet)
+endef
+quiet := $(if $(filter Ninja,$(CMAKE_GENERATOR)),--quiet,-s)
+
+.PHONY: help build setup run test lint format bench install clean test-aarch64 asan tsan report soak ctest
+
+help:
+	@echo "make               builds into $(release), programs in $(bin)"
+	@echo "make run           a real job on 4 processes, then the evaluation and its report"
+	@echo "make test          everything that must hold: lint, tests, tests under sanitizers"
+	@echo "make lint          the house rules, by machine"
+	@echo "make format        lays all sources out as lint wants them"
+	@echo "make ctest         only the tests, on what is built"
+	@echo "make asan, tsan    the groups of tests in CHECKED under one sanitizer"
+	@echo "make test-aarch64  unit tests for aarch64 under emulation"
+	@echo "make bench         every experiment, into $(report)"
+	@echo "make report        the report page from what is in $(report)"
+	@echo "make soak          the randomised tests, SOAK_ROUNDS times"
+	@echo "make install       into PREFIX ($(PREFIX))"
+	@echo "make clean         removes build/"
+
+build:
+	@cmake/setup.sh build
+	$(call build_preset,release)
+
+run:
+	@cmake/setup.sh build run
+	$(call build_preset,release)
+	@cmake/run.sh $(bin) $(report)
+
+test: SECONDS_AT_START := $(shell date +%s)
+test:
+	@cmake/setup.sh build run test
+	$(call build_preset,release)
+	@$(MAKE) lint
+	@mkdir -p build/log
+	@ctest --preset release -O build/log/release.log
+	@for sanitizer in $(SANITIZERS); do $(MAKE) $$sanitizer; done
+	@echo
+	@for preset in $(SANITIZERS) release; do \
+	    printf '%-8s %s\n' $$preset "$$(grep 'tests passed' build/log/$$preset.log)"; done
+	@echo "make test: passed in $$(( $$(date +%s) - $(SECONDS_AT_START) )) s"
+
+ctest:
+	$(call build_preset,release)
+	@ctest --preset release
+
+lint:
+	@cmake/setup.sh build test
+	$(call build_preset,release)
+	@python3 lint/lint.py --build $(release) --jobs $(JOBS)
+
+format:
+	@python3 lint/check_format.py . --fix
+
+asan tsan:
+	@cmake/setup.sh build test
+	$(call build_preset,$@,checked_tests)
+	@mkdir -p build/log
+	@ctest --preset $@ -L '$(checked_label)' -O build/log/$@.log
+
+test-aarch64:
+	@cmake/setup.sh build test aarch64
+	$(call build_preset,aarch64)
+	@ctest --preset aarch64
+
+bench:
+	@cmake/setup.sh build bench
+	$(call build_preset,release)
+	@cmake/bench.sh $(bin) $(report)
+
+report:
+	$(call build_preset,release)
+	@cmake/need.sh $(bin)/acpbench
+	@$(bin)/acpbench report
+
+soak:
+	@cmake/setup.sh build test
+	$(call build_preset,release)
+	@for ((round = 1; round <= $(SOAK_ROUNDS); ++round)); do \
+	    echo "soak: round $$round of $(SOAK_ROUNDS)"; \
+	    ctest --preset release -L '^(conformance|model|multi|fuzz)$$' -Q -O build/soak.log || \
+	        { cat build/soak.log; exit 1; }; done
+
+install: build
+	@cmake --install $(release) --prefix '$(PREFIX)'
+
+clean:
+	@rm -rf build

@@ -1,0 +1,28 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What `make run` does after the build: counts the k-mers of real reads on 4 ranks, then measures copies on 3
+# ranks and makes the report page.
+#   usage: cmake/run.sh folder-of-programs report-folder
+set -euo pipefail
+bin=$1
+report=$2
+"$(dirname "$0")/need.sh" "$bin"/{acprun,acp-agent,acpbench,kmer_count}
+
+package=bowtie2-examples
+mapfile -t reads < <(dpkg -L "$package" 2>/dev/null | grep -E '/reads/[^/]*\.fq\.gz$')
+if [ "${#reads[@]}" -eq 0 ] || [ ! -r "${reads[0]}" ]; then
+    echo "run: Debian's package $package has no readable reads/*.fq.gz here (a machine set up to leave out" >&2
+    echo "     /usr/share/doc drops them); try: apt-get install --reinstall \\" >&2
+    echo "     -o 'Dpkg::Options::=--path-include=/usr/share/doc/bowtie2/*' $package" >&2
+    exit 1
+fi
+
+mkdir -p "$report"
+step() {
+    echo
+    echo "\$ $*"
+    "$@"
+}
+step "$bin/acprun" -n 4 "$bin/kmer_count" "${reads[@]}"
+step "$bin/acprun" -n 3 "$bin/acpbench" copy --json "$report/copy.json"
+step "$bin/acpbench" report
