@@ -26,7 +26,7 @@ checked_label := ^($(subst $(space),|,$(strip $(CHECKED))))$$
 
 # Configures once; afterwards the build itself notices what changed.
 define build_preset
-	@test -f build/$(1)/CMakeCache.txt || cmake --preset $(1) --log-level=WARNING
+	@test -f build/$(1)/CMakeCache.txt || cmake --preset $(1) --log-level=WARNING >/dev/null
 	@cmake --build --preset $(1) -j $(JOBS) $(if $(2),--target $(2)) -- $(quiet)
 endef
 quiet := $(if $(filter Ninja,$(CMAKE_GENERATOR)),--quiet,-s)

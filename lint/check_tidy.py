@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""clang-tidy 14 with .clang-tidy over every file of src/, tools/ and examples/ that the build compiles.
+
+It is the slow check (seconds per file), so it runs in parallel and remembers what it found clean.
+"""
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import sources
+
+FOLDERS = ("src", "tools", "examples")
+
+
+def findings(output: str) -> str:
+    """The errors with their source lines, a blank line between two; notes and counts left out."""
+    kept, is_keeping = [], False
+    for line in output.splitlines():
+        if re.search(r": (?:error|warning): ", line):
+            is_keeping = True
+            kept.append("" if kept else None)
+        elif re.search(r": note: |^\d+ warnings? |^Suppressed |^Use -header-filter", line):
+            is_keeping = False
+        if is_keeping:
+            kept.append(line)
+    return "\n".join(line for line in kept if line is not None) or output.strip()
+
+
+def main(root: pathlib.Path, build: pathlib.Path, jobs: int) -> int:
+    tool = shutil.which("clang-tidy-14") or "clang-tidy"
+    closure = sources.Closure([root / "src", root / "include", build / "generated", root / "tests"])
+    work = []
+    salt = subprocess.run([tool, "--version"], check=True, capture_output=True, text=True).stdout
+    salt += (root / ".clang-tidy").read_text()
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        file = pathlib.Path(entry["file"])
+        if file.is_relative_to(root) and file.relative_to(root).parts[0] in FOLDERS:
+            work.append((file, [tool, "--quiet", "-p", str(build),
+                                "--extra-arg=-Wno-unknown-warning-option", str(file)]))
+    ran, failed = sources.Remembered(build.parent / "lint", closure, jobs, salt).run(work, findings)
+    print(f"note: {len(work)} files, {ran} not known clean")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), int(sys.argv[3])))

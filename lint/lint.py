@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs every check of this folder: one line each, the findings of those that fail, and the time.
+
+Lines of a check's output that begin with "note: " stand beside its result.
+"""
+import argparse
+import pathlib
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", default="build/release", help="a built tree (its library and compile commands)")
+    parser.add_argument("--jobs", type=int, default=2)
+    arguments = parser.parse_args()
+    build, jobs = str(pathlib.Path(arguments.build).resolve()), str(arguments.jobs)
+    checks = [
+        ("layers", ["check_layers.py", str(ROOT)], "includes follow src/LAYERS"),
+        ("house", ["check_house.py", str(ROOT)], "sizes, first lines, leftovers, man pages"),
+        ("format", ["check_format.py", str(ROOT)], "laid out by clang-format"),
+        ("exports", ["check_exports.py", str(ROOT), build], "libacp.so shows acp_* alone"),
+        ("headers", ["check_headers.py", str(ROOT), build, jobs], "each compiles alone"),
+        ("tidy", ["check_tidy.py", str(ROOT), build, jobs], "clang-tidy"),
+    ]
+    failed, began = [], time.monotonic()
+    for name, command, meaning in checks:
+        start = time.monotonic()
+        done = subprocess.run([sys.executable, str(ROOT / "lint" / command[0]), *command[1:]],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        lines = done.stdout.splitlines()
+        notes = [line.removeprefix("note: ") for line in lines if line.startswith("note: ")]
+        result = "ok" if done.returncode == 0 else "FAILED"
+        print(f"lint: {name:8} {result:6} {time.monotonic() - start:6.1f} s  {meaning}"
+              f"{' (' + '; '.join(notes) + ')' if notes else ''}", flush=True)
+        if done.returncode != 0:
+            failed.append(name)
+            print("\n".join("    " + line for line in lines if not line.startswith("note: ")), flush=True)
+    verdict = "all hold" if not failed else "failed: " + ", ".join(failed)
+    print(f"lint: {verdict}, {time.monotonic() - began:.1f} s")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
