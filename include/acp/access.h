@@ -28,9 +28,9 @@ extern "C" {
 
 typedef int64_t acp_handle_t;
 
-#define ACP_HANDLE_ALL ((acp_handle_t)-1)
-#define ACP_HANDLE_CONT ((acp_handle_t)-2)
-#define ACP_HANDLE_NULL ((acp_handle_t)0)
+#define ACP_HANDLE_ALL INT64_C(-1)
+#define ACP_HANDLE_CONT INT64_C(-2)
+#define ACP_HANDLE_NULL INT64_C(0)
 
 /* Copies bytes from source to target; neither rank need help or be the caller.
  *   target, source  addresses of `size` bytes each; the ranges must not overlap unless they are equal

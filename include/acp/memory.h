@@ -19,8 +19,8 @@ typedef uint64_t acp_ga_t;
 /* Names one registration. */
 typedef uint64_t acp_atkey_t;
 
-#define ACP_GA_NULL ((acp_ga_t)0)
-#define ACP_ATKEY_NULL ((acp_atkey_t)0)
+#define ACP_GA_NULL UINT64_C(0)
+#define ACP_ATKEY_NULL UINT64_C(0)
 
 /* The address of the first byte of a rank's starter memory, which exists from acp_init to
  * acp_finalize, is zero at acp_init and acp_reset, and may be used without its owner's help.

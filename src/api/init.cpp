@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // <acp/init.h>: joining and leaving a job, and the barrier.
+#include <acp/error.h>
 #include <acp/init.h>
 
 #include <cstdio>

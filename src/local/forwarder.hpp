@@ -41,6 +41,9 @@ public:
 
     //   space, hazards, port  must outlive this
     Forwarder(Space& space, Hazards& hazards, Port& port, std::uint32_t epoch);
+    ~Forwarder();
+    Forwarder(const Forwarder&) = delete;
+    Forwarder& operator=(const Forwarder&) = delete;
 
     // Takes a command over. Its end appears in ended() after some later turn(). May be called for commands
     // whose source or target is this process's own: they run here, in a turn.

@@ -19,6 +19,7 @@ inline constexpr std::uint32_t pool_cells = 32;            // mpsc: cells a proc
 inline constexpr std::uint32_t ring_cells = 8;             // pairs, bitmap: cells per ordered pair
 inline constexpr std::uint32_t ring_control_bytes = 128;   // producer's and consumer's index, a line each
 inline constexpr std::uint32_t auto_datagram_bytes = 16 * 1024;
+inline constexpr std::uint32_t udp_datagram_bytes = 1408;  // as the paper's: fits an Ethernet frame
 inline constexpr std::uint32_t datagram_bytes_min = 64;
 inline constexpr std::uint32_t datagram_bytes_max = 65000;
 

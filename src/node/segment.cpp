@@ -68,6 +68,20 @@ SegmentLayout SegmentLayout::of(const Shape& shape) noexcept {
     return layout;
 }
 
+Shape shape_for(const base::Config& config, std::uint32_t procs) {
+    Shape shape;
+    shape.procs = procs;
+    shape.local_procs = procs;
+    shape.machine_procs = procs;
+    shape.starter_bytes = config.starter_bytes;
+    shape.mailbox_kind = static_cast<std::uint32_t>(config.mailbox);
+    shape.intranode = static_cast<std::uint32_t>(config.intranode);
+    const bool is_udp = config.intranode == base::IntraNode::udp;
+    const std::uint32_t automatic = is_udp ? udp_datagram_bytes : auto_datagram_bytes;
+    shape.datagram_bytes = config.datagram_bytes != 0 ? config.datagram_bytes : automatic;
+    return shape;
+}
+
 std::uint64_t layout_hash() noexcept {
     const std::uint64_t facts[] = {segment_magic,
                                    segment_version,

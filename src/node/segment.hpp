@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/config.hpp"
 #include "base/status.hpp"
 #include "memory/address_table.hpp"
 #include "memory/hazard.hpp"
@@ -37,6 +38,10 @@ struct SegmentLayout {
 
 inline constexpr std::uint32_t local_procs_max = 1024;
 inline constexpr std::uint64_t starter_bytes_max = 1ULL << 40;
+
+// The shape of a node with this configuration, all ranks of the job on it. The launcher adds what only it
+// knows (machine_procs, job_id, on-failure).
+[[nodiscard]] Shape shape_for(const base::Config& config, std::uint32_t procs);
 
 // The hash processes of a job must agree on: sizes, offsets and versions of everything shared.
 [[nodiscard]] std::uint64_t layout_hash() noexcept;

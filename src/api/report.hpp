@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What ACP_REPORT=1 prints at acp_finalize: one line per rank of how many commands and bytes took which path.
+#pragma once
+
+#include "gma/gma.hpp"
+#include "node/member.hpp"
+
+namespace acp::api {
+
+void print_report(const node::Member& member, gma::Gma& gma);
+
+}  // namespace acp::api
