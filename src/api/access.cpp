@@ -20,14 +20,32 @@ constexpr auto plain = memory::HazardFence::compiler;
 [[gnu::noinline, gnu::cold]] acp_handle_t issue_long(const Command& command, acp_handle_t order) noexcept {
     return api::guarded("issuing a command", ACP_HANDLE_NULL, [&]() -> acp_handle_t {
         if (auto status = api::check_in_use("issuing a command"); !status.is_ok()) {
+            if (api::inline_line != nullptr) {
+                memory::leave(*api::inline_line);
+            }
             api::keep(status);
             return ACP_HANDLE_NULL;
         }
         if (api::inline_line == nullptr) {
             api::open_inline_path();
+        } else {
+            memory::leave(*api::inline_line);  // the inline path gave up inside
         }
         return static_cast<acp_handle_t>(api::library().gma->issue(command, static_cast<gma::Handle>(order)));
     });
+}
+
+// The long way for each kind, with its arguments as they came: reached by a jump, so that the inline path saves
+// no registers. The line may be entered still.
+[[gnu::noinline, gnu::cold]] acp_handle_t copy_long(
+    acp_ga_t target, acp_ga_t source, size_t size, acp_handle_t order) noexcept {
+    return issue_long({Operation::copy, 0, target, source, size, 0, 0}, order);
+}
+
+template <typename Word, Operation operation>
+[[gnu::noinline, gnu::cold]] acp_handle_t atomic_long(
+    acp_ga_t target, acp_ga_t source, Word operand, Word expected, acp_handle_t order) noexcept {
+    return issue_long({operation, sizeof(Word), target, source, sizeof(Word), operand, expected}, order);
 }
 
 template <typename Word, Operation operation>
@@ -40,7 +58,7 @@ template <typename Word, Operation operation>
             return static_cast<acp_handle_t>(handle);
         }
     }
-    return issue_long({operation, sizeof(Word), target, source, sizeof(Word), operand, expected}, order);
+    return atomic_long<Word, operation>(target, source, operand, expected, order);
 }
 
 // What a void call does with a failure: the user's ACP_ON_ERROR.
@@ -87,7 +105,7 @@ acp_handle_t acp_copy(acp_ga_t target, acp_ga_t source, size_t size, acp_handle_
             return static_cast<acp_handle_t>(handle);
         }
     }
-    return issue_long({Operation::copy, 0, target, source, size, 0, 0}, order);
+    return copy_long(target, source, size, order);
 }
 
 acp_handle_t acp_cas4(acp_ga_t target, acp_ga_t source, uint32_t expected, uint32_t desired, acp_handle_t order) {

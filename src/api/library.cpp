@@ -8,7 +8,7 @@
 namespace acp::api {
 
 constinit gma::FastPath fast_path{};
-thread_local memory::HazardLine* inline_line __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit thread_local memory::HazardLine* inline_line __attribute__((tls_model("initial-exec"))) = nullptr;
 
 Library& library() noexcept {
     static Library& instance = *new Library();

@@ -107,7 +107,7 @@ acp_ga_t acp_query_ga(acp_atkey_t key, void* address) {
 
 void* acp_query_address(acp_ga_t ga) {
     // The common case first: one look into the table, no error to make.
-    if (char* place = api::fast_path.view.direct(ga, 1); place != nullptr) {
+    if (char* place = nullptr; api::fast_path.view.find_direct(ga, 1, place)) {
         return place;
     }
     return guarded("acp_query_address", static_cast<void*>(nullptr), [&]() -> void* {

@@ -29,8 +29,19 @@ inline void count(memory::HazardLine& line, std::uint64_t bytes) noexcept {
     line.bytes.store(line.bytes.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
 }
 
+inline Handle done(const FastPath& fast, memory::HazardLine& line, std::uint64_t bytes) noexcept {
+    count(line, bytes);
+    memory::leave(line);
+    return fast.marks.inline_handle.load(std::memory_order_relaxed);
+}
+
+// Out of line, reached by a jump: the short copies then save no registers.
+[[gnu::noinline]] Handle move_and_leave(
+    const FastPath& fast, memory::HazardLine& line, char* to, const char* from, std::uint64_t bytes) noexcept;
+
 }  // namespace detail
 
+// Returns the handle, or 0 with the line left as entered: the long way begins with leaving it.
 template <memory::HazardFence fence>
 [[nodiscard, gnu::always_inline]] inline Handle copy_inline(const FastPath& fast,
                                                             memory::HazardLine& line,
@@ -43,18 +54,23 @@ template <memory::HazardFence fence>
         return 0;
     }
     memory::enter<fence>(line, target, source);
-    char* const to = fast.view.direct(target, bytes);
-    const char* const from = fast.view.direct(source, bytes);
-    if (to == nullptr || from == nullptr || bytes > fast.view.inline_bytes_max) [[unlikely]] {
-        memory::leave(line);
+    char* to = nullptr;
+    char* from = nullptr;
+    if (!fast.view.find_direct(target, bytes, to) || !fast.view.find_direct(source, bytes, from))
+        [[unlikely]] {
         return 0;
     }
-    local::move_bytes(to, from, bytes);
-    detail::count(line, bytes);
-    memory::leave(line);
-    return fast.marks.inline_handle.load(std::memory_order_relaxed);
+    if (bytes == 8) [[likely]] {
+        local::move_one<std::uint64_t>(to, from);
+        return detail::done(fast, line, 8);
+    }
+    if (bytes > fast.view.inline_bytes_max) [[unlikely]] {
+        return 0;
+    }
+    return detail::move_and_leave(fast, line, to, from, bytes);
 }
 
+// As copy_inline.
 template <memory::HazardFence fence, typename Word, memory::Operation operation>
 [[nodiscard, gnu::always_inline]] inline Handle atomic_inline(const FastPath& fast,
                                                               memory::HazardLine& line,
@@ -67,18 +83,18 @@ template <memory::HazardFence fence, typename Word, memory::Operation operation>
         return 0;
     }
     memory::enter<fence>(line, target, source);
-    char* const to = fast.view.direct(target, sizeof(Word));
-    char* const word = fast.view.direct(source, sizeof(Word));
-    const auto misaligned =
-        (reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(word)) % sizeof(Word);
-    if (to == nullptr || word == nullptr || misaligned != 0) [[unlikely]] {
-        memory::leave(line);
+    char* to = nullptr;
+    char* word = nullptr;
+    if (!fast.view.find_direct(target, sizeof(Word), to) || !fast.view.find_direct(source, sizeof(Word), word))
+        [[unlikely]] {
+        return 0;
+    }
+    const auto places = reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(word);
+    if (places % sizeof(Word) != 0) [[unlikely]] {
         return 0;
     }
     local::store_old<Word>(to, local::apply<Word, operation>(word, operand, expected));
-    detail::count(line, sizeof(Word));
-    memory::leave(line);
-    return fast.marks.inline_handle.load(std::memory_order_relaxed);
+    return detail::done(fast, line, sizeof(Word));
 }
 
 }  // namespace acp::gma

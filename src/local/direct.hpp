@@ -54,15 +54,20 @@ struct Block32 {
     std::uint64_t words[4];
 };
 
-// More than 64 bytes: the C library's move, or the processor's string move from string_move_bytes_min on
-// where that is fast. Ranges may overlap.
+// From here on the processor's string move beats the C library where it is fast (measured: 69 against 50 GB/s
+// at 1 MiB); below, the library is as fast or faster.
+inline constexpr std::uint64_t string_move_bytes_min = 512 * 1024;
+
+// At least string_move_bytes_min bytes. Ranges may overlap.
 void move_bulk(char* target, const char* source, std::uint64_t bytes) noexcept;
 
 inline void move_bytes(char* target, const char* source, std::uint64_t bytes) noexcept {
     if (bytes == 8) [[likely]] {
         move_one<std::uint64_t>(target, source);
-    } else if (bytes > 64) {
+    } else if (bytes >= string_move_bytes_min) {
         move_bulk(target, source, bytes);
+    } else if (bytes > 64) {
+        std::memmove(target, source, bytes);
     } else if (bytes > 32) {
         move_halves<Block32>(target, source, bytes);
     } else if (bytes > 16) {

@@ -105,8 +105,8 @@ base::Code Space::find(GlobalAddress address, std::uint64_t bytes, Place& place)
     const std::uint64_t size = entry->bytes.load(std::memory_order_acquire);  // pairs with its release
     const std::uint64_t start = entry->start.load(std::memory_order_relaxed);
     const std::uint64_t colorless = address & view_.colorless_mask;
-    const std::uint64_t offset = memory::offset_within(colorless, start, size, bytes);
-    if (offset == memory::no_offset || layout_.color(address) >= memory::colors_max) {
+    const std::uint64_t offset = colorless - start;
+    if (size == 0 || !memory::is_within(offset, size, bytes) || layout_.color(address) >= memory::colors_max) {
         // An entry that lived under an older generation of this very granule: stale rather than wild.
         const bool was_used = start != 0;
         const bool is_other_generation = layout_.generation(address) != layout_.generation(start);

@@ -38,18 +38,24 @@ struct alignas(64) View {
         return index < index_count ? table + index : nullptr;
     }
 
-    // Where loads and stores reach `bytes` bytes at an address, or nullptr.
-    [[nodiscard]] char* direct(GlobalAddress address, std::uint64_t bytes) const noexcept {
-        const memory::Entry* found = entry(address);
-        if (found == nullptr) {
-            return nullptr;
+    // Where loads and stores reach `bytes` bytes at an address; false when they do not.
+    [[nodiscard, gnu::always_inline]] bool find_direct(GlobalAddress address,
+                                                       std::uint64_t bytes,
+                                                       char*& place) const noexcept {
+        const std::uint64_t index = ((address & index_mask) >> offset_bits) - first_index;
+        if (index >= index_count) [[unlikely]] {
+            return false;
         }
+        const memory::Entry& found = table[index];
         // acquire: pairs with the owner's release of the publication word
-        const std::uint64_t size = found->direct_bytes.load(std::memory_order_acquire);
-        const std::uint64_t offset = memory::offset_within(
-            address & colorless_mask, found->start.load(std::memory_order_relaxed), size, bytes);
-        return offset == memory::no_offset ? nullptr
-                                           : base + found->base.load(std::memory_order_relaxed) + offset;
+        const std::uint64_t size = found.direct_bytes.load(std::memory_order_acquire);
+        const std::uint64_t offset =
+            (address & colorless_mask) - found.start.load(std::memory_order_relaxed);
+        if (!memory::is_within(offset, size, bytes)) [[unlikely]] {
+            return false;
+        }
+        place = base + found.base.load(std::memory_order_relaxed) + offset;
+        return true;
     }
 };
 

@@ -31,19 +31,13 @@ struct alignas(64) Entry {
 static_assert(sizeof(Entry) == 64 && std::is_standard_layout_v<Entry>);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
-// One check for bounds, rank, granule and generation at once: an address of another generation is far off.
-// Returns the offset inside the segment, or no_offset.
-inline constexpr std::uint64_t no_offset = ~0ULL;
-
-[[nodiscard]] inline std::uint64_t offset_within(std::uint64_t colorless_address,
-                                                 std::uint64_t start,
-                                                 std::uint64_t segment_bytes,
-                                                 std::uint64_t access_bytes) noexcept {
-    const std::uint64_t offset = colorless_address - start;
-    if (access_bytes > segment_bytes || offset > segment_bytes - access_bytes) {
-        return no_offset;
-    }
-    return offset;
+// Whether an access lies inside a segment: one check for bounds, rank, granule and generation at once, for an
+// address of another generation is far off.   offset  the colourless address minus the segment's start
+// Written so that nothing wraps: never offset + access_bytes.
+[[nodiscard]] inline bool is_within(std::uint64_t offset,
+                                    std::uint64_t segment_bytes,
+                                    std::uint64_t access_bytes) noexcept {
+    return access_bytes <= segment_bytes && offset <= segment_bytes - access_bytes;
 }
 
 }  // namespace acp::memory
