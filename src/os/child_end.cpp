@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The end of children: hearing of it, and causing it.
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+#include <filesystem>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "os/child.hpp"
+#include "os/clock.hpp"
+#include "os/text_file.hpp"
+
+namespace acp::os {
+
+namespace {
+
+constexpr std::uint64_t ns_per_s = 1'000'000'000;
+
+std::uint32_t raw_status(const siginfo_t& information) noexcept {
+    const auto status = static_cast<std::uint32_t>(information.si_status);
+    switch (information.si_code) {
+        case CLD_EXITED:
+            return (status & 0xffU) << 8U;
+        case CLD_DUMPED:
+            return status | 0x80U;
+        default:
+            return status;
+    }
+}
+
+void append_numbers(const std::string& text, std::vector<int>& numbers) {
+    std::string_view rest = text;
+    while (const auto number = leading_number(rest)) {
+        numbers.push_back(static_cast<int>(*number));
+        const std::size_t blank = rest.find(' ');
+        if (blank == std::string_view::npos) return;
+        rest.remove_prefix(blank + 1);
+    }
+}
+
+// Names of a directory of /proc; those that vanish meanwhile are no loss.
+std::vector<std::string> entries_of(const std::string& directory) {
+    std::vector<std::string> names;
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
+         entry.increment(error)) {
+        names.push_back(entry->path().filename().string());
+    }
+    return names;
+}
+
+// The parent of a process: the second field after the name in parentheses. 0 when it is gone.
+int parent_of(const std::string& pid) {
+    const auto text = read_text_file("/proc/" + pid + "/stat");
+    const std::size_t name_end = text ? text->rfind(')') : std::string::npos;
+    if (name_end == std::string::npos || text->size() < name_end + 4) return 0;
+    return static_cast<int>(
+        leading_number(std::string_view(*text).substr(name_end + 4)).value_or(0));
+}
+
+// Ended ones that are not yet reaped included. Their numbers stay valid until this process reaps them.
+std::vector<int> children() {
+    std::vector<int> found;
+    const std::string tasks = "/proc/self/task";
+    bool is_told = true;
+    for (const std::string& task : entries_of(tasks)) {
+        const auto text = read_text_file(tasks + "/" + task + "/children");
+        is_told = is_told && text.has_value();
+        if (text) append_numbers(*text, found);
+    }
+    if (is_told) return found;
+    found.clear();
+    for (const std::string& name : entries_of("/proc")) {  // a kernel that does not list children
+        if (name.front() >= '1' && name.front() <= '9' && parent_of(name) == getpid()) {
+            found.push_back(std::stoi(name));
+        }
+    }
+    return found;
+}
+
+void wait_for_an_end(std::uint64_t timeout_ns) noexcept {
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    const timespec timeout{static_cast<time_t>(timeout_ns / ns_per_s),
+                           static_cast<long>(timeout_ns % ns_per_s)};
+    sigtimedwait(&child, nullptr, &timeout);
+}
+
+}  // namespace
+
+std::optional<EndedChild> ended_child(int pid) noexcept {
+    siginfo_t information{};
+    const idtype_t kind = pid == 0 ? P_ALL : P_PID;
+    const int outcome =
+        waitid(kind, static_cast<id_t>(pid), &information, WEXITED | WNOHANG | WNOWAIT);
+    if (outcome != 0 || information.si_pid == 0) return std::nullopt;
+    return EndedChild{information.si_pid, WaitStatus(raw_status(information))};
+}
+
+WaitStatus wait_for_end(int pid) noexcept {
+    siginfo_t information{};
+    while (waitid(P_PID, static_cast<id_t>(pid), &information, WEXITED | WNOWAIT) != 0 &&
+           errno == EINTR) {
+    }
+    return WaitStatus(raw_status(information));
+}
+
+void reap(int pid) noexcept {
+    waitpid(pid, nullptr, WNOHANG);
+}
+
+bool has_children() noexcept {
+    siginfo_t information{};
+    return waitid(P_ALL, 0, &information, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+void send_signal(int pid, int signal) noexcept {
+    const bool is_leader = getpgid(pid) == pid;
+    kill(is_leader ? -pid : pid, signal);
+}
+
+std::size_t signal_children(int signal) {
+    const std::vector<int> all = children();
+    return static_cast<std::size_t>(
+        std::count_if(all.begin(), all.end(), [&](int pid) { return kill(pid, signal) == 0; }));
+}
+
+bool end_all_children(std::uint64_t deadline_ns) {
+    while (has_children()) {
+        if (signal_children(SIGKILL) == 0) return false;
+        while (const auto ended = ended_child()) reap(ended->pid);
+        const std::uint64_t now = now_ns();
+        if (!has_children()) return true;
+        if (now >= deadline_ns) return false;
+        wait_for_an_end(deadline_ns - now);
+    }
+    return true;
+}
+
+}  // namespace acp::os

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The system calls behind pipes and socket pairs.
+#include "os/pipe.hpp"
+
+#include <array>
+#include <cerrno>
+#include <fcntl.h>
+#include <poll.h>
+#include <string>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "os/system_error.hpp"
+
+namespace acp::os {
+
+namespace {
+
+bool is_would_block(int error) noexcept {
+    return error == EAGAIN;  // EWOULDBLOCK is the same number on Linux
+}
+
+void wait_for_room(int fd) noexcept {
+    pollfd look{fd, POLLOUT, 0};
+    poll(&look, 1, -1);  // whatever it says, the next write tells more
+}
+
+}  // namespace
+
+Result<Pipe> make_pipe() {
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) return system_failure("pipe2", errno, "");
+    return Pipe{FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+}
+
+Result<StreamPair> make_stream_pair() {
+    std::array<int, 2> ends{};
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+        return system_failure("socketpair", errno, "");
+    }
+    return StreamPair{FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+}
+
+Status set_nonblocking(int fd) {
+    const int flags = fcntl(fd, F_GETFL);
+    if (flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0) return {};
+    return system_failure("fcntl", errno, "descriptor " + std::to_string(fd));
+}
+
+Status set_close_on_exec(int fd) {
+    if (fcntl(fd, F_SETFD, FD_CLOEXEC) == 0) return {};
+    return system_failure("fcntl", errno, "descriptor " + std::to_string(fd));
+}
+
+ReadResult read_some(int fd, std::span<char> room) noexcept {
+    for (;;) {
+        const ssize_t bytes = read(fd, room.data(), room.size());
+        if (bytes > 0) return {ReadOutcome::some, static_cast<std::size_t>(bytes), 0};
+        if (bytes == 0) return {ReadOutcome::end, 0, 0};
+        if (errno == EINTR) continue;
+        if (is_would_block(errno)) return {ReadOutcome::would_block, 0, 0};
+        return {ReadOutcome::failed, 0, errno};
+    }
+}
+
+int write_all(int fd, std::string_view bytes) noexcept {
+    while (!bytes.empty()) {
+        const ssize_t taken = write(fd, bytes.data(), bytes.size());
+        if (taken >= 0) {
+            bytes.remove_prefix(static_cast<std::size_t>(taken));
+        } else if (is_would_block(errno)) {
+            wait_for_room(fd);
+        } else if (errno != EINTR) {
+            return errno;
+        }
+    }
+    return 0;
+}
+
+std::int64_t write_some(int fd, std::string_view bytes) noexcept {
+    for (;;) {
+        const ssize_t taken = write(fd, bytes.data(), bytes.size());
+        if (taken >= 0) return taken;
+        if (is_would_block(errno)) return 0;
+        if (errno != EINTR) return -errno;
+    }
+}
+
+}  // namespace acp::os

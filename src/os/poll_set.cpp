@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The epoll calls behind PollSet.
+#include "os/poll_set.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <limits>
+#include <string>
+#include <sys/epoll.h>
+
+#include "os/system_error.hpp"
+
+namespace acp::os {
+
+namespace {
+
+constexpr std::size_t batch_max = 64;
+
+int milliseconds(std::uint64_t timeout_ns) noexcept {
+    if (timeout_ns == poll_forever) return -1;
+    constexpr std::uint64_t ns_per_ms = 1'000'000;
+    constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<int>::max());
+    return static_cast<int>(
+        std::min(timeout_ns / ns_per_ms + (timeout_ns % ns_per_ms != 0 ? 1 : 0), most));
+}
+
+}  // namespace
+
+Result<PollSet> PollSet::create() {
+    FileDescriptor descriptor(epoll_create1(EPOLL_CLOEXEC));
+    if (!descriptor.is_open()) return system_failure("epoll_create1", errno, "");
+    return PollSet(std::move(descriptor));
+}
+
+Status PollSet::add(int fd, std::uint64_t token, PollFor what) {
+    epoll_event wanted{};
+    wanted.events = what == PollFor::reading ? EPOLLIN : EPOLLOUT;
+    wanted.data.u64 = token;
+    if (epoll_ctl(descriptor_.get(), EPOLL_CTL_ADD, fd, &wanted) == 0) return {};
+    if (errno == EPERM) {
+        return Status(base::Code::unsupported,
+                      "descriptor " + std::to_string(fd) + " cannot be polled: it is always ready");
+    }
+    return system_failure("epoll_ctl", errno, "descriptor " + std::to_string(fd));
+}
+
+void PollSet::remove(int fd) noexcept {
+    epoll_event unused{};
+    epoll_ctl(descriptor_.get(), EPOLL_CTL_DEL, fd, &unused);
+}
+
+std::size_t PollSet::wait(std::span<PollEvent> events, std::uint64_t timeout_ns) noexcept {
+    std::array<epoll_event, batch_max> ready{};
+    const auto room = static_cast<int>(std::min(events.size(), ready.size()));
+    const int count = epoll_wait(descriptor_.get(), ready.data(), room, milliseconds(timeout_ns));
+    for (int i = 0; i < count; ++i) {
+        const epoll_event& event = ready[static_cast<std::size_t>(i)];
+        events[static_cast<std::size_t>(i)] = {event.data.u64,
+                                               (event.events & (EPOLLHUP | EPOLLERR)) != 0};
+    }
+    return count > 0 ? static_cast<std::size_t>(count) : 0;
+}
+
+}  // namespace acp::os

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Waiting for many descriptors at once: an epoll set. Events come in the order in which the descriptors
+// became ready, which tells which of several processes ended first. Knows nothing of what they mean. A
+// PollSet belongs to one thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/status.hpp"
+#include "os/file_descriptor.hpp"
+
+namespace acp::os {
+
+using base::Result;
+using base::Status;
+
+enum class PollFor { reading, writing };
+
+struct PollEvent {
+    std::uint64_t token = 0;  // what add() was given
+    bool is_hung_up = false;  // the other end is gone or the descriptor is broken
+};
+
+inline constexpr std::uint64_t poll_forever = ~0ULL;
+
+class PollSet {
+public:
+    // Errors: limit (descriptors used up), system.
+    static Result<PollSet> create();
+
+    // Watches a descriptor, level-triggered, until remove() or its last copy is closed.
+    //   token  given back with each event
+    // Errors: unsupported (a regular file: it is always ready), system.
+    Status add(int fd, std::uint64_t token, PollFor what = PollFor::reading);
+
+    // Nothing when it is not watched.
+    void remove(int fd) noexcept;
+
+    // Waits until something is ready or the time is over, and writes up to events.size() events.
+    //   timeout_ns  poll_forever: no limit; rounded up to whole milliseconds
+    // Returns how many were written; 0 after the timeout or a signal. Blocks.
+    std::size_t wait(std::span<PollEvent> events, std::uint64_t timeout_ns) noexcept;
+
+private:
+    explicit PollSet(FileDescriptor descriptor) noexcept : descriptor_(std::move(descriptor)) {}
+
+    FileDescriptor descriptor_;
+};
+
+}  // namespace acp::os

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The system calls behind the standard streams.
+#include "os/standard_streams.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "os/system_error.hpp"
+
+namespace acp::os {
+
+namespace {
+
+constexpr const char* null_path = "/dev/null";
+constexpr unsigned int new_file_mode = 0666;  // less the user's umask
+
+}  // namespace
+
+void ensure_standard_streams() noexcept {
+    int opened = 0;
+    do {
+        opened = open(null_path, O_RDWR);  // the lowest free number
+    } while (opened >= 0 && opened <= standard_error);
+    if (opened >= 0) close(opened);
+}
+
+Status detach_standard_input() {
+    auto null = open_null();
+    if (!null.is_ok()) return std::move(null).failure();
+    if (dup2(null.value().get(), standard_input) == standard_input) return {};
+    return system_failure("dup2", errno, null_path);
+}
+
+Result<FileDescriptor> open_null() {
+    FileDescriptor file(open(null_path, O_RDWR | O_CLOEXEC));
+    if (!file.is_open()) return system_failure("open", errno, null_path);
+    return file;
+}
+
+Result<FileDescriptor> open_for_writing(const std::string& path) {
+    constexpr int flags = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC;
+    FileDescriptor file(open(path.c_str(), flags, new_file_mode));
+    if (!file.is_open()) return system_failure("open", errno, path);
+    return file;
+}
+
+bool is_terminal(int fd) noexcept {
+    return isatty(fd) == 1;
+}
+
+int terminal_columns(int fd) noexcept {
+    constexpr int columns_default = 80;
+    winsize size{};
+    if (ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return columns_default;
+    return size.ws_col;
+}
+
+bool is_in_foreground(int fd) noexcept {
+    return tcgetpgrp(fd) == getpgrp();
+}
+
+}  // namespace acp::os

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Descriptors 0, 1 and 2 of this process, whether they lead to a terminal, and files to put in their
+// place. Knows nothing of what flows through. Call from one thread, before others are started.
+#pragma once
+
+#include <string>
+
+#include "base/status.hpp"
+#include "os/file_descriptor.hpp"
+
+namespace acp::os {
+
+using base::Result;
+using base::Status;
+
+inline constexpr int standard_input = 0;
+inline constexpr int standard_output = 1;
+inline constexpr int standard_error = 2;
+
+// Opens /dev/null for each of 0, 1 and 2 that is closed, so that no other file gets its number.
+void ensure_standard_streams() noexcept;
+
+// Puts /dev/null in place of standard input. Errors: system.
+Status detach_standard_input();
+
+// /dev/null for reading and writing, close-on-exec. Errors: limit, system.
+Result<FileDescriptor> open_null();
+
+// Creates or empties a file, each write going to its end; close-on-exec.
+// Errors: limit, memory (no space), system (the path and the reason in the message).
+Result<FileDescriptor> open_for_writing(const std::string& path);
+
+[[nodiscard]] bool is_terminal(int fd) noexcept;
+
+// Columns of the terminal; 80 when it does not tell.
+[[nodiscard]] int terminal_columns(int fd) noexcept;
+
+// Whether reading the terminal would not stop this process: its group is the terminal's foreground.
+[[nodiscard]] bool is_in_foreground(int fd) noexcept;
+
+}  // namespace acp::os
