@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// LaunchPlan to bytes and back.
+#include "job/launch_plan.hpp"
+
+#include <algorithm>
+
+#include "base/parse.hpp"
+
+namespace acp::job {
+
+using base::Code;
+using base::Result;
+using base::Status;
+
+namespace {
+
+void append(std::string& bytes, std::string_view name, std::string_view value) {
+    bytes.append(name).append(1, '=').append(value).append(1, '\0');
+}
+
+// Fills one field; false when the value does not fit it, nothing when the name is unknown.
+enum class Taken { yes, misfit, unknown };
+
+Taken take_number(std::uint32_t& field, std::string_view value) {
+    const auto number = base::parse_unsigned(value);
+    if (!number || *number > UINT32_MAX) return Taken::misfit;
+    field = static_cast<std::uint32_t>(*number);
+    return Taken::yes;
+}
+
+Taken take_flag(bool& field, std::string_view value) {
+    if (value != "0" && value != "1") return Taken::misfit;
+    field = value == "1";
+    return Taken::yes;
+}
+
+Taken take(LaunchPlan& plan, std::string_view name, std::string_view value) {
+    if (name == "procs") return take_number(plan.procs, value);
+    if (name == "tags") return take_flag(plan.has_tags, value);
+    if (name == "bound") return take_flag(plan.is_bound_to_cores, value);
+    if (name == "continue") return take_flag(plan.is_continue_on_failure, value);
+    if (name == "program") {
+        plan.program = value;
+    } else if (name == "output") {
+        plan.output_directory = value;
+    } else if (name == "argument") {
+        plan.arguments.emplace_back(value);
+    } else if (name == "variable") {
+        plan.variables.emplace_back(value);
+    } else {
+        return Taken::unknown;
+    }
+    return Taken::yes;
+}
+
+Status check_version(std::string_view name, std::string_view value) {
+    std::uint32_t version = 0;
+    if (name == "version" && take_number(version, value) == Taken::yes &&
+        version == launch_plan_version) {
+        return {};
+    }
+    return Status(Code::mismatch,
+                  "the launcher and the agent are of different builds: expected \"version=" +
+                      std::to_string(launch_plan_version) + "\", got \"" + std::string(name) + "=" +
+                      std::string(value) + "\"");
+}
+
+}  // namespace
+
+std::string to_bytes(const LaunchPlan& plan) {
+    const auto flag = [](bool is_set) { return is_set ? "1" : "0"; };
+    std::string bytes;
+    append(bytes, "version", std::to_string(launch_plan_version));
+    append(bytes, "procs", std::to_string(plan.procs));
+    append(bytes, "program", plan.program);
+    append(bytes, "output", plan.output_directory);
+    append(bytes, "tags", flag(plan.has_tags));
+    append(bytes, "bound", flag(plan.is_bound_to_cores));
+    append(bytes, "continue", flag(plan.is_continue_on_failure));
+    for (const std::string& argument : plan.arguments) append(bytes, "argument", argument);
+    for (const std::string& variable : plan.variables) append(bytes, "variable", variable);
+    return bytes;
+}
+
+Result<LaunchPlan> launch_plan_from(std::string_view bytes) {
+    LaunchPlan plan;
+    bool is_first = true;
+    while (!bytes.empty()) {
+        const std::size_t end = bytes.find('\0');
+        const std::string_view field = bytes.substr(0, end);
+        const std::size_t equals = field.find('=');
+        if (end == std::string_view::npos || equals == std::string_view::npos) {
+            return Status(Code::argument, "cut off in the field \"" + std::string(field) + "\"");
+        }
+        const std::string_view name = field.substr(0, equals);
+        const std::string_view value = field.substr(equals + 1);
+        bytes.remove_prefix(end + 1);
+        if (is_first) {
+            if (auto status = check_version(name, value); !status.is_ok()) return status;
+            is_first = false;
+            continue;
+        }
+        switch (take(plan, name, value)) {
+            case Taken::yes:
+                break;
+            case Taken::misfit:
+                return Status(Code::argument,
+                              "field \"" + std::string(field) + "\" does not parse");
+            case Taken::unknown:
+                return Status(Code::mismatch, "unknown field \"" + std::string(name) + "\"");
+        }
+    }
+    if (plan.program.empty() || plan.arguments.empty()) {
+        return Status(Code::argument, "the launch plan names no program");
+    }
+    return plan;
+}
+
+void set_variable(std::vector<std::string>& entries,
+                  std::string_view name,
+                  std::string_view value) {
+    std::string entry(name);
+    entry += '=';
+    const std::size_t prefix = entry.size();
+    entry += value;
+    const auto has_name = [&](const std::string& other) {
+        return other.compare(0, prefix, entry, 0, prefix) == 0;
+    };
+    const auto found = std::find_if(entries.begin(), entries.end(), has_name);
+    if (found == entries.end()) {
+        entries.push_back(std::move(entry));
+    } else {
+        *found = std::move(entry);
+    }
+}
+
+}  // namespace acp::job

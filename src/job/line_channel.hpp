@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The talk between a launcher and an agent: lines of words in both directions over one connected
+// descriptor, after the launcher has sent the launch plan. The end of the stream tells each side that the
+// other is gone. Knows no line's meaning, but for the vocabulary below. One thread per side.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.hpp"
+#include "os/file_descriptor.hpp"
+
+namespace acp::job {
+
+// Launcher to agent:
+//   signal NUMBER     pass a signal on to all ranks
+//   kill              end all ranks at once
+//   timeout           end all ranks; say which were still running
+// Agent to launcher:
+//   passed NUMBER             a signal was passed on to all ranks
+//   running RANKS             in answer to timeout, as rank_ranges() writes it
+//   failed RANK PID STATUS STAGE
+//                             a rank ended as it should not; STATUS as waitpid gives it, STAGE the
+//                             SlotState it ended in
+//   unstarted RANK ERRNO      the program could not be run
+//   note TEXT                 for the user
+//   error CODE TEXT           the job cannot go on; CODE is the launcher's exit code
+//   ended CODE FAILED KILLED  all ranks are gone; the job's exit code, ranks that failed, ranks that were
+//                             ended because another failed
+inline constexpr std::size_t channel_line_bytes_max = 64 * 1024;
+
+class LineChannel {
+public:
+    // Takes a connected stream descriptor.
+    explicit LineChannel(os::FileDescriptor stream) noexcept : stream_(std::move(stream)) {}
+
+    // Sends bytes as they are, after a line that says how many. Errors: peer (the other side is gone).
+    // Blocks until the other side has room.
+    base::Status send_plan(std::string_view bytes);
+
+    // What send_plan sent. Errors: peer, argument (something else came, or more than 64 MiB). Blocks.
+    base::Result<std::string> receive_plan();
+
+    // Sends a line; words come without newlines. A side that is gone is noticed by receive().
+    void send(std::string_view line) noexcept;
+
+    // Takes what has arrived, to be called when fd() is readable. Blocks when nothing has.
+    // Errors: peer (the other side is gone; lines that came before are still there).
+    base::Status receive();
+
+    // The next whole line without its end; nullopt when none is there.
+    std::optional<std::string> next_line();
+
+    [[nodiscard]] int fd() const noexcept { return stream_.get(); }
+
+private:
+    os::FileDescriptor stream_;
+    std::string received_;
+};
+
+// Splits at single blanks; the last of `count` words takes the rest.
+[[nodiscard]] std::vector<std::string_view> words_of(std::string_view line, std::size_t count);
+
+// "0-3,7" for ascending ranks; "none" for no rank.
+[[nodiscard]] std::string rank_ranges(const std::vector<std::uint32_t>& ranks);
+
+}  // namespace acp::job
