@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The parent of a node's ranks: makes the node segment, starts the ranks, watches them end and publishes
+// deaths before a process number can be used again, passes signals and output on, and leaves last with no
+// process left behind. Sleeps when nothing happens. Knows nothing of the launcher's options, only of the
+// plan it was sent. Runs in the main thread; output has threads of its own. Its members live in several
+// files, one per kind of event: launch, watch, command, ending.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/config.hpp"
+#include "base/status.hpp"
+#include "job/launch_plan.hpp"
+#include "job/line_channel.hpp"
+#include "node/segment.hpp"
+#include "os/child.hpp"
+#include "os/descriptor_limit.hpp"
+#include "os/pipe.hpp"
+#include "os/poll_set.hpp"
+#include "os/signal_fd.hpp"
+
+#include "output.hpp"
+#include "stdin_pump.hpp"
+
+namespace acp::agent {
+
+class Agent {
+public:
+    // Takes the plan and the connection it came over.
+    Agent(job::LaunchPlan plan, job::LineChannel channel)
+        : plan_(std::move(plan)), channel_(std::move(channel)) {}
+
+    // Runs the job to its end and returns the job's exit code. Afterwards the process must end without
+    // destroying anything: an output thread may still be blocked.
+    int run();
+
+private:
+    struct Rank {
+        int pid = 0;
+        os::FileDescriptor process;  // readable once it has ended
+        bool is_running = false;
+        bool has_ended_unjoined = false;  // well, and without acp_init
+        int start_error = 0;              // errno when the program could not be run
+    };
+
+    // Streams of one rank, ours and its own.
+    struct Streams {
+        os::FileDescriptor input;
+        os::FileDescriptor output;
+        os::FileDescriptor error;
+    };
+
+    enum class Phase {
+        running,
+        ending,     // told to end; at the deadline they are killed
+        killing,    // killed; whoever appears is killed too
+        lingering,  // all ranks are gone, some of their descendants are not
+        finishing,  // no process is left; output is passed on to its end
+        over
+    };
+
+    // launch.cpp
+    base::Status prepare();
+    base::Status prepare_events();
+    base::Status make_segment();
+    base::Status prepare_outputs();
+    base::Status launch();
+    base::Status start_rank(std::uint32_t rank, const os::ChildPlan& common);
+    base::Result<Streams> make_streams(std::uint32_t rank);
+    base::Result<os::FileDescriptor> make_input(std::uint32_t rank);
+    base::Result<os::FileDescriptor> make_output(std::uint32_t rank, std::size_t which);
+    base::Status start_carrying();
+    [[nodiscard]] std::vector<std::string> rank_environment(std::uint32_t rank) const;
+
+    // agent.cpp
+    void loop();
+    void dispatch(std::uint64_t token);
+    [[nodiscard]] std::uint64_t next_deadline_ns() const noexcept;
+    void on_time(std::uint64_t now_ns);
+    void on_signal();
+    void settle();
+    int end();
+
+    // watch.cpp
+    void on_rank_ended(std::uint32_t rank);
+    void reap_strangers();
+    void take_start_errors();
+    void report(std::uint32_t rank, os::WaitStatus status, node::SlotState state);
+    [[nodiscard]] bool have_others_joined(std::uint32_t rank) const noexcept;
+
+    // command.cpp
+    void on_command();
+    void obey(const std::string& line);
+    void pass_signal(int signal);
+    [[nodiscard]] std::vector<std::uint32_t> running_ranks() const;
+
+    // ending.cpp
+    void end_soon(std::uint64_t grace_ns);
+    void kill_now();
+    void give_up(int code, const std::string& text);
+    void on_deadline(std::uint64_t now_ns);
+    void begin_finishing();
+    void on_output_news();
+
+    job::LaunchPlan plan_;
+    job::LineChannel channel_;
+    base::Config config_;
+    os::DescriptorLimit descriptors_;
+    std::optional<os::PollSet> poll_;
+    std::optional<os::SignalFd> signals_;
+    node::Segment segment_;
+    std::optional<os::Pipe> start_errors_;
+    std::vector<Rank> ranks_;
+    std::array<std::unique_ptr<OutputThread>, 2>
+        outputs_;                        // stdout, stderr; none when files take all
+    os::FileDescriptor terminal_input_;  // to rank 0, until the pump takes it
+    StdinPump pump_;
+
+    Phase phase_ = Phase::running;
+    std::uint64_t deadline_ns_ = os::poll_forever;
+    std::uint32_t running_ = 0;      // ranks
+    std::uint32_t failed_ = 0;       // ranks that ended as they should not
+    std::uint32_t ended_by_us_ = 0;  // ranks that ran when we began to end them
+    int failure_code_ = 0;           // of the first that failed
+    int asked_signal_ = 0;           // the user's wish that the job end
+    int fixed_code_ = 0;             // timeout, broken output, no start: overrides all others
+    bool is_launcher_lost_ = false;
+};
+
+}  // namespace acp::agent

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the launcher asks of a running job.
+#include <csignal>
+
+#include "base/parse.hpp"
+#include "job/exit_codes.hpp"
+#include "os/clock.hpp"
+
+#include "agent.hpp"
+
+namespace acp::agent {
+
+void Agent::on_command() {
+    if (!channel_.receive().is_ok()) {
+        is_launcher_lost_ = true;
+        phase_ = Phase::over;
+        return;
+    }
+    while (const auto line = channel_.next_line()) obey(*line);
+}
+
+void Agent::obey(const std::string& line) {
+    const auto words = job::words_of(line, 2);
+    if (words[0] == "signal" && words.size() == 2) {
+        pass_signal(static_cast<int>(base::parse_unsigned(words[1]).value_or(0)));
+    } else if (words[0] == "kill") {
+        kill_now();
+    } else if (words[0] == "timeout") {
+        channel_.send("running " + job::rank_ranges(running_ranks()));
+        if (fixed_code_ == 0) fixed_code_ = job::exit_timeout;
+        constexpr std::uint64_t grace_ns = 200'000'000;
+        end_soon(grace_ns);
+    }
+}
+
+void Agent::pass_signal(int signal) {
+    for (const Rank& rank : ranks_) {
+        if (rank.is_running) os::send_signal(rank.pid, signal);
+    }
+    channel_.send("passed " + std::to_string(signal));
+    const bool asks_for_end = signal == SIGINT || signal == SIGTERM;
+    if (asks_for_end || signal == SIGHUP || signal == SIGQUIT) {
+        if (asked_signal_ == 0) asked_signal_ = signal;
+    }
+    if (!asks_for_end) return;
+    if (phase_ == Phase::finishing) {
+        phase_ =
+            Phase::over;  // nobody takes the output, and the user does not want to wait for that
+    } else if (phase_ == Phase::running) {
+        constexpr std::uint64_t grace_ns = 2'000'000'000;
+        phase_ = Phase::ending;
+        deadline_ns_ = os::now_ns() + grace_ns;
+    }
+}
+
+std::vector<std::uint32_t> Agent::running_ranks() const {
+    std::vector<std::uint32_t> running;
+    for (std::uint32_t rank = 0; rank < plan_.procs; ++rank) {
+        if (ranks_[rank].is_running) running.push_back(rank);
+    }
+    return running;
+}
+
+}  // namespace acp::agent

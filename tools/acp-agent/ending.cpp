@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bringing a job to its end, in time and with nobody left behind.
+#include <cerrno>
+#include <csignal>
+#include <system_error>
+
+#include "job/exit_codes.hpp"
+#include "os/clock.hpp"
+
+#include "agent.hpp"
+
+namespace acp::agent {
+
+namespace {
+
+constexpr std::uint64_t stragglers_ns =
+    200'000'000;  // to end by themselves after the last rank, and once told
+constexpr std::uint64_t unkillable_ns = 5'000'000'000;  // a process in an uninterruptible call
+
+}  // namespace
+
+// Tells all ranks to end; kills those that have not after the grace.
+void Agent::end_soon(std::uint64_t grace_ns) {
+    if (phase_ == Phase::finishing) {
+        phase_ = Phase::over;
+        return;
+    }
+    if (phase_ != Phase::running && phase_ != Phase::lingering) return;
+    ended_by_us_ = running_;
+    for (const Rank& rank : ranks_) {
+        if (rank.is_running) os::send_signal(rank.pid, SIGTERM);
+    }
+    phase_ = Phase::ending;
+    deadline_ns_ = os::now_ns() + grace_ns;
+}
+
+void Agent::kill_now() {
+    if (phase_ == Phase::finishing) phase_ = Phase::over;
+    if (phase_ == Phase::over) return;
+    if (phase_ == Phase::running) ended_by_us_ = running_;
+    phase_ = Phase::killing;
+    deadline_ns_ = os::now_ns() + unkillable_ns;
+    os::signal_children(SIGKILL);
+}
+
+// The job cannot go on: says why, and kills what was started.
+void Agent::give_up(int code, const std::string& text) {
+    channel_.send("error " + std::to_string(code) + " " + text);
+    if (fixed_code_ == 0) fixed_code_ = code;
+    kill_now();
+}
+
+void Agent::on_deadline(std::uint64_t now_ns) {
+    switch (phase_) {
+        case Phase::ending:
+            kill_now();
+            break;
+        case Phase::lingering:
+            os::signal_children(SIGTERM);
+            phase_ = Phase::ending;
+            deadline_ns_ = now_ns + stragglers_ns;
+            break;
+        case Phase::killing:
+            channel_.send(
+                "note a process of this job does not die (it waits in the kernel); it is left "
+                "behind");
+            begin_finishing();
+            break;
+        case Phase::running:
+        case Phase::finishing:
+        case Phase::over:
+            deadline_ns_ = os::poll_forever;
+            break;
+    }
+}
+
+// After every event: whether all ranks are gone, and who else is still there.
+void Agent::settle() {
+    reap_strangers();
+    if (phase_ == Phase::killing)
+        os::signal_children(SIGKILL);  // whose parents are gone are ours now
+    if (running_ > 0 || phase_ == Phase::finishing || phase_ == Phase::over) return;
+    if (!os::has_children()) {
+        begin_finishing();
+    } else if (phase_ == Phase::running) {
+        phase_ = Phase::lingering;
+        deadline_ns_ = os::now_ns() + stragglers_ns;
+    }
+}
+
+void Agent::begin_finishing() {
+    phase_ = Phase::finishing;
+    deadline_ns_ = os::poll_forever;
+    for (const auto& output : outputs_) {
+        if (output != nullptr) output->finish();
+    }
+    on_output_news();
+}
+
+void Agent::on_output_news() {
+    bool is_done = true;
+    for (const auto& output : outputs_) {
+        if (output == nullptr) continue;
+        output->take_news();
+        is_done = is_done && output->is_done();
+    }
+    const int failure = outputs_[0] == nullptr ? 0 : outputs_[0]->failure();
+    if (failure != 0 && fixed_code_ == 0) {
+        if (failure == EPIPE) {
+            fixed_code_ = job::exit_signal_base + SIGPIPE;  // quietly, as every other tool
+            kill_now();
+        } else {
+            give_up(job::exit_output,
+                    "cannot write standard output: " + std::generic_category().message(failure));
+        }
+    }
+    if (phase_ == Phase::finishing && is_done) phase_ = Phase::over;
+}
+
+}  // namespace acp::agent

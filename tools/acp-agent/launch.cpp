@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Making the node segment and starting the ranks.
+#include <csignal>
+#include <random>
+
+#include "job/identity.hpp"
+#include "node/mailbox_layout.hpp"
+#include "os/process.hpp"
+#include "os/standard_streams.hpp"
+
+#include "agent.hpp"
+#include "tokens.hpp"
+
+namespace acp::agent {
+
+using base::Code;
+using base::Result;
+using base::Status;
+
+namespace {
+
+constexpr std::uint64_t descriptors_per_rank = 3;  // stdout, stderr, and the process itself
+constexpr std::uint64_t descriptors_beside = 64;
+constexpr std::array<const char*, 2> thread_names{"acp-stdout", "acp-stderr"};
+constexpr std::array<const char*, 2> file_suffixes{".out", ".err"};
+
+std::uint64_t random_id() {
+    std::random_device source;
+    return (std::uint64_t{source()} << 32U) | source();
+}
+
+std::string hex(std::uint64_t number) {
+    constexpr const char* digits = "0123456789abcdef";
+    std::string text;
+    for (int shift = 60; shift >= 0; shift -= 4) text += digits[number >> shift & 0xfU];
+    return text;
+}
+
+std::string tag_of(std::uint32_t rank) {
+    std::string tag = "[";
+    return tag.append(std::to_string(rank)).append("] ");
+}
+
+std::uint32_t datagram_bytes(const base::Config& config) {
+    constexpr std::uint32_t ethernet_datagram_bytes =
+        1408;  // the udp path is a network's, on loopback
+    if (config.datagram_bytes != 0) return config.datagram_bytes;
+    return config.intranode == base::IntraNode::udp ? ethernet_datagram_bytes
+                                                    : node::auto_datagram_bytes;
+}
+
+bool is_set_by_launcher(const std::string& entry) {
+    constexpr std::array<std::string_view, 6> names{
+        "ACP_RANK=", "ACP_PROCS=", "ACP_SLOT=", "ACP_NODE_FD=", "ACP_JOB_ID=", "ACP_TERMINAL="};
+    for (const std::string_view name : names) {
+        if (entry.compare(0, name.size(), name) == 0) return true;
+    }
+    return false;
+}
+
+// What this process inherited, and what the plan sets.
+std::vector<std::string> merged_environment(const job::LaunchPlan& plan) {
+    std::vector<std::string> entries;
+    for (std::string& entry : os::environment()) {
+        if (!is_set_by_launcher(entry)) entries.push_back(std::move(entry));
+    }
+    for (const std::string& variable : plan.variables) {
+        const std::size_t equals = variable.find('=');
+        job::set_variable(entries, variable.substr(0, equals), variable.substr(equals + 1));
+    }
+    return entries;
+}
+
+}  // namespace
+
+Status Agent::prepare() {
+    ranks_.resize(plan_.procs);
+    const std::uint64_t wanted = plan_.procs * descriptors_per_rank + descriptors_beside;
+    descriptors_ = os::raise_descriptor_limit(wanted);
+    if (descriptors_.now < wanted) {
+        return Status(Code::limit,
+                      std::to_string(plan_.procs) + " ranks need " + std::to_string(wanted) +
+                          " descriptors in the agent, and the hard RLIMIT_NOFILE is " +
+                          std::to_string(descriptors_.now) + " (ulimit -Hn raises it)");
+    }
+    if (auto status = os::adopt_orphans(); !status.is_ok()) return status;
+    if (auto status = prepare_events(); !status.is_ok()) return status;
+    if (auto status = make_segment(); !status.is_ok()) return status;
+    auto errors = os::make_pipe();
+    if (!errors.is_ok()) return std::move(errors).failure();
+    start_errors_ = std::move(errors).value();
+    if (auto status = os::set_nonblocking(start_errors_->reading.get()); !status.is_ok())
+        return status;
+    return prepare_outputs();
+}
+
+Status Agent::prepare_events() {
+    auto poll = os::PollSet::create();
+    if (!poll.is_ok()) return std::move(poll).failure();
+    poll_ = std::move(poll).value();
+    // A terminal's signals reach the whole group: those are the launcher's to pass on.
+    constexpr std::array<int, 2> heard{SIGCHLD, SIGTERM};
+    auto signals = os::SignalFd::create(heard);
+    if (!signals.is_ok()) return std::move(signals).failure();
+    signals_.emplace(std::move(signals).value());
+    if (auto status = poll_->add(signals_->fd(), token_signal); !status.is_ok()) return status;
+    return poll_->add(channel_.fd(), token_command);
+}
+
+Status Agent::make_segment() {
+    auto parsed = base::parse_config(merged_environment(plan_));
+    if (!parsed.is_ok()) return std::move(parsed).failure();
+    config_ = std::move(parsed).value().config;
+    node::Shape shape;
+    shape.layout_hash = node::layout_hash();
+    shape.procs = plan_.procs;
+    shape.local_procs = plan_.procs;
+    shape.machine_procs = plan_.procs;
+    shape.starter_bytes = config_.starter_bytes;
+    shape.mailbox_kind = static_cast<std::uint32_t>(config_.mailbox);
+    shape.intranode = static_cast<std::uint32_t>(config_.intranode);
+    shape.datagram_bytes = datagram_bytes(config_);
+    shape.is_continue_on_failure = plan_.is_continue_on_failure ? 1 : 0;
+    shape.job_id = random_id();
+    auto segment = node::Segment::create(shape);
+    if (!segment.is_ok()) return std::move(segment).failure();
+    segment_ = std::move(segment).value();
+    // Read by waiting ranks, which then leave looking for deaths to us; they start after this store.
+    segment_.control().watcher_pid.store(static_cast<std::uint64_t>(os::own_pid()),
+                                         std::memory_order_relaxed);
+    if (segment_.was_left_sparse()) {
+        channel_.send(
+            "note starter memory takes more than a quarter of what is free: its pages are taken as "
+            "they are "
+            "touched, and a shortage then ends a rank by a signal");
+    }
+    return {};
+}
+
+Status Agent::prepare_outputs() {
+    if (!plan_.output_directory.empty()) return {};
+    constexpr std::array<int, 2> targets{os::standard_output, os::standard_error};
+    constexpr std::array<std::uint64_t, 2> tokens{token_stdout, token_stderr};
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+        auto made = OutputThread::create(thread_names[i], targets[i]);
+        if (!made.is_ok()) return std::move(made).failure();
+        outputs_[i] = std::move(made).value();
+        if (auto status = poll_->add(outputs_[i]->news_fd(), tokens[i]); !status.is_ok())
+            return status;
+    }
+    return {};
+}
+
+Status Agent::launch() {
+    os::ChildPlan common;
+    common.path = plan_.program;
+    common.arguments = plan_.arguments;
+    common.inherited = segment_.file();
+    common.failures = start_errors_->writing.get();
+    common.descriptors_max = descriptors_.before;
+    common.leads_group = true;
+    common.dies_with_parent = true;
+    for (std::uint32_t rank = 0; rank < plan_.procs; ++rank) {
+        if (auto status = start_rank(rank, common); !status.is_ok()) {
+            return std::move(status).within("starting rank " + std::to_string(rank) + " of " +
+                                            std::to_string(plan_.procs));
+        }
+    }
+    start_errors_->writing.close();
+    return start_carrying();
+}
+
+Status Agent::start_rank(std::uint32_t rank, const os::ChildPlan& common) {
+    auto streams = make_streams(rank);
+    if (!streams.is_ok()) return std::move(streams).failure();
+    const Streams& ends = streams.value();
+    os::ChildPlan child = common;
+    child.environment = rank_environment(rank);
+    child.input = ends.input.is_open() ? ends.input.get() : os::keep_stream;
+    child.output = ends.output.get();
+    child.error = ends.error.get();
+    child.number = rank;
+    child.nth_cpu = plan_.is_bound_to_cores ? static_cast<int>(rank) : os::any_cpu;
+    auto started = os::start_child(child);
+    if (!started.is_ok()) return std::move(started).failure();
+    ranks_[rank].pid = started.value();
+    ranks_[rank].is_running = true;
+    ++running_;
+    // For messages; a process that joins writes its own. Readers that see 0 say so.
+    segment_.slot(rank).pid.store(static_cast<std::uint32_t>(started.value()),
+                                  std::memory_order_relaxed);
+    auto process = os::open_process(started.value());  // cannot name another: we have not reaped it
+    if (!process.is_ok()) return std::move(process).failure();
+    ranks_[rank].process = std::move(process).value();
+    return poll_->add(ranks_[rank].process.get(), rank);
+}
+
+Result<Agent::Streams> Agent::make_streams(std::uint32_t rank) {
+    Streams streams;
+    auto input = make_input(rank);
+    if (!input.is_ok()) return std::move(input).failure();
+    streams.input = std::move(input).value();
+    auto output = make_output(rank, 0);
+    if (!output.is_ok()) return std::move(output).failure();
+    streams.output = std::move(output).value();
+    auto error = make_output(rank, 1);
+    if (!error.is_ok()) return std::move(error).failure();
+    streams.error = std::move(error).value();
+    return streams;
+}
+
+// Rank 0 takes our own input, unless that is a terminal, which only our own group may read.
+Result<os::FileDescriptor> Agent::make_input(std::uint32_t rank) {
+    if (rank != 0) return os::open_null();
+    if (!os::is_terminal(os::standard_input)) return os::FileDescriptor();
+    auto pipe = os::make_pipe();
+    if (!pipe.is_ok()) return std::move(pipe).failure();
+    terminal_input_ = std::move(pipe.value().writing);
+    return std::move(pipe.value().reading);
+}
+
+//   which  0 = stdout, 1 = stderr
+Result<os::FileDescriptor> Agent::make_output(std::uint32_t rank, std::size_t which) {
+    if (!plan_.output_directory.empty()) {
+        return os::open_for_writing(plan_.output_directory + "/rank." + std::to_string(rank) +
+                                    file_suffixes[which]);
+    }
+    auto pipe = os::make_pipe();
+    if (!pipe.is_ok()) return std::move(pipe).failure();
+    const bool has_whole_lines = plan_.procs > 1 || plan_.has_tags;
+    std::string tag = plan_.has_tags ? tag_of(rank) : std::string();
+    auto status =
+        outputs_[which]->add(std::move(pipe.value().reading), std::move(tag), has_whole_lines);
+    if (!status.is_ok()) return status;
+    return std::move(pipe.value().writing);
+}
+
+Status Agent::start_carrying() {
+    for (const auto& output : outputs_) {
+        if (output == nullptr) continue;
+        if (auto status = output->start(); !status.is_ok()) return status;
+    }
+    if (terminal_input_.is_open()) {
+        return pump_.start(*poll_, std::move(terminal_input_), token_terminal, token_rank_0_input);
+    }
+    return os::
+        detach_standard_input();  // it is rank 0's now: when that closes it, its writer shall notice
+}
+
+std::vector<std::string> Agent::rank_environment(std::uint32_t rank) const {
+    std::vector<std::string> entries = merged_environment(plan_);
+    const job::Identity identity{rank, plan_.procs, rank, segment_.file()};
+    for (std::string& entry : job::environment_of(identity)) entries.push_back(std::move(entry));
+    entries.push_back("ACP_JOB_ID=" + hex(segment_.shape().job_id));
+    return entries;
+}
+
+}  // namespace acp::agent

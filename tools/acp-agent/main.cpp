@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acp-agent: the parent of a node's ranks. Started by acprun, which sends the launch plan over an inherited
+// descriptor; knows no option a user would set.
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <iostream>
+
+#include "base/version.hpp"
+#include "job/exit_codes.hpp"
+#include "os/log_line.hpp"
+#include "os/standard_streams.hpp"
+
+#include "agent.hpp"
+
+namespace {
+
+using namespace acp;
+
+int serve(int descriptor) {
+    if (auto status = os::set_close_on_exec(descriptor); !status.is_ok()) {
+        os::write_line(os::standard_error,
+                       "acp-agent: --channel: " + std::string(status.message()));
+        return job::exit_usage;
+    }
+    job::LineChannel channel((os::FileDescriptor(descriptor)));
+    auto bytes = channel.receive_plan();
+    if (!bytes.is_ok()) {
+        // A launcher that is gone needs no message.
+        if (bytes.failure().code() != base::Code::peer) {
+            os::write_line(os::standard_error,
+                           "acp-agent: " + std::string(bytes.failure().message()));
+        }
+        return job::exit_unavailable;
+    }
+    auto plan = job::launch_plan_from(bytes.value());
+    if (!plan.is_ok()) {
+        channel.send("error " + std::to_string(job::exit_unavailable) + " " +
+                     std::string(plan.failure().message()));
+        return job::exit_unavailable;
+    }
+    // Never destroyed: an output thread may be blocked on a reader that never reads.
+    auto* agent = new agent::Agent(std::move(plan).value(), std::move(channel));
+    return agent->run();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app("The parent of a node's ranks; started by acprun(1), not by hand.", "acp-agent");
+    int descriptor = -1;
+    app.set_version_flag("--version", std::string("acp-agent (ACP) ") + acp::base::version);
+    app.add_option("--channel", descriptor, "descriptor connected to the launcher")->required();
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::Success& answer) {
+        return app.exit(answer);
+    } catch (const CLI::ParseError& error) {
+        std::cerr << "acp-agent: " << error.what() << "; acprun(1) starts it\n";
+        return acp::job::exit_usage;
+    }
+    acp::os::block_all_signals();
+    acp::os::ensure_standard_streams();
+    std::_Exit(serve(descriptor));
+}

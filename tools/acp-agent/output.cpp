@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The loop of an output thread.
+#include "output.hpp"
+
+#include <array>
+
+#include "os/pipe.hpp"
+
+namespace acp::agent {
+
+using base::Result;
+using base::Status;
+
+namespace {
+
+constexpr std::size_t read_bytes_max = 64 * 1024;
+constexpr std::uint64_t finish_token = ~0ULL;
+constexpr std::size_t events_max = 32;
+
+}  // namespace
+
+Result<std::unique_ptr<OutputThread>> OutputThread::create(const char* name, int target) {
+    auto poll = os::PollSet::create();
+    if (!poll.is_ok()) return std::move(poll).failure();
+    auto finish = os::Event::create();
+    if (!finish.is_ok()) return std::move(finish).failure();
+    auto news = os::Event::create();
+    if (!news.is_ok()) return std::move(news).failure();
+    std::unique_ptr<OutputThread> made(new OutputThread(
+        name, target, std::move(poll).value(), std::move(finish).value(), std::move(news).value()));
+    if (auto status = made->poll_.add(made->finish_.fd(), finish_token); !status.is_ok())
+        return status;
+    return made;
+}
+
+Status OutputThread::add(os::FileDescriptor stream, std::string tag, bool has_whole_lines) {
+    if (auto status = os::set_nonblocking(stream.get()); !status.is_ok()) return status;
+    if (auto status = poll_.add(stream.get(), streams_.size()); !status.is_ok()) return status;
+    streams_.push_back({std::move(stream), LineGate(std::move(tag)), has_whole_lines});
+    ++open_streams_;
+    return {};
+}
+
+Status OutputThread::start() {
+    room_ = std::make_unique<char[]>(read_bytes_max);
+    auto thread = os::Thread::start(name_, [this] { run(); });
+    if (!thread.is_ok()) return std::move(thread).failure();
+    thread_ = std::move(thread).value();
+    return {};
+}
+
+void OutputThread::finish() noexcept {
+    if (thread_.is_joinable()) {
+        finish_.signal();
+    } else {
+        is_done_.store(true, std::memory_order_relaxed);  // never started: nobody else looks
+    }
+}
+
+void OutputThread::run() noexcept {
+    std::array<os::PollEvent, events_max> events;
+    bool is_finishing = false;
+    while (open_streams_ > 0 && !is_finishing) {
+        const std::size_t count = poll_.wait(events, os::poll_forever);
+        for (std::size_t i = 0; i < count; ++i) {
+            if (events[i].token == finish_token) {
+                is_finishing = true;
+            } else {
+                carry(streams_[events[i].token]);
+            }
+        }
+    }
+    for (Stream& stream : streams_) {
+        while (stream.descriptor.is_open() && carry(stream)) {
+        }
+        if (stream.descriptor.is_open()) end(stream);  // a stranger still holds the other end
+    }
+    is_done_.store(true, std::memory_order_release);  // partner: is_done
+    news_.signal();
+}
+
+bool OutputThread::carry(Stream& stream) noexcept {
+    const os::ReadResult result =
+        os::read_some(stream.descriptor.get(), {room_.get(), read_bytes_max});
+    if (result.outcome == os::ReadOutcome::would_block) return false;
+    if (result.outcome != os::ReadOutcome::some) {
+        end(stream);
+        return false;
+    }
+    const std::string_view bytes(room_.get(), result.bytes);
+    if (stream.has_whole_lines) {
+        stream.gate.pass(bytes, out_);
+    } else {
+        out_.append(bytes);
+    }
+    write_out();
+    return true;
+}
+
+void OutputThread::end(Stream& stream) noexcept {
+    stream.gate.finish(out_);
+    write_out();
+    poll_.remove(stream.descriptor.get());
+    stream.descriptor.close();
+    --open_streams_;
+}
+
+void OutputThread::write_out() noexcept {
+    if (failure() == 0) {
+        if (const int error = os::write_all(target_, out_); error != 0) {
+            failure_.store(error, std::memory_order_relaxed);
+            news_.signal();
+        }
+    }
+    out_.clear();
+}
+
+}  // namespace acp::agent

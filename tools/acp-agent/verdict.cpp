@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rules of a rank's end.
+#include "verdict.hpp"
+
+#include "job/exit_codes.hpp"
+
+namespace acp::agent {
+
+Verdict judge(const RankEnd& end) noexcept {
+    const bool is_clean = end.status.is_exit() && end.status.exit_code() == 0;
+    Verdict verdict;
+    if (end.state == node::SlotState::left) {  // nobody depends on it any more
+        verdict.is_failure = !is_clean;
+        verdict.code = end.status.shell_code();
+        return verdict;
+    }
+    // A rank that never joins and ends well is a plain program, if no other rank waits for it. One that
+    // joins later finds the slot marked.
+    verdict.is_death = true;
+    verdict.is_failure = end.state != node::SlotState::empty || !is_clean || end.have_others_joined;
+    verdict.ends_others = verdict.is_failure;
+    if (verdict.is_failure) {
+        verdict.code = is_clean ? job::exit_unfinished : end.status.shell_code();
+    }
+    return verdict;
+}
+
+}  // namespace acp::agent

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The ends of processes: ranks, whose deaths are published before they are reaped, and strangers, which
+// are orphans among the ranks' descendants.
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+#include "job/exit_codes.hpp"
+#include "node/death.hpp"
+
+#include "agent.hpp"
+#include "verdict.hpp"
+
+namespace acp::agent {
+
+namespace {
+
+constexpr std::uint32_t reports_max = 16;  // further failures are only counted
+
+}  // namespace
+
+void Agent::on_rank_ended(std::uint32_t rank) {
+    Rank& ended = ranks_[rank];
+    const auto found = os::ended_child(ended.pid);
+    if (!ended.is_running || !found) return;
+    take_start_errors();
+    node::Slot& slot = segment_.slot(rank);
+    // Acquire: whatever the rank did before it joined or left is done.
+    const auto state = static_cast<node::SlotState>(slot.state.load(std::memory_order_acquire));
+    const Verdict verdict = judge({found->status, state, have_others_joined(rank)});
+    if (verdict.is_death) node::mark_dead(segment_, rank, found->status.raw());
+    poll_->remove(ended.process.get());
+    ended.process.close();
+    ended.is_running = false;
+    ended.has_ended_unjoined = !verdict.is_failure && state == node::SlotState::empty;
+    --running_;
+    os::reap(ended.pid);
+    if (!verdict.is_failure) return;
+    const bool is_asked_for = phase_ != Phase::running || asked_signal_ != 0;
+    if (failure_code_ == 0) failure_code_ = verdict.code;
+    if (is_asked_for) return;
+    if (++failed_ <= reports_max) report(rank, found->status, state);
+    if (ended.start_error != 0) {
+        fixed_code_ = ended.start_error == ENOENT ? job::exit_not_found : job::exit_not_runnable;
+        kill_now();
+    } else if (verdict.ends_others && !plan_.is_continue_on_failure) {
+        constexpr std::uint64_t grace_ns = 200'000'000;
+        end_soon(grace_ns);
+    }
+}
+
+void Agent::report(std::uint32_t rank, os::WaitStatus status, node::SlotState state) {
+    const Rank& ended = ranks_[rank];
+    if (ended.start_error != 0) {
+        channel_.send("unstarted " + std::to_string(rank) + " " +
+                      std::to_string(ended.start_error) + " " +
+                      std::generic_category().message(ended.start_error));
+        return;
+    }
+    std::vector<std::uint32_t> unjoined;
+    for (std::uint32_t other = 0; other < plan_.procs; ++other) {
+        if (ranks_[other].has_ended_unjoined) unjoined.push_back(other);
+    }
+    // As acp_reset left it. Relaxed: whoever wrote it is gone.
+    const std::uint32_t present_rank = segment_.slot(rank).rank.load(std::memory_order_relaxed);
+    channel_.send("failed " + std::to_string(present_rank) + " " + std::to_string(ended.pid) + " " +
+                  std::to_string(status.raw()) + " " +
+                  std::to_string(static_cast<std::uint32_t>(state)) + " " +
+                  job::rank_ranges(unjoined));
+}
+
+void Agent::reap_strangers() {
+    while (const auto ended = os::ended_child()) {
+        const auto rank = std::find_if(ranks_.begin(), ranks_.end(), [&](const Rank& candidate) {
+            return candidate.is_running && candidate.pid == ended->pid;
+        });
+        if (rank == ranks_.end()) {
+            os::reap(ended->pid);
+        } else if (rank->process.is_open()) {
+            return;  // its own event tells in which order ranks ended; we are called again after it
+        } else {
+            on_rank_ended(
+                static_cast<std::uint32_t>(rank - ranks_.begin()));  // it was never watched
+        }
+    }
+}
+
+void Agent::take_start_errors() {
+    std::array<os::ExecFailure, 64> failures;
+    for (;;) {
+        const std::span<char> room(reinterpret_cast<char*>(failures.data()), sizeof failures);
+        const os::ReadResult result = os::read_some(start_errors_->reading.get(), room);
+        if (result.outcome != os::ReadOutcome::some) return;
+        for (std::size_t i = 0; i < result.bytes / sizeof(os::ExecFailure); ++i) {
+            ranks_[failures[i].number].start_error = failures[i].error;
+        }
+    }
+}
+
+bool Agent::have_others_joined(std::uint32_t rank) const noexcept {
+    for (std::uint32_t other = 0; other < plan_.procs; ++other) {
+        // Relaxed: the fact alone is asked for.
+        const auto state = segment_.slot(other).state.load(std::memory_order_relaxed);
+        const bool has_joined = static_cast<node::SlotState>(state) == node::SlotState::joined ||
+                                static_cast<node::SlotState>(state) == node::SlotState::left;
+        if (other != rank && has_joined) return true;
+    }
+    return false;
+}
+
+}  // namespace acp::agent

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acprun: runs a program as N ranks of a job on this machine. Options are in options.cpp, what can be refused
+// beforehand in plan.cpp, the running job in launcher.cpp.
+#include <iostream>
+
+#include "os/standard_streams.hpp"
+
+#include "launcher.hpp"
+#include "options.hpp"
+#include "plan.hpp"
+
+int main(int argc, char** argv) {
+    using namespace acp;
+    os::ensure_standard_streams();
+    const auto parsed = run::parse_options(argc, argv);
+    if (const int* code = std::get_if<int>(&parsed)) return *code;
+    const auto& options = std::get<run::Options>(parsed);
+
+    auto planned = run::plan_job(options);
+    if (const auto* refusal = std::get_if<run::Refusal>(&planned)) {
+        run::say(refusal->problem);
+        if (!refusal->hint.empty() && !options.is_quiet) run::say("hint: " + refusal->hint);
+        return refusal->exit_code;
+    }
+    auto& job = std::get<run::PlannedJob>(planned);
+    if (!options.is_quiet) {
+        for (const std::string& warning : job.warnings) run::say("warning: " + warning);
+    }
+    if (options.is_dry_run) {
+        std::cout << run::describe(job.plan);
+        return 0;
+    }
+    return run::Launcher(std::move(job.plan), {options.timeout_ns, options.is_quiet}).run();
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The options and what fits them. Everything from the program's name on belongs to the program, so the
+// command line is cut there before it is parsed.
+#include "options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+
+#include "base/config.hpp"
+#include "base/parse.hpp"
+#include "base/version.hpp"
+#include "job/exit_codes.hpp"
+#include "node/segment.hpp"
+
+namespace acp::run {
+
+namespace {
+
+constexpr const char* description =
+    "Runs a program as a parallel job: N processes that share one global address space.";
+constexpr const char* footer =
+    "Example:\n"
+    "  acprun -n 4 --tag ./hello            four ranks, each line of output with its rank\n"
+    "  acprun -n 8 --timeout 60 ./solve in  ended after a minute\n"
+    "Exit code: that of the first rank that failed, 128 + signal, 124 after --timeout, 127 and 126 "
+    "when\n"
+    "the program is missing or not executable, 64 usage, 69 resources, 78 configuration.\n"
+    "More: man acprun; acpinfo -c lists the ACP_* variables.";
+
+// The program and its arguments are no options, and CLI11 does not know them.
+class Layout : public CLI::Formatter {
+public:
+    std::string make_usage(const CLI::App* /*app*/, std::string /*name*/) const override {
+        return "Usage: acprun [OPTIONS] [--] PROGRAM [ARGUMENTS...]\n";
+    }
+};
+
+// Options as they are given, before they are understood.
+struct Texts {
+    std::string procs = "1";
+    std::string timeout;
+    std::string starter_size;
+    std::string bind = "none";
+    std::string on_failure = "kill";
+};
+
+void declare(CLI::App& app, Options& options, Texts& texts) {
+    app.set_help_flag("-h,--help", "print this and end");
+    app.set_version_flag("--version", std::string("acprun (ACP) ") + base::version,
+                         "print the version and end");
+    app.add_option("-n,--procs", texts.procs, "processes to start, 1 to 1024 (also -np); default 1")
+        ->type_name("N");
+    app.add_flag("--tag", options.has_tags, "put \"[rank] \" before each line of output");
+    app.add_option("--output", options.output_directory,
+                   "write output to DIR/rank.N.out and DIR/rank.N.err")
+        ->type_name("DIR");
+    app.add_option("--timeout", texts.timeout, "end the job after this time, with exit code 124")
+        ->type_name("SECONDS");
+    app.add_option("-x,--export", options.exports,
+                   "set a variable for the ranks, or make sure that it is set")
+        ->type_name("VAR[=VALUE]")
+        ->allow_extra_args(false);
+    app.add_option("--bind", texts.bind,
+                   "core: rank i runs on the i-th usable CPU only; none (default)")
+        ->type_name("core|none");
+    app.add_option("--starter-size", texts.starter_size,
+                   "starter memory per rank, such as 64K or 1G (also -smemsize)")
+        ->type_name("SIZE");
+    app.add_option("--on-failure", texts.on_failure,
+                   "when a rank fails: kill the others (default), or let them continue")
+        ->type_name("kill|continue");
+    app.add_flag("--dry-run", options.is_dry_run, "print what would be started and end");
+    app.add_flag("-q,--quiet", options.is_quiet, "no hints and warnings, only errors");
+}
+
+bool takes_value(const CLI::App& app, const std::string& name) {
+    const CLI::Option* option = app.get_option_no_throw(name);
+    return option != nullptr && option->get_items_expected_min() > 0;
+}
+
+// 3.0's long options with one dash.
+std::string modern(const std::string& argument) {
+    if (argument == "-np") return "--procs";
+    if (argument == "-smemsize" || argument == "--smemsize") return "--starter-size";
+    for (const char* old : {"-np=", "-smemsize="}) {
+        const std::string prefix(old);
+        if (argument.compare(0, prefix.size(), prefix) == 0) {
+            return modern(prefix.substr(0, prefix.size() - 1)) + "=" +
+                   argument.substr(prefix.size());
+        }
+    }
+    return argument;
+}
+
+// The long name of an option, so that its value can be attached whatever it begins with.
+std::string long_name(const CLI::App& app, const std::string& name) {
+    return "--" + app.get_option(name)->get_lnames().front();
+}
+
+// Splits at the program's name. The options come out as single words: "--procs=4".
+std::vector<std::string> cut_options(const CLI::App& app,
+                                     const std::vector<std::string>& words,
+                                     Options& options) {
+    std::vector<std::string> ours;
+    std::size_t i = 0;
+    for (; i < words.size(); ++i) {
+        const std::string word = modern(words[i]);
+        if (word == "--") {
+            ++i;
+            break;
+        }
+        if (word.size() < 2 || word[0] != '-') break;
+        if (takes_value(app, word) && i + 1 < words.size()) {
+            ours.push_back(long_name(app, word) + "=" + words[++i]);
+        } else if (word[1] != '-' && word.size() > 2 && takes_value(app, word.substr(0, 2))) {
+            ours.push_back(long_name(app, word.substr(0, 2)) + "=" +
+                           word.substr(word[2] == '=' ? 3 : 2));
+        } else {
+            ours.push_back(word);
+        }
+    }
+    options.command.assign(words.begin() + static_cast<std::ptrdiff_t>(std::min(i, words.size())),
+                           words.end());
+    return ours;
+}
+
+void refuse(const std::string& what) {
+    throw CLI::ValidationError(what);
+}
+
+void understand_choices(const Texts& texts, Options& options) {
+    if (texts.bind != "core" && texts.bind != "none") {
+        refuse("--bind wants core or none, not \"" + texts.bind + "\"");
+    }
+    if (texts.on_failure != "kill" && texts.on_failure != "continue") {
+        refuse("--on-failure wants kill or continue, not \"" + texts.on_failure + "\"");
+    }
+    options.is_bound_to_cores = texts.bind == "core";
+    options.is_continue_on_failure = texts.on_failure == "continue";
+}
+
+void understand(const Texts& texts, Options& options) {
+    const auto procs = base::parse_unsigned(texts.procs);
+    if (!procs || *procs < 1 || *procs > node::local_procs_max) {
+        refuse("-n wants a number of processes from 1 to " + std::to_string(node::local_procs_max) +
+               ", not \"" + texts.procs + "\"");
+    }
+    options.procs = static_cast<std::uint32_t>(*procs);
+    if (!texts.timeout.empty()) {
+        const auto timeout = base::parse_seconds(texts.timeout);
+        if (!timeout || *timeout == 0) {
+            refuse("--timeout wants seconds greater than 0, such as 60 or 0.5, not \"" +
+                   texts.timeout + "\"");
+        }
+        options.timeout_ns = *timeout;
+    }
+    if (!texts.starter_size.empty()) {
+        const auto bytes = base::parse_size(texts.starter_size);
+        if (!bytes || *bytes > node::starter_bytes_max) {
+            refuse("--starter-size wants a size from 0 to 1T, such as 64K or 1G, not \"" +
+                   texts.starter_size + "\"");
+        }
+        options.starter_size = texts.starter_size;
+    }
+    understand_choices(texts, options);
+    if (options.command.empty()) refuse("no program given");
+}
+
+// Our own sentences for what CLI11 says about words it cannot place.
+std::string reason(const CLI::ParseError& error, const std::vector<std::string>& ours) {
+    if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return error.what();
+    for (const std::string& word : ours) {
+        if (std::string(error.what()).find(word) != std::string::npos)
+            return "unknown option " + word;
+    }
+    return error.what();
+}
+
+}  // namespace
+
+std::variant<Options, int> parse_options(int argc, char** argv) {
+    Options options;
+    Texts texts;
+    CLI::App app(description, "acprun");
+    app.formatter(std::make_shared<Layout>());
+    app.footer(footer);
+    declare(app, options, texts);
+    std::vector<std::string> ours = cut_options(app, {argv + 1, argv + argc}, options);
+    try {
+        app.parse(
+            std::vector<std::string>(ours.rbegin(), ours.rend()));  // CLI11 takes them last first
+        understand(texts, options);
+    } catch (const CLI::Success& answer) {
+        return app.exit(answer);
+    } catch (const CLI::ParseError& error) {
+        std::cerr << "acprun: " << reason(error, ours)
+                  << "\nacprun: hint: acprun --help lists the options\n";
+        return job::exit_usage;
+    }
+    return options;
+}
+
+}  // namespace acp::run

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acprun's command line. Reads no environment and starts nothing; what it prints is help, the version, and
+// usage errors. One thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace acp::run {
+
+struct Options {
+    std::uint32_t procs = 1;                  // 1 .. node::local_procs_max
+    std::vector<std::string> command;         // the program and its arguments
+    std::vector<std::string> exports;         // "NAME" or "NAME=VALUE"
+    std::optional<std::string> starter_size;  // as given, and valid
+    std::string output_directory;             // "" = none
+    std::uint64_t timeout_ns = 0;             // 0 = none
+    bool has_tags = false;
+    bool is_bound_to_cores = false;
+    bool is_continue_on_failure = false;
+    bool is_dry_run = false;
+    bool is_quiet = false;
+};
+
+// The options, or the exit code when there is nothing to run: 0 after --help and --version, exit_usage after
+// an error, which has been printed.
+std::variant<Options, int> parse_options(int argc, char** argv);
+
+}  // namespace acp::run

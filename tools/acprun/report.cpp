@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The sentences about failures.
+#include "report.hpp"
+
+#include <csignal>
+
+#include "base/parse.hpp"
+#include "job/line_channel.hpp"
+#include "os/process.hpp"
+#include "os/signal_fd.hpp"
+
+namespace acp::run {
+
+namespace {
+
+std::string how(const FailedRank& failed) {
+    if (failed.status.is_exit())
+        return "exited with code " + std::to_string(failed.status.exit_code());
+    const int signal = failed.status.signal();
+    return "was killed by signal " + std::to_string(signal) + " (" + os::signal_name(signal) +
+           ": " + os::signal_words(signal) + ")" +
+           (failed.status.dumped_core() ? ", core dumped," : "");
+}
+
+// A plain program, which never joins, is not told about calls it does not know.
+std::string when(const FailedRank& failed) {
+    switch (failed.state) {
+        case node::SlotState::joined:
+        case node::SlotState::dead:
+            return " without acp_finalize";
+        case node::SlotState::left:
+            return " after acp_finalize";
+        case node::SlotState::empty:
+            break;
+    }
+    const bool is_clean = failed.status.is_exit() && failed.status.exit_code() == 0;
+    return is_clean ? " without acp_init, in which others wait for it" : "";
+}
+
+}  // namespace
+
+std::optional<FailedRank> failed_rank_from(std::string_view words) {
+    constexpr std::size_t word_count = 5;
+    const auto parts = job::words_of(words, word_count);
+    if (parts.size() != word_count) return std::nullopt;
+    const auto rank = base::parse_unsigned(parts[0]);
+    const auto pid = base::parse_unsigned(parts[1]);
+    const auto status = base::parse_unsigned(parts[2]);
+    const auto state = base::parse_unsigned(parts[3]);
+    if (!rank || !pid || !status || !state) return std::nullopt;
+    return FailedRank{static_cast<std::uint32_t>(*rank), static_cast<int>(*pid),
+                      os::WaitStatus(static_cast<std::uint32_t>(*status)),
+                      static_cast<node::SlotState>(*state), std::string(parts[4])};
+}
+
+std::string describe_failure(const FailedRank& failed) {
+    return "rank " + std::to_string(failed.rank) + " (process " + std::to_string(failed.pid) +
+           " on " + os::host_name() + ") " + how(failed) + when(failed);
+}
+
+std::string hint_for(const FailedRank& failed) {
+    if (failed.unjoined_ranks != "none" && failed.state != node::SlotState::empty) {
+        return ranks_phrase(failed.unjoined_ranks) +
+               " had ended before, with code 0 and without acp_init: all ranks must call it";
+    }
+    if (failed.status.is_exit()) {
+        const bool is_unfinished =
+            failed.state == node::SlotState::joined || failed.state == node::SlotState::dead;
+        return failed.status.exit_code() == 0 && is_unfinished
+                   ? "every rank calls acp_finalize before it ends; acp_abort ends a job early"
+                   : "";
+    }
+    switch (failed.status.signal()) {
+        case SIGKILL:
+            return "if nobody sent it, memory ran out: look for \"Out of memory\" in dmesg";
+        case SIGSEGV:
+        case SIGBUS:
+        case SIGILL:
+        case SIGFPE:
+        case SIGABRT:
+            return failed.status.dumped_core()
+                       ? ""
+                       : "ulimit -c unlimited lets it leave a core file for a debugger";
+        default:
+            return "";
+    }
+}
+
+std::string fate_of_others(std::uint64_t ended) {
+    if (ended == 0) return "";
+    return ended == 1 ? "; the other rank was ended"
+                      : "; the other " + std::to_string(ended) + " ranks were ended";
+}
+
+std::string ranks_phrase(std::string_view ranges) {
+    const bool is_one = ranges.find_first_of("-,") == std::string_view::npos;
+    return (is_one ? "rank " : "ranks ") + std::string(ranges);
+}
+
+}  // namespace acp::run
