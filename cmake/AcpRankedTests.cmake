@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Tests that run under acprun, in one or in all modes of the library. A mode is a name and the environment that
+# selects it; a suite is written once and instantiated per mode in a line.
+
+set(ACP_MODE_auto "")
+set(ACP_MODE_attach-off ACP_ATTACH=off)
+set(ACP_MODE_direct ACP_INTRANODE=direct)
+set(ACP_MODE_attach ACP_INTRANODE=attach)
+set(ACP_MODE_mailbox ACP_INTRANODE=mailbox ACP_MAILBOX=mpsc ACP_DATAGRAM=auto)
+set(ACP_MODE_mailbox-small ACP_INTRANODE=mailbox ACP_MAILBOX=mpsc ACP_DATAGRAM=1408)
+set(ACP_MODE_bitmap ACP_INTRANODE=mailbox ACP_MAILBOX=bitmap ACP_DATAGRAM=auto)
+set(ACP_MODE_pairs ACP_INTRANODE=mailbox ACP_MAILBOX=pairs ACP_DATAGRAM=1408 ACP_BYPASS=on)
+set(ACP_MODE_pairs-nobypass ACP_INTRANODE=mailbox ACP_MAILBOX=pairs ACP_DATAGRAM=1408 ACP_BYPASS=off)
+set(ACP_MODE_udp ACP_INTRANODE=udp ACP_BYPASS=on)
+set(ACP_MODE_udp-nobypass ACP_INTRANODE=udp ACP_BYPASS=off)
+set(ACP_ALL_MODES auto attach-off direct attach mailbox mailbox-small bitmap pairs pairs-nobypass udp
+    udp-nobypass)
+
+# acp_ranked_program(name SOURCES file... [LIBRARIES target...])
+#   A GoogleTest program for all ranks of a job, with main() and fixture of tests/support/ranked.hpp.
+function(acp_ranked_program name)
+    cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
+    acp_test_program(${name} SOURCES ${arg_SOURCES} LIBRARIES acp_test_ranked ${arg_LIBRARIES})
+endfunction()
+
+# acp_test_program(name SOURCES file... [LIBRARIES target...]): a program used by tests, over the public API.
+function(acp_test_program name)
+    cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
+    add_executable(${name} ${arg_SOURCES})
+    acp_configure(${name})
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+    target_compile_definitions(${name} PRIVATE ACP_TEST_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}"
+        ACP_TEST_PROGRAM_DIR="${PROJECT_BINARY_DIR}/tests")
+    target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} acp acp_test_support)
+    add_dependencies(${name} acprun)
+endfunction()
+
+# acp_add_job_test(name PROGRAM target LABEL label [RANKS n] [MODE mode] [TIMEOUT seconds] [SERIAL]
+#                  [LAUNCHER option...] [ENVIRONMENT NAME=VALUE...] [ARGUMENTS word...])
+#   One ctest that runs the program on n ranks (default 4) in a mode (default auto).
+function(acp_add_job_test name)
+    cmake_parse_arguments(arg "SERIAL" "PROGRAM;LABEL;RANKS;MODE;TIMEOUT" "LAUNCHER;ENVIRONMENT;ARGUMENTS"
+        ${ARGN})
+    foreach(default RANKS=4 MODE=auto TIMEOUT=180)
+        string(REPLACE "=" ";" pair ${default})
+        list(GET pair 0 key)
+        if(NOT arg_${key})
+            list(GET pair 1 arg_${key})
+        endif()
+    endforeach()
+    math(EXPR slots "(${arg_RANKS} + 1) / 2")
+    add_test(NAME ${name} COMMAND acprun -n ${arg_RANKS} ${arg_LAUNCHER} $<TARGET_FILE:${arg_PROGRAM}>
+        ${arg_ARGUMENTS} WORKING_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+    set_tests_properties(${name} PROPERTIES LABELS "${arg_LABEL}" TIMEOUT ${arg_TIMEOUT}
+        PROCESSORS ${slots} ENVIRONMENT "${ACP_MODE_${arg_MODE}};${arg_ENVIRONMENT}")
+    if(arg_SERIAL)
+        set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+    endif()
+endfunction()

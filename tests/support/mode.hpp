@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the mode a test runs in (ACP_INTRANODE, ACP_ATTACH, ACP_MAILBOX in the environment) can do by design,
+// so that one suite serves every mode. Knows only what the documentation promises of the modes. Any thread.
+#pragma once
+
+#include <string>
+
+namespace acp::test {
+
+struct Mode {
+    std::string intranode = "auto";  // auto, direct, attach, mailbox, udp
+    std::string mailbox = "mpsc";    // mpsc, pairs, bitmap
+    bool is_attach_off = false;
+
+    // Registered memory of another rank can be copied and worked on; else ACP_ERR_UNSUPPORTED.
+    [[nodiscard]] bool reaches_private_memory() const { return intranode != "direct"; }
+
+    // Starter memory is served while its owner is stopped.
+    [[nodiscard]] bool is_shared_one_sided() const {
+        return intranode != "mailbox" && intranode != "udp";
+    }
+
+    // Registered memory is copied while its owner is stopped.
+    [[nodiscard]] bool is_private_one_sided() const {
+        return (intranode == "auto" || intranode == "attach") && !is_attach_off;
+    }
+
+    // Commands pass through threads of other processes, each of which may wait for a core.
+    [[nodiscard]] bool is_slow() const { return !is_shared_one_sided() || is_attach_off; }
+};
+
+// The mode of this process's environment.
+[[nodiscard]] const Mode& mode();
+
+}  // namespace acp::test
