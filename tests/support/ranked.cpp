@@ -41,7 +41,8 @@ private:
     bool is_printer_;
 };
 
-// The body of main(). Returns the exit code.
+}  // namespace
+
 int run_ranked_tests(int argc, char** argv) {
     arm_watchdog(watchdog_seconds, "acp_init");
     ::testing::InitGoogleTest(&argc, argv);
@@ -64,8 +65,6 @@ int run_ranked_tests(int argc, char** argv) {
     arm_watchdog(0, "");
     return result;
 }
-
-}  // namespace
 
 void sync_ranks() {
     if (acp_sync() != 0) {
@@ -132,7 +131,3 @@ void RankedTest::TearDown() {
 }
 
 }  // namespace acp::test
-
-int main(int argc, char** argv) {
-    return acp::test::run_ranked_tests(argc, argv);
-}

@@ -14,6 +14,9 @@
 
 namespace acp::test {
 
+// The body of main(): joins, runs all tests, leaves. Returns the exit code.
+int run_ranked_tests(int argc, char** argv);
+
 // Barrier that ends the process with a message when it fails.
 void sync_ranks();
 

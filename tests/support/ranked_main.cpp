@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// main() of lockstep tests, for programs that bring none of their own.
+#include "support/ranked.hpp"
+
+int main(int argc, char** argv) {
+    return acp::test::run_ranked_tests(argc, argv);
+}
