@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Histories of operations on one word, and whether they are linearizable: whether some order of all operations
+// that respects real time explains every result. Linearizability is local, so each word is checked alone. The
+// search is Wing and Gong's with Lowe's memory of visited configurations. Pure; any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace acp::test {
+
+enum class WordVerb : std::uint8_t { read, write, cas, swap, add };
+
+// One finished operation. It took effect at some time from call_ns to return_ns.
+struct WordOperation {
+    std::int64_t call_ns = 0;
+    std::int64_t return_ns = 0;
+    WordVerb verb = WordVerb::read;
+    std::uint8_t width = 8;      // 4: all values are taken modulo 2^32
+    std::uint16_t rank = 0;      // for messages
+    std::uint64_t operand = 0;   // value written, added, or desired
+    std::uint64_t expected = 0;  // of cas
+    std::uint64_t result = 0;    // old value; a write has none
+};
+
+enum class Verdict { linearizable, not_linearizable, undecided };
+
+struct Judgement {
+    Verdict verdict = Verdict::undecided;
+    std::uint64_t configurations = 0;  // visited
+    std::vector<std::size_t> longest;  // the longest explained beginning, for messages
+};
+
+//   initial               the word before the first operation
+//   final_value           the word after the last one, when it is known
+//   configurations_max    undecided after that many
+[[nodiscard]] Judgement check_history(const std::vector<WordOperation>& history,
+                                      std::uint64_t initial,
+                                      std::optional<std::uint64_t> final_value = std::nullopt,
+                                      std::uint64_t configurations_max = 5'000'000);
+
+[[nodiscard]] std::string describe(const WordOperation& operation);
+
+}  // namespace acp::test
