@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whether this kernel, as seen from this process, has the facilities ACP uses or could use. Each question
+// is asked by doing the thing, since a sandbox may refuse what the kernel has. Knows nothing of who wants
+// to know. Any thread; control paths only; nothing stays open.
+#pragma once
+
+namespace acp::os {
+
+// 0 when it works, else the errno with which it was refused.
+using Refusal = int;
+
+// memfd_create with sealing.
+[[nodiscard]] Refusal probe_memory_file() noexcept;
+
+// pidfd_open.
+[[nodiscard]] Refusal probe_process_descriptor() noexcept;
+
+// membarrier's expedited command among registered processes; registers this one.
+[[nodiscard]] Refusal probe_membarrier() noexcept;
+
+// futex_waitv: waiting on several futexes at once.
+[[nodiscard]] Refusal probe_futex_waitv() noexcept;
+
+// userfaultfd for faults of user code, which needs no privilege where it is allowed at all.
+[[nodiscard]] Refusal probe_userfaultfd() noexcept;
+
+// io_uring_setup.
+[[nodiscard]] Refusal probe_io_uring() noexcept;
+
+// Segmentation of large UDP sends by the kernel (UDP_SEGMENT).
+[[nodiscard]] Refusal probe_udp_segmentation() noexcept;
+
+// Joining of received UDP datagrams by the kernel (UDP_GRO).
+[[nodiscard]] Refusal probe_udp_joining() noexcept;
+
+// Whether a child process may read this one's memory as two ranks of a node would: the child reads a
+// random token that was written after the fork. EPERM where ptrace rules forbid it, EBADMSG when other
+// bytes arrived. Forks: not while other threads run. Blocks until the child has ended.
+[[nodiscard]] Refusal probe_attach() noexcept;
+
+}  // namespace acp::os
