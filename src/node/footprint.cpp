@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sizes are the distances between the parts of SegmentLayout, so that no size is stated twice; what is
+// touched at start follows from who writes where while a rank joins.
+#include "node/footprint.hpp"
+
+#include "memory/address_table.hpp"
+#include "memory/ga_layout.hpp"
+#include "node/segment.hpp"
+
+namespace acp::node {
+
+namespace {
+
+constexpr std::uint64_t page_bytes = 4096;
+static_assert(memory::hazard_lines_per_slot * sizeof(memory::HazardLine) == page_bytes);
+
+constexpr std::uint64_t whole_pages(std::uint64_t bytes) {
+    return (bytes + page_bytes - 1) / page_bytes * page_bytes;
+}
+
+// A rank's row begins on a page; at start it holds the entries of the starter segment.
+std::uint64_t table_start_bytes(const Shape& shape) {
+    const memory::GaLayout addresses(shape.procs);
+    return whole_pages(addresses.granules_for(shape.starter_bytes) * sizeof(memory::Entry));
+}
+
+}  // namespace
+
+std::vector<FootprintPart> footprint_of(const Shape& shape) {
+    const SegmentLayout layout = SegmentLayout::of(shape);
+    const std::uint64_t n = shape.local_procs;
+    const std::uint64_t slots = layout.rank_slots - layout.slots;
+    const std::uint64_t rank_slots = layout.hazards - layout.rank_slots;
+    const std::uint64_t hazards = layout.tables - layout.hazards;
+    const std::uint64_t tables = layout.mailboxes - layout.tables;
+    const std::uint64_t mailboxes = layout.starters - layout.mailboxes;
+    const std::uint64_t starters = layout.total - layout.starters;
+    return {{"control block", "", layout.slots, layout.slots},
+            {"slots", "", slots, slots},
+            {"rank-slot map", "", rank_slots, rank_slots},
+            // One page for each process: its first thread touches all of it.
+            {"hazard lines", "", hazards, hazards},
+            {"address tables", "registrations", tables, n * table_start_bytes(shape)},
+            {"mailboxes", "private memory used by others", mailboxes, 0},
+            {"starter memory", "", starters, starters}};
+}
+
+}  // namespace acp::node
