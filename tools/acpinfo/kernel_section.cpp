@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The section about kernel features. What ACP cannot do without is broken when it is missing; what would
+// only make it faster is costly; the rest is told plainly.
+#include <system_error>
+
+#include "base/format.hpp"
+#include "os/kernel_features.hpp"
+
+#include "kernel_text.hpp"
+#include "sections.hpp"
+
+namespace acp::acpinfo {
+
+namespace {
+
+constexpr const char* huge_page_folder = "/sys/kernel/mm/transparent_hugepage/";
+
+Fact feature(const char* name, os::Refusal refusal, Verdict without, const char* use) {
+    if (refusal == 0) return {name, std::string("yes, ") + use, Verdict::good, {}, true};
+    std::string text = "no (" + std::generic_category().message(refusal) + "), " + use;
+    return {name, std::move(text), without, {}, false};
+}
+
+Fact setting(const char* name, const char* file) {
+    const auto word = chosen_word(std::string(huge_page_folder) + file);
+    return {name, word.value_or("not in this kernel")};
+}
+
+Fact huge_pages_fact() {
+    const std::uint64_t page = memory_field("Hugepagesize").value_or(0);
+    const auto total = number_in("/proc/sys/vm/nr_hugepages");
+    if (page == 0) return {"reserved huge pages", "not in this kernel"};
+    return {"reserved huge pages",
+            std::to_string(total.value_or(0)) + " of " + base::human_size(page),
+            Verdict::plain,
+            {},
+            {{"count", total.value_or(0)}, {"page_bytes", page}}};
+}
+
+}  // namespace
+
+Section kernel_section() {
+    constexpr Verdict plain = Verdict::plain;
+    return {
+        "kernel",
+        "Kernel features",
+        {feature("memfd", os::probe_memory_file(), Verdict::broken, "for the node's shared memory"),
+         feature("pidfd", os::probe_process_descriptor(), Verdict::broken, "for noticing deaths"),
+         feature("membarrier", os::probe_membarrier(), Verdict::costly,
+                 "spares every access a fence"),
+         feature("futex_waitv", os::probe_futex_waitv(), plain, "not used now"),
+         feature("userfaultfd", os::probe_userfaultfd(), plain, "not used now"),
+         feature("io_uring", os::probe_io_uring(), plain, "not used now"),
+         feature("UDP GSO", os::probe_udp_segmentation(), plain, "for datagrams in bulk"),
+         feature("UDP GRO", os::probe_udp_joining(), plain, "for datagrams in bulk"),
+         setting("huge pages", "enabled"), setting("shared huge pages", "shmem_enabled"),
+         huge_pages_fact()}};
+}
+
+}  // namespace acp::acpinfo

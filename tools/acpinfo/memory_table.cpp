@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A node's parts divided by its ranks, rounded up.
+#include "memory_table.hpp"
+
+#include <algorithm>
+
+#include "base/format.hpp"
+#include "memory/ga_layout.hpp"
+#include "node/footprint.hpp"
+#include "node/mailbox_layout.hpp"
+#include "node/segment.hpp"
+
+namespace acp::acpinfo {
+
+namespace {
+
+using base::Table;
+
+constexpr std::uint64_t procs_max = std::uint64_t{1} << memory::rank_bits_max;
+
+std::uint64_t per_rank(std::uint64_t node_bytes, const node::Shape& shape) {
+    return (node_bytes + shape.local_procs - 1) / shape.local_procs;
+}
+
+base::Status refusal(const char* what, std::uint64_t value, std::uint64_t most) {
+    return {base::Code::argument, std::string(what) + " is 1 to " + std::to_string(most) +
+                                      ", not " + std::to_string(value)};
+}
+
+const char* mailbox_name(std::uint32_t kind) {
+    switch (static_cast<base::MailboxKind>(kind)) {
+        case base::MailboxKind::mpsc:
+            return "mpsc";
+        case base::MailboxKind::pairs:
+            return "pairs";
+        case base::MailboxKind::bitmap:
+            return "bitmap";
+    }
+    return "?";
+}
+
+struct Total {
+    std::uint64_t start_bytes = 0;
+    std::uint64_t reserved_bytes = 0;
+};
+
+Total total_of(const std::vector<node::FootprintPart>& parts) {
+    Total total;
+    for (const node::FootprintPart& part : parts) {
+        total.start_bytes += part.start_bytes;
+        total.reserved_bytes += part.reserved_bytes;
+    }
+    return total;
+}
+
+std::string heading(const node::Shape& shape) {
+    std::string text = "Memory of a job of " + std::to_string(shape.procs) +
+                       (shape.procs == 1 ? " rank" : " ranks");
+    if (shape.procs > shape.local_procs)
+        text += ", " + std::to_string(shape.local_procs) + " on a node";
+    return text + ": starter memory " + base::human_size(shape.starter_bytes) + ", mailbox " +
+           mailbox_name(shape.mailbox_kind) + ", datagram " +
+           base::human_size(shape.datagram_bytes);
+}
+
+}  // namespace
+
+base::Result<node::Shape> shape_of_job(std::uint64_t procs,
+                                       std::uint64_t procs_per_node,
+                                       const base::Config& config) {
+    if (procs < 1 || procs > procs_max)
+        return refusal("the number of ranks (-n)", procs, procs_max);
+    const std::uint64_t local_procs = std::min(procs, procs_per_node);
+    if (local_procs < 1 || local_procs > node::local_procs_max) {
+        return refusal("the number of ranks per node (--ppn)", local_procs, node::local_procs_max);
+    }
+    node::Shape shape;
+    shape.procs = static_cast<std::uint32_t>(procs);
+    shape.local_procs = static_cast<std::uint32_t>(local_procs);
+    shape.machine_procs = shape.local_procs;
+    shape.starter_bytes = config.starter_bytes;
+    shape.mailbox_kind = static_cast<std::uint32_t>(config.mailbox);
+    shape.intranode = static_cast<std::uint32_t>(config.intranode);
+    shape.datagram_bytes =
+        config.datagram_bytes != 0 ? config.datagram_bytes : node::auto_datagram_bytes;
+    return shape;
+}
+
+std::string memory_text(const node::Shape& shape) {
+    const std::vector<node::FootprintPart> parts = node::footprint_of(shape);
+    Table table({{"BYTES PER RANK"},
+                 {"AT START", Table::Align::right},
+                 {"AT MOST", Table::Align::right},
+                 {"GROWS WITH"}});
+    for (const node::FootprintPart& part : parts) {
+        table.add_row({std::string(part.name), std::to_string(per_rank(part.start_bytes, shape)),
+                       std::to_string(per_rank(part.reserved_bytes, shape)),
+                       std::string(part.growth)});
+    }
+    const Total total = total_of(parts);
+    const std::uint64_t start_bytes = per_rank(total.start_bytes, shape);
+    const std::uint64_t most_bytes = per_rank(total.reserved_bytes, shape);
+    table.add_row({"total", std::to_string(start_bytes), std::to_string(most_bytes)});
+    return heading(shape) + "\n\n" + table.text() + "\n" + base::human_size(start_bytes) +
+           " per rank at start, " + base::human_size(most_bytes) + " at most; " +
+           base::human_size(total.start_bytes) + " and " + base::human_size(total.reserved_bytes) +
+           " per node of " + std::to_string(shape.local_procs) +
+           ".\nThis is the shared memory; acpbench memory measures whole processes.\n";
+}
+
+nlohmann::json memory_json(const node::Shape& shape) {
+    const std::vector<node::FootprintPart> parts = node::footprint_of(shape);
+    nlohmann::json rows = nlohmann::json::array();
+    for (const node::FootprintPart& part : parts) {
+        rows.push_back({{"part", part.name},
+                        {"start_bytes", per_rank(part.start_bytes, shape)},
+                        {"most_bytes", per_rank(part.reserved_bytes, shape)},
+                        {"node_start_bytes", part.start_bytes},
+                        {"node_most_bytes", part.reserved_bytes},
+                        {"grows_with", part.growth}});
+    }
+    const Total total = total_of(parts);
+    return {{"ranks", shape.procs},
+            {"ranks_per_node", shape.local_procs},
+            {"starter_bytes", shape.starter_bytes},
+            {"parts", rows},
+            {"start_bytes", per_rank(total.start_bytes, shape)},
+            {"most_bytes", per_rank(total.reserved_bytes, shape)},
+            {"node_start_bytes", total.start_bytes},
+            {"node_most_bytes", total.reserved_bytes}};
+}
+
+}  // namespace acp::acpinfo

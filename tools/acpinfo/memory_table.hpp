@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The memory a job would take, as a table for people and as JSON: node/footprint.hpp per rank. Knows no
+// machine: the job need not fit on this one. One thread.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/config.hpp"
+#include "base/status.hpp"
+#include "node/control.hpp"
+
+namespace acp::acpinfo {
+
+// The fullest node of a job.
+//   procs           ranks of the job, 1 .. 2^20
+//   procs_per_node  1 .. 1024; more than procs counts as procs
+// Errors: argument, with the value and what fits.
+[[nodiscard]] base::Result<node::Shape> shape_of_job(std::uint64_t procs,
+                                                     std::uint64_t procs_per_node,
+                                                     const base::Config& config);
+
+[[nodiscard]] std::string memory_text(const node::Shape& shape);
+
+[[nodiscard]] nlohmann::json memory_json(const node::Shape& shape);
+
+}  // namespace acp::acpinfo
