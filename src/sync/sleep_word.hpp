@@ -23,13 +23,13 @@ namespace acp::sync {
 template <template <class> class Atomic = std::atomic>
 class SleepWord {
 public:
-    // Publishes epoch; epochs of one word are published in rising order (mod 2^31). true when
+    // Publishes epoch; epochs of one word are published in rising order (mod 2^28). true when
     // somebody sleeps: the caller must then wake all sleepers on word().
     [[nodiscard]] bool publish(std::uint32_t epoch) noexcept {
         // acq_rel: release for load() of the waiters, which then see all that came before; acquire
         // takes over what an earlier publisher released, so that it is passed on. Against
         // announce_sleep() the modification order of this one word decides who sees whom.
-        return (word_.exchange(epoch << 1, std::memory_order_acq_rel) & sleep_bit) != 0;
+        return (word_.exchange(epoch << epoch_shift, std::memory_order_acq_rel) & sleep_bit) != 0;
     }
 
     // The value to hand to reached() and announce_sleep().
@@ -38,9 +38,9 @@ public:
         return word_.load(std::memory_order_acquire);
     }
 
-    // Whether a value shows epoch or a later one (up to 2^30 later or earlier).
+    // Whether a value shows epoch or a later one (less than 2^27 later or earlier).
     [[nodiscard]] static constexpr bool reached(std::uint32_t value, std::uint32_t epoch) noexcept {
-        return static_cast<std::int32_t>((value & ~sleep_bit) - (epoch << 1)) >= 0;
+        return static_cast<std::int32_t>((value & ~low_bits) - (epoch << epoch_shift)) >= 0;
     }
 
     // Sets the sleep bit if the word still is value. true: value now has the bit and is what the
@@ -59,10 +59,21 @@ public:
 
     // For who makes sleepers look again without a new epoch (the death watcher): first store what
     // they are to see, then clear, then wake all on word(). true when somebody slept.
+    // Besides clearing the bit it counts, for clearing alone loses a wake where two wait: A looks
+    // for deaths and finds none; the watcher stores, clears and wakes nobody; B sets the bit again;
+    // A falls asleep on the value it knows.
     bool clear_sleep() noexcept {
-        // acq_rel: release for a sleeper whose announce_sleep() comes after and which must then see
-        // the death; a sleeper before it finds the word changed and does not sleep through the wake.
-        return (word_.fetch_and(~sleep_bit, std::memory_order_acq_rel) & sleep_bit) != 0;
+        // relaxed: a wrong guess only costs a turn.
+        std::uint32_t value = word_.load(std::memory_order_relaxed);
+        std::uint32_t next = 0;
+        do {
+            next = (value & ~low_bits) | ((value + clearing) & clearings);
+            // acq_rel: release for a sleeper whose load() or announce_sleep() comes after and which
+            // must then see the death; one before finds the word changed and does not sleep. acquire
+            // passes on what was published. relaxed on failure: as above.
+        } while (!word_.compare_exchange_weak(value, next, std::memory_order_acq_rel,
+                                              std::memory_order_relaxed));
+        return (value & sleep_bit) != 0;
     }
 
     // For futex wait and wake only.
@@ -72,9 +83,13 @@ public:
 
 private:
     static constexpr std::uint32_t sleep_bit = 1;
+    static constexpr std::uint32_t clearing = 2;
+    static constexpr std::uint32_t clearings = 7 * clearing;  // mod 8
+    static constexpr std::uint32_t low_bits = clearings | sleep_bit;
+    static constexpr unsigned epoch_shift = 4;
 
-    // epoch << 1 | sleep bit. Writers: publishers (all of it), waiters (set the bit), the death
-    // watcher (clears the bit). Readers: waiters.
+    // epoch << 4 | clearings << 1 | sleep bit. Writers: publishers (all of it), waiters (set the bit),
+    // the death watcher (clears the bit and counts). Readers: waiters.
     Atomic<std::uint32_t> word_{0};
 };
 
