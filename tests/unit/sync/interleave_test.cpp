@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The seeded scheduler itself: it must find what it is for, and find it again with the same seed.
+#include "support/interleave.hpp"
+
+#include <gtest/gtest.h>
+
+namespace acp::test::sched {
+namespace {
+
+using Word = Atomic<std::uint32_t>;
+
+constexpr std::memory_order relaxed = std::memory_order_relaxed;
+constexpr std::memory_order acquire = std::memory_order_acquire;
+constexpr std::memory_order release = std::memory_order_release;
+
+// Two fibers add without a read-modify-write; the sum tells whether they overlapped.
+std::uint32_t sum_of_careless_adders(std::uint64_t seed) {
+    Word word;
+    const auto add = [&] { word.store(word.load(relaxed) + 1, relaxed); };
+    EXPECT_EQ(run({.seed = seed}, {add, add}).failure, "");
+    return word.peek();
+}
+
+TEST(Interleave, finds_an_update_that_is_lost_between_load_and_store) {
+    std::array<int, 3> seen{};
+    for_each_seed(100, [&](std::uint64_t seed) { ++seen[sum_of_careless_adders(seed)]; });
+    EXPECT_GT(seen[1], 0);
+    EXPECT_GT(seen[2], 0);
+    EXPECT_EQ(seen[0], 0);
+}
+
+TEST(Interleave, does_the_same_again_with_the_same_seed) {
+    for_each_seed(100, [](std::uint64_t seed) {
+        EXPECT_EQ(sum_of_careless_adders(seed), sum_of_careless_adders(seed));
+    });
+}
+
+// Seeds for which handing plain data over by these orders is reported as a failure.
+int failures_of_handover(std::memory_order store_order, std::memory_order load_order) {
+    int failures = 0;
+    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+        Word flag;
+        int data = 0;
+        const Outcome outcome = run({.seed = seed}, {[&] {
+                                                         note_write(&data);
+                                                         flag.store(1, store_order);
+                                                     },
+                                                     [&] {
+                                                         while (flag.load(load_order) == 0) pause();
+                                                         note_read(&data);
+                                                     }});
+        if (!outcome.failure.empty()) ++failures;
+    }
+    return failures;
+}
+
+TEST(Interleave, accepts_plain_data_handed_over_by_release_and_acquire) {
+    EXPECT_EQ(failures_of_handover(release, acquire), 0);
+}
+
+TEST(Interleave, reports_plain_data_handed_over_by_too_weak_an_order) {
+    EXPECT_EQ(failures_of_handover(relaxed, acquire), 100);
+    EXPECT_EQ(failures_of_handover(release, relaxed), 100);
+}
+
+TEST(Interleave, reports_a_write_over_data_that_another_fiber_still_reads) {
+    Word taken;
+    int data = 0;
+    const Outcome outcome = run({}, {[&] {
+                                         note_read(&data);
+                                         taken.store(1, relaxed);
+                                     },
+                                     [&] {
+                                         while (taken.load(acquire) == 0) pause();
+                                         note_write(&data);
+                                     }});
+    EXPECT_NE(outcome.failure.find("may still read"), std::string::npos) << outcome.failure;
+}
+
+TEST(Interleave, reports_a_sleeper_that_nobody_wakes) {
+    Word word;
+    const Outcome outcome = run({}, {[&] { sleep_while_is(word, 0U); }});
+    EXPECT_NE(outcome.failure.find("nobody will wake"), std::string::npos) << outcome.failure;
+}
+
+TEST(Interleave, lets_a_watcher_wake_a_sleeper_when_all_is_still) {
+    Word word;
+    bool is_awake = false;
+    Options options;
+    options.on_stall = [&] { wake_all(&word); };
+    const Outcome outcome = run(options, {[&] {
+                                    sleep_while_is(word, 0U);
+                                    is_awake = true;
+                                }});
+    EXPECT_EQ(outcome.failure, "");
+    EXPECT_TRUE(is_awake);
+}
+
+TEST(Interleave, reports_fibers_that_never_end) {
+    const Outcome outcome = run({}, {[] {
+                                    for (;;) pause();
+                                }});
+    EXPECT_NE(outcome.failure.find("do not come to an end"), std::string::npos) << outcome.failure;
+}
+
+TEST(Interleave, kills_a_fiber_before_each_of_its_operations) {
+    std::vector<std::uint32_t> left;  // what a victim of three stores leaves behind, killed only
+    for_each_death(0, 1, [&](const Options& options) {
+        Word word;
+        const auto count_to_three = [&] {
+            for (std::uint32_t i = 1; i <= 3; ++i) word.store(i, relaxed);
+        };
+        const Outcome outcome = run(options, {count_to_three});
+        EXPECT_EQ(outcome.failure, "");
+        if (options.is_victim_resumed) {
+            EXPECT_EQ(word.peek(), 3U);
+        } else {
+            left.push_back(word.peek());
+        }
+        return outcome.is_victim_hit;
+    });
+    EXPECT_EQ(left, (std::vector<std::uint32_t>{0, 1, 2, 3}));
+}
+
+TEST(Interleave, resumes_a_stopped_fiber_only_after_the_others_ended) {
+    Word word;
+    std::vector<int> order;
+    Options options;
+    options.victim = 0;
+    options.is_victim_resumed = true;
+    const Outcome outcome = run(options, {[&] {
+                                              word.store(1, relaxed);
+                                              order.push_back(0);
+                                          },
+                                          [&] {
+                                              for (int i = 0; i < 20; ++i) pause();
+                                              order.push_back(1);
+                                          }});
+    EXPECT_EQ(outcome.failure, "");
+    EXPECT_TRUE(outcome.is_victim_hit);
+    EXPECT_EQ(order, (std::vector<int>{1, 0}));
+}
+
+TEST(Interleave, makes_a_weak_compare_and_swap_fail_for_no_reason_sometimes) {
+    int failures = 0;
+    for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+        Word word;
+        EXPECT_EQ(run({.seed = seed}, {[&] {
+                          std::uint32_t expected = 0;
+                          if (!word.compare_exchange_weak(expected, 1, relaxed, relaxed))
+                              ++failures;
+                      }})
+                      .failure,
+                  "");
+    }
+    EXPECT_GT(failures, 0);
+    EXPECT_LT(failures, 100);
+}
+
+}  // namespace
+}  // namespace acp::test::sched
