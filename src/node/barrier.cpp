@@ -14,45 +14,31 @@ Barrier::Barrier(const Segment& segment, std::uint32_t slot, Waiter& waiter) noe
 
 base::Status Barrier::wait() {
     ControlBlock& control = segment_.control();
-    SharedU32& released = control.barrier_released.word;
-    ++number_;
-    segment_.slot(slot_).arrived_epoch.store(number_, std::memory_order_release);  // for missing()
-    const std::uint32_t all = segment_.shape().local_procs * number_;              // modulo 2^32
+    sync::SleepWord<>& released = control.barrier_released;
+    const std::uint32_t number = ++number_;
+    segment_.slot(slot_).arrived_epoch.store(number, std::memory_order_release);  // for missing()
+    const std::uint32_t all = segment_.shape().local_procs * number;              // modulo 2^32
     // acq_rel: the last arriver sees everybody's writes, and its release below passes them on to all
     if (control.barrier_arrived.word.fetch_add(1, std::memory_order_acq_rel) + 1 == all) {
-        // one exchange publishes and learns whether anybody sleeps: no order between two words is needed
-        if ((released.exchange(number_ << 1U, std::memory_order_acq_rel) & 1U) != 0) {
-            os::futex_wake(released, INT_MAX);
+        if (released.publish(number)) {
+            os::futex_wake(released.word(), INT_MAX);
         }
         return {};
     }
-    bool has_death = false;
+    const auto is_released = [&] { return sync::SleepWord<>::reached(released.load(), number); };
     const auto ready = [&] {
-        if (is_released(released.load(std::memory_order_acquire))) {
-            return true;
-        }
-        has_death = control.deaths.load(std::memory_order_relaxed) != 0;
-        return has_death;
+        return is_released() || control.deaths.load(std::memory_order_relaxed) != 0;
     };
     const auto sleep = [&](std::int64_t timeout_ns) {
-        std::uint32_t seen = released.load(std::memory_order_acquire);
-        if (is_released(seen)) {
+        std::uint32_t value = released.load();
+        if (sync::SleepWord<>::reached(value, number) || !released.announce_sleep(value) ||
+            control.deaths.load(std::memory_order_seq_cst) != 0) {  // after announcing: see mark_dead
             return os::Wake::changed;
         }
-        if ((seen & 1U) == 0 &&
-            !released.compare_exchange_strong(seen, seen | 1U, std::memory_order_seq_cst)) {
-            return os::Wake::changed;
-        }
-        if (control.deaths.load(std::memory_order_seq_cst) != 0) {  // after the bit is set: see death.cpp
-            return os::Wake::changed;
-        }
-        return os::futex_wait(released, seen | 1U, timeout_ns);
+        return os::futex_wait(released.word(), value, timeout_ns);
     };
     waiter_.wait(ready, sleep, for_ever);
-    if (has_death && !is_released(released.load(std::memory_order_acquire))) {
-        return blocked_by_death();
-    }
-    return {};
+    return is_released() ? base::Status() : blocked_by_death();
 }
 
 std::string Barrier::missing() const {

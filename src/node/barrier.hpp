@@ -27,10 +27,6 @@ public:
     [[nodiscard]] std::string missing() const;
 
 private:
-    [[nodiscard]] bool is_released(std::uint32_t value) const noexcept {
-        return static_cast<std::int32_t>((value & ~1U) - (number_ << 1U)) >= 0;
-    }
-
     [[nodiscard]] base::Status blocked_by_death() const;
 
     const Segment& segment_;

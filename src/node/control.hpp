@@ -11,6 +11,9 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "sync/bell.hpp"
+#include "sync/sleep_word.hpp"
+
 namespace acp::node {
 
 inline constexpr std::uint64_t segment_magic = 0x41435034'4e4f4445ULL;  // "ACP4NODE"
@@ -40,8 +43,8 @@ enum class SlotState : std::uint32_t {
 struct alignas(64) Door {
     SharedU32 inbox;         // head of the many-producer inbox (sync/inbox.hpp); writers: all, taker: the process
     SharedU32 is_attended;   // > 0 while threads of the process wait in the library; writer: the process
-    SharedU32 waiter_bell;   // 1 = a waiting thread sleeps on this futex; set by it, cleared by who wakes it
-    SharedU32 service_bell;  // 1 = the service thread sleeps on this futex; likewise
+    sync::Bell<> waiter_bell;   // on which the process's waiting threads sleep; ringers: all
+    sync::Bell<> service_bell;  // on which its service thread sleeps; ringers: all
     SharedU32 reserved[12];
 };
 
@@ -115,7 +118,7 @@ struct alignas(4096) ControlBlock {
     SharedU32 first_dead_slot_plus_1;    // 0 = none; compare-and-swap once
     // barrier: one arrival counter and one release word (sync/sleep_word.hpp)
     Line barrier_arrived;
-    Line barrier_released;
+    alignas(64) sync::SleepWord<> barrier_released;
     // how the node waits (node/wait.hpp): learned at run time, shared by all
     alignas(64) SharedU64 no_yield_until_ns;
     SharedU64 yield_backoff_ns;

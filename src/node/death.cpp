@@ -6,19 +6,13 @@
 #include <climits>
 #include <cstring>
 
+#include "node/wait.hpp"
 #include "os/futex.hpp"
 #include "os/process.hpp"
 
 namespace acp::node {
 
 namespace {
-
-// A bell or the sleep bit of a release word: clear it, then wake. The exchange orders us after the
-// sleeper's announcement (same word), so it is either woken or finds the word changed.
-void ring(SharedU32& bell) noexcept {
-    bell.exchange(0, std::memory_order_seq_cst);
-    os::futex_wake(bell, INT_MAX);
-}
 
 // A number alone proves nothing: it may belong to another process by now.
 bool is_gone(int pid, std::uint64_t start_time) noexcept {
@@ -36,11 +30,13 @@ std::string signal_text(int number) {
 
 void wake_everybody(const Segment& segment) noexcept {
     ControlBlock& control = segment.control();
-    control.barrier_released.word.fetch_and(~1U, std::memory_order_seq_cst);  // partner: Barrier's sleeper
-    os::futex_wake(control.barrier_released.word, INT_MAX);
+    // Before it the caller stored what the sleepers are to see.
+    if (control.barrier_released.clear_sleep()) {
+        os::futex_wake(control.barrier_released.word(), INT_MAX);
+    }
     for (std::uint32_t i = 0; i < segment.shape().local_procs; ++i) {
-        ring(segment.slot(i).door.waiter_bell);
-        ring(segment.slot(i).door.service_bell);
+        ring_bell(segment.slot(i).door.waiter_bell);
+        ring_bell(segment.slot(i).door.service_bell);
     }
 }
 

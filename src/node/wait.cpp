@@ -61,14 +61,16 @@ void Waiter::note_good_yield() noexcept {
     }
 }
 
-void ring_bell(SharedU32& bell) noexcept {
-    // The caller's publishing store and this load must not pass each other: the sleeper does the reverse.
+void ring_bell(sync::Bell<>& bell) noexcept {
+    // The caller's publishing store and the look at the bell must not pass each other: the sleeper does the
+    // reverse. A read-modify-write that changes nothing, where a tool does not see fences.
+#if defined(__SANITIZE_THREAD__)
+    bell.word().fetch_add(0, std::memory_order_seq_cst);
+#else
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (bell.load(std::memory_order_relaxed) == 0) {
-        return;
-    }
-    if (bell.exchange(0, std::memory_order_seq_cst) != 0) {
-        os::futex_wake(bell, INT_MAX);
+#endif
+    if (bell.ring()) {
+        os::futex_wake(bell.word(), INT_MAX);
     }
 }
 

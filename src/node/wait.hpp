@@ -170,18 +170,14 @@ private:
     std::atomic<std::uint32_t> good_yields_{0};
 };
 
-// Sleeps on a bell (Door): announces, looks once more, sleeps. The waker exchanges the bell to 0 and wakes
-// all; a sleeper that finds itself ready leaves the bell set, which costs the next knocker one system call.
+// Sleeps on a bell: announces, looks once more, sleeps.
 template <typename Ready>
-os::Wake sleep_on_bell(SharedU32& bell, Ready& ready, std::int64_t timeout_ns) {
-    bell.exchange(1, std::memory_order_seq_cst);  // partner: ring_bell and mark_dead
-    if (ready()) {
-        return os::Wake::changed;
-    }
-    return os::futex_wait(bell, 1, timeout_ns);
+os::Wake sleep_on_bell(sync::Bell<>& bell, Ready& ready, std::int64_t timeout_ns) {
+    const std::uint32_t value = bell.announce();  // partner: ring_bell
+    return ready() ? os::Wake::changed : os::futex_wait(bell.word(), value, timeout_ns);
 }
 
-// To be called after what was waited for is visible. One load when nobody sleeps.
-void ring_bell(SharedU32& bell) noexcept;
+// To be called after what was waited for is visible. A fence and one load when nobody sleeps.
+void ring_bell(sync::Bell<>& bell) noexcept;
 
 }  // namespace acp::node

@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <fcntl.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "os/system_error.hpp"
@@ -44,17 +43,6 @@ Result<FileDescriptor> open_for_writing(const std::string& path) {
     FileDescriptor file(open(path.c_str(), flags, new_file_mode));
     if (!file.is_open()) return system_failure("open", errno, path);
     return file;
-}
-
-bool is_terminal(int fd) noexcept {
-    return isatty(fd) == 1;
-}
-
-int terminal_columns(int fd) noexcept {
-    constexpr int columns_default = 80;
-    winsize size{};
-    if (ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return columns_default;
-    return size.ws_col;
 }
 
 bool is_in_foreground(int fd) noexcept {

@@ -30,11 +30,6 @@ Result<FileDescriptor> open_null();
 // Errors: limit, memory (no space), system (the path and the reason in the message).
 Result<FileDescriptor> open_for_writing(const std::string& path);
 
-[[nodiscard]] bool is_terminal(int fd) noexcept;
-
-// Columns of the terminal; 80 when it does not tell.
-[[nodiscard]] int terminal_columns(int fd) noexcept;
-
 // Whether reading the terminal would not stop this process: its group is the terminal's foreground.
 [[nodiscard]] bool is_in_foreground(int fd) noexcept;
 

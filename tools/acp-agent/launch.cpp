@@ -7,6 +7,7 @@
 #include "node/mailbox_layout.hpp"
 #include "os/process.hpp"
 #include "os/standard_streams.hpp"
+#include "os/terminal.hpp"
 
 #include "agent.hpp"
 #include "tokens.hpp"

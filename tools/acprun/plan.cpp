@@ -11,6 +11,7 @@
 #include "os/cpu.hpp"
 #include "os/process.hpp"
 #include "os/standard_streams.hpp"
+#include "os/terminal.hpp"
 
 #include "program.hpp"
 
@@ -93,9 +94,11 @@ std::variant<PlannedJob, Refusal> plan_job(const Options& options) {
         find_program(options.command.front(), variable("PATH").value_or(path_default));
     if (program.path.empty()) return Refusal{program.exit_code, program.problem, program.hint};
     plan.program = program.path;
+    constexpr std::size_t columns_default = 80;
     if (os::is_terminal(os::standard_error)) {
+        const std::size_t columns = os::terminal_columns(os::standard_error);
         job::set_variable(plan.variables, "ACP_TERMINAL",
-                          std::to_string(os::terminal_columns(os::standard_error)));
+                          std::to_string(columns != 0 ? columns : columns_default));
     }
     if (auto refusal = make_output_directory(options, plan)) return *refusal;
     return planned;
