@@ -97,8 +97,10 @@ int Agent::end() {
         return job::exit_signal_base + SIGKILL;
     }
     int code = failure_code_;
-    if (asked_signal_ != 0 && failed_ == 0 && code != 0)
+    const bool was_cut_short = code != 0 || !is_output_complete();
+    if (asked_signal_ != 0 && failed_ == 0 && was_cut_short) {
         code = job::exit_signal_base + asked_signal_;
+    }
     if (fixed_code_ != 0) code = fixed_code_;
     channel_.send("ended " + std::to_string(code) + " " + std::to_string(failed_) + " " +
                   std::to_string(ended_by_us_));

@@ -106,6 +106,7 @@ private:
     void on_deadline(std::uint64_t now_ns);
     void begin_finishing();
     void on_output_news();
+    [[nodiscard]] bool is_output_complete() const noexcept;
 
     job::LaunchPlan plan_;
     job::LineChannel channel_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bringing a job to its end, in time and with nobody left behind.
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <system_error>
@@ -15,6 +16,8 @@ namespace {
 
 constexpr std::uint64_t stragglers_ns =
     200'000'000;  // to end by themselves after the last rank, and once told
+constexpr std::uint64_t unread_ns =
+    2'000'000'000;  // for output nobody takes, once the job shall end
 constexpr std::uint64_t unkillable_ns = 5'000'000'000;  // a process in an uninterruptible call
 
 }  // namespace
@@ -66,8 +69,10 @@ void Agent::on_deadline(std::uint64_t now_ns) {
                 "behind");
             begin_finishing();
             break;
-        case Phase::running:
         case Phase::finishing:
+            phase_ = Phase::over;
+            break;
+        case Phase::running:
         case Phase::over:
             deadline_ns_ = os::poll_forever;
             break;
@@ -89,8 +94,9 @@ void Agent::settle() {
 }
 
 void Agent::begin_finishing() {
+    const bool is_wanted_over = asked_signal_ != 0 || fixed_code_ != 0;
     phase_ = Phase::finishing;
-    deadline_ns_ = os::poll_forever;
+    deadline_ns_ = is_wanted_over ? os::now_ns() + unread_ns : os::poll_forever;
     for (const auto& output : outputs_) {
         if (output != nullptr) output->finish();
     }
@@ -98,11 +104,8 @@ void Agent::begin_finishing() {
 }
 
 void Agent::on_output_news() {
-    bool is_done = true;
     for (const auto& output : outputs_) {
-        if (output == nullptr) continue;
-        output->take_news();
-        is_done = is_done && output->is_done();
+        if (output != nullptr) output->take_news();
     }
     const int failure = outputs_[0] == nullptr ? 0 : outputs_[0]->failure();
     if (failure != 0 && fixed_code_ == 0) {
@@ -114,7 +117,12 @@ void Agent::on_output_news() {
                     "cannot write standard output: " + std::generic_category().message(failure));
         }
     }
-    if (phase_ == Phase::finishing && is_done) phase_ = Phase::over;
+    if (phase_ == Phase::finishing && is_output_complete()) phase_ = Phase::over;
+}
+
+bool Agent::is_output_complete() const noexcept {
+    return std::all_of(outputs_.begin(), outputs_.end(),
+                       [](const auto& output) { return output == nullptr || output->is_done(); });
 }
 
 }  // namespace acp::agent

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the ranks write: whole lines, tags, files, and a reader who is slow, or gone."""
+import os
+import re
+import select
+import subprocess
+import tempfile
+
+from support import ACPRUN, ACT, WATCHDOG_S, ToolTest, acprun, clean_environment, main
+
+
+class Lines(ToolTest):
+    def test_no_line_is_broken_under_load(self):
+        ranks, count = 64, 1000
+        result = acprun("-n", str(ranks), "--tag", ACT, f"lines={count}")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        seen = [0] * ranks
+        for line in result.stdout.decode().splitlines():
+            match = re.fullmatch(r"\[(\d+)\] rank (\d+) line (\d+) (x*) end", line)
+            self.assertIsNotNone(match, line)
+            rank, told, number, pad = match.groups()
+            self.assertEqual((rank, int(number), len(pad)), (told, seen[int(rank)], int(number) % 100))
+            seen[int(rank)] += 1
+        self.assertEqual(seen, [count] * ranks)
+
+    def test_both_streams_keep_apart(self):
+        result = acprun("-n", "2", "--tag", ACT, "print=out", "error=err")
+        self.assertEqual(sorted(result.stdout.splitlines()), [b"[0] out", b"[1] out"])
+        self.assertEqual(sorted(result.stderr.splitlines()), [b"[0] err", b"[1] err"])
+
+    def test_an_unfinished_line_comes_unchanged(self):
+        self.assertEqual(acprun("-n", "1", ACT, "part=no newline").stdout, b"no newline")
+        self.assertEqual(acprun("-n", "2", ACT, "0:part=no newline").stdout, b"no newline")
+
+    def test_an_unfinished_line_with_a_tag_is_finished(self):
+        result = acprun("-n", "2", "--tag", ACT, "part=cut")
+        self.assertEqual(sorted(result.stdout.splitlines()), [b"[0] cut", b"[1] cut"])
+
+    def test_a_progress_bar_is_passed_on_at_each_return(self):
+        job = self.start("-n", "2", "--tag", ACT, "0:return=50 %", "pause")
+        stdout = job.process.stdout.fileno()
+        seen = b""
+        while seen != b"[0] 50 %\r":
+            self.assertTrue(select.select([stdout], [], [], WATCHDOG_S)[0], seen)
+            seen += os.read(stdout, 100)
+
+    def test_a_return_and_a_newline_end_one_line(self):
+        result = acprun("-n", "1", "--tag", ACT, "return=text", "print=", "print=next")
+        self.assertEqual(result.stdout, b"[0] text\r\n[0] next\n")
+
+    def test_a_single_rank_is_passed_on_at_once(self):
+        job = self.start("-n", "1", ACT, "part=name? ", "pause")
+        stdout = job.process.stdout.fileno()
+        seen = b""
+        while seen != b"name? ":
+            self.assertTrue(select.select([stdout], [], [], WATCHDOG_S)[0], seen)
+            seen += os.read(stdout, 100)
+
+    def test_a_very_long_line_comes_complete(self):
+        result = acprun("-n", "2", ACT, "0:bytes=1000000", "0:print=")
+        self.assertEqual(result.stdout, b"b" * 1000000 + b"\n")
+
+    def test_any_byte_comes_unchanged(self):
+        data = bytes(range(256)) * 1000
+        for ranks in ("1", "3"):
+            self.assertEqual(acprun("-n", ranks, "sh", "-c", "[ $ACP_RANK != 0 ] || cat", input=data).stdout, data)
+
+    def test_a_grandchild_may_finish_its_output(self):
+        result = acprun("-n", "2", "bash", "-c", "echo from rank $ACP_RANK > >(sed s/from/through/)")
+        self.assertEqual(sorted(result.stdout.splitlines()), [b"through rank 0", b"through rank 1"])
+
+
+class Files(ToolTest):
+    def test_output_goes_to_a_file_per_rank(self):
+        with tempfile.TemporaryDirectory() as folder:
+            made = os.path.join(folder, "a", "b")
+            result = acprun("-n", "3", "--output", made, "sh", "-c", "echo out $ACP_RANK; echo err >&2")
+            self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"", b""))
+            self.assertEqual(sorted(os.listdir(made)), sorted(f"rank.{i}.{s}" for i in range(3) for s in ("out", "err")))
+            for rank in range(3):
+                with open(f"{made}/rank.{rank}.out") as out, open(f"{made}/rank.{rank}.err") as err:
+                    self.assertEqual((out.read(), err.read()), (f"out {rank}\n", "err\n"))
+
+    def test_a_directory_that_cannot_be_made_is_an_error(self):
+        with tempfile.NamedTemporaryFile() as file:
+            self.assert_fails(acprun("--output", file.name + "/sub", ACT), 74, "--output " + file.name)
+
+    def test_a_file_that_cannot_be_made_is_an_error(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(folder + "/rank.1.out")
+            self.assert_fails(acprun("-n", "2", "--output", folder, ACT), 69, "rank.1.out")
+
+
+class Readers(ToolTest):
+    def test_a_reader_that_leaves_ends_the_job_quietly(self):
+        job = self.start("-n", "4", "yes")
+        job.process.stdout.read(1000)
+        job.process.stdout.close()
+        job.process.wait(WATCHDOG_S)
+        self.assertEqual(job.process.returncode, 141)
+        self.assertEqual(job.process.stderr.read(), b"")
+        self.assert_nobody_is_left(job)
+
+    def test_a_reader_that_waits_makes_the_ranks_wait(self):
+        total = 4 * 10_000_000
+        job = self.start("-n", "4", ACT, "error=writes", "bytes=10000000")
+        for _ in range(4):
+            job.process.stderr.readline()
+        with open(f"/proc/{job.agent()}/status") as status:
+            resident_kib = int(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1))
+        self.assertLess(resident_kib, 16 * 1024)
+        self.assertEqual(len(job.process.stdout.read()), total)
+        self.assertEqual(job.process.wait(WATCHDOG_S), 0)
+
+    def test_a_death_is_told_while_nobody_reads(self):
+        job = self.start("-n", "3", "--on-failure=continue", ACT, "0:bytes=10000000", "1:signal=9", "2:bytes=10000000")
+        self.assertIn(b"rank 1", job.process.stderr.readline())
+        job.process.stdout.read()
+        self.assertEqual(job.process.wait(WATCHDOG_S), 137)
+
+    def test_the_user_can_end_a_job_whose_output_nobody_takes(self):
+        job = self.start("-n", "2", ACT, "error=writes", "trap=2", "bytes=100000")
+        job.process.stderr.readline()
+        job.send(2)
+        job.send(2)
+        self.assertEqual(job.process.wait(WATCHDOG_S), 130)
+        self.assert_nobody_is_left(job)
+
+    def test_a_full_disk_is_an_error(self):
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([ACPRUN, "-n", "2", ACT, "print=x", "pause"], stdout=full, stderr=subprocess.PIPE,
+                                    timeout=WATCHDOG_S, env=clean_environment())
+        self.assert_fails(result, 74, "standard output.*No space left")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Signals sent to acprun, and the time limit."""
+import os
+import signal
+
+from support import ACT, MEMBER, WATCHDOG_S, ToolTest, main, ready
+
+
+class Signals(ToolTest):
+    def test_each_is_passed_on_to_all_ranks(self):
+        job = self.start("-n", "3", ACT, *(f"trap={number}" for number in (1, 3, 10, 12)), "end-on=15", "print=ready",
+                         "pause")
+        self.assertEqual(job.read_lines(3), ready(3))
+        for number in (1, 3, 10, 12, 15):
+            job.send(number)
+            self.assertEqual(job.read_lines(3), [f"got {number}\n"] * 3)
+        self.assertEqual(job.finish()[0], 0)
+
+    def test_an_end_by_signal_has_its_code_and_no_failure_report(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            job = self.start("-n", "3", ACT, "print=ready", "pause")
+            job.read_lines(3)
+            job.send(number)
+            code, _, error = job.finish()
+            self.assertEqual((code, error), (128 + number, f"acprun: ended by {number.name}\n"))
+            self.assert_nobody_is_left(job)
+
+    def test_ranks_that_end_well_after_an_interrupt_make_a_good_job(self):
+        job = self.start("-n", "3", ACT, "end-on=2", "print=ready", "pause")
+        job.read_lines(3)
+        job.send(signal.SIGINT)
+        self.assertEqual(job.finish()[0], 0)
+
+    def test_ranks_that_ignore_the_end_are_killed(self):
+        job = self.start("-n", "3", ACT, "ignore=15", "fork", "print=ready", "pause")
+        job.read_lines(3)
+        job.send(signal.SIGTERM)
+        self.assertEqual(job.finish()[0], 143)
+        self.assert_nobody_is_left(job)
+
+    def test_a_second_interrupt_kills_at_once(self):
+        job = self.start("-n", "3", ACT, "trap=2", "print=ready", "pause")
+        job.read_lines(3)
+        job.send(signal.SIGINT)
+        self.assertEqual(job.read_lines(3), ["got 2\n"] * 3)
+        job.send(signal.SIGINT)
+        self.assertEqual(job.finish()[0], 130)
+        self.assert_nobody_is_left(job)
+
+    def test_stop_and_continue_hold_for_the_ranks_too(self):
+        job = self.start("-n", "2", ACT, "trap=18", "end-on=15", "print=ready", "pause")
+        job.read_lines(2)
+        job.send(signal.SIGTSTP)
+        self.assertTrue(os.WIFSTOPPED(os.waitpid(job.process.pid, os.WUNTRACED)[1]))
+        job.send(signal.SIGCONT)
+        self.assertEqual(job.read_lines(2), ["got 18\n"] * 2)
+        job.send(signal.SIGTERM)
+        self.assertEqual(job.finish()[0], 0)
+
+    def test_a_stopped_rank_is_no_failure(self):
+        job = self.start("-n", "2", ACT, "0:signal=19", "1:print=ready", "1:pause")
+        job.read_lines(1)
+        job.send(signal.SIGTERM)
+        self.assertEqual(job.finish()[0], 143)
+
+    def test_an_ignored_hangup_stays_ignored(self):
+        job = self.start("-n", "2", ACT, "state=1", "end-on=15", "print=ready", "pause",
+                         preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        self.assertEqual(job.read_lines(4), ["ignored\n"] * 2 + ready(2))
+        job.send(signal.SIGHUP)
+        job.send(signal.SIGTERM)
+        self.assertEqual(job.finish()[0], 0)
+
+    def test_ranks_start_with_no_signal_blocked(self):
+        job = self.start("-n", "1", ACT, "state=2", "state=13", "state=17",
+                         preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 32)))
+        self.assertEqual(job.finish()[:2], (0, "default\n" * 3))
+
+    def test_a_signal_that_kills_the_ranks_gives_its_code(self):
+        job = self.start("-n", "3", ACT, "print=ready", "pause")
+        job.read_lines(3)
+        job.send(signal.SIGUSR1)
+        code, _, error = job.finish()
+        self.assertEqual(code, 138)
+        self.assertIn("SIGUSR1", error)
+
+    def test_the_agent_passes_an_end_on_too(self):
+        job = self.start("-n", "2", ACT, "print=ready", "pause")
+        job.read_lines(2)
+        os.kill(job.agent(), signal.SIGTERM)
+        self.assertEqual(job.finish()[0], 143)
+        self.assert_nobody_is_left(job)
+
+    def test_a_grandchild_in_the_ranks_group_is_signalled_too(self):
+        job = self.start("-n", "1", "sh", "-c", f"{ACT} trap=10 end-on=15 print=ready pause; true")
+        job.read_lines(1)
+        job.send(signal.SIGTERM)
+        self.assertEqual(job.read_line(), "got 15\n")
+        self.assertEqual(job.finish()[0], 143)
+
+
+class Timeout(ToolTest):
+    def test_ends_the_job_and_names_who_still_ran(self):
+        job = self.start("-n", "5", "--timeout", "0.5", ACT, "fork", "2:exit=0", "ignore=15", "pause")
+        code, _, error = job.finish()
+        self.assertEqual(code, 124)
+        self.assertRegex(error, r"timeout of 0\.5 s: ranks 0-1,3-4 were still running")
+        self.assert_nobody_is_left(job)
+
+    def test_does_not_touch_a_job_that_is_faster(self):
+        job = self.start("-n", "2", "--timeout", "100", ACT, "print=x")
+        self.assertEqual(job.finish(), (0, "x\nx\n", ""))
+
+    def test_ends_ranks_that_wait_for_each_other(self):
+        job = self.start("-n", "2", "--timeout", "0.5", MEMBER, "join", "0:meet", "1:pause")
+        code, _, error = job.finish()
+        self.assertEqual(code, 124, error)
+        self.assertIn("ranks 0-1 were", error)
+
+    def test_ends_a_job_whose_output_nobody_takes(self):
+        job = self.start("-n", "2", "--timeout", "0.5", ACT, "bytes=1000000")
+        self.assertEqual(job.process.wait(WATCHDOG_S), 124)
+        self.assert_nobody_is_left(job)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the tests of the tools share: starting acprun, and finding every process of a job by a mark in its
+environment. Waits for events, never for time; a watchdog ends a test that hangs."""
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import unittest
+import uuid
+
+BIN = os.environ["ACP_TEST_BIN"]
+PROGRAMS = os.environ["ACP_TEST_PROGRAMS"]
+ACPRUN = os.path.join(BIN, "acprun")
+ACT = os.path.join(PROGRAMS, "act")
+MEMBER = os.path.join(PROGRAMS, "member")
+WATCHDOG_S = 120  # not a limit to be met: a test that takes as long hangs
+MARK = "TOOLTEST_MARK"
+
+
+def clean_environment(**more):
+    """The environment without what another launcher or the test driver left there."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("ACP_")}
+    return {**kept, **more}
+
+
+def acprun(*arguments, input=b"", env=None, **more):
+    """Runs acprun to its end. Returns the completed process, with bytes in stdout and stderr."""
+    return subprocess.run([ACPRUN, *arguments], input=input, capture_output=True, timeout=WATCHDOG_S,
+                          env=clean_environment(**(env or {})), **more)
+
+
+def marked_processes(mark):
+    """{pid: name} of all living processes whose environment holds the mark."""
+    wanted = f"{MARK}={mark}".encode()
+    found = {}
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{entry}/environ", "rb") as file:
+                if wanted not in file.read().split(b"\0"):
+                    continue
+            with open(f"/proc/{entry}/comm") as file:
+                found[int(entry)] = file.read().strip()
+        except OSError:
+            continue  # gone, or not ours
+    return found
+
+
+class Job:
+    """An acprun that runs in the background, with all its processes marked."""
+
+    def __init__(self, *arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=None, **more):
+        self.mark = uuid.uuid4().hex
+        self.process = subprocess.Popen([ACPRUN, *arguments], stdin=stdin, stdout=stdout, stderr=stderr,
+                                        env=clean_environment(**{MARK: self.mark}, **(env or {})), **more)
+
+    def read_lines(self, count):
+        """The next lines of stdout, sorted: ranks run in any order."""
+        return sorted(self.read_line() for _ in range(count))
+
+    def read_line(self):
+        line = b""
+        stdout = self.process.stdout.fileno()
+        while not line.endswith(b"\n"):
+            if not select.select([stdout], [], [], WATCHDOG_S)[0]:
+                raise TimeoutError(f"no output; got {line!r} so far")
+            byte = os.read(stdout, 1)
+            if not byte:
+                break
+            line += byte
+        return line.decode()
+
+    def agent(self):
+        """The agent's process number."""
+        return next(pid for pid, name in marked_processes(self.mark).items() if name == "acp-agent")
+
+    def send(self, number):
+        self.process.send_signal(number)
+
+    def finish(self):
+        """Waits for the end: (exit code, rest of stdout, stderr) as text."""
+        out, err = self.process.communicate(timeout=WATCHDOG_S)
+        return self.process.returncode, (out or b"").decode(), (err or b"").decode()
+
+    def wait_until_gone(self):
+        """Waits until no process of the job lives; raises when one outlives the watchdog."""
+        while left := marked_processes(self.mark):
+            for pid, name in left.items():
+                try:
+                    handle = os.pidfd_open(pid)
+                except ProcessLookupError:
+                    continue
+                try:
+                    if not select.select([handle], [], [], WATCHDOG_S / 6)[0]:
+                        raise TimeoutError(f"process {pid} ({name}) outlives its job")
+                finally:
+                    os.close(handle)
+                if pid == self.process.pid:
+                    self.process.wait()
+
+    def clean_up(self):
+        for pid in marked_processes(self.mark):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if stream is not None:
+                stream.close()
+
+
+class ToolTest(unittest.TestCase):
+    """A test case that ends what it started, whatever happens."""
+
+    def start(self, *arguments, **more):
+        job = Job(*arguments, **more)
+        self.addCleanup(job.clean_up)
+        return job
+
+    def assert_fails(self, result, code, *patterns):
+        """The exit code, and stderr containing each pattern."""
+        error = result.stderr.decode()
+        self.assertEqual(result.returncode, code, error)
+        for pattern in patterns:
+            self.assertRegex(error, pattern)
+
+    def assert_nobody_is_left(self, job):
+        self.assertEqual(marked_processes(job.mark), {})
+
+
+def ready(count):
+    return ["ready\n"] * count
+
+
+def main():
+    signal.alarm(WATCHDOG_S * 5)
+    unittest.main(verbosity=2)
