@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Looking rows up and dividing them. Pure; any thread.
+#include "effects.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/format.hpp"
+
+#include "paper.hpp"
+
+namespace acp::bench {
+
+namespace {
+
+constexpr double same = 0.1;       // what the paper calls "about equal" differs by less than that
+constexpr double rounding = 0.02;  // of figures that the paper gives with two digits
+
+std::string text(int digits, double value) {
+    char buffer[48];
+    std::snprintf(buffer, sizeof buffer, "%.*f", digits, value);
+    return buffer;
+}
+
+// The sizes there are, for one case and mode.
+std::vector<std::uint64_t> sizes_of(const std::vector<Row>& rows,
+                                    const std::string& name,
+                                    const std::string& mode) {
+    std::vector<std::uint64_t> sizes;
+    for (const Row& row : rows) {
+        if (row.experiment == "copy" && row.name == name && row.mode == mode)
+            sizes.push_back(row.bytes);
+    }
+    std::sort(sizes.begin(), sizes.end());
+    return sizes;
+}
+
+std::optional<double> latency(const std::vector<Row>& rows,
+                              const std::string& name,
+                              const std::string& mode) {
+    const std::vector<std::uint64_t> sizes = sizes_of(rows, name, mode);
+    if (sizes.empty()) return {};
+    return find_copy(rows, name, mode, sizes.front())->latency_us.median;
+}
+
+// At the largest size, for local-to-local at 512 KiB where it was measured.
+std::optional<double> bandwidth(const std::vector<Row>& rows,
+                                const std::string& name,
+                                const std::string& mode,
+                                bool is_local) {
+    const std::vector<std::uint64_t> sizes = sizes_of(rows, name, mode);
+    if (sizes.empty()) return {};
+    const std::uint64_t most =
+        is_local ? std::min<std::uint64_t>(512 << 10, sizes.back()) : sizes.back();
+    const Row* row = find_copy(rows, name, mode, most);
+    if (row == nullptr) row = find_copy(rows, name, mode, sizes.back());
+    return row->bandwidth_MBps;
+}
+
+void add_pair(std::vector<Effect>& effects,
+              const std::vector<Row>& rows,
+              const std::string& direction,
+              const std::string& memory,
+              const std::string& before,
+              const std::string& after) {
+    const Paper000* paper_before = paper_000_for(direction, before);
+    const Paper000* paper_after = paper_000_for(direction, after);
+    if (paper_before == nullptr || paper_after == nullptr) return;
+    const std::string name = direction + " " + memory;
+    const std::string which = ", " + after + " / " + before;
+    const bool is_local = direction == "local-to-local";
+    effects.push_back({direction + " latency" + which, paper_before->latency_us,
+                       paper_after->latency_us, latency(rows, name, before),
+                       latency(rows, name, after), "us"});
+    effects.push_back({direction + " bandwidth" + which, paper_before->bandwidth_MBps,
+                       paper_after->bandwidth_MBps, bandwidth(rows, name, before, is_local),
+                       bandwidth(rows, name, after, is_local), "MB/s"});
+}
+
+}  // namespace
+
+std::optional<double> Effect::our_ratio() const {
+    if (!ours_before || !ours_after || *ours_before <= 0) return {};
+    return *ours_after / *ours_before;
+}
+
+std::optional<bool> Effect::is_reached() const {
+    const std::optional<double> ours = our_ratio();
+    if (!ours) return {};
+    // As gains: above 1 is better, for times too.
+    const double paper_gain = unit == "us" ? 1 / paper_ratio() : paper_ratio();
+    const double gain = unit == "us" ? 1 / *ours : *ours;
+    if (paper_gain < 1 - same) return gain < 1 + same;  // a price: paying less of it is no fault
+    if (paper_gain < 1 + same) return gain > 1 - same;
+    return gain >= paper_gain * (1 - rounding);
+}
+
+const Row* find_copy(const std::vector<Row>& rows,
+                     const std::string& name,
+                     const std::string& mode,
+                     std::uint64_t bytes) {
+    for (const Row& row : rows) {
+        if (row.experiment == "copy" && row.name == name && row.mode == mode && row.bytes == bytes)
+            return &row;
+    }
+    return nullptr;
+}
+
+std::vector<Effect> effects_of(const std::vector<Row>& rows, const std::string& memory) {
+    std::vector<Effect> effects;
+    for (const char* direction :
+         {"remote-to-remote", "remote-to-local", "local-to-remote", "local-to-local"}) {
+        add_pair(effects, rows, direction, memory, "old", "new");
+    }
+    add_pair(effects, rows, "local-to-local", memory, "new", "new+bypass");
+    add_pair(effects, rows, "local-to-local", memory, "old", "new+bypass");
+    return effects;
+}
+
+std::string effects_table(const std::vector<Row>& rows, const std::string& memory) {
+    using Align = base::Table::Align;
+    base::Table table({{"effect", Align::left},
+                       {"paper", Align::right},
+                       {"ratio", Align::right},
+                       {"here", Align::right},
+                       {"ratio", Align::right},
+                       {"", Align::left}});
+    for (const Effect& effect : effects_of(rows, memory)) {
+        const int digits = effect.unit == "us" ? 2 : 0;
+        const auto pair = [&](double before, double after) {
+            return text(digits, before) + " -> " + text(digits, after) + " " + effect.unit;
+        };
+        const std::optional<double> ours = effect.our_ratio();
+        const std::optional<bool> reached = effect.is_reached();
+        table.add_row({effect.what, pair(effect.paper_before, effect.paper_after),
+                       text(2, effect.paper_ratio()),
+                       ours ? pair(*effect.ours_before, *effect.ours_after) : "not run",
+                       ours ? text(2, *ours) : "",
+                       reached ? (*reached ? "reached" : "not reached") : ""});
+    }
+    return table.text(2);
+}
+
+}  // namespace acp::bench

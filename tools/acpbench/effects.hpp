@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Paper 000's findings recomputed from our rows: new against old, bypass on against off. Knows nothing of
+// how rows came to be. Pure; any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "row.hpp"
+
+namespace acp::bench {
+
+// One finding: a ratio of two modes, the paper's and ours.
+struct Effect {
+    std::string what;         // "remote-to-remote latency, new / old"
+    double paper_before = 0;  // in `unit`
+    double paper_after = 0;
+    std::optional<double> ours_before;  // missing where that mode was not run
+    std::optional<double> ours_after;
+    std::string unit;  // "us" or "MB/s"
+
+    [[nodiscard]] double paper_ratio() const { return paper_after / paper_before; }
+
+    [[nodiscard]] std::optional<double> our_ratio() const;
+    // A gain is at least the paper's; what was about equal is no worse here; what was lost is lost or kept.
+    // Nothing while a mode is missing.
+    [[nodiscard]] std::optional<bool> is_reached() const;
+};
+
+//   memory  "starter" or "registered"
+[[nodiscard]] std::vector<Effect> effects_of(const std::vector<Row>& rows,
+                                             const std::string& memory);
+
+// For a terminal.
+[[nodiscard]] std::string effects_table(const std::vector<Row>& rows, const std::string& memory);
+
+// The row of a copy that completes each time; nullptr when there is none.
+[[nodiscard]] const Row* find_copy(const std::vector<Row>& rows,
+                                   const std::string& name,
+                                   const std::string& mode,
+                                   std::uint64_t bytes);
+
+}  // namespace acp::bench

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The list of experiments: one function each, one file each. An experiment that needs ranks joins the job
+// itself and runs on every rank; one that starts jobs runs alone. Main thread only.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "options.hpp"
+
+namespace acp::bench {
+
+// What an experiment is called with.
+struct Call {
+    const Options& options;
+    int& argc;  // for acp_init
+    char**& argv;
+    std::string_view usage;  // of the experiment, to be shown where ranks are missing
+};
+
+struct Experiment {
+    std::string_view name;
+    std::string_view summary;
+    std::string_view usage;
+    int (*run)(const Call& call);  // the exit code
+};
+
+[[nodiscard]] std::span<const Experiment> experiments();
+
+int run_copy(const Call& call);
+int run_copy_fine(const Call& call);
+int run_copy_modes(const Call& call);
+int run_attach(const Call& call);
+int run_mailbox(const Call& call);
+int run_atomic(const Call& call);
+int run_sync(const Call& call);
+int run_memory(const Call& call);
+int run_start(const Call& call);
+int run_idle(const Call& call);
+int run_resolve(const Call& call);
+int run_report(const Options& options);
+
+}  // namespace acp::bench

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Orders by barrier, and the ball two ranks throw. A rank without an order sleeps in acp_sync, so that it
+// takes no core from what is measured. Each rank's main thread.
+#include "job.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "os/clock.hpp"
+#include "os/cpu.hpp"
+
+#include "stats.hpp"
+
+namespace acp::bench {
+
+namespace {
+
+// Orders of this file; those of experiments are below.
+constexpr std::uint32_t order_nothing = 0;
+constexpr std::uint32_t order_leave = ~0U;
+constexpr std::uint32_t order_answer_balls = ~1U;
+
+constexpr std::uint64_t last_ball = ~std::uint64_t{0};
+constexpr int trips_per_burst = 32;
+constexpr int bursts_min = 5;
+constexpr int polls_before_yield = 1024;  // the other rank may share this rank's core
+constexpr double taking_turns_ns = 2000;  // then it does, and one burst tells enough
+
+// Waits until word differs from `old`. acquire: pairs with the thrower's release; nothing else is handed over.
+std::uint64_t catch_ball(const std::atomic<std::uint64_t>& word, std::uint64_t old) {
+    for (int polls = 0;; ++polls) {
+        const std::uint64_t value = word.load(std::memory_order_acquire);
+        if (value != old) return value;
+        if (polls < polls_before_yield) {
+            os::relax();
+        } else {
+            os::yield_cpu();
+        }
+    }
+}
+
+}  // namespace
+
+void give_up(const std::string& text) {
+    std::fprintf(stderr, "acpbench: %s\n", text.c_str());
+    std::exit(1);
+}
+
+void sync_all() {
+    if (acp_sync() != 0) give_up(std::string("a rank is gone: ") + acp_error_message());
+}
+
+Job::Job(int& argc, char**& argv, int ranks_min, const std::string& hint) {
+    if (acp_init(&argc, &argv) != 0)
+        give_up(std::string("cannot join a job: ") + acp_error_message());
+    rank_ = acp_rank();
+    ranks_ = acp_procs();
+    if (ranks_ < ranks_min || ranks_ > ranks_max) {
+        const std::string problem =
+            ranks_ > ranks_max
+                ? "at most " + std::to_string(ranks_max) + " ranks can be measured, not "
+                : "this needs " + std::to_string(ranks_min) + " ranks and the job has ";
+        if (rank_ == 0) {
+            std::fprintf(stderr, "acpbench: %s%d; type:\n  %s\n", problem.c_str(), ranks_,
+                         hint.c_str());
+        }
+        acp_finalize();
+        std::exit(2);
+    }
+    if (acp_starter_size() < control_bytes) {
+        give_up("the starter memory has " + std::to_string(acp_starter_size()) + " bytes and " +
+                std::to_string(control_bytes) +
+                " are needed; give acprun --starter-size 64k or more");
+    }
+    starter_bytes_ = acp_starter_size() - control_bytes;
+    control_ = static_cast<Control*>(acp_query_address(acp_query_starter_ga(0)));
+    if (control_ == nullptr) give_up("the ranks must all be on one node for this experiment");
+    sync_all();
+}
+
+Job::~Job() {
+    if (conducts() && ranks_ > 1) give({order_leave, 0, {}});
+    acp_finalize();
+}
+
+char* Job::starter(int rank) const {
+    void* address = acp_query_address(acp_query_starter_ga(rank));
+    if (address == nullptr)
+        give_up("the starter memory of rank " + std::to_string(rank) + " is not mapped here");
+    return static_cast<char*>(address) + control_bytes;
+}
+
+acp_ga_t Job::starter_ga(int rank) const {
+    return acp_query_starter_ga(rank) + control_bytes;
+}
+
+void Job::give(const Order& order) const {
+    if (ranks_ == 1) return;
+    sync_all();  // nobody reads the last order any more
+    control_->order = order;
+    sync_all();
+}
+
+void Job::follow(const Handler& handler) {
+    for (;;) {
+        sync_all();
+        sync_all();
+        const Order order = control_->order;
+        switch (order.what) {
+            case order_leave:
+                return;
+            case order_nothing:
+                break;
+            case order_answer_balls:
+                if (rank_ == 1) answer_balls();
+                break;
+            default:
+                handler(order);
+        }
+    }
+}
+
+void Job::answer_balls() const {
+    std::uint64_t seen = control_->order.arguments[0];
+    while ((seen = catch_ball(control_->ball, seen)) != last_ball) {
+        control_->ball.store(++seen, std::memory_order_release);
+    }
+}
+
+double Job::round_trip_ns(double budget_ns) {
+    if (ranks_ == 1) return 0;
+    Order order{order_answer_balls, 0, {}};
+    order.arguments[0] = control_->ball.load(std::memory_order_relaxed);
+    give(order);
+    std::vector<double> bursts;
+    const std::uint64_t start = os::now_ns();
+    std::uint64_t now = start;
+    // The first burst finds the other rank still on its way.
+    for (int burst = -1; burst < bursts_min || static_cast<double>(now - start) < budget_ns;
+         ++burst) {
+        const std::uint64_t before = os::now_ns();
+        for (int trip = 0; trip < trips_per_burst; ++trip) {
+            control_->ball.store(ball_, std::memory_order_release);
+            ball_ = catch_ball(control_->ball, ball_) + 1;
+        }
+        now = os::now_ns();
+        if (burst >= 0) bursts.push_back(static_cast<double>(now - before) / trips_per_burst);
+        if (burst >= 0 && bursts.back() > taking_turns_ns) break;
+    }
+    control_->ball.store(last_ball, std::memory_order_release);
+    const double result = median_of(std::move(bursts));
+    round_trips_.push_back(result);
+    return result;
+}
+
+}  // namespace acp::bench

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The ranks of a benchmark: rank 0 conducts, the others sleep in acp_sync until it gives them something
+// to do. Words that all see lie at the start of rank 0's starter memory. Knows only the public interface
+// of the library and nothing of what is measured. Each rank's main thread.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <acp.h>
+
+namespace acp::bench {
+
+inline constexpr int ranks_max = 128;  // Results in the control block
+
+// What a rank tells the conductor. Written by its rank between two syncs, read by rank 0 after the second.
+struct alignas(64) RankResult {
+    std::uint64_t values[8];
+};
+
+// What the conductor tells the others. Written by rank 0 before a sync, read by all after it.
+struct Order {
+    std::uint32_t what = 0;
+    std::uint32_t padding = 0;
+    std::uint64_t arguments[7] = {};
+};
+
+// The start of rank 0's starter memory. Knows no pointers: every rank maps it elsewhere.
+struct Control {
+    alignas(64) Order order;
+    alignas(128) std::atomic<std::uint64_t> ball;  // rank 0 writes odd, rank 1 answers even
+    alignas(128) std::atomic<std::uint64_t> word;  // what contending atomics work on
+    alignas(128) std::atomic<std::uint64_t> go;    // a clock value at which a phase ends
+    alignas(128) RankResult results[ranks_max];
+};
+
+// Bytes at the start of every rank's starter memory that are not for measuring.
+inline constexpr std::size_t control_bytes = (sizeof(Control) + 4095) / 4096 * 4096;
+
+class Job {
+public:
+    // Joins by acp_init. With fewer than `ranks_min` ranks it says what to type and ends the process.
+    //   hint  "acprun -n 3 acpbench copy"
+    Job(int& argc, char**& argv, int ranks_min, const std::string& hint);
+    Job(const Job&) = delete;
+    Job& operator=(const Job&) = delete;
+    // Sends the other ranks home when this is rank 0, and leaves by acp_finalize.
+    ~Job();
+
+    [[nodiscard]] int rank() const { return rank_; }
+
+    [[nodiscard]] int ranks() const { return ranks_; }
+
+    [[nodiscard]] bool conducts() const { return rank_ == 0; }
+
+    // A rank's starter memory behind the control block; ends the process when it is not mapped here.
+    [[nodiscard]] char* starter(int rank) const;
+    [[nodiscard]] acp_ga_t starter_ga(int rank) const;
+
+    [[nodiscard]] std::size_t starter_bytes() const { return starter_bytes_; }
+
+    [[nodiscard]] Control& control() const { return *control_; }
+
+    // Rank 0: hands an order to all others, who are back from the last one when this returns. A rank
+    // reads its result after the order that follows.
+    void give(const Order& order) const;
+
+    // Rank 0: returns when all are done with the last order.
+    void join() const { give(Order{}); }
+
+    // Other ranks: follows orders until rank 0 leaves.
+    using Handler = std::function<void(const Order&)>;
+    void follow(const Handler& handler);
+
+    // Rank 0: the round trip of a cache line between ranks 0 and 1 at this moment, in ns per trip, median
+    // of bursts over about budget_ns; 0 when alone. Costs one order.
+    [[nodiscard]] double round_trip_ns(double budget_ns);
+
+    // All round trips so far.
+    [[nodiscard]] const std::vector<double>& round_trips() const { return round_trips_; }
+
+private:
+    void answer_balls() const;
+
+    int rank_ = 0;
+    int ranks_ = 1;
+    std::size_t starter_bytes_ = 0;
+    Control* control_ = nullptr;
+    std::vector<double> round_trips_;
+    std::uint64_t ball_ = 1;
+};
+
+// Prints "acpbench: text" and ends the process with 1.
+[[noreturn]] void give_up(const std::string& text);
+
+// acp_sync that ends the process when a rank is gone.
+void sync_all();
+
+}  // namespace acp::bench

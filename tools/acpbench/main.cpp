@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acpbench: measures ACP beside the machine's own speed, and draws the report. Finds the experiment and
+// runs it. Main thread only.
+#include <cstdio>
+#include <exception>
+#include <string_view>
+
+#include "child.hpp"
+#include "experiment.hpp"
+
+namespace acp::bench {
+
+namespace {
+
+constexpr Experiment all[] = {
+    {"copy", "acp_copy of 4 B .. 4 MiB in four directions, as paper 000 measured it",
+     "acprun -n 3 --starter-size 16M acpbench copy", run_copy},
+    {"attach", "registered memory of another process beside process_vm_readv and writev",
+     "acprun -n 2 acpbench attach", run_attach},
+    {"mailbox", "commands run by their owner's service thread",
+     "ACP_INTRANODE=mailbox acprun -n 4 acpbench mailbox", run_mailbox},
+    {"atomic", "acp_add8 and acp_cas8 beside the CPU's own atomics, alone and contended",
+     "acprun -n 2 acpbench atomic", run_atomic},
+    {"sync", "acp_sync at the job's size", "acprun -n 2 acpbench sync", run_sync},
+    {"memory", "memory per rank after acp_init beside the same program without ACP",
+     "acpbench memory", run_memory},
+    {"start", "from launch to end of a job that only joins and leaves", "acpbench start",
+     run_start},
+    {"idle", "CPU that sleeping ranks use", "acprun -n 4 acpbench idle", run_idle},
+    {"resolve", "acp_query_address while the owner registers and unregisters other memory",
+     "acprun -n 2 acpbench resolve", run_resolve},
+};
+
+int run(int argc, char** argv) {
+    const Options options = parse_options(argc, argv);
+    if (options.experiment == "report") return run_report(options);
+    for (const Experiment& experiment : all) {
+        if (experiment.name == options.experiment) {
+            return experiment.run(Call{options, argc, argv, experiment.usage});
+        }
+    }
+    return 2;
+}
+
+}  // namespace
+
+std::span<const Experiment> experiments() {
+    return all;
+}
+
+}  // namespace acp::bench
+
+int main(int argc, char** argv) {
+    try {
+        // Processes an experiment starts take the short way: their start and size are measured.
+        if (argc >= 2 && acp::bench::is_child_name(argv[1]))
+            return acp::bench::run_child(argc, argv);
+        return acp::bench::run(argc, argv);
+    } catch (const std::exception& failure) {
+        std::fprintf(stderr, "acpbench: %s\n", failure.what());
+        return 1;
+    }
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Progress, tables and the description of this machine. Rank 0's main thread.
+#include "output.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <thread>
+
+#include "base/config.hpp"
+#include "base/format.hpp"
+#include "os/cpu.hpp"
+#include "os/process.hpp"
+
+#include <acp.h>
+
+#include "system.hpp"
+
+namespace acp::bench {
+
+namespace {
+
+constexpr int bar_columns = 30;
+
+std::string line_of(const char* path, std::string_view name) {
+    std::ifstream in(path);
+    for (std::string line; std::getline(in, line);) {
+        if (!line.starts_with(name)) continue;
+        const std::size_t start = line.find_first_not_of(" \t:", name.size());
+        return start == std::string::npos ? "" : line.substr(start);
+    }
+    return {};
+}
+
+std::string machine() {
+    std::string cpu = line_of("/proc/cpuinfo", "model name");
+    if (cpu.empty()) cpu = "unknown CPU";
+    std::string text = cpu + ", " + std::to_string(os::usable_cpus()) + " CPUs usable";
+    if (const std::uint64_t cache = os::last_level_cache_bytes(); cache > 0) {
+        text += ", " + base::human_size(cache) + " last-level cache";
+    }
+    const double kib = std::strtod(line_of("/proc/meminfo", "MemTotal").c_str(), nullptr);
+    return text + ", " + base::human_size(static_cast<std::uint64_t>(kib) * 1024) + " memory";
+}
+
+std::string now_utc() {
+    const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+    std::tm parts{};
+    gmtime_r(&now, &parts);
+    char text[32];
+    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    return text;
+}
+
+std::string number(double value, int digits) {
+    char text[48];
+    std::snprintf(text, sizeof text, "%.*f", digits, value);
+    return text;
+}
+
+// Three significant digits, no exponent.
+std::string three_digits(double value) {
+    return number(value, value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2);
+}
+
+std::string show_in(double value, const std::string& unit) {
+    if (unit == "us") return show_us(value);
+    return three_digits(value) + " " + unit;
+}
+
+bool any(const std::vector<Row>& rows, bool (*has)(const Row&)) {
+    return std::any_of(rows.begin(), rows.end(), has);
+}
+
+}  // namespace
+
+Progress::Progress(std::string title, int steps)
+    : title_(std::move(title)),
+      steps_(std::max(1, steps)),
+      is_shown_(is_terminal()),
+      is_coloured_(may_colour()) {
+    draw("");
+}
+
+Progress::~Progress() {
+    if (is_shown_) std::fputs("\r\033[K", stderr);
+}
+
+void Progress::step(const std::string& what) {
+    done_ = std::min(done_ + 1, steps_);
+    draw(what);
+}
+
+void Progress::draw(const std::string& what) {
+    if (!is_shown_) return;
+    const int filled = bar_columns * done_ / steps_;
+    std::string bar;
+    for (int i = 0; i < bar_columns; ++i) bar += i < filled ? "\u2588" : "\u2591";
+    const char* colour = is_coloured_ ? "\033[36m" : "";
+    const char* plain = is_coloured_ ? "\033[0m" : "";
+    std::fprintf(stderr, "\r%s %s%s%s %3d %% %s\033[K", title_.c_str(), colour, bar.c_str(), plain,
+                 100 * done_ / steps_, what.c_str());
+    std::fflush(stderr);
+}
+
+Header describe_here(const std::string& command) {
+    Header header;
+    header.machine = machine();
+    header.kernel = "Linux " + line_of("/proc/sys/kernel/osrelease", "");
+    header.version = acp_version();
+    header.date = now_utc();
+    header.command = command;
+    base::Result<base::ParsedConfig> parsed = base::parse_config(os::environment());
+    if (parsed.is_ok()) {
+        for (const base::VariableState& variable : parsed.value().variables) {
+            if (variable.origin != "default")
+                header.configuration.emplace_back(variable.name, variable.value);
+        }
+    }
+    return header;
+}
+
+std::string mode_by_environment() {
+    base::Result<base::ParsedConfig> parsed = base::parse_config(os::environment());
+    if (!parsed.is_ok()) return "auto";
+    const base::Config& config = parsed.value().config;
+    const std::string bypass = config.is_bypass_on ? "+bypass" : "";
+    switch (config.intranode) {
+        case base::IntraNode::automatic:
+            return config.attach == base::Attach::off ? "auto-no-attach" : "auto";
+        case base::IntraNode::direct:
+            return "direct";
+        case base::IntraNode::attach:
+            return "attach";
+        case base::IntraNode::udp:
+            return "old" + bypass;
+        case base::IntraNode::mailbox:
+            break;
+    }
+    const std::string size =
+        config.datagram_bytes == 0 ? "" : "-" + std::to_string(config.datagram_bytes);
+    if (config.mailbox == base::MailboxKind::pairs) {
+        return (config.datagram_bytes == 1408 ? "new" : "pairs" + size) + bypass;
+    }
+    return (config.mailbox == base::MailboxKind::mpsc ? "mpsc" : "bitmap") + size +
+           (config.is_bypass_on ? "" : "-no-bypass");
+}
+
+std::string show_us(double us) {
+    if (us < 1) return three_digits(us * 1e3) + " ns";
+    if (us < 1e3) return three_digits(us) + " us";
+    return three_digits(us / 1e3) + " ms";
+}
+
+std::string show_ratio(const Row& row) {
+    return row.ratio ? number(*row.ratio, 2) + "x" : "";
+}
+
+void print_table(const std::vector<Row>& rows) {
+    using Align = base::Table::Align;
+    const bool have_mode = any(rows, [](const Row& row) { return !row.mode.empty(); });
+    const bool have_bytes = any(rows, [](const Row& row) { return row.bytes > 0; });
+    const bool have_extra = any(rows, [](const Row& row) { return !row.extra.empty(); });
+    std::vector<base::Table::Column> columns{{"case", Align::left}};
+    if (have_mode) columns.push_back({"mode", Align::left});
+    columns.push_back({"ranks", Align::right});
+    if (have_bytes) columns.push_back({"bytes", Align::right});
+    for (const char* title : {"min", "median", "p99"}) columns.push_back({title, Align::right});
+    if (have_bytes) columns.push_back({"MB/s", Align::right});
+    columns.push_back({"ratio", Align::right});
+    columns.push_back({"yardstick", Align::left});
+    columns.push_back({"cores", Align::left});
+    if (have_extra) columns.push_back({"besides", Align::left});
+    base::Table table(std::move(columns));
+    for (const Row& row : rows) {
+        std::vector<std::string> cells{row.name};
+        if (have_mode) cells.push_back(row.mode);
+        cells.push_back(std::to_string(row.ranks));
+        if (have_bytes) cells.push_back(row.bytes > 0 ? base::human_size(row.bytes) : "");
+        for (const double us : {row.latency_us.min, row.latency_us.median, row.latency_us.p99}) {
+            cells.push_back(us > 0 ? show_us(us) : "");
+        }
+        if (have_bytes)
+            cells.push_back(row.bandwidth_MBps > 0 ? three_digits(row.bandwidth_MBps) : "");
+        cells.push_back(show_ratio(row));
+        cells.push_back(row.yardstick ? row.yardstick->name + " " +
+                                            show_in(row.yardstick->value, row.yardstick->unit)
+                                      : "");
+        cells.emplace_back(name_of(row.distance));
+        std::string extra;
+        for (const auto& [name, value] : row.extra) {
+            extra += (extra.empty() ? "" : ", ") + name + " " + three_digits(value);
+        }
+        if (have_extra) cells.push_back(extra);
+        table.add_row(std::move(cells));
+    }
+    std::fputs(table.text().c_str(), stdout);
+}
+
+int finish(const Options& options, const std::vector<Row>& rows, bool is_table_wanted) {
+    if (is_table_wanted) print_table(rows);
+    if (options.json.empty()) return 0;
+    const base::Status status =
+        write_results(options.json, {describe_here("acpbench " + options.experiment), rows});
+    if (!status.is_ok()) {
+        std::fprintf(stderr, "acpbench: %s\n", std::string(status.message()).c_str());
+        return 1;
+    }
+    std::printf("rows written to %s\n", options.json.c_str());
+    return 0;
+}
+
+}  // namespace acp::bench

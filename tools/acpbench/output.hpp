@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What an experiment shows: a progress bar while it runs, a table for people at its end, and the JSON
+// file. Knows nothing of jobs; rank 0 alone prints. Main thread only.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "options.hpp"
+#include "row.hpp"
+
+namespace acp::bench {
+
+// A bar on standard error when that is a terminal, else nothing.
+class Progress {
+public:
+    Progress(std::string title, int steps);
+    Progress(const Progress&) = delete;
+    Progress& operator=(const Progress&) = delete;
+    ~Progress();  // removes the bar
+
+    // One step is done; `what` is shown until the next.
+    void step(const std::string& what);
+
+private:
+    void draw(const std::string& what);
+
+    std::string title_;
+    int steps_;
+    int done_ = 0;
+    bool is_shown_;
+    bool is_coloured_;
+};
+
+// Where and with what this process runs.
+[[nodiscard]] Header describe_here(const std::string& command);
+
+// The implementation that the ACP_* variables of this process choose: "auto", "old", "new",
+// "new+bypass", "mpsc-1408", "mpsc", "attach", "direct", or what was set, in words.
+[[nodiscard]] std::string mode_by_environment();
+
+// One line per row: case, bytes, latency, bandwidth, yardstick, ratio, distance.
+void print_table(const std::vector<Row>& rows);
+
+// A duration in us with three digits and its unit: "1.23 ns", "45.6 us".
+[[nodiscard]] std::string show_us(double us);
+// A ratio with two digits: "1.03x"; "" when there is none.
+[[nodiscard]] std::string show_ratio(const Row& row);
+
+// Prints the table (unless it was printed otherwise) and writes the file when options name one.
+// Returns the exit code.
+int finish(const Options& options, const std::vector<Row>& rows, bool is_table_wanted = true);
+
+}  // namespace acp::bench

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The frame of the report page: style, head, what was measured where, and how to measure again. Pure; any
+// thread.
+#include "page.hpp"
+
+#include <set>
+#include <string_view>
+
+#include "plot.hpp"
+
+namespace acp::bench {
+
+namespace {
+
+constexpr const char* style = R"css(
+:root { --bg:#fcfcfb; --card:#ffffff; --ink:#1c2024; --dim:#60666e; --line:#e3e5e8; --axis:#9aa1a9;
+  --c0:#b3261e; --c1:#d9730d; --c2:#a67c00; --c3:#5f8f1f; --c4:#0f8a68; --c5:#1577b8; --c6:#4f5bd5; --c7:#8a3ab9;
+  --c8:#7a5c46; --good:#0f7b4f; --goodbg:#e2f4ea; --bad:#a4311f; --badbg:#fbe6e2; }
+@media (prefers-color-scheme: dark) {
+:root { --bg:#15181c; --card:#1c2026; --ink:#e6e8ea; --dim:#9aa3ad; --line:#2e343c; --axis:#6b747e;
+  --c0:#ff7b72; --c1:#ffa657; --c2:#e3c04b; --c3:#9ccc65; --c4:#4dd0a5; --c5:#62b6f2; --c6:#99a3ff; --c7:#cf9bf0;
+  --c8:#c7a78f; --good:#5fd39b; --goodbg:#173327; --bad:#ff9d8a; --badbg:#3d1f1a; } }
+* { box-sizing:border-box }
+body { margin:0; background:var(--bg); color:var(--ink); font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif }
+main { max-width:1280px; margin:0 auto; padding:28px 24px 60px }
+h1 { font-size:27px; margin:0 0 4px; letter-spacing:-.01em } h2 { font-size:20px; margin:44px 0 6px }
+h3 { font-size:16px; margin:26px 0 8px } p { max-width:88ch; margin:6px 0 12px } .dim { color:var(--dim) }
+nav { margin:14px 0 0 } nav a { color:var(--c5); margin-right:16px; text-decoration:none } nav a:hover { text-decoration:underline }
+.pair { display:grid; grid-template-columns:repeat(auto-fit,minmax(520px,1fr)); gap:14px }
+figure { margin:0; background:var(--card); border:1px solid var(--line); border-radius:8px; padding:8px }
+figure.one { max-width:720px; margin-bottom:14px }
+svg { display:block; width:100%; height:auto; font:12px system-ui,-apple-system,"Segoe UI",Roboto,sans-serif }
+svg .grid { stroke:var(--line) } svg .axis { stroke:var(--axis) } svg .tick { fill:var(--dim); font-size:11.5px }
+svg .title { fill:var(--ink); font-size:13.5px; font-weight:600 } svg .name { fill:currentColor; font-weight:600 }
+svg g { color:var(--axis) } svg path { fill:none; stroke:currentColor; stroke-width:2; stroke-linejoin:round }
+svg circle { fill:currentColor } svg .leader { stroke:currentColor; stroke-width:.8; opacity:.55 }
+svg .yard path { stroke-dasharray:2 4; stroke-width:2.4 } svg .yard circle { opacity:0 }
+svg .mark { stroke:currentColor; stroke-width:1.6; stroke-dasharray:5 3 }
+svg .diamond { fill:var(--card); stroke:currentColor; stroke-width:1.6 }
+svg .paper { fill:currentColor; font-size:11px; font-style:italic; paint-order:stroke; stroke:var(--card); stroke-width:3.5px }
+.c0 { color:var(--c0)!important } .c1 { color:var(--c1)!important } .c2 { color:var(--c2)!important }
+.c3 { color:var(--c3)!important } .c4 { color:var(--c4)!important } .c5 { color:var(--c5)!important }
+.c6 { color:var(--c6)!important } .c7 { color:var(--c7)!important } .c8 { color:var(--c8)!important }
+.yard { color:var(--dim)!important }
+table { border-collapse:collapse; font-size:13px; font-variant-numeric:tabular-nums; width:100% }
+caption { text-align:left; font-weight:600; padding:0 0 4px } th { text-align:left; color:var(--dim); font-weight:600 }
+th,td { padding:4px 10px 4px 0; border-bottom:1px solid var(--line); white-space:nowrap } .n { text-align:right } .bold { font-weight:600 }
+.scroll { overflow-x:auto } details { margin-top:10px } summary { cursor:pointer; color:var(--dim) }
+.pill { padding:1px 8px; border-radius:9px; font-size:12px } .good { color:var(--good); background:var(--goodbg) }
+.bad { color:var(--bad); background:var(--badbg) }
+pre { background:var(--card); border:1px solid var(--line); border-radius:8px; padding:12px 14px; overflow-x:auto; font-size:13px }
+)css";
+
+// Links to the sections of a page, in its order.
+std::string navigation(const std::string& body) {
+    constexpr std::string_view opening = "<section id=\"";
+    std::string html = "<nav>";
+    for (std::size_t at = body.find(opening); at != std::string::npos;
+         at = body.find(opening, at + 1)) {
+        const std::size_t start = at + opening.size();
+        const std::string id = body.substr(start, body.find('"', start) - start);
+        html += "<a href=\"#" + id + "\">" + id + "</a>";
+    }
+    return html + "</nav>\n";
+}
+
+std::string where(const std::vector<Header>& headers) {
+    if (headers.empty()) return "<p class=dim>No results yet.</p>\n";
+    const Header& last = headers.back();
+    std::string html = "<p class=dim>" + escape_html(last.machine) + "; " +
+                       escape_html(last.kernel) + "; ACP " + escape_html(last.version) + "; " +
+                       escape_html(last.date) + "</p>\n";
+    std::set<std::string> machines;
+    for (const Header& header : headers) machines.insert(header.machine);
+    if (machines.size() > 1) {
+        html += "<p class=\"pill bad\">The files come from " + std::to_string(machines.size()) +
+                " different machines; do not compare across them.</p>\n";
+    }
+    return html;
+}
+
+constexpr const char* how_to_read =
+    "<p>Every figure was measured beside a yardstick of the machine itself, in turns of "
+    "milliseconds within one run, and "
+    "only turns at the same distance of the two cores (<i>near</i>, <i>far</i>) are compared: on "
+    "virtual machines that "
+    "distance changes while a run goes on. The ratio is of times below 4 KiB (less is better) and "
+    "of bandwidths above "
+    "(more is better). Times are medians of rounds.</p>\n";
+
+std::string again(const std::vector<Header>& headers) {
+    std::set<std::string> settings;
+    for (const Header& header : headers) {
+        for (const auto& [name, value] : header.configuration) settings.insert(name + "=" + value);
+    }
+    std::string html =
+        "<section id=\"again\"><h2>Measure again</h2><pre>make run                                 "
+        "   # copies on 3 ranks, and this page\n"
+        "make bench                                  # every experiment\n"
+        "acpbench copy --all-modes --json build/report/copy.json\n"
+        "acprun -n 2 --starter-size 16M acpbench copy --fine --json build/report/copy-fine.json\n"
+        "acprun -n 2 acpbench sync --json build/report/sync.json\n"
+        "acpbench report --in build/report\n</pre>\n";
+    if (!settings.empty()) {
+        html += "<p class=dim>Variables that were set:";
+        for (const std::string& setting : settings)
+            html += " <code>" + escape_html(setting) + "</code>";
+        html += "</p>\n";
+    }
+    return html + "</section>\n";
+}
+
+}  // namespace
+
+std::string make_page(const std::vector<Header>& headers, const std::vector<Row>& rows) {
+    const std::string body = copy_section(rows) + other_sections(rows) + again(headers);
+    return "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>ACP: how fast "
+           "it is here</title>\n"
+           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<style>" +
+           std::string(style) +
+           "</style></head>\n<body><main>\n<h1>ACP: how fast it is here</h1>\n" + where(headers) +
+           how_to_read + navigation(body) + body + "</main></body></html>\n";
+}
+
+}  // namespace acp::bench

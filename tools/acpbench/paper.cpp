@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The papers' figures. Constants; any thread.
+#include "paper.hpp"
+
+namespace acp::bench {
+
+namespace {
+
+constexpr std::uint64_t smallest_bytes = 4;
+constexpr std::uint64_t largest_bytes = 4 << 20;
+constexpr std::uint64_t local_bandwidth_bytes = 512 << 10;
+
+constexpr Paper000 figures[] = {
+    {"remote-to-remote", "old", 43, 140, "figure 1", "figure 2"},
+    {"remote-to-remote", "new", 26, 450, "figure 1", "figure 2"},
+    {"remote-to-local", "old", 13, 190, "figure 3", "figure 4"},
+    {"remote-to-local", "new", 5, 620, "figure 3", "figure 4"},
+    {"local-to-remote", "old", 14, 180, "figure 5", "figure 6"},
+    {"local-to-remote", "new", 6, 590, "figure 5", "figure 6"},
+    {"local-to-local", "old", 1.3, 9000, "figure 7", "figure 8"},
+    {"local-to-local", "new", 4.9, 7300, "figure 7", "figure 8"},
+    {"local-to-local", "new+bypass", 0.5, 8900, "figure 7", "figure 8"},
+};
+
+}  // namespace
+
+std::span<const Paper000> paper_000() {
+    return figures;
+}
+
+const Paper000* paper_000_for(std::string_view direction, std::string_view mode) {
+    for (const Paper000& figure : figures) {
+        if (figure.direction == direction && figure.mode == mode) return &figure;
+    }
+    return nullptr;
+}
+
+std::optional<PaperFigure> paper_000_at(std::string_view direction,
+                                        std::string_view mode,
+                                        std::uint64_t bytes) {
+    const Paper000* figure = paper_000_for(direction, mode);
+    if (figure == nullptr) return {};
+    const std::string source = "paper 000, ";
+    if (bytes == smallest_bytes) {
+        return PaperFigure{source + std::string(figure->latency_figure), figure->latency_us, "us"};
+    }
+    if (bytes == (direction == "local-to-local" ? local_bandwidth_bytes : largest_bytes)) {
+        return PaperFigure{source + std::string(figure->bandwidth_figure), figure->bandwidth_MBps,
+                           "MB/s"};
+    }
+    return {};
+}
+
+}  // namespace acp::bench

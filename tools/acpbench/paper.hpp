@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the papers report, as data: for rows and for the report page. Read off their text, on their
+// machines (paper 000: two Xeon E5520, 2.27 GHz). Constants; any thread.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "row.hpp"
+
+namespace acp::bench {
+
+// Paper 000, section 4: one direction under one implementation.
+struct Paper000 {
+    std::string_view direction;
+    std::string_view mode;  // as Row::mode: "old", "new", "new+bypass"
+    double latency_us;      // small messages
+    double bandwidth_MBps;  // large messages; local-to-local at 512 KiB
+    std::string_view latency_figure;
+    std::string_view bandwidth_figure;
+};
+
+[[nodiscard]] std::span<const Paper000> paper_000();
+
+// nullptr when the paper has no such measurement.
+[[nodiscard]] const Paper000* paper_000_for(std::string_view direction, std::string_view mode);
+
+// The figure to print beside a copy of that size: the latency at the smallest size the paper used, the
+// bandwidth where it reports it, else nothing.
+[[nodiscard]] std::optional<PaperFigure> paper_000_at(std::string_view direction,
+                                                      std::string_view mode,
+                                                      std::uint64_t bytes);
+
+}  // namespace acp::bench

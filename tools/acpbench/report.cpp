@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `acpbench report`: merges the JSON files of a folder and writes the page. Newer rows replace older ones
+// of the same case. Main thread only.
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <tuple>
+
+#include "experiment.hpp"
+#include "job.hpp"
+#include "page.hpp"
+
+namespace acp::bench {
+
+namespace {
+
+std::vector<ResultFile> read_folder(const std::string& folder) {
+    std::vector<ResultFile> files;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+        if (entry.path().extension() != ".json") continue;
+        base::Result<ResultFile> file = read_results(entry.path().string());
+        if (!file.is_ok()) {
+            std::fprintf(stderr, "acpbench: left out: %s\n",
+                         std::string(file.failure().message()).c_str());
+            continue;
+        }
+        files.push_back(std::move(file).value());
+    }
+    if (error) give_up("cannot read the folder " + folder + ": " + error.message());
+    std::stable_sort(files.begin(), files.end(), [](const ResultFile& a, const ResultFile& b) {
+        return a.header.date < b.header.date;
+    });
+    return files;
+}
+
+std::vector<Row> merge(const std::vector<ResultFile>& files) {
+    using Key = std::tuple<std::string, std::string, std::string, int, int, std::uint64_t>;
+    std::map<Key, std::size_t> places;
+    std::vector<Row> rows;
+    for (const ResultFile& file : files) {
+        for (const Row& row : file.rows) {
+            const Key key{row.experiment, row.name, row.mode, row.ranks, row.nodes, row.bytes};
+            const auto [place, is_new] = places.emplace(key, rows.size());
+            if (is_new) {
+                rows.push_back(row);
+            } else {
+                rows[place->second] = row;
+            }
+        }
+    }
+    return rows;
+}
+
+}  // namespace
+
+int run_report(const Options& options) {
+    const std::vector<ResultFile> files = read_folder(options.in);
+    if (files.empty()) {
+        give_up("no results in " + options.in +
+                "; make some first, for example:\n  acprun -n 3 --starter-size 16M acpbench copy "
+                "--json " +
+                options.in + "/copy.json");
+    }
+    std::vector<Header> headers;
+    for (const ResultFile& file : files) headers.push_back(file.header);
+    const std::vector<Row> rows = merge(files);
+    const std::string path = options.out.empty()
+                                 ? (std::filesystem::path(options.in) / "index.html").string()
+                                 : options.out;
+    std::ofstream out(path);
+    out << make_page(headers, rows);
+    out.close();
+    if (!out) give_up("cannot write " + path);
+    std::printf("report of %zu rows from %zu files: %s\n", rows.size(), files.size(),
+                std::filesystem::absolute(path).string().c_str());
+    return 0;
+}
+
+}  // namespace acp::bench

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One result of an experiment, and the file many of them make: what programs read, and what the report
+// page is drawn from. Knows nothing of how it was measured. Any thread; a Row belongs to one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+
+#include "stats.hpp"
+
+namespace acp::bench {
+
+// What a result is compared with. The ratio is test / yardstick in `unit`: of times less is better, of
+// bandwidths ("MB/s") more is.
+struct Yardstick {
+    std::string name;  // "memcpy", "cache-line round trip"
+    double value = 0;
+    std::string unit;  // "us", "MB/s", "M/s", "KiB"
+};
+
+// What a paper reports for the same thing on its machine.
+struct PaperFigure {
+    std::string source;  // "paper 000, figure 1"
+    double value = 0;
+    std::string unit;
+};
+
+struct Row {
+    std::string experiment;  // "copy"
+    std::string name;        // the key "case": "remote-to-remote starter"
+    std::string mode;        // which implementation: "auto", "old", ...; "" where there is only one
+    Distance distance = Distance::unknown;
+    double distance_share = 1;  // the part of all slices that was at this distance
+    int ranks = 1;
+    int nodes = 1;
+    std::uint64_t bytes = 0;       // of one operation; 0 where it has no size
+    std::uint64_t iterations = 0;  // operations behind the figures
+    Summary latency_us;            // of one operation
+    double bandwidth_MBps = 0;     // 0 where it has no size
+    std::optional<Yardstick> yardstick;
+    std::optional<double> ratio;
+    std::optional<PaperFigure> paper;
+    std::vector<std::pair<std::string, double>> extra;  // further figures, the unit in the name
+};
+
+struct Header {
+    std::string machine;  // one line: CPU, cores, memory
+    std::string kernel;
+    std::string version;
+    std::string date;  // ISO 8601, UTC
+    std::string command;
+    std::vector<std::pair<std::string, std::string>>
+        configuration;  // ACP_* variables that were set
+};
+
+struct ResultFile {
+    Header header;
+    std::vector<Row> rows;
+};
+
+[[nodiscard]] std::string to_json(const ResultFile& file);
+
+// Errors: argument (not JSON, or not of this shape; the message says where).
+[[nodiscard]] base::Result<ResultFile> from_json(const std::string& text);
+
+// Makes missing folders. Errors: system.
+[[nodiscard]] base::Status write_results(const std::string& path, const ResultFile& file);
+
+[[nodiscard]] base::Result<ResultFile> read_results(const std::string& path);
+
+}  // namespace acp::bench

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The loop of slices and rounds, and choosing what to compare. Rank 0's main thread.
+#include "slices.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "os/clock.hpp"
+
+namespace acp::bench {
+
+namespace {
+
+constexpr double settle_ns = 200e3;  // the other ranks spin this long before they sleep again
+constexpr std::uint64_t bandwidth_from_bytes = 4096;
+
+double time_of(const Work& work, std::uint64_t operations) {
+    const std::uint64_t start = os::now_ns();
+    work(operations);
+    return static_cast<double>(os::now_ns() - start);
+}
+
+// How many operations last about round_ns; also warms up.
+std::uint64_t operations_for(const Work& work, double round_ns) {
+    for (std::uint64_t operations = 1;; operations *= 4) {
+        const double spent = time_of(work, operations);
+        if (spent * 4 >= round_ns || operations >= (std::uint64_t{1} << 40)) {
+            const double scaled = static_cast<double>(operations) * round_ns / std::max(spent, 1.0);
+            return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(scaled));
+        }
+    }
+}
+
+class Rounds {
+public:
+    Rounds(const Pair& pair, const Plan& plan) : pair_(pair) {
+        if (pair_.test_operations == 0)
+            pair_.test_operations = operations_for(pair_.test, plan.round_ns);
+        if (pair_.yardstick && pair_.yardstick_operations == 0) {
+            pair_.yardstick_operations = operations_for(pair_.yardstick, plan.round_ns);
+        }
+    }
+
+    // One round of each; which goes first alternates.
+    void run(double& test_ns, double& yardstick_ns) {
+        test_goes_first_ = !test_goes_first_;
+        if (test_goes_first_) test_ns = test();
+        if (pair_.yardstick) {
+            yardstick_ns = time_of(pair_.yardstick, pair_.yardstick_operations) /
+                           static_cast<double>(pair_.yardstick_operations);
+        }
+        if (!test_goes_first_) test_ns = test();
+    }
+
+    [[nodiscard]] std::uint64_t test_operations() const { return pair_.test_operations; }
+
+private:
+    double test() {
+        return time_of(pair_.test, pair_.test_operations) /
+               static_cast<double>(pair_.test_operations);
+    }
+
+    Pair pair_;
+    bool test_goes_first_ = false;
+};
+
+Slice run_slice(Job& job, Rounds& rounds, const Plan& plan) {
+    Slice slice;
+    slice.test_operations = rounds.test_operations();
+    slice.round_trip_ns = job.round_trip_ns(plan.probe_ns);
+    const std::uint64_t start = os::now_ns();
+    for (int pairs = 0; pairs < plan.pairs_max;) {
+        double test_ns = 0;
+        double yardstick_ns = 0;
+        const auto before = static_cast<double>(os::now_ns() - start);
+        if (pairs > 0 && before >= plan.slice_ns) break;
+        rounds.run(test_ns, yardstick_ns);
+        const auto spent = static_cast<double>(os::now_ns() - start) - before;
+        if (before < settle_ns && spent < settle_ns) continue;  // the other ranks still spin
+        slice.test_ns.push_back(test_ns);
+        if (yardstick_ns > 0) slice.yardstick_ns.push_back(yardstick_ns);
+        ++pairs;
+    }
+    return slice;
+}
+
+}  // namespace
+
+std::vector<Slice> measure(Job& job, const Pair& pair, const Plan& plan) {
+    std::vector<Slice> slices;
+    job.join();  // the others have done what was asked before
+    Rounds rounds(pair, plan);
+    const std::uint64_t start = os::now_ns();
+    while (static_cast<int>(slices.size()) < plan.slices) {
+        slices.push_back(run_slice(job, rounds, plan));
+        if (static_cast<double>(os::now_ns() - start) > plan.case_ns_max) break;
+    }
+    return slices;
+}
+
+Comparison compare(const std::vector<Slice>& slices, double far_boundary) {
+    std::map<Distance, int> count;
+    for (const Slice& slice : slices) ++count[classify(slice.round_trip_ns, far_boundary)];
+    Comparison result;
+    int most = 0;
+    for (const auto& [distance, slices_there] : count) {
+        if (slices_there > most) {
+            most = slices_there;
+            result.distance = distance;
+        }
+    }
+    if (most == 0) return result;
+    result.share = static_cast<double>(most) / static_cast<double>(slices.size());
+    std::vector<double> test;
+    std::vector<double> yardstick;
+    std::vector<double> trips;
+    std::vector<double> ratios;
+    std::vector<double> differences;
+    for (const Slice& slice : slices) {
+        if (classify(slice.round_trip_ns, far_boundary) != result.distance) continue;
+        trips.push_back(slice.round_trip_ns);
+        result.operations += slice.test_operations * slice.test_ns.size();
+        test.insert(test.end(), slice.test_ns.begin(), slice.test_ns.end());
+        yardstick.insert(yardstick.end(), slice.yardstick_ns.begin(), slice.yardstick_ns.end());
+        const std::size_t both = std::min(slice.test_ns.size(), slice.yardstick_ns.size());
+        for (std::size_t i = 0; i < both; ++i) {
+            ratios.push_back(slice.test_ns[i] / slice.yardstick_ns[i]);
+            differences.push_back(slice.test_ns[i] - slice.yardstick_ns[i]);
+        }
+    }
+    result.ratio = median_of(std::move(ratios));
+    result.difference_ns = median_of(std::move(differences));
+    result.test_ns = summarize(std::move(test));
+    result.yardstick_ns = summarize(std::move(yardstick));
+    result.round_trip_ns = summarize(std::move(trips));
+    return result;
+}
+
+Comparison measure_and_compare(Job& job, const Pair& pair, const Plan& plan) {
+    const std::vector<Slice> slices = measure(job, pair, plan);
+    return compare(slices, far_boundary_ns(job.round_trips()));
+}
+
+Summary in_us(const Summary& ns) {
+    return {ns.min / 1e3, ns.median / 1e3, ns.mean / 1e3, ns.p99 / 1e3, ns.count};
+}
+
+double megabytes_per_second(std::uint64_t bytes, double ns) {
+    return ns > 0 ? static_cast<double>(bytes) * 1e3 / ns : 0;
+}
+
+void fill(Row& row, const Comparison& comparison) {
+    row.distance = comparison.distance;
+    row.distance_share = comparison.share;
+    row.iterations = comparison.operations;
+    row.latency_us = in_us(comparison.test_ns);
+    row.bandwidth_MBps = megabytes_per_second(row.bytes, comparison.test_ns.median);
+}
+
+void fill_yardstick(Row& row, const Comparison& comparison, const std::string& name) {
+    if (comparison.ratio <= 0) return;
+    const double yardstick_ns = comparison.yardstick_ns.median;
+    if (row.bytes < bandwidth_from_bytes) {
+        row.yardstick = Yardstick{name, yardstick_ns / 1e3, "us"};
+        row.ratio = comparison.ratio;
+    } else {
+        row.yardstick = Yardstick{name, megabytes_per_second(row.bytes, yardstick_ns), "MB/s"};
+        row.ratio = 1 / comparison.ratio;
+    }
+}
+
+}  // namespace acp::bench

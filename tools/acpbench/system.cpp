@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Processes, /proc, pages and the terminal. The only file of this program with system headers. Any thread.
+#include "system.hpp"
+
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <spawn.h>
+#include <sstream>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "job.hpp"
+
+extern char** environ;
+
+namespace acp::bench {
+
+namespace {
+
+std::vector<std::string> environment_with(const std::vector<std::string>& variables) {
+    std::vector<std::string> result = variables;
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+        const std::string_view text(*entry);
+        const std::string_view name = text.substr(0, text.find('=') + 1);
+        bool is_replaced = false;
+        for (const std::string& variable : variables) is_replaced |= variable.starts_with(name);
+        if (!is_replaced) result.emplace_back(text);
+    }
+    return result;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+    std::vector<char*> result;
+    for (std::string& text : texts) result.push_back(text.data());
+    result.push_back(nullptr);
+    return result;
+}
+
+// The value in kB of a line "Name:   123 kB" of a file under /proc; 0 when it is not there.
+double kib_in(const std::string& path, std::string_view name) {
+    std::ifstream in(path);
+    for (std::string line; std::getline(in, line);) {
+        if (line.starts_with(name)) return std::strtod(line.c_str() + name.size(), nullptr);
+    }
+    return 0;
+}
+
+// "pid (name) state ppid ...": field 1 is the state. The name may hold blanks and parentheses.
+std::vector<std::string> stat_fields(int pid) {
+    std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
+    std::string text;
+    std::getline(in, text);
+    std::vector<std::string> fields{std::to_string(pid)};
+    const std::size_t end = text.rfind(')');
+    if (end == std::string::npos) return {};
+    std::istringstream rest(text.substr(end + 1));
+    for (std::string field; rest >> field;) fields.push_back(field);
+    return fields;
+}
+
+}  // namespace
+
+Child::Child(const std::vector<std::string>& argv, const std::vector<std::string>& variables) {
+    int in[2];
+    int out[2];
+    if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0) {
+        give_up(std::string("cannot make a pipe: ") + std::strerror(errno));
+    }
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
+    std::vector<std::string> arguments = argv;
+    std::vector<std::string> environment = environment_with(variables);
+    const int error = posix_spawn(&pid_, argv.front().c_str(), &actions, nullptr,
+                                  pointers_to(arguments).data(), pointers_to(environment).data());
+    posix_spawn_file_actions_destroy(&actions);
+    close(in[0]);
+    close(out[1]);
+    if (error != 0) give_up("cannot start " + argv.front() + ": " + std::strerror(error));
+    input_ = in[1];
+    output_ = out[0];
+}
+
+Child::Child(Child&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)),
+      input_(std::exchange(other.input_, -1)),
+      output_(std::exchange(other.output_, -1)),
+      pending_(std::move(other.pending_)) {}
+
+Child::~Child() {
+    if (pid_ > 0) wait();
+    if (output_ >= 0) close(output_);
+}
+
+bool Child::read_line(std::string& line) {
+    for (;;) {
+        const std::size_t end = pending_.find('\n');
+        if (end != std::string::npos) {
+            line = pending_.substr(0, end);
+            pending_.erase(0, end + 1);
+            return true;
+        }
+        char buffer[4096];
+        const ssize_t got = read(output_, buffer, sizeof buffer);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return false;
+        pending_.append(buffer, static_cast<std::size_t>(got));
+    }
+}
+
+void Child::close_input() {
+    if (input_ >= 0) close(std::exchange(input_, -1));
+}
+
+int Child::wait() {
+    close_input();
+    for (std::string line; read_line(line);) {
+    }
+    int status = 0;
+    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+    pid_ = -1;
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+std::string own_path() {
+    std::error_code error;
+    const std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", error);
+    if (error) give_up("cannot read /proc/self/exe: " + error.message());
+    return path.string();
+}
+
+std::string acprun_path() {
+    const std::filesystem::path beside = std::filesystem::path(own_path()).parent_path() / "acprun";
+    if (access(beside.c_str(), X_OK) == 0) return beside.string();
+    const char* path = std::getenv("PATH");
+    std::istringstream folders(path != nullptr ? path : "");
+    for (std::string folder; std::getline(folders, folder, ':');) {
+        const std::filesystem::path candidate = std::filesystem::path(folder) / "acprun";
+        if (access(candidate.c_str(), X_OK) == 0) return candidate.string();
+    }
+    give_up("acprun is neither beside " + own_path() + " nor in PATH");
+}
+
+double pss_kib(int pid) {
+    return kib_in("/proc/" + std::to_string(pid) + "/smaps_rollup", "Pss:");
+}
+
+double huge_kib() {
+    return kib_in("/proc/self/smaps_rollup", "AnonHugePages:");
+}
+
+std::uint64_t cpu_ns(int pid) {
+    const std::string folder = "/proc/" + std::to_string(pid) + "/task";
+    std::uint64_t total = 0;
+    std::error_code error;
+    for (const auto& task : std::filesystem::directory_iterator(folder, error)) {
+        std::ifstream in(task.path() / "schedstat");
+        std::uint64_t spent = 0;
+        if (in >> spent) total += spent;
+    }
+    if (total > 0) return total;
+    const std::vector<std::string> fields =
+        stat_fields(pid);  // a kernel without schedstat: whole ticks
+    if (fields.size() < 14) return 0;
+    const std::uint64_t ticks = std::stoull(fields[12]) + std::stoull(fields[13]);
+    return ticks * 1'000'000'000 / static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK));
+}
+
+std::uint64_t own_cpu_ns() {
+    timespec time{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+           static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+int own_process_id() {
+    return getpid();
+}
+
+int parent_of(int pid) {
+    const std::vector<std::string> fields = stat_fields(pid);
+    return fields.size() > 2 ? std::stoi(fields[2]) : 0;
+}
+
+void advise_huge_pages(void* address, std::uint64_t bytes, bool are_huge) {
+    madvise(address, bytes,
+            are_huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);  // a hint: huge_kib() tells the truth
+}
+
+bool is_terminal() {
+    const char* forwarded = std::getenv("ACP_TERMINAL");
+    if (forwarded != nullptr) return *forwarded != '\0' && std::strcmp(forwarded, "0") != 0;
+    return isatty(STDERR_FILENO) == 1;
+}
+
+bool may_colour() {
+    const char* refused = std::getenv("NO_COLOR");
+    return is_terminal() && (refused == nullptr || *refused == '\0');
+}
+
+void sleep_ns(std::uint64_t duration_ns) {
+    timespec rest{static_cast<time_t>(duration_ns / 1'000'000'000),
+                  static_cast<long>(duration_ns % 1'000'000'000)};
+    while (nanosleep(&rest, &rest) != 0 && errno == EINTR) {
+    }
+}
+
+}  // namespace acp::bench
