@@ -85,7 +85,7 @@ Progress::Progress(std::string title, int steps)
 }
 
 Progress::~Progress() {
-    if (is_shown_) std::fputs("\r\033[K", stderr);
+    if (is_shown_) std::fputs("\033[K\r", stderr);
 }
 
 void Progress::step(const std::string& what) {
@@ -93,6 +93,7 @@ void Progress::step(const std::string& what) {
     draw(what);
 }
 
+// Each picture ends in a return: acprun passes on whole lines and what ends so.
 void Progress::draw(const std::string& what) {
     if (!is_shown_) return;
     const int filled = bar_columns * done_ / steps_;
@@ -100,7 +101,7 @@ void Progress::draw(const std::string& what) {
     for (int i = 0; i < bar_columns; ++i) bar += i < filled ? "\u2588" : "\u2591";
     const char* colour = is_coloured_ ? "\033[36m" : "";
     const char* plain = is_coloured_ ? "\033[0m" : "";
-    std::fprintf(stderr, "\r%s %s%s%s %3d %% %s\033[K", title_.c_str(), colour, bar.c_str(), plain,
+    std::fprintf(stderr, "%s %s%s%s %3d %% %s\033[K\r", title_.c_str(), colour, bar.c_str(), plain,
                  100 * done_ / steps_, what.c_str());
     std::fflush(stderr);
 }
