@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Owners that do not help: a rank that sleeps, is stopped, or computes, until the initiator lets it go, without
+// any call into the library meanwhile. Rank 0 is the initiator, all others are owners. Main thread.
+#pragma once
+
+#include <sys/types.h>
+#include <vector>
+
+#include "support/arena.hpp"
+#include "support/ranked.hpp"
+
+namespace acp::test {
+
+enum class Absence { sleeping, stopped, computing };
+
+[[nodiscard]] const char* name_of(Absence absence);
+
+class ProgressTest : public RankedTest {
+protected:
+    void SetUp() override;
+
+    // Runs the initiator's body on rank 0 while every other rank is absent. Collective.
+    template <typename Body>
+    void while_owners_are(Absence absence, Body&& body) {
+        prepare();
+        if (rank_ == 0) {
+            await_absence(absence);
+            body();
+            release(absence);
+        } else {
+            be_absent(absence);
+        }
+        sync_ranks();
+    }
+
+private:
+    // The last words before a rank is away and the word that calls it back, in its starter memory.
+    struct Notice {
+        std::uint64_t is_leaving;
+        std::uint64_t may_return;
+    };
+
+    static constexpr std::size_t notice_place = 4096;
+
+    [[nodiscard]] Notice& notice_of(int rank) const;
+    void prepare() const;
+    void be_absent(Absence absence) const;
+    void await_absence(Absence absence) const;
+    void release(Absence absence) const;
+
+    std::vector<pid_t> processes_;
+};
+
+// Where tests may begin their starter arenas.
+inline constexpr std::size_t arenas_begin = 8192;
+
+}  // namespace acp::test
