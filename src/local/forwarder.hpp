@@ -26,6 +26,8 @@ namespace acp::local {
 
 inline constexpr std::uint32_t commands_in_flight_max = 64;  // forwarded by one process to one other
 inline constexpr std::uint32_t messages_per_turn_max = 64;
+inline constexpr std::uint32_t pieces_per_turn_max = 16;            // of copies, to one receiver
+inline constexpr std::uint64_t move_bytes_max = 1024 * 1024;        // moved in one go
 
 // How a forwarded command ended.
 struct Ended {
@@ -53,10 +55,11 @@ public:
     // nothing could be done now.
     std::uint32_t turn();
 
-    // Moves the ends since the last call into `into`.
+    // Appends the ends since the last call to `into`.
     void take_ended(std::vector<Ended>& into);
 
-    // Whether a turn could do something even if no mail comes (room permitting).
+    // Whether a turn could do something even if no mail comes. Work that waits for room does not count until
+    // there is room; whoever makes it rings this process's bell (port.hpp).
     [[nodiscard]] bool has_work() const noexcept;
 
     // Ends every command that needs the process of a dead slot with Code::peer, and forgets its requests.
@@ -65,12 +68,11 @@ public:
     // Commands submitted and not yet ended.
     [[nodiscard]] std::uint64_t outstanding() const noexcept;
 
-    void set_observer(Observer observer) { observer_ = std::move(observer); }
+    void set_observer(Observer observer);
 
 private:
     struct State;
     std::unique_ptr<State> state_;
-    Observer observer_;
 };
 
 }  // namespace acp::local

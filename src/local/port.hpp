@@ -58,6 +58,10 @@ public:
     // (nothing was sent). Never blocks.   payload.size() <= datagram_bytes()
     virtual bool send(std::uint32_t receiver, const MessageHead& head, std::span<const char> payload) = 0;
 
+    // Whether send() to this receiver would find room now. After a send() that found none, the process that
+    // makes room rings this one's bell (udp: it comes as mail), so who sleeps asks this before.
+    [[nodiscard]] virtual bool has_room(std::uint32_t receiver) const = 0;
+
     // Hands over at most max_messages that have arrived. Returns how many. Never blocks.
     virtual std::uint32_t receive(const Handler& handler, std::uint32_t max_messages) = 0;
 

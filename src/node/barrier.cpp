@@ -2,7 +2,6 @@
 // Arrival, release, and what the sleeper does.
 #include "node/barrier.hpp"
 
-#include <climits>
 
 namespace acp::node {
 
@@ -21,7 +20,7 @@ base::Status Barrier::wait() {
     // acq_rel: the last arriver sees everybody's writes, and its release below passes them on to all
     if (control.barrier_arrived.word.fetch_add(1, std::memory_order_acq_rel) + 1 == all) {
         if (released.publish(number)) {
-            os::futex_wake(released.word(), INT_MAX);
+            os::futex_wake(released.word(), os::everybody);
         }
         return {};
     }

@@ -12,6 +12,8 @@
 #include <type_traits>
 
 #include "sync/bell.hpp"
+#include "sync/doorbell_bitmap.hpp"
+#include "sync/inbox.hpp"
 #include "sync/sleep_word.hpp"
 
 namespace acp::node {
@@ -41,7 +43,7 @@ enum class SlotState : std::uint32_t {
 // Where others knock. All in one line: who pushes into the inbox owns the line already when it looks
 // whether somebody sleeps.
 struct alignas(64) Door {
-    SharedU32 inbox;         // head of the many-producer inbox (sync/inbox.hpp); writers: all, taker: the process
+    sync::Inbox<> inbox;     // of mailbox cells, without its sleep bit; writers: all, taker: the process
     SharedU32 is_attended;   // > 0 while threads of the process wait in the library; writer: the process
     sync::Bell<> waiter_bell;   // on which the process's waiting threads sleep; ringers: all
     sync::Bell<> service_bell;  // on which its service thread sleeps; ringers: all
@@ -71,12 +73,9 @@ struct alignas(64) Slot {
     std::uint32_t reserved1[12];
     // line 2: the door
     Door door;
-    // line 3: rings the owner of the bitmap mailbox polls (writers: producers), 1 bit per slot, summary
-    alignas(64) SharedU64 ring_summary;
-    SharedU64 reserved3[7];
-    // lines 4..19: 1024 bits
-    SharedU64 ring_bits[16];
-    SharedU64 reserved4[16];
+    // lines 3..7: which rings of a bitmap mailbox have something, a bit per sending slot; writers: producers
+    sync::DoorbellBitmap<> rung;
+    alignas(64) SharedU64 reserved3[16];
     // counters, for reports: commands and bytes by path (direct ones are in the hazard lines)
     SharedU64 attach_commands;
     SharedU64 attach_bytes;

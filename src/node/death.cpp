@@ -3,7 +3,6 @@
 // announced themselves, then every bell is cleared and rung; so a sleeper either sees the count or is woken.
 #include "node/death.hpp"
 
-#include <climits>
 #include <cstring>
 
 #include "node/wait.hpp"
@@ -32,7 +31,7 @@ void wake_everybody(const Segment& segment) noexcept {
     ControlBlock& control = segment.control();
     // Before it the caller stored what the sleepers are to see.
     if (control.barrier_released.clear_sleep()) {
-        os::futex_wake(control.barrier_released.word(), INT_MAX);
+        os::futex_wake(control.barrier_released.word(), os::everybody);
     }
     for (std::uint32_t i = 0; i < segment.shape().local_procs; ++i) {
         ring_bell(segment.slot(i).door.waiter_bell);

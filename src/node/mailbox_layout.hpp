@@ -14,7 +14,6 @@ namespace acp::node {
 
 inline constexpr std::uint64_t mailbox_layout_version = 1;
 inline constexpr std::uint32_t cell_head_bytes = 128;      // links, state and message head of one cell
-inline constexpr std::uint32_t cell_inline_bytes = 32;     // of these, room for a small payload
 inline constexpr std::uint32_t pool_cells = 32;            // mpsc: cells a process sends from
 inline constexpr std::uint32_t ring_cells = 8;             // pairs, bitmap: cells per ordered pair
 inline constexpr std::uint32_t ring_control_bytes = 128;   // producer's and consumer's index, a line each

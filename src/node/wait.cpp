@@ -2,8 +2,6 @@
 // The waiter's policy: what is learned at start, and from yields as they go.
 #include "node/wait.hpp"
 
-#include <climits>
-
 namespace acp::node {
 
 namespace {
@@ -69,9 +67,7 @@ void ring_bell(sync::Bell<>& bell) noexcept {
 #else
     std::atomic_thread_fence(std::memory_order_seq_cst);
 #endif
-    if (bell.ring()) {
-        os::futex_wake(bell.word(), INT_MAX);
-    }
+    ring_bell_after_rmw(bell);
 }
 
 }  // namespace acp::node

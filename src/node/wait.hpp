@@ -180,4 +180,12 @@ os::Wake sleep_on_bell(sync::Bell<>& bell, Ready& ready, std::int64_t timeout_ns
 // To be called after what was waited for is visible. A fence and one load when nobody sleeps.
 void ring_bell(sync::Bell<>& bell) noexcept;
 
+// ring_bell without its fence, for callers who published by a sequentially consistent read-modify-write
+// and whose sleepers look by a sequentially consistent load.
+inline void ring_bell_after_rmw(sync::Bell<>& bell) noexcept {
+    if (bell.ring()) [[unlikely]] {
+        os::futex_wake(bell.word(), os::everybody);
+    }
+}
+
 }  // namespace acp::node

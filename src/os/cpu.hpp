@@ -20,6 +20,15 @@ inline void relax() noexcept {
 #endif
 }
 
+// Fetches the cache line of an address for writing, without waiting. Any address is harmless.
+inline void prefetch_for_write(const void* address) noexcept {
+#if defined(__x86_64__)
+    asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
+#else
+    __builtin_prefetch(address, 1);
+#endif
+}
+
 // Lets another runnable thread of this CPU run. Returns at once when there is none.
 void yield_cpu() noexcept;
 

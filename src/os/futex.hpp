@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
 
 namespace acp::os {
 
@@ -23,6 +24,8 @@ enum class Wake {
 Wake futex_wait(const std::atomic<std::uint32_t>& word,
                 std::uint32_t expected,
                 std::int64_t timeout_ns) noexcept;
+
+inline constexpr int everybody = std::numeric_limits<int>::max();
 
 // Wakes up to count sleepers (1 .. INT_MAX); returns how many it woke.
 int futex_wake(std::atomic<std::uint32_t>& word, int count) noexcept;

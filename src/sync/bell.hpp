@@ -29,7 +29,7 @@ public:
 
     // true when somebody sleeps: the caller must then wake all on word(). One load when nobody does.
     [[nodiscard]] bool ring() noexcept {
-        std::uint32_t value = word_.load(std::memory_order_relaxed);  // ordered by the caller's fence
+        std::uint32_t value = word_.load(std::memory_order_seq_cst);  // after the publishing: see above
         while ((value & sleep_bit) != 0) {
             // acq_rel: one of several ringers wins and wakes; relaxed on failure: only a guess
             if (word_.compare_exchange_weak(value, (value + 2) & ~sleep_bit, std::memory_order_acq_rel,

@@ -29,7 +29,9 @@ public:
         // release: partner is take_summary(); the consumer then sees the bit above. Always, even
         // where the summary seems set: only this read-modify-write tells whether the consumer's
         // exchange comes before (the bit stays for the next poll) or after (it sees the bit).
-        return (summary_.fetch_or(std::uint32_t{1} << (i / 64), std::memory_order_release) &
+        // Sequentially consistent for producers that go on to look whether the consumer sleeps on
+        // another word; partner: is_silent() of a consumer that announced that sleep.
+        return (summary_.fetch_or(std::uint32_t{1} << (i / 64), std::memory_order_seq_cst) &
                 sleep_bit) != 0;
     }
 
@@ -67,10 +69,10 @@ public:
         return count;
     }
 
-    // Whether a poll would find something to take. A hint: one load.
+    // Whether a poll would find nothing to take. One load.
     [[nodiscard]] bool is_silent() const noexcept {
-        // relaxed: the takes do the ordering.
-        return (summary_.load(std::memory_order_relaxed) & ~sleep_bit) == 0;
+        // seq_cst: partner is set(), for a consumer that announced its sleep on another word.
+        return (summary_.load(std::memory_order_seq_cst) & ~sleep_bit) == 0;
     }
 
     // Marks the consumer as sleeping on word(), if nothing rang. true: sleep while word() is

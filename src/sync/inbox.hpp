@@ -34,10 +34,12 @@ public:
         // relaxed: the cell is still ours; the swap below publishes it.
         next_of(index).store(0, std::memory_order_relaxed);
         // release: partner is take_all()'s exchange, the consumer then sees the cell and its link,
-        // and through the release sequence of the head all cells below it. relaxed on failure: only
-        // the index itself is used, never what it names.
+        // and through the release sequence of the head all cells below it. Sequentially consistent
+        // for producers that go on to look whether the consumer sleeps on another word; partner:
+        // is_empty() of a consumer that announced that sleep. relaxed on failure: only the index
+        // itself is used, never what it names.
         while (!head_.compare_exchange_weak(head, index | (head & sleep_bit),
-                                            std::memory_order_release, std::memory_order_relaxed)) {
+                                            std::memory_order_seq_cst, std::memory_order_relaxed)) {
             next_of(index).store(head & ~sleep_bit, std::memory_order_relaxed);  // as above
         }
         return {(head & ~sleep_bit) == 0, (head & sleep_bit) != 0};
@@ -68,10 +70,11 @@ public:
         return newer;
     }
 
-    // Whether take_all() would find nothing. A hint for polling: one load.
+    // Whether take_all() would find nothing. For polling: one load.
     [[nodiscard]] bool is_empty() const noexcept {
-        // relaxed: take_all() does the ordering.
-        return (head_.load(std::memory_order_relaxed) & ~sleep_bit) == 0;
+        // seq_cst: partner is push(), for a consumer that announced its sleep on another word;
+        // take_all() does the rest of the ordering.
+        return (head_.load(std::memory_order_seq_cst) & ~sleep_bit) == 0;
     }
 
     // Marks the consumer as sleeping on word(), if the inbox is empty. true: sleep while word() is
@@ -96,6 +99,12 @@ public:
 
     static constexpr std::uint32_t sleep_bit = std::uint32_t{1} << 31;
     static constexpr std::uint32_t asleep_value = sleep_bit;
+
+    // The newest cell's index, 0 for none. A hint, to fetch the cell early: one load.
+    [[nodiscard]] std::uint32_t newest() const noexcept {
+        // relaxed: names a cell, says nothing about what is in it.
+        return head_.load(std::memory_order_relaxed) & ~sleep_bit;
+    }
 
     // For futex wait and wake only.
     [[nodiscard]] Atomic<std::uint32_t>& word() noexcept { return head_; }

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One message in shared memory: a head of two cache lines, and a payload area that the port places. The
+// usual small messages (8 bytes of data, an end, a copy command) fill the first line only, so that one
+// line travels. Knows neither who may use a cell nor how it gets to its receiver. Zero is a free cell.
+// Written by the sender until it publishes the cell, then read by the receiver until it frees it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "local/direct.hpp"
+#include "local/port.hpp"
+#include "node/control.hpp"
+#include "node/mailbox_layout.hpp"
+
+namespace acp::local {
+
+struct alignas(64) Cell {
+    // state: 0 = free, else the receiver's slot + 1 and perhaps is_awaited. Writers: the sender (busy,
+    // mark), the receiver (free).
+    static constexpr std::uint32_t free = 0;
+    static constexpr std::uint32_t is_awaited = 1U << 31;  // the sender waits for this cell
+
+    static constexpr std::uint32_t tail_bytes = 16;
+    static constexpr std::uint32_t inline_bytes = 56;
+
+    // What fills the rest of the first line, and whether the second one is used.
+    enum class Form : std::uint8_t {
+        payload,  // tail is the payload; bytes, operand and expected are zero
+        words,    // tail is bytes and operand; no payload, expected is zero
+        whole     // tail is bytes and operand; expected and the payload follow
+    };
+
+    node::SharedU32 next;  // mpsc: link of the inbox; writers: the sender, then the receiver
+    node::SharedU32 state;
+    std::uint8_t kind;
+    std::uint8_t operation;
+    std::uint8_t width;
+    std::uint8_t code;
+    std::uint16_t origin;
+    std::uint8_t is_last;
+    Form form;
+    std::uint64_t token;
+    std::uint64_t target;
+    std::uint32_t payload_bytes;
+    std::uint32_t epoch;
+    std::uint64_t source;
+    char tail[tail_bytes];
+    // second line
+    std::uint64_t expected;
+    char small_payload[inline_bytes];
+
+    //   area  room for a payload of more than inline_bytes
+    void fill(const MessageHead& head, std::span<const char> payload, char* area) noexcept {
+        kind = static_cast<std::uint8_t>(head.kind);
+        operation = head.operation;
+        width = head.width;
+        code = head.code;
+        origin = head.origin;
+        is_last = head.is_last != 0 ? 1 : 0;
+        token = head.token;
+        target = head.target;
+        payload_bytes = static_cast<std::uint32_t>(payload.size());
+        epoch = head.epoch;
+        source = head.source;
+        if ((head.bytes | head.operand | head.expected) == 0 && payload.size() <= tail_bytes) {
+            form = Form::payload;
+            move_bytes(tail, payload.data(), payload.size());
+            return;
+        }
+        std::memcpy(tail, &head.bytes, 8);
+        std::memcpy(tail + 8, &head.operand, 8);
+        if (head.expected == 0 && payload.empty()) {
+            form = Form::words;
+            return;
+        }
+        form = Form::whole;
+        expected = head.expected;
+        move_bytes(payload.size() <= inline_bytes ? small_payload : area, payload.data(),
+                   payload.size());
+    }
+
+    // The head, and where the payload lies.
+    std::span<const char> read(MessageHead& head, const char* area) const noexcept {
+        head.kind = static_cast<MessageKind>(kind);
+        head.operation = operation;
+        head.width = width;
+        head.code = code;
+        head.origin = origin;
+        head.is_last = is_last;
+        head.token = token;
+        head.target = target;
+        head.source = source;
+        head.payload_bytes = payload_bytes;
+        head.epoch = epoch;
+        if (form == Form::payload) {
+            head.bytes = 0;
+            head.operand = 0;
+            head.expected = 0;
+            return {tail, payload_bytes};
+        }
+        std::memcpy(&head.bytes, tail, 8);
+        std::memcpy(&head.operand, tail + 8, 8);
+        head.expected = form == Form::whole ? expected : 0;
+        return {payload_bytes <= inline_bytes ? small_payload : area, payload_bytes};
+    }
+
+    // Marks a busy cell so that the receiver rings when it frees it. False when it is free already.
+    bool await() noexcept {
+        std::uint32_t seen = state.load(std::memory_order_acquire);  // partner: release()
+        while (seen != free && (seen & is_awaited) == 0) {
+            // acq_rel: the receiver's exchange comes before, and we see free, or after, and it sees the mark
+            if (state.compare_exchange_weak(seen, seen | is_awaited, std::memory_order_acq_rel,
+                                            std::memory_order_acquire)) {
+                return true;
+            }
+        }
+        return seen != free;
+    }
+
+    // Whether the receiver is done with it.
+    [[nodiscard]] bool is_free() const noexcept {
+        // acquire: partner is release(), its reading is over. seq_cst for senders that announced their
+        // sleep before they look.
+        return state.load(std::memory_order_seq_cst) == free;
+    }
+
+    // Gives the cell back to its sender. True when the sender waits for that: ring its bell.
+    bool release() noexcept {
+        // seq_cst: our reading is over before the sender writes; and we go on to look at its bell
+        return (state.exchange(free, std::memory_order_seq_cst) & is_awaited) != 0;
+    }
+};
+
+static_assert(sizeof(Cell) == node::cell_head_bytes && offsetof(Cell, expected) == 64);
+
+}  // namespace acp::local

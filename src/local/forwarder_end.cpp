@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How commands end: told to the process they belong to, explained there, and cut short by deaths.
+#include <algorithm>
+#include <utility>
+
+#include "local/forwarder_state.hpp"
+#include "node/death.hpp"
+
+namespace acp::local {
+
+// Tells a command's origin how it came out.
+void Forwarder::State::report(std::uint32_t origin, std::uint64_t token, const Verdict& verdict) {
+    if (origin == own_slot) {
+        on_end(token, verdict);
+        return;
+    }
+    if (verdict.code == base::Code::ok) add(counters.served_commands, 1);
+    MessageHead head;
+    head.kind = MessageKind::end;
+    head.width = static_cast<std::uint8_t>(verdict.blame);
+    head.code = static_cast<std::uint8_t>(verdict.code);
+    head.origin = static_cast<std::uint16_t>(origin);
+    head.token = token;
+    head.operand = verdict.operand;
+    head.epoch = epoch;
+    post(origin, head, {});
+}
+
+void Forwarder::State::on_end(std::uint64_t token, const Verdict& verdict) {
+    const auto index = static_cast<std::uint32_t>(token);
+    if (!is_live(token)) {
+        return;  // ended before, by a death or by the failure of an earlier piece
+    }
+    const Pending& pending = pendings[index];
+    if (verdict.code != base::Code::ok) {
+        finish(index, verdict.code, explain(pending, verdict));
+        return;
+    }
+    if (pending.receiver != nobody) {
+        add(counters.mailbox_commands, pending.stage == Stage::storing ? 0 : 1);
+        add(counters.mailbox_bytes, pending.stage == Stage::storing ? 0 : pending.command.bytes);
+    }
+    if (!pending.command.is_copy() && pending.stage == Stage::running) {
+        store_old_value(index, verdict.operand);
+    } else {
+        finish(index, base::Code::ok, {});
+    }
+}
+
+void Forwarder::State::finish(std::uint32_t index, base::Code code, std::string message) {
+    Pending& pending = pendings[index];
+    ended.push_back({pending.user_token, code, std::move(message)});
+    --outstanding;
+    if (pending.receiver != nobody) {
+        Peer& peer = peers[pending.receiver];
+        --peer.in_flight;
+        if (!peer.queued.is_empty()) {
+            ready.push(peer.queued.front());
+            peer.queued.pop();
+        }
+    }
+    pending.receiver = pending.executor = pending.placer = nobody;
+    pending.stage = Stage::none;
+    pending.generation = pending.generation + 1 == 0 ? 1 : pending.generation + 1;
+    free_pendings.push_back(index);
+}
+
+std::string Forwarder::State::explain(const Pending& pending, const Verdict& verdict) const {
+    const memory::Command& command = pending.command;
+    if (verdict.code == base::Code::peer) {
+        return node::fate(space.segment(), static_cast<std::uint32_t>(verdict.operand));
+    }
+    const bool is_target = verdict.blame == Blame::target;
+    const GlobalAddress address = is_target ? command.target : command.source;
+    std::string text = is_target ? "target: " : "source: ";
+    if (verdict.code == base::Code::alignment) {
+        const std::string width = std::to_string(command.width);
+        return text + "an atomic of " + width + " bytes needs an address that is a multiple of " +
+               width + ", not " + std::to_string(address & (space.layout().granule_bytes() - 1)) +
+               " bytes into its granule";
+    }
+    return text + space.explain(address, command.bytes);
+}
+
+void Forwarder::State::on_death(std::uint32_t dead_slot) {
+    if (dead_slot == own_slot || std::exchange(peers[dead_slot].is_dead, true)) {
+        return;
+    }
+    const Verdict verdict{base::Code::peer, Blame::nothing, dead_slot};
+    Peer& dead = peers[dead_slot];
+    dead.outbox.clear();
+    for (const Job& job : dead.jobs.items()) {
+        if (job.origin != dead_slot) report(job.origin, job.token, verdict);
+    }
+    dead.jobs.clear();
+    for (Peer& peer : peers) {  // what was run for it
+        Fifo<Job> kept;
+        for (const Job& job : peer.jobs.items()) {
+            if (job.origin != dead_slot) kept.push(job);
+        }
+        peer.jobs = std::move(kept);
+    }
+    for (std::uint32_t index = 0; index < pendings.size(); ++index) {
+        const Pending& pending = pendings[index];
+        const bool is_running = pending.stage == Stage::running || pending.stage == Stage::storing;
+        if (is_running && (pending.executor == dead_slot || pending.placer == dead_slot)) {
+            finish(index, base::Code::peer, explain(pending, verdict));
+        }
+    }
+    // Those that waited for it find it dead when they are started.
+    for (const std::uint32_t index : dead.queued.items()) {
+        ready.push(index);
+    }
+    dead.queued.clear();
+    port.forget(dead_slot);
+}
+
+}  // namespace acp::local

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sending into and receiving from rings, and the two ways to find the full ones.
+#include "local/port_rings.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace acp::local {
+
+namespace {
+
+constexpr std::uint32_t is_filled = 1;
+
+}  // namespace
+
+RingsPort::RingsPort(const node::Segment& segment, std::uint32_t slot, Find find)
+    : SharedPort(segment, slot),
+      find_(find),
+      mailboxes_(segment.mailbox(0)),
+      mailbox_stride_(segment.layout().mailbox_stride),
+      ring_stride_(node::MailboxLayout::of(segment.shape()).ring_stride),
+      payload_stride_(node::MailboxLayout::of(segment.shape()).payload_stride),
+      produced_(segment.shape().local_procs),
+      consumed_(segment.shape().local_procs) {
+    const bool is_fresh = segment.control().job_epoch.load(std::memory_order_relaxed) == 0;
+    for (std::uint32_t other = 0; other < local_procs_ && !is_fresh; ++other) {
+        // relaxed: only an earlier port of this process wrote them
+        produced_[other] = control(other, slot).produced.load(std::memory_order_relaxed);
+        consumed_[other] = control(slot, other).consumed.load(std::memory_order_relaxed);
+        keep(other);  // what rang for that port
+    }
+}
+
+bool RingsPort::send(std::uint32_t receiver,
+                     const MessageHead& head,
+                     std::span<const char> payload) {
+    char* const to = ring(receiver, slot_);
+    const std::uint64_t position = produced_[receiver];
+    Cell& next = cell(to, position);
+    if (!next.is_free() && next.await()) {
+        return false;
+    }
+    next.fill(head, payload, area(to, position));
+    produced_[receiver] = position + 1;
+    // relaxed: read by the next port of this process only
+    control(receiver, slot_).produced.store(position + 1, std::memory_order_relaxed);
+    // seq_cst: partner is is_full(), which then sees the cell; and we go on to look at the bells
+    next.state.exchange(is_filled, std::memory_order_seq_cst);
+    if (find_ == Find::by_bitmap) {
+        (void)segment_.slot(receiver).rung.set(slot_);  // nobody sleeps on the bitmap itself
+    }
+    knock(receiver);
+    return true;
+}
+
+bool RingsPort::has_room(std::uint32_t receiver) const {
+    return cell(ring(receiver, slot_), produced_[receiver]).is_free();
+}
+
+bool RingsPort::is_full(std::uint32_t sender) const noexcept {
+    char* const from = ring(slot_, sender);
+    // relaxed: a hint when asked by another thread, else our own
+    const std::uint64_t position = control(slot_, sender).consumed.load(std::memory_order_relaxed);
+    return !cell(from, position).is_free();
+}
+
+std::uint32_t RingsPort::drain(std::uint32_t sender,
+                               const Handler& handler,
+                               std::uint32_t max_messages) {
+    char* const from = ring(slot_, sender);
+    const std::uint32_t bound = std::min(max_messages, node::ring_cells);
+    std::uint32_t handled = 0;
+    MessageHead head;
+    while (handled < bound) {
+        const std::uint64_t position = consumed_[sender];
+        Cell& next = cell(from, position);
+        // acquire: partner is the exchange in send()
+        if (next.state.load(std::memory_order_acquire) == Cell::free) {
+            break;
+        }
+        handler(sender, head, next.read(head, area(from, position)));
+        consumed_[sender] = position + 1;
+        // relaxed: see is_full()
+        control(slot_, sender).consumed.store(position + 1, std::memory_order_relaxed);
+        if (next.release()) {
+            knock(sender);
+        }
+        ++handled;
+    }
+    return handled;
+}
+
+std::uint32_t RingsPort::receive_by_polling(const Handler& handler, std::uint32_t max_messages) {
+    std::uint32_t handled = 0;
+    std::uint32_t sender = next_sender_;
+    for (std::uint32_t looked = 0; looked < local_procs_ && handled < max_messages; ++looked) {
+        handled += drain(sender, handler, max_messages - handled);
+        sender = sender + 1 == local_procs_ ? 0 : sender + 1;
+    }
+    next_sender_ = sender;
+    return handled;
+}
+
+void RingsPort::keep(std::uint32_t sender) noexcept {
+    kept_[sender / 64] |= std::uint64_t{1} << (sender % 64);
+    // relaxed, here and below: a hint for has_mail() of other threads, else ours
+    kept_words_.store(kept_words_.load(std::memory_order_relaxed) | 1U << (sender / 64),
+                      std::memory_order_relaxed);
+}
+
+std::uint32_t RingsPort::receive_by_bitmap(const Handler& handler, std::uint32_t max_messages) {
+    sync::DoorbellBitmap<>& rung = segment_.slot(slot_).rung;
+    if (!rung.is_silent()) {
+        (void)rung.take_all([this](std::uint32_t sender) { keep(sender); });
+    }
+    if (kept_words_.load(std::memory_order_relaxed) == 0) return 0;
+    // Once round, from where the last round ended: the first word's upper bits, ..., its lower bits.
+    const std::uint32_t start = next_sender_;
+    const std::uint64_t upper = ~std::uint64_t{0} << (start % 64);
+    std::uint32_t handled = 0;
+    for (std::uint32_t step = 0; step <= sync::doorbell_words && handled < max_messages; ++step) {
+        const std::uint32_t word = (start / 64 + step) % sync::doorbell_words;
+        const std::uint64_t mask = step == 0                      ? upper
+                                   : step == sync::doorbell_words ? ~upper
+                                                                  : ~0ULL;
+        handled += drain_kept(word, mask, handler, max_messages - handled);
+    }
+    return handled;
+}
+
+std::uint32_t RingsPort::drain_kept(std::uint32_t word,
+                                    std::uint64_t mask,
+                                    const Handler& handler,
+                                    std::uint32_t max_messages) {
+    std::uint32_t handled = 0;
+    for (std::uint64_t bits = kept_[word] & mask; bits != 0 && handled < max_messages;
+         bits &= bits - 1) {
+        const auto bit = static_cast<std::uint32_t>(std::countr_zero(bits));
+        const std::uint32_t sender = word * 64 + bit;
+        const std::uint32_t bound = std::min(max_messages - handled, node::ring_cells);
+        const std::uint32_t taken = drain(sender, handler, bound);
+        handled += taken;
+        next_sender_ = sender + 1 == local_procs_ ? 0 : sender + 1;
+        if (taken < bound) {  // found empty after its bit was taken: a later message rings again
+            kept_[word] &= ~(std::uint64_t{1} << bit);
+        }
+    }
+    if (kept_[word] == 0) {
+        kept_words_.store(kept_words_.load(std::memory_order_relaxed) & ~(1U << word),
+                          std::memory_order_relaxed);
+    }
+    return handled;
+}
+
+std::uint32_t RingsPort::receive(const Handler& handler, std::uint32_t max_messages) {
+    return find_ == Find::by_polling ? receive_by_polling(handler, max_messages)
+                                     : receive_by_bitmap(handler, max_messages);
+}
+
+bool RingsPort::has_mail() const {
+    if (find_ == Find::by_bitmap) {
+        return kept_words_.load(std::memory_order_relaxed) != 0 ||
+               !segment_.slot(slot_).rung.is_silent();
+    }
+    for (std::uint32_t sender = 0; sender < local_procs_; ++sender) {
+        if (is_full(sender)) return true;
+    }
+    return false;
+}
+
+void RingsPort::forget(std::uint32_t dead_slot) {
+    char* const to = ring(dead_slot, slot_);
+    for (std::uint32_t i = 0; i < node::ring_cells; ++i) {
+        // relaxed: nobody reads it any more
+        cell(to, i).state.store(Cell::free, std::memory_order_relaxed);
+    }
+}
+
+}  // namespace acp::local

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the ports in shared memory have in common: how a process is woken. A sender that published a message
+// by a sequentially consistent read-modify-write knocks: it rings the bell of the threads that wait in the
+// library if there are any, else the one of the service thread. Knows no cell. knock() by any thread.
+#pragma once
+
+#include "local/port.hpp"
+#include "node/wait.hpp"
+
+namespace acp::local {
+
+class SharedPort : public Port {
+public:
+    void wake_service() final { node::ring_bell(segment_.slot(slot_).door.service_bell); }
+
+    void sleep_service(const std::function<bool()>& is_idle, std::int64_t timeout_ns) final {
+        auto is_ready = [&] { return !is_idle() || has_mail(); };
+        (void)node::sleep_on_bell(segment_.slot(slot_).door.service_bell, is_ready, timeout_ns);
+    }
+
+    [[nodiscard]] std::uint32_t datagram_bytes() const final { return datagram_bytes_; }
+
+protected:
+    SharedPort(const node::Segment& segment, std::uint32_t slot)
+        : segment_(segment),
+          slot_(slot),
+          datagram_bytes_(segment.shape().datagram_bytes),
+          local_procs_(segment.shape().local_procs) {}
+
+    // Wakes the process of a slot if it sleeps: after something was published for it.
+    void knock(std::uint32_t slot) const noexcept {
+        node::Door& door = segment_.slot(slot).door;
+        // seq_cst: partner is the waiter that lowers is_attended and then looks for mail once more
+        const bool is_attended = door.is_attended.load(std::memory_order_seq_cst) > 0;
+        node::ring_bell_after_rmw(is_attended ? door.waiter_bell : door.service_bell);
+    }
+
+    const node::Segment& segment_;
+    const std::uint32_t slot_;
+    const std::uint32_t datagram_bytes_;
+    const std::uint32_t local_procs_;
+};
+
+}  // namespace acp::local
