@@ -85,9 +85,7 @@ void report(const base::Status& failure) noexcept {
         if (first.is_ok()) {
             return 0;
         }
-        while (!gma.wait(static_cast<gma::Handle>(handle), 0, false).is_ok()) {
-            // the rest of the prefix is complete too; its failures count as reported
-        }
+        gma.drop_failures(static_cast<gma::Handle>(handle));  // a void call cannot report them one by one
         report(first);
         return -1;
     });

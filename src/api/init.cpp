@@ -62,6 +62,7 @@ void follow_job(base::Config& config, const node::Shape& shape) {
 }
 
 base::Status open_epoch(Library& instance) {
+    instance.member->begin_epoch();
     auto gma = gma::Gma::open(*instance.member, *instance.hazards, api::fast_path, instance.config, true);
     if (!gma.is_ok()) {
         return std::move(gma).failure();
@@ -102,6 +103,7 @@ base::Status initialize(int* argc, char*** argv) {
         return status;
     }
     follow_job(instance.config, instance.member->segment().shape());
+    instance.member->barrier().set_hang_warning(instance.config.hang_warning_ns);
     if (auto status = instance.member->take_slot(); !status.is_ok()) {
         return status;
     }
@@ -109,7 +111,6 @@ base::Status initialize(int* argc, char*** argv) {
         clear_starter(*instance.member);
     }
     auto status = open_epoch(instance);
-    // Also a rank that failed meets the others' expectation: it leaves, and they are told by its end.
     if (status.is_ok()) {
         status = instance.member->meet();
     }
@@ -118,8 +119,10 @@ base::Status initialize(int* argc, char*** argv) {
     }
     if (!status.is_ok()) {
         instance.gma.reset();
+        instance.member->give_up();  // nobody waits for this rank for ever
         return status;
     }
+    instance.member->confirm_epoch();
     instance.life.store(Life::in_use, std::memory_order_release);
     return {};
 }
@@ -129,13 +132,11 @@ base::Status finalize() {
         return status;
     }
     Library& instance = library();
-    while (!instance.gma->wait(gma::handle_all, node::for_ever, false).is_ok()) {
-        // each failure counts as reported: nobody will ask any more
-    }
-    auto status = instance.member->meet();
+    instance.gma->finish_all();
     if (instance.config.is_report_on) {
         api::print_report(*instance.member, *instance.gma);
     }
+    auto status = instance.member->meet();
     instance.gma.reset();
     instance.life.store(Life::finalized, std::memory_order_release);
     instance.member->leave();
@@ -147,8 +148,7 @@ base::Status reset(int rank) {
         return status;
     }
     Library& instance = library();
-    while (!instance.gma->wait(gma::handle_all, node::for_ever, false).is_ok()) {
-    }
+    instance.gma->finish_all();
     const auto wanted = static_cast<std::uint32_t>(rank);
     if (auto status = instance.member->agree_on_rank(wanted); !status.is_ok()) {
         return std::move(status).within("acp_reset");
@@ -166,7 +166,9 @@ base::Status reset(int rank) {
         instance.life.store(Life::finalized, std::memory_order_release);
         return std::move(status).within("acp_reset");
     }
-    return instance.member->meet().within("acp_reset");
+    auto status = instance.member->meet();
+    instance.member->confirm_epoch();
+    return std::move(status).within("acp_reset");
 }
 
 }  // namespace

@@ -21,6 +21,8 @@ namespace {
 void close_in_forked_child() {
     inline_line = nullptr;
     fast_path.view.index_count = 0;
+    fast_path.marks.complete_floor.store(0, std::memory_order_relaxed);
+    fast_path.marks.order_floor.store(0, std::memory_order_relaxed);
     Library& instance = library();
     if (instance.life.load(std::memory_order_relaxed) == Life::in_use) {
         instance.life.store(Life::forked, std::memory_order_relaxed);

@@ -185,7 +185,10 @@ const std::vector<LauncherVariable>& launcher_variables() {
         {"ACP_NODE_FD", "descriptor", "the node segment, inherited"},
         {"ACP_SLOT", "integer", "this process's slot in the node segment"},
         {"ACP_JOB_ID", "text", "tells jobs apart in messages"},
-        {"ACP_TERMINAL", "on|off|1|0", "whether the launcher's output is a terminal"},
+        {"ACP_TERMINAL", "columns", "width of the launcher's terminal, set when it has one"},
+        {"ACP_SINGLETON", "any", "set by users: be a job of one rank under a foreign launcher"},
+        {"ACP_CC", "command", "set by users: the compiler acpcc calls"},
+        {"ACP_CXX", "command", "set by users: the compiler acpc++ calls"},
     };
     return rows;
 }

@@ -63,8 +63,7 @@ base::Status Gma::open_all(bool has_own_window) {
         return std::move(port).failure();
     }
     port_ = std::move(port).value();
-    const std::uint32_t epoch = segment.control().job_epoch.load(std::memory_order_relaxed);
-    forwarder_ = std::make_unique<local::Forwarder>(space_, hazards_, *port_, epoch);
+    forwarder_ = std::make_unique<local::Forwarder>(space_, hazards_, *port_, member_.epoch());
     if (trace_) {
         forwarder_->set_observer([this](const Command& command, std::uint32_t origin) {
             trace_->record(command,
@@ -96,7 +95,7 @@ base::Status Gma::check_requirements() {
     for (std::uint32_t slot = 0; slot < space_.segment().shape().local_procs; ++slot) {
         const bool must_attach = config_.intranode == IntraNode::attach ||
                                  config_.require.find("attach") != std::string::npos;
-        if (must_attach && !attach_->can_reach(slot)) {
+        if (must_attach && slot != member_.slot_index() && !attach_->can_reach(slot)) {
             return {base::Code::unsupported,
                     std::string(config_.intranode == IntraNode::attach ? "ACP_INTRANODE=attach"
                                                                        : "ACP_REQUIRE=attach") +

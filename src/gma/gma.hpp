@@ -80,6 +80,12 @@ public:
     // prefix that was not yet reported.   timeout_ns  0: only look; < 0: for ever
     base::Status wait(Handle handle, std::int64_t timeout_ns, bool is_interruptible);
 
+    // Waits until everything issued has ended; failures count as reported.
+    void finish_all();
+
+    // Counts the failures of a handle's prefix as reported.
+    void drop_failures(Handle handle);
+
     // Whether the prefix of a handle has ended. Makes progress once; does not block.
     [[nodiscard]] bool is_complete(Handle handle);
 

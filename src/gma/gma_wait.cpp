@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Completion: waiting for the prefix of a handle, working meanwhile.
+#include <algorithm>
 #include <cstdio>
 #include <string>
 
@@ -24,9 +25,10 @@ base::Status Gma::wait(Handle handle, std::int64_t timeout_ns, bool is_interrupt
         const auto ready = [&] {
             return queue_.done() >= number || (drive(Driver::waiter) && queue_.done() >= number);
         };
-        const std::uint64_t start_ns = os::now_ns();
+        std::uint64_t start_ns = 0;
         bool is_said = false;
         const auto sleep = [&](std::int64_t nap_ns_left) {
+            start_ns = start_ns != 0 ? start_ns : os::now_ns();
             const std::uint64_t waited_ns = os::now_ns() - start_ns;
             if (!is_said && config_.hang_warning_ns != 0 && waited_ns > config_.hang_warning_ns) {
                 is_said = true;
@@ -49,6 +51,19 @@ base::Status Gma::wait(Handle handle, std::int64_t timeout_ns, bool is_interrupt
     const std::scoped_lock lock(mutex_);
     auto failure = queue_.take_failure(number);
     return failure ? std::move(*failure) : base::Status();
+}
+
+void Gma::drop_failures(Handle handle) {
+    const std::scoped_lock lock(mutex_);
+    const std::uint64_t number = queue_.number_of(handle);
+    while (queue_.take_failure(std::min(number, queue_.done()))) {
+    }
+}
+
+void Gma::finish_all() {
+    while (!wait(handle_all, node::for_ever, false).is_ok()) {
+        drop_failures(handle_all);
+    }
 }
 
 bool Gma::is_complete(Handle handle) {

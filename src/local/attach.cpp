@@ -91,6 +91,12 @@ std::string Attach::refusal(std::uint32_t slot) const {
                       : "the process number names another process (another pid namespace)";
 }
 
+// A pid may belong to a stranger once its process was reaped, which is after it was marked dead.
+bool Attach::names_a_dead(const AttachCopy& copy) const noexcept {
+    return (copy.target.direct == nullptr && node::is_dead(segment_, copy.target.slot)) ||
+           (copy.source.direct == nullptr && node::is_dead(segment_, copy.source.slot));
+}
+
 void Attach::run_through_buffer(AttachCopy& copy) noexcept {
     // Both ends private to other processes: through a buffer of ours, piece by piece.
     std::array<char, 16384> small;
@@ -141,6 +147,12 @@ void Attach::run(std::span<AttachCopy> copies) noexcept {
     }
     const AttachCopy& first = copies.front();
     const bool is_read = first.target.direct != nullptr;
+    if (names_a_dead(first)) {
+        for (AttachCopy& copy : copies) {
+            copy.code = base::Code::peer;
+        }
+        return;
+    }
     if (!is_read && first.source.direct == nullptr) {
         for (AttachCopy& copy : copies) {
             run_through_buffer(copy);

@@ -51,6 +51,7 @@ private:
     enum class Reachable : std::uint8_t { unknown, yes, no };
 
     [[nodiscard]] int pid(std::uint32_t slot) const noexcept;
+    [[nodiscard]] bool names_a_dead(const AttachCopy& copy) const noexcept;
     void run_one(AttachCopy& copy, std::uint64_t done_bytes) noexcept;
     void run_through_buffer(AttachCopy& copy) noexcept;
 

@@ -2,6 +2,7 @@
 // Registering and revoking private memory.
 #include "local/registry.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "os/mapping.hpp"
@@ -17,7 +18,7 @@ constexpr std::uint32_t no_room = memory::granules_per_rank;
 Registry::Registry(Space& space, Hazards& hazards)
     : space_(space),
       hazards_(hazards),
-      granules_(memory::granules_per_rank),
+      states_(memory::granules_per_rank),
       first_own_(static_cast<std::uint32_t>(
           space.layout().granules_for(space.segment().shape().starter_bytes))),
       cursor_(first_own_) {}
@@ -31,7 +32,7 @@ std::uint32_t Registry::find_room(std::uint64_t count) const {
             at = first_own_;
             run = 0;
         }
-        run = granules_[at].state == State::free ? run + 1 : 0;
+        run = states_[at] == State::free ? run + 1 : 0;
         if (run == count) {
             return at + 1 - run;
         }
@@ -39,21 +40,26 @@ std::uint32_t Registry::find_room(std::uint64_t count) const {
     return no_room;
 }
 
+// Of a granule's last use, in this epoch or an earlier one; 0 = never used.
+std::uint32_t Registry::generation(std::uint32_t granule) const noexcept {
+    return space_.layout().generation(space_.shared_row()[granule].start.load(std::memory_order_relaxed));
+}
+
 std::uint32_t Registry::next_generation(std::uint32_t first, std::uint64_t count) const {
     // One generation for the whole run, different from the last one of each of its granules.
     const std::uint32_t max = space_.layout().generation_max();
-    std::uint32_t generation = granules_[first].generation;
+    std::uint32_t candidate = generation(first);
     for (std::uint32_t attempt = 0; attempt < max; ++attempt) {
-        generation = generation % max + 1;
+        candidate = candidate % max + 1;
         bool is_fresh = true;
         for (std::uint64_t i = 0; i < count && is_fresh; ++i) {
-            is_fresh = granules_[first + i].generation != generation;
+            is_fresh = generation(static_cast<std::uint32_t>(first + i)) != candidate;
         }
         if (is_fresh) {
-            return generation;
+            return candidate;
         }
     }
-    return generation;  // more granules than generations: as fresh as can be
+    return candidate;  // more granules than generations: as fresh as can be
 }
 
 void Registry::publish(std::uint32_t first,
@@ -94,11 +100,9 @@ base::Result<Key> Registry::add(void* address, std::uint64_t bytes, std::uint32_
                 std::to_string(space_.layout().granule_bytes()) + " bytes in a row, and " +
                 std::to_string(live_) + " registrations are live; unregister some, or register larger pieces");
     }
-    const std::uint32_t generation = next_generation(first, count);
-    for (std::uint32_t g = first; g < first + count; ++g) {
-        granules_[g] = {State::live, static_cast<std::uint8_t>(generation)};
-    }
-    const GlobalAddress start = space_.layout().segment_start(space_.rank(), first, generation);
+    const GlobalAddress start =
+        space_.layout().segment_start(space_.rank(), first, next_generation(first, count));
+    std::fill_n(states_.begin() + first, count, State::live);
     publish(first, count, address, bytes, start);
     const auto next = static_cast<std::uint32_t>(first + count);
     cursor_ = next == memory::granules_per_rank ? first_own_ : next;
@@ -114,11 +118,13 @@ base::Result<std::uint32_t> Registry::granule_of(Key key) const {
         (key & (layout.granule_bytes() - 1)) != 0) {
         return base::Status(base::Code::argument, "not a key of this rank: " + std::to_string(key));
     }
-    const memory::Entry& entry = space_.shared_row()[granule];
-    if (granules_[granule].state == State::live && entry.start.load(std::memory_order_relaxed) == start) {
+    const GlobalAddress last = space_.shared_row()[granule].start.load(std::memory_order_relaxed);
+    if (states_[granule] == State::live && last == start) {
         return granule;
     }
-    if (granules_[granule].generation == 0) {
+    // Of a granule never used, or inside a registration that began before it.
+    const bool is_inside = layout.granule(last) != granule;
+    if (last == 0 || is_inside) {
         return base::Status(base::Code::argument, "never a key of this rank: " + std::to_string(key));
     }
     return base::Status(base::Code::stale, "the registration of this key has ended: " + std::to_string(key));
@@ -140,7 +146,7 @@ base::Status Registry::remove(Key key) {
     for (std::uint32_t g = first; g < first + count; ++g) {
         kill(space_.window_row()[g]);
         kill(space_.shared_row()[g]);
-        granules_[g].state = State::dying;
+        states_[g] = State::dying;
     }
     lock.unlock();  // others may register meanwhile; a dying granule is not given out
     const std::uint64_t first_index =
@@ -149,9 +155,7 @@ base::Status Registry::remove(Key key) {
         return space_.layout().index(address) - first_index < count;
     });
     lock.lock();
-    for (std::uint32_t g = first; g < first + count; ++g) {
-        granules_[g].state = State::free;
-    }
+    std::fill_n(states_.begin() + first, count, State::free);
     --live_;
     return {};
 }

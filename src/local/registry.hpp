@@ -40,14 +40,10 @@ public:
 private:
     enum class State : std::uint8_t { free, live, dying };
 
-    struct Granule {
-        State state = State::free;
-        std::uint8_t generation = 0;  // of its last use
-    };
-
     // The entry of a key's first granule, or the reason why it is no live key.
     base::Result<std::uint32_t> granule_of(Key key) const;
     [[nodiscard]] std::uint32_t find_room(std::uint64_t count) const;
+    [[nodiscard]] std::uint32_t generation(std::uint32_t granule) const noexcept;
     [[nodiscard]] std::uint32_t next_generation(std::uint32_t first, std::uint64_t count) const;
     void publish(std::uint32_t first, std::uint64_t count, const void* address, std::uint64_t bytes,
                  GlobalAddress start) noexcept;
@@ -55,7 +51,7 @@ private:
     Space& space_;
     Hazards& hazards_;
     mutable std::mutex mutex_;
-    std::vector<Granule> granules_;
+    std::vector<State> states_;  // of the granules; their generations are in the row, which outlives epochs
     std::uint32_t first_own_;  // after the starter's granules
     std::uint32_t cursor_;
     std::uint32_t live_ = 0;

@@ -83,8 +83,7 @@ void Space::close() noexcept {
         memory::Entry& entry = shared_row_[g];
         if (entry.start.load(std::memory_order_relaxed) != 0) {  // do not touch pages never used
             entry.direct_bytes.store(0, std::memory_order_release);
-            entry.bytes.store(0, std::memory_order_release);
-            entry.start.store(0, std::memory_order_relaxed);
+            entry.bytes.store(0, std::memory_order_release);  // start stays: old addresses are stale, not wild
         }
     }
     if (shared_row_ != window_row_) {
@@ -97,8 +96,15 @@ void Space::close() noexcept {
     segment_ = nullptr;
 }
 
-base::Code Space::find(GlobalAddress address, std::uint64_t bytes, Place& place) const noexcept {
+// The own row is read as the others read it: the window begins empty in every epoch, the row does not.
+const memory::Entry* Space::entry_of(GlobalAddress address) const noexcept {
     const memory::Entry* entry = view_.entry(address);
+    const std::ptrdiff_t granule = entry - window_row_;
+    return entry != nullptr && granule >= 0 && granule < memory::granules_per_rank ? shared_row_ + granule : entry;
+}
+
+base::Code Space::find(GlobalAddress address, std::uint64_t bytes, Place& place) const noexcept {
+    const memory::Entry* entry = entry_of(address);
     if (entry == nullptr || layout_.generation(address) == 0) {
         return base::Code::address;
     }
@@ -106,9 +112,9 @@ base::Code Space::find(GlobalAddress address, std::uint64_t bytes, Place& place)
     const std::uint64_t start = entry->start.load(std::memory_order_relaxed);
     const std::uint64_t colorless = address & view_.colorless_mask;
     const std::uint64_t offset = colorless - start;
-    if (size == 0 || !memory::is_within(offset, size, bytes) || layout_.color(address) >= memory::colors_max) {
-        // An entry that lived under an older generation of this very granule: stale rather than wild.
-        const bool was_used = start != 0;
+    if (size == 0 || !memory::is_within(offset, size, bytes)) {
+        // A granule that was used before: stale rather than wild. Starter memory of no bytes never lived.
+        const bool was_used = start != 0 && entry->is_shared.load(std::memory_order_relaxed) == 0;
         const bool is_other_generation = layout_.generation(address) != layout_.generation(start);
         return was_used && (size == 0 || is_other_generation) ? base::Code::stale : base::Code::address;
     }
@@ -137,7 +143,7 @@ std::string Space::explain(GlobalAddress address, std::uint64_t bytes) const {
         return text + ": its rank, " + std::to_string(rank) + ", is not in this job of " +
                std::to_string(segment_->shape().procs);
     }
-    const memory::Entry* entry = view_.entry(address);
+    const memory::Entry* entry = entry_of(address);
     if (entry == nullptr) {
         return text + ": rank " + std::to_string(rank) + " is on another node";
     }

@@ -133,6 +133,8 @@ public:
     [[nodiscard]] Reach reach() const noexcept { return reach_; }
 
 private:
+    [[nodiscard]] const memory::Entry* entry_of(GlobalAddress address) const noexcept;
+
     const node::Segment* segment_ = nullptr;
     memory::GaLayout layout_;
     View view_;

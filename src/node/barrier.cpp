@@ -2,6 +2,8 @@
 // Arrival, release, and what the sleeper does.
 #include "node/barrier.hpp"
 
+#include <cstdio>
+
 
 namespace acp::node {
 
@@ -28,7 +30,14 @@ base::Status Barrier::wait() {
     const auto ready = [&] {
         return is_released() || control.deaths.load(std::memory_order_relaxed) != 0;
     };
+    std::uint64_t start_ns = 0;  // a clock costs as much as half a barrier: read only before a sleep
+    bool is_said = hang_warning_ns_ == 0;
     const auto sleep = [&](std::int64_t timeout_ns) {
+        start_ns = start_ns != 0 ? start_ns : os::now_ns();
+        if (const std::uint64_t waited_ns = os::now_ns() - start_ns; !is_said && waited_ns > hang_warning_ns_) {
+            is_said = true;
+            say_who_is_missing(waited_ns);
+        }
         std::uint32_t value = released.load();
         if (sync::SleepWord<>::reached(value, number) || !released.announce_sleep(value) ||
             control.deaths.load(std::memory_order_seq_cst) != 0) {  // after announcing: see mark_dead
@@ -38,6 +47,14 @@ base::Status Barrier::wait() {
     };
     waiter_.wait(ready, sleep, for_ever);
     return is_released() ? base::Status() : blocked_by_death();
+}
+
+void Barrier::say_who_is_missing(std::uint64_t waited_ns) const {
+    std::fprintf(stderr,
+                 "acp: rank %u has waited %llu s for all ranks to meet; not there yet: %s\n",
+                 segment_.slot(slot_).rank.load(std::memory_order_relaxed),
+                 static_cast<unsigned long long>(waited_ns / 1'000'000'000),
+                 missing().c_str());
 }
 
 std::string Barrier::missing() const {

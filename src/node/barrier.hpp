@@ -19,6 +19,9 @@ public:
     //   segment, waiter  must outlive the barrier
     Barrier(const Segment& segment, std::uint32_t slot, Waiter& waiter) noexcept;
 
+    // After how long a wait says on stderr who is missing; 0 = never. Default: never.
+    void set_hang_warning(std::uint64_t warning_ns) noexcept { hang_warning_ns_ = warning_ns; }
+
     // Release and acquire among all processes of the node.
     // Errors: peer, naming the dead. Blocks.
     base::Status wait();
@@ -28,10 +31,12 @@ public:
 
 private:
     [[nodiscard]] base::Status blocked_by_death() const;
+    void say_who_is_missing(std::uint64_t waited_ns) const;
 
     const Segment& segment_;
     Waiter& waiter_;
     std::uint32_t slot_;
+    std::uint64_t hang_warning_ns_ = 0;
     std::uint32_t number_;  // of the last barrier this process arrived at
 };
 

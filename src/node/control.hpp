@@ -68,9 +68,7 @@ struct alignas(64) Slot {
     SharedU32 reserved0;
     // line 1: barrier arrivals (read only to say who is missing)
     alignas(64) SharedU32 arrived_epoch;
-    SharedU32 waits_for;         // what the process waits for now (node/wait.hpp), for the roll-call
-    SharedU64 waits_since_ns;
-    std::uint32_t reserved1[12];
+    std::uint32_t reserved1[15];
     // line 2: the door
     Door door;
     // lines 3..7: which rings of a bitmap mailbox have something, a bit per sending slot; writers: producers
@@ -109,9 +107,8 @@ struct alignas(4096) ControlBlock {
     std::uint32_t reserved0;
     Shape shape;
     SharedU64 watcher_pid;               // of the agent, 0 = nobody watches; writer: the agent
-    // epoch, moved by the last arriver of a collective reset or start
-    alignas(64) SharedU32 job_epoch;     // 1 from the first complete acp_init
-    SharedU32 reset_verdict;             // base::Code of the last acp_reset, per epoch parity
+    // 1 from the first complete acp_init, one more with every reset or later init; writer: slot 0's process
+    alignas(64) SharedU32 job_epoch;
     // deaths
     alignas(64) SharedU32 deaths;        // number of slots that became dead; read in every wait
     SharedU32 first_dead_slot_plus_1;    // 0 = none; compare-and-swap once

@@ -84,6 +84,9 @@ std::string fate(const Segment& segment, std::uint32_t slot) {
     if (status == unknown_status) {
         return text + "is gone";
     }
+    if (status == gave_up_status) {
+        return text + "could not join: its acp_init failed and says why";
+    }
     if ((status & 0x7f) != 0) {  // as WTERMSIG
         return text + "was killed by " + signal_text(static_cast<int>(status & 0x7f));
     }

@@ -73,6 +73,14 @@ void Member::take_rank(std::uint32_t rank) {
     segment_.slot_of(rank - segment_.shape().first_rank).store(slot_, std::memory_order_release);
 }
 
+void Member::confirm_epoch() noexcept {
+    if (slot_ == 0) {
+        segment_.control().job_epoch.store(epoch_, std::memory_order_release);
+    }
+}
+
+void Member::give_up() noexcept { mark_dead(segment_, slot_, gave_up_status); }
+
 void Member::leave() noexcept {
     slot().state.store(static_cast<std::uint32_t>(SlotState::left), std::memory_order_release);
 }

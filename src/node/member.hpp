@@ -36,6 +36,17 @@ public:
     // The second half, after everybody closed what belonged to the old rank: publishes the new one.
     void take_rank(std::uint32_t rank);
 
+    // Begins an epoch: everything of an earlier one is dead. The same number on every process, for all make the
+    // same collective calls.
+    void begin_epoch() noexcept { ++epoch_; }
+    // After all met in it.
+    void confirm_epoch() noexcept;
+
+    [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_; }
+
+    // Gives the slot up before its process ends: the others' waits end as by a death, with these words.
+    void give_up() noexcept;
+
     // Gives the slot back: this process may end now.
     void leave() noexcept;
 
@@ -56,6 +67,7 @@ public:
 private:
     Segment segment_;
     std::uint32_t slot_;
+    std::uint32_t epoch_ = 0;
     Waiter waiter_;
     Barrier barrier_;
 };

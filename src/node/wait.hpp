@@ -50,12 +50,13 @@ public:
         if (timeout_ns == 0) {
             return Outcome::timeout;
         }
-        const std::uint64_t start_ns = os::now_ns();
+        std::uint64_t start_ns = timeout_ns > 0 ? os::now_ns() : 0;
         if (is_worth_polling() && poll(ready, timeout_ns)) {
             useless_.store(0, std::memory_order_relaxed);
             return Outcome::ready;
         }
         useless_.fetch_add(1, std::memory_order_relaxed);
+        start_ns = start_ns != 0 ? start_ns : os::now_ns();
         return sleep_until(ready, sleep, start_ns, timeout_ns, is_interruptible);
     }
 

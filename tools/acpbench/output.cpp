@@ -37,7 +37,8 @@ std::string line_of(const char* path, std::string_view name) {
 std::string machine() {
     std::string cpu = line_of("/proc/cpuinfo", "model name");
     if (cpu.empty()) cpu = "unknown CPU";
-    std::string text = cpu + ", " + std::to_string(os::usable_cpus()) + " CPUs usable";
+    std::string text = cpu;
+    text.append(", ").append(std::to_string(os::usable_cpus())).append(" CPUs usable");
     if (const std::uint64_t cache = os::last_level_cache_bytes(); cache > 0) {
         text += ", " + base::human_size(cache) + " last-level cache";
     }
