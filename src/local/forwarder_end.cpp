@@ -52,12 +52,8 @@ void Forwarder::State::finish(std::uint32_t index, base::Code code, std::string 
     ended.push_back({pending.user_token, code, std::move(message)});
     --outstanding;
     if (pending.receiver != nobody) {
-        Peer& peer = peers[pending.receiver];
-        --peer.in_flight;
-        if (!peer.queued.is_empty()) {
-            ready.push(peer.queued.front());
-            peer.queued.pop();
-        }
+        --peers[pending.receiver].in_flight;
+        advance(pending.receiver);
     }
     pending.receiver = pending.executor = pending.placer = nobody;
     pending.stage = Stage::none;

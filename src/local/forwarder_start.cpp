@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Own commands: who runs a command, and the first message to them.
 #include <bit>
+#include <utility>
 
 #include "local/direct.hpp"
 #include "local/forwarder_state.hpp"
@@ -20,7 +21,9 @@ std::uint32_t Forwarder::State::start_ready() {
     for (; !ready.is_empty() && started < messages_per_turn_max; ++started) {
         const std::uint32_t index = ready.front();
         ready.pop();
+        const std::uint32_t queued_at = std::exchange(pendings[index].queued_at, nobody);
         start(index);
+        if (queued_at != nobody) advance(queued_at);  // it may have ended without taking its place
     }
     return started;
 }
@@ -40,6 +43,15 @@ void Forwarder::State::start(std::uint32_t index) {
     }
 }
 
+// Lets the next command to a process start, if there is one and room for it.
+void Forwarder::State::advance(std::uint32_t receiver) {
+    Peer& peer = peers[receiver];
+    if (!peer.queued.is_empty() && peer.in_flight < commands_in_flight_max) {
+        ready.push(peer.queued.front());
+        peer.queued.pop();
+    }
+}
+
 // Counts a command as sent to a process. False when it must wait, or the process is dead and it has ended.
 //   placer  who must live as well, or nobody
 bool Forwarder::State::enlist(std::uint32_t index, std::uint32_t receiver, std::uint32_t placer) {
@@ -53,6 +65,7 @@ bool Forwarder::State::enlist(std::uint32_t index, std::uint32_t receiver, std::
     Peer& peer = peers[receiver];
     if (peer.in_flight >= commands_in_flight_max) {
         peer.queued.push(index);
+        pendings[index].queued_at = receiver;
         return false;
     }
     ++peer.in_flight;

@@ -65,8 +65,9 @@ struct Forwarder::State {
         memory::Command command;
         std::uint32_t generation = 1;  // upper half of the token on the wire
         Stage stage = Stage::none;
-        std::uint32_t receiver = nobody;  // whose in_flight counts it
-        std::uint32_t executor = nobody;  // the processes that must live until it ends
+        std::uint32_t receiver = nobody;   // whose in_flight counts it
+        std::uint32_t queued_at = nobody;  // in whose queue it waited
+        std::uint32_t executor = nobody;   // the processes that must live until it ends
         std::uint32_t placer = nobody;
     };
 
@@ -125,6 +126,7 @@ struct Forwarder::State {
     // --- forwarder_start.cpp
     std::uint32_t start_ready();
     void start(std::uint32_t index);
+    void advance(std::uint32_t receiver);
     void start_copy(std::uint32_t index, const Place& target, const Place& source);
     void start_atomic(std::uint32_t index, const Place& target, const Place& source);
     bool enlist(std::uint32_t index, std::uint32_t receiver, std::uint32_t placer);

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ranks for tests of the forwarder: everything one process has below gma, several of them in one process or
+// one per forked process, with shared (starter) and private (registered) memory. A rank belongs to one
+// thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "local/forwarder.hpp"
+#include "local/registry.hpp"
+
+#include "unit/local/test_node.hpp"
+
+namespace acp::local::test {
+
+inline constexpr std::uint64_t private_bytes = 4 * 1024 * 1024;
+inline constexpr std::uint32_t test_epoch = 1;
+
+struct Memory {
+    GlobalAddress address = 0;
+    char* bytes = nullptr;
+};
+
+class Rank {
+public:
+    //   has_own_window  when it has a process of its own
+    Rank(const node::Segment& segment, std::uint32_t slot, bool is_forced, bool has_own_window)
+        : hazards(segment, slot), private_memory_(private_bytes) {
+        EXPECT_TRUE(space.open(segment, slot, Reach{!is_forced, true}, has_own_window).is_ok());
+        space.publish_starter();
+        auto opened = Port::open(segment, slot);
+        EXPECT_TRUE(opened.is_ok());
+        port = std::move(opened).value();
+        registry = std::make_unique<Registry>(space, hazards);
+        forwarder = std::make_unique<Forwarder>(space, hazards, *port, test_epoch);
+        shared = {space.starter_address(space.rank()), segment.starter(slot)};
+        const auto key = registry->add(private_memory_.data(), private_bytes, 0);
+        EXPECT_TRUE(key.is_ok());
+        own = {key.value(), private_memory_.data()};
+    }
+
+    [[nodiscard]] const Memory& memory(bool is_private) const { return is_private ? own : shared; }
+
+    Space space;
+    Hazards hazards;
+    std::unique_ptr<Port> port;
+    std::unique_ptr<Registry> registry;
+    std::unique_ptr<Forwarder> forwarder;
+    Memory shared;
+    Memory own;
+
+private:
+    std::vector<char> private_memory_;
+};
+
+inline memory::Command copy(GlobalAddress target, GlobalAddress source, std::uint64_t bytes) {
+    return {memory::Operation::copy, 0, target, source, bytes, 0, 0};
+}
+
+}  // namespace acp::local::test
