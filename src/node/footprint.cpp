@@ -3,8 +3,11 @@
 // touched at start follows from who writes where while a rank joins.
 #include "node/footprint.hpp"
 
+#include <algorithm>
+
 #include "memory/address_table.hpp"
 #include "memory/ga_layout.hpp"
+#include "node/mailbox_layout.hpp"
 #include "node/segment.hpp"
 
 namespace acp::node {
@@ -24,6 +27,34 @@ std::uint64_t table_start_bytes(const Shape& shape) {
     return whole_pages(addresses.granules_for(shape.starter_bytes) * sizeof(memory::Entry));
 }
 
+// Pages of one process's rings that its polling reads: of each ring the control lines and the first cell.
+std::uint64_t polled_pages(const Shape& shape, std::uint64_t ring_stride) {
+    std::uint64_t pages = 0;
+    std::uint64_t next_page = 0;  // the first one not counted yet
+    for (std::uint64_t ring = 0; ring < shape.local_procs; ++ring) {
+        const std::uint64_t first = ring * ring_stride / page_bytes;
+        const std::uint64_t last = (ring * ring_stride + ring_control_bytes) / page_bytes;
+        pages += last + 1 - std::max(first, next_page);
+        next_page = last + 1;
+    }
+    return pages;
+}
+
+// A pool is looked through when it is opened; rings are only read where polling finds messages.
+std::uint64_t mailbox_start_bytes(const Shape& shape) {
+    const auto path = static_cast<base::IntraNode>(shape.intranode);
+    switch (static_cast<base::MailboxKind>(shape.mailbox_kind)) {
+        case base::MailboxKind::mpsc:
+            return whole_pages(std::uint64_t{pool_cells} * cell_head_bytes);
+        case base::MailboxKind::pairs:
+            if (path != base::IntraNode::mailbox && path != base::IntraNode::udp) return 0;
+            return polled_pages(shape, MailboxLayout::of(shape).ring_stride) * page_bytes;
+        case base::MailboxKind::bitmap:
+            return 0;
+    }
+    return 0;
+}
+
 }  // namespace
 
 std::vector<FootprintPart> footprint_of(const Shape& shape) {
@@ -35,14 +66,15 @@ std::vector<FootprintPart> footprint_of(const Shape& shape) {
     const std::uint64_t tables = layout.mailboxes - layout.tables;
     const std::uint64_t mailboxes = layout.starters - layout.mailboxes;
     const std::uint64_t starters = layout.total - layout.starters;
-    return {{"control block", "", layout.slots, layout.slots},
-            {"slots", "", slots, slots},
-            {"rank-slot map", "", rank_slots, rank_slots},
-            // One page for each process: its first thread touches all of it.
-            {"hazard lines", "", hazards, hazards},
-            {"address tables", "registrations", tables, n * table_start_bytes(shape)},
-            {"mailboxes", "private memory used by others", mailboxes, 0},
-            {"starter memory", "", starters, starters}};
+    return {
+        {"control block", "", layout.slots, layout.slots},
+        {"slots", "", slots, slots},
+        {"rank-slot map", "", rank_slots, rank_slots},
+        // One page for each process: its first thread touches all of it.
+        {"hazard lines", "", hazards, hazards},
+        {"address tables", "registrations", tables, n * table_start_bytes(shape)},
+        {"mailboxes", "private memory used by others", mailboxes, n * mailbox_start_bytes(shape)},
+        {"starter memory", "", starters, starters}};
 }
 
 }  // namespace acp::node

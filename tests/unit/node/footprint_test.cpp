@@ -21,6 +21,7 @@ Shape shape_of(std::uint32_t local_procs, std::uint64_t starter_bytes, base::Mai
     shape.machine_procs = local_procs;
     shape.starter_bytes = starter_bytes;
     shape.mailbox_kind = static_cast<std::uint32_t>(kind);
+    shape.intranode = static_cast<std::uint32_t>(base::IntraNode::mailbox);
     shape.datagram_bytes = 1408;
     return shape;
 }
@@ -60,7 +61,31 @@ std::uint64_t resident(const Segment& segment) {
     return static_cast<std::uint64_t>(status.st_blocks) * 512;
 }
 
-// Writes where a rank writes while it joins: its slot, its first hazard line, its starter's entry.
+// Looks into one process's mailboxes as opening a pool and polling rings do. Returns what it read, so that it
+// is read.
+unsigned look_into_mailboxes(const Segment& segment, const Shape& shape, std::uint32_t slot) {
+    unsigned seen = 0;
+    const char* const mailbox = segment.mailbox(slot);
+    switch (static_cast<base::MailboxKind>(shape.mailbox_kind)) {
+        case base::MailboxKind::mpsc:
+            for (std::uint32_t i = 0; i < pool_cells; ++i) {
+                seen += static_cast<unsigned char>(mailbox[std::uint64_t{i} * cell_head_bytes]);
+            }
+            break;
+        case base::MailboxKind::pairs:
+            for (std::uint32_t i = 0; i < shape.local_procs; ++i) {
+                const char* const ring = mailbox + i * MailboxLayout::of(shape).ring_stride;
+                seen += static_cast<unsigned char>(ring[0]);
+                seen += static_cast<unsigned char>(ring[ring_control_bytes]);
+            }
+            break;
+        case base::MailboxKind::bitmap:
+            break;
+    }
+    return seen;
+}
+
+// Goes where a rank goes while it joins: its slot, its first hazard line, its starter's entry, mailboxes.
 void join_all(const Segment& segment, const Shape& shape) {
     const memory::GaLayout addresses(shape.procs);
     for (std::uint32_t i = 0; i < shape.local_procs; ++i) {
@@ -70,6 +95,7 @@ void join_all(const Segment& segment, const Shape& shape) {
         for (std::uint64_t g = 0; g < addresses.granules_for(shape.starter_bytes); ++g) {
             row[g].bytes.store(1, std::memory_order_relaxed);
         }
+        EXPECT_EQ(look_into_mailboxes(segment, shape, i), 0U);
     }
 }
 
