@@ -37,6 +37,7 @@ std::string_view value_of(const Settings& settings, std::string_view name) {
 std::string warning_about(std::string_view unknown, const std::vector<std::string_view>& names) {
     std::string text = std::string(unknown) + " is not a variable of ACP";
     std::vector<std::string_view> stems;
+    stems.reserve(names.size());
     for (const std::string_view name : names) stems.push_back(name.substr(prefix.size()));
     if (const auto nearest = nearest_word(unknown.substr(prefix.size()), stems)) {
         return text + " (did you mean ACP_" + std::string(*nearest) + "?)";
@@ -57,6 +58,7 @@ std::vector<std::string> warnings_for(const Settings& settings) {
     }
     std::sort(unknown.begin(), unknown.end());
     std::vector<std::string> warnings;
+    warnings.reserve(unknown.size());
     for (const std::string_view name : unknown) warnings.push_back(warning_about(name, user_names));
     return warnings;
 }
