@@ -45,6 +45,8 @@ add_library(acp_options INTERFACE)
 target_compile_features(acp_options INTERFACE cxx_std_20 c_std_11)
 target_compile_options(acp_options INTERFACE
     ${acp_march} ${ACP_WARNINGS} "$<$<COMPILE_LANGUAGE:CXX>:${ACP_CXX_WARNINGS}>"
+    # gcc 12 reports "literal" + std::string at -O3 as an overlapping copy, which it is not (gcc bug 105651)
+    $<$<AND:$<CXX_COMPILER_ID:GNU>,$<COMPILE_LANGUAGE:CXX>>:-Wno-restrict>
     $<$<BOOL:${ACP_WERROR}>:-Werror>)
 target_link_options(acp_options INTERFACE -Wl,--as-needed)
 if(ACP_SANITIZE)

@@ -149,6 +149,7 @@ private:
     void serve();
     void stop_service();
     [[nodiscard]] bool is_idle();
+    [[nodiscard]] bool can_forward();
     void hand_over();
     void tell_waiters(Driver driver);
 

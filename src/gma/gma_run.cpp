@@ -228,7 +228,7 @@ bool Gma::turn_forwarder() {
         done += static_cast<std::uint32_t>(ended_.size());
         ended_.clear();
     }
-    if (forwarder_->has_work()) {
+    if (forwarder_->has_backlog()) {
         has_forward_work_.store(true, std::memory_order_relaxed);
     }
     driver_.clear(std::memory_order_release);

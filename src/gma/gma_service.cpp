@@ -46,7 +46,18 @@ bool Gma::is_idle() {
     }
     const bool is_attended = may_waiter_forward_ && may_waiter_run_ &&
                              member_.slot().door.is_attended.load(std::memory_order_seq_cst) != 0;
-    return is_attended || (pending_.load(std::memory_order_seq_cst) == 0 && !port_->has_mail());
+    return is_attended ||
+           (pending_.load(std::memory_order_seq_cst) == 0 && !port_->has_mail() && !can_forward());
+}
+
+// Whether what is queued in the forwarder has found room. Who holds the token looks itself before it sleeps.
+bool Gma::can_forward() {
+    if (!has_forward_work_.load(std::memory_order_relaxed) || driver_.test_and_set(std::memory_order_acquire)) {
+        return false;
+    }
+    const bool can = forwarder_->has_work();
+    driver_.clear(std::memory_order_release);
+    return can;
 }
 
 void Gma::serve() {
@@ -57,11 +68,9 @@ void Gma::serve() {
         const std::uint64_t issued = fast_.marks.inline_handle.load(std::memory_order_relaxed);
         naps = issued != issued_before ? 0 : naps + 1;
         issued_before = issued;
-        // Work that finds no room at its receiver is looked at again soon, also if nobody rings.
-        const bool is_stuck = has_forward_work_.load(std::memory_order_relaxed);
         const bool is_nap = naps < naps_before_deep_sleep && may_waiter_run_;
         is_napping_.store(is_nap, std::memory_order_seq_cst);
-        const std::int64_t bound = is_nap || is_stuck ? std::min(nap_ns, timeout_ns) : timeout_ns;
+        const std::int64_t bound = is_nap ? std::min(nap_ns, timeout_ns) : timeout_ns;
         port_->sleep_service([this] { return is_idle(); }, bound);
         is_napping_.store(false, std::memory_order_relaxed);
         return os::Wake::woken;

@@ -80,6 +80,10 @@ bool Forwarder::has_work() const noexcept {
     return state_->has_work();
 }
 
+bool Forwarder::has_backlog() const noexcept {
+    return !state_->ready.is_empty() || !state_->busy.empty();
+}
+
 void Forwarder::on_death(std::uint32_t dead_slot) {
     state_->on_death(dead_slot);
 }

@@ -62,6 +62,9 @@ public:
     // there is room; whoever makes it rings this process's bell (port.hpp).
     [[nodiscard]] bool has_work() const noexcept;
 
+    // Whether anything is queued here, with room or without.
+    [[nodiscard]] bool has_backlog() const noexcept;
+
     // Ends every command that needs the process of a dead slot with Code::peer, and forgets its requests.
     void on_death(std::uint32_t dead_slot);
 
