@@ -71,7 +71,7 @@ Status map_private_over(void* address, std::uint64_t bytes);
 Status map_shared_over(void* address, std::uint64_t bytes, int fd, std::uint64_t offset);
 
 // ok when every page of [address, address + bytes) is mapped, readable and writable. Never changes
-// memory contents; may bring the pages of a small range into memory. Under 1 us up to 16 pages; beyond
+// memory contents; may bring the pages of a small range into memory. Under 1 us up to 4 pages; beyond
 // that a few us and a part for every mapping the range touches, however sparse it is.
 // Errors: argument (0 bytes, wrap-around, or the first bad address with the reason).
 Status check_mapped(const void* address, std::uint64_t bytes);

@@ -31,7 +31,8 @@ public:
     }
 
     // Sends head and body as one datagram to a port of 127.0.0.1. false when the kernel did not take
-    // it (full buffers, nobody there): try again later. Does not block.
+    // it (its buffers are full, or it is too long): try again later. true means sent, not arrived: a
+    // full receive buffer drops it and nobody is told. Does not block.
     bool send_to(std::uint16_t port,
                  std::span<const std::byte> head,
                  std::span<const std::byte> body) noexcept;

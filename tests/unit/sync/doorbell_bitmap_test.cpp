@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/interleave.hpp"
+#include "support/scoped_watchdog.hpp"
 
 namespace acp::sync {
 namespace {
@@ -182,6 +183,7 @@ TEST(DoorbellBitmap, tells_ringers_of_a_sleeping_consumer_until_it_takes) {
 }
 
 TEST(DoorbellBitmap, keeps_its_promises_among_real_threads) {
+    const test::ScopedWatchdog watchdog("DoorbellBitmap keeps its promises among real threads");
     constexpr std::uint32_t senders = 3;
     constexpr std::uint64_t last = 20'000;
     auto bitmap = std::make_unique<DoorbellBitmap<>>();

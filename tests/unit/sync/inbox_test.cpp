@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "support/interleave.hpp"
+#include "support/scoped_watchdog.hpp"
 
 namespace acp::sync {
 namespace {
@@ -193,6 +194,7 @@ TEST(Inbox, carries_the_largest_index) {
 }
 
 TEST(Inbox, keeps_its_promises_among_real_threads) {
+    const test::ScopedWatchdog watchdog("Inbox keeps its promises among real threads");
     constexpr std::uint32_t each = 20'000;
     constexpr std::uint32_t senders = 3;
     Inbox<> inbox;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/interleave.hpp"
+#include "support/scoped_watchdog.hpp"
 
 namespace acp::sync {
 namespace {
@@ -214,6 +215,7 @@ TEST(SpscRing, checks_its_geometry) {
 }
 
 TEST(SpscRing, keeps_its_promises_between_real_threads) {
+    const test::ScopedWatchdog watchdog("SpscRing keeps its promises between real threads");
     constexpr RingGeometry geometry{8, 64};
     constexpr std::uint64_t datagrams = 100'000;
     Memory memory(geometry);

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory files, their pages, and mappings.
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <string>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os/limits.hpp"
+#include "os/mapping.hpp"
+#include "os/memory_file.hpp"
+
+#include "support/child_process.hpp"
+
+namespace acp::os {
+namespace {
+
+using base::Code;
+
+FileDescriptor file_of(std::uint64_t bytes) {
+    auto file = create_memory_file("unit-test", bytes);
+    EXPECT_TRUE(file.is_ok()) << file.failure().message();
+    return file.is_ok() ? std::move(file).value() : FileDescriptor();
+}
+
+std::uint64_t committed_bytes(const FileDescriptor& file) {
+    struct stat status {};
+
+    EXPECT_EQ(fstat(file.get(), &status), 0);
+    return static_cast<std::uint64_t>(status.st_blocks) * 512;
+}
+
+TEST(MemoryFile, is_sparse_sealed_and_closed_on_exec) {
+    constexpr std::uint64_t bytes = std::uint64_t{64} << 30;
+    const FileDescriptor file = file_of(bytes);
+    EXPECT_EQ(committed_bytes(file), 0U);
+    EXPECT_EQ(lseek(file.get(), 0, SEEK_END), static_cast<off_t>(bytes));
+    EXPECT_NE(fcntl(file.get(), F_GETFD) & FD_CLOEXEC, 0);
+    EXPECT_EQ(ftruncate(file.get(), 4096), -1);
+    EXPECT_EQ(errno, EPERM);
+    EXPECT_EQ(ftruncate(file.get(), static_cast<off_t>(2 * bytes)), -1);
+    EXPECT_EQ(fcntl(file.get(), F_ADD_SEALS, F_SEAL_WRITE), -1) << "no further seals";
+}
+
+TEST(MemoryFile, refuses_a_size_of_nothing_and_of_too_much) {
+    for (const std::uint64_t bytes : {std::uint64_t{0}, (std::uint64_t{1} << 62) + 1}) {
+        const auto file = create_memory_file("unit-test", bytes);
+        ASSERT_FALSE(file.is_ok());
+        EXPECT_EQ(file.failure().code(), Code::argument);
+    }
+}
+
+TEST(MemoryFile, commits_the_pages_it_is_asked_for_and_keeps_their_contents) {
+    const std::uint64_t page = page_bytes();
+    const FileDescriptor file = file_of(100 * page);
+    ASSERT_EQ(pwrite(file.get(), "kept", 4, static_cast<off_t>(10 * page)), 4);
+    EXPECT_TRUE(commit(file.get(), 8 * page, 4 * page).is_ok());
+    EXPECT_EQ(committed_bytes(file), 4 * page);
+    char text[5] = {};
+    ASSERT_EQ(pread(file.get(), text, 4, static_cast<off_t>(10 * page)), 4);
+    EXPECT_STREQ(text, "kept");
+    EXPECT_TRUE(commit(file.get(), 0, 0).is_ok());
+    EXPECT_TRUE(commit(file.get(), 99 * page, page).is_ok());
+}
+
+TEST(MemoryFile, commits_nothing_behind_its_end) {
+    const std::uint64_t page = page_bytes();
+    const FileDescriptor file = file_of(10 * page);
+    EXPECT_EQ(commit(file.get(), 9 * page, page + 1).code(), Code::argument);
+    EXPECT_EQ(commit(file.get(), 11 * page, 1).code(), Code::argument);
+    EXPECT_EQ(commit(file.get(), page, UINT64_MAX).code(), Code::argument);
+    EXPECT_EQ(committed_bytes(file), 0U);
+}
+
+TEST(MemoryFile, reports_a_shortage_with_what_was_asked_for_and_what_there_is) {
+    ASSERT_NE(memory_limits().available_bytes(), unlimited);
+    constexpr std::uint64_t too_much = std::uint64_t{1} << 50;
+    const FileDescriptor file = file_of(2 * too_much);
+    const Status status = commit(file.get(), 4096, too_much);
+    ASSERT_FALSE(status.is_ok());
+    EXPECT_EQ(status.code(), Code::memory);
+    EXPECT_NE(status.message().find(std::to_string(too_much) + " bytes"), std::string::npos);
+    EXPECT_NE(status.message().find("available"), std::string::npos) << status.message();
+    EXPECT_EQ(committed_bytes(file), 0U);
+}
+
+TEST(Mapping, shares_a_file_with_another_process) {
+    const FileDescriptor file = file_of(page_bytes());
+    auto mapping = Mapping::map_shared(file.get(), page_bytes());
+    ASSERT_TRUE(mapping.is_ok()) << mapping.failure().message();
+    char* data = mapping.value().data();
+    test::ChildProcess child([&] {
+        auto own = Mapping::map_shared(file.get(), page_bytes());
+        if (!own.is_ok()) return 1;
+        std::strcpy(own.value().data(), "from the child");
+        return 0;
+    });
+    EXPECT_EQ(child.exit_code(), 0);
+    EXPECT_STREQ(data, "from the child");
+}
+
+TEST(Mapping, is_zeroed_and_private_when_anonymous) {
+    auto mapping = Mapping::map_anonymous(3 * page_bytes());
+    ASSERT_TRUE(mapping.is_ok());
+    EXPECT_EQ(mapping.value().bytes(), 3 * page_bytes());
+    EXPECT_EQ(std::string(mapping.value().data(), 100), std::string(100, '\0'));
+    test::ChildProcess child([&] {
+        mapping.value().data()[0] = 'x';
+        return 0;
+    });
+    EXPECT_EQ(child.exit_code(), 0);
+    EXPECT_EQ(mapping.value().data()[0], '\0');
+}
+
+TEST(Mapping, is_unmapped_with_its_last_owner) {
+    char* data = nullptr;
+    {
+        auto made = Mapping::map_anonymous(page_bytes());
+        ASSERT_TRUE(made.is_ok());
+        Mapping first = std::move(made).value();
+        data = first.data();
+        Mapping second = std::move(first);
+        EXPECT_EQ(first.data(), nullptr);  // NOLINT(bugprone-use-after-move): the state is defined
+        first = std::move(second);
+        EXPECT_EQ(first.data(), data);
+        EXPECT_TRUE(check_mapped(data, 1).is_ok());
+    }
+    EXPECT_FALSE(check_mapped(data, 1).is_ok());
+}
+
+TEST(Mapping, reports_what_cannot_be_mapped) {
+    EXPECT_EQ(Mapping::map_anonymous(0).failure().code(), Code::argument);
+    const auto huge = Mapping::map_anonymous(std::uint64_t{1} << 60);
+    ASSERT_FALSE(huge.is_ok());
+    EXPECT_EQ(huge.failure().code(), Code::memory);
+    EXPECT_NE(huge.failure().message().find("RLIMIT_AS"), std::string::npos);
+    const auto closed = Mapping::map_shared(-1, 4096);
+    ASSERT_FALSE(closed.is_ok());
+    EXPECT_EQ(closed.failure().code(), Code::system);
+}
+
+TEST(Mapping, replaces_pages_of_a_range_by_private_and_shared_ones) {
+    const std::uint64_t page = page_bytes();
+    const FileDescriptor file = file_of(4 * page);
+    auto mapping = Mapping::map_shared(file.get(), 4 * page);
+    ASSERT_TRUE(mapping.is_ok());
+    char* data = mapping.value().data();
+    std::memset(data, 's', 4 * page);
+
+    ASSERT_TRUE(map_private_over(data + page, 2 * page).is_ok());
+    EXPECT_EQ(data[page], '\0');
+    EXPECT_EQ(data[page - 1], 's');
+    EXPECT_EQ(data[3 * page], 's');
+    data[page] = 'p';
+    char byte = 0;
+    ASSERT_EQ(pread(file.get(), &byte, 1, static_cast<off_t>(page)), 1);
+    EXPECT_EQ(byte, 's') << "the file does not see the private page";
+
+    ASSERT_TRUE(map_shared_over(data + page, page, file.get(), 3 * page).is_ok());
+    data[page] = 'n';
+    EXPECT_EQ(data[3 * page], 'n') << "two views of one page of the file";
+    EXPECT_EQ(data[2 * page], '\0');
+}
+
+TEST(Mapping, replaces_whole_pages_only) {
+    auto mapping = Mapping::map_anonymous(2 * page_bytes());
+    ASSERT_TRUE(mapping.is_ok());
+    char* data = mapping.value().data();
+    std::memset(data, 'x', 2 * page_bytes());
+    EXPECT_EQ(map_private_over(data + 1, page_bytes()).code(), Code::argument);
+    EXPECT_EQ(map_private_over(data, 100).code(), Code::argument);
+    EXPECT_EQ(map_private_over(data, 0).code(), Code::argument);
+    EXPECT_EQ(map_shared_over(data, page_bytes(), -1, 0).code(), Code::system);
+    EXPECT_EQ(map_shared_over(data, page_bytes(), 0, 8).code(), Code::argument);
+    EXPECT_EQ(data[page_bytes()], 'x');
+}
+
+TEST(FileDescriptor, closes_with_its_last_owner_and_once) {
+    int raw = -1;
+    {
+        FileDescriptor first(dup(STDERR_FILENO));
+        raw = first.get();
+        EXPECT_TRUE(first.is_open());
+        FileDescriptor second = std::move(first);
+        EXPECT_FALSE(first.is_open());  // NOLINT(bugprone-use-after-move): the state is defined
+        EXPECT_NE(fcntl(raw, F_GETFD), -1);
+    }
+    EXPECT_EQ(fcntl(raw, F_GETFD), -1);
+    FileDescriptor given(dup(STDERR_FILENO));
+    const int released = given.release();
+    given.close();
+    EXPECT_EQ(close(released), 0) << "a released descriptor is the caller's to close";
+}
+
+}  // namespace
+}  // namespace acp::os

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Watching processes end, and what a process knows of itself.
+#include "os/process.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <optional>
+#include <sys/resource.h>
+
+#include "support/child_process.hpp"
+#include "support/scoped_watchdog.hpp"
+
+namespace acp::os {
+namespace {
+
+using base::Code;
+
+int sleep_until_killed() {
+    for (;;) pause();
+}
+
+// Lowers the number of descriptors this process may open to what it has, for a scope.
+class NoMoreDescriptors {
+public:
+    NoMoreDescriptors() {
+        getrlimit(RLIMIT_NOFILE, &old_);
+        rlimit tight = old_;
+        tight.rlim_cur = 0;
+        setrlimit(RLIMIT_NOFILE, &tight);
+    }
+
+    NoMoreDescriptors(const NoMoreDescriptors&) = delete;
+    NoMoreDescriptors& operator=(const NoMoreDescriptors&) = delete;
+
+    ~NoMoreDescriptors() { setrlimit(RLIMIT_NOFILE, &old_); }
+
+private:
+    rlimit old_{};
+};
+
+TEST(Process, sees_a_killed_child_exit_while_it_is_still_a_zombie) {
+    const test::ScopedWatchdog watchdog(
+        "Process sees a killed child exit while it is still a zombie");
+    test::ChildProcess child(sleep_until_killed);
+    auto process = open_process(child.pid());
+    ASSERT_TRUE(process.is_ok()) << process.failure().message();
+    EXPECT_FALSE(has_exited(process.value().get()));
+    child.send(SIGKILL);
+    child.wait_for_zombie();
+    EXPECT_TRUE(has_exited(process.value().get()));
+    EXPECT_EQ(child.exit_code(), 128 + SIGKILL);
+    EXPECT_TRUE(has_exited(process.value().get())) << "and after it is reaped";
+}
+
+TEST(Process, does_not_take_a_stopped_child_for_an_exited_one) {
+    test::ChildProcess child(sleep_until_killed);
+    auto process = open_process(child.pid());
+    ASSERT_TRUE(process.is_ok()) << process.failure().message();
+    child.send(SIGSTOP);
+    int status = 0;
+    ASSERT_EQ(waitpid(child.pid(), &status, WUNTRACED), child.pid());
+    EXPECT_TRUE(WIFSTOPPED(status));
+    EXPECT_FALSE(has_exited(process.value().get()));
+}
+
+TEST(Process, cannot_be_opened_once_it_is_gone) {
+    test::ChildProcess child([] { return 0; });
+    const int pid = child.pid();
+    child.wait();
+    const auto process = open_process(pid);
+    ASSERT_FALSE(process.is_ok());
+    EXPECT_EQ(process.failure().code(), Code::peer);
+    EXPECT_NE(process.failure().message().find(std::to_string(pid)), std::string::npos);
+}
+
+TEST(Process, cannot_be_opened_by_a_number_that_is_no_process) {
+    for (const int pid : {0, -1}) {
+        const auto process = open_process(pid);
+        ASSERT_FALSE(process.is_ok());
+        EXPECT_EQ(process.failure().code(), Code::argument);
+    }
+}
+
+TEST(Process, names_the_limit_when_descriptors_are_used_up) {
+    std::optional<Result<FileDescriptor>> process;
+    {
+        const NoMoreDescriptors none;
+        process = open_process(own_pid());
+    }
+    ASSERT_FALSE(process->is_ok());
+    EXPECT_EQ(process->failure().code(), Code::limit);
+    EXPECT_NE(process->failure().message().find("ulimit -n"), std::string::npos);
+}
+
+TEST(Process, has_a_start_time_that_tells_it_from_its_child) {
+    const std::uint64_t own = start_time(own_pid());
+    EXPECT_GT(own, 0U);
+    EXPECT_EQ(own, start_time(own_pid()));
+    test::ChildProcess child([] { return start_time(own_pid()) != 0 ? 3 : 0; });
+    const int pid = child.pid();
+    EXPECT_GE(start_time(pid), own);
+    EXPECT_EQ(child.exit_code(), 3);
+    EXPECT_EQ(start_time(pid), 0U);
+}
+
+TEST(Process, knows_its_own_number_also_after_a_fork) {
+    EXPECT_EQ(own_pid(), getpid());
+    const int parent = own_pid();
+    test::ChildProcess child([parent] { return own_pid() != parent && own_pid() == getpid(); });
+    EXPECT_EQ(child.exit_code(), 1);
+}
+
+TEST(Process, knows_its_names) {
+    EXPECT_FALSE(host_name().empty());
+    EXPECT_EQ(executable_name(), "unit_os");
+}
+
+TEST(Process, lists_its_environment) {
+    ASSERT_EQ(setenv("OS_TEST_VARIABLE", "a=b", 1), 0);
+    const std::vector<std::string> entries = environment();
+    EXPECT_EQ(std::count(entries.begin(), entries.end(), "OS_TEST_VARIABLE=a=b"), 1);
+    ASSERT_EQ(unsetenv("OS_TEST_VARIABLE"), 0);
+}
+
+int forks_seen = 0;
+
+TEST(Process, calls_back_in_a_forked_child_and_nowhere_else) {
+    ASSERT_TRUE(call_in_forked_child([] { ++forks_seen; }));
+    test::ChildProcess child([] { return forks_seen; });
+    EXPECT_EQ(child.exit_code(), 1);
+    EXPECT_EQ(forks_seen, 0);
+}
+
+TEST(Process, ends_by_the_abort_signal) {
+    test::ChildProcess child([]() -> int { end_by_abort(); });
+    EXPECT_EQ(child.exit_code(), 128 + SIGABRT);
+}
+
+}  // namespace
+}  // namespace acp::os
