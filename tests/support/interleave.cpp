@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fibers, the random choice among them, and the vector clocks that tell which of their plain
-// accesses are ordered.
+// The fibers and the random choice among them.
 #include "support/interleave.hpp"
 
 #include <algorithm>
@@ -9,7 +8,6 @@
 #include <iostream>
 #include <memory>
 #include <ucontext.h>
-#include <unordered_map>
 
 #include "support/fiber_sanitizer.hpp"
 
@@ -20,13 +18,6 @@ namespace {
 constexpr std::uint64_t operations_max = 1'000'000;
 constexpr std::size_t stack_bytes = 256 * 1024;
 
-// How far into each fiber's life somebody has seen.
-using Clock = std::array<std::uint32_t, fibers_max>;
-
-void join(Clock& clock, const Clock& other) noexcept {
-    for (std::size_t i = 0; i < clock.size(); ++i) clock[i] = std::max(clock[i], other[i]);
-}
-
 enum class State { ready, asleep, paused, over };
 
 struct Fiber {
@@ -35,14 +26,7 @@ struct Fiber {
     State state = State::ready;
     const void* word = nullptr;  // asleep on
     std::uint64_t operations = 0;
-    Clock clock{};
     const std::function<void()>* body = nullptr;
-};
-
-struct PlainUse {
-    int writer = -1;
-    std::uint32_t write_time = 0;
-    Clock reads{};  // per fiber, the time of its last read
 };
 
 class Scheduler {
@@ -51,7 +35,6 @@ public:
     Outcome run();
 
     void before_operation() noexcept;
-    void note_operation(const void* location, Access access, std::memory_order order) noexcept;
     void note_plain(const void* address, bool is_write) noexcept;
     void sleep_on(const void* word) noexcept;
     void wake_all(const void* word) noexcept;
@@ -59,6 +42,10 @@ public:
     [[noreturn]] void end_of_current() noexcept;
 
     [[nodiscard]] const std::function<void()>& current_body() const { return *me().body; }
+
+    [[nodiscard]] WeakMemory& memory() noexcept { return memory_; }
+
+    [[nodiscard]] int current() const noexcept { return current_; }
 
     void arrive_on_new_stack() noexcept { finish_switch(me().mark, home_mark_); }
 
@@ -79,14 +66,13 @@ private:
     std::vector<Fiber> fibers_;
     ucontext_t home_{};
     FiberMark home_mark_;
-    int current_ = -1;  // -1: outside of fibers
+    int current_ = WeakMemory::outside;
     std::uint64_t random_state_;
     std::uint64_t stay_of_16_ = 0;  // how readily a fiber goes on
     std::uint64_t operations_ = 0;
     bool was_stall_called_ = false;
     Outcome outcome_;
-    std::unordered_map<const void*, Clock> released_;  // by atomic location
-    std::unordered_map<const void*, PlainUse> plain_;
+    WeakMemory memory_;
 };
 
 // The run in progress; there is one at a time, in one thread.
@@ -111,7 +97,6 @@ Scheduler::Scheduler(const Options& options, const std::vector<std::function<voi
     for (std::size_t i = 0; i < fibers_.size(); ++i) {
         Fiber& fiber = fibers_[i];
         fiber.body = &bodies[i];
-        fiber.clock[i] = 1;
         getcontext(&fiber.context);
         fiber.context.uc_stack.ss_sp = stack_of(i);
         fiber.context.uc_stack.ss_size = stack_bytes;
@@ -179,7 +164,7 @@ void Scheduler::enter(int fiber) noexcept {
     start_switch(home_mark_, me().mark);
     swapcontext(&home_, &me().context);
     finish_switch(home_mark_, me().mark);
-    current_ = -1;
+    current_ = WeakMemory::outside;
 }
 
 // Back to run(); returns when this fiber is chosen again.
@@ -197,7 +182,7 @@ void Scheduler::end_of_current() noexcept {
 }
 
 void Scheduler::before_operation() noexcept {
-    if (current_ < 0) return;
+    if (current_ == WeakMemory::outside) return;
     Fiber& fiber = me();
     if (++operations_ > operations_max) {
         fail("more than 10^6 operations: the fibers do not come to an end");
@@ -214,51 +199,13 @@ void Scheduler::before_operation() noexcept {
     if (random() % 16 >= stay_of_16_) leave();
 }
 
-void Scheduler::note_operation(const void* location,
-                               Access access,
-                               std::memory_order order) noexcept {
-    if (current_ < 0) return;
-    Fiber& fiber = me();
-    const bool is_acquire = order == std::memory_order_acquire ||
-                            order == std::memory_order_acq_rel ||
-                            order == std::memory_order_seq_cst;
-    const bool is_release = order == std::memory_order_release ||
-                            order == std::memory_order_acq_rel ||
-                            order == std::memory_order_seq_cst;
-    Clock& released = released_[location];
-    if (access != Access::store && is_acquire) join(fiber.clock, released);
-    // An update continues the release sequence it reads from; a store begins a new one.
-    if (access == Access::store) released = {};
-    if (access != Access::load && is_release) {
-        join(released, fiber.clock);
-        ++fiber.clock[static_cast<std::size_t>(current_)];
-    }
-}
-
 void Scheduler::note_plain(const void* address, bool is_write) noexcept {
-    if (current_ < 0) return;
-    const auto self = static_cast<std::size_t>(current_);
-    const Clock& clock = me().clock;
-    PlainUse& use = plain_[address];
-    if (use.writer >= 0 && use.write_time > clock[static_cast<std::size_t>(use.writer)]) {
-        fail("fiber " + std::to_string(current_) + " uses plain data that fiber " +
-             std::to_string(use.writer) + " wrote and did not hand over");
-    }
-    if (is_write) {
-        for (std::size_t i = 0; i < clock.size(); ++i) {
-            if (use.reads[i] > clock[i]) {
-                fail("fiber " + std::to_string(current_) + " writes plain data that fiber " +
-                     std::to_string(i) + " may still read");
-            }
-        }
-        use = {current_, clock[self], {}};
-    } else {
-        use.reads[self] = clock[self];
-    }
+    const std::string wrong = memory_.plain(current_, address, is_write);
+    if (!wrong.empty()) fail(wrong);
 }
 
 void Scheduler::sleep_on(const void* word) noexcept {
-    if (current_ < 0) return;
+    if (current_ == WeakMemory::outside) return;
     me().state = State::asleep;
     me().word = word;
     leave();
@@ -351,8 +298,27 @@ void before_operation() noexcept {
     if (active != nullptr) active->before_operation();
 }
 
-void note_operation(const void* location, Access access, std::memory_order order) noexcept {
-    if (active != nullptr) active->note_operation(location, access, order);
+std::uint64_t load_value(const void* word,
+                         std::uint64_t newest,
+                         std::memory_order order,
+                         bool may_be_stale) noexcept {
+    if (active == nullptr) return newest;
+    const std::uint64_t chance = may_be_stale ? active->random() : 1;
+    return active->memory().load(active->current(), word, newest, order, chance);
+}
+
+void note_store(const void* word,
+                std::uint64_t old,
+                std::uint64_t value,
+                std::memory_order order) noexcept {
+    if (active != nullptr) active->memory().store(active->current(), word, old, value, order);
+}
+
+void note_update(const void* word,
+                 std::uint64_t old,
+                 std::uint64_t value,
+                 std::memory_order order) noexcept {
+    if (active != nullptr) active->memory().update(active->current(), word, old, value, order);
 }
 
 bool is_spurious_failure() noexcept {

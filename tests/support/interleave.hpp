@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A seeded scheduler for lock-free structures: fibers of one thread that may change places before
 // every operation on a sched::Atomic, chosen by a seed and nothing else, so that a failure can be run
-// again. It kills or stops a fiber before any of its operations, finds sleeps nobody ends, and follows
-// acquire and release to find plain data used without being handed over. It runs operations one after
-// another: it does not show values that only a weakly ordered CPU would return.
+// again. It kills or stops a fiber before any of its operations, finds sleeps nobody ends, and stands
+// on a memory as weak as C++ allows (weak_memory.hpp): loads return stale values where no acquire
+// forbids it, and plain data used without being handed over is a failure. One run at a time.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
-namespace acp::test::sched {
+#include "support/weak_memory.hpp"
 
-inline constexpr int fibers_max = 8;
+namespace acp::test::sched {
 
 struct Options {
     std::uint64_t seed = 1;
@@ -71,18 +71,29 @@ void note_write(const void* address) noexcept;
 
 // --- For Atomic ---
 
-enum class Access { load, store, update };
-
 // The switch point before an operation.
 void before_operation() noexcept;
-// The operation's effect on who has seen what.
-void note_operation(const void* location, Access access, std::memory_order order) noexcept;
+// The memory's side of an operation, see WeakMemory. load_value returns what the load reads.
+std::uint64_t load_value(const void* word,
+                         std::uint64_t newest,
+                         std::memory_order order,
+                         bool may_be_stale) noexcept;
+void note_store(const void* word,
+                std::uint64_t old,
+                std::uint64_t value,
+                std::memory_order order) noexcept;
+void note_update(const void* word,
+                 std::uint64_t old,
+                 std::uint64_t value,
+                 std::memory_order order) noexcept;
 // Whether a weak compare-and-swap fails for no reason.
 [[nodiscard]] bool is_spurious_failure() noexcept;
 
 // A T in memory shared by fibers, with the interface of std::atomic. Zero bytes are a valid object.
 template <typename T>
 class Atomic {
+    static_assert(std::is_unsigned_v<T>);
+
 public:
     constexpr Atomic() noexcept = default;
 
@@ -93,13 +104,12 @@ public:
 
     [[nodiscard]] T load(std::memory_order order) const noexcept {
         before_operation();
-        note_operation(this, Access::load, order);
-        return value_;
+        return static_cast<T>(load_value(this, value_, order, true));
     }
 
     void store(T value, std::memory_order order) noexcept {
         before_operation();
-        note_operation(this, Access::store, order);
+        note_store(this, value_, value, order);
         value_ = value;
     }
 
@@ -133,8 +143,7 @@ public:
                                std::memory_order failure) noexcept {
         before_operation();
         if (is_spurious_failure()) {
-            note_operation(this, Access::load, failure);
-            expected = value_;
+            expected = static_cast<T>(load_value(this, value_, failure, true));
             return false;
         }
         return compare_exchange(expected, desired, success, failure);
@@ -147,9 +156,10 @@ private:
     template <typename Change>
     T update(std::memory_order order, Change change) noexcept {
         before_operation();
-        note_operation(this, Access::update, order);
         const T old = value_;
-        value_ = change(old);
+        const T value = change(old);
+        note_update(this, old, value, order);
+        value_ = value;
         return old;
     }
 
@@ -158,12 +168,11 @@ private:
                           std::memory_order success,
                           std::memory_order failure) noexcept {
         if (value_ == expected) {
-            note_operation(this, Access::update, success);
+            note_update(this, value_, desired, success);
             value_ = desired;
             return true;
         }
-        note_operation(this, Access::load, failure);
-        expected = value_;
+        expected = static_cast<T>(load_value(this, value_, failure, false));
         return false;
     }
 

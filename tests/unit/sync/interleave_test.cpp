@@ -2,7 +2,10 @@
 // The seeded scheduler itself: it must find what it is for, and find it again with the same seed.
 #include "support/interleave.hpp"
 
+#include <array>
 #include <gtest/gtest.h>
+#include <string>
+#include <vector>
 
 namespace acp::test::sched {
 namespace {
@@ -61,6 +64,79 @@ TEST(Interleave, accepts_plain_data_handed_over_by_release_and_acquire) {
 TEST(Interleave, reports_plain_data_handed_over_by_too_weak_an_order) {
     EXPECT_EQ(failures_of_handover(relaxed, acquire), 100);
     EXPECT_EQ(failures_of_handover(release, relaxed), 100);
+}
+
+// Message passing by two words: how often the second word is seen and the first is not.
+int stale_reads(std::memory_order store_order, std::memory_order load_order) {
+    int stale = 0;
+    for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+        Word data;
+        Word flag;
+        const auto send = [&] {
+            data.store(1, relaxed);
+            flag.store(1, store_order);
+        };
+        const auto receive = [&] {
+            if (flag.load(load_order) == 1 && data.load(relaxed) == 0) ++stale;
+        };
+        EXPECT_EQ(run({.seed = seed}, {send, receive}).failure, "");
+    }
+    return stale;
+}
+
+TEST(Interleave, shows_stale_values_unless_release_and_acquire_forbid_them) {
+    EXPECT_GT(stale_reads(relaxed, acquire), 0);
+    EXPECT_GT(stale_reads(release, relaxed), 0);
+    EXPECT_EQ(stale_reads(release, acquire), 0);
+}
+
+TEST(Interleave, shows_store_buffering_which_release_and_acquire_allow) {
+    int both_miss = 0;
+    for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+        std::array<Word, 2> words;
+        std::array<std::uint32_t, 2> seen{1, 1};
+        const auto side = [&](std::size_t me) {
+            words[me].store(1, release);
+            seen[me] = words[1 - me].load(acquire);
+        };
+        EXPECT_EQ(run({.seed = seed}, {[&] { side(0); }, [&] { side(1); }}).failure, "");
+        if (seen[0] == 0 && seen[1] == 0) ++both_miss;
+    }
+    EXPECT_GT(both_miss, 0);
+}
+
+TEST(Interleave, never_lets_one_fiber_see_a_word_go_back) {
+    for_each_seed(1000, [](std::uint64_t seed) {
+        Word word;
+        const auto count = [&] {
+            for (std::uint32_t i = 1; i <= 5; ++i) word.store(i, relaxed);
+        };
+        const auto watch = [&] {
+            std::uint32_t last = 0;
+            for (int i = 0; i < 10; ++i) {
+                const std::uint32_t now = word.load(relaxed);
+                EXPECT_GE(now, last);
+                last = now;
+            }
+        };
+        EXPECT_EQ(run({.seed = seed}, {count, watch}).failure, "");
+    });
+}
+
+TEST(Interleave, passes_a_release_on_through_updates_of_the_same_word) {
+    for_each_seed(1000, [](std::uint64_t seed) {
+        Word flag;
+        int data = 0;
+        const auto send = [&] {
+            note_write(&data);
+            flag.fetch_or(1, release);
+        };
+        const auto disturb = [&] { flag.fetch_or(2, relaxed); };
+        const auto receive = [&] {
+            if ((flag.load(acquire) & 1) != 0) note_read(&data);
+        };
+        EXPECT_EQ(run({.seed = seed}, {send, disturb, receive}).failure, "");
+    });
 }
 
 TEST(Interleave, reports_a_write_over_data_that_another_fiber_still_reads) {

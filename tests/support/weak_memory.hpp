@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory as weakly ordered as C++ allows between fibers that run one after another: a load may return
+// an older value of its word, unless something the loading fiber has acquired forbids it, and plain
+// data that was not handed over is found. Knows nothing of schedules. Not shown: what only
+// load-store reordering or the lack of a total order of seq_cst would bring (seq_cst counts as acquire
+// and release). For the scheduler's thread.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace acp::test::sched {
+
+inline constexpr int fibers_max = 8;
+
+class WeakMemory {
+public:
+    // outside: what runs before, after or between the fibers. It sees the newest of all, and all see
+    // what it does.
+    static constexpr int outside = -1;
+
+    // The value a load returns; newest is the word's, chance decides among those allowed.
+    std::uint64_t load(int fiber,
+                       const void* word,
+                       std::uint64_t newest,
+                       std::memory_order order,
+                       std::uint64_t chance);
+
+    // A store; old is the word's value before.
+    void store(int fiber,
+               const void* word,
+               std::uint64_t old,
+               std::uint64_t value,
+               std::memory_order order);
+
+    // A read-modify-write, which always reads the newest.
+    void update(int fiber,
+                const void* word,
+                std::uint64_t old,
+                std::uint64_t value,
+                std::memory_order order);
+
+    // A use of plain data; what is wrong with it, or "".
+    std::string plain(int fiber, const void* address, bool is_write);
+
+private:
+    // How far into each fiber's life somebody has seen, and the newest store of each word it must not
+    // go behind, by the word's number.
+    struct Seen {
+        std::array<std::uint32_t, fibers_max> times{};
+        std::vector<std::uint32_t> stores;
+
+        void join(const Seen& other);
+        [[nodiscard]] std::uint32_t& store_of(std::uint32_t word);
+    };
+
+    struct Store {
+        std::uint64_t value;
+        Seen released;  // what an acquire that reads it gets
+    };
+
+    struct Word {
+        std::uint32_t number;
+        std::vector<Store> stores;  // in modification order
+    };
+
+    struct PlainUse {
+        int writer = outside;
+        std::uint32_t write_time = 0;
+        std::array<std::uint32_t, fibers_max> reads{};  // per fiber, the time of its last
+    };
+
+    Word& word_of(const void* address, std::uint64_t value);
+    void append(int fiber, Word& word, std::uint64_t value, Seen released);
+    Seen& seen_by(int fiber);
+
+    std::array<Seen, fibers_max> fibers_;
+    std::unordered_map<const void*, Word> words_;
+    std::unordered_map<const void*, PlainUse> plain_;
+};
+
+}  // namespace acp::test::sched
