@@ -154,6 +154,26 @@ TEST(DoorbellBitmap, hears_the_last_of_many_rings_of_one_bell) {
     });
 }
 
+TEST(DoorbellBitmap, wakes_its_consumer_for_a_watcher_without_a_ring) {
+    sched::for_each_seed(10'000, [](std::uint64_t seed) {
+        Bitmap bitmap;
+        sched::Atomic<std::uint32_t> dead;
+        const auto consume = [&] {
+            while (dead.load(std::memory_order_acquire) == 0) {
+                if (!bitmap.announce_sleep()) continue;
+                if (dead.load(std::memory_order_acquire) != 0) return;
+                sched::sleep_while_is(bitmap.word(), Bitmap::asleep_value);
+            }
+        };
+        const auto watch = [&] {
+            dead.store(1, std::memory_order_release);
+            bitmap.clear_sleep();
+            sched::wake_all(&bitmap.word());
+        };
+        EXPECT_EQ(sched::run({.seed = seed}, {consume, watch}).failure, "");
+    });
+}
+
 TEST(DoorbellBitmap, reaches_from_the_first_to_the_last_bell) {
     DoorbellBitmap<> bitmap;
     EXPECT_TRUE(bitmap.is_silent());

@@ -23,12 +23,12 @@ enum class End { reached, dead };
 // A waiter as the contract describes it; look_for_death is called after announcing.
 template <typename LookForDeath>
 End wait_for(Word& word, std::uint32_t epoch, LookForDeath look_for_death) {
-    for (;;) {
-        std::uint32_t value = word.load();
+    for (std::uint32_t value = word.load();;) {
         if (Word::reached(value, epoch)) return End::reached;
-        if (!word.announce_sleep(value)) continue;
+        if (!word.announce_sleep(value)) continue;  // value is new
         if (look_for_death()) return End::dead;
         sched::sleep_while_is(word.word(), value);
+        value = word.load();
     }
 }
 
