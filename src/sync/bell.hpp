@@ -29,11 +29,12 @@ public:
 
     // true when somebody sleeps: the caller must then wake all on word(). One load when nobody does.
     [[nodiscard]] bool ring() noexcept {
-        std::uint32_t value = word_.load(std::memory_order_seq_cst);  // after the publishing: see above
+        std::uint32_t value =
+            word_.load(std::memory_order_seq_cst);  // after the publishing: see above
         while ((value & sleep_bit) != 0) {
             // acq_rel: one of several ringers wins and wakes; relaxed on failure: only a guess
-            if (word_.compare_exchange_weak(value, (value + 2) & ~sleep_bit, std::memory_order_acq_rel,
-                                            std::memory_order_relaxed)) {
+            if (word_.compare_exchange_weak(value, (value + 2) & ~sleep_bit,
+                                            std::memory_order_acq_rel, std::memory_order_relaxed)) {
                 return true;
             }
         }
