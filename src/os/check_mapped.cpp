@@ -157,10 +157,10 @@ bool is_populate_honest() noexcept {
 }
 
 // 0, or the errno of the first refusal.
-int populate(std::uint64_t start, std::uint64_t bytes) noexcept {
+int populate(void* start, std::uint64_t bytes) noexcept {
     int outcome = 0;
     do {
-        outcome = madvise(reinterpret_cast<void*>(start), bytes, populate_write);
+        outcome = madvise(start, bytes, populate_write);
     } while (outcome != 0 && (errno == EINTR || errno == EAGAIN));
     return outcome == 0 ? 0 : errno;
 }
@@ -175,13 +175,14 @@ Status check_mapped(const void* address, std::uint64_t bytes) {
     }
     const std::uint64_t page = page_bytes();
     const std::uint64_t start = first & ~(page - 1);
+    void* first_page = const_cast<char*>(static_cast<const char*>(address)) - (first - start);
     const std::uint64_t last_page = (first + (bytes - 1)) & ~(page - 1);
     if (last_page > UINT64_MAX - page) return refusal(last_page, "is not mapped");
     const std::uint64_t end = last_page + page;
 
     int populate_error = 0;
     if (end - start <= populated_pages_max * page && is_populate_honest()) {
-        populate_error = populate(start, end - start);
+        populate_error = populate(first_page, end - start);
         if (populate_error == 0) return {};
     }
     Walk walk(start, end);
@@ -189,8 +190,7 @@ Status check_mapped(const void* address, std::uint64_t bytes) {
         walk = Walk(start, end);
         if (!walk_by_text(walk)) {
             // Without /proc there is no list: what can be asked is whether all is mapped.
-            const bool is_mapped =
-                msync(reinterpret_cast<void*>(start), end - start, MS_ASYNC) == 0;
+            const bool is_mapped = msync(first_page, end - start, MS_ASYNC) == 0;
             return is_mapped && populate_error == 0
                        ? Status()
                        : refusal(first, "is not mapped, or not readable and writable");

@@ -3,7 +3,7 @@
 #include "os/clock.hpp"
 
 #include <atomic>
-#include <time.h>
+#include <ctime>
 
 namespace acp::os {
 

@@ -49,7 +49,7 @@ void yield_cpu() noexcept {
 }
 
 int affinity_count() noexcept {
-    CpuMask mask;
+    CpuMask mask{};
     if (own_mask(mask)) return std::max(1, CPU_COUNT_S(sizeof mask, mask.sets));
     return std::max(1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)));
 }
@@ -74,7 +74,7 @@ Status pin_to_cpu(int nth_usable) {
     if (nth_usable < 0) {
         return {Code::argument, "CPU number " + std::to_string(nth_usable) + " is negative"};
     }
-    CpuMask mask;
+    CpuMask mask{};
     if (!own_mask(mask)) return system_failure("sched_getaffinity", errno, "");
     const int count = CPU_COUNT_S(sizeof mask, mask.sets);
     if (count == 0) return {Code::system, "the affinity mask of this thread is empty"};

@@ -3,9 +3,9 @@
 #include "os/futex.hpp"
 
 #include <cerrno>
+#include <ctime>
 #include <linux/futex.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 namespace acp::os {

@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <csignal>
 #include <cstring>
 #include <new>
 #include <pthread.h>
-#include <signal.h>
 #include <string>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -60,10 +61,11 @@ Result<Thread> Thread::start(const char* name,
         const ResourceLimits limits = resource_limits();
         const std::string allowed =
             limits.processes == unlimited ? "unlimited" : std::to_string(limits.processes);
-        return base::Status(base::Code::limit,
-                            "cannot start thread " + std::string(name) + ": " +
-                                std::strerror(error) + "; processes and threads allowed (ulimit " +
-                                "-u): " + allowed + ", see also the cgroup's pids.max");
+        return base::Status(base::Code::limit, "cannot start thread " + std::string(name) + ": " +
+                                                   std::generic_category().message(error) +
+                                                   "; processes and threads allowed (ulimit " +
+                                                   "-u): " + allowed +
+                                                   ", see also the cgroup's pids.max");
     }
     if (error != 0) return system_failure("pthread_create", error, name);
     return Thread(state.release());

@@ -13,7 +13,7 @@ namespace acp::os {
 
 using base::Result;
 
-inline constexpr std::uint64_t thread_stack_bytes_default = 256 * 1024;
+inline constexpr std::uint64_t thread_stack_bytes_default = std::uint64_t{256} * 1024;
 
 class Thread {
 public:
@@ -61,7 +61,7 @@ public:
     SignalBlock& operator=(const SignalBlock&) = delete;
 
 private:
-    alignas(8) unsigned char old_mask_[128];  // a sigset_t
+    alignas(8) unsigned char old_mask_[128] = {};  // a sigset_t
 };
 
 }  // namespace acp::os

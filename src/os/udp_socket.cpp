@@ -6,11 +6,11 @@
 #include <arpa/inet.h>
 #include <cerrno>
 #include <climits>
+#include <ctime>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
-#include <time.h>
 
 #include "os/system_error.hpp"
 
