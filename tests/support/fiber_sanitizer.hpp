@@ -27,6 +27,12 @@
 
 namespace acp::test::sched {
 
+#if defined(ACP_TEST_ASAN) || defined(ACP_TEST_TSAN)
+inline constexpr bool is_sanitized = true;
+#else
+inline constexpr bool is_sanitized = false;
+#endif
+
 // One stack as the sanitizer knows it: a fiber's after open(), else the thread's own.
 struct FiberMark {
     // The stack may hold frames that were left without being unwound; they are forgotten.

@@ -43,7 +43,7 @@ struct Outcome {
 // allocated leaks, so fibers work on what the test owns. More than 10^6 operations are a failure.
 Outcome run(const Options& options, const std::vector<std::function<void()>>& fibers);
 
-// Calls test(seed) for seeds 1 .. count until the test has failed; with ACP_TEST_SEED=N in the
+// Calls test(seed) for seeds 1 .. count (1 .. count / 50 under a sanitizer) until the test has failed; with ACP_TEST_SEED=N in the
 // environment for that one alone. Prints the seed of a failure.
 void for_each_seed(std::uint64_t count, const std::function<void(std::uint64_t seed)>& test);
 
@@ -101,6 +101,7 @@ public:
 
     Atomic(const Atomic&) = delete;
     Atomic& operator=(const Atomic&) = delete;
+    ~Atomic() = default;
 
     [[nodiscard]] T load(std::memory_order order) const noexcept {
         before_operation();

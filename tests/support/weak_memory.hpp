@@ -25,21 +25,21 @@ public:
 
     // The value a load returns; newest is the word's, chance decides among those allowed.
     std::uint64_t load(int fiber,
-                       const void* word,
+                       const void* address,
                        std::uint64_t newest,
                        std::memory_order order,
                        std::uint64_t chance);
 
     // A store; old is the word's value before.
     void store(int fiber,
-               const void* word,
+               const void* address,
                std::uint64_t old,
                std::uint64_t value,
                std::memory_order order);
 
     // A read-modify-write, which always reads the newest.
     void update(int fiber,
-                const void* word,
+                const void* address,
                 std::uint64_t old,
                 std::uint64_t value,
                 std::memory_order order);
@@ -59,12 +59,12 @@ private:
     };
 
     struct Store {
-        std::uint64_t value;
+        std::uint64_t value = 0;
         Seen released;  // what an acquire that reads it gets
     };
 
     struct Word {
-        std::uint32_t number;
+        std::uint32_t number = 0;
         std::vector<Store> stores;  // in modification order
     };
 

@@ -3,6 +3,8 @@
 #include "sync/doorbell_bitmap.hpp"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <gtest/gtest.h>
 #include <memory>
 #include <thread>
@@ -127,30 +129,42 @@ TEST(DoorbellBitmap, never_makes_producers_wait_for_a_consumer_that_ends_anywher
     });
 }
 
+// One bell rung many times, each time for a newer number.
+struct Repeater {
+    static constexpr std::uint32_t bell = 77;
+    static constexpr std::uint32_t last = 5;
+
+    Bitmap bitmap;
+    sched::Atomic<std::uint32_t> announced;
+
+    void produce() {
+        for (std::uint32_t i = 1; i <= last; ++i) {
+            // relaxed: the ring is what hands it over.
+            announced.store(i, std::memory_order_relaxed);
+            if (bitmap.set(bell)) sched::wake_all(&bitmap.word());
+        }
+    }
+
+    void consume() {
+        std::uint32_t seen = 0;
+        while (seen < last) {
+            const std::uint32_t count = bitmap.take_all([&](std::uint32_t rung) {
+                EXPECT_EQ(rung, bell);
+                seen = announced.load(std::memory_order_relaxed);
+            });
+            if (count == 0 && bitmap.announce_sleep()) {
+                sched::sleep_while_is(bitmap.word(), Bitmap::asleep_value);
+            }
+        }
+    }
+};
+
 TEST(DoorbellBitmap, hears_the_last_of_many_rings_of_one_bell) {
     sched::for_each_seed(10'000, [](std::uint64_t seed) {
-        Bitmap bitmap;
-        sched::Atomic<std::uint32_t> announced;
-        constexpr std::uint32_t last = 5;
-        const auto produce = [&] {
-            for (std::uint32_t i = 1; i <= last; ++i) {
-                // relaxed: the ring is what hands it over.
-                announced.store(i, std::memory_order_relaxed);
-                if (bitmap.set(77)) sched::wake_all(&bitmap.word());
-            }
-        };
-        const auto consume = [&] {
-            for (std::uint32_t seen = 0; seen < last;) {
-                const auto look = [&](std::uint32_t bell) {
-                    EXPECT_EQ(bell, 77U);
-                    seen = announced.load(std::memory_order_relaxed);
-                };
-                if (bitmap.take_all(look) == 0 && bitmap.announce_sleep()) {
-                    sched::sleep_while_is(bitmap.word(), Bitmap::asleep_value);
-                }
-            }
-        };
-        EXPECT_EQ(sched::run({.seed = seed}, {consume, produce}).failure, "");
+        Repeater scene;
+        const sched::Outcome outcome =
+            sched::run({.seed = seed}, {[&] { scene.consume(); }, [&] { scene.produce(); }});
+        EXPECT_EQ(outcome.failure, "");
     });
 }
 
@@ -202,30 +216,37 @@ TEST(DoorbellBitmap, tells_ringers_of_a_sleeping_consumer_until_it_takes) {
     EXPECT_FALSE(bitmap.clear_sleep());
 }
 
+constexpr std::uint32_t senders = 3;
+constexpr std::uint64_t last_number = 20'000;
+
+// Announces rising numbers, each by a ring of the sender's bell.
+void send_numbers(DoorbellBitmap<>& bitmap,
+                  std::atomic<std::uint64_t>& announced,
+                  std::uint32_t sender) {
+    for (std::uint64_t i = 1; i <= last_number; ++i) {
+        announced.store(i, std::memory_order_relaxed);
+        bitmap.set(sender * 40);
+    }
+}
+
 TEST(DoorbellBitmap, keeps_its_promises_among_real_threads) {
-    const test::ScopedWatchdog watchdog("DoorbellBitmap keeps its promises among real threads");
-    constexpr std::uint32_t senders = 3;
-    constexpr std::uint64_t last = 20'000;
+    const test::ScopedWatchdog watchdog("DoorbellBitmap among real threads");
     auto bitmap = std::make_unique<DoorbellBitmap<>>();
     std::array<std::atomic<std::uint64_t>, senders> announced{};
     std::vector<std::thread> threads;
     for (std::uint32_t s = 0; s < senders; ++s) {
-        threads.emplace_back([&, s] {
-            for (std::uint64_t i = 1; i <= last; ++i) {
-                announced[s].store(i, std::memory_order_relaxed);
-                bitmap->set(s * 40);
-            }
-        });
+        threads.emplace_back([&, s] { send_numbers(*bitmap, announced[s], s); });
     }
+    // Ends only when the last ring of each is heard.
     std::array<std::uint64_t, senders> seen{};
-    while (std::count(seen.begin(), seen.end(), last) < senders) {
+    while (std::count(seen.begin(), seen.end(), last_number) < senders) {
         const std::uint32_t heard = bitmap->take_all([&](std::uint32_t bell) {
             seen[bell / 40] = announced[bell / 40].load(std::memory_order_relaxed);
         });
         if (heard == 0) std::this_thread::yield();
     }
     for (std::thread& thread : threads) thread.join();
-    EXPECT_TRUE(bitmap->take_all([](std::uint32_t) {}) <= senders);
+    EXPECT_LE(bitmap->take_all([](std::uint32_t) {}), senders);
 }
 
 }  // namespace
