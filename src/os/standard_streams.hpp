@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Descriptors 0, 1 and 2 of this process, whether they lead to a terminal, and files to put in their
-// place. Knows nothing of what flows through. Call from one thread, before others are started.
+// Descriptors 0, 1 and 2 of this process, and files to put in their place. Knows nothing of what flows
+// through. Call from one thread, before others are started.
 #pragma once
 
 #include <string>
