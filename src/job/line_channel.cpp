@@ -24,7 +24,7 @@ Status gone() {
 
 }  // namespace
 
-Status LineChannel::send_plan(std::string_view bytes) {
+Status LineChannel::send_plan(std::string_view bytes) const {
     const std::string head = std::string(plan_word) + std::to_string(bytes.size()) + "\n";
     if (os::write_all(fd(), head) != 0 || os::write_all(fd(), bytes) != 0) return gone();
     return {};
@@ -50,9 +50,9 @@ Result<std::string> LineChannel::receive_plan() {
     return plan;
 }
 
-void LineChannel::send(std::string_view line) noexcept {
-    std::array<char, 512>
-        room;  // most lines; one write, so that a line is never half sent for long
+void LineChannel::send(std::string_view line) const noexcept {
+    // Most lines fit, and go by one write, so that none is half sent for long.
+    std::array<char, 512> room{};
     if (line.size() < room.size()) {
         const std::size_t bytes = line.copy(room.data(), line.size());
         room[bytes] = '\n';
@@ -64,7 +64,7 @@ void LineChannel::send(std::string_view line) noexcept {
 }
 
 Status LineChannel::receive() {
-    std::array<char, 4096> room;
+    std::array<char, 4096> room{};
     const os::ReadResult result = os::read_some(fd(), room);
     if (result.outcome == os::ReadOutcome::would_block) return {};
     if (result.outcome != os::ReadOutcome::some) return gone();

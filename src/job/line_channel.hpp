@@ -30,7 +30,7 @@ namespace acp::job {
 //   error CODE TEXT           the job cannot go on; CODE is the launcher's exit code
 //   ended CODE FAILED KILLED  all ranks are gone; the job's exit code, ranks that failed, ranks that were
 //                             ended because another failed
-inline constexpr std::size_t channel_line_bytes_max = 64 * 1024;
+inline constexpr std::size_t channel_line_bytes_max = 65536;
 
 class LineChannel {
 public:
@@ -39,13 +39,13 @@ public:
 
     // Sends bytes as they are, after a line that says how many. Errors: peer (the other side is gone).
     // Blocks until the other side has room.
-    base::Status send_plan(std::string_view bytes);
+    base::Status send_plan(std::string_view bytes) const;
 
     // What send_plan sent. Errors: peer, argument (something else came, or more than 64 MiB). Blocks.
     base::Result<std::string> receive_plan();
 
     // Sends a line; words come without newlines. A side that is gone is noticed by receive().
-    void send(std::string_view line) noexcept;
+    void send(std::string_view line) const noexcept;
 
     // Takes what has arrived, to be called when fd() is readable. Blocks when nothing has.
     // Errors: peer (the other side is gone; lines that came before are still there).

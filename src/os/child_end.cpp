@@ -66,7 +66,8 @@ std::vector<int> children() {
     const std::string tasks = "/proc/self/task";
     bool is_told = true;
     for (const std::string& task : entries_of(tasks)) {
-        const auto text = read_text_file(tasks + "/" + task + "/children");
+        std::string path = tasks;
+        const auto text = read_text_file(path.append("/").append(task).append("/children"));
         is_told = is_told && text.has_value();
         if (text) append_numbers(*text, found);
     }

@@ -4,6 +4,7 @@ import os
 import pty
 import select
 import subprocess
+import sys
 import termios
 
 from support import ACPRUN, ACT, WATCHDOG_S, ToolTest, acprun, clean_environment, main
@@ -43,21 +44,27 @@ class Input(ToolTest):
 class Terminal(ToolTest):
     """With a terminal of its own, of whose session acprun is the leader."""
 
-    def start_on_terminal(self, *arguments):
+    def open_terminal(self):
         ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
         settings = termios.tcgetattr(theirs)
         settings[1] &= ~termios.OPOST  # newlines stay newlines
         settings[3] &= ~termios.ECHO
         termios.tcsetattr(theirs, termios.TCSANOW, settings)
         termios.tcsetwinsize(theirs, (24, 132))
+        return ours, theirs
 
-        def own_the_terminal():
+    def owner_of(self, terminal):
+        """What a new process does to make the terminal its own."""
+        def own():
             os.setsid()
-            os.close(os.open(os.ttyname(theirs), os.O_RDWR))  # becomes the controlling one
+            os.close(os.open(os.ttyname(terminal), os.O_RDWR))  # becomes the controlling one
+        return own
 
-        job = self.start(*arguments, stdin=theirs, stdout=theirs, stderr=theirs, preexec_fn=own_the_terminal)
+    def start_on_terminal(self, *arguments):
+        ours, theirs = self.open_terminal()
+        job = self.start(*arguments, stdin=theirs, stdout=theirs, stderr=theirs, preexec_fn=self.owner_of(theirs))
         os.close(theirs)
-        self.addCleanup(os.close, ours)
         return job, ours
 
     def read_line(self, terminal):
@@ -75,6 +82,39 @@ class Terminal(ToolTest):
         os.write(terminal, b"\x04")  # end of input
         self.assertEqual(self.read_line(terminal), b"end of input\n")
         self.assertEqual(job.process.wait(WATCHDOG_S), 0)
+
+    def test_a_question_of_rank_0_is_seen_before_its_line_ends(self):
+        job, terminal = self.start_on_terminal("-n", "2", "--tag", ACT, "0:part=name? ", "0:read")
+        seen = b""
+        while seen != b"[0] name? ":
+            self.assertTrue(select.select([terminal], [], [], WATCHDOG_S)[0], seen)
+            seen += os.read(terminal, 1)
+        os.write(terminal, b"Ada\n")
+        self.assertEqual(self.read_line(terminal), b"Ada\n")
+        self.assertEqual(job.process.wait(WATCHDOG_S), 0)
+
+    def test_in_the_background_it_is_left_to_others_until_the_job_comes_to_the_front(self):
+        ours, theirs = self.open_terminal()
+        # A shell in small: it starts the job in a group of its own, reads a line itself, then lets it go first.
+        shell = "\n".join((
+            "import os, subprocess, sys",
+            "job = subprocess.Popen(sys.argv[1:], preexec_fn=lambda: os.setpgid(0, 0))",
+            "print('shell got', input(), flush=True)",
+            "import signal; signal.signal(signal.SIGTTOU, signal.SIG_IGN)",
+            "os.tcsetpgrp(0, job.pid)",
+            "print('job ended with', job.wait(), flush=True)"))
+        process = subprocess.Popen([sys.executable, "-c", shell, ACPRUN, "-n", "2", ACT, "0:print=ready", "0:read"],
+                                   stdin=theirs, stdout=theirs, stderr=theirs, env=clean_environment(),
+                                   preexec_fn=self.owner_of(theirs))
+        os.close(theirs)
+        self.addCleanup(process.kill)
+        self.assertEqual(self.read_line(ours), b"ready\n")
+        os.write(ours, b"one\n")
+        self.assertEqual(self.read_line(ours), b"shell got one\n")
+        os.write(ours, b"two\n")
+        self.assertEqual(self.read_line(ours), b"two\n")
+        self.assertEqual(self.read_line(ours), b"job ended with 0\n")
+        self.assertEqual(process.wait(WATCHDOG_S), 0)
 
     def test_its_width_is_told(self):
         _, terminal = self.start_on_terminal("-n", "1", ACT, "variable=ACP_TERMINAL")

@@ -74,6 +74,7 @@ private:
     base::Result<Streams> make_streams(std::uint32_t rank);
     base::Result<os::FileDescriptor> make_input(std::uint32_t rank);
     base::Result<os::FileDescriptor> make_output(std::uint32_t rank, std::size_t which);
+    [[nodiscard]] Passing passing_of(std::uint32_t rank, std::size_t which) const;
     base::Status start_carrying();
     [[nodiscard]] std::vector<std::string> rank_environment(std::uint32_t rank) const;
 

@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::uint64_t descriptors_per_rank = 3;  // stdout, stderr, and the process itself
 constexpr std::uint64_t descriptors_beside = 64;
+constexpr std::array<int, 2> targets{os::standard_output, os::standard_error};
 constexpr std::array<const char*, 2> thread_names{"acp-stdout", "acp-stderr"};
 constexpr std::array<const char*, 2> file_suffixes{".out", ".err"};
 
@@ -140,7 +141,6 @@ Status Agent::make_segment() {
 
 Status Agent::prepare_outputs() {
     if (!plan_.output_directory.empty()) return {};
-    constexpr std::array<int, 2> targets{os::standard_output, os::standard_error};
     constexpr std::array<std::uint64_t, 2> tokens{token_stdout, token_stderr};
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
         auto made = OutputThread::create(thread_names[i], targets[i]);
@@ -228,12 +228,19 @@ Result<os::FileDescriptor> Agent::make_output(std::uint32_t rank, std::size_t wh
     }
     auto pipe = os::make_pipe();
     if (!pipe.is_ok()) return std::move(pipe).failure();
-    const bool has_whole_lines = plan_.procs > 1 || plan_.has_tags;
     std::string tag = plan_.has_tags ? tag_of(rank) : std::string();
-    auto status =
-        outputs_[which]->add(std::move(pipe.value().reading), std::move(tag), has_whole_lines);
+    auto status = outputs_[which]->add(std::move(pipe.value().reading), std::move(tag),
+                                       passing_of(rank, which));
     if (!status.is_ok()) return status;
     return std::move(pipe.value().writing);
+}
+
+// A question at a terminal is no whole line, and its answer is rank 0's to read.
+Passing Agent::passing_of(std::uint32_t rank, std::size_t which) const {
+    if (plan_.procs == 1 && !plan_.has_tags) return Passing::at_once;
+    const bool may_ask =
+        rank == 0 && os::is_terminal(os::standard_input) && os::is_terminal(targets[which]);
+    return may_ask ? Passing::by_lines_and_questions : Passing::by_lines;
 }
 
 Status Agent::start_carrying() {

@@ -19,15 +19,16 @@ void LineGate::pass(std::string_view bytes, std::string& out) {
     } else {
         held_.append(bytes);
     }
-    if (held_.size() >= line_piece_bytes) {
-        append(held_, out);
-        held_.clear();
-    }
+    if (held_.size() >= line_piece_bytes) release(out);
+}
+
+void LineGate::release(std::string& out) {
+    append(held_, out);
+    held_.clear();
 }
 
 void LineGate::finish(std::string& out) {
-    append(held_, out);
-    held_.clear();
+    release(out);
     if (!tag_.empty() && !is_at_line_start_) out += '\n';
 }
 

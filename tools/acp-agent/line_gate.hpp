@@ -9,7 +9,7 @@
 namespace acp::agent {
 
 // A longer line is passed on in pieces.
-inline constexpr std::size_t line_piece_bytes = 64 * 1024;
+inline constexpr std::size_t line_piece_bytes = 65536;
 
 class LineGate {
 public:
@@ -19,6 +19,12 @@ public:
     // Takes bytes of the stream, and appends to `out` what may be passed on now: whole lines, what ends
     // in '\r' (progress bars), and pieces of lines longer than line_piece_bytes.
     void pass(std::string_view bytes, std::string& out);
+
+    // Something is held back.
+    [[nodiscard]] bool is_holding() const noexcept { return !held_.empty(); }
+
+    // Appends the unfinished line as it is: somebody is being asked something.
+    void release(std::string& out);
 
     // The stream has ended: appends the unfinished line, with a newline where lines carry tags.
     void finish(std::string& out);

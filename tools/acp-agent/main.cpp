@@ -2,7 +2,9 @@
 // acp-agent: the parent of a node's ranks. Started by acprun, which sends the launch plan over an inherited
 // descriptor; knows no option a user would set.
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <iostream>
 
 #include "base/version.hpp"
@@ -43,12 +45,10 @@ int serve(int descriptor) {
     return agent->run();
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int serve_with(int argc, char** argv) {
     CLI::App app("The parent of a node's ranks; started by acprun(1), not by hand.", "acp-agent");
     int descriptor = -1;
-    app.set_version_flag("--version", std::string("acp-agent (ACP) ") + acp::base::version);
+    app.set_version_flag("--version", std::string("acp-agent (ACP) ") + base::version);
     app.add_option("--channel", descriptor, "descriptor connected to the launcher")->required();
     try {
         app.parse(argc, argv);
@@ -56,9 +56,22 @@ int main(int argc, char** argv) {
         return app.exit(answer);
     } catch (const CLI::ParseError& error) {
         std::cerr << "acp-agent: " << error.what() << "; acprun(1) starts it\n";
-        return acp::job::exit_usage;
+        return job::exit_usage;
     }
-    acp::os::block_all_signals();
-    acp::os::ensure_standard_streams();
-    std::_Exit(serve(descriptor));
+    os::block_all_signals();
+    os::ensure_standard_streams();
+    return serve(descriptor);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    int code = acp::job::exit_unavailable;
+    try {
+        code = serve_with(argc, argv);
+    } catch (const std::exception& error) {  // out of memory; the launcher ends the job
+        std::fprintf(stderr, "acp-agent: %s\n", error.what());
+    }
+    std::cout.flush();
+    std::_Exit(code);
 }

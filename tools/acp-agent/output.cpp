@@ -2,6 +2,7 @@
 // The loop of an output thread.
 #include "output.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "os/pipe.hpp"
@@ -13,7 +14,8 @@ using base::Status;
 
 namespace {
 
-constexpr std::size_t read_bytes_max = 64 * 1024;
+constexpr std::size_t read_bytes_max = 65536;
+constexpr std::uint64_t question_ns = 100'000'000;  // a line unfinished for longer asks something
 constexpr std::uint64_t finish_token = ~0ULL;
 constexpr std::size_t events_max = 32;
 
@@ -33,10 +35,10 @@ Result<std::unique_ptr<OutputThread>> OutputThread::create(const char* name, int
     return made;
 }
 
-Status OutputThread::add(os::FileDescriptor stream, std::string tag, bool has_whole_lines) {
+Status OutputThread::add(os::FileDescriptor stream, std::string tag, Passing passing) {
     if (auto status = os::set_nonblocking(stream.get()); !status.is_ok()) return status;
     if (auto status = poll_.add(stream.get(), streams_.size()); !status.is_ok()) return status;
-    streams_.push_back({std::move(stream), LineGate(std::move(tag)), has_whole_lines});
+    streams_.push_back({std::move(stream), LineGate(std::move(tag)), passing});
     ++open_streams_;
     return {};
 }
@@ -61,7 +63,9 @@ void OutputThread::run() noexcept {
     std::array<os::PollEvent, events_max> events;
     bool is_finishing = false;
     while (open_streams_ > 0 && !is_finishing) {
-        const std::size_t count = poll_.wait(events, os::poll_forever);
+        const std::size_t count =
+            poll_.wait(events, has_question() ? question_ns : os::poll_forever);
+        if (count == 0) release_questions();
         for (std::size_t i = 0; i < count; ++i) {
             if (events[i].token == finish_token) {
                 is_finishing = true;
@@ -88,10 +92,10 @@ bool OutputThread::carry(Stream& stream) noexcept {
         return false;
     }
     const std::string_view bytes(room_.get(), result.bytes);
-    if (stream.has_whole_lines) {
-        stream.gate.pass(bytes, out_);
-    } else {
+    if (stream.passing == Passing::at_once) {
         out_.append(bytes);
+    } else {
+        stream.gate.pass(bytes, out_);
     }
     write_out();
     return true;
@@ -103,6 +107,19 @@ void OutputThread::end(Stream& stream) noexcept {
     poll_.remove(stream.descriptor.get());
     stream.descriptor.close();
     --open_streams_;
+}
+
+bool OutputThread::has_question() const noexcept {
+    return std::any_of(streams_.begin(), streams_.end(), [](const Stream& stream) {
+        return stream.passing == Passing::by_lines_and_questions && stream.gate.is_holding();
+    });
+}
+
+void OutputThread::release_questions() noexcept {
+    for (Stream& stream : streams_) {
+        if (stream.passing == Passing::by_lines_and_questions) stream.gate.release(out_);
+    }
+    write_out();
 }
 
 void OutputThread::write_out() noexcept {

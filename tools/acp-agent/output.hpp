@@ -21,6 +21,13 @@
 
 namespace acp::agent {
 
+// When bytes of a stream are passed on.
+enum class Passing {
+    at_once,
+    by_lines,               // once their line is whole
+    by_lines_and_questions  // likewise, or when nothing followed for a moment: a user is being asked
+};
+
 class OutputThread {
 public:
     //   target  descriptor written to, not owned
@@ -28,9 +35,8 @@ public:
     static base::Result<std::unique_ptr<OutputThread>> create(const char* name, int target);
 
     // Adds a rank's stream, before start().
-    //   tag             before each line; "" for none
-    //   has_whole_lines lines are held back until they are whole; else bytes pass as they come
-    base::Status add(os::FileDescriptor stream, std::string tag, bool has_whole_lines);
+    //   tag  before each line; "" for none
+    base::Status add(os::FileDescriptor stream, std::string tag, Passing passing);
 
     // After the last process was started. Errors: limit, system.
     base::Status start();
@@ -60,7 +66,7 @@ private:
     struct Stream {
         os::FileDescriptor descriptor;
         LineGate gate;
-        bool has_whole_lines;
+        Passing passing;
     };
 
     OutputThread(const char* name, int target, os::PollSet poll, os::Event finish, os::Event news)
@@ -73,6 +79,8 @@ private:
     void run() noexcept;
     bool carry(Stream& stream) noexcept;  // false when there is nothing more to read now
     void end(Stream& stream) noexcept;
+    void release_questions() noexcept;
+    [[nodiscard]] bool has_question() const noexcept;
     void write_out() noexcept;
 
     const char* name_;

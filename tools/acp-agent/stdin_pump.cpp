@@ -35,7 +35,7 @@ void StdinPump::on_readable(std::uint64_t now_ns) {
         look_again_ns_ = now_ns + background_look_ns;
         return;
     }
-    std::array<char, read_bytes_max> room;
+    std::array<char, read_bytes_max> room{};
     const os::ReadResult result = os::read_some(os::standard_input, room);
     if (result.outcome == os::ReadOutcome::would_block) return;
     if (result.outcome != os::ReadOutcome::some) {

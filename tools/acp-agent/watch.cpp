@@ -87,7 +87,7 @@ void Agent::reap_strangers() {
 }
 
 void Agent::take_start_errors() {
-    std::array<os::ExecFailure, 64> failures;
+    std::array<os::ExecFailure, 64> failures{};
     for (;;) {
         const std::span<char> room(reinterpret_cast<char*>(failures.data()), sizeof failures);
         const os::ReadResult result = os::read_some(start_errors_->reading.get(), room);

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acprun: runs a program as N ranks of a job on this machine. Options are in options.cpp, what can be refused
 // beforehand in plan.cpp, the running job in launcher.cpp.
+#include <cstdio>
+#include <exception>
 #include <iostream>
 
+#include "job/exit_codes.hpp"
 #include "os/standard_streams.hpp"
 
 #include "launcher.hpp"
 #include "options.hpp"
 #include "plan.hpp"
 
-int main(int argc, char** argv) {
-    using namespace acp;
+namespace {
+
+using namespace acp;
+
+int run_with(int argc, char** argv) {
     os::ensure_standard_streams();
     const auto parsed = run::parse_options(argc, argv);
     if (const int* code = std::get_if<int>(&parsed)) return *code;
@@ -31,4 +37,16 @@ int main(int argc, char** argv) {
         return 0;
     }
     return run::Launcher(std::move(job.plan), {options.timeout_ns, options.is_quiet}).run();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return run_with(argc, argv);
+    } catch (
+        const std::exception& error) {  // out of memory; the agent, if there is one, ends the job
+        std::fprintf(stderr, "acprun: %s\n", error.what());
+        return acp::job::exit_unavailable;
+    }
 }

@@ -2,7 +2,6 @@
 // Checking what the user wants against what is there.
 #include "plan.hpp"
 
-#include <cstdlib>
 #include <filesystem>
 
 #include "base/config.hpp"
@@ -21,10 +20,12 @@ namespace {
 
 constexpr const char* path_default = "/usr/local/bin:/usr/bin:/bin";
 
-// Before any other thread exists.
 std::optional<std::string> variable(const std::string& name) {
-    const char* value = std::getenv(name.c_str());
-    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+    const std::string prefix = name + "=";
+    for (const std::string& entry : os::environment()) {
+        if (entry.compare(0, prefix.size(), prefix) == 0) return entry.substr(prefix.size());
+    }
+    return std::nullopt;
 }
 
 std::optional<Refusal> add_exports(const Options& options, job::LaunchPlan& plan) {

@@ -98,29 +98,48 @@ static void print_signal_state(int number) {
     sigset_t mask;
     sigaction(number, NULL, &action);
     sigprocmask(SIG_SETMASK, NULL, &mask);
-    say(1, action.sa_handler == SIG_IGN ? "ignored" : "default", sigismember(&mask, number) == 1 ? " blocked\n" : "\n");
+    say(1, action.sa_handler == SIG_IGN ? "ignored" : "default",
+        sigismember(&mask, number) == 1 ? " blocked\n" : "\n");
 }
 
 static void act(const char* verb, const char* value) {
     const long number = atol(value);
-    if (strcmp(verb, "print") == 0) say(1, value, "\n");
-    else if (strcmp(verb, "part") == 0) say(1, value, "");
-    else if (strcmp(verb, "return") == 0) say(1, value, "\r");
-    else if (strcmp(verb, "error") == 0) say(2, value, "\n");
-    else if (strcmp(verb, "variable") == 0) say(1, getenv(value) != NULL ? getenv(value) : "not set", "\n");
-    else if (strcmp(verb, "exit") == 0) _exit((int)number);
-    else if (strcmp(verb, "signal") == 0) raise((int)number);
-    else if (strcmp(verb, "trap") == 0) handle((int)number, on_signal);
-    else if (strcmp(verb, "end-on") == 0) handle((int)number, on_last_signal);
-    else if (strcmp(verb, "ignore") == 0) handle((int)number, SIG_IGN);
-    else if (strcmp(verb, "state") == 0) print_signal_state((int)number);
-    else if (strcmp(verb, "pause") == 0) pause_for_ever();
-    else if (strcmp(verb, "fork") == 0) leave_child();
-    else if (strcmp(verb, "read") == 0) read_line();
-    else if (strcmp(verb, "cpus") == 0) print_cpus();
-    else if (strcmp(verb, "lines") == 0) print_lines(number);
-    else if (strcmp(verb, "bytes") == 0) print_bytes(number);
-    else if (strcmp(verb, "close") == 0) close((int)number);
+    if (strcmp(verb, "print") == 0)
+        say(1, value, "\n");
+    else if (strcmp(verb, "part") == 0)
+        say(1, value, "");
+    else if (strcmp(verb, "return") == 0)
+        say(1, value, "\r");
+    else if (strcmp(verb, "error") == 0)
+        say(2, value, "\n");
+    else if (strcmp(verb, "variable") == 0)
+        say(1, getenv(value) != NULL ? getenv(value) : "not set", "\n");
+    else if (strcmp(verb, "exit") == 0)
+        _exit((int)number);
+    else if (strcmp(verb, "signal") == 0)
+        raise((int)number);
+    else if (strcmp(verb, "trap") == 0)
+        handle((int)number, on_signal);
+    else if (strcmp(verb, "end-on") == 0)
+        handle((int)number, on_last_signal);
+    else if (strcmp(verb, "ignore") == 0)
+        handle((int)number, SIG_IGN);
+    else if (strcmp(verb, "state") == 0)
+        print_signal_state((int)number);
+    else if (strcmp(verb, "pause") == 0)
+        pause_for_ever();
+    else if (strcmp(verb, "fork") == 0)
+        leave_child();
+    else if (strcmp(verb, "read") == 0)
+        read_line();
+    else if (strcmp(verb, "cpus") == 0)
+        print_cpus();
+    else if (strcmp(verb, "lines") == 0)
+        print_lines(number);
+    else if (strcmp(verb, "bytes") == 0)
+        print_bytes(number);
+    else if (strcmp(verb, "close") == 0)
+        close((int)number);
     else {
         fprintf(stderr, "act: unknown verb %s\n", verb);
         _exit(97);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A rank that joins and leaves its node without the public interface, and otherwise does what its arguments
 // say: "[RANK:]VERB[=VALUE]" like act.c. Lets the tests see what a death does to the other ranks.
+#include "node/member.hpp"
+
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
@@ -9,7 +11,6 @@
 #include <unistd.h>
 
 #include "job/identity.hpp"
-#include "node/member.hpp"
 #include "os/process.hpp"
 
 namespace {

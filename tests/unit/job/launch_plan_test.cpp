@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The launch plan on its way from launcher to agent.
+#include "job/launch_plan.hpp"
+
+#include <gtest/gtest.h>
+
+namespace acp::job::test {
+namespace {
+
+LaunchPlan full_plan() {
+    LaunchPlan plan;
+    plan.procs = 1024;
+    plan.program = "/bin/a program";
+    plan.arguments = {"a program", "", "line\nbreak", "a=b=c", "\xff"};
+    plan.variables = {"A=b=c", "EMPTY="};
+    plan.output_directory = "/out put";
+    plan.has_tags = true;
+    plan.is_bound_to_cores = true;
+    plan.is_continue_on_failure = true;
+    return plan;
+}
+
+TEST(LaunchPlanTest, arrives_as_it_was_sent) {
+    const LaunchPlan sent = full_plan();
+    const auto arrived = launch_plan_from(to_bytes(sent));
+    ASSERT_TRUE(arrived.is_ok()) << arrived.failure().message();
+    const LaunchPlan& plan = arrived.value();
+    EXPECT_EQ(plan.procs, sent.procs);
+    EXPECT_EQ(plan.program, sent.program);
+    EXPECT_EQ(plan.arguments, sent.arguments);
+    EXPECT_EQ(plan.variables, sent.variables);
+    EXPECT_EQ(plan.output_directory, sent.output_directory);
+    EXPECT_TRUE(plan.has_tags && plan.is_bound_to_cores && plan.is_continue_on_failure);
+}
+
+TEST(LaunchPlanTest, a_plan_cut_off_inside_a_field_is_refused) {
+    const std::string whole = to_bytes(full_plan());
+    for (std::size_t length = 1; length < whole.size(); ++length) {
+        if (whole[length - 1] == '\0') continue;  // a shorter plan, but a plan
+        EXPECT_FALSE(launch_plan_from(whole.substr(0, length)).is_ok()) << length;
+    }
+}
+
+TEST(LaunchPlanTest, another_version_and_unknown_fields_are_a_mismatch) {
+    const std::string body = to_bytes(full_plan()).substr(std::string("version=1").size() + 1);
+    const auto other_version = launch_plan_from(std::string("version=2") + '\0' + body);
+    ASSERT_FALSE(other_version.is_ok());
+    EXPECT_EQ(other_version.failure().code(), base::Code::mismatch);
+    const auto unknown = launch_plan_from(to_bytes(full_plan()) + "colour=red" + '\0');
+    ASSERT_FALSE(unknown.is_ok());
+    EXPECT_EQ(unknown.failure().code(), base::Code::mismatch);
+    EXPECT_FALSE(launch_plan_from(body).is_ok());
+}
+
+TEST(LaunchPlanTest, values_that_do_not_fit_are_refused) {
+    for (const char* field : {"procs=", "procs=x", "procs=4294967296", "tags=2", "bound=yes"}) {
+        EXPECT_FALSE(launch_plan_from(to_bytes(full_plan()) + field + '\0').is_ok()) << field;
+    }
+    EXPECT_FALSE(launch_plan_from("").is_ok());
+    EXPECT_FALSE(launch_plan_from(to_bytes(LaunchPlan{})).is_ok());
+}
+
+TEST(LaunchPlanTest, setting_a_variable_replaces_the_one_of_that_name_only) {
+    std::vector<std::string> entries{"A=1", "AB=2"};
+    set_variable(entries, "AB", "3=4");
+    set_variable(entries, "B", "");
+    EXPECT_EQ(entries, (std::vector<std::string>{"A=1", "AB=3=4", "B="}));
+}
+
+}  // namespace
+}  // namespace acp::job::test

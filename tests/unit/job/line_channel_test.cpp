@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The talk between launcher and agent over a real pair of sockets.
+#include "job/line_channel.hpp"
+
+#include <gtest/gtest.h>
+
+#include "os/pipe.hpp"
+#include "os/thread.hpp"
+
+namespace acp::job::test {
+namespace {
+
+struct Ends {
+    LineChannel launcher;
+    LineChannel agent;
+};
+
+Ends connect() {
+    auto pair = os::make_stream_pair();
+    EXPECT_TRUE(pair.is_ok());
+    return {LineChannel(std::move(pair.value().near)), LineChannel(std::move(pair.value().far))};
+}
+
+// The next line, however long it takes to come; "gone" when the other side is.
+std::string line_from(LineChannel& channel) {
+    for (;;) {
+        if (auto line = channel.next_line()) return *line;
+        if (!channel.receive().is_ok()) return "gone";
+    }
+}
+
+TEST(LineChannelTest, carries_a_plan_of_any_size_and_then_lines_both_ways) {
+    for (const std::size_t bytes : {0UL, 1UL, 4096UL, 3'000'000UL}) {
+        Ends ends = connect();
+        const std::string plan(bytes, '\n');
+        auto sender = os::Thread::start("sender", [&] {
+            EXPECT_TRUE(ends.launcher.send_plan(plan).is_ok());
+            ends.launcher.send("signal 2");
+        });
+        ASSERT_TRUE(sender.is_ok());
+        const auto received = ends.agent.receive_plan();
+        ASSERT_TRUE(received.is_ok());
+        EXPECT_EQ(received.value(), plan);
+        EXPECT_EQ(line_from(ends.agent), "signal 2");
+        ends.agent.send(std::string(1000, 'x'));
+        ends.agent.send("");
+        EXPECT_EQ(line_from(ends.launcher), std::string(1000, 'x'));
+        EXPECT_EQ(line_from(ends.launcher), "");
+    }
+}
+
+TEST(LineChannelTest, refuses_what_is_no_plan) {
+    for (const char* first : {"plan", "plan x", "plan -1", "plan 67108865", "signal 2", ""}) {
+        Ends ends = connect();
+        ends.launcher.send(first);
+        const auto received = ends.agent.receive_plan();
+        ASSERT_FALSE(received.is_ok()) << first;
+        EXPECT_EQ(received.failure().code(), base::Code::argument);
+    }
+}
+
+TEST(LineChannelTest, tells_that_the_other_side_is_gone_after_its_last_line) {
+    Ends ends = connect();
+    ends.launcher.send("kill");
+    { const LineChannel gone = std::move(ends.launcher); }
+    EXPECT_EQ(line_from(ends.agent), "kill");
+    EXPECT_EQ(ends.agent.receive().code(), base::Code::peer);
+    EXPECT_EQ(ends.agent.next_line(), std::nullopt);
+}
+
+TEST(LineChannelTest, words_end_at_blanks_and_the_last_takes_the_rest) {
+    using Words = std::vector<std::string_view>;
+    EXPECT_EQ(words_of("a b c d", 3), (Words{"a", "b", "c d"}));
+    EXPECT_EQ(words_of("a", 3), (Words{"a"}));
+    EXPECT_EQ(words_of("a ", 2), (Words{"a", ""}));
+    EXPECT_EQ(words_of("", 1), (Words{""}));
+}
+
+TEST(LineChannelTest, ranks_are_told_as_ranges) {
+    EXPECT_EQ(rank_ranges({}), "none");
+    EXPECT_EQ(rank_ranges({5}), "5");
+    EXPECT_EQ(rank_ranges({0, 1, 2, 4, 7, 8}), "0-2,4,7-8");
+}
+
+}  // namespace
+}  // namespace acp::job::test
