@@ -75,11 +75,19 @@ bool UdpSocket::send_to(std::uint16_t port,
     return sent >= 0;
 }
 
-std::int64_t UdpSocket::receive(std::span<std::byte> buffer) noexcept {
+std::int64_t UdpSocket::receive(std::span<std::byte> buffer, std::uint16_t* source_port) noexcept {
+    sockaddr_in source{};
+    socklen_t source_size = sizeof source;
     ssize_t got = 0;
     do {
-        got = recv(descriptor_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT | MSG_TRUNC);
+        got = recvfrom(descriptor_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT | MSG_TRUNC,
+                       source_port != nullptr ? reinterpret_cast<sockaddr*>(&source) : nullptr,
+                       source_port != nullptr ? &source_size : nullptr);
     } while (got < 0 && errno == EINTR);
+    if (source_port != nullptr && got >= 0) {
+        const bool is_local = source.sin_addr.s_addr == htonl(INADDR_LOOPBACK);
+        *source_port = is_local ? ntohs(source.sin_port) : std::uint16_t{0};
+    }
     return got >= 0 ? got : -1;
 }
 

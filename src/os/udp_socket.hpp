@@ -39,7 +39,9 @@ public:
 
     // The size of the next datagram, its bytes (up to the buffer's size) in buffer; -1 when none. A
     // size beyond the buffer's tells that the rest was cut off. Does not block.
-    std::int64_t receive(std::span<std::byte> buffer) noexcept;
+    //   source_port  who sent it, a port of 127.0.0.1; 0 when it came from elsewhere. nullptr: not asked
+    std::int64_t receive(std::span<std::byte> buffer,
+                         std::uint16_t* source_port = nullptr) noexcept;
 
     // Sleeps until a datagram, readability of extra_fd (-1: none), a signal handler, or the timeout
     // (< 0: for ever). true when the socket or extra_fd is readable.
