@@ -5,11 +5,15 @@
 #include "base/config.hpp"
 #include "local/port_mpsc.hpp"
 #include "local/port_rings.hpp"
+#include "local/port_udp.hpp"
 
 namespace acp::local {
 
 base::Result<std::unique_ptr<Port>> Port::open(const node::Segment& segment, std::uint32_t slot) {
     using Made = std::unique_ptr<Port>;
+    if (static_cast<base::IntraNode>(segment.shape().intranode) == base::IntraNode::udp) {
+        return UdpPort::open(segment, slot);
+    }
     switch (static_cast<base::MailboxKind>(segment.shape().mailbox_kind)) {
         case base::MailboxKind::pairs:
             return Made(std::make_unique<RingsPort>(segment, slot, RingsPort::Find::by_polling));

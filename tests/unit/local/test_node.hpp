@@ -27,6 +27,7 @@ inline constexpr Kind all_kinds[] = {
     {"mpsc", base::IntraNode::mailbox, base::MailboxKind::mpsc},
     {"pairs", base::IntraNode::mailbox, base::MailboxKind::pairs},
     {"bitmap", base::IntraNode::mailbox, base::MailboxKind::bitmap},
+    {"udp", base::IntraNode::udp, base::MailboxKind::mpsc},
 };
 
 inline std::string name_of(const testing::TestParamInfo<Kind>& info) {

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sending, receiving, answering, and sending again.
+#include "local/port_udp.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "node/wait.hpp"
+#include "os/clock.hpp"
+
+namespace acp::local {
+
+namespace {
+
+constexpr std::uint64_t never = ~0ULL;
+constexpr std::uint32_t spare_max = 64;
+constexpr std::uint64_t buffer_wish_min = 1024 * 1024;
+constexpr std::uint64_t buffer_wish_max = 8 * 1024 * 1024;
+constexpr std::uint64_t datagrams_wished = 8;  // per peer
+
+std::span<const std::byte> bytes_of(const void* object, std::size_t bytes) noexcept {
+    return {static_cast<const std::byte*>(object), bytes};
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Port>> UdpPort::open(const node::Segment& segment,
+                                                  std::uint32_t slot) {
+    const node::Shape& shape = segment.shape();
+    const std::uint64_t wish = shape.local_procs * datagrams_wished * charge(shape.datagram_bytes);
+    auto socket = os::UdpSocket::open_loopback(
+        static_cast<std::uint32_t>(std::clamp(wish, buffer_wish_min, buffer_wish_max)));
+    if (!socket.is_ok()) {
+        return std::move(socket).failure().within("opening the datagram socket of this rank");
+    }
+    auto event = os::Event::create();
+    if (!event.is_ok()) {
+        return std::move(event).failure().within("making the wake-up of the service thread");
+    }
+    return std::unique_ptr<Port>(
+        new UdpPort(segment, slot, std::move(socket).value(), std::move(event).value()));
+}
+
+UdpPort::UdpPort(const node::Segment& segment,
+                 std::uint32_t slot,
+                 os::UdpSocket socket,
+                 os::Event event)
+    : segment_(segment),
+      slot_(slot),
+      datagram_bytes_(segment.shape().datagram_bytes),
+      job_id_(segment.shape().job_id),
+      // A quarter is left for answers. The peers' buffers are as large as ours.
+      share_bytes_(std::uint64_t{socket.receive_buffer_bytes()} * 3 / 4 /
+                   std::max<std::uint32_t>(1, segment.shape().local_procs)),
+      socket_(std::move(socket)),
+      event_(std::move(event)),
+      peers_(segment.shape().local_procs),
+      buffer_(sizeof(Packet) + datagram_bytes_) {
+    // It stays published when we leave, for what is under way then. release: partner is udp_port_of(), the
+    // socket is bound
+    segment_.slot(slot).udp_port.store(socket_.port(), std::memory_order_release);
+}
+
+std::uint16_t UdpPort::udp_port_of(std::uint32_t slot) const noexcept {
+    // acquire: partner is the constructor
+    return static_cast<std::uint16_t>(segment_.slot(slot).udp_port.load(std::memory_order_acquire));
+}
+
+// Sends a datagram, with what we have to answer. False when the kernel does not take it.
+bool UdpPort::transmit(std::uint32_t receiver,
+                       Packet& packet,
+                       std::span<const char> payload) noexcept {
+    const std::uint16_t to = udp_port_of(receiver);
+    Peer& peer = peers_[receiver];
+    packet.head.acknowledged = peer.received;
+    if (to == 0 || !socket_.send_to(to, bytes_of(&packet, sizeof packet),
+                                    bytes_of(payload.data(), payload.size()))) {
+        return false;
+    }
+    peer.owes_answer = false;
+    return true;
+}
+
+bool UdpPort::send(std::uint32_t receiver, const MessageHead& head, std::span<const char> payload) {
+    Peer& peer = peers_[receiver];
+    if (peer.is_dead) return true;  // nobody is there to miss it
+    const std::uint64_t charged = charge(payload.size());
+    if (!peer.unanswered.empty() &&
+        (peer.charged_bytes + charged > share_bytes_ || peer.unanswered.size() >= unanswered_max)) {
+        return false;
+    }
+    Packet packet{{job_id_, DatagramHead::Kind::message, slot_, peer.sent + 1, 0}, head};
+    packet.message.payload_bytes = static_cast<std::uint32_t>(payload.size());
+    if (!transmit(receiver, packet, payload)) return false;
+    ++peer.sent;
+    if (peer.unanswered.empty()) {
+        peer.patience_ns = resend_after_ns;
+        peer.resend_at_ns = os::now_ns() + peer.patience_ns;
+    }
+    std::vector<char> copy;
+    if (!spare_.empty()) {
+        copy = std::move(spare_.back());
+        spare_.pop_back();
+    }
+    copy.assign(payload.begin(), payload.end());
+    peer.unanswered.push_back({packet, std::move(copy)});
+    peer.charged_bytes += charged;
+    // relaxed: looked at by the service thread, which sleeps no longer than that
+    if (peer.resend_at_ns < next_resend_ns_.load(std::memory_order_relaxed)) {
+        next_resend_ns_.store(peer.resend_at_ns, std::memory_order_relaxed);
+    }
+    return true;
+}
+
+bool UdpPort::has_room(std::uint32_t receiver) const {
+    const Peer& peer = peers_[receiver];
+    return peer.unanswered.empty() ||
+           (peer.unanswered.size() < unanswered_max &&
+            peer.charged_bytes + charge(datagram_bytes_) <= share_bytes_);
+}
+
+void UdpPort::on_acknowledged(std::uint32_t sender, const DatagramHead& head) {
+    Peer& peer = peers_[sender];
+    if (head.acknowledged > peer.sent) return;  // meant for an earlier port of this process
+    bool has_progress = false;
+    while (!peer.unanswered.empty() &&
+           peer.unanswered.front().packet.head.number <= head.acknowledged) {
+        Kept& oldest = peer.unanswered.front();
+        peer.charged_bytes -= charge(oldest.payload.size());
+        if (spare_.size() < spare_max) spare_.push_back(std::move(oldest.payload));
+        peer.unanswered.pop_front();
+        has_progress = true;
+    }
+    if (has_progress) {
+        peer.patience_ns = resend_after_ns;
+        if (!peer.unanswered.empty()) peer.resend_at_ns = os::now_ns() + peer.patience_ns;
+        note_next_resend();
+    }
+    if (peer.unanswered.empty()) return;
+    // A gap tells of a loss, once; after an oldest one that was sent again came through, so did its rest.
+    const std::uint64_t oldest = peer.unanswered.front().packet.head.number;
+    const bool is_new_gap = head.kind == DatagramHead::Kind::gap && oldest > peer.resent_up_to;
+    const bool is_rest_of_loss = has_progress && oldest <= peer.doubtful_up_to;
+    if (is_new_gap || is_rest_of_loss) {
+        peer.doubtful_up_to = 0;
+        for (Kept& kept : peer.unanswered) {
+            if (!transmit(sender, kept.packet, kept.payload)) break;
+            peer.resent_up_to = kept.packet.head.number;
+        }
+    }
+}
+
+// Nothing was answered for long: sends the oldest again, to learn what is missing.
+void UdpPort::resend_what_is_due() {
+    if (next_resend_ns_.load(std::memory_order_relaxed) == never) return;
+    const std::uint64_t now = os::now_ns();
+    if (now < next_resend_ns_.load(std::memory_order_relaxed)) return;
+    for (std::uint32_t slot = 0; slot < peers_.size(); ++slot) {
+        Peer& peer = peers_[slot];
+        if (!peer.unanswered.empty() && now >= peer.resend_at_ns) {
+            Kept& oldest = peer.unanswered.front();
+            (void)transmit(slot, oldest.packet, oldest.payload);  // if not now, then next time
+            peer.doubtful_up_to = peer.sent;
+            peer.patience_ns = std::min(2 * peer.patience_ns, resend_after_max_ns);
+            peer.resend_at_ns = now + peer.patience_ns;
+        }
+    }
+    note_next_resend();
+}
+
+void UdpPort::note_next_resend() noexcept {
+    std::uint64_t earliest = never;
+    for (const Peer& peer : peers_) {
+        if (!peer.unanswered.empty()) earliest = std::min(earliest, peer.resend_at_ns);
+    }
+    next_resend_ns_.store(earliest, std::memory_order_relaxed);  // as in send()
+}
+
+// Handles one datagram. True when it was a message that was handed over.
+bool UdpPort::take(std::span<const std::byte> datagram,
+                   std::uint16_t source,
+                   const Handler& handler) {
+    Packet packet;
+    if (datagram.size() < sizeof packet.head) return false;
+    std::memcpy(&packet.head, datagram.data(), sizeof packet.head);
+    const std::uint32_t sender = packet.head.sender;
+    if (packet.head.job_id != job_id_ || sender >= peers_.size() || source == 0 ||
+        source != udp_port_of(sender)) {
+        return false;
+    }
+    on_acknowledged(sender, packet.head);
+    if (packet.head.kind != DatagramHead::Kind::message || datagram.size() < sizeof packet) {
+        return false;
+    }
+    Peer& peer = peers_[sender];
+    std::memcpy(&packet, datagram.data(), sizeof packet);
+    const bool is_next = packet.head.number == peer.received + 1;
+    if (!peer.owes_answer) {
+        peer.owes_answer = true;
+        to_answer_.push_back(sender);
+    }
+    if (!is_next || packet.message.payload_bytes != datagram.size() - sizeof packet) {
+        peer.has_gap = peer.has_gap || packet.head.number > peer.received;
+        return false;
+    }
+    peer.received = packet.head.number;
+    const auto* payload = reinterpret_cast<const char*>(datagram.data()) + sizeof packet;
+    handler(sender, packet.message, {payload, packet.message.payload_bytes});
+    return true;
+}
+
+void UdpPort::answer() {
+    for (const std::uint32_t slot : to_answer_) {
+        Peer& peer = peers_[slot];
+        if (!std::exchange(peer.owes_answer, false) && !peer.has_gap) continue;  // a message did it
+        const bool has_gap = std::exchange(peer.has_gap, false);
+        const DatagramHead head{job_id_,
+                                has_gap ? DatagramHead::Kind::gap : DatagramHead::Kind::answer,
+                                slot_, 0, peer.received};
+        const std::uint16_t to = udp_port_of(slot);
+        // One that is lost is made up for by the next, or by the one to a datagram sent again.
+        if (to != 0) (void)socket_.send_to(to, bytes_of(&head, sizeof head), {});
+    }
+    to_answer_.clear();
+}
+
+std::uint32_t UdpPort::receive(const Handler& handler, std::uint32_t max_messages) {
+    std::uint32_t handled = 0;
+    for (std::uint32_t looks = 0; looks < 2 * max_messages && handled < max_messages; ++looks) {
+        std::uint16_t source = 0;
+        const std::int64_t size = socket_.receive(buffer_, &source);
+        if (size < 0) {
+            resend_what_is_due();
+            break;
+        }
+        if (static_cast<std::uint64_t>(size) <= buffer_.size() &&
+            take(std::span(buffer_).first(static_cast<std::size_t>(size)), source, handler)) {
+            ++handled;
+        }
+    }
+    if (!to_answer_.empty()) answer();
+    return handled;
+}
+
+bool UdpPort::has_mail() const {
+    const std::uint64_t resend_at = next_resend_ns_.load(std::memory_order_relaxed);
+    return socket_.wait_readable(-1, 0) || (resend_at != never && os::now_ns() >= resend_at);
+}
+
+void UdpPort::forget(std::uint32_t dead_slot) {
+    Peer& peer = peers_[dead_slot];
+    peer.is_dead = true;
+    peer.unanswered.clear();
+    peer.charged_bytes = 0;
+    note_next_resend();
+}
+
+void UdpPort::wake_service() {
+    // seq_cst: what we wake it for comes before; partner: sleep_service, which sets, then looks
+    if (is_asleep_.exchange(false, std::memory_order_seq_cst)) {
+        event_.signal();
+    }
+}
+
+void UdpPort::sleep_service(const std::function<bool()>& is_idle, std::int64_t timeout_ns) {
+    is_asleep_.store(true, std::memory_order_seq_cst);  // partner: wake_service
+    if (is_idle() && !has_mail()) {
+        // Deaths ring no descriptor: they are seen at the latest then.
+        std::int64_t bound_ns = node::liveness_check_ns;
+        if (timeout_ns >= 0) bound_ns = std::min(bound_ns, timeout_ns);
+        const std::uint64_t resend_at = next_resend_ns_.load(std::memory_order_relaxed);
+        const std::uint64_t now = os::now_ns();
+        if (resend_at != never) {
+            bound_ns = resend_at > now
+                           ? std::min(bound_ns, static_cast<std::int64_t>(resend_at - now))
+                           : 0;
+        }
+        (void)socket_.wait_readable(event_.fd(), bound_ns);
+    }
+    is_asleep_.store(false, std::memory_order_relaxed);
+    (void)event_.drain();
+}
+
+}  // namespace acp::local

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The udp port: every message is one datagram over loopback. Datagrams of a sender to a receiver are numbered;
+// the receiver answers with the number up to which it has all, in a message on its way back or by itself. A
+// sender keeps what is not answered, never more than its share of the receiver's buffer, so that nothing
+// is lost but where a buffer is too small for one datagram of each peer; what is missing is sent again.
+// Foreign datagrams are dropped: the source's port must be the published one of the slot it names.
+// Threads as local/port.hpp says. Tests: tests/unit/local/port_test.cpp, port_udp_test.cpp.
+// Source: paper 000 (one datagram per message, each answered).
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <deque>
+#include <vector>
+
+#include "local/port.hpp"
+#include "os/event.hpp"
+#include "os/udp_socket.hpp"
+
+namespace acp::local {
+
+// What a datagram begins with.
+struct DatagramHead {
+    enum class Kind : std::uint32_t {
+        message = 1,  // a MessageHead and its payload follow
+        answer = 2,   // acknowledged is all there is
+        gap = 3       // likewise, and something after it came out of turn: send again
+    };
+
+    std::uint64_t job_id = 0;
+    Kind kind = Kind::message;
+    std::uint32_t sender = 0;        // slot
+    std::uint64_t number = 0;        // of a message, from 1 up
+    std::uint64_t acknowledged = 0;  // all messages up to this one have come
+};
+
+static_assert(sizeof(DatagramHead) == 32);
+
+inline constexpr std::uint64_t resend_after_ns = 20'000'000;  // doubled each time
+inline constexpr std::uint64_t resend_after_max_ns = 200'000'000;
+inline constexpr std::uint32_t unanswered_max = 64;  // datagrams to one receiver
+
+class UdpPort final : public Port {
+public:
+    // Publishes the port's number in the slot.   segment  must outlive this
+    // Errors: limit, system.
+    static base::Result<std::unique_ptr<Port>> open(const node::Segment& segment,
+                                                    std::uint32_t slot);
+
+    bool send(std::uint32_t receiver,
+              const MessageHead& head,
+              std::span<const char> payload) override;
+    [[nodiscard]] bool has_room(std::uint32_t receiver) const override;
+    std::uint32_t receive(const Handler& handler, std::uint32_t max_messages) override;
+    [[nodiscard]] bool has_mail() const override;
+    void forget(std::uint32_t dead_slot) override;
+    void wake_service() override;
+    void sleep_service(const std::function<bool()>& is_idle, std::int64_t timeout_ns) override;
+
+    [[nodiscard]] std::uint32_t datagram_bytes() const override { return datagram_bytes_; }
+
+    // Most bytes, by the kernel's charge, that may be unanswered to one receiver.
+    [[nodiscard]] std::uint64_t share_bytes() const noexcept { return share_bytes_; }
+
+    // What the kernel charges a receive buffer for a datagram (measured: 832 + 1.0 .. 1.6 of its size).
+    [[nodiscard]] static constexpr std::uint64_t charge(std::uint64_t payload_bytes) noexcept {
+        return 832 + (sizeof(DatagramHead) + sizeof(MessageHead) + payload_bytes) * 8 / 5;
+    }
+
+private:
+    struct Packet {
+        DatagramHead head;
+        MessageHead message;
+    };
+
+    static_assert(sizeof(Packet) == sizeof(DatagramHead) + sizeof(MessageHead));
+
+    // Sent and not answered.
+    struct Kept {
+        Packet packet;
+        std::vector<char> payload;
+    };
+
+    struct Peer {
+        std::uint64_t sent = 0;       // number of the last message to it
+        std::uint64_t received = 0;   // number of the last message from it, in order
+        std::deque<Kept> unanswered;  // oldest first
+        std::uint64_t charged_bytes = 0;
+        std::uint64_t resend_at_ns = 0;  // while something is unanswered
+        std::uint64_t patience_ns = resend_after_ns;
+        std::uint64_t resent_up_to = 0;    // sent again because of a gap
+        std::uint64_t doubtful_up_to = 0;  // under way when nothing was answered for long
+        bool owes_answer = false;
+        bool has_gap = false;
+        bool is_dead = false;
+    };
+
+    UdpPort(const node::Segment& segment,
+            std::uint32_t slot,
+            os::UdpSocket socket,
+            os::Event event);
+
+    [[nodiscard]] std::uint16_t udp_port_of(std::uint32_t slot) const noexcept;
+    bool transmit(std::uint32_t receiver, Packet& packet, std::span<const char> payload) noexcept;
+    bool take(std::span<const std::byte> datagram, std::uint16_t source, const Handler& handler);
+    void on_acknowledged(std::uint32_t sender, const DatagramHead& head);
+    void answer();
+    void resend_what_is_due();
+    void note_next_resend() noexcept;
+
+    const node::Segment& segment_;
+    const std::uint32_t slot_;
+    const std::uint32_t datagram_bytes_;
+    const std::uint64_t job_id_;
+    const std::uint64_t share_bytes_;
+    mutable os::UdpSocket socket_;
+    os::Event event_;
+    std::vector<Peer> peers_;                           // by slot
+    std::vector<std::uint32_t> to_answer_;              // peers with owes_answer
+    std::vector<std::vector<char>> spare_;              // payload buffers to use again
+    std::vector<std::byte> buffer_;                     // the datagram being received
+    std::atomic<std::uint64_t> next_resend_ns_{~0ULL};  // earliest of all peers; writer: the driver
+    std::atomic<bool> is_asleep_{false};                // the service thread, or about to be
+};
+
+}  // namespace acp::local

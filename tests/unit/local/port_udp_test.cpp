@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The udp port on a bad road: datagrams that vanish, come twice or out of turn, and datagrams of strangers. A
+// relay between two ports, whose sockets are published in their place, drops and shuffles by a seed.
+#include "local/port_udp.hpp"
+
+#include <cstring>
+#include <vector>
+
+#include "os/cpu.hpp"
+
+#include "support/random.hpp"
+#include "support/watchdog.hpp"
+#include "unit/local/test_node.hpp"
+
+namespace acp::local::test {
+namespace {
+
+constexpr Kind udp{"udp", base::IntraNode::udp, base::MailboxKind::mpsc};
+
+void ignore(std::uint32_t, const MessageHead&, std::span<const char>) {}
+
+os::UdpSocket open_socket() {
+    auto socket = os::UdpSocket::open_loopback(1024 * 1024);
+    EXPECT_TRUE(socket.is_ok());
+    return std::move(socket).value();
+}
+
+// What port `a` sends to slot b arrives at one socket and leaves for the real port of b by the other.
+class Relay {
+public:
+    explicit Relay(const node::Segment& segment)
+        : sockets_{open_socket(), open_socket()},
+          real_{static_cast<std::uint16_t>(segment.slot(0).udp_port.load()),
+                static_cast<std::uint16_t>(segment.slot(1).udp_port.load())} {
+        for (std::uint32_t slot : {0U, 1U})
+            segment.slot(slot).udp_port.store(sockets_[slot].port());
+    }
+
+    // Passes on what has come, but for what chance takes.
+    void pass(acp::test::Random& random, unsigned lost, unsigned doubled, unsigned delayed) {
+        for (std::uint32_t to : {0U, 1U}) {
+            std::vector<std::byte> buffer(66'000);
+            for (std::int64_t size = 0; (size = sockets_[to].receive(buffer)) >= 0;) {
+                const std::vector<std::byte> datagram(buffer.begin(), buffer.begin() + size);
+                if (random.chance(lost)) continue;
+                if (random.chance(delayed)) {
+                    late_[to] = datagram;
+                    continue;
+                }
+                forward(to, datagram);
+                if (random.chance(doubled)) forward(to, datagram);
+                if (!late_[to].empty()) forward(to, std::exchange(late_[to], {}));
+            }
+        }
+    }
+
+private:
+    void forward(std::uint32_t to, const std::vector<std::byte>& datagram) {
+        sockets_[1 - to].send_to(real_[to], datagram, {});
+    }
+
+    os::UdpSocket sockets_[2];
+    std::uint16_t real_[2];
+    std::vector<std::byte> late_[2];
+};
+
+class UdpPortTest : public testing::Test {
+protected:
+    UdpPortTest() : segment_(make_segment(udp, 2, 1408)) {
+        acp::test::arm_watchdog(120, "a udp port test");
+        for (std::uint32_t slot : {0U, 1U}) {
+            auto port = Port::open(segment_, slot);
+            EXPECT_TRUE(port.is_ok());
+            ports_[slot] = std::move(port).value();
+        }
+    }
+
+    ~UdpPortTest() override { acp::test::arm_watchdog(0, ""); }
+
+    node::Segment segment_;
+    std::unique_ptr<Port> ports_[2];
+};
+
+TEST_F(UdpPortTest, messages_arrive_once_and_in_order_over_a_road_that_loses_doubles_and_shuffles) {
+    const std::uint64_t seed = acp::test::fresh_seed();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    acp::test::Random random(seed);
+    Relay relay(segment_);
+    constexpr std::uint64_t all = 1000;
+    std::uint64_t sent[2] = {};
+    std::uint64_t read[2] = {};
+    while (read[0] < all || read[1] < all) {
+        for (std::uint32_t own : {0U, 1U}) {
+            MessageHead head;
+            head.token = sent[own];
+            const std::vector<char> payload(sent[own] % 1409, static_cast<char>(sent[own]));
+            if (sent[own] < all && ports_[own]->send(1 - own, head, payload)) ++sent[own];
+            relay.pass(random, 5, 5, 5);
+            ports_[own]->receive(
+                [&](std::uint32_t sender, const MessageHead& got, std::span<const char> bytes) {
+                    ASSERT_EQ(sender, 1 - own);
+                    ASSERT_EQ(got.token, read[own]);
+                    ASSERT_EQ(bytes.size(), read[own] % 1409);
+                    for (const char byte : bytes) ASSERT_EQ(byte, static_cast<char>(read[own]));
+                    ++read[own];
+                },
+                64);
+            ASSERT_FALSE(HasFatalFailure());
+        }
+    }
+    EXPECT_EQ(read[0], all);
+    EXPECT_EQ(read[1], all);
+}
+
+TEST_F(UdpPortTest, drops_what_strangers_send) {
+    os::UdpSocket stranger = open_socket();
+
+    struct {
+        DatagramHead head;
+        MessageHead message;
+    } packet{{segment_.shape().job_id, DatagramHead::Kind::message, 0, 1, 0}, {}};
+
+    const auto deliver = [&] {
+        const auto* bytes = reinterpret_cast<const std::byte*>(&packet);
+        const auto to = static_cast<std::uint16_t>(segment_.slot(1).udp_port.load());
+        ASSERT_TRUE(stranger.send_to(to, {bytes, sizeof packet}, {}));
+        EXPECT_EQ(ports_[1]->receive(ignore, 64), 0U);
+    };
+    deliver();  // the right words from the wrong port
+    segment_.slot(0).udp_port.store(stranger.port());
+    packet.head.job_id ^= 1;
+    deliver();  // another job
+    packet.head.job_id ^= 1;
+    packet.head.sender = 2;
+    deliver();  // a slot that does not exist
+    packet.head.sender = 0;
+    packet.head.number = 2;
+    deliver();  // out of turn
+    packet.head.number = 1;
+    packet.message.payload_bytes = 1;
+    deliver();  // shorter than it says
+    packet.message.payload_bytes = 0;
+    packet.head.acknowledged = 5;  // more than was ever sent
+    const auto* bytes = reinterpret_cast<const std::byte*>(&packet);
+    stranger.send_to(static_cast<std::uint16_t>(segment_.slot(1).udp_port.load()),
+                     {bytes, sizeof packet}, {});
+    EXPECT_EQ(ports_[1]->receive(ignore, 64), 1U) << "the same from the published port is accepted";
+    EXPECT_TRUE(ports_[1]->has_room(0));
+}
+
+TEST_F(UdpPortTest, a_sleeping_sender_wakes_to_send_again_what_was_lost) {
+    Relay relay(segment_);
+    acp::test::Random random(1);
+    MessageHead head;
+    ASSERT_TRUE(ports_[0]->send(1, head, {}));
+    relay.pass(random, 100, 0, 0);
+    std::uint32_t got = 0;
+    while (got == 0) {
+        ports_[0]->sleep_service([] { return true; }, -1);
+        ports_[0]->receive(ignore, 64);
+        relay.pass(random, 0, 0, 0);
+        got = ports_[1]->receive(ignore, 64);
+    }
+    EXPECT_EQ(got, 1U);
+}
+
+}  // namespace
+}  // namespace acp::local::test
