@@ -141,8 +141,9 @@ Handle Gma::queue(const Command& command, Handle order) {
         // Waits for room only: a failure stays to be reported to whoever waits for it.
         member_.slot().door.is_attended.fetch_add(1, std::memory_order_seq_cst);
         const auto ready = [&] { return queue_.done() >= oldest || (drive(Driver::waiter), queue_.done() >= oldest); };
+        const auto has_stirred = [&] { return queue_.done() >= oldest || drive(Driver::waiter); };
         const auto sleep = [&](std::int64_t timeout_ns) {
-            return node::sleep_on_bell(member_.slot().door.waiter_bell, ready, timeout_ns);
+            return node::sleep_on_bell(member_.slot().door.waiter_bell, has_stirred, timeout_ns);
         };
         member_.waiter().wait(ready, sleep, node::for_ever);
         member_.slot().door.is_attended.fetch_sub(1, std::memory_order_seq_cst);

@@ -25,6 +25,9 @@ base::Status Gma::wait(Handle handle, std::int64_t timeout_ns, bool is_interrupt
         const auto ready = [&] {
             return queue_.done() >= number || (drive(Driver::waiter) && queue_.done() >= number);
         };
+        // Asked when a sleep was announced: one turn runs a batch, and what is left of the queue is no reason
+        // to sleep, for the service thread leaves it to those who wait.
+        const auto has_stirred = [&] { return queue_.done() >= number || drive(Driver::waiter); };
         std::uint64_t start_ns = 0;
         bool is_said = false;
         const auto sleep = [&](std::int64_t nap_ns_left) {
@@ -34,7 +37,7 @@ base::Status Gma::wait(Handle handle, std::int64_t timeout_ns, bool is_interrupt
                 is_said = true;
                 say_what_is_awaited(number, waited_ns);
             }
-            return node::sleep_on_bell(door.waiter_bell, ready, nap_ns_left);
+            return node::sleep_on_bell(door.waiter_bell, has_stirred, nap_ns_left);
         };
         const node::Outcome outcome = member_.waiter().wait(ready, sleep, timeout_ns, is_interruptible);
         if (is_attending) {

@@ -50,6 +50,27 @@ TEST_F(CompletionTest, becomes_complete_while_it_is_only_inquired) {
               static_cast<std::uint64_t>((rank_ + procs_ - 1) % procs_) + 5);
 }
 
+// More commands than one turn of a waiting thread runs, and nobody else to run them.
+TEST_F(CompletionTest, works_off_a_long_queue_without_a_sleep_in_between) {
+    constexpr int commands = 40'000;
+    const Arena words(mode().reaches_private_memory() ? Kind::registered : Kind::starter, 64);
+    const Arena own(Kind::starter, 64);
+    own.word<std::uint64_t>() = static_cast<std::uint64_t>(rank_) + 9;
+    sync_ranks();
+    if (rank_ == 0) {
+        const int next = procs_ > 1 ? 1 : 0;
+        acp_handle_t last = ACP_HANDLE_NULL;
+        for (int i = 0; i < commands; ++i) {
+            last = acp_copy(words.at(next), own.at(0), 8, ACP_HANDLE_NULL);
+        }
+        EXPECT_EQ(acp_wait(last, -1), ACP_OK);
+    }
+    sync_ranks();
+    if (rank_ == (procs_ > 1 ? 1 : 0)) {
+        EXPECT_EQ(words.word<std::uint64_t>(), 9U);
+    }
+}
+
 TEST_F(CompletionTest, takes_a_handle_twice) {
     const Arena words(Kind::starter, 64);
     const acp_handle_t handle = acp_copy(words.at(rank_), words.at(rank_, 8), 8, ACP_HANDLE_NULL);
