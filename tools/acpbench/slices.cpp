@@ -20,15 +20,20 @@ double time_of(const Work& work, std::uint64_t operations) {
     return static_cast<double>(os::now_ns() - start);
 }
 
-// How many operations last about round_ns; also warms up.
+// How many operations last about round_ns; also warms up. Doubles until a run lasts half of it,
+// then scales: slow first calls cost a doubling or two and no more.
 std::uint64_t operations_for(const Work& work, double round_ns) {
-    for (std::uint64_t operations = 1;; operations *= 4) {
-        const double spent = time_of(work, operations);
-        if (spent * 4 >= round_ns || operations >= (std::uint64_t{1} << 40)) {
-            const double scaled = static_cast<double>(operations) * round_ns / std::max(spent, 1.0);
+    constexpr std::uint64_t operations_max = std::uint64_t{1} << 40;
+    std::uint64_t operations = 1;
+    for (int tries = 0; tries < 60 && operations < operations_max; ++tries) {
+        const double spent = std::max(time_of(work, operations), 1.0);
+        if (spent >= round_ns / 2) {
+            const double scaled = static_cast<double>(operations) * round_ns / spent;
             return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(scaled));
         }
+        operations *= 2;
     }
+    return operations;
 }
 
 class Rounds {
