@@ -55,8 +55,10 @@ int main(int argc, char** argv) {
     }
     const int rank = acp_rank();
     if (acp_procs() < ranks_min) {
-        fprintf(stderr, "third_party_copy: needs %d ranks, has %d: acprun -n %d %s\n", ranks_min,
-                acp_procs(), ranks_min, argv[0]);
+        if (rank == 0) {
+            fprintf(stderr, "third_party_copy: needs %d ranks, has %d: acprun -n %d %s\n",
+                    ranks_min, acp_procs(), ranks_min, argv[0]);
+        }
         acp_finalize();
         return EXIT_FAILURE;
     }
