@@ -67,3 +67,11 @@ function(acp_configure target)
         INTERPROCEDURAL_OPTIMIZATION ${ACP_LTO}
         INSTALL_RPATH "${ACP_INSTALL_RPATH}")
 endfunction()
+
+# For what is not measured: the header-only libraries of tools and tests take minutes at -O3 with full debug
+# information, and their speed is nobody's concern.
+function(acp_compile_quickly name)
+    if(CMAKE_BUILD_TYPE STREQUAL "Release")
+        target_compile_options(${name} PRIVATE -O1 -g1)
+    endif()
+endfunction()

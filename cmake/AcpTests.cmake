@@ -50,6 +50,7 @@ function(acp_gtest name)
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
     target_include_directories(${name} PRIVATE
         "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/tests" "${ACP_GENERATED}")
+    acp_compile_quickly(${name})
     # Where the tests find the programs they start.
     target_compile_definitions(${name} PRIVATE ACP_TEST_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
     target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} GTest::gtest)

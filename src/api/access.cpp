@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // <acp/access.h>: the inline path first, then the long way.
-#include <acp/access.h>
-
 #include <cstdio>
 #include <string>
 
 #include "api/library.hpp"
 #include "gma/inline_access.hpp"
 #include "os/process.hpp"
+
+#include <acp/access.h>
 
 namespace {
 
@@ -17,7 +17,8 @@ using memory::Operation;
 
 constexpr auto plain = memory::HazardFence::compiler;
 
-[[gnu::noinline, gnu::cold]] acp_handle_t issue_long(const Command& command, acp_handle_t order) noexcept {
+[[gnu::noinline, gnu::cold]] acp_handle_t issue_long(const Command& command,
+                                                     acp_handle_t order) noexcept {
     return api::guarded("issuing a command", ACP_HANDLE_NULL, [&]() -> acp_handle_t {
         if (auto status = api::check_in_use("issuing a command"); !status.is_ok()) {
             if (api::inline_line != nullptr) {
@@ -31,21 +32,25 @@ constexpr auto plain = memory::HazardFence::compiler;
         } else {
             memory::leave(*api::inline_line);  // the inline path gave up inside
         }
-        return static_cast<acp_handle_t>(api::library().gma->issue(command, static_cast<gma::Handle>(order)));
+        return static_cast<acp_handle_t>(
+            api::library().gma->issue(command, static_cast<gma::Handle>(order)));
     });
 }
 
 // The long way for each kind, with its arguments as they came: reached by a jump, so that the inline path saves
 // no registers. The line may be entered still.
-[[gnu::noinline, gnu::cold]] acp_handle_t copy_long(
-    acp_ga_t target, acp_ga_t source, size_t size, acp_handle_t order) noexcept {
+[[gnu::noinline, gnu::cold]] acp_handle_t copy_long(acp_ga_t target,
+                                                    acp_ga_t source,
+                                                    size_t size,
+                                                    acp_handle_t order) noexcept {
     return issue_long({Operation::copy, 0, target, source, size, 0, 0}, order);
 }
 
 template <typename Word, Operation operation>
 [[gnu::noinline, gnu::cold]] acp_handle_t atomic_long(
     acp_ga_t target, acp_ga_t source, Word operand, Word expected, acp_handle_t order) noexcept {
-    return issue_long({operation, sizeof(Word), target, source, sizeof(Word), operand, expected}, order);
+    return issue_long({operation, sizeof(Word), target, source, sizeof(Word), operand, expected},
+                      order);
 }
 
 template <typename Word, Operation operation>
@@ -53,7 +58,8 @@ template <typename Word, Operation operation>
     acp_ga_t target, acp_ga_t source, Word operand, Word expected, acp_handle_t order) noexcept {
     if (memory::HazardLine* line = api::inline_line; line != nullptr) [[likely]] {
         const gma::Handle handle = gma::atomic_inline<plain, Word, operation>(
-            api::fast_path, *line, target, source, operand, expected, static_cast<gma::Handle>(order));
+            api::fast_path, *line, target, source, operand, expected,
+            static_cast<gma::Handle>(order));
         if (handle != 0) [[likely]] {
             return static_cast<acp_handle_t>(handle);
         }
@@ -65,12 +71,12 @@ template <typename Word, Operation operation>
 void report(const base::Status& failure) noexcept {
     api::keep(failure);
     if (api::library().config.on_error == base::OnError::fatal) {
-        std::fprintf(stderr,
-                     "acp: rank %u on %s: %s\nacp: the process ends; ACP_ON_ERROR=return makes this an "
-                     "error that acp_errno() gives\n",
-                     api::library().member->rank(),
-                     os::host_name().c_str(),
-                     std::string(failure.message()).c_str());
+        std::fprintf(
+            stderr,
+            "acp: rank %u on %s: %s\nacp: the process ends; ACP_ON_ERROR=return makes this an "
+            "error that acp_errno() gives\n",
+            api::library().member->rank(), os::host_name().c_str(),
+            std::string(failure.message()).c_str());
         os::end_by_abort();
     }
 }
@@ -85,7 +91,8 @@ void report(const base::Status& failure) noexcept {
         if (first.is_ok()) {
             return 0;
         }
-        gma.drop_failures(static_cast<gma::Handle>(handle));  // a void call cannot report them one by one
+        gma.drop_failures(
+            static_cast<gma::Handle>(handle));  // a void call cannot report them one by one
         report(first);
         return -1;
     });
@@ -97,8 +104,8 @@ extern "C" {
 
 acp_handle_t acp_copy(acp_ga_t target, acp_ga_t source, size_t size, acp_handle_t order) {
     if (memory::HazardLine* line = api::inline_line; line != nullptr) [[likely]] {
-        const gma::Handle handle = gma::copy_inline<plain>(
-            api::fast_path, *line, target, source, size, static_cast<gma::Handle>(order));
+        const gma::Handle handle = gma::copy_inline<plain>(api::fast_path, *line, target, source,
+                                                           size, static_cast<gma::Handle>(order));
         if (handle != 0) [[likely]] {
             return static_cast<acp_handle_t>(handle);
         }
@@ -106,12 +113,16 @@ acp_handle_t acp_copy(acp_ga_t target, acp_ga_t source, size_t size, acp_handle_
     return copy_long(target, source, size, order);
 }
 
-acp_handle_t acp_cas4(acp_ga_t target, acp_ga_t source, uint32_t expected, uint32_t desired, acp_handle_t order) {
-    return run_atomic<std::uint32_t, Operation::compare_swap>(target, source, desired, expected, order);
+acp_handle_t acp_cas4(
+    acp_ga_t target, acp_ga_t source, uint32_t expected, uint32_t desired, acp_handle_t order) {
+    return run_atomic<std::uint32_t, Operation::compare_swap>(target, source, desired, expected,
+                                                              order);
 }
 
-acp_handle_t acp_cas8(acp_ga_t target, acp_ga_t source, uint64_t expected, uint64_t desired, acp_handle_t order) {
-    return run_atomic<std::uint64_t, Operation::compare_swap>(target, source, desired, expected, order);
+acp_handle_t acp_cas8(
+    acp_ga_t target, acp_ga_t source, uint64_t expected, uint64_t desired, acp_handle_t order) {
+    return run_atomic<std::uint64_t, Operation::compare_swap>(target, source, desired, expected,
+                                                              order);
 }
 
 acp_handle_t acp_swap4(acp_ga_t target, acp_ga_t source, uint32_t value, acp_handle_t order) {
@@ -156,15 +167,16 @@ acp_handle_t acp_and8(acp_ga_t target, acp_ga_t source, uint64_t value, acp_hand
 
 void acp_complete(acp_handle_t handle) {
     // acquire: what the completed commands wrote is visible
-    if (static_cast<gma::Handle>(handle) <= api::fast_path.marks.complete_floor.load(std::memory_order_acquire))
-        [[likely]] {
+    if (static_cast<gma::Handle>(handle) <=
+        api::fast_path.marks.complete_floor.load(std::memory_order_acquire)) [[likely]] {
         return;
     }
     complete_long(handle);
 }
 
 int acp_inquire(acp_handle_t handle) {
-    if (static_cast<gma::Handle>(handle) <= api::fast_path.marks.complete_floor.load(std::memory_order_acquire)) {
+    if (static_cast<gma::Handle>(handle) <=
+        api::fast_path.marks.complete_floor.load(std::memory_order_acquire)) {
         return api::fast_path.marks.complete_floor.load(std::memory_order_relaxed) != 0
                    ? 0
                    : api::result_of(api::check_in_use("acp_inquire"));

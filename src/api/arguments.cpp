@@ -20,13 +20,15 @@ std::string variable_of(std::string_view option) {
     }
     std::string name = "ACP_";
     for (const char letter : option) {
-        name += letter == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+        name += letter == '-' ? '_'
+                              : static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
     }
     return name;
 }
 
 void set(std::vector<std::string>& environment, const std::string& name, std::string_view value) {
-    std::erase_if(environment, [&](const std::string& entry) { return entry.starts_with(name + "="); });
+    std::erase_if(environment,
+                  [&](const std::string& entry) { return entry.starts_with(name + "="); });
     environment.push_back(name + "=" + std::string(value));
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // <acp/error.h>.
-#include <acp/error.h>
-
 #include "api/last_error.hpp"
+
+#include <acp/error.h>
 
 namespace acp::api {
 
@@ -15,9 +15,15 @@ LastError& last_error() noexcept {
 
 extern "C" {
 
-int acp_errno(void) { return acp::api::last_error().code(); }
+int acp_errno(void) {
+    return acp::api::last_error().code();
+}
 
-const char* acp_error_message(void) { return acp::api::last_error().text(); }
+const char* acp_error_message(void) {
+    return acp::api::last_error().text();
+}
 
-const char* acp_strerror(int code) { return acp::base::phrase(static_cast<acp::base::Code>(code)); }
+const char* acp_strerror(int code) {
+    return acp::base::phrase(static_cast<acp::base::Code>(code));
+}
 }

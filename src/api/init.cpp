@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // <acp/init.h>: joining and leaving a job, and the barrier.
-#include <acp/error.h>
-#include <acp/init.h>
-
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -16,6 +13,9 @@
 #include "node/mailbox_layout.hpp"
 #include "os/process.hpp"
 
+#include <acp/error.h>
+#include <acp/init.h>
+
 namespace {
 
 using namespace acp;  // NOLINT(google-build-using-namespace): the boundary names things of every layer
@@ -26,7 +26,8 @@ using api::library;
 using api::Life;
 using api::result_of;
 
-base::Result<node::Segment> open_segment(const job::Identity& identity, const base::Config& config) {
+base::Result<node::Segment> open_segment(const job::Identity& identity,
+                                         const base::Config& config) {
     if (identity.is_launched()) {
         return node::Segment::open(os::FileDescriptor(identity.node_file));
     }
@@ -47,10 +48,13 @@ base::Status become_member(Library& instance) {
         return std::move(segment).failure();
     }
     if (identity.value().slot >= segment.value().shape().local_procs) {
-        return {base::Code::config, "ACP_SLOT=" + std::to_string(identity.value().slot) + " is not a slot of this job"};
+        return {base::Code::config,
+                "ACP_SLOT=" + std::to_string(identity.value().slot) + " is not a slot of this job"};
     }
-    instance.member = std::make_unique<node::Member>(std::move(segment).value(), identity.value().slot);
-    instance.hazards = std::make_unique<local::Hazards>(instance.member->segment(), identity.value().slot);
+    instance.member =
+        std::make_unique<node::Member>(std::move(segment).value(), identity.value().slot);
+    instance.hazards =
+        std::make_unique<local::Hazards>(instance.member->segment(), identity.value().slot);
     return {};
 }
 
@@ -63,7 +67,8 @@ void follow_job(base::Config& config, const node::Shape& shape) {
 
 base::Status open_epoch(Library& instance) {
     instance.member->begin_epoch();
-    auto gma = gma::Gma::open(*instance.member, *instance.hazards, api::fast_path, instance.config, true);
+    auto gma =
+        gma::Gma::open(*instance.member, *instance.hazards, api::fast_path, instance.config, true);
     if (!gma.is_ok()) {
         return std::move(gma).failure();
     }
@@ -72,14 +77,16 @@ base::Status open_epoch(Library& instance) {
 }
 
 void clear_starter(const node::Member& member) {
-    std::memset(member.segment().starter(member.slot_index()), 0, member.segment().shape().starter_bytes);
+    std::memset(member.segment().starter(member.slot_index()), 0,
+                member.segment().shape().starter_bytes);
 }
 
 base::Status initialize(int* argc, char*** argv) {
     Library& instance = library();
     const Life life = instance.life.load(std::memory_order_acquire);
     if (life == Life::in_use) {
-        return {base::Code::state, "this process has joined already: acp_init is called once per epoch"};
+        return {base::Code::state,
+                "this process has joined already: acp_init is called once per epoch"};
     }
     if (life == Life::forked) {
         return check_in_use("acp_init");
@@ -92,7 +99,8 @@ base::Status initialize(int* argc, char*** argv) {
     if (!parsed.is_ok()) {
         return std::move(parsed).failure();
     }
-    const bool is_alone = !job::identity_of(environment).is_ok() || !job::identity_of(environment).value().is_launched();
+    const bool is_alone = !job::identity_of(environment).is_ok() ||
+                          !job::identity_of(environment).value().is_launched();
     for (const std::string& warning : parsed.value().warnings) {
         if (is_alone) {  // else the launcher has said it once
             std::fprintf(stderr, "acp: %s\n", warning.c_str());
@@ -176,7 +184,8 @@ base::Status reset(int rank) {
 extern "C" {
 
 int acp_init(int* argc, char*** argv) {
-    return guarded("acp_init", -1, [&] { return result_of(initialize(argc, argv).within("acp_init")); });
+    return guarded("acp_init", -1,
+                   [&] { return result_of(initialize(argc, argv).within("acp_init")); });
 }
 
 int acp_finalize(void) {
@@ -189,13 +198,10 @@ int acp_reset(int rank) {
 
 void acp_abort(const char* text) {
     const bool is_member = library().member != nullptr;
-    std::fprintf(stderr,
-                 "acp: rank %s on %s aborts: %s%s%s\n",
+    std::fprintf(stderr, "acp: rank %s on %s aborts: %s%s%s\n",
                  is_member ? std::to_string(library().member->rank()).c_str() : "?",
-                 os::host_name().c_str(),
-                 text != nullptr ? text : "(no reason given)",
-                 acp_errno() != 0 ? "; last error: " : "",
-                 acp_error_message());
+                 os::host_name().c_str(), text != nullptr ? text : "(no reason given)",
+                 acp_errno() != 0 ? "; last error: " : "", acp_error_message());
     os::end_by_abort();
 }
 
@@ -226,7 +232,11 @@ int acp_procs(void) {
     });
 }
 
-int acp_initialized(void) { return library().life.load(std::memory_order_acquire) == Life::in_use ? 1 : 0; }
+int acp_initialized(void) {
+    return library().life.load(std::memory_order_acquire) == Life::in_use ? 1 : 0;
+}
 
-const char* acp_version(void) { return base::version; }
+const char* acp_version(void) {
+    return base::version;
+}
 }

@@ -8,7 +8,8 @@
 namespace acp::api {
 
 constinit gma::FastPath fast_path{};
-constinit thread_local memory::HazardLine* inline_line __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit thread_local memory::HazardLine* inline_line __attribute__((tls_model("initial-exec"))) =
+    nullptr;
 
 Library& library() noexcept {
     static Library& instance = *new Library();
@@ -41,7 +42,9 @@ void open_inline_path() noexcept {
     }
 }
 
-void keep(const base::Status& status) noexcept { last_error().set(status); }
+void keep(const base::Status& status) noexcept {
+    last_error().set(status);
+}
 
 int result_of(const base::Status& status) noexcept {
     if (status.is_ok()) {
@@ -62,9 +65,9 @@ base::Status check_in_use(const char* call) {
         case Life::forked:
             break;
     }
-    return {base::Code::forked,
-            std::string(call) + " in a forked child (process " + std::to_string(os::own_pid()) +
-                "): it is no rank of the job and may only exec or _exit"};
+    return {base::Code::forked, std::string(call) + " in a forked child (process " +
+                                    std::to_string(os::own_pid()) +
+                                    "): it is no rank of the job and may only exec or _exit"};
 }
 
 }  // namespace acp::api

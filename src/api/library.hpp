@@ -37,7 +37,8 @@ extern constinit gma::FastPath fast_path;
 
 // The calling thread's own hazard line while the inline path may use it; nullptr sends it the long way, where
 // it is claimed. Cleared in a forked child.
-extern constinit thread_local memory::HazardLine* inline_line __attribute__((tls_model("initial-exec")));
+extern constinit thread_local memory::HazardLine* inline_line
+    __attribute__((tls_model("initial-exec")));
 
 // Claims the calling thread's line for the inline path, where that needs no fence.
 void open_inline_path() noexcept;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // <acp/memory.h>.
-#include <acp/memory.h>
-
 #include <string>
 
 #include "api/library.hpp"
+
+#include <acp/memory.h>
 
 namespace {
 
@@ -43,10 +43,11 @@ extern "C" {
 acp_ga_t acp_query_starter_ga(int rank) {
     return guarded("acp_query_starter_ga", ACP_GA_NULL, [&]() -> acp_ga_t {
         auto status = check_in_use("acp_query_starter_ga");
-        if (status.is_ok() && (rank < 0 || static_cast<std::uint32_t>(rank) >= library().member->procs())) {
-            status = {base::Code::argument,
-                      "acp_query_starter_ga: rank " + std::to_string(rank) + " is not one of 0 to " +
-                          std::to_string(library().member->procs() - 1)};
+        if (status.is_ok() &&
+            (rank < 0 || static_cast<std::uint32_t>(rank) >= library().member->procs())) {
+            status = {base::Code::argument, "acp_query_starter_ga: rank " + std::to_string(rank) +
+                                                " is not one of 0 to " +
+                                                std::to_string(library().member->procs() - 1)};
         }
         if (!status.is_ok()) {
             keep(status);
@@ -73,16 +74,17 @@ acp_atkey_t acp_register_memory(void* address, size_t size, int color) {
             status = {base::Code::argument, "acp_register_memory: the size is 0 bytes"};
         } else if (status.is_ok() &&
                    (color < 0 || static_cast<std::uint32_t>(color) >= library().config.colors)) {
-            status = {base::Code::argument,
-                      "acp_register_memory: colour " + std::to_string(color) + " is not one of 0 to " +
-                          std::to_string(library().config.colors - 1)};
+            status = {base::Code::argument, "acp_register_memory: colour " + std::to_string(color) +
+                                                " is not one of 0 to " +
+                                                std::to_string(library().config.colors - 1)};
         }
         if (!status.is_ok()) {
             keep(status);
             return ACP_ATKEY_NULL;
         }
         return value_or<acp_atkey_t>(
-            library().gma->register_memory(address, size, static_cast<std::uint32_t>(color)), ACP_ATKEY_NULL);
+            library().gma->register_memory(address, size, static_cast<std::uint32_t>(color)),
+            ACP_ATKEY_NULL);
     });
 }
 

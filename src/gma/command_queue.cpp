@@ -16,7 +16,9 @@ base::Status order_failure() {
 
 }  // namespace
 
-CommandQueue::CommandQueue(Marks& marks) noexcept : marks_(marks) { publish(); }
+CommandQueue::CommandQueue(Marks& marks) noexcept : marks_(marks) {
+    publish();
+}
 
 std::uint64_t CommandQueue::number_of(Handle handle) const noexcept {
     if (handle == handle_all) {
@@ -44,9 +46,9 @@ bool CommandQueue::is_satisfied(Handle order) const {
 CommandQueue::Admission CommandQueue::admit(const memory::Command& command, Handle order) {
     const std::uint64_t previous = issued_;
     const std::uint64_t prefix = order == handle_null ? 0 : number_of(order);
-    const bool is_failed = order == handle_cont
-                               ? unreported_.contains(previous)
-                               : order != handle_null && prefix <= done_ && rests_on_failure(order, prefix);
+    const bool is_failed = order == handle_cont ? unreported_.contains(previous)
+                                                : order != handle_null && prefix <= done_ &&
+                                                      rests_on_failure(order, prefix);
     if (is_failed) {
         return {admit_failed(order_failure()), false};
     }
@@ -78,7 +80,9 @@ std::uint64_t CommandQueue::admit_failed(base::Status failure) {
     return number;
 }
 
-void CommandQueue::end(std::uint64_t number, base::Status status, std::vector<std::uint64_t>& ready) {
+void CommandQueue::end(std::uint64_t number,
+                       base::Status status,
+                       std::vector<std::uint64_t>& ready) {
     // A failure ends the commands that follow exactly this one too, and those that follow them: a list, not
     // recursion, for chains may be long.
     std::vector<std::pair<std::uint64_t, base::Status>> ends;
@@ -126,7 +130,9 @@ void CommandQueue::release_waiting(std::vector<std::uint64_t>& ready) {
     }
 }
 
-void CommandQueue::finish(std::uint64_t number, base::Status status, std::vector<std::uint64_t>& ready) {
+void CommandQueue::finish(std::uint64_t number,
+                          base::Status status,
+                          std::vector<std::uint64_t>& ready) {
     if (!is_outstanding(number)) {
         return;
     }
@@ -144,7 +150,9 @@ std::optional<base::Status> CommandQueue::take_failure(std::uint64_t number) {
     return std::move(first.mapped());
 }
 
-std::uint64_t CommandQueue::oldest_outstanding() const noexcept { return done_ == issued_ ? 0 : done_ + 2; }
+std::uint64_t CommandQueue::oldest_outstanding() const noexcept {
+    return done_ == issued_ ? 0 : done_ + 2;
+}
 
 std::vector<std::uint64_t> CommandQueue::all_outstanding() const {
     std::vector<std::uint64_t> numbers;
@@ -161,7 +169,8 @@ void CommandQueue::publish() noexcept {
     if (!unreported_.empty()) {
         complete = std::min(complete, unreported_.begin()->first - 2);
     }
-    const std::uint64_t order = failed_.empty() ? complete : std::min(complete, *failed_.begin() - 2);
+    const std::uint64_t order =
+        failed_.empty() ? complete : std::min(complete, *failed_.begin() - 2);
     // release: who reads a floor sees what the commands below it wrote
     done_published_.store(done_, std::memory_order_release);
     marks_.complete_floor.store(complete | 1U, std::memory_order_release);

@@ -46,8 +46,9 @@ public:
     explicit CommandQueue(Marks& marks) noexcept;
 
     struct Admission {
-        std::uint64_t number = 0;  // 0: the order is satisfied and the caller may run it without a number
-        bool is_ready = false;     // the caller runs it now; else it becomes ready (or fails) later
+        std::uint64_t number =
+            0;  // 0: the order is satisfied and the caller may run it without a number
+        bool is_ready = false;  // the caller runs it now; else it becomes ready (or fails) later
     };
 
     // Whether a command with this order may run at once.
@@ -64,7 +65,9 @@ public:
     void finish(std::uint64_t number, base::Status status, std::vector<std::uint64_t>& ready);
 
     // Only for numbers admitted and not finished.
-    [[nodiscard]] const memory::Command& command(std::uint64_t number) const { return record(number).command; }
+    [[nodiscard]] const memory::Command& command(std::uint64_t number) const {
+        return record(number).command;
+    }
 
     [[nodiscard]] bool is_outstanding(std::uint64_t number) const noexcept {
         return number > done_ && number <= issued_ && record(number).state != State::finished;
@@ -74,7 +77,9 @@ public:
     [[nodiscard]] std::uint64_t number_of(Handle handle) const noexcept;
 
     // Every number up to here has ended. Any thread.
-    [[nodiscard]] std::uint64_t done() const noexcept { return done_published_.load(std::memory_order_acquire); }
+    [[nodiscard]] std::uint64_t done() const noexcept {
+        return done_published_.load(std::memory_order_acquire);
+    }
 
     // Takes the first failure up to `number` that was not yet reported.
     std::optional<base::Status> take_failure(std::uint64_t number);
@@ -107,9 +112,13 @@ private:
         }
     };
 
-    [[nodiscard]] Record& record(std::uint64_t number) { return records_[(number - done_) / 2 - 1]; }
+    [[nodiscard]] Record& record(std::uint64_t number) {
+        return records_[(number - done_) / 2 - 1];
+    }
 
-    [[nodiscard]] const Record& record(std::uint64_t number) const { return records_[(number - done_) / 2 - 1]; }
+    [[nodiscard]] const Record& record(std::uint64_t number) const {
+        return records_[(number - done_) / 2 - 1];
+    }
 
     [[nodiscard]] bool rests_on_failure(Handle order, std::uint64_t prefix) const;
     void end(std::uint64_t number, base::Status status, std::vector<std::uint64_t>& ready);

@@ -13,7 +13,8 @@ namespace {
 using base::IntraNode;
 
 local::Reach reach_of(const base::Config& config) {
-    const bool is_open = config.intranode == IntraNode::automatic || config.intranode == IntraNode::direct;
+    const bool is_open =
+        config.intranode == IntraNode::automatic || config.intranode == IntraNode::direct;
     return {.is_shared_direct = is_open, .is_own_direct = config.is_bypass_on};
 }
 
@@ -46,7 +47,8 @@ base::Result<std::unique_ptr<Gma>> Gma::open(node::Member& member,
 base::Status Gma::open_all(bool has_own_window) {
     const node::Segment& segment = member_.segment();
     const std::uint32_t slot = member_.slot_index();
-    if (auto status = space_.open(segment, slot, reach_of(config_), has_own_window); !status.is_ok()) {
+    if (auto status = space_.open(segment, slot, reach_of(config_), has_own_window);
+        !status.is_ok()) {
         return status;
     }
     if (!config_.trace.empty()) {
@@ -66,8 +68,7 @@ base::Status Gma::open_all(bool has_own_window) {
     forwarder_ = std::make_unique<local::Forwarder>(space_, hazards_, *port_, member_.epoch());
     if (trace_) {
         forwarder_->set_observer([this](const Command& command, std::uint32_t origin) {
-            trace_->record(command,
-                           config_.intranode == IntraNode::udp ? "udp" : "mailbox",
+            trace_->record(command, config_.intranode == IntraNode::udp ? "udp" : "mailbox",
                            space_.segment().slot(origin).rank.load(std::memory_order_relaxed));
         });
     }
@@ -100,7 +101,8 @@ base::Status Gma::check_requirements() {
                     std::string(config_.intranode == IntraNode::attach ? "ACP_INTRANODE=attach"
                                                                        : "ACP_REQUIRE=attach") +
                         ": rank " + std::to_string(space_.rank()) + " cannot attach to rank " +
-                        std::to_string(space_.segment().slot(slot).rank.load(std::memory_order_relaxed)) +
+                        std::to_string(
+                            space_.segment().slot(slot).rank.load(std::memory_order_relaxed)) +
                         ": " + attach_->refusal(slot)};
         }
     }
@@ -111,7 +113,9 @@ base::Status Gma::check_requirements() {
     return {};
 }
 
-base::Result<local::Key> Gma::register_memory(void* address, std::uint64_t bytes, std::uint32_t color) {
+base::Result<local::Key> Gma::register_memory(void* address,
+                                              std::uint64_t bytes,
+                                              std::uint32_t color) {
     auto key = registry_->add(address, bytes, color);
     if (key.is_ok() && space_.segment().shape().local_procs > 1) {
         if (auto status = ensure_service(); !status.is_ok()) {  // others may need it from now on
@@ -127,7 +131,8 @@ Path Gma::path(GlobalAddress target, GlobalAddress source) {
     memory::enter<memory::HazardFence::processor>(lease.line(), target, source);
     local::Place to;
     local::Place from;
-    const bool is_found = space_.find(target, 1, to) == base::Code::ok && space_.find(source, 1, from) == base::Code::ok;
+    const bool is_found = space_.find(target, 1, to) == base::Code::ok &&
+                          space_.find(source, 1, from) == base::Code::ok;
     memory::leave(lease.line());
     if (!is_found) {
         return {};
@@ -150,7 +155,8 @@ Path Gma::private_path(std::uint32_t slot) {
     if (slot == member_.slot_index()) {
         return {Route::direct, "direct", false, ""};
     }
-    const bool is_forced_away = config_.intranode == IntraNode::mailbox || config_.intranode == IntraNode::udp;
+    const bool is_forced_away =
+        config_.intranode == IntraNode::mailbox || config_.intranode == IntraNode::udp;
     if (!is_forced_away && config_.intranode != IntraNode::direct && attach_->can_reach(slot)) {
         return {Route::attach, "attach", false, ""};
     }

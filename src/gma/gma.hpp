@@ -89,7 +89,9 @@ public:
     // Whether the prefix of a handle has ended. Makes progress once; does not block.
     [[nodiscard]] bool is_complete(Handle handle);
 
-    base::Result<local::Key> register_memory(void* address, std::uint64_t bytes, std::uint32_t color);
+    base::Result<local::Key> register_memory(void* address,
+                                             std::uint64_t bytes,
+                                             std::uint32_t color);
 
     [[nodiscard]] local::Registry& registry() noexcept { return *registry_; }
 
@@ -114,7 +116,8 @@ private:
     };
 
     static constexpr std::uint32_t batch_max = local::attach_batch_max;
-    static constexpr std::uint64_t batched_bytes_max = 64 * 1024;  // longer copies make their own call
+    static constexpr std::uint64_t batched_bytes_max =
+        64 * 1024;  // longer copies make their own call
     static constexpr std::int64_t nap_ns = 1'000'000;
     static constexpr std::uint32_t naps_before_deep_sleep = 16;
 
@@ -137,7 +140,9 @@ private:
     bool run_jobs(Driver driver);
     std::uint32_t take_jobs(std::span<Job> batch);  // mutex_ held
     base::Status run_direct(const Command& command, memory::HazardLine& line);
-    void run_attach(std::span<const Job> batch, std::span<base::Status> outcomes, memory::HazardLine& line);
+    void run_attach(std::span<const Job> batch,
+                    std::span<base::Status> outcomes,
+                    memory::HazardLine& line);
     base::Status run_atomic_remote_result(const Command& command, memory::HazardLine& line);
     bool turn_forwarder();
     void finish(std::span<const Job> batch, std::span<base::Status> outcomes);
@@ -166,23 +171,24 @@ private:
     std::unique_ptr<local::Port> port_;
     std::unique_ptr<local::Forwarder> forwarder_;  // guarded by driver_
     std::unique_ptr<Trace> trace_;
-    bool may_waiter_run_ = true;      // jobs; off: the communication thread does everything (ACP_BYPASS=off)
+    bool may_waiter_run_ =
+        true;  // jobs; off: the communication thread does everything (ACP_BYPASS=off)
     bool may_waiter_forward_ = true;  // off: the communication threads of the paper do
 
-    std::mutex mutex_;                // the queue and the lists of ready commands
+    std::mutex mutex_;  // the queue and the lists of ready commands
     CommandQueue queue_;
     std::deque<Job> jobs_;
     std::deque<Job> to_forward_;
-    std::vector<std::uint64_t> ready_;  // scratch
+    std::vector<std::uint64_t> ready_;       // scratch
     std::atomic<std::uint64_t> pending_{0};  // jobs_ + to_forward_, for looks without the lock
 
-    std::atomic_flag driver_;         // who holds it turns the forwarder; never held over a wait
-    std::vector<local::Ended> ended_;            // guarded by driver_
+    std::atomic_flag driver_;          // who holds it turns the forwarder; never held over a wait
+    std::vector<local::Ended> ended_;  // guarded by driver_
     std::atomic<bool> has_forward_work_{false};  // written under driver_
     std::atomic<std::uint32_t> deaths_seen_{0};
-    std::vector<bool> is_death_noted_;           // guarded by driver_
+    std::vector<bool> is_death_noted_;  // guarded by driver_
 
-    std::mutex service_mutex_;        // making and ending the thread
+    std::mutex service_mutex_;  // making and ending the thread
     os::Thread service_;
     std::atomic<bool> has_service_{false};
     std::atomic<bool> is_stopping_{false};

@@ -12,8 +12,8 @@ namespace acp::gma {
 namespace {
 
 const char* name_of(const Command& command) {
-    static constexpr const char* names[] = {
-        "acp_copy", "acp_cas", "acp_swap", "acp_add", "acp_xor", "acp_or", "acp_and"};
+    static constexpr const char* names[] = {"acp_copy", "acp_cas", "acp_swap", "acp_add",
+                                            "acp_xor",  "acp_or",  "acp_and"};
     return names[static_cast<std::size_t>(command.operation)];
 }
 
@@ -44,8 +44,8 @@ Route Gma::choose(const Command& command, const local::Place& target, const loca
         return is_attachable ? Route::attach : Route::forward;
     }
     // An atomic's word must be mapped here or be run by its owner. The attach mode has shared words mapped.
-    const bool is_word_here =
-        is_source_here || (config_.intranode == base::IntraNode::attach && source.direct != nullptr);
+    const bool is_word_here = is_source_here || (config_.intranode == base::IntraNode::attach &&
+                                                 source.direct != nullptr);
     if (is_word_here && (is_target_here || can_attach(target))) {
         return is_target_here ? Route::direct : Route::attach;
     }
@@ -54,10 +54,9 @@ Route Gma::choose(const Command& command, const local::Place& target, const loca
 
 base::Status Gma::bad_address(const Command& command, bool is_target, base::Code code) const {
     const GlobalAddress address = is_target ? command.target : command.source;
-    return {code,
-            std::string(name_of(command)) + " by rank " + std::to_string(space_.rank()) + " on " +
-                os::host_name() + ": the " + (is_target ? "target" : "source") + " is " +
-                space_.explain(address, command.bytes)};
+    return {code, std::string(name_of(command)) + " by rank " + std::to_string(space_.rank()) +
+                      " on " + os::host_name() + ": the " + (is_target ? "target" : "source") +
+                      " is " + space_.explain(address, command.bytes)};
 }
 
 base::Status Gma::check(const Command& command, memory::HazardLine& line, Route& route) {
@@ -78,7 +77,8 @@ base::Status Gma::check(const Command& command, memory::HazardLine& line, Route&
         if (places % command.width != 0) {
             return {base::Code::alignment,
                     std::string(name_of(command)) + std::to_string(command.width) + " by rank " +
-                        std::to_string(space_.rank()) + ": target and source must be multiples of " +
+                        std::to_string(space_.rank()) +
+                        ": target and source must be multiples of " +
                         std::to_string(command.width) + "; " +
                         space_.explain(target.owner_address % command.width != 0 ? command.target
                                                                                  : command.source,
@@ -87,10 +87,12 @@ base::Status Gma::check(const Command& command, memory::HazardLine& line, Route&
     }
     route = choose(command, target, source);
     if (route == Route::none) {
-        return {base::Code::unsupported,
-                std::string(name_of(command)) + ": ACP_INTRANODE=direct reaches shared memory only, and " +
-                    space_.explain(is_here(target) ? command.source : command.target, command.bytes) +
-                    " is private memory; use ACP_INTRANODE=auto"};
+        return {
+            base::Code::unsupported,
+            std::string(name_of(command)) +
+                ": ACP_INTRANODE=direct reaches shared memory only, and " +
+                space_.explain(is_here(target) ? command.source : command.target, command.bytes) +
+                " is private memory; use ACP_INTRANODE=auto"};
     }
     return {};
 }
@@ -127,10 +129,10 @@ Handle Gma::queue(const Command& command, Handle order) {
     if (auto status = ensure_service(); !status.is_ok()) {
         static std::atomic_flag is_said;
         if (!is_said.test_and_set()) {
-            std::fprintf(stderr,
-                         "acp: rank %u has no service thread (%s): commands progress only in ACP calls\n",
-                         space_.rank(),
-                         std::string(status.message()).c_str());
+            std::fprintf(
+                stderr,
+                "acp: rank %u has no service thread (%s): commands progress only in ACP calls\n",
+                space_.rank(), std::string(status.message()).c_str());
         }
     }
     CommandQueue::Admission admission;
@@ -140,7 +142,9 @@ Handle Gma::queue(const Command& command, Handle order) {
         lock.unlock();
         // Waits for room only: a failure stays to be reported to whoever waits for it.
         member_.slot().door.is_attended.fetch_add(1, std::memory_order_seq_cst);
-        const auto ready = [&] { return queue_.done() >= oldest || (drive(Driver::waiter), queue_.done() >= oldest); };
+        const auto ready = [&] {
+            return queue_.done() >= oldest || (drive(Driver::waiter), queue_.done() >= oldest);
+        };
         const auto has_stirred = [&] { return queue_.done() >= oldest || drive(Driver::waiter); };
         const auto sleep = [&](std::int64_t timeout_ns) {
             return node::sleep_on_bell(member_.slot().door.waiter_bell, has_stirred, timeout_ns);
@@ -178,7 +182,8 @@ void Gma::dispatch(std::uint64_t number) {
     } else {
         jobs_.push_back({number, command, route});
     }
-    pending_.fetch_add(1, std::memory_order_seq_cst);  // partner: is_idle() after the sleep was announced
+    pending_.fetch_add(
+        1, std::memory_order_seq_cst);  // partner: is_idle() after the sleep was announced
 }
 
 void Gma::notify() {

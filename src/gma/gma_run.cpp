@@ -100,13 +100,16 @@ base::Status Gma::run_direct(const Command& command, memory::HazardLine& line) {
     return {};
 }
 
-void Gma::run_attach(std::span<const Job> batch, std::span<base::Status> outcomes, memory::HazardLine& line) {
+void Gma::run_attach(std::span<const Job> batch,
+                     std::span<base::Status> outcomes,
+                     memory::HazardLine& line) {
     std::array<local::AttachCopy, batch_max> copies;
     std::array<std::uint32_t, batch_max> which;
     std::uint32_t count = 0;
     std::uint64_t bytes = 0;
     // All of a batch lie in the same two granules' segments: one pair of names covers them.
-    memory::enter<memory::HazardFence::processor>(line, batch[0].command.target, batch[0].command.source);
+    memory::enter<memory::HazardFence::processor>(line, batch[0].command.target,
+                                                  batch[0].command.source);
     for (std::uint32_t i = 0; i < batch.size(); ++i) {
         const Command& command = batch[i].command;
         local::AttachCopy& copy = copies[count];
@@ -130,16 +133,19 @@ void Gma::run_attach(std::span<const Job> batch, std::span<base::Status> outcome
         const Command& command = batch[which[k]].command;
         if (copies[k].code == base::Code::peer) {
             const bool is_target_far = copies[k].target.direct == nullptr;
-            const std::uint32_t slot = is_target_far ? copies[k].target.slot : copies[k].source.slot;
+            const std::uint32_t slot =
+                is_target_far ? copies[k].target.slot : copies[k].source.slot;
             node::find_the_dead(space_.segment());
-            outcomes[which[k]] = {base::Code::peer, "acp_copy: " + node::fate(space_.segment(), slot)};
+            outcomes[which[k]] = {base::Code::peer,
+                                  "acp_copy: " + node::fate(space_.segment(), slot)};
         } else if (copies[k].code != base::Code::ok) {
-            outcomes[which[k]] = {copies[k].code,
-                                  "acp_copy: the kernel refused to move " +
-                                      space_.explain(copies[k].target.direct == nullptr ? command.target
-                                                                                        : command.source,
-                                                     command.bytes) +
-                                      "; is the memory still mapped there?"};
+            outcomes[which[k]] = {
+                copies[k].code,
+                "acp_copy: the kernel refused to move " +
+                    space_.explain(
+                        copies[k].target.direct == nullptr ? command.target : command.source,
+                        command.bytes) +
+                    "; is the memory still mapped there?"};
         } else if (trace_) {
             trace_->record(command, "attach", space_.rank());
         }
@@ -172,7 +178,8 @@ base::Status Gma::run_atomic_remote_result(const Command& command, memory::Hazar
     }
     memory::leave(line);
     if (copy.code != base::Code::ok) {
-        return {copy.code, "an atomic ran, but its result did not reach " + space_.explain(command.target, command.bytes)};
+        return {copy.code, "an atomic ran, but its result did not reach " +
+                               space_.explain(command.target, command.bytes)};
     }
     if (trace_) {
         trace_->record(command, "attach", space_.rank());
@@ -237,7 +244,8 @@ bool Gma::turn_forwarder() {
 
 void Gma::note_deaths() {
     const std::uint32_t deaths = space_.segment().control().deaths.load(std::memory_order_acquire);
-    if (deaths == deaths_seen_.load(std::memory_order_relaxed) || driver_.test_and_set(std::memory_order_acquire)) {
+    if (deaths == deaths_seen_.load(std::memory_order_relaxed) ||
+        driver_.test_and_set(std::memory_order_acquire)) {
         return;
     }
     for (std::uint32_t slot = 0; slot < is_death_noted_.size(); ++slot) {

@@ -30,7 +30,8 @@ void Gma::stop_service() {
     if (!has_service_.load(std::memory_order_relaxed)) {
         return;
     }
-    is_stopping_.store(true, std::memory_order_seq_cst);  // partner: is_idle() after the sleep was announced
+    is_stopping_.store(
+        true, std::memory_order_seq_cst);  // partner: is_idle() after the sleep was announced
     port_->wake_service();
     service_.join();
     has_service_.store(false, std::memory_order_relaxed);
@@ -52,7 +53,8 @@ bool Gma::is_idle() {
 
 // Whether what is queued in the forwarder has found room. Who holds the token looks itself before it sleeps.
 bool Gma::can_forward() {
-    if (!has_forward_work_.load(std::memory_order_relaxed) || driver_.test_and_set(std::memory_order_acquire)) {
+    if (!has_forward_work_.load(std::memory_order_relaxed) ||
+        driver_.test_and_set(std::memory_order_acquire)) {
         return false;
     }
     const bool can = forwarder_->has_work();
@@ -63,7 +65,9 @@ bool Gma::can_forward() {
 void Gma::serve() {
     std::uint64_t issued_before = 0;
     std::uint32_t naps = naps_before_deep_sleep;
-    const auto ready = [&] { return is_stopping_.load(std::memory_order_relaxed) || drive(Driver::service); };
+    const auto ready = [&] {
+        return is_stopping_.load(std::memory_order_relaxed) || drive(Driver::service);
+    };
     const auto sleep = [&](std::int64_t timeout_ns) {
         const std::uint64_t issued = fast_.marks.inline_handle.load(std::memory_order_relaxed);
         naps = issued != issued_before ? 0 : naps + 1;
@@ -78,7 +82,9 @@ void Gma::serve() {
     const node::Door& door = member_.slot().door;
     while (!is_stopping_.load(std::memory_order_relaxed)) {
         if (may_waiter_forward_ && door.is_attended.load(std::memory_order_relaxed) != 0) {
-            sleep(node::liveness_check_ns);  // a waiting thread does the work: do not compete for the core
+            sleep(
+                node::
+                    liveness_check_ns);  // a waiting thread does the work: do not compete for the core
         } else {
             service_waiter_.wait(ready, sleep, node::for_ever);
         }
@@ -87,8 +93,8 @@ void Gma::serve() {
 
 // A waiting thread leaves: mail that came meanwhile rang its bell, not the service thread's.
 void Gma::hand_over() {
-    if (pending_.load(std::memory_order_relaxed) == 0 && !has_forward_work_.load(std::memory_order_relaxed) &&
-        !port_->has_mail()) {
+    if (pending_.load(std::memory_order_relaxed) == 0 &&
+        !has_forward_work_.load(std::memory_order_relaxed) && !port_->has_mail()) {
         return;
     }
     if (ensure_service().is_ok()) {

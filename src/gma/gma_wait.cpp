@@ -39,13 +39,15 @@ base::Status Gma::wait(Handle handle, std::int64_t timeout_ns, bool is_interrupt
             }
             return node::sleep_on_bell(door.waiter_bell, has_stirred, nap_ns_left);
         };
-        const node::Outcome outcome = member_.waiter().wait(ready, sleep, timeout_ns, is_interruptible);
+        const node::Outcome outcome =
+            member_.waiter().wait(ready, sleep, timeout_ns, is_interruptible);
         if (is_attending) {
             door.is_attended.fetch_sub(1, std::memory_order_seq_cst);
             hand_over();
         }
         if (outcome == node::Outcome::timeout) {
-            return {base::Code::timeout, "the commands are not complete after " + std::to_string(timeout_ns) + " ns"};
+            return {base::Code::timeout,
+                    "the commands are not complete after " + std::to_string(timeout_ns) + " ns"};
         }
         if (outcome == node::Outcome::interrupted) {
             return {base::Code::interrupted, "a signal handler ran while waiting"};
@@ -94,11 +96,9 @@ void Gma::say_what_is_awaited(std::uint64_t number, std::uint64_t waited_ns) {
         text = "from rank " + std::to_string(space_.layout().rank(command.source)) + " to rank " +
                std::to_string(space_.layout().rank(command.target));
     }
-    std::fprintf(stderr,
-                 "acp: rank %u has waited %llu s for a command %s; is that process stopped?\n",
-                 space_.rank(),
-                 static_cast<unsigned long long>(waited_ns / 1'000'000'000),
-                 text.c_str());
+    std::fprintf(
+        stderr, "acp: rank %u has waited %llu s for a command %s; is that process stopped?\n",
+        space_.rank(), static_cast<unsigned long long>(waited_ns / 1'000'000'000), text.c_str());
 }
 
 }  // namespace acp::gma

@@ -25,7 +25,8 @@ namespace detail {
 
 inline void count(memory::HazardLine& line, std::uint64_t bytes) noexcept {
     // one writer: the line's thread
-    line.commands.store(line.commands.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    line.commands.store(line.commands.load(std::memory_order_relaxed) + 1,
+                        std::memory_order_relaxed);
     line.bytes.store(line.bytes.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
 }
 
@@ -36,8 +37,11 @@ inline Handle done(const FastPath& fast, memory::HazardLine& line, std::uint64_t
 }
 
 // Out of line, reached by a jump: the short copies then save no registers.
-[[gnu::noinline]] Handle move_and_leave(
-    const FastPath& fast, memory::HazardLine& line, char* to, const char* from, std::uint64_t bytes) noexcept;
+[[gnu::noinline]] Handle move_and_leave(const FastPath& fast,
+                                        memory::HazardLine& line,
+                                        char* to,
+                                        const char* from,
+                                        std::uint64_t bytes) noexcept;
 
 }  // namespace detail
 
@@ -85,11 +89,12 @@ template <memory::HazardFence fence, typename Word, memory::Operation operation>
     memory::enter<fence>(line, target, source);
     char* to = nullptr;
     char* word = nullptr;
-    if (!fast.view.find_direct(target, sizeof(Word), to) || !fast.view.find_direct(source, sizeof(Word), word))
-        [[unlikely]] {
+    if (!fast.view.find_direct(target, sizeof(Word), to) ||
+        !fast.view.find_direct(source, sizeof(Word), word)) [[unlikely]] {
         return 0;
     }
-    const auto places = reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(word);
+    const auto places =
+        reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(word);
     if (places % sizeof(Word) != 0) [[unlikely]] {
         return 0;
     }

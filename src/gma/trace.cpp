@@ -12,7 +12,8 @@ namespace acp::gma {
 
 namespace {
 
-constexpr std::array<const char*, 7> operation_names = {"copy", "cas", "swap", "add", "xor", "or", "and"};
+constexpr std::array<const char*, 7> operation_names = {"copy", "cas", "swap", "add",
+                                                        "xor",  "or",  "and"};
 
 }  // namespace
 
@@ -25,25 +26,22 @@ base::Result<std::unique_ptr<Trace>> Trace::open(const std::string& prefix, std:
     const std::string name = prefix + "." + std::to_string(rank);
     std::FILE* file = std::fopen(name.c_str(), "we");
     if (file == nullptr) {
-        return base::Status(base::Code::config,
-                            "ACP_TRACE=" + prefix + ": cannot write " + name + ": " +
-                                std::generic_category().message(errno));
+        return base::Status(base::Code::config, "ACP_TRACE=" + prefix + ": cannot write " + name +
+                                                    ": " + std::generic_category().message(errno));
     }
     return std::unique_ptr<Trace>(new Trace(file, rank));
 }
 
-Trace::~Trace() { std::fclose(file_); }
+Trace::~Trace() {
+    std::fclose(file_);
+}
 
 void Trace::record(const memory::Command& command, const char* path, std::uint32_t initiator) {
     // One call, so lines of several threads do not mix: the stream locks itself.
-    std::fprintf(file_,
-                 "%.3f %u %u %s %llu %s 0x%llx 0x%llx\n",
-                 static_cast<double>(os::now_ns() - start_ns_) / 1000.0,
-                 rank_,
-                 initiator,
+    std::fprintf(file_, "%.3f %u %u %s %llu %s 0x%llx 0x%llx\n",
+                 static_cast<double>(os::now_ns() - start_ns_) / 1000.0, rank_, initiator,
                  operation_names[static_cast<std::size_t>(command.operation)],
-                 static_cast<unsigned long long>(command.bytes),
-                 path,
+                 static_cast<unsigned long long>(command.bytes), path,
                  static_cast<unsigned long long>(command.target),
                  static_cast<unsigned long long>(command.source));
 }

@@ -20,10 +20,12 @@ constexpr std::string_view insist_name = "ACP_SINGLETON";
 constexpr std::array<std::string_view, 4> foreign_sizes = {
     "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "MPI_LOCALNRANKS"};
 
-std::optional<std::string_view> find(const std::vector<std::string>& environment, std::string_view name) {
+std::optional<std::string_view> find(const std::vector<std::string>& environment,
+                                     std::string_view name) {
     for (const std::string& entry : environment) {
         const std::string_view text(entry);
-        if (text.size() > name.size() && text.substr(0, name.size()) == name && text[name.size()] == '=') {
+        if (text.size() > name.size() && text.substr(0, name.size()) == name &&
+            text[name.size()] == '=') {
             return text.substr(name.size() + 1);
         }
     }
@@ -40,10 +42,10 @@ std::optional<std::uint32_t> number(std::string_view text) {
 }
 
 base::Status bad(std::string_view name, std::string_view seen) {
-    return {base::Code::config,
-            std::string(name) + "=" + std::string(seen) +
-                " is not what acprun sets there; these variables are for acprun alone: unset them, or start "
-                "the program with acprun"};
+    return {base::Code::config, std::string(name) + "=" + std::string(seen) +
+                                    " is not what acprun sets there; these variables are for "
+                                    "acprun alone: unset them, or start "
+                                    "the program with acprun"};
 }
 
 base::Result<Identity> alone(const std::vector<std::string>& environment) {
@@ -51,12 +53,13 @@ base::Result<Identity> alone(const std::vector<std::string>& environment) {
         const auto text = find(environment, name);
         const auto size = text ? number(*text) : std::nullopt;
         if (size && *size > 1 && !find(environment, insist_name)) {
-            return base::Status(base::Code::config,
-                                std::string(name) + "=" + std::string(*text) +
-                                    " says that another launcher started several processes, but ACP cannot join "
-                                    "them into one job; start the program with `acprun -n " +
-                                    std::string(*text) +
-                                    "`, or set ACP_SINGLETON=1 if each is to be a job of one rank");
+            return base::Status(
+                base::Code::config,
+                std::string(name) + "=" + std::string(*text) +
+                    " says that another launcher started several processes, but ACP cannot join "
+                    "them into one job; start the program with `acprun -n " +
+                    std::string(*text) +
+                    "`, or set ACP_SINGLETON=1 if each is to be a job of one rank");
         }
     }
     return Identity{};
@@ -68,8 +71,7 @@ std::vector<std::string> environment_of(const Identity& identity) {
     const auto entry = [](std::string_view name, std::uint32_t value) {
         return std::string(name) + "=" + std::to_string(value);
     };
-    return {entry(rank_name, identity.rank),
-            entry(procs_name, identity.procs),
+    return {entry(rank_name, identity.rank), entry(procs_name, identity.procs),
             entry(slot_name, identity.slot),
             entry(file_name, static_cast<std::uint32_t>(identity.node_file))};
 }

@@ -25,7 +25,8 @@ std::uint64_t random_token() {
 }
 
 void* as_pointer(std::uint64_t address) noexcept {
-    return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr): an address of another process
+    return reinterpret_cast<void*>(
+        address);  // NOLINT(performance-no-int-to-ptr): an address of another process
 }
 
 base::Code code_of(std::int64_t failure) noexcept {
@@ -52,7 +53,8 @@ Attach::Attach(const node::Segment& segment, std::uint32_t slot, bool is_allowed
 void Attach::publish_token() noexcept {
     node::Slot& own = segment_.slot(slot_);
     own.attach_address.store(reinterpret_cast<std::uint64_t>(&token_), std::memory_order_relaxed);
-    own.attach_token.store(token_, std::memory_order_release);  // read after the barrier of acp_init
+    own.attach_token.store(token_,
+                           std::memory_order_release);  // read after the barrier of acp_init
 }
 
 int Attach::pid(std::uint32_t slot) const noexcept {
@@ -66,11 +68,14 @@ bool Attach::can_reach(std::uint32_t slot) noexcept {
         const node::Slot& peer = segment_.slot(slot);
         const std::uint64_t token = peer.attach_token.load(std::memory_order_acquire);
         const Piece here{&seen, sizeof seen};
-        const Piece there{as_pointer(peer.attach_address.load(std::memory_order_relaxed)), sizeof seen};
-        const std::int64_t moved = is_allowed_ ? os::read_process(pid(slot), {&here, 1}, {&there, 1}) : -EPERM;
+        const Piece there{as_pointer(peer.attach_address.load(std::memory_order_relaxed)),
+                          sizeof seen};
+        const std::int64_t moved =
+            is_allowed_ ? os::read_process(pid(slot), {&here, 1}, {&there, 1}) : -EPERM;
         const bool is_same = moved == sizeof seen && seen == token && token != 0;
         known = is_same ? Reachable::yes : Reachable::no;
-        refusal_errno_[slot].store(moved < 0 ? static_cast<int>(-moved) : 0, std::memory_order_relaxed);
+        refusal_errno_[slot].store(moved < 0 ? static_cast<int>(-moved) : 0,
+                                   std::memory_order_relaxed);
         reachable_[slot].store(known, std::memory_order_relaxed);  // threads that probe twice agree
     }
     return known == Reachable::yes;
@@ -131,8 +136,9 @@ void Attach::run_one(AttachCopy& copy, std::uint64_t done_bytes) noexcept {
         const Place& near = is_read ? copy.target : copy.source;
         const Piece here{near.direct + done_bytes, left};
         const Piece there{as_pointer(far.owner_address + done_bytes), left};
-        const std::int64_t moved = is_read ? os::read_process(pid(far.slot), {&here, 1}, {&there, 1})
-                                           : os::write_process(pid(far.slot), {&here, 1}, {&there, 1});
+        const std::int64_t moved = is_read
+                                       ? os::read_process(pid(far.slot), {&here, 1}, {&there, 1})
+                                       : os::write_process(pid(far.slot), {&here, 1}, {&there, 1});
         if (moved <= 0) {
             copy.code = moved < 0 ? code_of(moved) : base::Code::address;
             return;

@@ -24,7 +24,8 @@ struct AttachCopy {
     Place target;
     Place source;
     std::uint64_t bytes = 0;
-    base::Code code = base::Code::ok;  // out: ok, peer (gone), address (no longer mapped there), system
+    base::Code code =
+        base::Code::ok;  // out: ok, peer (gone), address (no longer mapped there), system
 };
 
 class Attach {

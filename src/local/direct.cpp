@@ -51,8 +51,7 @@ void move_bulk(char* target, const char* source, std::uint64_t bytes) noexcept {
 
 std::uint64_t apply(const memory::Command& command, char* place) noexcept {
     if (command.width == 4) {
-        return apply_any<std::uint32_t>(command.operation,
-                                        place,
+        return apply_any<std::uint32_t>(command.operation, place,
                                         static_cast<std::uint32_t>(command.operand),
                                         static_cast<std::uint32_t>(command.expected));
     }

@@ -22,7 +22,8 @@ struct __attribute__((packed, may_alias)) Unaligned {
 template <typename T>
 inline void move_one(char* target, const char* source) noexcept {
 #if defined(__SANITIZE_THREAD__)
-    if (((reinterpret_cast<std::uintptr_t>(target) | reinterpret_cast<std::uintptr_t>(source)) % sizeof(T)) == 0) {
+    if (((reinterpret_cast<std::uintptr_t>(target) | reinterpret_cast<std::uintptr_t>(source)) %
+         sizeof(T)) == 0) {
         std::atomic_ref<T>(*reinterpret_cast<T*>(target))
             .store(std::atomic_ref<T>(*reinterpret_cast<T*>(const_cast<char*>(source)))
                        .load(std::memory_order_acquire),

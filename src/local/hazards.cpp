@@ -36,7 +36,8 @@ struct Hazards::Claims {
             if (lines[i].is_claimed.load(std::memory_order_relaxed) == 0) {
                 lines[i].is_claimed.store(1, std::memory_order_relaxed);
                 if (slot->hazard_lines_used.load(std::memory_order_relaxed) < i + 1) {
-                    slot->hazard_lines_used.store(i + 1, std::memory_order_seq_cst);  // before the line is used
+                    slot->hazard_lines_used.store(
+                        i + 1, std::memory_order_seq_cst);  // before the line is used
                 }
                 return &lines[i];
             }
@@ -94,7 +95,8 @@ Hazards::Hazards(const node::Segment& segment, std::uint32_t slot)
     claims_->lines = segment.hazards(slot);
     claims_->slot = &segment.slot(slot);
     for (memory::HazardLine& line : claims_->lines) {
-        if (line.is_claimed.load(std::memory_order_relaxed) != 0) {  // of an earlier epoch of this process
+        if (line.is_claimed.load(std::memory_order_relaxed) !=
+            0) {  // of an earlier epoch of this process
             line.target.store(0, std::memory_order_relaxed);
             line.is_claimed.store(0, std::memory_order_relaxed);
         }
@@ -126,7 +128,8 @@ Hazards::Lease::Lease(Hazards& hazards) : line_(hazards.own_line()) {
         lock_ = std::unique_lock(hazards.shared_line_mutex_);
         const std::span lines = hazards.segment_.hazards(hazards.slot_);
         hazards.segment_.slot(hazards.slot_)
-            .hazard_lines_used.store(static_cast<std::uint32_t>(lines.size()), std::memory_order_seq_cst);
+            .hazard_lines_used.store(static_cast<std::uint32_t>(lines.size()),
+                                     std::memory_order_seq_cst);
         line_ = &lines.back();
     }
 }
@@ -141,7 +144,8 @@ void Hazards::wait_until_unnamed(const std::function<bool(memory::GlobalAddress)
     bool has_complained = false;
     static const std::atomic<std::uint32_t> never_changes{0};
     for (std::uint32_t slot = 0; slot < segment_.shape().local_procs; ++slot) {
-        const std::uint32_t used = segment_.slot(slot).hazard_lines_used.load(std::memory_order_seq_cst);
+        const std::uint32_t used =
+            segment_.slot(slot).hazard_lines_used.load(std::memory_order_seq_cst);
         for (std::uint32_t i = 0; i < used; ++i) {
             const memory::HazardLine& line = segment_.hazards(slot)[i];
             for (std::uint32_t turns = 0;; ++turns) {
@@ -158,14 +162,16 @@ void Hazards::wait_until_unnamed(const std::function<bool(memory::GlobalAddress)
                     os::relax();
                     continue;
                 }
-                os::futex_wait(never_changes, 0, nap_ns);  // nobody rings: the user's fast path must not pay
+                os::futex_wait(never_changes, 0,
+                               nap_ns);  // nobody rings: the user's fast path must not pay
                 if (turns % 1000 == 0) {
                     node::find_the_dead(segment_);
                 }
                 if (!has_complained && os::now_ns() - start_ns > complain_after_ns) {
                     has_complained = true;
                     std::fprintf(stderr,
-                                 "acp: rank %u waits in acp_unregister_memory: a thread of rank %u (process %u) "
+                                 "acp: rank %u waits in acp_unregister_memory: a thread of rank %u "
+                                 "(process %u) "
                                  "is still inside the memory; is that process stopped?\n",
                                  segment_.slot(slot_).rank.load(std::memory_order_relaxed),
                                  segment_.slot(slot).rank.load(std::memory_order_relaxed),

@@ -27,19 +27,19 @@ enum class MessageKind : std::uint8_t {
 // The fixed part of a message; fields that a kind does not use are zero.
 struct MessageHead {
     MessageKind kind = MessageKind::command;
-    std::uint8_t operation = 0;       // memory::Operation
+    std::uint8_t operation = 0;  // memory::Operation
     std::uint8_t width = 0;
-    std::uint8_t code = 0;            // end: base::Code
-    std::uint16_t origin = 0;         // slot of the command's initiator
-    std::uint16_t is_last = 0;        // data: the copy's last piece
-    std::uint64_t token = 0;          // the initiator's name for the command
-    std::uint64_t target = 0;         // data: of this piece
+    std::uint8_t code = 0;      // end: base::Code
+    std::uint16_t origin = 0;   // slot of the command's initiator
+    std::uint16_t is_last = 0;  // data: the copy's last piece
+    std::uint64_t token = 0;    // the initiator's name for the command
+    std::uint64_t target = 0;   // data: of this piece
     std::uint64_t source = 0;
-    std::uint64_t bytes = 0;          // command: of the copy
-    std::uint64_t operand = 0;        // end of an atomic: the old value
+    std::uint64_t bytes = 0;    // command: of the copy
+    std::uint64_t operand = 0;  // end of an atomic: the old value
     std::uint64_t expected = 0;
     std::uint32_t payload_bytes = 0;
-    std::uint32_t epoch = 0;          // of the job: messages of another epoch are dropped
+    std::uint32_t epoch = 0;  // of the job: messages of another epoch are dropped
 };
 
 static_assert(sizeof(MessageHead) == 64);
@@ -47,7 +47,8 @@ static_assert(sizeof(MessageHead) == 64);
 class Port {
 public:
     // Called for each message; the payload is valid during the call only.
-    using Handler = std::function<void(std::uint32_t sender, const MessageHead&, std::span<const char> payload)>;
+    using Handler = std::function<void(
+        std::uint32_t sender, const MessageHead&, std::span<const char> payload)>;
 
     Port() = default;
     virtual ~Port() = default;
@@ -56,7 +57,9 @@ public:
 
     // Copies a message on its way. False when there is no room for this receiver now: try again later
     // (nothing was sent). Never blocks.   payload.size() <= datagram_bytes()
-    virtual bool send(std::uint32_t receiver, const MessageHead& head, std::span<const char> payload) = 0;
+    virtual bool send(std::uint32_t receiver,
+                      const MessageHead& head,
+                      std::span<const char> payload) = 0;
 
     // Whether send() to this receiver would find room now. After a send() that found none, the process that
     // makes room rings this one's bell (udp: it comes as mail), so who sleeps asks this before.
@@ -82,7 +85,8 @@ public:
 
     // Makes the port of a process, of the kind the segment's shape says (udp when intranode is udp).
     // Errors: system, memory.
-    static base::Result<std::unique_ptr<Port>> open(const node::Segment& segment, std::uint32_t slot);
+    static base::Result<std::unique_ptr<Port>> open(const node::Segment& segment,
+                                                    std::uint32_t slot);
 };
 
 }  // namespace acp::local

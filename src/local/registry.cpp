@@ -42,7 +42,8 @@ std::uint32_t Registry::find_room(std::uint64_t count) const {
 
 // Of a granule's last use, in this epoch or an earlier one; 0 = never used.
 std::uint32_t Registry::generation(std::uint32_t granule) const noexcept {
-    return space_.layout().generation(space_.shared_row()[granule].start.load(std::memory_order_relaxed));
+    return space_.layout().generation(
+        space_.shared_row()[granule].start.load(std::memory_order_relaxed));
 }
 
 std::uint32_t Registry::next_generation(std::uint32_t first, std::uint64_t count) const {
@@ -70,11 +71,13 @@ void Registry::publish(std::uint32_t first,
     const auto place = reinterpret_cast<std::uint64_t>(address);
     const auto fill = [&](memory::Entry& entry, bool is_direct) {
         entry.start.store(start, std::memory_order_relaxed);
-        entry.base.store(place - reinterpret_cast<std::uint64_t>(space_.view().base), std::memory_order_relaxed);
+        entry.base.store(place - reinterpret_cast<std::uint64_t>(space_.view().base),
+                         std::memory_order_relaxed);
         entry.owner_address.store(place, std::memory_order_relaxed);
         entry.is_shared.store(0, std::memory_order_relaxed);
-        entry.bytes.store(bytes, std::memory_order_release);                         // partner: Space::find
-        entry.direct_bytes.store(is_direct ? bytes : 0, std::memory_order_release);  // partner: View::direct
+        entry.bytes.store(bytes, std::memory_order_release);  // partner: Space::find
+        entry.direct_bytes.store(is_direct ? bytes : 0,
+                                 std::memory_order_release);  // partner: View::direct
     };
     const bool has_window = space_.window_row() != space_.shared_row();
     for (std::uint32_t g = first; g < first + count; ++g) {
@@ -95,10 +98,11 @@ base::Result<Key> Registry::add(void* address, std::uint64_t bytes, std::uint32_
     if (first == no_room) {
         return base::Status(
             base::Code::limit,
-            "no room to register " + std::to_string(bytes) + " bytes: it needs " + std::to_string(count) +
-                " of " + std::to_string(memory::granules_per_rank) + " granules of " +
-                std::to_string(space_.layout().granule_bytes()) + " bytes in a row, and " +
-                std::to_string(live_) + " registrations are live; unregister some, or register larger pieces");
+            "no room to register " + std::to_string(bytes) + " bytes: it needs " +
+                std::to_string(count) + " of " + std::to_string(memory::granules_per_rank) +
+                " granules of " + std::to_string(space_.layout().granule_bytes()) +
+                " bytes in a row, and " + std::to_string(live_) +
+                " registrations are live; unregister some, or register larger pieces");
     }
     const GlobalAddress start =
         space_.layout().segment_start(space_.rank(), first, next_generation(first, count));
@@ -114,8 +118,8 @@ base::Result<std::uint32_t> Registry::granule_of(Key key) const {
     const memory::GaLayout& layout = space_.layout();
     const std::uint32_t granule = layout.granule(key);
     const GlobalAddress start = key & layout.colorless_mask();
-    if (key == 0 || layout.rank(key) != space_.rank() || layout.generation(key) == 0 || granule < first_own_ ||
-        (key & (layout.granule_bytes() - 1)) != 0) {
+    if (key == 0 || layout.rank(key) != space_.rank() || layout.generation(key) == 0 ||
+        granule < first_own_ || (key & (layout.granule_bytes() - 1)) != 0) {
         return base::Status(base::Code::argument, "not a key of this rank: " + std::to_string(key));
     }
     const GlobalAddress last = space_.shared_row()[granule].start.load(std::memory_order_relaxed);
@@ -125,9 +129,11 @@ base::Result<std::uint32_t> Registry::granule_of(Key key) const {
     // Of a granule never used, or inside a registration that began before it.
     const bool is_inside = layout.granule(last) != granule;
     if (last == 0 || is_inside) {
-        return base::Status(base::Code::argument, "never a key of this rank: " + std::to_string(key));
+        return base::Status(base::Code::argument,
+                            "never a key of this rank: " + std::to_string(key));
     }
-    return base::Status(base::Code::stale, "the registration of this key has ended: " + std::to_string(key));
+    return base::Status(base::Code::stale,
+                        "the registration of this key has ended: " + std::to_string(key));
 }
 
 base::Status Registry::remove(Key key) {
@@ -140,7 +146,8 @@ base::Status Registry::remove(Key key) {
     const std::uint64_t bytes = space_.shared_row()[first].bytes.load(std::memory_order_relaxed);
     const std::uint64_t count = space_.layout().granules_for(bytes);
     const auto kill = [](memory::Entry& entry) {
-        entry.direct_bytes.store(0, std::memory_order_seq_cst);  // before the scan of the hazard lines
+        entry.direct_bytes.store(0,
+                                 std::memory_order_seq_cst);  // before the scan of the hazard lines
         entry.bytes.store(0, std::memory_order_seq_cst);
     };
     for (std::uint32_t g = first; g < first + count; ++g) {
@@ -173,7 +180,8 @@ base::Result<GlobalAddress> Registry::address_in(Key key, const void* byte) cons
         return base::Status(base::Code::address,
                             "the pointer lies outside the registration, at offset " +
                                 std::to_string(static_cast<std::int64_t>(offset)) + " of " +
-                                std::to_string(entry.bytes.load(std::memory_order_relaxed)) + " bytes");
+                                std::to_string(entry.bytes.load(std::memory_order_relaxed)) +
+                                " bytes");
     }
     return key + offset;
 }

@@ -45,13 +45,17 @@ private:
     [[nodiscard]] std::uint32_t find_room(std::uint64_t count) const;
     [[nodiscard]] std::uint32_t generation(std::uint32_t granule) const noexcept;
     [[nodiscard]] std::uint32_t next_generation(std::uint32_t first, std::uint64_t count) const;
-    void publish(std::uint32_t first, std::uint64_t count, const void* address, std::uint64_t bytes,
+    void publish(std::uint32_t first,
+                 std::uint64_t count,
+                 const void* address,
+                 std::uint64_t bytes,
                  GlobalAddress start) noexcept;
 
     Space& space_;
     Hazards& hazards_;
     mutable std::mutex mutex_;
-    std::vector<State> states_;  // of the granules; their generations are in the row, which outlives epochs
+    std::vector<State>
+        states_;  // of the granules; their generations are in the row, which outlives epochs
     std::uint32_t first_own_;  // after the starter's granules
     std::uint32_t cursor_;
     std::uint32_t live_ = 0;

@@ -21,7 +21,10 @@ std::string hex(std::uint64_t value) {
 
 }  // namespace
 
-base::Status Space::open(const node::Segment& segment, std::uint32_t slot, Reach reach, bool has_own_window) {
+base::Status Space::open(const node::Segment& segment,
+                         std::uint32_t slot,
+                         Reach reach,
+                         bool has_own_window) {
     segment_ = &segment;
     slot_ = slot;
     reach_ = reach;
@@ -52,7 +55,8 @@ base::Status Space::open(const node::Segment& segment, std::uint32_t slot, Reach
         return std::move(status).within("mapping the own row of the address table");
     }
     shared_row_ = reinterpret_cast<memory::Entry*>(shared_mapping_.data());
-    return os::map_private_over(window_row_, row_bytes).within("making the own window of the address table");
+    return os::map_private_over(window_row_, row_bytes)
+        .within("making the own window of the address table");
 }
 
 void Space::publish_starter() noexcept {
@@ -62,11 +66,14 @@ void Space::publish_starter() noexcept {
     for (std::uint32_t g = 0; g < layout_.granules_for(bytes); ++g) {
         const auto fill = [&](memory::Entry& entry, bool is_direct) {
             entry.start.store(start, std::memory_order_relaxed);
-            entry.base.store(static_cast<std::uint64_t>(memory - view_.base), std::memory_order_relaxed);
-            entry.owner_address.store(reinterpret_cast<std::uint64_t>(memory), std::memory_order_relaxed);
+            entry.base.store(static_cast<std::uint64_t>(memory - view_.base),
+                             std::memory_order_relaxed);
+            entry.owner_address.store(reinterpret_cast<std::uint64_t>(memory),
+                                      std::memory_order_relaxed);
             entry.is_shared.store(1, std::memory_order_relaxed);
             entry.bytes.store(bytes, std::memory_order_release);  // partner: find() of every rank
-            entry.direct_bytes.store(is_direct ? bytes : 0, std::memory_order_release);  // partner: direct()
+            entry.direct_bytes.store(is_direct ? bytes : 0,
+                                     std::memory_order_release);  // partner: direct()
         };
         if (shared_row_ != window_row_) {
             fill(window_row_[g], reach_.is_own_direct);
@@ -83,14 +90,15 @@ void Space::close() noexcept {
         memory::Entry& entry = shared_row_[g];
         if (entry.start.load(std::memory_order_relaxed) != 0) {  // do not touch pages never used
             entry.direct_bytes.store(0, std::memory_order_release);
-            entry.bytes.store(0, std::memory_order_release);  // start stays: old addresses are stale, not wild
+            entry.bytes.store(
+                0, std::memory_order_release);  // start stays: old addresses are stale, not wild
         }
     }
     if (shared_row_ != window_row_) {
         const std::uint64_t row = rank_ - segment_->shape().first_rank;
         // Cannot fail for lack of memory: it replaces a mapping of the same size.
-        (void)os::map_shared_over(
-            window_row_, row_bytes, segment_->file(), segment_->layout().tables + row * row_bytes);
+        (void)os::map_shared_over(window_row_, row_bytes, segment_->file(),
+                                  segment_->layout().tables + row * row_bytes);
         shared_mapping_.unmap();
     }
     segment_ = nullptr;
@@ -100,7 +108,9 @@ void Space::close() noexcept {
 const memory::Entry* Space::entry_of(GlobalAddress address) const noexcept {
     const memory::Entry* entry = view_.entry(address);
     const std::ptrdiff_t granule = entry - window_row_;
-    return entry != nullptr && granule >= 0 && granule < memory::granules_per_rank ? shared_row_ + granule : entry;
+    return entry != nullptr && granule >= 0 && granule < memory::granules_per_rank
+               ? shared_row_ + granule
+               : entry;
 }
 
 base::Code Space::find(GlobalAddress address, std::uint64_t bytes, Place& place) const noexcept {
@@ -108,7 +118,8 @@ base::Code Space::find(GlobalAddress address, std::uint64_t bytes, Place& place)
     if (entry == nullptr || layout_.generation(address) == 0) {
         return base::Code::address;
     }
-    const std::uint64_t size = entry->bytes.load(std::memory_order_acquire);  // pairs with its release
+    const std::uint64_t size =
+        entry->bytes.load(std::memory_order_acquire);  // pairs with its release
     const std::uint64_t start = entry->start.load(std::memory_order_relaxed);
     const std::uint64_t colorless = address & view_.colorless_mask;
     const std::uint64_t offset = colorless - start;
@@ -116,7 +127,8 @@ base::Code Space::find(GlobalAddress address, std::uint64_t bytes, Place& place)
         // A granule that was used before: stale rather than wild. Starter memory of no bytes never lived.
         const bool was_used = start != 0 && entry->is_shared.load(std::memory_order_relaxed) == 0;
         const bool is_other_generation = layout_.generation(address) != layout_.generation(start);
-        return was_used && (size == 0 || is_other_generation) ? base::Code::stale : base::Code::address;
+        return was_used && (size == 0 || is_other_generation) ? base::Code::stale
+                                                              : base::Code::address;
     }
     place.rank = static_cast<std::uint32_t>(layout_.rank(address));
     place.slot = slot_of(place.rank);
@@ -150,12 +162,14 @@ std::string Space::explain(GlobalAddress address, std::uint64_t bytes) const {
     const std::uint64_t size = entry->bytes.load(std::memory_order_acquire);
     const std::uint64_t start = entry->start.load(std::memory_order_relaxed);
     if (size == 0 || layout_.generation(start) != layout_.generation(address)) {
-        return text + (start != 0 ? ": that memory of rank " : ": no memory is registered there on rank ") +
+        return text +
+               (start != 0 ? ": that memory of rank "
+                           : ": no memory is registered there on rank ") +
                std::to_string(rank) + (start != 0 ? " was unregistered" : "");
     }
     const std::uint64_t offset = (address & view_.colorless_mask) - start;
-    return text + ": offset " + std::to_string(offset) + " of a segment of " + std::to_string(size) +
-           " bytes on rank " + std::to_string(rank);
+    return text + ": offset " + std::to_string(offset) + " of a segment of " +
+           std::to_string(size) + " bytes on rank " + std::to_string(rank);
 }
 
 }  // namespace acp::local

@@ -23,9 +23,9 @@ using memory::GlobalAddress;
 // What the inline path reads; one cache line, written only while nobody communicates.
 struct alignas(64) View {
     std::uint64_t colorless_mask = 0;
-    std::uint64_t index_mask = 0;     // drops generation and colour
-    std::uint64_t first_index = 0;    // of this node's first rank
-    std::uint64_t index_count = 0;    // of this node
+    std::uint64_t index_mask = 0;   // drops generation and colour
+    std::uint64_t first_index = 0;  // of this node's first rank
+    std::uint64_t index_count = 0;  // of this node
     memory::Entry* table = nullptr;
     char* base = nullptr;
     std::uint32_t offset_bits = 0;
@@ -63,12 +63,12 @@ static_assert(sizeof(View) == 64);
 
 // Where an access lies. Valid while the caller's hazard line names the address.
 struct Place {
-    char* direct = nullptr;            // loads and stores reach it here, else nullptr
-    std::uint64_t owner_address = 0;   // in the owner's address space
+    char* direct = nullptr;           // loads and stores reach it here, else nullptr
+    std::uint64_t owner_address = 0;  // in the owner's address space
     std::uint32_t rank = 0;
-    std::uint32_t slot = 0;            // the owner's
+    std::uint32_t slot = 0;  // the owner's
     bool is_own = false;
-    bool is_shared = false;            // every process of the node has it mapped
+    bool is_shared = false;  // every process of the node has it mapped
 };
 
 // Who may reach what by loads and stores; the rest goes through its owner. From ACP_INTRANODE, ACP_BYPASS.
@@ -84,7 +84,10 @@ public:
     // Opens the view of the process that sits on `slot`.
     //   has_own_window  false when several ranks are threads of one process and share one mapping (tests)
     // Errors: memory, system.
-    base::Status open(const node::Segment& segment, std::uint32_t slot, Reach reach, bool has_own_window);
+    base::Status open(const node::Segment& segment,
+                      std::uint32_t slot,
+                      Reach reach,
+                      bool has_own_window);
 
     // Publishes this rank's starter memory and clears what an earlier epoch left in the row. Before the others
     // may use it: the caller provides the barrier.
@@ -111,7 +114,8 @@ public:
 
     // The slot of a rank of this node.
     [[nodiscard]] std::uint32_t slot_of(std::uint32_t rank) const noexcept {
-        return segment_->slot_of(rank - segment_->shape().first_rank).load(std::memory_order_acquire);
+        return segment_->slot_of(rank - segment_->shape().first_rank)
+            .load(std::memory_order_acquire);
     }
 
     [[nodiscard]] GlobalAddress starter_address(std::uint32_t rank) const noexcept {
@@ -120,7 +124,9 @@ public:
 
     // Finds `bytes` bytes at an address of this node. The caller's hazard line names the address.
     // Returns ok, address (null, wild, leaves its segment), or stale; place is written only on ok.
-    [[nodiscard]] base::Code find(GlobalAddress address, std::uint64_t bytes, Place& place) const noexcept;
+    [[nodiscard]] base::Code find(GlobalAddress address,
+                                  std::uint64_t bytes,
+                                  Place& place) const noexcept;
 
     // For a message: what is wrong with an address find() refused.
     [[nodiscard]] std::string explain(GlobalAddress address, std::uint64_t bytes) const;

@@ -19,12 +19,14 @@ namespace acp::memory {
 // One granule of one segment. Writer: the rank that owns the row. Readers: every process of the node.
 // A zero entry is free.
 struct alignas(64) Entry {
-    std::atomic<std::uint64_t> direct_bytes;  // size when loads and stores reach it here, else 0; release
-    std::atomic<std::uint64_t> start;         // address of the segment's byte 0, colour 0
-    std::atomic<std::uint64_t> base;          // its byte 0, relative to the node segment's mapping (may wrap)
-    std::atomic<std::uint64_t> bytes;         // size of the segment, 0 = free or dead; release
-    std::atomic<std::uint64_t> owner_address; // its byte 0 in the owner's address space
-    std::atomic<std::uint64_t> is_shared;     // 1: in the node segment; 0: the owner's private pages
+    std::atomic<std::uint64_t>
+        direct_bytes;                  // size when loads and stores reach it here, else 0; release
+    std::atomic<std::uint64_t> start;  // address of the segment's byte 0, colour 0
+    std::atomic<std::uint64_t>
+        base;  // its byte 0, relative to the node segment's mapping (may wrap)
+    std::atomic<std::uint64_t> bytes;          // size of the segment, 0 = free or dead; release
+    std::atomic<std::uint64_t> owner_address;  // its byte 0 in the owner's address space
+    std::atomic<std::uint64_t> is_shared;  // 1: in the node segment; 0: the owner's private pages
     std::uint64_t reserved[2];
 };
 

@@ -14,12 +14,12 @@ enum class Operation : std::uint8_t { copy, compare_swap, swap, add, bit_xor, bi
 
 struct Command {
     Operation operation = Operation::copy;
-    std::uint8_t width = 0;           // of an atomic: 4 or 8
+    std::uint8_t width = 0;  // of an atomic: 4 or 8
     GlobalAddress target = 0;
     GlobalAddress source = 0;
-    std::uint64_t bytes = 0;          // of a copy; an atomic's width otherwise
-    std::uint64_t operand = 0;        // value, or desired of compare_swap
-    std::uint64_t expected = 0;       // of compare_swap
+    std::uint64_t bytes = 0;     // of a copy; an atomic's width otherwise
+    std::uint64_t operand = 0;   // value, or desired of compare_swap
+    std::uint64_t expected = 0;  // of compare_swap
 
     [[nodiscard]] bool is_copy() const noexcept { return operation == Operation::copy; }
 };

@@ -18,7 +18,7 @@ namespace acp::memory {
 
 using GlobalAddress = std::uint64_t;
 
-inline constexpr std::uint32_t granule_bits = 13;    // 8192 granules: >= 4096 live segments per rank
+inline constexpr std::uint32_t granule_bits = 13;  // 8192 granules: >= 4096 live segments per rank
 inline constexpr std::uint32_t granules_per_rank = 1U << granule_bits;
 inline constexpr std::uint32_t color_bits = 2;
 inline constexpr std::uint32_t colors_max = 1U << color_bits;
@@ -39,7 +39,9 @@ public:
     [[nodiscard]] std::uint32_t generation_bits() const noexcept { return generation_bits_; }
 
     // Generations given out: 1 .. generation_max().
-    [[nodiscard]] std::uint32_t generation_max() const noexcept { return (1U << generation_bits_) - 1; }
+    [[nodiscard]] std::uint32_t generation_max() const noexcept {
+        return (1U << generation_bits_) - 1;
+    }
 
     // log2 of a granule's bytes.
     [[nodiscard]] std::uint32_t offset_bits() const noexcept { return offset_bits_; }
@@ -76,7 +78,8 @@ public:
     }
 
     [[nodiscard]] GlobalAddress colored(GlobalAddress address, std::uint32_t color) const noexcept {
-        return (address & colorless_mask()) | (static_cast<std::uint64_t>(color) << (64 - tag_bits()));
+        return (address & colorless_mask()) |
+               (static_cast<std::uint64_t>(color) << (64 - tag_bits()));
     }
 
     // The address of byte 0 of a segment that starts at a granule, in colour 0.

@@ -14,7 +14,8 @@
 
 namespace acp::memory {
 
-inline constexpr std::uint32_t hazard_lines_per_slot = 64;  // threads of one process with a line of their own
+inline constexpr std::uint32_t hazard_lines_per_slot =
+    64;  // threads of one process with a line of their own
 
 // Writer: the one thread that claimed it. Readers: owners that unregister, statistics.
 struct alignas(64) HazardLine {
@@ -36,17 +37,22 @@ enum class HazardFence {
 
 template <HazardFence fence>
 inline void enter(HazardLine& line, GlobalAddress target, GlobalAddress source) noexcept {
-    line.source.store(source, std::memory_order_relaxed);  // read by the owner only after it saw target
+    line.source.store(source,
+                      std::memory_order_relaxed);  // read by the owner only after it saw target
     if constexpr (fence == HazardFence::processor) {
-        line.target.exchange(target, std::memory_order_seq_cst);  // pairs with the owner's seq_cst scan
+        line.target.exchange(target,
+                             std::memory_order_seq_cst);  // pairs with the owner's seq_cst scan
     } else {
-        line.target.store(target, std::memory_order_release);  // pairs with the owner's scan: publishes source
-        std::atomic_signal_fence(std::memory_order_seq_cst);   // the owner's membarrier completes the pair
+        line.target.store(
+            target, std::memory_order_release);  // pairs with the owner's scan: publishes source
+        std::atomic_signal_fence(
+            std::memory_order_seq_cst);  // the owner's membarrier completes the pair
     }
 }
 
 inline void leave(HazardLine& line) noexcept {
-    line.target.store(0, std::memory_order_release);  // pairs with the owner's scan: our accesses are done
+    line.target.store(
+        0, std::memory_order_release);  // pairs with the owner's scan: our accesses are done
 }
 
 }  // namespace acp::memory

@@ -4,7 +4,6 @@
 
 #include <cstdio>
 
-
 namespace acp::node {
 
 Barrier::Barrier(const Segment& segment, std::uint32_t slot, Waiter& waiter) noexcept
@@ -30,17 +29,20 @@ base::Status Barrier::wait() {
     const auto ready = [&] {
         return is_released() || control.deaths.load(std::memory_order_relaxed) != 0;
     };
-    std::uint64_t start_ns = 0;  // a clock costs as much as half a barrier: read only before a sleep
+    std::uint64_t start_ns =
+        0;  // a clock costs as much as half a barrier: read only before a sleep
     bool is_said = hang_warning_ns_ == 0;
     const auto sleep = [&](std::int64_t timeout_ns) {
         start_ns = start_ns != 0 ? start_ns : os::now_ns();
-        if (const std::uint64_t waited_ns = os::now_ns() - start_ns; !is_said && waited_ns > hang_warning_ns_) {
+        if (const std::uint64_t waited_ns = os::now_ns() - start_ns;
+            !is_said && waited_ns > hang_warning_ns_) {
             is_said = true;
             say_who_is_missing(waited_ns);
         }
         std::uint32_t value = released.load();
         if (sync::SleepWord<>::reached(value, number) || !released.announce_sleep(value) ||
-            control.deaths.load(std::memory_order_seq_cst) != 0) {  // after announcing: see mark_dead
+            control.deaths.load(std::memory_order_seq_cst) !=
+                0) {  // after announcing: see mark_dead
             return os::Wake::changed;
         }
         return os::futex_wait(released.word(), value, timeout_ns);
@@ -53,16 +55,15 @@ void Barrier::say_who_is_missing(std::uint64_t waited_ns) const {
     std::fprintf(stderr,
                  "acp: rank %u has waited %llu s for all ranks to meet; not there yet: %s\n",
                  segment_.slot(slot_).rank.load(std::memory_order_relaxed),
-                 static_cast<unsigned long long>(waited_ns / 1'000'000'000),
-                 missing().c_str());
+                 static_cast<unsigned long long>(waited_ns / 1'000'000'000), missing().c_str());
 }
 
 std::string Barrier::missing() const {
     std::string text;
     for (std::uint32_t i = 0; i < segment_.shape().local_procs; ++i) {
         const Slot& slot = segment_.slot(i);
-        const auto behind = static_cast<std::int32_t>(
-            slot.arrived_epoch.load(std::memory_order_acquire) - number_);
+        const auto behind =
+            static_cast<std::int32_t>(slot.arrived_epoch.load(std::memory_order_acquire) - number_);
         if (behind < 0) {
             text += (text.empty() ? "rank " : ", rank ") +
                     std::to_string(slot.rank.load(std::memory_order_relaxed));
@@ -73,8 +74,8 @@ std::string Barrier::missing() const {
 
 base::Status Barrier::blocked_by_death() const {
     const auto dead = first_dead(segment_);
-    return {base::Code::peer,
-            "the barrier cannot complete: " + (dead ? fate(segment_, *dead) : std::string("a rank is gone"))};
+    return {base::Code::peer, "the barrier cannot complete: " +
+                                  (dead ? fate(segment_, *dead) : std::string("a rank is gone"))};
 }
 
 }  // namespace acp::node

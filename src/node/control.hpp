@@ -37,14 +37,17 @@ enum class SlotState : std::uint32_t {
     empty = 0,   // nobody yet
     joined = 1,  // inside acp_init .. acp_finalize; writer: the process
     left = 2,    // after acp_finalize; writer: the process
-    dead = 3     // gone without acp_finalize; writer: the watcher (agent), or a waiter that found it gone
+    dead =
+        3  // gone without acp_finalize; writer: the watcher (agent), or a waiter that found it gone
 };
 
 // Where others knock. All in one line: who pushes into the inbox owns the line already when it looks
 // whether somebody sleeps.
 struct alignas(64) Door {
-    sync::Inbox<> inbox;     // of mailbox cells, without its sleep bit; writers: all, taker: the process
-    SharedU32 is_attended;   // > 0 while threads of the process wait in the library; writer: the process
+    sync::Inbox<>
+        inbox;  // of mailbox cells, without its sleep bit; writers: all, taker: the process
+    SharedU32
+        is_attended;  // > 0 while threads of the process wait in the library; writer: the process
     sync::Bell<> waiter_bell;   // on which the process's waiting threads sleep; ringers: all
     sync::Bell<> service_bell;  // on which its service thread sleeps; ringers: all
     SharedU32 reserved[12];
@@ -55,16 +58,16 @@ static_assert(sizeof(Door) == 64);
 // Writer of every field: the slot's process, unless said otherwise. Readers: all processes of the node.
 struct alignas(64) Slot {
     // line 0: who
-    SharedU32 state;             // SlotState; release by the writer
-    SharedU32 pid;               // set by the launcher at fork, by the process when it joins
-    SharedU64 start_time;        // of pid, from the kernel: guards against reuse of the number
-    SharedU32 rank;              // in this epoch
-    SharedU32 wanted_rank;       // what acp_reset asked for
-    SharedU32 wait_status;       // as waitpid gives it, once dead; writer: the watcher
-    SharedU32 hazard_lines_used; // high-water mark of claimed hazard lines
-    SharedU64 attach_token;      // random; proves that a pid is this process
-    SharedU64 attach_address;    // where the token lies in the process
-    SharedU32 udp_port;          // of its datagram socket, 0 = none
+    SharedU32 state;              // SlotState; release by the writer
+    SharedU32 pid;                // set by the launcher at fork, by the process when it joins
+    SharedU64 start_time;         // of pid, from the kernel: guards against reuse of the number
+    SharedU32 rank;               // in this epoch
+    SharedU32 wanted_rank;        // what acp_reset asked for
+    SharedU32 wait_status;        // as waitpid gives it, once dead; writer: the watcher
+    SharedU32 hazard_lines_used;  // high-water mark of claimed hazard lines
+    SharedU64 attach_token;       // random; proves that a pid is this process
+    SharedU64 attach_address;     // where the token lies in the process
+    SharedU32 udp_port;           // of its datagram socket, 0 = none
     SharedU32 reserved0;
     // line 1: barrier arrivals (read only to say who is missing)
     alignas(64) SharedU32 arrived_epoch;
@@ -79,7 +82,7 @@ struct alignas(64) Slot {
     SharedU64 attach_bytes;
     SharedU64 mailbox_commands;
     SharedU64 mailbox_bytes;
-    SharedU64 served_commands;   // run for other ranks
+    SharedU64 served_commands;  // run for other ranks
     SharedU64 served_bytes;
     SharedU64 reserved5[2];
 };
@@ -88,17 +91,17 @@ static_assert(sizeof(Slot) == 64 * 9 && std::is_standard_layout_v<Slot>);
 
 // What is fixed when the segment is made. Writer: its maker, before anybody else maps it.
 struct Shape {
-    std::uint64_t layout_hash = 0;       // of this header and of the build: processes must agree
-    std::uint32_t procs = 1;             // of the job
-    std::uint32_t first_rank = 0;        // of this node, in the first epoch; its ranks are consecutive
-    std::uint32_t local_procs = 1;       // on this node
-    std::uint32_t machine_procs = 1;     // on this machine (all emulated nodes)
-    std::uint64_t starter_bytes = 0;     // per rank
-    std::uint32_t mailbox_kind = 0;      // base::MailboxKind
-    std::uint32_t intranode = 0;         // base::IntraNode
-    std::uint32_t datagram_bytes = 0;    // payload of one mailbox cell, resolved (never 0)
+    std::uint64_t layout_hash = 0;    // of this header and of the build: processes must agree
+    std::uint32_t procs = 1;          // of the job
+    std::uint32_t first_rank = 0;     // of this node, in the first epoch; its ranks are consecutive
+    std::uint32_t local_procs = 1;    // on this node
+    std::uint32_t machine_procs = 1;  // on this machine (all emulated nodes)
+    std::uint64_t starter_bytes = 0;  // per rank
+    std::uint32_t mailbox_kind = 0;   // base::MailboxKind
+    std::uint32_t intranode = 0;      // base::IntraNode
+    std::uint32_t datagram_bytes = 0;          // payload of one mailbox cell, resolved (never 0)
     std::uint32_t is_continue_on_failure = 0;  // acprun --on-failure=continue
-    std::uint64_t job_id = 0;            // random, for messages and file names
+    std::uint64_t job_id = 0;                  // random, for messages and file names
 };
 
 struct alignas(4096) ControlBlock {
@@ -106,20 +109,20 @@ struct alignas(4096) ControlBlock {
     std::uint32_t version;
     std::uint32_t reserved0;
     Shape shape;
-    SharedU64 watcher_pid;               // of the agent, 0 = nobody watches; writer: the agent
+    SharedU64 watcher_pid;  // of the agent, 0 = nobody watches; writer: the agent
     // 1 from the first complete acp_init, one more with every reset or later init; writer: slot 0's process
     alignas(64) SharedU32 job_epoch;
     // deaths
-    alignas(64) SharedU32 deaths;        // number of slots that became dead; read in every wait
-    SharedU32 first_dead_slot_plus_1;    // 0 = none; compare-and-swap once
+    alignas(64) SharedU32 deaths;      // number of slots that became dead; read in every wait
+    SharedU32 first_dead_slot_plus_1;  // 0 = none; compare-and-swap once
     // barrier: one arrival counter and one release word (sync/sleep_word.hpp)
     Line barrier_arrived;
     alignas(64) sync::SleepWord<> barrier_released;
     // how the node waits (node/wait.hpp): learned at run time, shared by all
     alignas(64) SharedU64 no_yield_until_ns;
     SharedU64 yield_backoff_ns;
-    SharedU32 wake_cost_ns;              // measured once at start; 0 = not yet
-    SharedU32 usable_cpus;               // of the ranks together; writer: the maker
+    SharedU32 wake_cost_ns;  // measured once at start; 0 = not yet
+    SharedU32 usable_cpus;   // of the ranks together; writer: the maker
 };
 
 static_assert(sizeof(ControlBlock) == 4096 && std::is_standard_layout_v<ControlBlock>);

@@ -22,7 +22,8 @@ bool is_gone(int pid, std::uint64_t start_time) noexcept {
 
 std::string signal_text(int number) {
     const char* name = sigabbrev_np(number);
-    return "signal " + std::to_string(number) + (name != nullptr ? " (SIG" + std::string(name) + ")" : "");
+    return "signal " + std::to_string(number) +
+           (name != nullptr ? " (SIG" + std::string(name) + ")" : "");
 }
 
 }  // namespace
@@ -48,13 +49,16 @@ void mark_dead(const Segment& segment, std::uint32_t slot, std::uint32_t wait_st
         return;
     }
     std::uint32_t nobody = 0;
-    control.first_dead_slot_plus_1.compare_exchange_strong(nobody, slot + 1, std::memory_order_acq_rel);
-    control.deaths.fetch_add(1, std::memory_order_seq_cst);  // partner: every sleeper's look before it sleeps
+    control.first_dead_slot_plus_1.compare_exchange_strong(nobody, slot + 1,
+                                                           std::memory_order_acq_rel);
+    control.deaths.fetch_add(
+        1, std::memory_order_seq_cst);  // partner: every sleeper's look before it sleeps
     wake_everybody(segment);
 }
 
 std::optional<std::uint32_t> first_dead(const Segment& segment) noexcept {
-    const std::uint32_t slot = segment.control().first_dead_slot_plus_1.load(std::memory_order_acquire);
+    const std::uint32_t slot =
+        segment.control().first_dead_slot_plus_1.load(std::memory_order_acquire);
     return slot == 0 ? std::nullopt : std::optional<std::uint32_t>(slot - 1);
 }
 
@@ -66,7 +70,8 @@ bool is_dead(const Segment& segment, std::uint32_t slot) noexcept {
 void find_the_dead(const Segment& segment) noexcept {
     for (std::uint32_t i = 0; i < segment.shape().local_procs; ++i) {
         const Slot& slot = segment.slot(i);
-        if (slot.state.load(std::memory_order_acquire) != static_cast<std::uint32_t>(SlotState::joined)) {
+        if (slot.state.load(std::memory_order_acquire) !=
+            static_cast<std::uint32_t>(SlotState::joined)) {
             continue;
         }
         const auto pid = static_cast<int>(slot.pid.load(std::memory_order_relaxed));
@@ -78,8 +83,9 @@ void find_the_dead(const Segment& segment) noexcept {
 
 std::string fate(const Segment& segment, std::uint32_t slot) {
     const Slot& dead = segment.slot(slot);
-    std::string text = "rank " + std::to_string(dead.rank.load(std::memory_order_relaxed)) + " (process " +
-                       std::to_string(dead.pid.load(std::memory_order_relaxed)) + " on " + os::host_name() + ") ";
+    std::string text = "rank " + std::to_string(dead.rank.load(std::memory_order_relaxed)) +
+                       " (process " + std::to_string(dead.pid.load(std::memory_order_relaxed)) +
+                       " on " + os::host_name() + ") ";
     const std::uint32_t status = dead.wait_status.load(std::memory_order_relaxed);
     if (status == unknown_status) {
         return text + "is gone";
@@ -90,7 +96,8 @@ std::string fate(const Segment& segment, std::uint32_t slot) {
     if ((status & 0x7f) != 0) {  // as WTERMSIG
         return text + "was killed by " + signal_text(static_cast<int>(status & 0x7f));
     }
-    return text + "exited with code " + std::to_string((status >> 8) & 0xff) + " without acp_finalize";
+    return text + "exited with code " + std::to_string((status >> 8) & 0xff) +
+           " without acp_finalize";
 }
 
 }  // namespace acp::node

@@ -16,7 +16,8 @@ namespace acp::node {
 // Publishes that the process of a slot is gone and wakes everybody who sleeps on this node. Only the first
 // call for a slot counts. wait_status is as waitpid gives it, or unknown_status.
 inline constexpr std::uint32_t unknown_status = 0xffffffffU;
-inline constexpr std::uint32_t gave_up_status = 0xfffffffeU;  // its acp_init failed; the process may live on
+inline constexpr std::uint32_t gave_up_status =
+    0xfffffffeU;  // its acp_init failed; the process may live on
 void mark_dead(const Segment& segment, std::uint32_t slot, std::uint32_t wait_status) noexcept;
 
 // Wakes every sleeper of the node, without a reason: they look again and sleep on.

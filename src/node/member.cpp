@@ -10,34 +10,41 @@
 namespace acp::node {
 
 Member::Member(Segment segment, std::uint32_t slot)
-    : segment_(std::move(segment)), slot_(slot), waiter_(segment_), barrier_(segment_, slot, waiter_) {}
+    : segment_(std::move(segment)),
+      slot_(slot),
+      waiter_(segment_),
+      barrier_(segment_, slot, waiter_) {}
 
 base::Status Member::take_slot() {
     Slot& own = slot();
     const auto state = static_cast<SlotState>(own.state.load(std::memory_order_acquire));
     const auto pid = static_cast<std::uint32_t>(os::own_pid());
     if (state == SlotState::joined && own.pid.load(std::memory_order_relaxed) != pid) {
-        return {base::Code::state,
-                "another process (" + std::to_string(own.pid.load(std::memory_order_relaxed)) +
-                    ") is rank " + std::to_string(rank()) +
-                    " of this job already: start one program per rank, not a script that starts several"};
+        return {base::Code::state, "another process (" +
+                                       std::to_string(own.pid.load(std::memory_order_relaxed)) +
+                                       ") is rank " + std::to_string(rank()) +
+                                       " of this job already: start one program per rank, not a "
+                                       "script that starts several"};
     }
     own.pid.store(pid, std::memory_order_relaxed);
     own.start_time.store(os::start_time(os::own_pid()), std::memory_order_relaxed);
     std::uint32_t seen = static_cast<std::uint32_t>(state);
     if (state == SlotState::dead ||
-        !own.state.compare_exchange_strong(
-            seen, static_cast<std::uint32_t>(SlotState::joined), std::memory_order_acq_rel)) {
+        !own.state.compare_exchange_strong(seen, static_cast<std::uint32_t>(SlotState::joined),
+                                           std::memory_order_acq_rel)) {
         return {base::Code::peer, fate(segment_, slot_) + ": this rank was given up"};
     }
     return {};
 }
 
-base::Status Member::meet() { return barrier_.wait(); }
+base::Status Member::meet() {
+    return barrier_.wait();
+}
 
 base::Status Member::agree_on_rank(std::uint32_t rank) {
     slot().wanted_rank.store(rank, std::memory_order_relaxed);
-    if (auto status = meet(); !status.is_ok()) {  // release and acquire: everybody's wish is visible
+    if (auto status = meet();
+        !status.is_ok()) {  // release and acquire: everybody's wish is visible
         return status;
     }
     const Shape& shape = segment_.shape();
@@ -46,11 +53,13 @@ base::Status Member::agree_on_rank(std::uint32_t rank) {
     for (std::uint32_t i = 0; i < shape.local_procs && verdict.is_ok(); ++i) {
         const Slot& asking = segment_.slot(i);
         const std::uint32_t wanted = asking.wanted_rank.load(std::memory_order_relaxed);
-        const std::string who = "rank " + std::to_string(asking.rank.load(std::memory_order_relaxed)) +
-                                " asked to become rank " + std::to_string(static_cast<std::int32_t>(wanted));
+        const std::string who =
+            "rank " + std::to_string(asking.rank.load(std::memory_order_relaxed)) +
+            " asked to become rank " + std::to_string(static_cast<std::int32_t>(wanted));
         if (wanted - shape.first_rank >= shape.local_procs) {
-            verdict = {base::Code::argument,
-                       who + ", but ranks are 0 to " + std::to_string(shape.procs - 1) + "; nothing was changed"};
+            verdict = {base::Code::argument, who + ", but ranks are 0 to " +
+                                                 std::to_string(shape.procs - 1) +
+                                                 "; nothing was changed"};
         } else if (taken_by[wanted - shape.first_rank] != shape.local_procs) {
             verdict = {base::Code::argument,
                        who + ", and so did rank " +
@@ -79,7 +88,9 @@ void Member::confirm_epoch() noexcept {
     }
 }
 
-void Member::give_up() noexcept { mark_dead(segment_, slot_, gave_up_status); }
+void Member::give_up() noexcept {
+    mark_dead(segment_, slot_, gave_up_status);
+}
 
 void Member::leave() noexcept {
     slot().state.store(static_cast<std::uint32_t>(SlotState::left), std::memory_order_release);

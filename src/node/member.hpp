@@ -39,6 +39,7 @@ public:
     // Begins an epoch: everything of an earlier one is dead. The same number on every process, for all make the
     // same collective calls.
     void begin_epoch() noexcept { ++epoch_; }
+
     // After all met in it.
     void confirm_epoch() noexcept;
 
@@ -56,7 +57,9 @@ public:
 
     [[nodiscard]] Slot& slot() const noexcept { return segment_.slot(slot_); }
 
-    [[nodiscard]] std::uint32_t rank() const noexcept { return slot().rank.load(std::memory_order_relaxed); }
+    [[nodiscard]] std::uint32_t rank() const noexcept {
+        return slot().rank.load(std::memory_order_relaxed);
+    }
 
     [[nodiscard]] std::uint32_t procs() const noexcept { return segment_.shape().procs; }
 

@@ -24,23 +24,22 @@ constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) noexce
 
 base::Status check(const Shape& shape) {
     if (shape.local_procs < 1 || shape.local_procs > local_procs_max) {
-        return {base::Code::argument,
-                "a node holds 1 to " + std::to_string(local_procs_max) + " ranks, not " +
-                    std::to_string(shape.local_procs)};
+        return {base::Code::argument, "a node holds 1 to " + std::to_string(local_procs_max) +
+                                          " ranks, not " + std::to_string(shape.local_procs)};
     }
     if (shape.procs < shape.local_procs || shape.procs > (1U << memory::rank_bits_max)) {
-        return {base::Code::argument,
-                "a job has 1 to " + std::to_string(1U << memory::rank_bits_max) + " ranks, not " +
-                    std::to_string(shape.procs)};
+        return {base::Code::argument, "a job has 1 to " +
+                                          std::to_string(1U << memory::rank_bits_max) +
+                                          " ranks, not " + std::to_string(shape.procs)};
     }
     const memory::GaLayout addresses(shape.procs);
     const std::uint64_t room = addresses.granule_bytes() * (memory::granules_per_rank / 2);
     const std::uint64_t bound = std::min(starter_bytes_max, room);
     if (shape.starter_bytes > bound) {
-        return {base::Code::argument,
-                "starter memory of " + std::to_string(shape.starter_bytes) +
-                    " bytes per rank does not fit: a job of " + std::to_string(shape.procs) +
-                    " ranks has room for " + std::to_string(bound)};
+        return {base::Code::argument, "starter memory of " + std::to_string(shape.starter_bytes) +
+                                          " bytes per rank does not fit: a job of " +
+                                          std::to_string(shape.procs) + " ranks has room for " +
+                                          std::to_string(bound)};
     }
     return {};
 }
@@ -117,7 +116,8 @@ base::Result<Segment> Segment::create(const Shape& shape) {
     const std::uint64_t starters = shape.local_procs * segment.layout_.starter_stride;
     segment.was_left_sparse_ = starters > os::memory_limits().available_bytes() / 4;
     if (!segment.was_left_sparse_) {
-        if (auto status = os::commit(segment.file_.get(), segment.layout_.starters, starters); !status.is_ok()) {
+        if (auto status = os::commit(segment.file_.get(), segment.layout_.starters, starters);
+            !status.is_ok()) {
             return std::move(status).within("committing the starter memories");
         }
     }
@@ -131,7 +131,8 @@ base::Result<Segment> Segment::create(const Shape& shape) {
     control.version = segment_version;
     control.shape = shape;
     control.shape.layout_hash = layout_hash();
-    control.usable_cpus.store(static_cast<std::uint32_t>(os::usable_cpus()), std::memory_order_relaxed);
+    control.usable_cpus.store(static_cast<std::uint32_t>(os::usable_cpus()),
+                              std::memory_order_relaxed);
     for (std::uint32_t i = 0; i < shape.local_procs; ++i) {
         segment.slot_of(i).store(i, std::memory_order_relaxed);
         segment.slot(i).rank.store(shape.first_rank + i, std::memory_order_relaxed);
@@ -149,9 +150,10 @@ base::Result<Segment> Segment::open(os::FileDescriptor file) {
     const auto& control = *reinterpret_cast<const ControlBlock*>(head.value().data());
     if (control.magic != segment_magic || control.version != segment_version ||
         control.shape.layout_hash != layout_hash()) {
-        return base::Status(base::Code::mismatch,
-                            "this process and its launcher use different builds of ACP: use the acprun that "
-                            "was installed with the library the program is linked to");
+        return base::Status(
+            base::Code::mismatch,
+            "this process and its launcher use different builds of ACP: use the acprun that "
+            "was installed with the library the program is linked to");
     }
     segment.layout_ = SegmentLayout::of(control.shape);
     auto mapping = os::Mapping::map_shared(segment.file_.get(), segment.layout_.total);

@@ -23,13 +23,13 @@ namespace acp::node {
 
 // Where the parts lie, in bytes from the segment's start; each part starts on a page.
 struct SegmentLayout {
-    std::uint64_t slots = 0;         // Slot[local_procs]
-    std::uint64_t rank_slots = 0;    // uint32[local_procs]: rank - first_rank -> slot
-    std::uint64_t hazards = 0;       // HazardLine[local_procs][hazard_lines_per_slot]
-    std::uint64_t tables = 0;        // Entry[local_procs][granules_per_rank], by rank
-    std::uint64_t mailboxes = 0;     // see local/mailbox*.hpp; mailbox_stride per slot
+    std::uint64_t slots = 0;       // Slot[local_procs]
+    std::uint64_t rank_slots = 0;  // uint32[local_procs]: rank - first_rank -> slot
+    std::uint64_t hazards = 0;     // HazardLine[local_procs][hazard_lines_per_slot]
+    std::uint64_t tables = 0;      // Entry[local_procs][granules_per_rank], by rank
+    std::uint64_t mailboxes = 0;   // see local/mailbox*.hpp; mailbox_stride per slot
     std::uint64_t mailbox_stride = 0;
-    std::uint64_t starters = 0;      // by slot, starter_stride apart
+    std::uint64_t starters = 0;  // by slot, starter_stride apart
     std::uint64_t starter_stride = 0;
     std::uint64_t total = 0;
 
@@ -82,11 +82,14 @@ public:
 
     [[nodiscard]] std::span<memory::HazardLine> hazards(std::uint32_t slot) const noexcept {
         constexpr std::uint64_t stride = sizeof(memory::HazardLine) * memory::hazard_lines_per_slot;
-        return {&at<memory::HazardLine>(layout_.hazards + slot * stride), memory::hazard_lines_per_slot};
+        return {&at<memory::HazardLine>(layout_.hazards + slot * stride),
+                memory::hazard_lines_per_slot};
     }
 
     // The address table of the whole node, row after row.
-    [[nodiscard]] memory::Entry* tables() const noexcept { return &at<memory::Entry>(layout_.tables); }
+    [[nodiscard]] memory::Entry* tables() const noexcept {
+        return &at<memory::Entry>(layout_.tables);
+    }
 
     [[nodiscard]] char* mailbox(std::uint32_t slot) const noexcept {
         return base() + layout_.mailboxes + slot * layout_.mailbox_stride;

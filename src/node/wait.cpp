@@ -6,7 +6,8 @@ namespace acp::node {
 
 namespace {
 
-constexpr double wake_cost_default_ns = 25'000;  // measured between cores of virtual machines: 23-50 us
+constexpr double wake_cost_default_ns =
+    25'000;  // measured between cores of virtual machines: 23-50 us
 
 }  // namespace
 
@@ -14,11 +15,14 @@ Waiter::Waiter(const Segment& segment, std::uint32_t threads_per_rank) noexcept
     : segment_(&segment), ticks_per_ns_(os::ticks_per_ns()) {
     const ControlBlock& control = segment.control();
     const double ranks = static_cast<double>(control.shape.machine_procs) * threads_per_rank;
-    const double cpus = std::max<std::uint32_t>(1, control.usable_cpus.load(std::memory_order_relaxed));
+    const double cpus =
+        std::max<std::uint32_t>(1, control.usable_cpus.load(std::memory_order_relaxed));
     const std::uint32_t measured = control.wake_cost_ns.load(std::memory_order_relaxed);
     const double wake_ns = measured != 0 ? measured : wake_cost_default_ns;
     is_crowded_ = ranks > cpus;
-    const auto to_ticks = [this](double ns) { return static_cast<std::uint64_t>(ns * ticks_per_ns_); };
+    const auto to_ticks = [this](double ns) {
+        return static_cast<std::uint64_t>(ns * ticks_per_ns_);
+    };
     spin_ns_ = static_cast<std::uint64_t>(2 * wake_ns);
     spin_ticks_ = to_ticks(2 * wake_ns);
     yield_ticks_ = to_ticks(2 * wake_ns + 4'000 * ranks / cpus);
@@ -42,8 +46,10 @@ void Waiter::note_long_yield(std::uint64_t now) noexcept {
     }
     const std::uint64_t backoff =
         std::max(yield_backoff_min_ns, control.yield_backoff_ns.load(std::memory_order_relaxed));
-    if (control.no_yield_until_ns.compare_exchange_strong(until, now + backoff, std::memory_order_relaxed)) {
-        control.yield_backoff_ns.store(std::min(2 * backoff, yield_backoff_max_ns), std::memory_order_relaxed);
+    if (control.no_yield_until_ns.compare_exchange_strong(until, now + backoff,
+                                                          std::memory_order_relaxed)) {
+        control.yield_backoff_ns.store(std::min(2 * backoff, yield_backoff_max_ns),
+                                       std::memory_order_relaxed);
     }
 }
 

@@ -23,7 +23,7 @@ namespace acp::node {
 enum class Outcome { ready, timeout, interrupted };
 
 inline constexpr std::int64_t for_ever = -1;
-inline constexpr std::int64_t liveness_check_ns = 250'000'000;          // without a watcher
+inline constexpr std::int64_t liveness_check_ns = 250'000'000;            // without a watcher
 inline constexpr std::int64_t liveness_check_watched_ns = 2'000'000'000;  // the agent wakes us
 
 class Waiter {
@@ -39,7 +39,10 @@ public:
     //   timeout_ns         >= 0, or for_ever
     //   is_interruptible   whether a signal handler ends the wait
     template <typename Ready, typename Sleep>
-    Outcome wait(Ready&& ready, Sleep&& sleep, std::int64_t timeout_ns, bool is_interruptible = false) {
+    Outcome wait(Ready&& ready,
+                 Sleep&& sleep,
+                 std::int64_t timeout_ns,
+                 bool is_interruptible = false) {
         const int polls = is_crowded_ ? 3 : 24;
         for (int i = 0; i < polls; ++i) {
             if (ready()) {
@@ -84,7 +87,8 @@ private:
             const double wanted = static_cast<double>(timeout_ns) * ticks_per_ns_;
             bound = std::min(bound, wanted < 1e18 ? static_cast<std::uint64_t>(wanted) : bound);
         }
-        return is_crowded_ ? poll_yielding(ready, start, bound) : poll_spinning(ready, start, bound);
+        return is_crowded_ ? poll_yielding(ready, start, bound)
+                           : poll_spinning(ready, start, bound);
     }
 
     template <typename Ready>
@@ -133,7 +137,8 @@ private:
         for (;;) {
             std::int64_t nap_ns = is_watched() ? liveness_check_watched_ns : liveness_check_ns;
             if (timeout_ns >= 0) {
-                const std::int64_t left = timeout_ns - static_cast<std::int64_t>(os::now_ns() - start_ns);
+                const std::int64_t left =
+                    timeout_ns - static_cast<std::int64_t>(os::now_ns() - start_ns);
                 nap_ns = std::min(nap_ns, std::max<std::int64_t>(left, 0));
             }
             const os::Wake wake = sleep(nap_ns);
