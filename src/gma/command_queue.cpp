@@ -46,9 +46,9 @@ bool CommandQueue::is_satisfied(Handle order) const {
 CommandQueue::Admission CommandQueue::admit(const memory::Command& command, Handle order) {
     const std::uint64_t previous = issued_;
     const std::uint64_t prefix = order == handle_null ? 0 : number_of(order);
-    const bool is_failed = order == handle_cont ? unreported_.contains(previous)
-                                                : order != handle_null && prefix <= done_ &&
-                                                      rests_on_failure(order, prefix);
+    const bool is_failed = order == handle_cont
+                               ? unreported_.contains(previous)
+                               : order != handle_null && rests_on_failure(order, prefix);
     if (is_failed) {
         return {admit_failed(order_failure()), false};
     }
@@ -60,7 +60,7 @@ CommandQueue::Admission CommandQueue::admit(const memory::Command& command, Hand
     if (order == handle_cont && is_outstanding(previous)) {
         record(previous).followers.push_back(number);
     } else if (order != handle_cont && prefix > done_) {
-        waiting_.push({prefix, number});
+        waiting_.emplace(prefix, number);
     } else {
         record(number).state = State::ready;
         is_ready = true;
@@ -83,8 +83,9 @@ std::uint64_t CommandQueue::admit_failed(base::Status failure) {
 void CommandQueue::end(std::uint64_t number,
                        base::Status status,
                        std::vector<std::uint64_t>& ready) {
-    // A failure ends the commands that follow exactly this one too, and those that follow them: a list, not
-    // recursion, for chains may be long.
+    // A failure ends at once what follows exactly this one and what waits for a prefix with it (not when the
+    // prefix ends: it may be reported before), and what is behind those: a list, not recursion, for chains
+    // may be long.
     std::vector<std::pair<std::uint64_t, base::Status>> ends;
     ends.emplace_back(number, std::move(status));
     while (!ends.empty()) {
@@ -100,6 +101,11 @@ void CommandQueue::end(std::uint64_t number,
             if (failed_.size() > failures_remembered_max) {
                 failed_.erase(failed_.begin());
             }
+            const auto behind = waiting_.lower_bound(current);
+            for (auto waiting = behind; waiting != waiting_.end(); ++waiting) {
+                ends.emplace_back(waiting->second, order_failure());
+            }
+            waiting_.erase(behind, waiting_.end());
         }
         for (const std::uint64_t follower : ended.followers) {
             if (is_ok) {
@@ -118,16 +124,12 @@ void CommandQueue::end(std::uint64_t number,
 }
 
 void CommandQueue::release_waiting(std::vector<std::uint64_t>& ready) {
-    while (!waiting_.empty() && waiting_.top().prefix <= done_) {
-        const Waiting next = waiting_.top();
-        waiting_.pop();
-        if (rests_on_failure(next.prefix, next.prefix)) {
-            end(next.number, order_failure(), ready);
-        } else {
-            record(next.number).state = State::ready;
-            ready.push_back(next.number);
-        }
+    const auto rest = waiting_.upper_bound(done_);
+    for (auto waiting = waiting_.begin(); waiting != rest; ++waiting) {
+        record(waiting->second).state = State::ready;
+        ready.push_back(waiting->second);
     }
+    waiting_.erase(waiting_.begin(), rest);
 }
 
 void CommandQueue::finish(std::uint64_t number,

@@ -12,7 +12,6 @@
 #include <deque>
 #include <map>
 #include <optional>
-#include <queue>
 #include <set>
 #include <vector>
 
@@ -70,7 +69,8 @@ public:
     }
 
     [[nodiscard]] bool is_outstanding(std::uint64_t number) const noexcept {
-        return number > done_ && number <= issued_ && record(number).state != State::finished;
+        return number % 2 == 0 && number > done_ && number <= issued_ &&
+               record(number).state != State::finished;
     }
 
     // The newest number a handle stands for: its prefix is everything up to it. 0 = nothing to wait for.
@@ -103,15 +103,6 @@ private:
         std::vector<std::uint64_t> followers;  // wait for exactly this one (CONT)
     };
 
-    struct Waiting {
-        std::uint64_t prefix;  // all numbers up to here must have ended
-        std::uint64_t number;
-
-        bool operator>(const Waiting& other) const noexcept {
-            return prefix != other.prefix ? prefix > other.prefix : number > other.number;
-        }
-    };
-
     [[nodiscard]] Record& record(std::uint64_t number) {
         return records_[(number - done_) / 2 - 1];
     }
@@ -130,7 +121,7 @@ private:
     std::uint64_t done_ = 0;
     std::uint64_t issued_ = 0;
     std::uint64_t outstanding_ = 0;
-    std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> waiting_;
+    std::multimap<std::uint64_t, std::uint64_t> waiting_;  // by the prefix that must have ended
     std::map<std::uint64_t, base::Status> unreported_;
     std::set<std::uint64_t> failed_;  // the newest failures_remembered_max, reported or not
     std::atomic<std::uint64_t> done_published_{0};
