@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a process sees of its node's memory: which addresses are found and which are refused, who reaches what by
+// loads and stores, and what is left when an epoch ends.
+#include "local/space.hpp"
+
+#include <array>
+#include <limits>
+
+#include "unit/local/test_owner.hpp"
+
+namespace acp::local::test {
+namespace {
+
+using base::Code;
+using memory::GlobalAddress;
+
+constexpr std::uint64_t huge = std::numeric_limits<std::uint64_t>::max();
+
+// Ranks 5 and 6 of a job of 7, on a node of their own.
+class SpaceTest : public testing::Test {
+protected:
+    [[nodiscard]] GlobalAddress starter(std::uint32_t rank) const {
+        return owner_.space.starter_address(rank);
+    }
+
+    node::Segment node_ = make_node(7, 2);
+    Owner owner_{node_, 0};
+    Owner other_{node_, 1};
+    std::array<char, 256> memory_{};
+};
+
+TEST_F(SpaceTest, knows_its_ranks) {
+    EXPECT_EQ(owner_.space.rank(), 5U);
+    EXPECT_EQ(other_.space.rank(), 6U);
+    EXPECT_TRUE(owner_.space.is_on_node(6));
+    EXPECT_FALSE(owner_.space.is_on_node(4));
+    EXPECT_FALSE(owner_.space.is_on_node(7));
+    EXPECT_EQ(owner_.space.slot_of(6), 1U);
+}
+
+TEST_F(SpaceTest, refuses_null_and_wild_addresses) {
+    const auto& layout = owner_.space.layout();
+    for (const GlobalAddress wild :
+         {GlobalAddress{0}, GlobalAddress{1}, ~GlobalAddress{0}, starter(4), starter(7),
+          layout.segment_start(5, 0, 0), layout.segment_start(5, 9, 1),
+          layout.segment_start(6, 8191, 3)}) {
+        for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{1}, huge}) {
+            EXPECT_EQ(owner_.find(wild, bytes), Code::address)
+                << std::hex << wild << ", bytes " << bytes;
+            char* place = nullptr;
+            EXPECT_FALSE(owner_.space.view().find_direct(wild, bytes, place) && bytes != 0);
+        }
+    }
+}
+
+TEST_F(SpaceTest, refuses_what_leaves_its_segment) {
+    const GlobalAddress key = owner_.add(memory_.data(), memory_.size());
+    for (const GlobalAddress start : {key, starter(5), starter(6)}) {
+        const std::uint64_t size = start == key ? memory_.size() : test_starter_bytes;
+        EXPECT_EQ(owner_.find(start, size), Code::ok);
+        EXPECT_EQ(owner_.find(start + size, 0), Code::ok);
+        EXPECT_EQ(owner_.find(start + size, 1), Code::address);
+        EXPECT_EQ(owner_.find(start, size + 1), Code::address);
+        EXPECT_EQ(owner_.find(start + 1, size), Code::address);
+        EXPECT_EQ(owner_.find(start + 1, huge), Code::address) << "offset + bytes wraps to 0";
+        EXPECT_EQ(owner_.find(start + size - 1, huge), Code::address);
+        EXPECT_EQ(owner_.find(start - 1, 1), Code::address);
+        char* place = nullptr;
+        EXPECT_FALSE(owner_.space.view().find_direct(start + 1, huge, place));
+        EXPECT_FALSE(owner_.space.view().find_direct(start + 1, size, place));
+    }
+}
+
+TEST_F(SpaceTest, finds_starter_memory_of_all_ranks_of_the_node) {
+    for (std::uint32_t slot = 0; slot < 2; ++slot) {
+        Place place;
+        ASSERT_EQ(owner_.space.find(starter(5 + slot) + 77, 8, place), Code::ok);
+        EXPECT_EQ(place.direct, owner_.segment.starter(slot) + 77);
+        EXPECT_EQ(place.rank, 5 + slot);
+        EXPECT_EQ(place.slot, slot);
+        EXPECT_EQ(place.is_own, slot == 0);
+        EXPECT_TRUE(place.is_shared);
+        EXPECT_EQ(owner_.direct(starter(5 + slot) + 77), owner_.segment.starter(slot) + 77);
+    }
+}
+
+TEST_F(SpaceTest, private_memory_is_direct_for_its_owner_only) {
+    const GlobalAddress key = owner_.add(memory_.data(), memory_.size());
+    EXPECT_EQ(owner_.direct(key + 9), memory_.data() + 9);
+    EXPECT_EQ(other_.direct(key + 9), nullptr);
+    Place place;
+    ASSERT_EQ(owner_.space.find(key + 9, 1, place), Code::ok);
+    EXPECT_EQ(place.direct, memory_.data() + 9);
+    ASSERT_EQ(other_.space.find(key + 9, 1, place), Code::ok);
+    EXPECT_EQ(place.direct, nullptr);
+    EXPECT_EQ(place.owner_address, reinterpret_cast<std::uint64_t>(memory_.data() + 9));
+    EXPECT_EQ(place.slot, 0U);
+    EXPECT_FALSE(place.is_own);
+    EXPECT_FALSE(place.is_shared);
+    EXPECT_EQ(owner_.remove(key), Code::ok);
+    EXPECT_EQ(owner_.direct(key + 9), nullptr);
+    EXPECT_EQ(owner_.find(key), Code::stale);
+    EXPECT_EQ(other_.find(key), Code::stale);
+}
+
+TEST_F(SpaceTest, says_what_is_wrong_with_an_address) {
+    const GlobalAddress key = owner_.add(memory_.data(), memory_.size());
+    const auto& space = owner_.space;
+    const auto expect = [&](GlobalAddress address, const char* part) {
+        EXPECT_NE(space.explain(address, 8).find(part), std::string::npos)
+            << space.explain(address, 8);
+    };
+    expect(0, "null");
+    expect(starter(7), "rank, 7, is not in this job of 7");
+    expect(starter(4), "rank 4 is on another node");
+    expect(space.layout().segment_start(6, 99, 1), "no memory is registered there on rank 6");
+    expect(key + 250, "offset 250 of a segment of 256 bytes on rank 5");
+    EXPECT_EQ(owner_.remove(key), Code::ok);
+    expect(key, "memory of rank 5 was unregistered");
+}
+
+TEST_F(SpaceTest, closing_takes_only_its_own_row_away) {
+    const GlobalAddress key = owner_.add(memory_.data(), memory_.size());
+    owner_.space.close();
+    EXPECT_EQ(other_.find(starter(5)), Code::address);
+    EXPECT_EQ(other_.direct(starter(5)), nullptr);
+    EXPECT_EQ(other_.find(key), Code::stale);
+    EXPECT_EQ(other_.find(starter(6)), Code::ok);
+}
+
+TEST_F(SpaceTest, opening_again_gives_the_same_starter_address) {
+    owner_.space.close();
+    ASSERT_TRUE(owner_.space.open(owner_.segment, 0, {}, true).is_ok());
+    EXPECT_EQ(owner_.find(starter(5)), Code::address) << "not before it is published";
+    owner_.space.publish_starter();
+    EXPECT_EQ(owner_.direct(starter(5)), owner_.segment.starter(0));
+    EXPECT_EQ(other_.direct(starter(5)), other_.segment.starter(0));
+}
+
+TEST(SpaceReachTest, nothing_is_direct_where_the_configuration_forbids_it) {
+    const node::Segment node = make_node(2, 2);
+    const Reach nothing{.is_shared_direct = false, .is_own_direct = false};
+    Owner owner(node, 0, true, nothing);
+    const Owner other(node, 1, true, nothing);
+    std::array<char, 64> memory{};
+    const GlobalAddress key = owner.add(memory.data(), memory.size());
+    for (const GlobalAddress address :
+         {key, owner.space.starter_address(0), owner.space.starter_address(1)}) {
+        EXPECT_EQ(owner.direct(address), nullptr);
+        EXPECT_EQ(other.direct(address), nullptr);
+        EXPECT_EQ(owner.find(address), Code::ok);
+    }
+}
+
+TEST(SpaceReachTest, own_memory_stays_direct_where_only_shared_memory_is_forbidden) {
+    const node::Segment node = make_node(2, 2);
+    Owner owner(node, 0, true, {.is_shared_direct = false, .is_own_direct = true});
+    std::array<char, 64> memory{};
+    EXPECT_EQ(owner.direct(owner.add(memory.data(), memory.size())), memory.data());
+    EXPECT_EQ(owner.direct(owner.space.starter_address(0)), owner.segment.starter(0));
+    EXPECT_EQ(owner.direct(owner.space.starter_address(1)), nullptr);
+}
+
+TEST(SpaceReachTest, without_a_window_others_see_the_same_row) {
+    const node::Segment node = make_node(2, 2);
+    Owner owner(node, 0, false);
+    EXPECT_EQ(owner.space.window_row(), owner.space.shared_row());
+    std::array<char, 64> memory{};
+    const GlobalAddress key = owner.add(memory.data(), memory.size());
+    EXPECT_EQ(owner.direct(key), nullptr);
+    EXPECT_EQ(owner.find(key, 64), Code::ok);
+    EXPECT_EQ(owner.remove(key), Code::ok);
+    EXPECT_EQ(owner.find(key, 64), Code::stale);
+}
+
+}  // namespace
+}  // namespace acp::local::test

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A rank that owns registrations, without port and forwarder: its own mapping of the node segment, its view, its
+// hazard lines and its registry. Several may live in one process. Used by one thread but where a test says more.
+#pragma once
+
+#include <cstdint>
+#include <gtest/gtest.h>
+#include <memory>
+#include <unistd.h>
+#include <utility>
+
+#include "local/hazards.hpp"
+#include "local/registry.hpp"
+#include "local/space.hpp"
+#include "node/segment.hpp"
+
+namespace acp::local::test {
+
+inline constexpr std::uint64_t test_starter_bytes = 64 * 1024;
+
+// A node whose processes are all this one.
+//   procs  of the job; the node has the last `local_procs` of them
+inline node::Segment make_node(std::uint32_t procs, std::uint32_t local_procs) {
+    node::Shape shape;
+    shape.procs = procs;
+    shape.local_procs = shape.machine_procs = local_procs;
+    shape.first_rank = procs - local_procs;
+    shape.starter_bytes = test_starter_bytes;
+    shape.datagram_bytes = 4096;
+    auto made = node::Segment::create(shape);
+    EXPECT_TRUE(made.is_ok()) << made.failure().message();
+    node::Segment segment = std::move(made).value();
+    for (std::uint32_t slot = 0; slot < local_procs; ++slot) {
+        segment.slot(slot).state.store(static_cast<std::uint32_t>(node::SlotState::joined),
+                                       std::memory_order_relaxed);
+        segment.slot(slot).pid.store(static_cast<std::uint32_t>(::getpid()),
+                                     std::memory_order_relaxed);
+    }
+    return segment;
+}
+
+// The same node, mapped once more, as another process has it.
+inline node::Segment map_again(const node::Segment& segment) {
+    auto opened = node::Segment::open(os::FileDescriptor(::dup(segment.file())));
+    EXPECT_TRUE(opened.is_ok()) << opened.failure().message();
+    return std::move(opened).value();
+}
+
+// One rank of a node; as a process has it, with a window over its own row.
+class Owner {
+public:
+    Owner(const node::Segment& node,
+          std::uint32_t slot,
+          bool has_own_window = true,
+          Reach reach = {})
+        : segment(map_again(node)), hazards(segment, slot) {
+        const auto opened = space.open(segment, slot, reach, has_own_window);
+        EXPECT_TRUE(opened.is_ok()) << opened.message();
+        space.publish_starter();
+        registry = std::make_unique<Registry>(space, hazards);
+    }
+
+    ~Owner() { space.close(); }
+
+    Owner(const Owner&) = delete;
+    Owner& operator=(const Owner&) = delete;
+
+    // Registers and expects that it goes well.
+    Key add(void* address, std::uint64_t bytes, std::uint32_t color = 0) {
+        const auto key = registry->add(address, bytes, color);
+        EXPECT_TRUE(key.is_ok()) << key.failure().message();
+        return key.is_ok() ? key.value() : 0;
+    }
+
+    [[nodiscard]] base::Code remove(Key key) { return registry->remove(key).code(); }
+
+    [[nodiscard]] base::Code find(memory::GlobalAddress address, std::uint64_t bytes = 1) const {
+        Place place;
+        return space.find(address, bytes, place);
+    }
+
+    // Where a byte is reached by loads and stores, nullptr: not.
+    [[nodiscard]] char* direct(memory::GlobalAddress address) const {
+        char* place = nullptr;
+        return space.view().find_direct(address, 1, place) ? place : nullptr;
+    }
+
+    node::Segment segment;
+    Space space;
+    Hazards hazards;
+    std::unique_ptr<Registry> registry;
+};
+
+}  // namespace acp::local::test
