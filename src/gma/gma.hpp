@@ -107,7 +107,8 @@ public:
     [[nodiscard]] Traffic traffic() const;
 
 private:
-    enum class Driver { waiter, service };
+    // Who works: a thread that waits (attends), one that only looks or issues, the service thread.
+    enum class Driver { waiter, passer_by, service };
 
     struct Job {
         std::uint64_t number = 0;
@@ -145,6 +146,8 @@ private:
                     memory::HazardLine& line);
     base::Status run_atomic_remote_result(const Command& command, memory::HazardLine& line);
     bool turn_forwarder();
+    bool take_driver();
+    std::uint32_t turn_once();  // driver_ held
     void finish(std::span<const Job> batch, std::span<base::Status> outcomes);
     void release(std::vector<std::uint64_t>& ready);  // mutex_ held
     void note_deaths();
@@ -159,6 +162,7 @@ private:
     void tell_waiters(Driver driver);
 
     // gma_wait.cpp
+    bool drive_until(std::uint64_t number);
     void say_what_is_awaited(std::uint64_t number, std::uint64_t waited_ns);
 
     node::Member& member_;
@@ -182,8 +186,9 @@ private:
     std::vector<std::uint64_t> ready_;       // scratch
     std::atomic<std::uint64_t> pending_{0};  // jobs_ + to_forward_, for looks without the lock
 
-    std::atomic_flag driver_;          // who holds it turns the forwarder; never held over a wait
-    std::vector<local::Ended> ended_;  // guarded by driver_
+    std::atomic_flag driver_;  // who holds it turns the forwarder; never held over a wait
+    std::atomic<bool> is_turn_wanted_{false};    // somebody found driver_ taken and may go to sleep
+    std::vector<local::Ended> ended_;            // guarded by driver_
     std::atomic<bool> has_forward_work_{false};  // written under driver_
     std::atomic<std::uint32_t> deaths_seen_{0};
     std::vector<bool> is_death_noted_;  // guarded by driver_

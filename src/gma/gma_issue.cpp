@@ -142,12 +142,9 @@ Handle Gma::queue(const Command& command, Handle order) {
         lock.unlock();
         // Waits for room only: a failure stays to be reported to whoever waits for it.
         member_.slot().door.is_attended.fetch_add(1, std::memory_order_seq_cst);
-        const auto ready = [&] {
-            return queue_.done() >= oldest || (drive(Driver::waiter), queue_.done() >= oldest);
-        };
-        const auto has_stirred = [&] { return queue_.done() >= oldest || drive(Driver::waiter); };
+        const auto ready = [&] { return drive_until(oldest); };
         const auto sleep = [&](std::int64_t timeout_ns) {
-            return node::sleep_on_bell(member_.slot().door.waiter_bell, has_stirred, timeout_ns);
+            return node::sleep_on_bell(member_.slot().door.waiter_bell, ready, timeout_ns);
         };
         member_.waiter().wait(ready, sleep, node::for_ever);
         member_.slot().door.is_attended.fetch_sub(1, std::memory_order_seq_cst);
@@ -161,7 +158,9 @@ Handle Gma::queue(const Command& command, Handle order) {
     lock.unlock();
     if (admission.is_ready) {
         if (has_forward_work_.load(std::memory_order_relaxed) && may_waiter_forward_) {
-            turn_forwarder();  // the message leaves now, whoever waits later
+            if (turn_forwarder()) {  // the message leaves now, whoever waits later
+                tell_waiters(Driver::passer_by);
+            }
         }
         notify();
     }

@@ -206,9 +206,29 @@ bool Gma::turn_forwarder() {
     if (!has_forward_work_.load(std::memory_order_relaxed) && !port_->has_mail()) {
         return false;
     }
-    if (driver_.test_and_set(std::memory_order_acquire)) {
-        return false;  // somebody turns it; whoever sleeps next looks again first
+    if (!take_driver()) {
+        return false;
     }
+    const std::uint32_t done = turn_once();
+    driver_.clear(std::memory_order_seq_cst);  // partner: take_driver()
+    // Somebody looked meanwhile and may sleep by now, over mail that came after we looked: the caller tells
+    // all who wait to look again.
+    const bool is_turn_wanted = is_turn_wanted_.exchange(false, std::memory_order_seq_cst);
+    return done != 0 || is_turn_wanted;
+}
+
+// Takes the right to turn the forwarder. When another thread has it, that one learns that it was wanted after
+// it gives it back, unless it has done so already: then the second attempt takes it. seq_cst: store then look,
+// on both sides.
+bool Gma::take_driver() {
+    if (!driver_.test_and_set(std::memory_order_seq_cst)) {
+        return true;
+    }
+    is_turn_wanted_.store(true, std::memory_order_seq_cst);
+    return !driver_.test_and_set(std::memory_order_seq_cst);
+}
+
+std::uint32_t Gma::turn_once() {
     std::uint32_t done = 0;
     {
         const std::scoped_lock lock(mutex_);
@@ -238,14 +258,12 @@ bool Gma::turn_forwarder() {
     if (forwarder_->has_backlog()) {
         has_forward_work_.store(true, std::memory_order_relaxed);
     }
-    driver_.clear(std::memory_order_release);
-    return done != 0;
+    return done;
 }
 
 void Gma::note_deaths() {
     const std::uint32_t deaths = space_.segment().control().deaths.load(std::memory_order_acquire);
-    if (deaths == deaths_seen_.load(std::memory_order_relaxed) ||
-        driver_.test_and_set(std::memory_order_acquire)) {
+    if (deaths == deaths_seen_.load(std::memory_order_relaxed) || !take_driver()) {
         return;
     }
     for (std::uint32_t slot = 0; slot < is_death_noted_.size(); ++slot) {
@@ -257,7 +275,7 @@ void Gma::note_deaths() {
     }
     has_forward_work_.store(true, std::memory_order_relaxed);
     deaths_seen_.store(deaths, std::memory_order_relaxed);
-    driver_.clear(std::memory_order_release);
+    driver_.clear(std::memory_order_seq_cst);  // partner: take_driver()
 }
 
 }  // namespace acp::gma

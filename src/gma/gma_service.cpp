@@ -53,13 +53,12 @@ bool Gma::is_idle() {
 
 // Whether what is queued in the forwarder has found room. Who holds the token looks itself before it sleeps.
 bool Gma::can_forward() {
-    if (!has_forward_work_.load(std::memory_order_relaxed) ||
-        driver_.test_and_set(std::memory_order_acquire)) {
+    if (!has_forward_work_.load(std::memory_order_relaxed) || !take_driver()) {
         return false;
     }
     const bool can = forwarder_->has_work();
-    driver_.clear(std::memory_order_release);
-    return can;
+    driver_.clear(std::memory_order_seq_cst);  // partner: take_driver()
+    return can || is_turn_wanted_.exchange(false, std::memory_order_seq_cst);
 }
 
 void Gma::serve() {
@@ -104,7 +103,9 @@ void Gma::hand_over() {
 
 void Gma::tell_waiters(Driver driver) {
     node::Door& door = member_.slot().door;
-    if (driver == Driver::service || door.is_attended.load(std::memory_order_relaxed) > 1) {
+    // A waiter that worked need not tell itself.
+    const std::uint32_t itself = driver == Driver::waiter ? 1 : 0;
+    if (driver == Driver::service || door.is_attended.load(std::memory_order_relaxed) > itself) {
         node::ring_bell(door.waiter_bell);
     }
 }

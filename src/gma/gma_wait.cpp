@@ -22,12 +22,7 @@ base::Status Gma::wait(Handle handle, std::int64_t timeout_ns, bool is_interrupt
         if (is_attending) {
             door.is_attended.fetch_add(1, std::memory_order_seq_cst);
         }
-        const auto ready = [&] {
-            return queue_.done() >= number || (drive(Driver::waiter) && queue_.done() >= number);
-        };
-        // Asked when a sleep was announced: one turn runs a batch, and what is left of the queue is no reason
-        // to sleep, for the service thread leaves it to those who wait.
-        const auto has_stirred = [&] { return queue_.done() >= number || drive(Driver::waiter); };
+        const auto ready = [&] { return drive_until(number); };
         std::uint64_t start_ns = 0;
         bool is_said = false;
         const auto sleep = [&](std::int64_t nap_ns_left) {
@@ -37,7 +32,7 @@ base::Status Gma::wait(Handle handle, std::int64_t timeout_ns, bool is_interrupt
                 is_said = true;
                 say_what_is_awaited(number, waited_ns);
             }
-            return node::sleep_on_bell(door.waiter_bell, has_stirred, nap_ns_left);
+            return node::sleep_on_bell(door.waiter_bell, ready, nap_ns_left);
         };
         const node::Outcome outcome =
             member_.waiter().wait(ready, sleep, timeout_ns, is_interruptible);
@@ -71,6 +66,17 @@ void Gma::finish_all() {
     }
 }
 
+// Works until the prefix has ended or nothing is left to do: who is told "not ready" may sleep, and must leave
+// no work behind that nobody would be woken for.
+bool Gma::drive_until(std::uint64_t number) {
+    while (queue_.done() < number) {
+        if (!drive(Driver::waiter)) {
+            return queue_.done() >= number;
+        }
+    }
+    return true;
+}
+
 bool Gma::is_complete(Handle handle) {
     std::uint64_t number = 0;
     {
@@ -80,7 +86,7 @@ bool Gma::is_complete(Handle handle) {
     if (queue_.done() >= number) {
         return true;
     }
-    drive(Driver::waiter);
+    drive(Driver::passer_by);
     return queue_.done() >= number;
 }
 
