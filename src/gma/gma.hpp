@@ -130,6 +130,7 @@ private:
     Route choose(const Command& command, const local::Place& target, const local::Place& source);
     [[nodiscard]] bool is_here(const local::Place& place) const noexcept;
     [[nodiscard]] bool can_attach(const local::Place& place) noexcept;
+    [[nodiscard]] bool is_satisfied(Handle order);
     Handle queue(const Command& command, Handle order);
     Handle fail(base::Status failure);
     void dispatch(std::uint64_t number);  // mutex_ held

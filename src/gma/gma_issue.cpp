@@ -103,19 +103,15 @@ Handle Gma::fail(base::Status failure) {
 }
 
 Handle Gma::issue(const Command& command, Handle order) {
-    local::Hazards::Lease lease(hazards_);
-    Route route = Route::none;
-    if (auto status = check(command, lease.line(), route); !status.is_ok()) {
-        return fail(std::move(status));
-    }
-    const bool is_short = command.bytes <= config_.inline_bytes_max;
-    if (route == Route::direct && is_short && may_waiter_run_) {
-        bool is_now = false;
-        {
-            const std::scoped_lock lock(mutex_);
-            is_now = queue_.is_satisfied(order);
+    {
+        // Not held over queue(): that runs work of its own, which names addresses of its own.
+        local::Hazards::Lease lease(hazards_);
+        Route route = Route::none;
+        if (auto status = check(command, lease.line(), route); !status.is_ok()) {
+            return fail(std::move(status));
         }
-        if (is_now) {
+        const bool is_short = command.bytes <= config_.inline_bytes_max;
+        if (route == Route::direct && is_short && may_waiter_run_ && is_satisfied(order)) {
             if (auto status = run_direct(command, lease.line()); !status.is_ok()) {
                 return fail(std::move(status));
             }
@@ -123,6 +119,11 @@ Handle Gma::issue(const Command& command, Handle order) {
         }
     }
     return queue(command, order);
+}
+
+bool Gma::is_satisfied(Handle order) {
+    const std::scoped_lock lock(mutex_);
+    return queue_.is_satisfied(order);
 }
 
 Handle Gma::queue(const Command& command, Handle order) {

@@ -2,6 +2,8 @@
 // Arenas: allocation on pages of their own, registration, exchange of addresses.
 #include "support/arena.hpp"
 
+#include <algorithm>
+
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <new>
@@ -43,6 +45,7 @@ Arena::Arena(Kind kind, std::size_t bytes, std::size_t begin) : kind_(kind), byt
         mine = acp_query_ga(key_, local_);
         EXPECT_NE(mine, ACP_GA_NULL) << acp_error_message();
     }
+    std::fill_n(local_, bytes, std::byte{0});  // of starter memory an earlier test left something
     addresses_ = exchange(mine);
 }
 
