@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """kill -9 of any process of a job, at any moment: nobody is left. Moments are chosen by chance; the seed is
-printed, and ACP_TEST_SEED takes it back."""
+printed, and TOOLTEST_SEED takes it back."""
 import contextlib
 import os
 import random
@@ -10,8 +10,8 @@ import time
 
 from support import ACT, MEMBER, WATCHDOG_S, ToolTest, main, marked_processes
 
-SEED = int(os.environ.get("ACP_TEST_SEED", random.randrange(2**32)))
-MOMENTS = int(os.environ.get("ACP_TEST_MOMENTS", 25))
+SEED = int(os.environ.get("TOOLTEST_SEED", random.randrange(2**32)))
+MOMENTS = int(os.environ.get("TOOLTEST_MOMENTS", 25))
 BUSY = ("join", "print=up", "meet", "outlive", "leave")
 
 

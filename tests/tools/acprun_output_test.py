@@ -108,7 +108,7 @@ class Readers(ToolTest):
             job.process.stderr.readline()
         with open(f"/proc/{job.agent()}/status") as status:
             resident_kib = int(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1))
-        self.assertLess(resident_kib, 16 * 1024)
+        self.assertLess(resident_kib, 32 * 1024)
         self.assertEqual(len(job.process.stdout.read()), total)
         self.assertEqual(job.process.wait(WATCHDOG_S), 0)
 

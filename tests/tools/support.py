@@ -9,10 +9,11 @@ import subprocess
 import unittest
 import uuid
 
-BIN = os.environ["ACP_TEST_BIN"]
-PROGRAMS = os.environ["ACP_TEST_PROGRAMS"]
+BIN = os.environ["TOOLTEST_BIN"]
+PROGRAMS = os.environ["TOOLTEST_PROGRAMS"]
 ACPRUN = os.path.join(BIN, "acprun")
 ACT = os.path.join(PROGRAMS, "act")
+RANK = os.path.join(PROGRAMS, "rank")
 MEMBER = os.path.join(PROGRAMS, "member")
 WATCHDOG_S = 120  # not a limit to be met: a test that takes as long hangs
 MARK = "TOOLTEST_MARK"
