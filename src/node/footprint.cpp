@@ -43,11 +43,12 @@ std::uint64_t polled_pages(const Shape& shape, std::uint64_t ring_stride) {
 // A pool is looked through when it is opened; rings are only read where polling finds messages.
 std::uint64_t mailbox_start_bytes(const Shape& shape) {
     const auto path = static_cast<base::IntraNode>(shape.intranode);
+    if (path == base::IntraNode::udp) return 0;  // messages are datagrams
     switch (static_cast<base::MailboxKind>(shape.mailbox_kind)) {
         case base::MailboxKind::mpsc:
             return whole_pages(std::uint64_t{pool_cells} * cell_head_bytes);
         case base::MailboxKind::pairs:
-            if (path != base::IntraNode::mailbox && path != base::IntraNode::udp) return 0;
+            if (path != base::IntraNode::mailbox) return 0;
             return polled_pages(shape, MailboxLayout::of(shape).ring_stride) * page_bytes;
         case base::MailboxKind::bitmap:
             return 0;
