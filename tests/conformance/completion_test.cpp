@@ -37,7 +37,7 @@ TEST_F(CompletionTest, returns_at_once_for_null_and_never_issued_handles) {
 
 TEST_F(CompletionTest, becomes_complete_while_it_is_only_inquired) {
     const Arena words(mode().reaches_private_memory() ? Kind::registered : Kind::starter, 64);
-    const Arena own(Kind::starter, 64);
+    const Arena own(Kind::starter, 64, 64);
     own.word<std::uint64_t>() = static_cast<std::uint64_t>(rank_) + 5;
     sync_ranks();
     const int next = (rank_ + 1) % procs_;

@@ -132,8 +132,10 @@ private:
                 needed |= only(earlier);
             }
         }
-        const bool is_cont_possible =
-            index > 0 && shape_.is_cont_allowed && program_[index - 1].thread == step.thread;
+        // After a failure "the previous command" is asked for only when it is the one that failed.
+        const bool is_cont_possible = index > 0 && shape_.is_cont_allowed &&
+                                      program_[index - 1].thread == step.thread &&
+                                      (failed_ == 0 || (failed_ & only(index - 1)) != 0);
         const std::uint64_t wish = random_.below(10);
         if (wish < 5 || index == 0) {
             step.order = OrderBy::nothing;
