@@ -15,8 +15,11 @@ namespace {
 
 // A number alone proves nothing: it may belong to another process by now.
 bool is_gone(int pid, std::uint64_t start_time) noexcept {
-    auto process = os::open_process(pid);
-    return !process.is_ok() || os::has_exited(process.value().get()) ||
+    const auto process = os::open_process(pid);
+    if (!process.is_ok()) {
+        return process.failure().code() == base::Code::peer;  // else the kernel does not tell
+    }
+    return os::has_exited(process.value().get()) ||
            (start_time != 0 && os::start_time(pid) != start_time);
 }
 
