@@ -5,7 +5,6 @@
 #include "byte_source.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -23,7 +22,7 @@ constexpr int window_bits_gzip = 15 + 16;  // the largest window; gzip header an
 
 ByteSource::ByteSource(std::string path)
     : path_(std::move(path)), file_(std::fopen(path_.c_str(), "rb")) {
-    if (!file_) throw Failure(path_ + ": " + std::strerror(errno));
+    if (!file_) throw Failure(path_ + ": " + system_reason());
     std::setvbuf(file_.get(), nullptr, _IONBF, 0);  // the chunk is the buffer
     refill();
     is_gzip_ = stream_.avail_in >= 2 && std::equal(gzip_magic, gzip_magic + 2, chunk_.begin());
@@ -44,7 +43,7 @@ std::size_t ByteSource::read(char* target, std::size_t bytes_max) {
 // Called with an empty chunk. False at the end of the file.
 bool ByteSource::refill() {
     const std::size_t bytes = std::fread(chunk_.data(), 1, chunk_.size(), file_.get());
-    if (bytes == 0 && std::ferror(file_.get()) != 0) fail_at_position(std::strerror(errno));
+    if (bytes == 0 && std::ferror(file_.get()) != 0) fail_at_position(system_reason());
     file_bytes_ += bytes;
     stream_.next_in = chunk_.data();
     stream_.avail_in = static_cast<uInt>(bytes);

@@ -50,7 +50,7 @@ private:
     std::string path_;
     std::unique_ptr<std::FILE, Close> file_;
     std::array<unsigned char, chunk_bytes>
-        chunk_;                     // the file's bytes; next_in and avail_in say which
+        chunk_{};                   // the file's bytes; next_in and avail_in say which
     std::uint64_t file_bytes_ = 0;  // read from the file so far
     z_stream stream_{};             // its input is the chunk, for plain files too
     bool is_gzip_ = false;

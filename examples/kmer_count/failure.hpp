@@ -4,9 +4,17 @@
 // which speaks for the job, it carries that rank's sentence.
 #pragma once
 
+#include <cerrno>
 #include <stdexcept>
+#include <string>
+#include <system_error>
 
 namespace kmer {
+
+// What errno says about the call that has just failed: "No such file or directory".
+inline std::string system_reason() {
+    return std::generic_category().message(errno);
+}
 
 class Failure : public std::runtime_error {
 public:

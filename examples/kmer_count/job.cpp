@@ -25,7 +25,7 @@ std::uint64_t Job::fetch_add(acp_ga_t ga, std::uint64_t value) {
     return board_->answer;
 }
 
-void Job::add(acp_ga_t ga, std::uint64_t value) {
+void Job::add(acp_ga_t ga, std::uint64_t value) const {
     acp_add8(board_ga(rank_, offsetof(Board, ignored)), ga, value, ACP_HANDLE_NULL);
 }
 

@@ -43,7 +43,7 @@ public:
     std::uint64_t fetch_add(acp_ga_t ga, std::uint64_t value);
 
     // Adds to the 8-byte word at ga. Does not wait.
-    void add(acp_ga_t ga, std::uint64_t value);
+    void add(acp_ga_t ga, std::uint64_t value) const;
 
     // Completes this rank's commands and waits until every rank has done so. Throws Stopped, on every
     // rank at the same checkpoint, when one has failed. Collective.

@@ -7,11 +7,9 @@
 // bar and the totals. How it works, top down: counting.hpp cuts this rank's share of the input into k-mers,
 // exchange.hpp brings each to the rank that owns it, count_table.hpp counts it there, spectrum.hpp puts the
 // ranks' results together. All ranks end with the same exit code.
-#include <cerrno>
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 #include <numeric>
 
@@ -41,7 +39,7 @@ using OutputFile = std::unique_ptr<std::FILE, CloseFile>;
 OutputFile open_output(const std::string& path) {
     if (path.empty()) return nullptr;
     OutputFile file(std::fopen(path.c_str(), "w"));
-    if (!file) throw Failure(path + ": " + std::strerror(errno));
+    if (!file) throw Failure(path + ": " + system_reason());
     return file;
 }
 
@@ -49,7 +47,7 @@ void write_output(OutputFile file, const std::string& path, const Spectrum& spec
     const bool is_written = write_spectrum(file ? file.get() : stdout, spectrum);
     const bool is_closed = !file || std::fclose(file.release()) == 0;
     if (!is_written || !is_closed) {
-        throw Failure((path.empty() ? "standard output" : path) + ": " + std::strerror(errno));
+        throw Failure((path.empty() ? "standard output" : path) + ": " + system_reason());
     }
 }
 

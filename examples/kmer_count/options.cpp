@@ -62,6 +62,7 @@ Options parse_options(int argc, char** argv) {
     for (;;) {
         const char* given = optind < argc ? argv[optind] : "";
         // The leading colon: a missing value is told from an unknown option.
+        // NOLINTNEXTLINE(concurrency-mt-unsafe): the one thread there is so far
         const int found = getopt_long(argc, argv, ":k:o:q", long_options, nullptr);
         if (found == -1) break;
         switch (found) {

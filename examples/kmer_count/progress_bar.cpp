@@ -21,14 +21,18 @@ constexpr std::chrono::milliseconds redraw_interval{100};
 constexpr const char* erase_line = "\r\033[K";
 
 bool color_is_wanted() {
-    const char* no_color = std::getenv("NO_COLOR");  // https://no-color.org
+    // https://no-color.org
+    const char* no_color =
+        std::getenv("NO_COLOR");  // NOLINT(concurrency-mt-unsafe): nobody sets it
     return no_color == nullptr || *no_color == '\0';
 }
 
 }  // namespace
 
 unsigned terminal_columns() {
-    if (const char* text = std::getenv("ACP_TERMINAL")) {
+    const char* text =
+        std::getenv("ACP_TERMINAL");  // NOLINT(concurrency-mt-unsafe): nobody sets it
+    if (text != nullptr) {
         unsigned columns = 0;
         std::from_chars(text, text + std::strlen(text), columns);
         return columns;

@@ -3,6 +3,7 @@
 #include "work_list.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <system_error>
 
@@ -40,7 +41,7 @@ std::vector<WorkUnit> make_work_list(const std::vector<std::string>& files, std:
         const double part =
             total_bytes == 0 ? 0.0
                              : static_cast<double>(sizes[file]) / static_cast<double>(total_bytes);
-        const auto shares = 1 + static_cast<std::uint32_t>(part * (procs - 1) + 0.5);
+        const auto shares = 1 + static_cast<std::uint32_t>(std::lround(part * (procs - 1)));
         for (std::uint32_t share = 0; share < shares; ++share) {
             units.push_back({file, sizes[file], share, shares});
         }
