@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <string_view>
 
 #include "base/format.hpp"
 
@@ -49,9 +50,8 @@ public:
         std::vector<Row> rows;
         for (const Regions* regions : kinds_) {
             for (const Direction& direction : directions) {
-                for (std::uint64_t bytes = options_.bytes_min; bytes <= options_.bytes_max;
-                     bytes *= 2) {
-                    if (bytes > regions->bytes()) continue;
+                if (!has_path(*regions, direction)) continue;
+                for (const std::uint64_t bytes : sizes(*regions)) {
                     for (const bool is_streamed : {false, true}) {
                         rows.push_back(measure_case(*regions, {direction, bytes, is_streamed}));
                         progress.step(rows.back().name + " " + base::human_size(bytes));
@@ -64,15 +64,29 @@ public:
     }
 
 private:
+    // false where the chosen implementation does not reach that memory (ACP_INTRANODE=direct).
+    static bool has_path(const Regions& regions, const Direction& direction) {
+        const std::string_view path =
+            acp_path(regions.target_ga(direction.target), regions.source_ga(direction.source)).name;
+        return path != "none";
+    }
+
+    [[nodiscard]] std::vector<std::uint64_t> sizes(const Regions& regions) const {
+        std::vector<std::uint64_t> result;
+        for (std::uint64_t bytes = options_.bytes_min; bytes <= options_.bytes_max; bytes *= 2) {
+            if (bytes <= regions.bytes()) result.push_back(bytes);
+        }
+        return result;
+    }
+
     [[nodiscard]] int steps() const {
-        int sizes = 0;
+        std::size_t cases = 0;
         for (const Regions* regions : kinds_) {
-            for (std::uint64_t bytes = options_.bytes_min; bytes <= options_.bytes_max;
-                 bytes *= 2) {
-                if (bytes <= regions->bytes()) ++sizes;
+            for (const Direction& direction : directions) {
+                if (has_path(*regions, direction)) cases += 2 * sizes(*regions).size();
             }
         }
-        return sizes * 2 * static_cast<int>(std::size(directions));
+        return static_cast<int>(cases);
     }
 
     Row measure_case(const Regions& regions, const Case& it) {
@@ -139,10 +153,10 @@ private:
 
     // What the copies of a direction left behind is what they should have copied.
     void check(const Regions& regions, const Direction& direction) {
-        const std::size_t bytes = std::min<std::size_t>(options_.bytes_max, regions.bytes());
-        copy_and_complete(kinds_[1]->target_ga(0), regions.target_ga(direction.target), bytes, 1);
-        std::uint64_t largest = options_.bytes_min;
-        while (largest * 2 <= bytes) largest *= 2;
+        const std::vector<std::uint64_t> measured = sizes(regions);
+        if (measured.empty()) return;
+        const std::size_t largest = measured.back();
+        copy_and_complete(kinds_[1]->target_ga(0), regions.target_ga(direction.target), largest, 1);
         if (!Regions::is_pattern(direction.source, scratch_, largest)) {
             give_up(std::string("wrong bytes after copies ") + direction.name + " in " +
                     regions.name() + " memory");

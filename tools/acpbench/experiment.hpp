@@ -36,6 +36,7 @@ int run_atomic(const Call& call);
 int run_sync(const Call& call);
 int run_memory(const Call& call);
 int run_start(const Call& call);
+int run_poll(const Call& call);
 int run_idle(const Call& call);
 int run_resolve(const Call& call);
 int run_report(const Options& options);

@@ -26,6 +26,8 @@ constexpr Experiment all[] = {
      "acpbench memory", run_memory},
     {"start", "from launch to end of a job that only joins and leaves", "acpbench start",
      run_start},
+    {"poll", "one look at all incoming commands, idle and loaded, by kind of mailbox",
+     "acpbench poll", run_poll},
     {"idle", "CPU that sleeping ranks use", "acprun -n 4 acpbench idle", run_idle},
     {"resolve", "acp_query_address while the owner registers and unregisters other memory",
      "acprun -n 2 acpbench resolve", run_resolve},

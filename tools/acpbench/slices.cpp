@@ -69,10 +69,10 @@ private:
     bool test_goes_first_ = false;
 };
 
-Slice run_slice(Job& job, Rounds& rounds, const Plan& plan) {
+Slice run_slice(Job* job, Rounds& rounds, const Plan& plan) {
     Slice slice;
     slice.test_operations = rounds.test_operations();
-    slice.round_trip_ns = job.round_trip_ns(plan.probe_ns);
+    slice.round_trip_ns = job != nullptr ? job->round_trip_ns(plan.probe_ns) : 0;
     const std::uint64_t start = os::now_ns();
     for (int pairs = 0; pairs < plan.pairs_max;) {
         double test_ns = 0;
@@ -91,9 +91,9 @@ Slice run_slice(Job& job, Rounds& rounds, const Plan& plan) {
 
 }  // namespace
 
-std::vector<Slice> measure(Job& job, const Pair& pair, const Plan& plan) {
+std::vector<Slice> measure(Job* job, const Pair& pair, const Plan& plan) {
     std::vector<Slice> slices;
-    job.join();  // the others have done what was asked before
+    if (job != nullptr) job->join();  // the others have done what was asked before
     Rounds rounds(pair, plan);
     const std::uint64_t start = os::now_ns();
     while (static_cast<int>(slices.size()) < plan.slices) {
@@ -142,8 +142,12 @@ Comparison compare(const std::vector<Slice>& slices, double far_boundary) {
 }
 
 Comparison measure_and_compare(Job& job, const Pair& pair, const Plan& plan) {
-    const std::vector<Slice> slices = measure(job, pair, plan);
+    const std::vector<Slice> slices = measure(&job, pair, plan);
     return compare(slices, far_boundary_ns(job.round_trips()));
+}
+
+Comparison measure_and_compare(const Pair& pair, const Plan& plan) {
+    return compare(measure(nullptr, pair, plan), far_boundary_ns({}));
 }
 
 Summary in_us(const Summary& ns) {

@@ -52,13 +52,16 @@ struct Comparison {
     std::uint64_t operations = 0;  // of the test
 };
 
-[[nodiscard]] std::vector<Slice> measure(Job& job, const Pair& pair, const Plan& plan);
+//   job  nullptr: measured in one process, without looking at distances
+[[nodiscard]] std::vector<Slice> measure(Job* job, const Pair& pair, const Plan& plan);
 
 // Keeps the slices at the distance most of them had.
 [[nodiscard]] Comparison compare(const std::vector<Slice>& slices, double far_boundary_ns);
 
 // measure, then compare with the boundary of all round trips of the run so far.
 [[nodiscard]] Comparison measure_and_compare(Job& job, const Pair& pair, const Plan& plan);
+// The same in one process.
+[[nodiscard]] Comparison measure_and_compare(const Pair& pair, const Plan& plan);
 
 [[nodiscard]] Summary in_us(const Summary& ns);
 
