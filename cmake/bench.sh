@@ -8,11 +8,27 @@ report=$2
 "$(dirname "$0")/need.sh" "$bin"/{acprun,acp-agent,acpbench}
 
 mkdir -p "$report"
-declare -A ranks=([copy]=3 [atomic]=2 [sync]=2)
-for experiment in copy atomic sync; do
-    "$bin/acprun" -n "${ranks[$experiment]}" "$bin/acpbench" "$experiment" --json "$report/$experiment.json"
-done
+# measure name ranks experiment [options]: one file of rows
+measure() {
+    local name=$1 ranks=$2
+    shift 2
+    echo "== $*, $ranks ranks"
+    "$bin/acprun" -n "$ranks" --starter-size 16M "$bin/acpbench" "$@" --json "$report/$name.json"
+}
+"$bin/acpbench" copy --all-modes --json "$report/copy.json"
+measure copy-fine 2 copy --fine
+measure copy-fine-64 64 copy --fine --max 4k
+measure attach 2 attach
+ACP_INTRANODE=mailbox measure mailbox 4 mailbox
+ACP_INTRANODE=mailbox measure mailbox-2 2 mailbox
+for ranks in 2 4; do measure "atomic-$ranks" "$ranks" atomic; done
+for ranks in 2 4 8 16 64; do measure "sync-$ranks" "$ranks" sync; done
+measure sync-hogs 8 sync --hogs 2
+measure sync-late 8 sync --late 1000
+measure resolve 2 resolve
+measure idle 4 idle
 for experiment in memory start poll; do  # these start jobs of their own
+    echo "== $experiment"
     "$bin/acpbench" "$experiment" --json "$report/$experiment.json"
 done
-"$bin/acpbench" report
+"$bin/acpbench" report --in "$report"

@@ -24,5 +24,5 @@ step() {
     "$@"
 }
 step "$bin/acprun" -n 4 "$bin/kmer_count" "${reads[@]}"
-step "$bin/acprun" -n 3 "$bin/acpbench" copy --json "$report/copy.json"
-step "$bin/acpbench" report
+step "$bin/acprun" -n 3 --starter-size 16M "$bin/acpbench" copy --json "$report/copy.json"
+step "$bin/acpbench" report --in "$report"

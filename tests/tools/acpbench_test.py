@@ -1,0 +1,265 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""acpbench from outside: every experiment writes rows of the stated shape, the report draws them, and who
+starts it wrongly is told what to type.
+
+Usage: acpbench_test.py FOLDER_OF_PROGRAMS
+"""
+import html.parser
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BIN = pathlib.Path()
+WATCHDOG_S = 300  # not a limit to be met: a run that takes as long hangs
+
+ROW_KEYS = {"experiment", "case", "mode", "distance", "ranks", "nodes", "bytes", "iterations", "latency_us",
+            "bandwidth_MBps", "yardstick", "ratio", "paper"}
+DIRECTIONS = ("remote-to-remote", "remote-to-local", "local-to-remote", "local-to-local")
+
+
+def run(*command, environment=None):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("ACP_")}
+    return subprocess.run([str(part) for part in command], env={**kept, **(environment or {})}, text=True,
+                          capture_output=True, timeout=WATCHDOG_S, check=False)
+
+
+def in_job(ranks, *arguments, environment=None):
+    return run(BIN / "acprun", "-n", ranks, "--starter-size", "4M", BIN / "acpbench", *arguments,
+               environment=environment)
+
+
+def row(**more):
+    """A row as acpbench writes it, made up."""
+    made = {"experiment": "copy", "case": "remote-to-remote starter", "mode": "old", "distance": "near", "ranks": 3,
+            "nodes": 1, "bytes": 4, "iterations": 1000,
+            "latency_us": {"min": 1.0, "median": 2.0, "mean": 2.1, "p99": 3.0}, "bandwidth_MBps": 2.0,
+            "yardstick": {"name": "memcpy", "value": 0.1, "unit": "us"}, "ratio": 20.0, "paper": None}
+    return {**made, **more}
+
+
+def copies(mode, latency_us, bandwidth):
+    """Rows of one implementation in all directions, sizes and kinds of memory."""
+    made = []
+    for memory in ("starter", "registered"):
+        for direction in DIRECTIONS:
+            for power in range(2, 23):
+                size = 1 << power
+                time = latency_us + size / bandwidth
+                made.append(row(case=f"{direction} {memory}", mode=mode, bytes=size, bandwidth_MBps=size / time,
+                                latency_us={"min": time, "median": time, "mean": time, "p99": time}))
+    return made
+
+
+def file_of(rows):
+    header = {"machine": "a machine <of ours>", "kernel": "Linux", "version": "4.0.0", "date": "2026-01-01T00:00:00Z",
+              "command": "acpbench copy", "configuration": {"ACP_INTRANODE": "udp"}}
+    return json.dumps({"header": header, "rows": rows})
+
+
+class Page(html.parser.HTMLParser):
+    """What a browser would see: well-nested elements, their texts, and what they would load."""
+
+    VOID = {"meta", "br"}
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.count, self.texts, self.loads = [], {}, [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.count[tag] = self.count.get(tag, 0) + 1
+        self.loads += [value for name, value in attrs if name in ("src", "href") and not value.startswith("#")]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.count[tag] = self.count.get(tag, 0) + 1
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            raise AssertionError(f"</{tag}> closes nothing")
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+class Experiments(unittest.TestCase):
+    def rows_from(self, finished, path):
+        self.assertEqual(finished.returncode, 0, finished.stdout + finished.stderr)
+        written = json.loads(pathlib.Path(path).read_text())
+        for key in ("machine", "version", "date", "configuration"):
+            self.assertIn(key, written["header"])
+        self.assertTrue(written["rows"])
+        for its in written["rows"]:
+            self.assertLessEqual(ROW_KEYS, set(its), its)
+            latency = its["latency_us"]
+            self.assertLessEqual(latency["min"], latency["median"])
+            self.assertLessEqual(latency["median"], latency["p99"])
+            self.assertIn(its["distance"], ("near", "far", "shared", "-"))
+            self.assertGreater(its["iterations"], 0)
+            if its["yardstick"]:
+                self.assertLessEqual({"name", "value", "unit"}, set(its["yardstick"]))
+                self.assertGreater(its["ratio"], 0)
+        return written["rows"]
+
+    def quick(self, ranks, *arguments, environment=None):
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/made/here.json"
+            arguments = (*arguments, "--quick", "--json", path)
+            finished = in_job(ranks, *arguments, environment=environment) if ranks else \
+                run(BIN / "acpbench", *arguments, environment=environment)
+            return self.rows_from(finished, path)
+
+    def test_copy_measures_every_direction_size_and_memory(self):
+        rows = self.quick(3, "copy", "--max", "16")
+        wanted = {(f"{direction} {memory}{how}", size) for direction in DIRECTIONS
+                  for memory in ("starter", "registered") for how in ("", " streamed") for size in (4, 8, 16)}
+        self.assertEqual({(its["case"], its["bytes"]) for its in rows}, wanted)
+        self.assertTrue(all(its["yardstick"] for its in rows))
+
+    def test_copy_names_the_papers_implementations_and_figures(self):
+        rows = self.quick(3, "copy", "--max", "4", environment={
+            "ACP_INTRANODE": "mailbox", "ACP_MAILBOX": "pairs", "ACP_DATAGRAM": "1408", "ACP_BYPASS": "off"})
+        self.assertEqual({its["mode"] for its in rows}, {"new"})
+        figures = {its["case"]: its["paper"]["value"] for its in rows if its["paper"]}
+        self.assertEqual(figures["remote-to-remote starter"], 26)
+        self.assertEqual(figures["local-to-local registered"], 4.9)
+
+    def test_copy_fine_tells_the_nanoseconds_over_memcpy(self):
+        rows = self.quick(2, "copy", "--fine", "--max", "4096")
+        small = [its for its in rows if its["case"] == "overlapping" and its["bytes"] == 8]
+        self.assertIn("over_memcpy_ns", small[0]["extra"])
+        self.assertTrue(any(its["case"].startswith("cold") for its in rows))
+
+    def test_sync_compares_two_ranks_with_a_cache_line(self):
+        rows = self.quick(2, "sync")
+        self.assertEqual(rows[0]["yardstick"]["name"], "cache-line round trip")
+        self.assertGreater(rows[0]["extra"]["cpu_us_per_barrier"], 0)
+
+    def test_sync_tells_what_a_late_rank_costs_beside_its_delay(self):
+        rows = self.quick(3, "sync", "--late", "300", "--hogs", "1")
+        self.assertIn("extra_us", rows[0]["extra"])
+        self.assertGreater(rows[0]["extra"]["mean_us"], 300)
+
+    def test_atomics_are_measured_alone_and_contended(self):
+        rows = self.quick(3, "atomic")
+        self.assertEqual([its["case"] for its in rows],
+                         ["add8 alone", "add8 contended", "cas8 alone", "cas8 contended"])
+
+    def test_resolve_runs_beside_registrations(self):
+        rows = self.quick(2, "resolve")
+        self.assertGreater(rows[0]["extra"]["registrations_M/s"], 0)
+
+    def test_mailbox_measures_quiet_active_and_computing_owners(self):
+        rows = self.quick(3, "mailbox", environment={"ACP_INTRANODE": "mailbox"})
+        self.assertEqual(len(rows), 3)
+
+    def test_idle_counts_every_process_of_the_job(self):
+        rows = self.quick(4, "idle")
+        self.assertIn("agent_and_launcher_percent", rows[0]["extra"])
+
+    def test_memory_is_compared_with_the_same_program_without_acp(self):
+        rows = self.quick(0, "memory", "--ranks", "1,3")
+        self.assertEqual([its["ranks"] for its in rows], [1, 3])
+        for its in rows:
+            self.assertAlmostEqual(its["extra"]["difference_KiB"],
+                                   its["extra"]["pss_KiB"] - its["yardstick"]["value"], places=6)
+
+    def test_start_times_whole_jobs(self):
+        rows = self.quick(0, "start", "--ranks", "2")
+        self.assertEqual([its["ranks"] for its in rows], [2])
+
+    def test_poll_measures_three_kinds_idle_and_loaded(self):
+        rows = self.quick(0, "poll", "--ranks", "2,5")
+        self.assertEqual(len({(its["case"], its["mode"], its["ranks"]) for its in rows}), 12)
+
+
+class Mistakes(unittest.TestCase):
+    def test_too_few_ranks_are_told_what_to_type(self):
+        finished = run(BIN / "acpbench", "copy")
+        self.assertEqual(finished.returncode, 2)
+        self.assertIn("acprun -n 3", finished.stderr)
+
+    def test_sizes_the_wrong_way_round_are_refused(self):
+        finished = run(BIN / "acpbench", "copy", "--min", "8k", "--max", "4k")
+        self.assertEqual(finished.returncode, 2)
+        self.assertIn("8192", finished.stderr)
+
+    def test_a_report_of_nothing_says_how_to_make_something(self):
+        with tempfile.TemporaryDirectory() as folder:
+            finished = run(BIN / "acpbench", "report", "--in", folder)
+        self.assertNotEqual(finished.returncode, 0)
+        self.assertIn("acpbench copy --json", finished.stderr)
+
+
+class Report(unittest.TestCase):
+    def page(self, **files):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in files.items():
+                pathlib.Path(folder, f"{name}.json").write_text(text)
+            finished = run(BIN / "acpbench", "report", "--in", folder)
+            self.assertEqual(finished.returncode, 0, finished.stderr)
+            text = pathlib.Path(folder, "index.html").read_text()
+        page = Page(text)
+        self.assertEqual(page.open, [])
+        return page, " ".join(page.texts), finished
+
+    def all_modes(self):
+        return copies("old", 40, 140) + copies("new", 20, 600) + copies("new+bypass", 2, 600) + copies("auto", 0.01, 9e4)
+
+    def test_every_direction_has_a_latency_and_a_bandwidth_plot(self):
+        page, text, _ = self.page(copy=file_of(self.all_modes()))
+        self.assertEqual(page.count["svg"], 16)
+        for direction in DIRECTIONS:
+            self.assertIn(f"{direction}, latency", text)
+            self.assertIn(f"{direction}, bandwidth", text)
+        for mode in ("old", "new", "new+bypass", "auto"):
+            self.assertGreaterEqual(page.texts.count(mode), 16)
+
+    def test_the_papers_figures_stand_beside_ours(self):
+        _, text, _ = self.page(copy=file_of(self.all_modes()))
+        self.assertIn("paper, old: 43", text)
+        self.assertIn("paper, new: 450 MB/s", text)
+        self.assertIn("reached", text)
+
+    def test_an_effect_without_its_modes_is_not_claimed(self):
+        _, text, _ = self.page(copy=file_of(copies("auto", 0.01, 9e4)))
+        self.assertIn("not run", text)
+        self.assertNotIn("reached", text)
+
+    def test_the_page_needs_nothing_from_outside(self):
+        page, _, _ = self.page(copy=file_of(self.all_modes()))
+        self.assertEqual(page.loads, [])
+
+    def test_texts_of_the_machine_cannot_break_the_page(self):
+        _, text, _ = self.page(copy=file_of(copies("auto", 1, 100)))
+        self.assertIn("a machine <of ours>", text)
+
+    def test_other_experiments_get_a_section_each(self):
+        barrier = [row(experiment="sync", case="barrier", mode="", ranks=ranks, bytes=0, bandwidth_MBps=0,
+                       extra={"mean_us": ranks * 1.5}) for ranks in (2, 4, 8)]
+        page, text, _ = self.page(sync=file_of(barrier))
+        self.assertIn("Barrier", text)
+        self.assertEqual(page.count["svg"], 1)
+
+    def test_newer_rows_replace_older_ones(self):
+        old = json.loads(file_of([row(ranks=7, extra={"ns": 111.0}, experiment="resolve")]))
+        new = json.loads(file_of([row(ranks=7, extra={"ns": 222.0}, experiment="resolve")]))
+        new["header"]["date"] = "2026-02-02T00:00:00Z"
+        _, text, _ = self.page(a=json.dumps(new), b=json.dumps(old))
+        self.assertIn("ns 222", text)
+        self.assertNotIn("ns 111", text)
+
+    def test_a_file_that_is_no_result_is_named_and_left_out(self):
+        _, _, finished = self.page(copy=file_of([row()]), broken='{"rows": 3}')
+        self.assertIn("broken.json", finished.stderr)
+
+
+if __name__ == "__main__":
+    BIN = pathlib.Path(sys.argv.pop(1))
+    unittest.main()
