@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who a process is, read from environments of our launcher, of none, and of others'.
+#include "job/identity.hpp"
+
+#include <gtest/gtest.h>
+
+namespace acp::job {
+namespace {
+
+using Environment = std::vector<std::string>;
+
+void expect_refused(const Environment& environment, const std::string& part) {
+    const auto identity = identity_of(environment);
+    ASSERT_FALSE(identity.is_ok());
+    EXPECT_EQ(identity.failure().code(), base::Code::config);
+    EXPECT_NE(identity.failure().message().find(part), std::string::npos)
+        << identity.failure().message();
+}
+
+TEST(IdentityTest, without_a_launcher_a_process_is_rank_0_of_1) {
+    for (const Environment& environment :
+         {Environment{}, Environment{"PATH=/bin", "ACP_RANK=3", "ACP_PROCS=8"},
+          Environment{"ACP_NODE_FDX=3"}}) {
+        const auto identity = identity_of(environment);
+        ASSERT_TRUE(identity.is_ok());
+        EXPECT_FALSE(identity.value().is_launched());
+        EXPECT_EQ(identity.value().rank, 0U);
+        EXPECT_EQ(identity.value().procs, 1U);
+    }
+}
+
+TEST(IdentityTest, reads_what_the_launcher_wrote) {
+    const Identity written{.rank = 1048575, .procs = 1048576, .slot = 1023, .node_file = 77};
+    Environment environment = environment_of(written);
+    environment.insert(environment.begin(),
+                       "OMPI_COMM_WORLD_SIZE=8");  // around ours: ours serves it
+    const auto identity = identity_of(environment);
+    ASSERT_TRUE(identity.is_ok()) << identity.failure().message();
+    EXPECT_TRUE(identity.value().is_launched());
+    EXPECT_EQ(identity.value().rank, written.rank);
+    EXPECT_EQ(identity.value().procs, written.procs);
+    EXPECT_EQ(identity.value().slot, written.slot);
+    EXPECT_EQ(identity.value().node_file, written.node_file);
+}
+
+TEST(IdentityTest, names_a_variable_that_is_missing_or_does_not_parse) {
+    const Environment whole = environment_of({.rank = 1, .procs = 2, .slot = 1, .node_file = 3});
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+        const std::string name = whole[i].substr(0, whole[i].find('='));
+        for (const char* value :
+             {"", "x", "1x", "-1", " 1", "4294967296", "99999999999999999999"}) {
+            Environment environment = whole;
+            environment[i] = name + "=" + value;
+            expect_refused(environment, environment[i] + " ");
+        }
+        if (name != "ACP_NODE_FD") {
+            Environment environment = whole;
+            environment.erase(environment.begin() + static_cast<std::ptrdiff_t>(i));
+            expect_refused(environment, name + "=(unset)");
+        }
+    }
+}
+
+TEST(IdentityTest, refuses_a_rank_outside_of_the_job) {
+    expect_refused(environment_of({.rank = 2, .procs = 2, .slot = 0, .node_file = 3}),
+                   "ACP_RANK=2");
+    expect_refused(environment_of({.rank = 0, .procs = 0, .slot = 0, .node_file = 3}),
+                   "ACP_RANK=0");
+    expect_refused({"ACP_NODE_FD=2147483648", "ACP_RANK=0", "ACP_PROCS=1", "ACP_SLOT=0"},
+                   "ACP_NODE_FD");
+}
+
+TEST(IdentityTest, explains_another_launchers_job) {
+    for (const char* name :
+         {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "MPI_LOCALNRANKS"}) {
+        const std::string variable = std::string(name) + "=4";
+        expect_refused({variable}, variable + " says that another launcher");
+        expect_refused({variable}, "acprun -n 4");
+        EXPECT_TRUE(identity_of({variable, "ACP_SINGLETON=1"}).is_ok());
+        EXPECT_TRUE(identity_of({std::string(name) + "=1"}).is_ok()) << "a job of one needs nobody";
+        EXPECT_TRUE(identity_of({std::string(name) + "=many"}).is_ok());
+    }
+}
+
+}  // namespace
+}  // namespace acp::job
