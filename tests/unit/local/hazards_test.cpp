@@ -179,6 +179,7 @@ TEST_F(HazardsTest, a_reader_either_sees_the_entry_closed_or_is_seen) {
                 reads.fetch_add(1, std::memory_order_relaxed);
             }
             memory::leave(lease.line());
+            std::this_thread::yield();  // lets the owner find the line empty
         }
     };
     std::thread first(read);
