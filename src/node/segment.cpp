@@ -126,6 +126,7 @@ base::Result<Segment> Segment::create(const Shape& shape) {
         return std::move(mapping).failure().within("mapping the node segment");
     }
     segment.mapping_ = std::move(mapping).value();
+    segment.base_ = segment.mapping_.data();
     ControlBlock& control = segment.control();
     control.magic = segment_magic;
     control.version = segment_version;
@@ -161,6 +162,14 @@ base::Result<Segment> Segment::open(os::FileDescriptor file) {
         return std::move(mapping).failure().within("mapping the node segment");
     }
     segment.mapping_ = std::move(mapping).value();
+    segment.base_ = segment.mapping_.data();
+    return segment;
+}
+
+Segment Segment::share() const noexcept {
+    Segment segment;
+    segment.base_ = base_;
+    segment.layout_ = layout_;
     return segment;
 }
 

@@ -58,7 +58,11 @@ public:
     // Maps a segment made by another process. Errors: mismatch (another build), system.
     static base::Result<Segment> open(os::FileDescriptor file);
 
-    [[nodiscard]] bool is_open() const noexcept { return mapping_.data() != nullptr; }
+    // The same segment through this one's mapping, which must outlive the copy: for several ranks that are
+    // threads of one process (tests). It has no file.
+    [[nodiscard]] Segment share() const noexcept;
+
+    [[nodiscard]] bool is_open() const noexcept { return base_ != nullptr; }
 
     [[nodiscard]] int file() const noexcept { return file_.get(); }
 
@@ -99,7 +103,7 @@ public:
         return base() + layout_.starters + slot * layout_.starter_stride;
     }
 
-    [[nodiscard]] char* base() const noexcept { return mapping_.data(); }
+    [[nodiscard]] char* base() const noexcept { return base_; }
 
 private:
     template <typename T>
@@ -108,7 +112,8 @@ private:
     }
 
     os::FileDescriptor file_;
-    os::Mapping mapping_;
+    os::Mapping mapping_;   // empty when base_ is another Segment's
+    char* base_ = nullptr;
     SegmentLayout layout_;
     bool was_left_sparse_ = false;
 };

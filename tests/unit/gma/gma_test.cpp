@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Global memory access of several ranks in one process, on one mapping of the node: routes, order, failures,
+// timeouts, the service thread, and threads beyond the hazard lines. The test's thread issues for any rank; the
+// ranks' service threads do the rest.
+#include "gma/gma.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "node/death.hpp"
+#include "os/process.hpp"
+
+#include "support/watchdog.hpp"
+
+namespace acp::gma::test {
+namespace {
+
+using base::Code;
+using base::IntraNode;
+using memory::GlobalAddress;
+using memory::Operation;
+
+constexpr std::uint64_t private_bytes = 1 << 20;
+
+Command copy(GlobalAddress target, GlobalAddress source, std::uint64_t bytes) {
+    return {.target = target, .source = source, .bytes = bytes};
+}
+
+Command add(GlobalAddress result, GlobalAddress word, std::uint64_t value) {
+    return {.operation = Operation::add,
+            .width = 8,
+            .target = result,
+            .source = word,
+            .bytes = 8,
+            .operand = value};
+}
+
+// One rank; its parts in the order in which they must be made.
+struct Rank {
+    Rank(const node::Segment& node, std::uint32_t slot, const base::Config& config)
+        : member(node.share(), slot), hazards(member.segment(), slot) {
+        EXPECT_TRUE(member.take_slot().is_ok());
+        auto opened = Gma::open(member, hazards, fast, config, false);
+        EXPECT_TRUE(opened.is_ok()) << opened.failure().message();
+        gma = std::move(opened).value();
+        starter = gma->space().starter_address(slot);
+        const auto key = gma->register_memory(memory.data(), memory.size(), 0);
+        EXPECT_TRUE(key.is_ok());
+        own = key.value();
+    }
+
+    node::Member member;
+    local::Hazards hazards;
+    FastPath fast;
+    std::vector<char> memory = std::vector<char>(private_bytes);
+    std::unique_ptr<Gma> gma;
+    GlobalAddress starter = 0;
+    GlobalAddress own = 0;
+};
+
+class Ranks {
+public:
+    Ranks(IntraNode intranode, std::uint32_t procs, std::uint32_t present) {
+        config_.intranode = intranode;
+        config_.starter_bytes = private_bytes;
+        auto made = node::Segment::create(node::shape_for(config_, procs));
+        EXPECT_TRUE(made.is_ok());
+        node_ = std::move(made).value();
+        for (std::uint32_t slot = 0; slot < present; ++slot) {
+            ranks_.push_back(std::make_unique<Rank>(node_, slot, config_));
+        }
+    }
+
+    Rank& operator[](std::size_t rank) { return *ranks_[rank]; }
+
+    [[nodiscard]] const node::Segment& node() const { return node_; }
+
+    [[nodiscard]] char* starter(std::uint32_t rank) const { return node_.starter(rank); }
+
+private:
+    base::Config config_;
+    node::Segment node_;
+    std::vector<std::unique_ptr<Rank>> ranks_;
+};
+
+class GmaTest : public testing::TestWithParam<IntraNode> {
+protected:
+    void SetUp() override { acp::test::arm_watchdog(240, "unit_gma"); }
+
+    void TearDown() override { acp::test::arm_watchdog(0, ""); }
+};
+
+base::Status finish(Rank& rank, Handle handle) {
+    return rank.gma->wait(handle, node::for_ever, false);
+}
+
+TEST_P(GmaTest, copies_of_all_sizes_arrive_between_shared_and_private_memory) {
+    Ranks ranks(GetParam(), 2, 2);
+    for (std::uint64_t i = 0; i < private_bytes; ++i) {
+        ranks.starter(0)[i] = static_cast<char>(i * 7 + i / 256);
+    }
+    for (const std::uint64_t bytes : {0U, 1U, 3U, 8U, 17U, 4096U, 70'001U, 500'000U}) {
+        // shared of 0 -> private of 1 -> private of 0 -> shared of 1, all issued by 0, each after the one before
+        Gma& gma = *ranks[0].gma;
+        const Handle first =
+            gma.issue(copy(ranks[1].own + 5, ranks[0].starter + 3, bytes), handle_null);
+        const Handle second = gma.issue(copy(ranks[0].own + 9, ranks[1].own + 5, bytes), first);
+        const Handle third = gma.issue(copy(ranks[1].starter + 1, ranks[0].own + 9, bytes), second);
+        const base::Status status = finish(ranks[0], third);
+        ASSERT_TRUE(status.is_ok()) << status.message();
+        EXPECT_EQ(std::memcmp(ranks.starter(1) + 1, ranks.starter(0) + 3, bytes), 0) << bytes;
+    }
+}
+
+TEST_P(GmaTest, atomics_of_two_ranks_on_one_word_all_count) {
+    constexpr std::uint64_t rounds = 500;
+    Ranks ranks(GetParam(), 2, 2);
+    for (const GlobalAddress word : {ranks[1].own, ranks[1].starter}) {
+        const auto count = [&](std::size_t rank) {
+            for (std::uint64_t i = 0; i < rounds; ++i) {
+                ranks[rank].gma->issue(add(ranks[rank].starter + 64, word, 1), handle_null);
+            }
+            EXPECT_TRUE(finish(ranks[rank], handle_all).is_ok());
+        };
+        std::thread other([&] { count(1); });
+        count(0);
+        other.join();
+        const Handle read = ranks[0].gma->issue(add(ranks[0].starter + 128, word, 0), handle_null);
+        ASSERT_TRUE(finish(ranks[0], read).is_ok());
+        std::uint64_t seen = 0;
+        std::memcpy(&seen, ranks.starter(0) + 128, sizeof seen);
+        EXPECT_EQ(seen, 2 * rounds);
+    }
+}
+
+TEST_P(GmaTest, a_failure_is_reported_once_and_stops_what_is_ordered_after_it) {
+    Ranks ranks(GetParam(), 2, 2);
+    Gma& gma = *ranks[0].gma;
+    std::memset(ranks.starter(0), 1, 64);
+    const Handle bad =
+        gma.issue(copy(ranks[1].own + private_bytes, ranks[0].starter, 8), handle_null);
+    const Handle after = gma.issue(copy(ranks[1].own, ranks[0].starter, 8), bad);
+    const Handle chained = gma.issue(copy(ranks[1].own, ranks[0].starter, 8), handle_cont);
+    const Handle free = gma.issue(copy(ranks[1].own + 64, ranks[0].starter, 8), handle_null);
+    EXPECT_EQ(finish(ranks[0], bad).code(), Code::address);
+    EXPECT_EQ(finish(ranks[0], after).code(), Code::order);
+    EXPECT_EQ(finish(ranks[0], chained).code(), Code::order);
+    EXPECT_EQ(finish(ranks[0], free).code(), Code::ok);
+    EXPECT_EQ(finish(ranks[0], handle_all).code(), Code::ok);
+    EXPECT_EQ(ranks[1].memory[0], 0);
+    EXPECT_EQ(ranks[1].memory[64], 1);
+}
+
+TEST_P(GmaTest, the_service_thread_finishes_what_nobody_waits_for) {
+    Ranks ranks(GetParam(), 2, 2);
+    constexpr std::uint64_t steps = 50;
+    Gma& gma = *ranks[0].gma;
+    // A token goes to and fro between private memories; the last step raises a flag in shared memory.
+    ranks[0].memory[0] = 1;
+    Handle last = handle_null;
+    for (std::uint64_t i = 0; i < steps; ++i) {
+        last = gma.issue(copy(ranks[1].own + i, ranks[0].own + i, 1), last);
+        last = gma.issue(copy(ranks[0].own + i + 1, ranks[1].own + i, 1), handle_cont);
+    }
+    gma.issue(copy(ranks[0].starter, ranks[0].own + steps, 1), last);
+    std::atomic_ref<char> flag(*ranks.starter(0));
+    while (flag.load(std::memory_order_acquire) == 0) {
+        std::this_thread::yield();
+    }
+    EXPECT_TRUE(finish(ranks[0], handle_all).is_ok());
+}
+
+TEST_P(GmaTest, a_thread_without_a_hazard_line_of_its_own_may_issue) {
+    Ranks ranks(GetParam(), 2, 2);
+    std::thread([&] {
+        for (memory::HazardLine& line : ranks.node().hazards(0)) {
+            line.is_claimed.store(1, std::memory_order_relaxed);  // as 64 other threads would
+        }
+        for (int i = 0; i < 100; ++i) {
+            const Handle put =
+                ranks[0].gma->issue(copy(ranks[1].own, ranks[0].own, 100), handle_null);
+            ranks[0].gma->issue(copy(ranks[0].own + 200, ranks[1].own, 100), put);
+        }
+        EXPECT_TRUE(finish(ranks[0], handle_all).is_ok());
+    }).join();
+}
+
+TEST_P(GmaTest, memory_may_be_unregistered_while_others_copy_to_it) {
+    Ranks ranks(GetParam(), 2, 2);
+    std::atomic<GlobalAddress> posted{0};
+    std::atomic<bool> is_over{false};
+    std::thread owner([&] {
+        std::vector<char> memory(512);
+        for (int round = 0; round < 100; ++round) {
+            const auto key = ranks[1].gma->register_memory(memory.data(), memory.size(), 0);
+            ASSERT_TRUE(key.is_ok());
+            posted.store(key.value());
+            std::this_thread::yield();
+            EXPECT_TRUE(ranks[1].gma->registry().remove(key.value()).is_ok());
+            std::memset(memory.data(), 2, memory.size());  // nobody else may be inside
+        }
+        is_over.store(true);
+    });
+    while (!is_over.load()) {
+        const Handle handle =
+            ranks[0].gma->issue(copy(posted.load(), ranks[0].own, 512), handle_null);
+        const Code code = finish(ranks[0], handle).code();
+        EXPECT_TRUE(code == Code::ok || code == Code::stale || code == Code::address)
+            << static_cast<int>(code);
+    }
+    owner.join();
+}
+
+std::string name_of(const testing::TestParamInfo<IntraNode>& route) {
+    return route.param == IntraNode::automatic ? "automatic"
+           : route.param == IntraNode::attach  ? "attach"
+                                               : "mailbox";
+}
+
+INSTANTIATE_TEST_SUITE_P(Routes,
+                         GmaTest,
+                         testing::Values(IntraNode::automatic, IntraNode::attach, IntraNode::mailbox),
+                         name_of);
+
+TEST(GmaPathTest, names_the_path_each_configuration_takes) {
+    const auto path = [](IntraNode intranode) {
+        Ranks ranks(intranode, 2, 2);
+        return std::string(ranks[0].gma->path(ranks[1].own, ranks[0].starter).name) + " " +
+               ranks[0].gma->path(ranks[1].starter, ranks[0].starter).name;
+    };
+    EXPECT_EQ(path(IntraNode::automatic), "attach direct");
+    EXPECT_EQ(path(IntraNode::direct), "none direct");
+    EXPECT_EQ(path(IntraNode::mailbox), "mailbox mailbox");
+}
+
+TEST(GmaDeathTest, a_wait_for_a_rank_that_does_not_serve_times_out_and_ends_with_its_death) {
+    acp::test::arm_watchdog(240, "unit_gma");
+    // Rank 1 has published its memory and serves nobody, as when its process is stopped.
+    Ranks lonely(IntraNode::mailbox, 2, 1);
+    lonely.node().slot(1).pid.store(static_cast<std::uint32_t>(os::own_pid()),
+                                    std::memory_order_relaxed);
+    lonely.node().slot(1).state.store(static_cast<std::uint32_t>(node::SlotState::joined),
+                                      std::memory_order_relaxed);
+    local::Space absent;
+    ASSERT_TRUE(
+        absent.open(lonely.node(), 1, {.is_shared_direct = false, .is_own_direct = true}, false)
+            .is_ok());
+    absent.publish_starter();
+    Gma& gma = *lonely[0].gma;
+    const Handle handle =
+        gma.issue(copy(gma.space().starter_address(1), lonely[0].own, 8), handle_null);
+    const Handle after = gma.issue(copy(lonely[0].own + 8, lonely[0].own, 8), handle);
+    EXPECT_EQ(gma.wait(handle, 0, false).code(), Code::timeout);
+    EXPECT_EQ(gma.wait(handle, 2'000'000, false).code(), Code::timeout);
+    EXPECT_FALSE(gma.is_complete(handle));
+    const Handle free = gma.issue(copy(lonely[0].own + 16, lonely[0].own, 8), handle_null);
+    EXPECT_NE(free, handle_null);
+    node::mark_dead(lonely.node(), 1, 9);
+    EXPECT_EQ(gma.wait(handle, node::for_ever, false).code(), Code::peer);
+    EXPECT_EQ(gma.wait(after, node::for_ever, false).code(), Code::order);
+    EXPECT_TRUE(gma.wait(handle_all, node::for_ever, false).is_ok());
+    acp::test::arm_watchdog(0, "");
+}
+
+}  // namespace
+}  // namespace acp::gma::test
