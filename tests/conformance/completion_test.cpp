@@ -105,6 +105,7 @@ TEST_F(StoppedOwnerTest, times_out_and_completes_later) {
     const Arena words(Kind::registered, 64);
     const Arena own(Kind::starter, 64);
     words.word<std::uint64_t>() = 40;
+    own.word<std::uint64_t>() = 0;
     sync_ranks();
     if (rank_ == 0) {
         stop_owner();
@@ -130,7 +131,7 @@ TEST_F(StoppedOwnerTest, times_out_and_completes_later) {
 TEST_F(StoppedOwnerTest, does_not_hold_up_an_independent_command) {
     const Arena words(Kind::registered, 64);
     const Arena own(Kind::starter, 64);
-    own.word<std::uint64_t>(0) = own.word<std::uint64_t>(8) = 0;
+    own.word<std::uint64_t>(0) = own.word<std::uint64_t>(8) = own.word<std::uint64_t>(24) = 0;
     own.word<std::uint64_t>(16) = 99;
     words.word<std::uint64_t>() = 1;
     sync_ranks();
@@ -185,6 +186,7 @@ TEST_F(StoppedOwnerTest, reports_an_interruption_from_wait_and_continues_in_comp
     const Arena words(Kind::registered, 64);
     const Arena own(Kind::starter, 64);
     words.word<std::uint64_t>() = 7;
+    own.word<std::uint64_t>() = 0;
     sync_ranks();
     if (rank_ == 0) {
         stop_owner();
