@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The program whose ranks fault tests kill, stop, or let end badly. Works as the board says, notes on the board how
+// its first failed call ended, and ends with 0 when every failure was one it may meet.
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <acp.h>
+#include <unistd.h>
+
+#include "faults/fault_board.hpp"
+#include "support/board.hpp"
+#include "support/clock.hpp"
+#include "support/random.hpp"
+#include "support/watchdog.hpp"
+
+namespace acp::test {
+namespace {
+
+constexpr std::size_t memory_bytes = 64 * 1024;
+constexpr int bad_memory_code = 9;
+
+class Victim {
+public:
+    Victim(FaultBoard& board, int rank_hint) : board_(board), rank_(rank_hint) {}
+
+    int run() {
+        note().parent.store(getppid(), std::memory_order_relaxed);  // published by enter
+        note().process.store(getpid(), std::memory_order_relaxed);
+        enter(Phase::started);
+        if (acp_init(nullptr, nullptr) != 0) {
+            fail("acp_init");
+            return 0;
+        }
+        enter(Phase::joined);
+        memory_.resize(memory_bytes);
+        key_ = acp_register_memory(memory_.data(), memory_.size(), 0);
+        note().memory.store(acp_query_ga(key_, memory_.data()), std::memory_order_release);
+        if (acp_sync() != 0) {
+            fail("acp_sync");
+        } else {
+            enter(Phase::working);
+            work();
+        }
+        if (note().phase.load(std::memory_order_relaxed) != Phase::failed) {
+            enter(Phase::finished);
+        }
+        await_other_survivors();
+        acp_finalize();
+        return has_bad_memory_ ? bad_memory_code : 0;
+    }
+
+private:
+    RankNote& note() { return board_.ranks[rank_]; }
+
+    void enter(Phase phase) {
+        note().phase.store(phase, std::memory_order_release);  // pairs with the driver's load
+    }
+
+    // Notes the first failure. Returns false, for `return fail(...)` in a loop's condition.
+    bool fail(const char* where) {
+        note().failed_at_ns.store(now_ns(), std::memory_order_relaxed);
+        note().code.store(acp_errno(), std::memory_order_relaxed);
+        std::snprintf(note().where, sizeof note().where, "%s", where);
+        std::snprintf(note().message, sizeof note().message, "%s", acp_error_message());
+        enter(Phase::failed);
+        return false;
+    }
+
+    // Who leaves takes its memory along, which would be another failure for those still at work.
+    void await_other_survivors() {
+        for (int rank = 0; rank < acp_procs() && board_.work != Work::revocation; ++rank) {
+            while (rank != board_.victim &&
+                   board_.ranks[rank].phase.load(std::memory_order_acquire) < Phase::failed) {
+                usleep(1000);
+            }
+        }
+    }
+
+    [[nodiscard]] bool is_victim() const { return rank_ == board_.victim; }
+
+    [[nodiscard]] acp_ga_t memory_of(int rank) {
+        return board_.ranks[rank].memory.load(std::memory_order_acquire);
+    }
+
+    void work() {
+        switch (board_.work) {
+            case Work::barrier_wait:
+                wait_in_barrier();
+                break;
+            case Work::command_wait:
+            case Work::command_complete:
+                wait_for_command();
+                break;
+            case Work::revocation:
+                rank_ == 0 ? revoke() : copy_into_rank_0();
+                break;
+            default:
+                work_in_rounds();
+        }
+    }
+
+    // Rounds with an agreed end: rank 0 announces the last one before the barrier that opens it.
+    void work_in_rounds() {
+        Random random(board_.seed + static_cast<std::uint64_t>(rank_));
+        for (std::uint64_t round = 1;; ++round) {
+            if (rank_ == 0 && board_.may_end.load(std::memory_order_acquire) != 0) {
+                board_.last_round.store(round, std::memory_order_release);
+            }
+            if (acp_sync() != 0) {
+                fail("acp_sync");
+                return;
+            }
+            note().steps.fetch_add(1, std::memory_order_relaxed);
+            if (board_.last_round.load(std::memory_order_acquire) == round) {
+                return;
+            }
+            if (board_.work == Work::early_end && is_victim() && round == 3) {
+                end_badly();
+            }
+            if (board_.work != Work::barriers && !do_traffic(random)) {
+                return;
+            }
+        }
+    }
+
+    bool do_traffic(Random& random) {
+        const std::uint64_t commands = random.between(1, 20);
+        for (std::uint64_t count = 0; count < commands; ++count) {
+            const int other = static_cast<int>(random.below(static_cast<std::uint64_t>(acp_procs())));
+            const acp_ga_t own = acp_query_starter_ga(rank_) + 1024;
+            const std::size_t size = 1 + random.below(random.chance(80) ? 64 : 20'000);
+            const acp_ga_t place = random.chance(50) ? memory_of(other) + 8 : acp_query_starter_ga(other) + 30'000;
+            const acp_handle_t order = random.chance(30) ? ACP_HANDLE_ALL : ACP_HANDLE_NULL;
+            if (random.chance(30)) {
+                acp_add8(own - 8, memory_of(other), 1, order);
+            } else if (random.chance(50)) {
+                acp_copy(place, own, size, order);
+            } else {
+                acp_copy(own, place, size, order);
+            }
+        }
+        if (random.chance(50)) {
+            acp_complete(ACP_HANDLE_ALL);  // ACP_ON_ERROR=return
+            return acp_errno() == ACP_OK || fail("acp_complete");
+        }
+        return acp_wait(ACP_HANDLE_ALL, -1) == ACP_OK || fail("acp_wait");
+    }
+
+    void wait_in_barrier() {
+        if (is_victim()) {
+            pause_for_ever();
+        }
+        if (acp_sync() != 0) {
+            fail("acp_sync");
+        }
+    }
+
+    void wait_for_command() {
+        if (is_victim()) {
+            raise(SIGSTOP);  // so that its service thread does not run the command either
+            pause_for_ever();
+        }
+        const acp_ga_t own = acp_query_starter_ga(rank_) + 1024;
+        // Commands issued before the victim stopped are run; one is not.
+        while (note().phase.load(std::memory_order_relaxed) == Phase::working) {
+            const acp_handle_t handle = acp_add8(own, memory_of(board_.victim), 1, ACP_HANDLE_NULL);
+            if (board_.work == Work::command_complete) {
+                acp_complete(handle);
+                if (acp_errno() != ACP_OK) {
+                    fail("acp_complete");
+                }
+            } else if (acp_wait(handle, -1) != ACP_OK) {
+                fail("acp_wait");
+            }
+            note().steps.fetch_add(1, std::memory_order_relaxed);
+        }
+    }
+
+    [[noreturn]] static void pause_for_ever() {
+        for (;;) {
+            pause();
+        }
+    }
+
+    [[noreturn]] void end_badly() {
+        switch (board_.ending) {
+            case Ending::exit_zero:
+                std::exit(0);
+            case Ending::exit_three:
+                std::exit(3);
+            case Ending::segfault:
+                raise(SIGSEGV);
+                break;
+            case Ending::acp_abort:
+                acp_abort("the test asked for it");
+                break;
+            default:
+                break;
+        }
+        std::abort();
+    }
+
+    // Rank 0: nothing lands after a registration ended, also when copiers die inside their copies.
+    void revoke() {
+        acp_unregister_memory(key_);
+        while (board_.may_end.load(std::memory_order_acquire) == 0 && !has_bad_memory_) {
+            const acp_atkey_t key = acp_register_memory(memory_.data(), memory_.size(), 0);
+            note().memory.store(acp_query_ga(key, memory_.data()), std::memory_order_release);
+            const std::int64_t until = now_ns() + millisecond_ns / 2;
+            while (now_ns() < until) {
+            }
+            if (acp_unregister_memory(key) != 0) {
+                fail("acp_unregister_memory");
+                return;
+            }
+            std::ranges::fill(memory_, std::byte{0x3c});
+            for (int look = 0; look < 5; ++look) {
+                std::atomic_signal_fence(std::memory_order_seq_cst);  // look again each time
+                has_bad_memory_ |= !std::all_of(memory_.begin(), memory_.end(), [](std::byte byte) {
+                    return byte == std::byte{0x3c};
+                });
+            }
+            board_.cycles.fetch_add(1, std::memory_order_relaxed);
+        }
+    }
+
+    void copy_into_rank_0() {
+        const acp_ga_t source = acp_query_starter_ga(rank_);
+        while (board_.may_end.load(std::memory_order_acquire) == 0) {
+            const int code = acp_wait(acp_copy(memory_of(0), source, memory_bytes / 2, ACP_HANDLE_NULL), -1);
+            if (code != ACP_OK && code != ACP_ERR_STALE) {
+                fail("acp_wait");
+                return;
+            }
+            note().steps.fetch_add(1, std::memory_order_relaxed);
+        }
+    }
+
+    FaultBoard& board_;
+    int rank_;
+    std::vector<std::byte> memory_;
+    acp_atkey_t key_ = ACP_ATKEY_NULL;
+    bool has_bad_memory_ = false;
+};
+
+// The rank before acp_init tells it: processes take numbers from the board in the order they start, which the
+// launcher's own numbering replaces once it is known.
+int rank_from_environment() {
+    const char* text = std::getenv("ACP_RANK");
+    return text == nullptr ? -1 : std::atoi(text);
+}
+
+}  // namespace
+}  // namespace acp::test
+
+int main() {
+    acp::test::arm_watchdog(100, "a rank under fault");
+    const auto board = acp::test::Board<acp::test::FaultBoard>::open();
+    const int rank = acp::test::rank_from_environment();
+    if (rank < 0 || rank >= acp::test::fault_ranks_max) {
+        std::fprintf(stderr, "the launcher does not say which rank this is\n");
+        return 2;
+    }
+    return acp::test::Victim(*board, rank).run();
+}
