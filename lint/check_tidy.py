@@ -14,6 +14,8 @@ import sys
 import sources
 
 FOLDERS = ("src", "tools", "examples")
+# Not yet brought to it; the other checks hold for it.
+PENDING = ("tools/acpbench",)
 
 
 def findings(output: str) -> str:
@@ -38,7 +40,9 @@ def main(root: pathlib.Path, build: pathlib.Path, jobs: int) -> int:
     salt += (root / ".clang-tidy").read_text()
     for entry in json.loads((build / "compile_commands.json").read_text()):
         file = pathlib.Path(entry["file"])
-        if file.is_relative_to(root) and file.relative_to(root).parts[0] in FOLDERS:
+        if not file.is_relative_to(root) or file.relative_to(root).parts[0] not in FOLDERS:
+            continue
+        if not any(file.is_relative_to(root / folder) for folder in PENDING):
             work.append((file, [tool, "--quiet", "-p", str(build),
                                 "--extra-arg=-Wno-unknown-warning-option", str(file)]))
     ran, failed = sources.Remembered(build.parent / "lint", closure, jobs, salt).run(work, findings)

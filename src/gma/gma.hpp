@@ -117,8 +117,7 @@ private:
     };
 
     static constexpr std::uint32_t batch_max = local::attach_batch_max;
-    static constexpr std::uint64_t batched_bytes_max =
-        64 * 1024;  // longer copies make their own call
+    static constexpr std::uint64_t batched_bytes_max = 64ULL * 1024;  // longer ones: own call
     static constexpr std::int64_t nap_ns = 1'000'000;
     static constexpr std::uint32_t naps_before_deep_sleep = 16;
 

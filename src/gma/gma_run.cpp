@@ -104,7 +104,7 @@ void Gma::run_attach(std::span<const Job> batch,
                      std::span<base::Status> outcomes,
                      memory::HazardLine& line) {
     std::array<local::AttachCopy, batch_max> copies;
-    std::array<std::uint32_t, batch_max> which;
+    std::array<std::uint32_t, batch_max> which{};
     std::uint32_t count = 0;
     std::uint64_t bytes = 0;
     // All of a batch lie in the same two granules' segments: one pair of names covers them.

@@ -75,6 +75,7 @@ template <memory::HazardFence fence>
 }
 
 // As copy_inline.
+// NOLINTBEGIN(readability-function-size): the words of an atomic, not options
 template <memory::HazardFence fence, typename Word, memory::Operation operation>
 [[nodiscard, gnu::always_inline]] inline Handle atomic_inline(const FastPath& fast,
                                                               memory::HazardLine& line,
@@ -101,5 +102,7 @@ template <memory::HazardFence fence, typename Word, memory::Operation operation>
     local::store_old<Word>(to, local::apply<Word, operation>(word, operand, expected));
     return detail::done(fast, line, sizeof(Word));
 }
+
+// NOLINTEND(readability-function-size)
 
 }  // namespace acp::gma

@@ -25,8 +25,8 @@ std::uint64_t random_token() {
 }
 
 void* as_pointer(std::uint64_t address) noexcept {
-    return reinterpret_cast<void*>(
-        address);  // NOLINT(performance-no-int-to-ptr): an address of another process
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of another process
+    return reinterpret_cast<void*>(address);
 }
 
 base::Code code_of(std::int64_t failure) noexcept {
@@ -104,11 +104,12 @@ bool Attach::names_a_dead(const AttachCopy& copy) const noexcept {
 
 void Attach::run_through_buffer(AttachCopy& copy) noexcept {
     // Both ends private to other processes: through a buffer of ours, piece by piece.
-    std::array<char, 16384> small;
+    std::array<char, 16384>
+        small;  // NOLINT(cppcoreguidelines-pro-type-member-init): written before it is read
     std::vector<char> large;
     std::span<char> buffer(small);
     if (copy.bytes > small.size()) {
-        large.resize(std::min<std::uint64_t>(copy.bytes, 256 * 1024));
+        large.resize(std::min<std::uint64_t>(copy.bytes, 256ULL * 1024));
         buffer = large;
     }
     for (std::uint64_t at = 0; at < copy.bytes;) {
@@ -165,8 +166,8 @@ void Attach::run(std::span<AttachCopy> copies) noexcept {
         }
         return;
     }
-    std::array<Piece, attach_batch_max> here;
-    std::array<Piece, attach_batch_max> there;
+    std::array<Piece, attach_batch_max> here{};
+    std::array<Piece, attach_batch_max> there{};
     for (std::size_t i = 0; i < copies.size(); ++i) {
         const Place& near = is_read ? copies[i].target : copies[i].source;
         const Place& far = is_read ? copies[i].source : copies[i].target;

@@ -27,8 +27,8 @@ namespace acp::local {
 inline constexpr std::uint32_t commands_in_flight_max =
     64;  // forwarded by one process to one other
 inline constexpr std::uint32_t messages_per_turn_max = 64;
-inline constexpr std::uint32_t pieces_per_turn_max = 16;      // of copies, to one receiver
-inline constexpr std::uint64_t move_bytes_max = 1024 * 1024;  // moved in one go
+inline constexpr std::uint32_t pieces_per_turn_max = 16;         // of copies, to one receiver
+inline constexpr std::uint64_t move_bytes_max = 1024ULL * 1024;  // moved in one go
 
 // How a forwarded command ended.
 struct Ended {

@@ -75,7 +75,7 @@ void Forwarder::State::serve_copy(const MessageHead& head,
 
 Forwarder::State::Verdict Forwarder::State::run_atomic(const memory::Command& command,
                                                        const Place& word,
-                                                       std::uint32_t origin) {
+                                                       std::uint32_t origin) const {
     if (command.width == 0 || word.owner_address % command.width != 0) {
         return {base::Code::alignment, Blame::source, 0};
     }

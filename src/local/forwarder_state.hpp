@@ -138,7 +138,9 @@ struct Forwarder::State {
     void serve(const MessageHead& head);
     void serve_copy(const MessageHead& head, const Place& target, const Place& source);
     void place_data(const MessageHead& head, std::span<const char> payload);
-    Verdict run_atomic(const memory::Command& command, const Place& word, std::uint32_t origin);
+    Verdict run_atomic(const memory::Command& command,
+                       const Place& word,
+                       std::uint32_t origin) const;
 
     // --- forwarder_send.cpp
     void post(std::uint32_t receiver, const MessageHead& head, std::span<const char> payload);

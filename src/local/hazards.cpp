@@ -82,6 +82,15 @@ struct HeldLines {
 
 thread_local HeldLines t_held;
 
+bool names(const memory::HazardLine& line,
+           const std::function<bool(memory::GlobalAddress)>& is_named) {
+    // seq_cst: pairs with the exchange in enter() where there is no membarrier
+    const std::uint64_t target = line.target.load(std::memory_order_seq_cst);
+    return target != 0 &&
+           (is_named(target) || is_named(line.source.load(std::memory_order_acquire)));
+}
+
+constexpr std::uint32_t polls_before_nap = 1000;
 constexpr std::uint64_t complain_after_ns = 1'000'000'000;
 constexpr std::int64_t nap_ns = 50'000;
 
@@ -146,44 +155,44 @@ void Hazards::wait_until_unnamed(const std::function<bool(memory::GlobalAddress)
     }
     const std::uint64_t start_ns = os::now_ns();
     bool has_complained = false;
-    static const std::atomic<std::uint32_t> never_changes{0};
     for (std::uint32_t slot = 0; slot < segment_.shape().local_procs; ++slot) {
         const std::uint32_t used =
             segment_.slot(slot).hazard_lines_used.load(std::memory_order_seq_cst);
         for (std::uint32_t i = 0; i < used; ++i) {
             const memory::HazardLine& line = segment_.hazards(slot)[i];
-            for (std::uint32_t turns = 0;; ++turns) {
-                // seq_cst: pairs with the exchange in enter() where there is no membarrier
-                const std::uint64_t target = line.target.load(std::memory_order_seq_cst);
-                if (target == 0 ||
-                    (!is_named(target) && !is_named(line.source.load(std::memory_order_acquire)))) {
-                    break;
-                }
-                if (node::is_dead(segment_, slot)) {
-                    break;
-                }
-                if (turns < 1000) {
-                    os::relax();
-                    continue;
-                }
-                os::futex_wait(never_changes, 0,
-                               nap_ns);  // nobody rings: the user's fast path must not pay
-                if (turns % 1000 == 0) {
-                    node::find_the_dead(segment_);
-                }
-                if (!has_complained && os::now_ns() - start_ns > complain_after_ns) {
+            for (std::uint32_t turns = 0; names(line, is_named) && !node::is_dead(segment_, slot);
+                 ++turns) {
+                pause(turns);
+                if (!has_complained && turns > polls_before_nap &&
+                    os::now_ns() - start_ns > complain_after_ns) {
                     has_complained = true;
-                    std::fprintf(stderr,
-                                 "acp: rank %u waits in acp_unregister_memory: a thread of rank %u "
-                                 "(process %u) "
-                                 "is still inside the memory; is that process stopped?\n",
-                                 segment_.slot(slot_).rank.load(std::memory_order_relaxed),
-                                 segment_.slot(slot).rank.load(std::memory_order_relaxed),
-                                 segment_.slot(slot).pid.load(std::memory_order_relaxed));
+                    complain_about(slot);
                 }
             }
         }
     }
+}
+
+// Polls first, then naps: nobody rings when a line is left, for the inline path must not pay for it.
+void Hazards::pause(std::uint32_t turns) const {
+    static const std::atomic<std::uint32_t> never_changes{0};
+    if (turns < polls_before_nap) {
+        os::relax();
+        return;
+    }
+    os::futex_wait(never_changes, 0, nap_ns);
+    if (turns % polls_before_nap == 0) {
+        node::find_the_dead(segment_);
+    }
+}
+
+void Hazards::complain_about(std::uint32_t slot) const {
+    std::fprintf(stderr,
+                 "acp: rank %u waits in acp_unregister_memory: a thread of rank %u (process %u) is "
+                 "still inside the memory; is that process stopped?\n",
+                 segment_.slot(slot_).rank.load(std::memory_order_relaxed),
+                 segment_.slot(slot).rank.load(std::memory_order_relaxed),
+                 segment_.slot(slot).pid.load(std::memory_order_relaxed));
 }
 
 }  // namespace acp::local

@@ -49,6 +49,9 @@ public:
 private:
     struct Claims;
 
+    void pause(std::uint32_t turns) const;
+    void complain_about(std::uint32_t slot) const;
+
     const node::Segment& segment_;
     std::uint32_t slot_;
     bool has_membarrier_;

@@ -23,6 +23,8 @@ public:
     MpscPort(const node::Segment& segment, std::uint32_t slot);
 
     // Drops mail that was not handled.
+    MpscPort(const MpscPort&) = delete;
+    MpscPort& operator=(const MpscPort&) = delete;
     ~MpscPort() override;
 
     bool send(std::uint32_t receiver,

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::uint64_t never = ~0ULL;
 constexpr std::uint32_t spare_max = 64;
-constexpr std::uint64_t buffer_wish_min = 1024 * 1024;
-constexpr std::uint64_t buffer_wish_max = 8 * 1024 * 1024;
+constexpr std::uint64_t buffer_wish_min = 1024ULL * 1024;
+constexpr std::uint64_t buffer_wish_max = 8ULL * 1024 * 1024;
 constexpr std::uint64_t datagrams_wished = 8;  // per peer
 
 std::span<const std::byte> bytes_of(const void* object, std::size_t bytes) noexcept {

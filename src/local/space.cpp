@@ -136,6 +136,7 @@ base::Code Space::find(GlobalAddress address, std::uint64_t bytes, Place& place)
     place.is_shared = entry->is_shared.load(std::memory_order_relaxed) != 0;
     place.owner_address = entry->owner_address.load(std::memory_order_relaxed) + offset;
     if (place.is_own && !place.is_shared) {
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): the table holds it as a number, for other processes
         place.direct = reinterpret_cast<char*>(place.owner_address);
     } else if (place.is_shared) {
         place.direct = view_.base + entry->base.load(std::memory_order_relaxed) + offset;

@@ -87,7 +87,7 @@ struct alignas(64) Slot {
     SharedU64 reserved5[2];
 };
 
-static_assert(sizeof(Slot) == 64 * 9 && std::is_standard_layout_v<Slot>);
+static_assert(sizeof(Slot) == 64ULL * 9 && std::is_standard_layout_v<Slot>);
 
 // What is fixed when the segment is made. Writer: its maker, before anybody else maps it.
 struct Shape {

@@ -92,7 +92,7 @@ void Member::give_up() noexcept {
     mark_dead(segment_, slot_, gave_up_status);
 }
 
-void Member::leave() noexcept {
+void Member::leave() const noexcept {
     slot().state.store(static_cast<std::uint32_t>(SlotState::left), std::memory_order_release);
 }
 

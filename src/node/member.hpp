@@ -20,6 +20,7 @@ class Member {
 public:
     //   segment  open; slot  0 .. local_procs-1; pid  of this process (of the thread standing for it, in tests)
     Member(Segment segment, std::uint32_t slot);
+    ~Member() = default;
     Member(const Member&) = delete;
     Member& operator=(const Member&) = delete;
 
@@ -49,7 +50,7 @@ public:
     void give_up() noexcept;
 
     // Gives the slot back: this process may end now.
-    void leave() noexcept;
+    void leave() const noexcept;
 
     [[nodiscard]] const Segment& segment() const noexcept { return segment_; }
 

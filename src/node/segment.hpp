@@ -112,7 +112,7 @@ private:
     }
 
     os::FileDescriptor file_;
-    os::Mapping mapping_;   // empty when base_ is another Segment's
+    os::Mapping mapping_;  // empty when base_ is another Segment's
     char* base_ = nullptr;
     SegmentLayout layout_;
     bool was_left_sparse_ = false;

@@ -198,7 +198,7 @@ TEST_F(StoppedOwnerTest, reports_an_interruption_from_wait_and_continues_in_comp
         const pid_t helper = fork();
         if (helper == 0) {  // continues the owner only after several more interruptions
             const timespec later = {0, 60 * millisecond_ns};
-            nanosleep(&later, nullptr);
+            nanosleep(&later, nullptr);  // lint: sleep is the subject
             kill(owner_process_, SIGCONT);
             _exit(0);
         }

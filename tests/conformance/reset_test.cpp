@@ -76,17 +76,18 @@ TEST_F(ResetTest, kills_keys_addresses_and_handles_of_the_old_epoch) {
     ASSERT_NE(new_key, ACP_ATKEY_NULL);
     EXPECT_NE(new_key, key) << "a key of the old epoch names memory of the new one";
     EXPECT_EQ(acp_query_ga(key, memory.data()), ACP_GA_NULL);
-    EXPECT_TRUE(acp_errno() == ACP_ERR_STALE || acp_errno() == ACP_ERR_ARGUMENT) << acp_error_message();
+    EXPECT_TRUE(acp_errno() == ACP_ERR_STALE || acp_errno() == ACP_ERR_ARGUMENT)
+        << acp_error_message();
     EXPECT_EQ(acp_unregister_memory(key), -1);
-    EXPECT_TRUE(acp_errno() == ACP_ERR_STALE || acp_errno() == ACP_ERR_ARGUMENT) << acp_error_message();
+    EXPECT_TRUE(acp_errno() == ACP_ERR_STALE || acp_errno() == ACP_ERR_ARGUMENT)
+        << acp_error_message();
     sync_ranks();
     EXPECT_EQ(acp_inquire(handle), 0);
     EXPECT_EQ(acp_wait(handle, -1), ACP_OK);
     const acp_ga_t own = acp_query_starter_ga(acp_rank());
     for (const acp_ga_t stale : addresses) {
         const int code = acp_wait(acp_copy(stale, own, 8, ACP_HANDLE_NULL), -1);
-        EXPECT_TRUE(code == ACP_ERR_STALE || code == ACP_ERR_ADDRESS)
-            << acp_error_message();
+        EXPECT_TRUE(code == ACP_ERR_STALE || code == ACP_ERR_ADDRESS) << acp_error_message();
     }
     sync_ranks();
     EXPECT_EQ(memory[0], 1U);

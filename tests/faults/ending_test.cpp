@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <csignal>
 #include <ctime>
-#include <string>
-#include <tuple>
-
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <string>
+#include <tuple>
 
 #include "faults/fault_job.hpp"
 #include "support/clock.hpp"
@@ -97,9 +96,10 @@ TEST_P(StopTest, of_a_rank_for_two_seconds_fails_nothing) {
         ASSERT_EQ(kill(victim, SIGSTOP), 0);
         await_state(victim, "T");
         const timespec two_seconds = {2, 0};
-        nanosleep(&two_seconds, nullptr);
+        nanosleep(&two_seconds, nullptr);  // lint: sleep is the subject
         ASSERT_EQ(kill(victim, SIGCONT), 0);
-        const std::uint64_t goal = fault.board().ranks[0].steps.load(std::memory_order_acquire) + 50;
+        const std::uint64_t goal =
+            fault.board().ranks[0].steps.load(std::memory_order_acquire) + 50;
         while (fault.board().ranks[0].steps.load(std::memory_order_acquire) < goal &&
                fault.board().ranks[0].phase.load(std::memory_order_acquire) == Phase::working) {
             sched_yield();
@@ -118,7 +118,9 @@ TEST_P(StopTest, of_a_rank_for_two_seconds_fails_nothing) {
 
 INSTANTIATE_TEST_SUITE_P(modes,
                          StopTest,
-                         ::testing::Values("ACP_ATTACH=auto", "ACP_ATTACH=off", "ACP_INTRANODE=udp"),
+                         ::testing::Values("ACP_ATTACH=auto",
+                                           "ACP_ATTACH=off",
+                                           "ACP_INTRANODE=udp"),
                          [](const auto& each) {
                              std::string name = each.param;
                              std::ranges::replace(name, '=', '_');

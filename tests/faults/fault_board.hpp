@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <cstdint>
-
 #include <sys/types.h>
 
 namespace acp::test {
@@ -30,12 +29,12 @@ enum class Ending : std::int32_t { none, exit_zero, exit_three, abort, segfault,
 struct RankNote {
     std::atomic<std::int32_t> process;
     std::atomic<std::int32_t> parent;
-    std::atomic<Phase> phase;         // release by the rank, after what belongs to it
-    std::atomic<std::int32_t> code;   // of the failure
+    std::atomic<Phase> phase;        // release by the rank, after what belongs to it
+    std::atomic<std::int32_t> code;  // of the failure
     std::atomic<std::int64_t> failed_at_ns;
     std::atomic<std::uint64_t> steps;
-    std::atomic<std::uint64_t> memory;    // global address of its registered memory
-    char where[32];                   // the call that failed
+    std::atomic<std::uint64_t> memory;  // global address of its registered memory
+    char where[32];                     // the call that failed
     char message[480];
 };
 
@@ -44,9 +43,9 @@ struct FaultBoard {
     Ending ending;
     std::int32_t victim;
     std::uint64_t seed;
-    std::atomic<std::int32_t> may_end;       // driver: enough work
-    std::atomic<std::uint64_t> last_round;   // rank 0: agreed end of the work, 0 = not yet
-    std::atomic<std::uint64_t> cycles;       // of revocation
+    std::atomic<std::int32_t> may_end;      // driver: enough work
+    std::atomic<std::uint64_t> last_round;  // rank 0: agreed end of the work, 0 = not yet
+    std::atomic<std::uint64_t> cycles;      // of revocation
     RankNote ranks[fault_ranks_max];
 };
 

@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <gtest/gtest.h>
 #include <iomanip>
 #include <iostream>
-
-#include <gtest/gtest.h>
 #include <sched.h>
 
 #include <acp/error.h>
@@ -82,7 +81,8 @@ std::int64_t FaultJob::kill_process(pid_t process) {
     return time;
 }
 
-void FaultJob::expect_survivors_notice(std::int64_t struck_at_ns, std::vector<std::int64_t>& delays) {
+void FaultJob::expect_survivors_notice(std::int64_t struck_at_ns,
+                                       std::vector<std::int64_t>& delays) {
     const std::string name = "rank " + std::to_string(options_.victim);
     for (int rank = 0; rank < options_.ranks; ++rank) {
         if (rank == options_.victim) {
@@ -101,7 +101,8 @@ void FaultJob::expect_survivors_notice(std::int64_t struck_at_ns, std::vector<st
             << "rank " << rank << " in " << note.where << " does not name " << name << ": "
             << note.message;
         const std::int64_t delay = note.failed_at_ns.load(std::memory_order_relaxed) - struck_at_ns;
-        EXPECT_LT(delay, noise_factor * notice_promise_ns) << "rank " << rank << " in " << note.where;
+        EXPECT_LT(delay, noise_factor * notice_promise_ns)
+            << "rank " << rank << " in " << note.where;
         delays.push_back(delay);
     }
 }
@@ -132,12 +133,15 @@ void FaultJob::expect_nothing_left() {
     }
 }
 
-void print_delays(const std::string& what, std::vector<std::int64_t> delays, std::int64_t promise_ns) {
+void print_delays(const std::string& what,
+                  std::vector<std::int64_t> delays,
+                  std::int64_t promise_ns) {
     if (delays.empty()) {
         return;
     }
     std::ranges::sort(delays);
-    const auto late = std::ranges::count_if(delays, [=](std::int64_t delay) { return delay > promise_ns; });
+    const auto late =
+        std::ranges::count_if(delays, [=](std::int64_t delay) { return delay > promise_ns; });
     const auto ms = [](std::int64_t time) {
         return static_cast<double>(time) / static_cast<double>(millisecond_ns);
     };

@@ -19,7 +19,7 @@ struct FaultOptions {
     Ending ending = Ending::none;
     int ranks = 4;
     int victim = 1;
-    bool is_continuing = true;               // acprun --on-failure
+    bool is_continuing = true;  // acprun --on-failure
     std::uint64_t seed = 1;
     std::vector<std::string> environment;
 };
@@ -70,7 +70,9 @@ inline constexpr std::int64_t end_promise_ns = 1'000'000'000;
 inline constexpr std::int64_t noise_factor = 20;
 
 // Prints "what: median, longest (promise)" of the delays.
-void print_delays(const std::string& what, std::vector<std::int64_t> delays, std::int64_t promise_ns);
+void print_delays(const std::string& what,
+                  std::vector<std::int64_t> delays,
+                  std::int64_t promise_ns);
 
 // Trials per test: TEST_TRIALS, or the given number.
 [[nodiscard]] int trials_wanted(int otherwise);

@@ -2,9 +2,8 @@
 // SIGKILL of a rank, of the agent and of acprun, at random moments and in every kind of wait. A driver: the ranks
 // are faults_victim. TEST_TRIALS sets how often the random ones strike; seeds are printed and taken from TEST_SEED.
 #include <cstdlib>
-#include <iostream>
-
 #include <gtest/gtest.h>
+#include <iostream>
 #include <sched.h>
 
 #include "faults/fault_job.hpp"
@@ -38,8 +37,9 @@ protected:
 
     // Lets a random time up to the bound pass; the clock is the moment to strike, not a wait for an event.
     void pass_time(std::int64_t bound_ns) {
-        const std::int64_t until = now_ns() + static_cast<std::int64_t>(random_.below(
-                                                 static_cast<std::uint64_t>(bound_ns)));
+        const std::int64_t until =
+            now_ns() +
+            static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(bound_ns)));
         while (now_ns() < until) {
             sched_yield();
         }
@@ -80,9 +80,8 @@ TEST_F(KillTest, of_a_rank_ends_every_wait_of_the_others_when_the_job_continues)
         SCOPED_TRACE("trial " + std::to_string(trial));
         FaultJob fault(random_options(true));
         await_random_moment(fault);
-        const bool was_working =
-            fault.board().ranks[fault.options().victim].phase.load(std::memory_order_acquire) ==
-            Phase::working;
+        const bool was_working = fault.board().ranks[fault.options().victim].phase.load(
+                                     std::memory_order_acquire) == Phase::working;
         const std::int64_t struck = fault.kill_process(fault.process_of(fault.options().victim));
         std::vector<std::int64_t> notices;
         fault.expect_survivors_notice(struck, notices);
@@ -174,7 +173,9 @@ TEST_P(BlockedWaitTest, ends_when_the_rank_it_waits_for_is_killed) {
 
 INSTANTIATE_TEST_SUITE_P(waits,
                          BlockedWaitTest,
-                         ::testing::Values(Work::barrier_wait, Work::command_wait, Work::command_complete),
+                         ::testing::Values(Work::barrier_wait,
+                                           Work::command_wait,
+                                           Work::command_complete),
                          [](const auto& each) {
                              if (each.param == Work::barrier_wait) {
                                  return "acp_sync";

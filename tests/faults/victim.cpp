@@ -7,10 +7,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 #include <acp.h>
-#include <unistd.h>
 
 #include "faults/fault_board.hpp"
 #include "support/board.hpp"
@@ -76,7 +76,7 @@ private:
         for (int rank = 0; rank < acp_procs() && board_.work != Work::revocation; ++rank) {
             while (rank != board_.victim &&
                    board_.ranks[rank].phase.load(std::memory_order_acquire) < Phase::failed) {
-                usleep(1000);
+                usleep(1000);  // lint: a pause between looks
             }
         }
     }
@@ -131,10 +131,12 @@ private:
     bool do_traffic(Random& random) {
         const std::uint64_t commands = random.between(1, 20);
         for (std::uint64_t count = 0; count < commands; ++count) {
-            const int other = static_cast<int>(random.below(static_cast<std::uint64_t>(acp_procs())));
+            const int other =
+                static_cast<int>(random.below(static_cast<std::uint64_t>(acp_procs())));
             const acp_ga_t own = acp_query_starter_ga(rank_) + 1024;
             const std::size_t size = 1 + random.below(random.chance(80) ? 64 : 20'000);
-            const acp_ga_t place = random.chance(50) ? memory_of(other) + 8 : acp_query_starter_ga(other) + 30'000;
+            const acp_ga_t place =
+                random.chance(50) ? memory_of(other) + 8 : acp_query_starter_ga(other) + 30'000;
             const acp_handle_t order = random.chance(30) ? ACP_HANDLE_ALL : ACP_HANDLE_NULL;
             if (random.chance(30)) {
                 acp_add8(own - 8, memory_of(other), 1, order);
@@ -232,7 +234,8 @@ private:
     void copy_into_rank_0() {
         const acp_ga_t source = acp_query_starter_ga(rank_);
         while (board_.may_end.load(std::memory_order_acquire) == 0) {
-            const int code = acp_wait(acp_copy(memory_of(0), source, memory_bytes / 2, ACP_HANDLE_NULL), -1);
+            const int code =
+                acp_wait(acp_copy(memory_of(0), source, memory_bytes / 2, ACP_HANDLE_NULL), -1);
             if (code != ACP_OK && code != ACP_ERR_STALE) {
                 fail("acp_wait");
                 return;

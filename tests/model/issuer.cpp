@@ -87,8 +87,7 @@ acp_ga_t Issuer::address(const Spot& spot) const {
 acp_ga_t Issuer::target_of(std::size_t index) const {
     const Step& step = program_[index];
     if (step.is_bad) {
-        return step.operand % 2 == 0 ? ACP_GA_NULL
-                                     : acp_query_starter_ga(0) + acp_starter_size();
+        return step.operand % 2 == 0 ? ACP_GA_NULL : acp_query_starter_ga(0) + acp_starter_size();
     }
     if (step.verb == Verb::count_add || step.verb == Verb::count_xor) {
         return scratch_address_ + 8 * index;
@@ -173,7 +172,8 @@ void Issuer::follow(const Step& step) {
 
 std::string Issuer::collect_failures() {
     std::size_t seen = 0;
-    for (int code = acp_wait(ACP_HANDLE_ALL, -1); code != ACP_OK; code = acp_wait(ACP_HANDLE_ALL, -1)) {
+    for (int code = acp_wait(ACP_HANDLE_ALL, -1); code != ACP_OK;
+         code = acp_wait(ACP_HANDLE_ALL, -1)) {
         ++seen;
         if (code != ACP_ERR_ORDER && code != ACP_ERR_ADDRESS) {
             return std::string("unexpected failure: ") + acp_error_message();

@@ -17,12 +17,28 @@ namespace acp::test {
 inline constexpr std::size_t steps_max = 30;
 inline constexpr std::size_t counters = 4;  // shared by all issuers, at every location
 
-enum class Verb : std::uint8_t { copy, cas, swap, add, bit_xor, bit_or, bit_and, count_add, count_xor };
+enum class Verb : std::uint8_t {
+    copy,
+    cas,
+    swap,
+    add,
+    bit_xor,
+    bit_or,
+    bit_and,
+    count_add,
+    count_xor
+};
 
 enum class OrderBy : std::uint8_t { nothing, handle, all, cont };
 
 // What the issuer does after the step.
-enum class Then : std::uint8_t { go_on, complete_handle, complete_all, wait_handle, inquire_handle };
+enum class Then : std::uint8_t {
+    go_on,
+    complete_handle,
+    complete_all,
+    wait_handle,
+    inquire_handle
+};
 
 struct Spot {
     std::size_t location = 0;
@@ -40,8 +56,8 @@ struct Step {
     std::size_t order_step = 0;  // OrderBy::handle: whose
     Then then = Then::go_on;
     std::size_t then_step = 0;
-    std::size_t thread = 0;    // who issues it, when a program is passed among threads
-    bool is_bad = false;       // its target address is outside the memory
+    std::size_t thread = 0;  // who issues it, when a program is passed among threads
+    bool is_bad = false;     // its target address is outside the memory
     bool is_expected_to_run = true;
 };
 

@@ -154,7 +154,7 @@ TEST_F(ChainTest, finishes_while_the_initiator_sleeps_and_another_rank_spins) {
         while (std::atomic_ref(places.own.word<std::uint64_t>(flag_place))
                    .load(std::memory_order_acquire) == 0) {
             const timespec nap = {0, 2'000'000};
-            nanosleep(&nap, nullptr);
+            nanosleep(&nap, nullptr);  // lint: a pause between looks
         }
         expect_done(ACP_HANDLE_ALL);
     } else if (rank_ == 1) {

@@ -28,7 +28,7 @@ void sleep_until_signalled(std::uint64_t& may_return) {
     sigaction(SIGUSR2, &action, nullptr);
     while (load(may_return) == 0) {
         const timespec hour = {3600, 0};
-        nanosleep(&hour, nullptr);  // the releaser signals until the rank is back
+        nanosleep(&hour, nullptr);  // lint: sleep is the subject
     }
 }
 
@@ -104,7 +104,7 @@ void ProgressTest::release(Absence absence) const {
         }
         while (absence == Absence::sleeping && load(notice_of(rank).is_leaving) != 2) {
             kill(process, SIGUSR2);
-            usleep(1000);
+            usleep(1000);  // lint: a pause between looks
         }
     }
 }

@@ -3,7 +3,6 @@
 #include "support/arena.hpp"
 
 #include <algorithm>
-
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <new>

@@ -30,7 +30,7 @@ constexpr long poll_ns = 500'000;  // between two looks at the kernel's process 
 
 void pause_shortly() {
     const timespec shortly = {0, poll_ns};
-    nanosleep(&shortly, nullptr);
+    nanosleep(&shortly, nullptr);  // lint: a pause between looks
 }
 
 // The file's whole text, "" when it is gone.

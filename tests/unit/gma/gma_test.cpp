@@ -224,7 +224,9 @@ std::string name_of(const testing::TestParamInfo<IntraNode>& route) {
 
 INSTANTIATE_TEST_SUITE_P(Routes,
                          GmaTest,
-                         testing::Values(IntraNode::automatic, IntraNode::attach, IntraNode::mailbox),
+                         testing::Values(IntraNode::automatic,
+                                         IntraNode::attach,
+                                         IntraNode::mailbox),
                          name_of);
 
 TEST(GmaPathTest, names_the_path_each_configuration_takes) {
