@@ -104,8 +104,8 @@ bool Attach::names_a_dead(const AttachCopy& copy) const noexcept {
 
 void Attach::run_through_buffer(AttachCopy& copy) noexcept {
     // Both ends private to other processes: through a buffer of ours, piece by piece.
-    std::array<char, 16384>
-        small;  // NOLINT(cppcoreguidelines-pro-type-member-init): written before it is read
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): written before it is read
+    std::array<char, 16384> small;
     std::vector<char> large;
     std::span<char> buffer(small);
     if (copy.bytes > small.size()) {

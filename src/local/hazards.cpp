@@ -153,7 +153,7 @@ void Hazards::wait_until_unnamed(const std::function<bool(memory::GlobalAddress)
         segment_.control().deaths.fetch_add(0, std::memory_order_seq_cst);
 #endif
     }
-    const std::uint64_t start_ns = os::now_ns();
+    const std::uint64_t complain_at_ns = os::now_ns() + complain_after_ns;
     bool has_complained = false;
     for (std::uint32_t slot = 0; slot < segment_.shape().local_procs; ++slot) {
         const std::uint32_t used =
@@ -162,28 +162,30 @@ void Hazards::wait_until_unnamed(const std::function<bool(memory::GlobalAddress)
             const memory::HazardLine& line = segment_.hazards(slot)[i];
             for (std::uint32_t turns = 0; names(line, is_named) && !node::is_dead(segment_, slot);
                  ++turns) {
-                pause(turns);
-                if (!has_complained && turns > polls_before_nap &&
-                    os::now_ns() - start_ns > complain_after_ns) {
-                    has_complained = true;
-                    complain_about(slot);
-                }
+                has_complained =
+                    pause(turns, slot, has_complained ? ~0ULL : complain_at_ns) || has_complained;
             }
         }
     }
 }
 
-// Polls first, then naps: nobody rings when a line is left, for the inline path must not pay for it.
-void Hazards::pause(std::uint32_t turns) const {
+// Polls first, then naps: nobody rings when a line is left, for the inline path must not pay for it. True when
+// it complained about the slot because it is later than that.
+bool Hazards::pause(std::uint32_t turns, std::uint32_t slot, std::uint64_t complain_at_ns) const {
     static const std::atomic<std::uint32_t> never_changes{0};
     if (turns < polls_before_nap) {
         os::relax();
-        return;
+        return false;
     }
     os::futex_wait(never_changes, 0, nap_ns);
     if (turns % polls_before_nap == 0) {
         node::find_the_dead(segment_);
     }
+    if (os::now_ns() <= complain_at_ns) {
+        return false;
+    }
+    complain_about(slot);
+    return true;
 }
 
 void Hazards::complain_about(std::uint32_t slot) const {

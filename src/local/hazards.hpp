@@ -49,7 +49,7 @@ public:
 private:
     struct Claims;
 
-    void pause(std::uint32_t turns) const;
+    bool pause(std::uint32_t turns, std::uint32_t slot, std::uint64_t complain_at_ns) const;
     void complain_about(std::uint32_t slot) const;
 
     const node::Segment& segment_;
