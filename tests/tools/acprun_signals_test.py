@@ -91,6 +91,17 @@ class Signals(ToolTest):
         self.assertEqual(job.finish()[0], 143)
         self.assert_nobody_is_left(job)
 
+    def test_the_user_is_not_at_the_mercy_of_a_stopped_agent(self):
+        job = self.start("-n", "2", ACT, "fork", "trap=2", "print=ready", "pause")
+        job.read_lines(2)
+        os.kill(job.agent(), signal.SIGSTOP)
+        while job.process.poll() is None:  # signals that come together count once
+            job.send(signal.SIGINT)
+        code, _, error = job.finish()
+        self.assertEqual(code, 130)
+        self.assertIn("the agent", error)
+        self.assert_nobody_is_left(job)
+
     def test_a_grandchild_in_the_ranks_group_is_signalled_too(self):
         job = self.start("-n", "1", "sh", "-c", f"{ACT} trap=10 end-on=15 print=ready pause; true")
         job.read_lines(1)
@@ -110,6 +121,22 @@ class Timeout(ToolTest):
     def test_does_not_touch_a_job_that_is_faster(self):
         job = self.start("-n", "2", "--timeout", "100", ACT, "print=x")
         self.assertEqual(job.finish(), (0, "x\nx\n", ""))
+
+    def test_may_be_over_before_the_job_has_started(self):
+        job = self.start("-n", "3", "--timeout", "0.000001", ACT, "pause")
+        code, _, error = job.finish()
+        self.assertEqual(code, 124, error)
+        self.assertIn("timeout", error)
+        self.assert_nobody_is_left(job)
+
+    def test_holds_although_the_agent_is_stopped(self):
+        job = self.start("-n", "2", "--timeout", "1", ACT, "fork", "print=ready", "pause")
+        job.read_lines(2)
+        os.kill(job.agent(), signal.SIGSTOP)
+        code, _, error = job.finish()
+        self.assertEqual(code, 124)
+        self.assertIn("the agent", error)
+        self.assert_nobody_is_left(job)
 
     def test_ends_ranks_that_wait_for_each_other(self):
         job = self.start("-n", "2", "--timeout", "0.5", MEMBER, "join", "0:meet", "1:pause")

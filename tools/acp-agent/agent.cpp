@@ -35,6 +35,7 @@ int Agent::run() {
 
 void Agent::loop() {
     std::array<os::PollEvent, events_max> events;
+    obey_all();  // what came with the plan, or while the ranks were started
     settle();
     while (phase_ != Phase::over) {
         const std::uint64_t now = os::now_ns();

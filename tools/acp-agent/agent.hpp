@@ -96,6 +96,7 @@ private:
 
     // command.cpp
     void on_command();
+    void obey_all();
     void obey(const std::string& line);
     void pass_signal(int signal);
     [[nodiscard]] std::vector<std::uint32_t> running_ranks() const;

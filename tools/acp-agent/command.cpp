@@ -16,6 +16,10 @@ void Agent::on_command() {
         phase_ = Phase::over;
         return;
     }
+    obey_all();
+}
+
+void Agent::obey_all() {
     while (const auto line = channel_.next_line()) obey(*line);
 }
 

@@ -111,13 +111,27 @@ void Launcher::loop() {
 void Launcher::on_time() {
     if (os::now_ns() < deadline_ns_) return;
     deadline_ns_ = os::poll_forever;
+    if (fallback_code_ != 0) {
+        os::signal_children(SIGKILL);  // the agent does not answer
+        return;
+    }
     channel_->send("timeout");
+    expect_end(job::exit_timeout);
+}
+
+// From now on the agent has a limited time to end the job, whatever state it is in.
+void Launcher::expect_end(int fallback_code) {
+    if (fallback_code_ != 0) return;
+    fallback_code_ = fallback_code;
+    deadline_ns_ = os::now_ns() + patience_ns;
 }
 
 void Launcher::on_signals() {
     while (const auto signal = signals_->take()) {
         if (*signal == SIGINT && ++interrupts_ > 1) {
             channel_->send("kill");
+            expect_end(job::exit_signal_base + SIGINT);
+            if (interrupts_ > 2) os::signal_children(SIGKILL);  // the user has no more patience
             continue;
         }
         if (*signal == SIGINT || *signal == SIGTERM) asked_signal_ = *signal;
@@ -143,7 +157,7 @@ int Launcher::end() {
     say("the agent (process " + std::to_string(agent_pid_) + ") was killed by signal " +
         std::to_string(status.signal()) + " (" + os::signal_name(status.signal()) +
         "); all ranks were ended");
-    return status.shell_code();
+    return fallback_code_ != 0 ? fallback_code_ : status.shell_code();
 }
 
 }  // namespace acp::run

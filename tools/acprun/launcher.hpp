@@ -40,6 +40,7 @@ private:
     base::Status start_agent();
     void loop();
     void on_time();
+    void expect_end(int fallback_code);
     void on_signals();
     void on_channel();
     void hear(std::string_view line);
@@ -58,6 +59,8 @@ private:
     int agent_pid_ = 0;
     std::uint64_t deadline_ns_ = os::poll_forever;
     std::uint32_t interrupts_ = 0;
+    int fallback_code_ =
+        0;  // once the job shall be over: the exit code if the agent does not see to it
     int asked_signal_ = 0;         // the last of SIGINT and SIGTERM that was passed on
     bool has_told_start_ = false;  // that the program could not be run
     bool is_agent_gone_ = false;
