@@ -11,7 +11,7 @@ MAKEFLAGS += --no-print-directory
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
-CHECKED ?= unit conformance model
+CHECKED ?= unit
 SANITIZERS ?= asan tsan
 SOAK_ROUNDS ?= 1
 

@@ -21,7 +21,7 @@ include(GoogleTest)
 
 # Builds the test programs that also run under sanitizers, where building all would take too long.
 add_custom_target(checked_tests)
-set(ACP_CHECKED_LABELS unit conformance model)
+set(ACP_CHECKED_LABELS unit)
 
 # acp_gtest(name LABEL label SOURCES file... [LIBRARIES target...] [NO_MAIN] [SERIAL])
 #   One GoogleTest program in tests/, each of its tests known to ctest as "name.Suite.test". It sees src/,
