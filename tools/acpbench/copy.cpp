@@ -39,10 +39,11 @@ public:
           kinds_{&starter, &registered},
           mode_(mode_by_environment()),
           scratch_(registered.target(0)),
-          bounce_(registered.bytes()) {
+          bounce_(2 * std::max(starter.bytes(), registered.bytes())) {
         plan_.slices = options.slices > 0 ? options.slices : options.is_quick ? 1 : 2;
         plan_.slice_ns = options.is_quick ? 1e6 : 12e6;
-        plan_.case_ns_max = 250e6;
+        plan_.rounds_min = options.is_quick ? 1 : 6;
+        plan_.case_ns_max = 300e6;
     }
 
     std::vector<Row> run() {
@@ -144,8 +145,11 @@ private:
         name = "memcpy";
         char* target = regions.target(it.direction.target);
         char* source = regions.source(it.direction.source);
-        if (target == nullptr) target = scratch_;
-        if (source == nullptr) source = bounce_.data();
+        if (target == nullptr ||
+            source == nullptr) {  // bytes of our own, not those that are checked
+            target = bounce_.data() + regions.bytes();
+            source = bounce_.data();
+        }
         pair.yardstick = [target, source, it](std::uint64_t count) {
             copy_by_memcpy(target, source, it.bytes, count);
         };

@@ -96,8 +96,10 @@ std::vector<Slice> measure(Job* job, const Pair& pair, const Plan& plan) {
     if (job != nullptr) job->join();  // the others have done what was asked before
     Rounds rounds(pair, plan);
     const std::uint64_t start = os::now_ns();
-    while (static_cast<int>(slices.size()) < plan.slices) {
+    int rounds_done = 0;
+    while (static_cast<int>(slices.size()) < plan.slices || rounds_done < plan.rounds_min) {
         slices.push_back(run_slice(job, rounds, plan));
+        rounds_done += static_cast<int>(slices.back().test_ns.size());
         if (static_cast<double>(os::now_ns() - start) > plan.case_ns_max) break;
     }
     return slices;

@@ -28,7 +28,8 @@ struct Plan {
     int slices = 4;
     double slice_ns = 12e6;
     double round_ns =
-        50e3;  // a round lasts about this long where the pair does not say its operations
+        50e3;            // a round lasts about this long where the pair does not say its operations
+    int rounds_min = 1;  // further slices are added until there are as many
     double case_ns_max = 1e9;  // stops after the slice in which it is exceeded
     int pairs_max = 400;       // rounds per slice
     double probe_ns = 20e3;    // spent on the round trip before each slice
