@@ -121,6 +121,8 @@ TEST_F(ThreadsTest, waits_in_many_threads_for_the_same_handles) {
     const int rounds = mode().is_slow() ? 20 : 300;
     const Arena there(farthest_kind(), 64);
     const Arena own(Kind::starter, 64, 64);
+    there.word<std::uint64_t>() = 0;
+    sync_ranks();
     std::atomic<acp_handle_t> handle{ACP_HANDLE_NULL};
     std::barrier step(static_cast<std::ptrdiff_t>(threads));
     const int next = (rank_ + 1) % procs_;
