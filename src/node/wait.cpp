@@ -27,6 +27,7 @@ Waiter::Waiter(const Segment& segment, std::uint32_t threads_per_rank) noexcept
     spin_ticks_ = to_ticks(2 * wake_ns);
     yield_ticks_ = to_ticks(2 * wake_ns + 4'000 * ranks / cpus);
     long_yield_ticks_ = to_ticks(200'000 + 4'000 * ranks / cpus);
+    good_yield_gain_ticks_ = std::max<std::uint64_t>(1, to_ticks(good_yield_gain_ns));
 }
 
 bool Waiter::may_yield(std::uint64_t now) const noexcept {
@@ -37,9 +38,16 @@ bool Waiter::is_watched() const noexcept {
     return segment_->control().watcher_pid.load(std::memory_order_relaxed) != 0;
 }
 
-void Waiter::note_long_yield(std::uint64_t now) noexcept {
+// What the good yields of late have gained pays for a long one. Only when that is used up does yielding cost
+// more than sleeping would: a barrier after each of many short computations must not end it.
+void Waiter::note_long_yield(std::uint64_t now, std::uint64_t ticks) noexcept {
+    const auto cost = static_cast<std::int32_t>(
+        std::min<std::uint64_t>(ticks / good_yield_gain_ticks_, credit_max));
+    if (credit_.fetch_sub(cost, std::memory_order_relaxed) >= cost) {
+        return;
+    }
+    credit_.store(0, std::memory_order_relaxed);
     ControlBlock& control = segment_->control();
-    good_yields_.store(0, std::memory_order_relaxed);
     std::uint64_t until = control.no_yield_until_ns.load(std::memory_order_relaxed);
     if (now < until) {
         return;  // this event is counted already
@@ -54,10 +62,10 @@ void Waiter::note_long_yield(std::uint64_t now) noexcept {
 }
 
 void Waiter::note_good_yield() noexcept {
-    if (good_yields_.fetch_add(1, std::memory_order_relaxed) + 1 < good_yields_to_forgive) {
+    if (credit_.fetch_add(1, std::memory_order_relaxed) + 1 < credit_max) {
         return;
     }
-    good_yields_.store(0, std::memory_order_relaxed);
+    credit_.store(credit_max - credit_to_forgive, std::memory_order_relaxed);
     SharedU64& backoff = segment_->control().yield_backoff_ns;
     const std::uint64_t now = backoff.load(std::memory_order_relaxed);
     if (now > yield_backoff_min_ns) {

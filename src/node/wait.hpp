@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The one way to wait. A rank with a core of its own spins for twice the cost of a wake-up, then sleeps. Where
-// the machine has more ranks than CPUs it yields for a bounded time, then sleeps; a yield that took long shows
-// a computing neighbour, and yielding is switched off for the whole node for a while, doubling each time.
+// the machine has more ranks than CPUs it yields for a bounded time, then sleeps; a yield that took long, over
+// what was awaited meanwhile, shows a computing neighbour. When such yields eat up what the good ones gained,
+// yielding is switched off for the whole node for a while, doubling each time.
 // Waits that proved useless lately go to sleep at once, but for one in eight. Nobody sleeps longer than
 // liveness_check_ns without looking whether the others live. Knows nothing of what is waited for: `ready`
 // looks (and may work), `sleep` announces, looks again, and sleeps. Any thread; one Waiter per process.
@@ -71,8 +72,10 @@ public:
 private:
     static constexpr std::uint32_t useless_max = 8;
     static constexpr std::uint64_t yield_backoff_min_ns = 4'000'000;
-    static constexpr std::uint64_t yield_backoff_max_ns = 1'000'000'000;
-    static constexpr std::uint32_t good_yields_to_forgive = 2000;
+    static constexpr std::uint64_t yield_backoff_max_ns = 250'000'000;
+    static constexpr std::uint64_t good_yield_gain_ns = 5'000;  // a sleep and a wake-up cost more
+    static constexpr std::int32_t credit_max = 4000;            // good yields: 20 ms, five slices
+    static constexpr std::int32_t credit_to_forgive = 2000;
 
     [[nodiscard]] bool is_worth_polling() noexcept {
         return useless_.load(std::memory_order_relaxed) < useless_max ||
@@ -114,8 +117,11 @@ private:
             os::yield_cpu();
             const std::uint64_t after = os::ticks();
             if (after - before > long_yield_ticks_) {
-                note_long_yield(os::now_ns());
-                return ready();
+                if (!ready()) {
+                    return false;  // somebody computed while there was nothing to return to: no loss
+                }
+                note_long_yield(os::now_ns(), after - before);
+                return true;
             }
             before = after;
             if (ready()) {
@@ -160,7 +166,7 @@ private:
 
     [[nodiscard]] bool may_yield(std::uint64_t now) const noexcept;
     [[nodiscard]] bool is_watched() const noexcept;
-    void note_long_yield(std::uint64_t now) noexcept;
+    void note_long_yield(std::uint64_t now, std::uint64_t ticks) noexcept;
     void note_good_yield() noexcept;
 
     const Segment* segment_ = nullptr;
@@ -169,11 +175,12 @@ private:
     std::uint64_t spin_ticks_ = 0;
     std::uint64_t yield_ticks_ = 0;
     std::uint64_t long_yield_ticks_ = 0;
+    std::uint64_t good_yield_gain_ticks_ = 1;
     double ticks_per_ns_ = 1;
     // Hints only, shared by the process's threads: any value is harmless.
     std::atomic<std::uint32_t> useless_{0};
     std::atomic<std::uint32_t> probe_{0};
-    std::atomic<std::uint32_t> good_yields_{0};
+    std::atomic<std::int32_t> credit_{credit_max};  // good yields not yet eaten up by long ones
 };
 
 // Sleeps on a bell: announces, looks once more, sleeps.
