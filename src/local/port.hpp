@@ -77,8 +77,9 @@ public:
     // Wakes the service thread of this process from sleep_service(). Any thread; cheap when it is awake.
     virtual void wake_service() = 0;
 
-    // Called by the service thread: sleeps until mail may have come, wake_service(), a death, or the timeout
-    // (< 0: for ever). is_idle() is asked after the sleep was announced; false ends the call.
+    // Called by the service thread: sleeps until mail comes, wake_service(), a death, or the timeout (< 0: for
+    // ever). is_idle() is asked after the sleep was announced; false ends the call. It must look at has_mail()
+    // unless somebody else takes what has come: mail that is there already ends the sleep of udp only.
     virtual void sleep_service(const std::function<bool()>& is_idle, std::int64_t timeout_ns) = 0;
 
     [[nodiscard]] virtual std::uint32_t datagram_bytes() const = 0;

@@ -14,7 +14,7 @@ public:
     void wake_service() final { node::ring_bell(segment_.slot(slot_).door.service_bell); }
 
     void sleep_service(const std::function<bool()>& is_idle, std::int64_t timeout_ns) final {
-        auto is_ready = [&] { return !is_idle() || has_mail(); };
+        auto is_ready = [&] { return !is_idle(); };
         (void)node::sleep_on_bell(segment_.slot(slot_).door.service_bell, is_ready, timeout_ns);
     }
 

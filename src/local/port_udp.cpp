@@ -265,7 +265,7 @@ void UdpPort::wake_service() {
 
 void UdpPort::sleep_service(const std::function<bool()>& is_idle, std::int64_t timeout_ns) {
     is_asleep_.store(true, std::memory_order_seq_cst);  // partner: wake_service
-    if (is_idle() && !has_mail()) {
+    if (is_idle()) {
         // Deaths ring no descriptor: they are seen at the latest then.
         std::int64_t bound_ns = node::liveness_check_ns;
         if (timeout_ns >= 0) bound_ns = std::min(bound_ns, timeout_ns);

@@ -360,7 +360,7 @@ TEST_P(PortTest, mail_and_calls_end_the_sleep_of_the_service_thread) {
     const node::Segment segment = make(2);
     const auto from = open_port(segment, 0);
     const auto to = open_port(segment, 1);
-    const auto is_idle = [] { return true; };
+    const auto is_idle = [&] { return !to->has_mail(); };
     Reader reader(2);
     std::uint64_t sent = 0;
     for (int round = 0; round < 200; ++round) {
@@ -391,6 +391,21 @@ TEST_P(PortTest, mail_and_calls_end_the_sleep_of_the_service_thread) {
     to->sleep_service([] { return false; }, -1);  // not idle: returns
 }
 
+// Else a service thread whose process has a waiting thread, which takes the mail, would run in circles and
+// keep that thread from the processor.
+TEST_P(PortTest, mail_that_is_there_keeps_a_service_thread_awake_on_sockets_only) {
+    const node::Segment segment = make(2);
+    const auto from = open_port(segment, 0);
+    const auto to = open_port(segment, 1);
+    ASSERT_TRUE(send(*from, 1, Letter(0, 0)));
+    ASSERT_TRUE(to->has_mail());
+    const std::uint64_t before = os::now_ns();
+    to->sleep_service([] { return true; }, 200'000'000);
+    const bool has_slept = os::now_ns() - before >= 190'000'000;
+    const bool is_udp = GetParam().intranode == base::IntraNode::udp;
+    EXPECT_NE(has_slept, is_udp) << "a socket with mail is readable";
+}
+
 TEST_P(PortTest, a_sender_without_room_is_woken_when_there_is) {
     const node::Segment segment = make(2);
     const auto from = open_port(segment, 0);
@@ -409,7 +424,7 @@ TEST_P(PortTest, a_sender_without_room_is_woken_when_there_is) {
         Reader reader(2);
         while (reader.read() < all) {
             if (to->receive(reader.handler(), 3) == 0) {
-                to->sleep_service([] { return true; }, -1);
+                to->sleep_service([&] { return !to->has_mail(); }, -1);
             }
         }
     });
