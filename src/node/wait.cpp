@@ -27,6 +27,7 @@ Waiter::Waiter(const Segment& segment, std::uint32_t threads_per_rank) noexcept
     spin_ticks_ = to_ticks(2 * wake_ns);
     yield_ticks_ = to_ticks(2 * wake_ns + 4'000 * ranks / cpus);
     long_yield_ticks_ = to_ticks(200'000 + 4'000 * ranks / cpus);
+    lone_yield_ticks_ = to_ticks(lone_yield_ns);
     good_yield_gain_ticks_ = std::max<std::uint64_t>(1, to_ticks(good_yield_gain_ns));
 }
 
