@@ -54,11 +54,11 @@ CommandQueue::Admission CommandQueue::admit(const memory::Command& command, Hand
     }
     issued_ += 2;
     ++outstanding_;
-    records_.push_back({command, State::waiting, {}});
+    records_.push_back({command, State::waiting, false});
     const std::uint64_t number = issued_;
     bool is_ready = false;
     if (order == handle_cont && is_outstanding(previous)) {
-        record(previous).followers.push_back(number);
+        record(previous).is_followed = true;
     } else if (order != handle_cont && prefix > done_) {
         waiting_.emplace(prefix, number);
     } else {
@@ -72,7 +72,7 @@ CommandQueue::Admission CommandQueue::admit(const memory::Command& command, Hand
 std::uint64_t CommandQueue::admit_failed(base::Status failure) {
     issued_ += 2;
     ++outstanding_;
-    records_.push_back({{}, State::ready, {}});
+    records_.push_back({{}, State::ready, false});
     const std::uint64_t number = issued_;
     std::vector<std::uint64_t> ready;  // stays empty: nobody can wait for it yet
     end(number, std::move(failure), ready);
@@ -83,43 +83,48 @@ std::uint64_t CommandQueue::admit_failed(base::Status failure) {
 void CommandQueue::end(std::uint64_t number,
                        base::Status status,
                        std::vector<std::uint64_t>& ready) {
-    // A failure ends at once what follows exactly this one and what waits for a prefix with it (not when the
-    // prefix ends: it may be reported before), and what is behind those: a list, not recursion, for chains
-    // may be long.
+    if (status.is_ok()) {
+        Record& ended = record(number);
+        ended.state = State::finished;
+        --outstanding_;
+        if (ended.is_followed) {
+            record(number + 2).state = State::ready;
+            ready.push_back(number + 2);
+        }
+    } else {
+        end_failed(number, std::move(status));
+    }
+    while (!records_.empty() && records_.front().state == State::finished) {
+        records_.pop_front();
+        done_ += 2;
+    }
+}
+
+// A failure ends at once what follows exactly this one and what waits for a prefix with it (not when the
+// prefix ends: it may be reported before), and what is behind those: a list, not recursion, for chains may be
+// long.
+void CommandQueue::end_failed(std::uint64_t number, base::Status failure) {
     std::vector<std::pair<std::uint64_t, base::Status>> ends;
-    ends.emplace_back(number, std::move(status));
+    ends.emplace_back(number, std::move(failure));
     while (!ends.empty()) {
         auto [current, outcome] = std::move(ends.back());
         ends.pop_back();
         Record& ended = record(current);
         ended.state = State::finished;
         --outstanding_;
-        const bool is_ok = outcome.is_ok();
-        if (!is_ok) {
-            unreported_.emplace(current, std::move(outcome));
-            failed_.insert(current);
-            if (failed_.size() > failures_remembered_max) {
-                failed_.erase(failed_.begin());
-            }
-            const auto behind = waiting_.lower_bound(current);
-            for (auto waiting = behind; waiting != waiting_.end(); ++waiting) {
-                ends.emplace_back(waiting->second, order_failure());
-            }
-            waiting_.erase(behind, waiting_.end());
+        unreported_.emplace(current, std::move(outcome));
+        failed_.insert(current);
+        if (failed_.size() > failures_remembered_max) {
+            failed_.erase(failed_.begin());
         }
-        for (const std::uint64_t follower : ended.followers) {
-            if (is_ok) {
-                record(follower).state = State::ready;
-                ready.push_back(follower);
-            } else {
-                ends.emplace_back(follower, order_failure());
-            }
+        const auto behind = waiting_.lower_bound(current);
+        for (auto waiting = behind; waiting != waiting_.end(); ++waiting) {
+            ends.emplace_back(waiting->second, order_failure());
         }
-        ended.followers.clear();
-    }
-    while (!records_.empty() && records_.front().state == State::finished) {
-        records_.pop_front();
-        done_ += 2;
+        waiting_.erase(behind, waiting_.end());
+        if (ended.is_followed) {
+            ends.emplace_back(current + 2, order_failure());
+        }
     }
 }
 

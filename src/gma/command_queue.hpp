@@ -63,7 +63,7 @@ public:
     // ignored (an end may come twice when a process died).
     void finish(std::uint64_t number, base::Status status, std::vector<std::uint64_t>& ready);
 
-    // Only for numbers admitted and not finished.
+    // Only for numbers admitted and not finished; stays where it is until then.
     [[nodiscard]] const memory::Command& command(std::uint64_t number) const {
         return record(number).command;
     }
@@ -97,10 +97,10 @@ public:
 private:
     enum class State : std::uint8_t { waiting, ready, finished };
 
-    struct Record {
+    struct alignas(64) Record {
         memory::Command command;
         State state = State::waiting;
-        std::vector<std::uint64_t> followers;  // wait for exactly this one (CONT)
+        bool is_followed = false;  // the next number waits for exactly this one (CONT)
     };
 
     [[nodiscard]] Record& record(std::uint64_t number) {
@@ -113,6 +113,7 @@ private:
 
     [[nodiscard]] bool rests_on_failure(Handle order, std::uint64_t prefix) const;
     void end(std::uint64_t number, base::Status status, std::vector<std::uint64_t>& ready);
+    void end_failed(std::uint64_t number, base::Status failure);
     void release_waiting(std::vector<std::uint64_t>& ready);
     void publish() noexcept;
 

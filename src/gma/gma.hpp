@@ -112,7 +112,7 @@ private:
 
     struct Job {
         std::uint64_t number = 0;
-        Command command;
+        const Command* command = nullptr;  // in the queue, until the number is finished
         Route route = Route::none;
     };
 
@@ -130,26 +130,34 @@ private:
     [[nodiscard]] bool is_here(const local::Place& place) const noexcept;
     [[nodiscard]] bool can_attach(const local::Place& place) noexcept;
     [[nodiscard]] bool is_satisfied(Handle order);
-    Handle queue(const Command& command, Handle order);
+    Handle queue(const Command& command, Route route, Handle order);
+    void wait_for_room(std::uint64_t oldest);
     Handle fail(base::Status failure);
-    void dispatch(std::uint64_t number);  // mutex_ held
+    Route route_of(const Command& command);
+    void dispatch(std::uint64_t number, Route route);  // mutex_ held
     void notify();
     base::Status bad_address(const Command& command, bool is_target, base::Code code) const;
 
     // gma_run.cpp
     bool drive(Driver driver);
-    bool run_jobs(Driver driver);
+    bool run_jobs();
+    bool run_some(std::unique_lock<std::mutex>& lock);
+    template <std::uint32_t most>
+    bool run_batch(std::unique_lock<std::mutex>& lock);
     std::uint32_t take_jobs(std::span<Job> batch);  // mutex_ held
     base::Status run_direct(const Command& command, memory::HazardLine& line);
+    template <std::uint32_t most>
     void run_attach(std::span<const Job> batch,
                     std::span<base::Status> outcomes,
                     memory::HazardLine& line);
+    base::Status outcome_of(const Command& command, const local::AttachCopy& copy);
     base::Status run_atomic_remote_result(const Command& command, memory::HazardLine& line);
     bool turn_forwarder();
     bool take_driver();
     std::uint32_t turn_once();  // driver_ held
-    void finish(std::span<const Job> batch, std::span<base::Status> outcomes);
-    void release(std::vector<std::uint64_t>& ready);  // mutex_ held
+    void count_attached(std::span<const Job> batch,
+                        std::span<const base::Status> outcomes);  // mutex_ held
+    bool release();                                               // mutex_ held
     void note_deaths();
 
     // gma_service.cpp
@@ -162,6 +170,10 @@ private:
     void tell_waiters(Driver driver);
 
     // gma_wait.cpp
+    base::Status wait_announced(std::uint64_t number,
+                                std::int64_t timeout_ns,
+                                bool is_interruptible);
+    base::Status take_failure(std::uint64_t number);  // mutex_ held
     bool drive_until(std::uint64_t number);
     void say_what_is_awaited(std::uint64_t number, std::uint64_t waited_ns);
 
@@ -183,8 +195,9 @@ private:
     CommandQueue queue_;
     std::deque<Job> jobs_;
     std::deque<Job> to_forward_;
-    std::vector<std::uint64_t> ready_;       // scratch
-    std::atomic<std::uint64_t> pending_{0};  // jobs_ + to_forward_, for looks without the lock
+    std::vector<std::uint64_t> ready_;  // scratch
+    // jobs_ + to_forward_, for looks without the lock. Written with the lock.
+    std::atomic<std::uint64_t> pending_{0};
 
     std::atomic_flag driver_;  // who holds it turns the forwarder; never held over a wait
     std::atomic<bool> is_turn_wanted_{false};    // somebody found driver_ taken and may go to sleep

@@ -60,7 +60,7 @@ base::Status Gma::bad_address(const Command& command, bool is_target, base::Code
 }
 
 base::Status Gma::check(const Command& command, memory::HazardLine& line, Route& route) {
-    memory::enter<memory::HazardFence::processor>(line, command.target, command.source);
+    hazards_.enter(line, command.target, command.source);
     local::Place target;
     local::Place source;
     const base::Code target_code = space_.find(command.target, command.bytes, target);
@@ -103,10 +103,10 @@ Handle Gma::fail(base::Status failure) {
 }
 
 Handle Gma::issue(const Command& command, Handle order) {
+    Route route = Route::none;
     {
         // Not held over queue(): that runs work of its own, which names addresses of its own.
         local::Hazards::Lease lease(hazards_);
-        Route route = Route::none;
         if (auto status = check(command, lease.line(), route); !status.is_ok()) {
             return fail(std::move(status));
         }
@@ -118,7 +118,7 @@ Handle Gma::issue(const Command& command, Handle order) {
             return fast_.marks.inline_handle.load(std::memory_order_relaxed);
         }
     }
-    return queue(command, order);
+    return queue(command, route, order);
 }
 
 bool Gma::is_satisfied(Handle order) {
@@ -126,7 +126,21 @@ bool Gma::is_satisfied(Handle order) {
     return queue_.is_satisfied(order);
 }
 
-Handle Gma::queue(const Command& command, Handle order) {
+// Waits for room only: a failure stays to be reported to whoever waits for it.
+void Gma::wait_for_room(std::uint64_t oldest) {
+    node::Door& door = member_.slot().door;
+    door.is_attended.fetch_add(1, std::memory_order_seq_cst);
+    const auto ready = [&] { return drive_until(oldest); };
+    const auto sleep = [&](std::int64_t timeout_ns) {
+        return node::sleep_on_bell(door.waiter_bell, ready, timeout_ns);
+    };
+    member_.waiter().wait(ready, sleep, node::for_ever);
+    door.is_attended.fetch_sub(1, std::memory_order_seq_cst);
+    hand_over();
+}
+
+//   route  by which it runs if it may run at once; another is chosen when it may later
+Handle Gma::queue(const Command& command, Route route, Handle order) {
     if (auto status = ensure_service(); !status.is_ok()) {
         static std::atomic_flag is_said;
         if (!is_said.test_and_set()) {
@@ -141,20 +155,12 @@ Handle Gma::queue(const Command& command, Handle order) {
     while (queue_.outstanding() >= commands_outstanding_max) {
         const std::uint64_t oldest = queue_.oldest_outstanding();
         lock.unlock();
-        // Waits for room only: a failure stays to be reported to whoever waits for it.
-        member_.slot().door.is_attended.fetch_add(1, std::memory_order_seq_cst);
-        const auto ready = [&] { return drive_until(oldest); };
-        const auto sleep = [&](std::int64_t timeout_ns) {
-            return node::sleep_on_bell(member_.slot().door.waiter_bell, ready, timeout_ns);
-        };
-        member_.waiter().wait(ready, sleep, node::for_ever);
-        member_.slot().door.is_attended.fetch_sub(1, std::memory_order_seq_cst);
-        hand_over();
+        wait_for_room(oldest);
         lock.lock();
     }
     admission = queue_.admit(command, order);
     if (admission.is_ready) {
-        dispatch(admission.number);
+        dispatch(admission.number, route);
     }
     lock.unlock();
     if (admission.is_ready) {
@@ -168,14 +174,17 @@ Handle Gma::queue(const Command& command, Handle order) {
     return admission.number;
 }
 
-void Gma::dispatch(std::uint64_t number) {
-    const Command command = queue_.command(number);
+// What runs the command looks at its addresses again, under a hazard line.
+Route Gma::route_of(const Command& command) {
     local::Place target;
     local::Place source;
-    // Only to choose the path: what runs the command looks again, under a hazard line.
     const bool is_known = space_.find(command.target, command.bytes, target) == base::Code::ok &&
                           space_.find(command.source, command.bytes, source) == base::Code::ok;
-    const Route route = is_known ? choose(command, target, source) : Route::direct;
+    return is_known ? choose(command, target, source) : Route::direct;
+}
+
+void Gma::dispatch(std::uint64_t number, Route route) {
+    const Command* command = &queue_.command(number);
     if (route == Route::forward) {
         to_forward_.push_back({number, command, route});
         has_forward_work_.store(true, std::memory_order_relaxed);

@@ -14,7 +14,7 @@ bool Gma::drive(Driver driver) {
     note_deaths();
     bool has_done = false;
     if (driver == Driver::service || may_waiter_run_) {
-        has_done = run_jobs(driver);
+        has_done = run_jobs();
     }
     if (driver == Driver::service || may_waiter_forward_) {
         has_done = turn_forwarder() || has_done;
@@ -30,54 +30,74 @@ std::uint32_t Gma::take_jobs(std::span<Job> batch) {
     batch[0] = jobs_.front();
     jobs_.pop_front();
     std::uint32_t count = 1;
-    const Command& first = batch[0].command;
+    const Command& first = *batch[0].command;
     if (batch[0].route == Route::attach && first.is_copy() && first.bytes <= batched_bytes_max) {
         const memory::GaLayout& layout = space_.layout();
         const auto is_alike = [&](const Job& job) {
-            return job.route == Route::attach && job.command.is_copy() &&
-                   job.command.bytes <= batched_bytes_max &&
-                   layout.index(job.command.target) == layout.index(first.target) &&
-                   layout.index(job.command.source) == layout.index(first.source);
+            return job.route == Route::attach && job.command->is_copy() &&
+                   job.command->bytes <= batched_bytes_max &&
+                   layout.index(job.command->target) == layout.index(first.target) &&
+                   layout.index(job.command->source) == layout.index(first.source);
         };
         while (count < batch.size() && !jobs_.empty() && is_alike(jobs_.front())) {
             batch[count++] = jobs_.front();
             jobs_.pop_front();
         }
     }
-    pending_.fetch_sub(count, std::memory_order_relaxed);
+    pending_.store(pending_.load(std::memory_order_relaxed) - count, std::memory_order_relaxed);
     return count;
 }
 
-bool Gma::run_jobs(Driver driver) {
+bool Gma::run_jobs() {
     if (pending_.load(std::memory_order_relaxed) == 0) {
         return false;
     }
-    std::array<Job, batch_max> batch;
-    std::array<base::Status, batch_max> outcomes;
-    std::uint32_t count = 0;
-    {
-        const std::scoped_lock lock(mutex_);
-        if (jobs_.empty()) {
-            return false;
-        }
-        count = take_jobs(batch);
+    std::unique_lock lock(mutex_);
+    if (jobs_.empty()) {
+        return false;
     }
-    local::Hazards::Lease lease(hazards_);
-    const std::span<const Job> taken(batch.data(), count);
-    if (batch[0].route == Route::direct) {
-        outcomes[0] = run_direct(batch[0].command, lease.line());
-    } else if (batch[0].command.is_copy()) {
-        run_attach(taken, outcomes, lease.line());
-    } else {
-        outcomes[0] = run_atomic_remote_result(batch[0].command, lease.line());
-    }
-    finish(taken, outcomes);
-    (void)driver;
+    run_some(lock);
     return true;
 }
 
+// Runs the oldest jobs that can share a call; there is one. The lock is held before and after, not while they
+// run. True when others became ready by it, for which nobody has been woken.
+bool Gma::run_some(std::unique_lock<std::mutex>& lock) {
+    // Most often there is one: room for a batch costs more to prepare than all else here.
+    return jobs_.size() == 1 ? run_batch<1>(lock) : run_batch<batch_max>(lock);
+}
+
+template <std::uint32_t most>
+bool Gma::run_batch(std::unique_lock<std::mutex>& lock) {
+    std::array<Job, most> batch;
+    std::array<base::Status, most> outcomes;
+    const std::uint32_t count = take_jobs(batch);
+    lock.unlock();
+    const std::span<const Job> taken(batch.data(), count);
+    const Job& first = batch[0];
+    const bool is_attached = first.route == Route::attach && first.command->is_copy();
+    {
+        local::Hazards::Lease lease(hazards_);
+        if (is_attached) {
+            run_attach<most>(taken, outcomes, lease.line());
+        } else if (first.route == Route::direct) {
+            outcomes[0] = run_direct(*first.command, lease.line());
+        } else {
+            outcomes[0] = run_atomic_remote_result(*first.command, lease.line());
+        }
+    }
+    lock.lock();
+    if (is_attached) {
+        count_attached(taken, outcomes);
+    }
+    for (std::uint32_t i = 0; i < count; ++i) {
+        queue_.finish(batch[i].number, std::move(outcomes[i]), ready_);
+    }
+    return release();
+}
+
 base::Status Gma::run_direct(const Command& command, memory::HazardLine& line) {
-    memory::enter<memory::HazardFence::processor>(line, command.target, command.source);
+    hazards_.enter(line, command.target, command.source);
     local::Place target;
     local::Place source;
     const base::Code target_code = space_.find(command.target, command.bytes, target);
@@ -100,20 +120,18 @@ base::Status Gma::run_direct(const Command& command, memory::HazardLine& line) {
     return {};
 }
 
+template <std::uint32_t most>
 void Gma::run_attach(std::span<const Job> batch,
                      std::span<base::Status> outcomes,
                      memory::HazardLine& line) {
-    std::array<local::AttachCopy, batch_max> copies;
-    std::array<std::uint32_t, batch_max> which{};
+    std::array<local::AttachCopy, most> copies;
+    std::array<std::uint32_t, most> which;  // NOLINT(cppcoreguidelines-pro-type-member-init)
     std::uint32_t count = 0;
-    std::uint64_t bytes = 0;
     // All of a batch lie in the same two granules' segments: one pair of names covers them.
-    memory::enter<memory::HazardFence::processor>(line, batch[0].command.target,
-                                                  batch[0].command.source);
+    hazards_.enter(line, batch[0].command->target, batch[0].command->source);
     for (std::uint32_t i = 0; i < batch.size(); ++i) {
-        const Command& command = batch[i].command;
+        const Command& command = *batch[i].command;
         local::AttachCopy& copy = copies[count];
-        copy = {};
         copy.bytes = command.bytes;
         const base::Code target_code = space_.find(command.target, command.bytes, copy.target);
         const base::Code source_code = space_.find(command.source, command.bytes, copy.source);
@@ -124,40 +142,38 @@ void Gma::run_attach(std::span<const Job> batch,
         }
         copy.target.direct = is_here(copy.target) ? copy.target.direct : nullptr;
         copy.source.direct = is_here(copy.source) ? copy.source.direct : nullptr;
-        bytes += command.bytes;
         which[count++] = i;
     }
     attach_->run({copies.data(), count});
     memory::leave(line);
     for (std::uint32_t k = 0; k < count; ++k) {
-        const Command& command = batch[which[k]].command;
-        if (copies[k].code == base::Code::peer) {
-            const bool is_target_far = copies[k].target.direct == nullptr;
-            const std::uint32_t slot =
-                is_target_far ? copies[k].target.slot : copies[k].source.slot;
-            node::find_the_dead(space_.segment());
-            outcomes[which[k]] = {base::Code::peer,
-                                  "acp_copy: " + node::fate(space_.segment(), slot)};
-        } else if (copies[k].code != base::Code::ok) {
-            outcomes[which[k]] = {
-                copies[k].code,
-                "acp_copy: the kernel refused to move " +
-                    space_.explain(
-                        copies[k].target.direct == nullptr ? command.target : command.source,
-                        command.bytes) +
-                    "; is the memory still mapped there?"};
-        } else if (trace_) {
+        outcomes[which[k]] = outcome_of(*batch[which[k]].command, copies[k]);
+    }
+}
+
+base::Status Gma::outcome_of(const Command& command, const local::AttachCopy& copy) {
+    if (copy.code == base::Code::ok) [[likely]] {
+        if (trace_) {
             trace_->record(command, "attach", space_.rank());
         }
+        return {};
     }
-    node::Slot& slot = member_.slot();
-    slot.attach_commands.fetch_add(count, std::memory_order_relaxed);
-    slot.attach_bytes.fetch_add(bytes, std::memory_order_relaxed);
+    const bool is_target_far = copy.target.direct == nullptr;
+    if (copy.code == base::Code::peer) {
+        node::find_the_dead(space_.segment());
+        return {base::Code::peer,
+                "acp_copy: " + node::fate(space_.segment(),
+                                          is_target_far ? copy.target.slot : copy.source.slot)};
+    }
+    return {copy.code,
+            "acp_copy: the kernel refused to move " +
+                space_.explain(is_target_far ? command.target : command.source, command.bytes) +
+                "; is the memory still mapped there?"};
 }
 
 // The word is mapped here; its old value goes to private memory of another process.
 base::Status Gma::run_atomic_remote_result(const Command& command, memory::HazardLine& line) {
-    memory::enter<memory::HazardFence::processor>(line, command.target, command.source);
+    hazards_.enter(line, command.target, command.source);
     local::AttachCopy copy;
     local::Place word;
     const base::Code target_code = space_.find(command.target, command.bytes, copy.target);
@@ -187,19 +203,32 @@ base::Status Gma::run_atomic_remote_result(const Command& command, memory::Hazar
     return {};
 }
 
-void Gma::finish(std::span<const Job> batch, std::span<base::Status> outcomes) {
-    const std::scoped_lock lock(mutex_);
+// One writer at a time: who holds the lock.
+void Gma::count_attached(std::span<const Job> batch, std::span<const base::Status> outcomes) {
+    std::uint64_t commands = 0;
+    std::uint64_t bytes = 0;
     for (std::size_t i = 0; i < batch.size(); ++i) {
-        queue_.finish(batch[i].number, std::move(outcomes[i]), ready_);
+        const base::Code code = outcomes[i].code();
+        if (code != base::Code::address && code != base::Code::stale) {
+            ++commands;
+            bytes += batch[i].command->bytes;
+        }
     }
-    release(ready_);
+    node::Slot& slot = member_.slot();
+    slot.attach_commands.store(slot.attach_commands.load(std::memory_order_relaxed) + commands,
+                               std::memory_order_relaxed);
+    slot.attach_bytes.store(slot.attach_bytes.load(std::memory_order_relaxed) + bytes,
+                            std::memory_order_relaxed);
 }
 
-void Gma::release(std::vector<std::uint64_t>& ready) {
-    for (const std::uint64_t number : ready) {
-        dispatch(number);
+// Puts what became ready where it is run. True when there was any.
+bool Gma::release() {
+    const bool is_any = !ready_.empty();
+    for (const std::uint64_t number : ready_) {
+        dispatch(number, route_of(queue_.command(number)));
     }
-    ready.clear();
+    ready_.clear();
+    return is_any;
 }
 
 bool Gma::turn_forwarder() {
@@ -233,10 +262,11 @@ std::uint32_t Gma::turn_once() {
     {
         const std::scoped_lock lock(mutex_);
         for (const Job& job : to_forward_) {
-            forwarder_->submit(job.number, job.command);
+            forwarder_->submit(job.number, *job.command);
             ++done;
         }
-        pending_.fetch_sub(to_forward_.size(), std::memory_order_relaxed);
+        pending_.store(pending_.load(std::memory_order_relaxed) - to_forward_.size(),
+                       std::memory_order_relaxed);
         to_forward_.clear();
         has_forward_work_.store(false, std::memory_order_relaxed);
     }
@@ -251,7 +281,7 @@ std::uint32_t Gma::turn_once() {
             }
             queue_.finish(ended.token, std::move(status), ready_);
         }
-        release(ready_);
+        release();
         done += static_cast<std::uint32_t>(ended_.size());
         ended_.clear();
     }

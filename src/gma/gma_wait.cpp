@@ -10,47 +10,78 @@
 namespace acp::gma {
 
 base::Status Gma::wait(Handle handle, std::int64_t timeout_ns, bool is_interruptible) {
-    std::uint64_t number = 0;
-    {
-        const std::scoped_lock lock(mutex_);
-        number = queue_.number_of(handle);
+    std::unique_lock lock(mutex_);
+    const std::uint64_t number = queue_.number_of(handle);
+    // Nearly always what is ready is all that is waited for, and then nobody need know that this thread waits:
+    // it runs it under the lock it has, and the service thread keeps an ear on the mail.
+    bool has_run = false;
+    bool has_released = false;
+    while (may_waiter_run_ && queue_.done() < number && !jobs_.empty()) {
+        has_released = run_some(lock) || has_released;
+        has_run = true;
     }
-    if (number > queue_.done()) {
-        node::Door& door = member_.slot().door;
-        // Where waiting threads turn the forwarder, knockers ring them instead of the service thread.
-        const bool is_attending = may_waiter_forward_;
-        if (is_attending) {
-            door.is_attended.fetch_add(1, std::memory_order_seq_cst);
+    if (queue_.done() < number) {
+        lock.unlock();
+        if (has_run) {
+            tell_waiters(Driver::passer_by);
         }
-        const auto ready = [&] { return drive_until(number); };
-        std::uint64_t start_ns = 0;
-        bool is_said = false;
-        const auto sleep = [&](std::int64_t nap_ns_left) {
-            start_ns = start_ns != 0 ? start_ns : os::now_ns();
-            const std::uint64_t waited_ns = os::now_ns() - start_ns;
-            if (!is_said && config_.hang_warning_ns != 0 && waited_ns > config_.hang_warning_ns) {
-                is_said = true;
-                say_what_is_awaited(number, waited_ns);
-            }
-            return node::sleep_on_bell(door.waiter_bell, ready, nap_ns_left);
-        };
-        const node::Outcome outcome =
-            member_.waiter().wait(ready, sleep, timeout_ns, is_interruptible);
-        if (is_attending) {
-            door.is_attended.fetch_sub(1, std::memory_order_seq_cst);
-            hand_over();
+        if (auto status = wait_announced(number, timeout_ns, is_interruptible); !status.is_ok()) {
+            return status;
         }
-        if (outcome == node::Outcome::timeout) {
-            return {base::Code::timeout,
-                    "the commands are not complete after " + std::to_string(timeout_ns) + " ns"};
-        }
-        if (outcome == node::Outcome::interrupted) {
-            return {base::Code::interrupted, "a signal handler ran while waiting"};
-        }
+        lock.lock();
+        return take_failure(number);
     }
-    const std::scoped_lock lock(mutex_);
+    base::Status status = take_failure(number);
+    lock.unlock();
+    if (has_run) {
+        tell_waiters(Driver::passer_by);
+    }
+    if (has_released) {
+        notify();
+    }
+    return status;
+}
+
+base::Status Gma::take_failure(std::uint64_t number) {
     auto failure = queue_.take_failure(number);
     return failure ? std::move(*failure) : base::Status();
+}
+
+// Waits as one whom others ring: works on what comes, and sleeps.
+base::Status Gma::wait_announced(std::uint64_t number,
+                                 std::int64_t timeout_ns,
+                                 bool is_interruptible) {
+    node::Door& door = member_.slot().door;
+    // Where waiting threads turn the forwarder, knockers ring them instead of the service thread.
+    const bool is_attending = may_waiter_forward_;
+    if (is_attending) {
+        door.is_attended.fetch_add(1, std::memory_order_seq_cst);
+    }
+    const auto ready = [&] { return drive_until(number); };
+    std::uint64_t start_ns = 0;
+    bool is_said = false;
+    const auto sleep = [&](std::int64_t nap_ns_left) {
+        start_ns = start_ns != 0 ? start_ns : os::now_ns();
+        const std::uint64_t waited_ns = os::now_ns() - start_ns;
+        if (!is_said && config_.hang_warning_ns != 0 && waited_ns > config_.hang_warning_ns) {
+            is_said = true;
+            say_what_is_awaited(number, waited_ns);
+        }
+        return node::sleep_on_bell(door.waiter_bell, ready, nap_ns_left);
+    };
+    const node::Outcome outcome = member_.waiter().wait(ready, sleep, timeout_ns, is_interruptible);
+    if (is_attending) {
+        door.is_attended.fetch_sub(1, std::memory_order_seq_cst);
+        hand_over();
+    }
+    if (outcome == node::Outcome::timeout) {
+        return {base::Code::timeout,
+                "the commands are not complete after " + std::to_string(timeout_ns) + " ns"};
+    }
+    if (outcome == node::Outcome::interrupted) {
+        return {base::Code::interrupted, "a signal handler ran while waiting"};
+    }
+    return {};
 }
 
 void Gma::drop_failures(Handle handle) {

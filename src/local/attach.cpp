@@ -166,8 +166,14 @@ void Attach::run(std::span<AttachCopy> copies) noexcept {
         }
         return;
     }
-    std::array<Piece, attach_batch_max> here{};
-    std::array<Piece, attach_batch_max> there{};
+    if (copies.size() == 1) {
+        run_one(copies.front(), 0);
+        return;
+    }
+    // NOLINTBEGIN(cppcoreguidelines-pro-type-member-init): written as far as they are read
+    std::array<Piece, attach_batch_max> here;
+    std::array<Piece, attach_batch_max> there;
+    // NOLINTEND(cppcoreguidelines-pro-type-member-init)
     for (std::size_t i = 0; i < copies.size(); ++i) {
         const Place& near = is_read ? copies[i].target : copies[i].source;
         const Place& far = is_read ? copies[i].source : copies[i].target;

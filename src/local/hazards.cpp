@@ -64,6 +64,15 @@ struct HeldLine {
     std::function<void()> give_back;
 };
 
+// The one the thread used last, found without a search. It is held, too: while it is, its key is no other
+// object's address, for a weak pointer keeps the memory of a dead owner.
+struct RecentLine {
+    const void* key = nullptr;
+    memory::HazardLine* line = nullptr;
+};
+
+constinit thread_local RecentLine t_recent __attribute__((tls_model("initial-exec")));
+
 struct HeldLines {
     std::vector<HeldLine> held;
 
@@ -72,6 +81,7 @@ struct HeldLines {
     HeldLines& operator=(const HeldLines&) = delete;
 
     ~HeldLines() {
+        t_recent = {};
         for (const HeldLine& one : held) {
             if (const auto owner = one.owner.lock()) {
                 one.give_back();
@@ -118,9 +128,14 @@ Hazards::~Hazards() {
 }
 
 memory::HazardLine* Hazards::own_line() {
+    if (t_recent.key == claims_.get()) [[likely]] {
+        return t_recent.line;
+    }
+    t_recent = {};
     std::erase_if(t_held.held, [](const HeldLine& one) { return one.owner.expired(); });
     for (const HeldLine& one : t_held.held) {
         if (one.key == claims_.get()) {
+            t_recent = {one.key, one.line};
             return one.line;
         }
     }
@@ -128,6 +143,7 @@ memory::HazardLine* Hazards::own_line() {
     if (line != nullptr) {
         Claims* claims = claims_.get();
         t_held.held.push_back({claims_, claims, line, [claims, line] { claims->give_back(line); }});
+        t_recent = {claims, line};
     }
     return line;
 }

@@ -43,6 +43,18 @@ public:
     // caller has already made the segment unreachable. Prints who holds it after 1 s. Blocks.
     void wait_until_unnamed(const std::function<bool(memory::GlobalAddress)>& is_named) const;
 
+    // Names the addresses the calling thread is about to use, in a line it may use. The fence only where the
+    // owner cannot do it for us. Left by memory::leave().
+    void enter(memory::HazardLine& line,
+               memory::GlobalAddress target,
+               memory::GlobalAddress source) const noexcept {
+        if (has_membarrier_) [[likely]] {
+            memory::enter<memory::HazardFence::compiler>(line, target, source);
+        } else {
+            memory::enter<memory::HazardFence::processor>(line, target, source);
+        }
+    }
+
     // True when plain stores suffice in enter(): the kernel does the owner's membarrier.
     [[nodiscard]] bool has_membarrier() const noexcept { return has_membarrier_; }
 
