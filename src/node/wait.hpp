@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The one way to wait. A rank with a core of its own spins for twice the cost of a wake-up, then sleeps. Where
-// the machine has more ranks than CPUs it yields for a bounded time, then sleeps; a yield that took long, over
-// what was awaited meanwhile, shows a computing neighbour. When such yields eat up what the good ones gained,
-// yielding is switched off for the whole node for a while, doubling each time.
+// the machine has more ranks than CPUs it yields for a bounded time, then sleeps; a yield that took long shows
+// a computing neighbour. When such yields eat up what the good ones gained, yielding is switched off for the
+// whole node for a while, doubling each time.
 // Waits that proved useless lately go to sleep at once, but for one in eight. Nobody sleeps longer than
 // liveness_check_ns without looking whether the others live. Knows nothing of what is waited for: `ready`
 // looks (and may work), `sleep` announces, looks again, and sleeps. Any thread; one Waiter per process.
@@ -44,7 +44,7 @@ public:
                  Sleep&& sleep,
                  std::int64_t timeout_ns,
                  bool is_interruptible = false) {
-        const int polls = is_crowded_ ? 3 : 24;
+        const int polls = is_crowded_ ? looks_.load(std::memory_order_relaxed) : 24;
         for (int i = 0; i < polls; ++i) {
             if (ready()) {
                 return Outcome::ready;
@@ -77,7 +77,8 @@ private:
     static constexpr std::int32_t credit_max = 4000;            // good yields: 20 ms, five slices
     static constexpr std::int32_t credit_to_forgive = 2000;
     static constexpr std::uint64_t lone_yield_ns = 800;  // the call alone 0.4 us, a switch 1.5 us
-    static constexpr int looks_max = 64;                 // between two yields
+    static constexpr int looks_min = 3;                  // between two yields
+    static constexpr int looks_max = 64;
 
     [[nodiscard]] bool is_worth_polling() noexcept {
         return useless_.load(std::memory_order_relaxed) < useless_max ||
@@ -115,29 +116,25 @@ private:
             return false;
         }
         std::uint64_t before = start;
-        int looks = 1;
+        int looks = looks_.load(std::memory_order_relaxed);
         for (int yields = 1;; ++yields) {
             os::yield_cpu();
             const std::uint64_t after = os::ticks();
             if (after - before > long_yield_ticks_) {
-                if (!ready()) {
-                    return false;  // somebody computed while there was nothing to return to: no loss
-                }
                 note_long_yield(os::now_ns(), after - before);
-                return true;
+                return ready();
             }
             // A yield that is back at once shows that nobody else wants this CPU just now: look more often.
-            looks = after - before < lone_yield_ticks_ ? std::min(2 * looks, looks_max) : 1;
+            looks = after - before < lone_yield_ticks_ ? std::min(2 * looks, looks_max) : looks_min;
+            looks_.store(looks, std::memory_order_relaxed);
             for (int i = 0; i < looks; ++i) {
                 if (ready()) {
                     note_good_yield();
                     return true;
                 }
-                if (looks > 1) {
-                    os::relax();
-                }
+                os::relax();
             }
-            before = looks > 1 ? os::ticks() : after;
+            before = os::ticks();
             if (yields >= 4 && before - start > bound) {
                 return false;
             }
@@ -190,6 +187,7 @@ private:
     double ticks_per_ns_ = 1;
     // Hints only, shared by the process's threads: any value is harmless.
     std::atomic<std::uint32_t> useless_{0};
+    std::atomic<int> looks_{looks_min};
     std::atomic<std::uint32_t> probe_{0};
     std::atomic<std::int32_t> credit_{credit_max};  // good yields not yet eaten up by long ones
 };
