@@ -259,7 +259,8 @@ bool Gma::take_driver() {
 
 std::uint32_t Gma::turn_once() {
     std::uint32_t done = 0;
-    {
+    // Who queues one sets this under the lock, then turns or wakes somebody: it may be missed here.
+    if (has_forward_work_.load(std::memory_order_relaxed)) {
         const std::scoped_lock lock(mutex_);
         for (const Job& job : to_forward_) {
             forwarder_->submit(job.number, *job.command);
