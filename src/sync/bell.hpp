@@ -10,7 +10,9 @@
 //   futex wait on word() while it is value       if (ring()) wake all on word()
 //
 // Whose death or stop does what: a sleeper that dies leaves the bit set, which costs one needless wake. A
-// ringer that dies before ring() has not rung; one that dies after it leaves sleepers to their timeout.
+// ringer that dies before ring() has not rung; one that dies after it has not woken: so who tells of a death
+// rings, and wakes whatever ring() says.
+// Tests: tests/unit/sync/bell_test.cpp, under the seeded scheduler.
 #pragma once
 
 #include <atomic>

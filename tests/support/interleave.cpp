@@ -324,6 +324,11 @@ void note_update(const void* word,
     if (active != nullptr) active->memory().update(active->current(), word, old, value, order);
 }
 
+void fence() noexcept {
+    before_operation();
+    if (active != nullptr) active->memory().fence(active->current());
+}
+
 bool is_spurious_failure() noexcept {
     return active != nullptr && active->random() % 8 == 0;
 }

@@ -182,6 +182,9 @@ private:
 
 static_assert(sizeof(Atomic<std::uint32_t>) == 4 && sizeof(Atomic<std::uint64_t>) == 8);
 
+// atomic_thread_fence(seq_cst).
+void fence() noexcept;
+
 // futex_wait on an Atomic.
 template <typename T>
 void sleep_while_is(const Atomic<T>& word, T expected) noexcept {

@@ -63,7 +63,10 @@ std::uint64_t WeakMemory::load(int fiber,
     if (fiber == outside) return newest;
     Word& word = word_of(address, newest);
     Seen& seen = seen_by(fiber);
-    const std::uint32_t oldest = seen.store_of(word.number);
+    std::uint32_t oldest = seen.store_of(word.number);
+    if (order == std::memory_order_seq_cst) {
+        oldest = std::max(oldest, ordered_.store_of(word.number));
+    }
     std::uint32_t read = last_of(word.stores.size());
     // The newest half of the times, the one before in a quarter, and so on.
     for (; read > oldest && chance % 2 == 0; chance /= 2) --read;
@@ -82,6 +85,23 @@ void WeakMemory::append(int fiber, Word& word, std::uint64_t value, Seen release
     }
 }
 
+void WeakMemory::order_store(int fiber, Word& word, std::memory_order order) {
+    if (fiber == outside || order == std::memory_order_seq_cst) {
+        ordered_.store_of(word.number) = last_of(word.stores.size());
+    }
+}
+
+// Only the stores become visible: a fence by itself hands over no plain data here, which is less than it may.
+void WeakMemory::fence(int fiber) {
+    if (fiber == outside) return;
+    Seen& seen = seen_by(fiber);
+    ordered_.stores.resize(std::max(ordered_.stores.size(), seen.stores.size()));
+    seen.stores.resize(ordered_.stores.size());
+    for (std::size_t i = 0; i < seen.stores.size(); ++i) {
+        ordered_.stores[i] = seen.stores[i] = std::max(ordered_.stores[i], seen.stores[i]);
+    }
+}
+
 void WeakMemory::store(int fiber,
                        const void* address,
                        std::uint64_t old,
@@ -89,6 +109,7 @@ void WeakMemory::store(int fiber,
                        std::memory_order order) {
     Word& word = word_of(address, old);
     append(fiber, word, value, {});
+    order_store(fiber, word, order);
     if (fiber == outside || !is_release(order)) return;
     Seen& seen = seen_by(fiber);
     word.stores.back().released = seen;
@@ -105,6 +126,7 @@ void WeakMemory::update(int fiber,
     const Seen before = word.stores.back().released;
     if (fiber != outside && is_acquire(order)) seen_by(fiber).join(before);
     append(fiber, word, value, before);
+    order_store(fiber, word, order);
     if (fiber == outside || !is_release(order)) return;
     Seen& seen = seen_by(fiber);
     word.stores.back().released.join(seen);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory as weakly ordered as C++ allows between fibers that run one after another: a load may return
 // an older value of its word, unless something the loading fiber has acquired forbids it, and plain
-// data that was not handed over is found. Knows nothing of schedules. Not shown: what only
-// load-store reordering or the lack of a total order of seq_cst would bring (seq_cst counts as acquire
-// and release). For the scheduler's thread.
+// data that was not handed over is found. seq_cst operations and fences have one order, that in which they
+// run: a seq_cst load does not go behind the newest seq_cst store of its word, nor behind a store that a
+// fiber had seen at its last seq_cst fence. Knows nothing of schedules. Not shown: what only load-store
+// reordering would bring. For the scheduler's thread.
 #pragma once
 
 #include <array>
@@ -44,6 +45,9 @@ public:
                 std::uint64_t value,
                 std::memory_order order);
 
+    // A seq_cst fence.
+    void fence(int fiber);
+
     // A use of plain data; what is wrong with it, or "".
     std::string plain(int fiber, const void* address, bool is_write);
 
@@ -78,7 +82,10 @@ private:
     void append(int fiber, Word& word, std::uint64_t value, Seen released);
     Seen& seen_by(int fiber);
 
+    void order_store(int fiber, Word& word, std::memory_order order);
+
     std::array<Seen, fibers_max> fibers_;
+    Seen ordered_;  // its stores: how far back a seq_cst load may go
     std::unordered_map<const void*, Word> words_;
     std::unordered_map<const void*, PlainUse> plain_;
 };

@@ -3,6 +3,7 @@
 #include "support/interleave.hpp"
 
 #include <array>
+#include <functional>
 #include <gtest/gtest.h>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@ using Word = Atomic<std::uint32_t>;
 constexpr std::memory_order relaxed = std::memory_order_relaxed;
 constexpr std::memory_order acquire = std::memory_order_acquire;
 constexpr std::memory_order release = std::memory_order_release;
+constexpr std::memory_order seq_cst = std::memory_order_seq_cst;
 
 // Two fibers add without a read-modify-write; the sum tells whether they overlapped.
 std::uint32_t sum_of_careless_adders(std::uint64_t seed) {
@@ -36,6 +38,38 @@ TEST(Interleave, does_the_same_again_with_the_same_seed) {
     for_each_seed(100, [](std::uint64_t seed) {
         EXPECT_EQ(sum_of_careless_adders(seed), sum_of_careless_adders(seed));
     });
+}
+
+// Seeds for which two fibers that each store to a word of their own and then look at the other's both miss the
+// store: each between its store and its look does between().
+int misses(std::memory_order store_order,
+           std::memory_order load_order,
+           const std::function<void()>& between) {
+    int missed = 0;
+    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+        std::array<Word, 2> words;
+        std::array<std::uint32_t, 2> seen{};
+        const auto act = [&](std::size_t self) {
+            words[self].store(1, store_order);
+            between();
+            seen[self] = words[1 - self].load(load_order);
+        };
+        EXPECT_EQ(run({.seed = seed}, {[&] { act(0); }, [&] { act(1); }}).failure, "");
+        if (seen[0] == 0 && seen[1] == 0) ++missed;
+    }
+    return missed;
+}
+
+TEST(Interleave, lets_each_of_two_miss_the_others_store_unless_both_are_sequentially_consistent) {
+    const auto nothing = [] {};
+    EXPECT_GT(misses(release, acquire, nothing), 0);
+    EXPECT_GT(misses(seq_cst, acquire, nothing), 0);
+    EXPECT_GT(misses(release, seq_cst, nothing), 0);
+    EXPECT_EQ(misses(seq_cst, seq_cst, nothing), 0);
+}
+
+TEST(Interleave, lets_nobody_miss_a_store_across_two_fences) {
+    EXPECT_EQ(misses(relaxed, relaxed, [] { fence(); }), 0);
 }
 
 // Seeds for which handing plain data over by these orders is reported as a failure.
