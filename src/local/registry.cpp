@@ -79,6 +79,7 @@ void Registry::publish(std::uint32_t first,
         entry.direct_bytes.store(is_direct ? bytes : 0,
                                  std::memory_order_release);  // partner: View::direct
     };
+    space_.note_used(static_cast<std::uint32_t>(first + count));
     const bool has_window = space_.window_row() != space_.shared_row();
     for (std::uint32_t g = first; g < first + count; ++g) {
         if (has_window) {

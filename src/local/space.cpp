@@ -63,6 +63,7 @@ void Space::publish_starter() noexcept {
     const std::uint64_t bytes = segment_->shape().starter_bytes;
     const std::uint64_t start = starter_address(rank_);
     char* memory = segment_->starter(slot_);
+    note_used(static_cast<std::uint32_t>(layout_.granules_for(bytes)));
     for (std::uint32_t g = 0; g < layout_.granules_for(bytes); ++g) {
         const auto fill = [&](memory::Entry& entry, bool is_direct) {
             entry.start.store(start, std::memory_order_relaxed);
@@ -86,14 +87,15 @@ void Space::close() noexcept {
     if (segment_ == nullptr) {
         return;
     }
-    for (std::uint32_t g = 0; g < memory::granules_per_rank; ++g) {
+    for (std::uint32_t g = 0; g < used_granules_; ++g) {
         memory::Entry& entry = shared_row_[g];
-        if (entry.start.load(std::memory_order_relaxed) != 0) {  // do not touch pages never used
+        if (entry.start.load(std::memory_order_relaxed) != 0) {
             entry.direct_bytes.store(0, std::memory_order_release);
             entry.bytes.store(
                 0, std::memory_order_release);  // start stays: old addresses are stale, not wild
         }
     }
+    used_granules_ = 0;
     if (shared_row_ != window_row_) {
         const std::uint64_t row = rank_ - segment_->shape().first_rank;
         // Cannot fail for lack of memory: it replaces a mapping of the same size.

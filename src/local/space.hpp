@@ -6,6 +6,7 @@
 // Tests: tests/unit/local/space_test.cpp.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/config.hpp"
@@ -93,6 +94,12 @@ public:
     // may use it: the caller provides the barrier.
     void publish_starter() noexcept;
 
+    // Before entries below this granule are written. Whoever writes the row says so, one thread at a time; close()
+    // looks no further, for even a look takes a page of shared memory that nobody used.
+    void note_used(std::uint32_t end_granule) noexcept {
+        used_granules_ = std::max(used_granules_, end_granule);
+    }
+
     // Gives the row back as it was before open(); other ranks see only the starter memory vanish.
     void close() noexcept;
 
@@ -147,6 +154,7 @@ private:
     std::uint32_t slot_ = 0;
     std::uint32_t rank_ = 0;
     Reach reach_;
+    std::uint32_t used_granules_ = 0;  // of the own row: none was written from here on since open()
     memory::Entry* window_row_ = nullptr;
     memory::Entry* shared_row_ = nullptr;
     os::Mapping shared_mapping_;  // of the row, when a window covers it in the main mapping

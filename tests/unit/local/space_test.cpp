@@ -128,6 +128,24 @@ TEST_F(SpaceTest, closing_takes_only_its_own_row_away) {
     EXPECT_EQ(other_.find(starter(6)), Code::ok);
 }
 
+TEST_F(SpaceTest, closing_takes_no_memory) {
+    const GlobalAddress key = owner_.add(memory_.data(), memory_.size());
+    EXPECT_EQ(owner_.remove(key), Code::ok);
+    const std::uint64_t before = resident_bytes(node_);
+    owner_.space.close();
+    EXPECT_EQ(resident_bytes(node_), before);
+}
+
+TEST_F(SpaceTest, closing_ends_the_last_of_many_registrations) {
+    GlobalAddress last = 0;
+    for (int i = 0; i < 1000; ++i) last = owner_.add(memory_.data(), memory_.size());
+    owner_.space.close();
+    EXPECT_EQ(other_.find(last), Code::stale);
+    ASSERT_TRUE(owner_.space.open(owner_.segment, 0, {}, true).is_ok());
+    owner_.space.publish_starter();
+    EXPECT_EQ(owner_.find(last), Code::stale);
+}
+
 TEST_F(SpaceTest, opening_again_gives_the_same_starter_address) {
     owner_.space.close();
     ASSERT_TRUE(owner_.space.open(owner_.segment, 0, {}, true).is_ok());

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <gtest/gtest.h>
 #include <memory>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
@@ -44,6 +45,14 @@ inline node::Segment map_again(const node::Segment& segment) {
     auto opened = node::Segment::open(os::FileDescriptor(::dup(segment.file())));
     EXPECT_TRUE(opened.is_ok()) << opened.failure().message();
     return std::move(opened).value();
+}
+
+// What the kernel has given to the node's memory so far.
+inline std::uint64_t resident_bytes(const node::Segment& segment) {
+    struct stat status {};
+
+    EXPECT_EQ(::fstat(segment.file(), &status), 0);
+    return static_cast<std::uint64_t>(status.st_blocks) * 512;
 }
 
 // One rank of a node; as a process has it, with a window over its own row.
