@@ -17,8 +17,11 @@ MpscPort::MpscPort(const node::Segment& segment, std::uint32_t slot)
       payload_stride_(node::MailboxLayout::of(segment.shape()).payload_stride),
       inbox_(segment.slot(slot).door.inbox),
       flights_(segment.shape().local_procs) {
-    for (std::uint32_t i = 0; i < node::pool_cells;
-         ++i) {  // an earlier port of this process sent these
+    // An earlier port of this process sent these; a first one does not even look, for that takes a page. Until this
+    // port is closed in order, all of its cells may be. relaxed: written and read by this process alone.
+    std::uint32_t busy = segment.slot(slot).pool_in_use.exchange(~0U, std::memory_order_relaxed);
+    for (; busy != 0; busy &= busy - 1) {
+        const auto i = static_cast<std::uint32_t>(std::countr_zero(busy));
         const std::uint32_t state = pool(slot)[i].state.load(std::memory_order_acquire);
         const std::uint32_t receiver = (state & ~Cell::is_awaited) - 1;
         if (state != Cell::free && receiver < flights_.size()) {
@@ -33,6 +36,7 @@ MpscPort::~MpscPort() {
     const Handler drop = [](std::uint32_t, const MessageHead&, std::span<const char>) {};
     // What is sent from now on is not waited for.
     receive(drop, local_procs_ * cells_to_one_max);
+    segment_.slot(slot_).pool_in_use.store(~free_, std::memory_order_relaxed);  // as at opening
 }
 
 void MpscPort::reclaim_from(Flight& flight) noexcept {

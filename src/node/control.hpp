@@ -68,7 +68,7 @@ struct alignas(64) Slot {
     SharedU64 attach_token;       // random; proves that a pid is this process
     SharedU64 attach_address;     // where the token lies in the process
     SharedU32 udp_port;           // of its datagram socket, 0 = none
-    SharedU32 reserved0;
+    SharedU32 pool_in_use;        // mpsc: own cells an earlier port may have under way, a bit each
     // line 1: barrier arrivals (read only to say who is missing)
     alignas(64) SharedU32 arrived_epoch;
     std::uint32_t reserved1[15];

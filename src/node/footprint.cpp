@@ -40,13 +40,13 @@ std::uint64_t polled_pages(const Shape& shape, std::uint64_t ring_stride) {
     return pages;
 }
 
-// A pool is looked through when it is opened; rings are only read where polling finds messages.
+// A pool is first touched by a message; rings are read where polling looks for messages.
 std::uint64_t mailbox_start_bytes(const Shape& shape) {
     const auto path = static_cast<base::IntraNode>(shape.intranode);
     if (path == base::IntraNode::udp) return 0;  // messages are datagrams
     switch (static_cast<base::MailboxKind>(shape.mailbox_kind)) {
         case base::MailboxKind::mpsc:
-            return whole_pages(std::uint64_t{pool_cells} * cell_head_bytes);
+            return 0;
         case base::MailboxKind::pairs:
             if (path != base::IntraNode::mailbox) return 0;
             return polled_pages(shape, MailboxLayout::of(shape).ring_stride) * page_bytes;

@@ -61,17 +61,12 @@ std::uint64_t resident(const Segment& segment) {
     return static_cast<std::uint64_t>(status.st_blocks) * 512;
 }
 
-// Looks into one process's mailboxes as opening a pool and polling rings do. Returns what it read, so that it
+// Looks into one process's mailboxes as polling rings does. Returns what it read, so that it
 // is read.
 unsigned look_into_mailboxes(const Segment& segment, const Shape& shape, std::uint32_t slot) {
     unsigned seen = 0;
     const char* const mailbox = segment.mailbox(slot);
     switch (static_cast<base::MailboxKind>(shape.mailbox_kind)) {
-        case base::MailboxKind::mpsc:
-            for (std::uint32_t i = 0; i < pool_cells; ++i) {
-                seen += static_cast<unsigned char>(mailbox[std::uint64_t{i} * cell_head_bytes]);
-            }
-            break;
         case base::MailboxKind::pairs:
             for (std::uint32_t i = 0; i < shape.local_procs; ++i) {
                 const char* const ring = mailbox + i * MailboxLayout::of(shape).ring_stride;
@@ -79,6 +74,7 @@ unsigned look_into_mailboxes(const Segment& segment, const Shape& shape, std::ui
                 seen += static_cast<unsigned char>(ring[ring_control_bytes]);
             }
             break;
+        case base::MailboxKind::mpsc:
         case base::MailboxKind::bitmap:
             break;
     }
