@@ -127,8 +127,10 @@ base::Result<std::uint32_t> Registry::granule_of(Key key) const {
     if (states_[granule] == State::live && last == start) {
         return granule;
     }
-    // Of a granule never used, or inside a registration that began before it.
-    const bool is_inside = layout.granule(last) != granule;
+    // Of a granule never used, or an address inside a registration that began before it. A key of an earlier use of
+    // the granule has another generation than a registration that covers it now.
+    const bool is_inside =
+        layout.granule(last) != granule && layout.generation(last) == layout.generation(key);
     if (last == 0 || is_inside) {
         return base::Status(base::Code::argument,
                             "never a key of this rank: " + std::to_string(key));

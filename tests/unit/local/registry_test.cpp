@@ -222,6 +222,26 @@ TEST_F(SpanTest, reaches_every_granule_of_a_segment_by_addition) {
     }
 }
 
+TEST_F(SpanTest, a_key_ended_before_a_longer_registration_covered_its_granule_is_stale) {
+    const auto& layout = owner_.space.layout();
+    const Key first = owner_.add(memory_.data(), 64);
+    const Key ended = owner_.add(memory_.data(), 64);
+    ASSERT_EQ(owner_.remove(first), Code::ok);
+    ASSERT_EQ(owner_.remove(ended), Code::ok);
+    for (Key key = ended; layout.granule(key) + 1 < memory::granules_per_rank;) {  // once round
+        key = owner_.add(memory_.data(), 64);
+        ASSERT_EQ(owner_.remove(key), Code::ok);
+    }
+    const Key longer = owner_.add(memory_.data(), 2 * granule_bytes);
+    ASSERT_EQ(layout.granule(longer), layout.granule(first));
+    EXPECT_EQ(owner_.remove(ended), Code::stale);
+    EXPECT_EQ(owner_.registry->address_in(ended, memory_.data()).failure().code(), Code::stale);
+    EXPECT_EQ(owner_.remove(longer + granule_bytes), Code::argument) << "an address inside";
+    EXPECT_EQ(owner_.find(longer + granule_bytes), Code::ok) << "untouched";
+    EXPECT_EQ(owner_.remove(longer), Code::ok);
+    EXPECT_EQ(owner_.remove(ended), Code::stale);
+}
+
 TEST_F(SpanTest, one_past_the_end_of_a_full_granule_names_no_neighbour) {
     const Key first = owner_.add(memory_.data(), granule_bytes);
     const Key second = owner_.add(memory_.data(), granule_bytes);
