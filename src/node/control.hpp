@@ -115,6 +115,7 @@ struct alignas(4096) ControlBlock {
     // deaths
     alignas(64) SharedU32 deaths;      // number of slots that became dead; read in every wait
     SharedU32 first_dead_slot_plus_1;  // 0 = none; compare-and-swap once
+    SharedU64 looked_ns;  // when somebody last asked the kernel who lives; writers: all
     // barrier: one arrival counter and one release word (sync/sleep_word.hpp)
     Line barrier_arrived;
     alignas(64) sync::SleepWord<> barrier_released;

@@ -6,8 +6,10 @@
 #include <cstring>
 
 #include "node/wait.hpp"
+#include "os/clock.hpp"
 #include "os/futex.hpp"
 #include "os/process.hpp"
+#include "os/udp_socket.hpp"
 
 namespace acp::node {
 
@@ -29,6 +31,29 @@ std::string signal_text(int number) {
            (name != nullptr ? " (SIG" + std::string(name) + ")" : "");
 }
 
+// Who sleeps on a datagram socket hears no bell: an empty datagram wakes it, and says nothing. One that is
+// lost in a full buffer was not needed, for that buffer wakes too.
+void wake_sockets(const Segment& segment) noexcept {
+    if (static_cast<base::IntraNode>(segment.shape().intranode) != base::IntraNode::udp) {
+        return;
+    }
+    constexpr std::uint32_t nothing_is_received = 0;
+    auto socket = os::UdpSocket::open_loopback(nothing_is_received);
+    if (!socket.is_ok()) {
+        return;  // they look by themselves every liveness_check_ns
+    }
+    for (std::uint32_t i = 0; i < segment.shape().local_procs; ++i) {
+        const Slot& slot = segment.slot(i);
+        // relaxed: one that has left may have lost its port to a stranger; who joins now looks by itself
+        const bool is_joined = slot.state.load(std::memory_order_relaxed) ==
+                               static_cast<std::uint32_t>(SlotState::joined);
+        const std::uint32_t port = slot.udp_port.load(std::memory_order_acquire);
+        if (is_joined && port != 0) {
+            (void)socket.value().send_to(static_cast<std::uint16_t>(port), {}, {});
+        }
+    }
+}
+
 }  // namespace
 
 void wake_everybody(const Segment& segment) noexcept {
@@ -41,6 +66,7 @@ void wake_everybody(const Segment& segment) noexcept {
         ring_bell(segment.slot(i).door.waiter_bell);
         ring_bell(segment.slot(i).door.service_bell);
     }
+    wake_sockets(segment);
 }
 
 void mark_dead(const Segment& segment, std::uint32_t slot, std::uint32_t wait_status) noexcept {
@@ -71,6 +97,14 @@ bool is_dead(const Segment& segment, std::uint32_t slot) noexcept {
 }
 
 void find_the_dead(const Segment& segment) noexcept {
+    SharedU64& looked_ns = segment.control().looked_ns;
+    const std::uint64_t now = os::now_ns();
+    std::uint64_t before = looked_ns.load(std::memory_order_relaxed);
+    // relaxed: only keeps most from looking; one that is stopped in its look holds nobody up for longer
+    if (now - before < look_again_ns ||
+        !looked_ns.compare_exchange_strong(before, now, std::memory_order_relaxed)) {
+        return;
+    }
     for (std::uint32_t i = 0; i < segment.shape().local_procs; ++i) {
         const Slot& slot = segment.slot(i);
         if (slot.state.load(std::memory_order_acquire) !=
@@ -89,8 +123,9 @@ std::string fate(const Segment& segment, std::uint32_t slot) {
     std::string text = "rank " + std::to_string(dead.rank.load(std::memory_order_relaxed)) +
                        " (process " + std::to_string(dead.pid.load(std::memory_order_relaxed)) +
                        " on " + os::host_name() + ") ";
+    const bool is_told = is_dead(segment, slot);
     const std::uint32_t status = dead.wait_status.load(std::memory_order_relaxed);
-    if (status == unknown_status) {
+    if (!is_told || status == unknown_status) {
         return text + "is gone";
     }
     if (status == gave_up_status) {

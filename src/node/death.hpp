@@ -29,10 +29,12 @@ void wake_everybody(const Segment& segment) noexcept;
 [[nodiscard]] bool is_dead(const Segment& segment, std::uint32_t slot) noexcept;
 
 // Looks with the kernel's help whether joined processes still live and marks those that do not. For jobs
-// without a watcher, and for a waiter that has waited long.
+// without a watcher, and for a waiter that has waited long. Returns at once when somebody of the node looked less
+// than look_again_ns ago: a look costs some microseconds per process, and after a death everybody wants one.
+inline constexpr std::uint64_t look_again_ns = 5'000'000;
 void find_the_dead(const Segment& segment) noexcept;
 
-// "rank 2 (process 4711 on host) was killed by signal 9" and its kin.
+// "rank 2 (process 4711 on host) was killed by signal 9" and its kin; "is gone" as long as nobody knows more.
 [[nodiscard]] std::string fate(const Segment& segment, std::uint32_t slot);
 
 }  // namespace acp::node

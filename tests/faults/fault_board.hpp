@@ -9,7 +9,7 @@
 
 namespace acp::test {
 
-inline constexpr int fault_ranks_max = 8;
+inline constexpr int fault_ranks_max = 64;
 
 enum class Phase : std::int32_t { absent, started, joined, working, failed, finished };
 

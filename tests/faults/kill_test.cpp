@@ -183,6 +183,38 @@ INSTANTIATE_TEST_SUITE_P(waits,
                              return each.param == Work::command_wait ? "acp_wait" : "acp_complete";
                          });
 
+// Far more ranks than cores, most of them asleep or all of them at work.
+class ManyRanksTest : public KillTest, public ::testing::WithParamInterface<Work> {};
+
+TEST_P(ManyRanksTest, hear_of_the_death_of_one_of_them) {
+    std::vector<std::int64_t> delays;
+    for (int trial = 0; trial < trials_wanted(3) && !HasFailure(); ++trial) {
+        allow_one_trial();
+        FaultOptions options;
+        options.work = GetParam();
+        options.ranks = fault_ranks_max;
+        options.victim = static_cast<int>(random_.below(fault_ranks_max));
+        options.seed = random_.next();
+        FaultJob fault(options);
+        fault.await_all(Phase::working);
+        pass_time(20 * millisecond_ns);
+        const std::int64_t struck = fault.kill_process(fault.process_of(options.victim));
+        fault.expect_survivors_notice(struck, delays);
+        fault.expect_end(137, struck);
+    }
+    print_delays("from the kill of one of 64 ranks to another's error", delays, notice_promise_ns);
+}
+
+INSTANTIATE_TEST_SUITE_P(works,
+                         ManyRanksTest,
+                         ::testing::Values(Work::barrier_wait, Work::barriers, Work::traffic),
+                         [](const auto& each) {
+                             if (each.param == Work::traffic) {
+                                 return "traffic";
+                             }
+                             return each.param == Work::barriers ? "barriers" : "blocked";
+                         });
+
 TEST_F(KillTest, of_readers_inside_their_copies_lets_unregister_end_and_nothing_land) {
     for (int trial = 0; trial < trials_wanted(5) && !HasFailure(); ++trial) {
         allow_one_trial();
