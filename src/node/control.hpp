@@ -37,8 +37,7 @@ enum class SlotState : std::uint32_t {
     empty = 0,   // nobody yet
     joined = 1,  // inside acp_init .. acp_finalize; writer: the process
     left = 2,    // after acp_finalize; writer: the process
-    dead =
-        3  // gone without acp_finalize; writer: the watcher (agent), or a waiter that found it gone
+    dead = 3     // gone for good; writer: the watcher (agent), or a waiter that found it gone
 };
 
 // Where others knock. All in one line: who pushes into the inbox owns the line already when it looks
@@ -69,6 +68,7 @@ struct alignas(64) Slot {
     SharedU64 attach_address;     // where the token lies in the process
     SharedU32 udp_port;           // of its datagram socket, 0 = none
     SharedU32 pool_in_use;        // mpsc: own cells an earlier port may have under way, a bit each
+    SharedU32 state_at_death;     // SlotState; release with state == dead; writer: who stored that
     // line 1: barrier arrivals (read only to say who is missing)
     alignas(64) SharedU32 arrived_epoch;
     std::uint32_t reserved1[15];

@@ -73,10 +73,16 @@ void mark_dead(const Segment& segment, std::uint32_t slot, std::uint32_t wait_st
     ControlBlock& control = segment.control();
     Slot& dead = segment.slot(slot);
     const auto gone = static_cast<std::uint32_t>(SlotState::dead);
-    dead.wait_status.store(wait_status, std::memory_order_relaxed);  // read after state == dead
-    if (dead.state.exchange(gone, std::memory_order_acq_rel) == gone) {
-        return;
-    }
+    std::uint32_t before = dead.state.load(std::memory_order_relaxed);
+    do {
+        if (before == gone) {
+            return;
+        }
+        dead.wait_status.store(wait_status, std::memory_order_relaxed);  // read after state == dead
+        dead.state_at_death.store(before, std::memory_order_relaxed);    // likewise
+        // acq_rel: release for who sees the slot dead and tells its fate
+    } while (!dead.state.compare_exchange_weak(before, gone, std::memory_order_acq_rel,
+                                               std::memory_order_relaxed));
     std::uint32_t nobody = 0;
     control.first_dead_slot_plus_1.compare_exchange_strong(nobody, slot + 1,
                                                            std::memory_order_acq_rel);
@@ -131,11 +137,20 @@ std::string fate(const Segment& segment, std::uint32_t slot) {
     if (status == gave_up_status) {
         return text + "could not join: its acp_init failed and says why";
     }
-    if ((status & 0x7f) != 0) {  // as WTERMSIG
-        return text + "was killed by " + signal_text(static_cast<int>(status & 0x7f));
+    text += (status & 0x7f) != 0  // as WTERMSIG
+                ? "was killed by " + signal_text(static_cast<int>(status & 0x7f))
+                : "exited with code " + std::to_string((status >> 8) & 0xff);
+    switch (static_cast<SlotState>(dead.state_at_death.load(std::memory_order_relaxed))) {
+        case SlotState::empty:
+            return text + " without acp_init";
+        case SlotState::joined:
+            return text + " without acp_finalize";
+        case SlotState::left:
+            return text + " after acp_finalize";
+        case SlotState::dead:
+            break;
     }
-    return text + "exited with code " + std::to_string((status >> 8) & 0xff) +
-           " without acp_finalize";
+    return text;
 }
 
 }  // namespace acp::node

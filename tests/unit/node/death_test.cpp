@@ -57,6 +57,24 @@ TEST(DeathTest, the_first_one_is_kept_and_each_counts_once) {
     EXPECT_NE(fate(segment, 2).find("signal 9"), std::string::npos) << fate(segment, 2);
 }
 
+TEST(DeathTest, a_fate_says_how_far_the_rank_had_come) {
+    const Segment segment = make_segment(4);
+    set_state(segment, 1, SlotState::joined, ::getpid());
+    set_state(segment, 2, SlotState::left, ::getpid());
+    for (std::uint32_t slot = 0; slot < 3; ++slot) mark_dead(segment, slot, exit_3_status);
+    const char* expected[] = {"rank 0 .* exited with code 3 without acp_init",
+                              "rank 1 .* exited with code 3 without acp_finalize",
+                              "rank 2 .* exited with code 3 after acp_finalize"};
+    for (std::uint32_t slot = 0; slot < 3; ++slot) {
+        std::string pattern = expected[slot];
+        const std::size_t gap = pattern.find(" .* ");
+        const std::string told = fate(segment, slot);
+        EXPECT_EQ(told.find(pattern.substr(0, gap)), 0U) << told;
+        EXPECT_NE(told.find(pattern.substr(gap + 4)), std::string::npos) << told;
+    }
+    EXPECT_NE(fate(segment, 3).find("is gone"), std::string::npos) << "nobody knows how it ended";
+}
+
 TEST(DeathTest, the_dead_are_found_and_the_living_are_not) {
     const Segment segment = make_segment(2);
     const int gone = ended_process();
