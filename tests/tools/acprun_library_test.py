@@ -47,6 +47,21 @@ class Library(ToolTest):
         self.assertEqual(result.stdout.count(b"init: a needed process is dead"), 2, result)
         self.assertIn(result.returncode, (1, 3))
 
+    def test_an_initialisation_names_a_rank_that_never_joined(self):
+        result = acprun("-n", "2", "--on-failure=continue", RANK, "1:exit=0", "init")
+        self.assertRegex(result.stdout.decode(), r"init: .*: rank 1 .* exited with code 0 without acp_init")
+
+    def test_a_later_initialisation_names_a_rank_that_left_in_order_and_is_gone(self):
+        result = acprun("-n", "3", "--on-failure=continue", RANK, "init", "sync", "finalize", "1:exit=0", "init")
+        lines = result.stdout.decode().splitlines()
+        self.assertEqual(len(lines), 2, lines)
+        for line in lines:
+            self.assertRegex(line, r"^init: .*: rank 1 .* exited with code 0 after acp_finalize")
+
+    def test_who_left_in_order_and_is_gone_fails_nobody(self):
+        result = acprun("-n", "3", RANK, "init", "sync", "finalize", "1:exit=0", "print=on")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"on\n" * 2, b""))
+
     def test_a_failure_is_told_by_the_rank_a_reset_gave(self):
         result = acprun("-n", "3", RANK, "init", "reset=1", "2:signal=9", "sync", "pause")  # rank 2 is now rank 0
         self.assert_fails(result, 137, "rank 0 .* signal 9")

@@ -9,14 +9,13 @@ namespace acp::agent {
 Verdict judge(const RankEnd& end) noexcept {
     const bool is_clean = end.status.is_exit() && end.status.exit_code() == 0;
     Verdict verdict;
-    if (end.state == node::SlotState::left) {  // nobody depends on it any more
+    if (end.state == node::SlotState::left) {  // nobody depends on what it did so far
         verdict.is_failure = !is_clean;
         verdict.code = end.status.shell_code();
         return verdict;
     }
     // A rank that never joins and ends well is a plain program, if no other rank waits for it. One that
     // joins later finds the slot marked.
-    verdict.is_death = true;
     verdict.is_failure = end.state != node::SlotState::empty || !is_clean || end.have_others_joined;
     verdict.ends_others = verdict.is_failure;
     if (verdict.is_failure) {

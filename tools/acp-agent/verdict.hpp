@@ -16,7 +16,6 @@ struct RankEnd {
 
 struct Verdict {
     bool is_failure = false;   // to be reported, and it sets the job's exit code
-    bool is_death = false;     // its slot is to be marked: whoever waits for it waits in vain
     bool ends_others = false;  // unless the user lets them go on
     int code = 0;
 };

@@ -29,7 +29,8 @@ void Agent::on_rank_ended(std::uint32_t rank) {
     // Acquire: whatever the rank did before it joined or left is done.
     const auto state = static_cast<node::SlotState>(slot.state.load(std::memory_order_acquire));
     const Verdict verdict = judge({found->status, state, have_others_joined(rank)});
-    if (verdict.is_death) node::mark_dead(segment_, rank, found->status.raw());
+    // Whoever waits for it waits in vain, if only in a later acp_init of a job this rank left in order.
+    node::mark_dead(segment_, rank, found->status.raw());
     poll_->remove(ended.process.get());
     ended.process.close();
     ended.is_running = false;
