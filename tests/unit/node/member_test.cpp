@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Joining, meeting, changing ranks and leaving, and the barrier below: several members are threads of this process.
+#include "node/member.hpp"
+
+#include <atomic>
+#include <gtest/gtest.h>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "node/death.hpp"
+#include "os/process.hpp"
+
+namespace acp::node {
+namespace {
+
+Segment make_segment(std::uint32_t procs) {
+    Shape shape;
+    shape.procs = shape.local_procs = shape.machine_procs = procs;
+    shape.starter_bytes = 4096;
+    shape.datagram_bytes = 1408;
+    auto made = Segment::create(shape);
+    EXPECT_TRUE(made.is_ok()) << made.failure().message();
+    return std::move(made).value();
+}
+
+class MemberTest : public testing::Test {
+protected:
+    static constexpr std::uint32_t procs = 4;
+
+    void SetUp() override {
+        for (std::uint32_t slot = 0; slot < procs; ++slot) {
+            members_.push_back(std::make_unique<Member>(segment_.share(), slot));
+            ASSERT_TRUE(members_[slot]->take_slot().is_ok());
+        }
+    }
+
+    // Runs a body for each of the first `count` members, in threads of their own.
+    template <typename Body>
+    void for_each(Body body, std::uint32_t count = procs) {
+        std::vector<std::thread> threads;
+        for (std::uint32_t i = 0; i < count; ++i) {
+            threads.emplace_back([&, i] { body(*members_[i]); });
+        }
+        for (std::thread& thread : threads) thread.join();
+    }
+
+    Segment segment_ = make_segment(procs);
+    std::vector<std::unique_ptr<Member>> members_;
+};
+
+TEST_F(MemberTest, nobody_leaves_a_meeting_before_all_have_come) {
+    constexpr int rounds = 200;
+    std::atomic<int> arrived{0};
+    std::atomic<bool> is_early{false};
+    for_each([&](Member& member) {
+        for (int round = 1; round <= rounds; ++round) {
+            arrived.fetch_add(1, std::memory_order_relaxed);
+            ASSERT_TRUE(member.meet().is_ok());
+            if (arrived.load(std::memory_order_relaxed) < round * static_cast<int>(procs)) {
+                is_early.store(true, std::memory_order_relaxed);
+            }
+        }
+    });
+    EXPECT_FALSE(is_early.load(std::memory_order_relaxed));
+}
+
+TEST_F(MemberTest, a_meeting_publishes_what_was_written_before_it) {
+    std::uint64_t words[procs] = {};  // plain: only the meeting orders them
+    for_each([&](Member& member) {
+        words[member.slot_index()] = member.slot_index() + 1;
+        ASSERT_TRUE(member.meet().is_ok());
+        for (std::uint32_t i = 0; i < procs; ++i) EXPECT_EQ(words[i], i + 1);
+    });
+}
+
+TEST_F(MemberTest, a_death_ends_this_meeting_and_every_later_one_with_its_name) {
+    std::thread killer([&] {
+        while (segment_.control().barrier_arrived.word.load(std::memory_order_acquire) < 3) {
+            std::this_thread::yield();
+        }
+        mark_dead(segment_, 3, 9);
+    });
+    for_each(
+        [](Member& member) {
+            for (int round = 0; round < 2; ++round) {
+                const base::Status status = member.meet();
+                EXPECT_EQ(status.code(), base::Code::peer);
+                EXPECT_NE(status.message().find("rank 3"), std::string::npos) << status.message();
+            }
+        },
+        3);
+    killer.join();
+}
+
+TEST_F(MemberTest, who_gives_up_ends_the_waits_of_the_others) {
+    std::thread quitter([&] { members_[3]->give_up(); });
+    for_each([](Member& member) { EXPECT_EQ(member.meet().code(), base::Code::peer); }, 3);
+    quitter.join();
+}
+
+TEST_F(MemberTest, says_who_has_not_come) {
+    EXPECT_EQ(members_[0]->barrier().missing(), "");
+    std::thread first([&] { EXPECT_EQ(members_[0]->meet().code(), base::Code::peer); });
+    while (segment_.slot(0).arrived_epoch.load(std::memory_order_acquire) == 0) {
+        std::this_thread::yield();
+    }
+    mark_dead(segment_, 2, 9);
+    first.join();
+    EXPECT_EQ(members_[0]->barrier().missing(), "rank 1, rank 2, rank 3");
+}
+
+TEST_F(MemberTest, ranks_change_places_when_all_agree) {
+    for_each([&](Member& member) {
+        const std::uint32_t wanted = (member.rank() + 1) % procs;
+        ASSERT_TRUE(member.agree_on_rank(wanted).is_ok());
+        member.take_rank(wanted);
+        ASSERT_TRUE(member.meet().is_ok());
+        EXPECT_EQ(member.rank(), wanted);
+    });
+    for (std::uint32_t rank = 0; rank < procs; ++rank) {
+        EXPECT_EQ(segment_.slot_of(rank).load(std::memory_order_relaxed), (rank + 3) % procs);
+    }
+}
+
+TEST_F(MemberTest, a_rank_asked_for_twice_or_out_of_range_fails_everywhere_and_changes_nothing) {
+    for (const std::uint32_t bad : {0U, procs, ~0U}) {
+        for_each([&](Member& member) {
+            const std::uint32_t wanted = member.slot_index() == 2 ? bad : member.slot_index();
+            EXPECT_EQ(member.agree_on_rank(wanted).code(), base::Code::argument) << bad;
+            EXPECT_EQ(member.rank(), member.slot_index());
+        });
+    }
+    for_each([](Member& member) { EXPECT_TRUE(member.meet().is_ok()) << "the members go on"; });
+}
+
+TEST_F(MemberTest, a_slot_is_taken_once_and_again_after_it_was_left) {
+    segment_.slot(1).pid.fetch_add(1, std::memory_order_relaxed);  // of another process
+    EXPECT_EQ(members_[1]->take_slot().code(), base::Code::state);
+    members_[1]->leave();
+    EXPECT_TRUE(members_[1]->take_slot().is_ok());
+    mark_dead(segment_, 1, 9);
+    EXPECT_EQ(members_[1]->take_slot().code(), base::Code::peer);
+}
+
+}  // namespace
+}  // namespace acp::node

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The node segment as its maker and as those who map it see it: the parts lie apart, each process sees what the
+// others write, and what does not fit is refused with a reason.
+#include "node/segment.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "memory/ga_layout.hpp"
+
+namespace acp::node {
+namespace {
+
+Shape shape_of(std::uint32_t procs) {
+    Shape shape;
+    shape.procs = shape.local_procs = shape.machine_procs = procs;
+    shape.starter_bytes = 10'000;
+    shape.datagram_bytes = 1408;
+    return shape;
+}
+
+Segment made(const Shape& shape) {
+    auto segment = Segment::create(shape);
+    EXPECT_TRUE(segment.is_ok()) << segment.failure().message();
+    return std::move(segment).value();
+}
+
+TEST(SegmentTest, every_part_begins_on_a_page_and_after_the_one_before) {
+    for (const std::uint32_t procs : {1U, 3U, 64U, local_procs_max}) {
+        const SegmentLayout layout = SegmentLayout::of(shape_of(procs));
+        const std::uint64_t parts[] = {0,
+                                       layout.slots,
+                                       layout.rank_slots,
+                                       layout.hazards,
+                                       layout.tables,
+                                       layout.mailboxes,
+                                       layout.starters,
+                                       layout.total};
+        for (std::size_t i = 1; i < std::size(parts); ++i) {
+            EXPECT_GT(parts[i], parts[i - 1]) << "part " << i << " of " << procs << " ranks";
+            EXPECT_EQ(parts[i] % 4096, 0U);
+        }
+        EXPECT_GE(layout.rank_slots - layout.slots, procs * sizeof(Slot));
+        EXPECT_GE(layout.total - layout.starters, procs * std::uint64_t{10'000});
+    }
+}
+
+TEST(SegmentTest, begins_with_each_rank_on_its_slot_and_nobody_joined) {
+    Shape shape = shape_of(3);
+    shape.procs = 8;
+    shape.first_rank = 5;
+    const Segment segment = made(shape);
+    for (std::uint32_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(segment.slot(i).rank.load(std::memory_order_relaxed), 5 + i);
+        EXPECT_EQ(segment.slot_of(i).load(std::memory_order_relaxed), i);
+        EXPECT_EQ(segment.slot(i).state.load(std::memory_order_relaxed),
+                  static_cast<std::uint32_t>(SlotState::empty));
+        EXPECT_EQ(segment.starter(i)[9'999], 0);
+    }
+    EXPECT_EQ(segment.control().deaths.load(std::memory_order_relaxed), 0U);
+}
+
+TEST(SegmentTest, what_one_mapping_writes_another_one_reads) {
+    const Segment maker = made(shape_of(2));
+    auto opened = Segment::open(os::FileDescriptor(::dup(maker.file())));
+    ASSERT_TRUE(opened.is_ok()) << opened.failure().message();
+    const Segment& other = opened.value();
+    EXPECT_NE(other.base(), maker.base());
+    EXPECT_EQ(other.shape().starter_bytes, 10'000U);
+    maker.starter(1)[17] = 'x';
+    EXPECT_EQ(other.starter(1)[17], 'x');
+    other.tables()[memory::granules_per_rank].start.store(99, std::memory_order_relaxed);
+    EXPECT_EQ(maker.tables()[memory::granules_per_rank].start.load(std::memory_order_relaxed), 99U);
+    EXPECT_EQ(maker.share().starter(1), maker.starter(1));
+}
+
+TEST(SegmentTest, one_of_another_build_is_refused) {
+    const Segment maker = made(shape_of(1));
+    maker.control().shape.layout_hash ^= 1;
+    const auto opened = Segment::open(os::FileDescriptor(::dup(maker.file())));
+    ASSERT_FALSE(opened.is_ok());
+    EXPECT_EQ(opened.failure().code(), base::Code::mismatch);
+}
+
+TEST(SegmentTest, shapes_out_of_range_are_refused_and_those_at_the_limit_are_not) {
+    EXPECT_TRUE(Segment::create(shape_of(1)).is_ok());
+    for (const std::uint32_t procs : {0U, local_procs_max + 1}) {
+        const auto refused = Segment::create(shape_of(procs));
+        ASSERT_FALSE(refused.is_ok()) << procs;
+        EXPECT_EQ(refused.failure().code(), base::Code::argument);
+    }
+    Shape shape = shape_of(2);
+    shape.procs = 1;  // fewer in the job than on the node
+    EXPECT_EQ(Segment::create(shape).failure().code(), base::Code::argument);
+    shape = shape_of(1);
+    shape.starter_bytes = starter_bytes_max + 1;
+    EXPECT_EQ(Segment::create(shape).failure().code(), base::Code::argument);
+}
+
+}  // namespace
+}  // namespace acp::node

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What everybody who waits relies on, whatever the policy: ready is believed, time-outs and signals end a wait only
+// when asked, nobody misses a bell, and the dead are found. Sleeps are the test's own, so nothing depends on time.
+#include "node/wait.hpp"
+
+#include <gtest/gtest.h>
+#include <thread>
+#include <vector>
+
+namespace acp::node {
+namespace {
+
+Segment make_segment(std::uint32_t procs) {
+    Shape shape;
+    shape.procs = shape.local_procs = procs;
+    shape.machine_procs = procs;
+    shape.starter_bytes = 4096;
+    shape.datagram_bytes = 1408;
+    auto made = Segment::create(shape);
+    EXPECT_TRUE(made.is_ok()) << made.failure().message();
+    return std::move(made).value();
+}
+
+// A node where each rank has a CPU, and one where hardly any has.
+class WaitTest : public testing::TestWithParam<std::uint32_t> {
+protected:
+    Segment segment_ = make_segment(GetParam());
+    Waiter waiter_{segment_};
+};
+
+TEST_P(WaitTest, does_not_sleep_when_ready_at_once) {
+    int sleeps = 0;
+    const auto sleep = [&](std::int64_t) { return ++sleeps, os::Wake::woken; };
+    EXPECT_EQ(waiter_.wait([] { return true; }, sleep, for_ever), Outcome::ready);
+    EXPECT_EQ(waiter_.wait([] { return true; }, sleep, 0), Outcome::ready);
+    EXPECT_EQ(sleeps, 0);
+}
+
+TEST_P(WaitTest, looks_but_never_sleeps_without_time) {
+    int sleeps = 0;
+    int looks = 0;
+    const auto sleep = [&](std::int64_t) { return ++sleeps, os::Wake::woken; };
+    EXPECT_EQ(waiter_.wait([&] { return ++looks, false; }, sleep, 0), Outcome::timeout);
+    EXPECT_GT(looks, 0);
+    EXPECT_EQ(sleeps, 0);
+}
+
+TEST_P(WaitTest, sleeps_on_after_being_woken_for_another_reason) {
+    int sleeps = 0;
+    const auto sleep = [&](std::int64_t) { return ++sleeps, os::Wake::woken; };
+    EXPECT_EQ(waiter_.wait([&] { return sleeps == 5; }, sleep, for_ever), Outcome::ready);
+    EXPECT_EQ(sleeps, 5);
+}
+
+TEST_P(WaitTest, a_nap_is_never_longer_than_the_time_that_is_left) {
+    const auto sleep = [](std::int64_t nap_ns) {
+        EXPECT_GE(nap_ns, 0);
+        EXPECT_LE(nap_ns, 1'000'000);
+        return os::Wake::woken;
+    };
+    EXPECT_EQ(waiter_.wait([] { return false; }, sleep, 1'000'000), Outcome::timeout);
+}
+
+TEST_P(WaitTest, a_signal_ends_a_wait_only_where_that_is_wanted) {
+    int sleeps = 0;
+    const auto sleep = [&](std::int64_t) { return ++sleeps, os::Wake::interrupted; };
+    EXPECT_EQ(waiter_.wait([] { return false; }, sleep, for_ever, true), Outcome::interrupted);
+    sleeps = 0;
+    EXPECT_EQ(waiter_.wait([&] { return sleeps == 3; }, sleep, for_ever), Outcome::ready);
+    EXPECT_EQ(waiter_.wait([&] { return sleeps == 4; }, sleep, for_ever, true), Outcome::ready)
+        << "what is ready counts more than the signal";
+}
+
+TEST_P(WaitTest, looks_for_the_dead_after_a_nap_that_nobody_ended) {
+    Slot& slot = segment_.slot(0);
+    slot.pid.store(1, std::memory_order_relaxed);
+    slot.start_time.store(~0ULL, std::memory_order_relaxed);  // no process is that young
+    slot.state.store(static_cast<std::uint32_t>(SlotState::joined), std::memory_order_release);
+    const auto sleep = [](std::int64_t nap_ns) {
+        EXPECT_LE(nap_ns, liveness_check_ns);
+        return os::Wake::timeout;
+    };
+    EXPECT_EQ(waiter_.wait([&] { return is_dead(segment_, 0); }, sleep, for_ever), Outcome::ready);
+}
+
+TEST_P(WaitTest, no_ring_of_a_bell_is_missed) {
+    constexpr std::uint32_t rounds = 2000;
+    sync::Bell<>& bell = segment_.slot(0).door.waiter_bell;
+    std::atomic<std::uint32_t> published{0};
+    std::atomic<std::uint32_t> seen{0};
+    std::thread ringer([&] {
+        for (std::uint32_t round = 1; round <= rounds; ++round) {
+            published.store(round, std::memory_order_release);
+            ring_bell(bell);
+            while (seen.load(std::memory_order_acquire) < round) std::this_thread::yield();
+        }
+    });
+    for (std::uint32_t round = 1; round <= rounds; ++round) {
+        const auto ready = [&] { return published.load(std::memory_order_acquire) >= round; };
+        const auto sleep = [&](std::int64_t) { return sleep_on_bell(bell, ready, for_ever); };
+        ASSERT_EQ(waiter_.wait(ready, sleep, for_ever), Outcome::ready);
+        seen.store(round, std::memory_order_release);
+    }
+    ringer.join();
+}
+
+INSTANTIATE_TEST_SUITE_P(nodes, WaitTest, testing::Values(1U, 64U), [](const auto& each) {
+    return std::to_string(each.param) + "_ranks";
+});
+
+}  // namespace
+}  // namespace acp::node
