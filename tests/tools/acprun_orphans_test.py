@@ -59,10 +59,10 @@ class Killed(ToolTest):
             self.assertIn(job.process.returncode, (0, 137))
             self.assert_nobody_is_left(job)
 
-    def test_launcher_and_agent_together_end_the_ranks(self):
+    def test_launcher_and_agent_together_end_the_ranks_and_their_children(self):
         chance = random.Random(SEED)
         for _ in range(MOMENTS):
-            job = self.start("-n", "3", MEMBER, *BUSY)
+            job = self.start("-n", "3", "sh", "-c", f"{ACT} fork; exec {MEMBER} " + " ".join(BUSY))
             time.sleep(chance.uniform(0, 0.03))
             both = [pid for pid, name in marked_processes(job.mark).items() if name in ("acprun", "acp-agent")]
             for pid in sorted(both, reverse=chance.random() < 0.5):
@@ -91,6 +91,19 @@ class KilledWhilePausing(ToolTest):
         code, _, error = job.finish()
         self.assertEqual(code, 137)
         self.assertRegex(error, r"the agent \(process \d+\) was killed by signal 9 \(SIGKILL\); all ranks were ended")
+        self.assert_nobody_is_left(job)
+
+    def test_without_launcher_and_agent_the_job_ends(self):
+        job = self.start_pausing()
+        agent = job.agent()
+        for pid in (job.process.pid, agent):
+            os.kill(pid, signal.SIGKILL)
+        job.wait_until_gone()
+
+    def test_without_the_keeper_the_job_ends(self):
+        job = self.start_pausing()
+        kill(next(pid for pid, name in marked_processes(job.mark).items() if name == "acp-keeper"))
+        self.assertEqual(job.finish()[0], 137)
         self.assert_nobody_is_left(job)
 
     def test_a_stopped_job_dies_with_its_launcher(self):

@@ -9,6 +9,7 @@
 
 #include "base/version.hpp"
 #include "job/exit_codes.hpp"
+#include "os/child.hpp"
 #include "os/log_line.hpp"
 #include "os/standard_streams.hpp"
 
@@ -60,6 +61,10 @@ int serve_with(int argc, char** argv) {
     }
     os::block_all_signals();
     os::ensure_standard_streams();
+    if (auto status = os::leave_keeper_behind("acp-keeper"); !status.is_ok()) {
+        os::write_line(os::standard_error, "acp-agent: " + std::string(status.message()));
+        return job::exit_unavailable;
+    }
     return serve(descriptor);
 }
 
