@@ -15,14 +15,18 @@ namespace acp::node {
 
 namespace {
 
-// A number alone proves nothing: it may belong to another process by now.
+// A number alone proves nothing: it may belong to another process by now. Who cannot look, for want of
+// descriptors, say, knows nothing either and takes nobody for dead.
 bool is_gone(int pid, std::uint64_t start_time) noexcept {
-    const auto process = os::open_process(pid);
+    auto process = os::open_process(pid);
     if (!process.is_ok()) {
-        return process.failure().code() == base::Code::peer;  // else the kernel does not tell
+        return process.failure().code() == base::Code::peer;
     }
-    return os::has_exited(process.value().get()) ||
-           (start_time != 0 && os::start_time(pid) != start_time);
+    if (os::has_exited(process.value().get())) {
+        return true;
+    }
+    const std::uint64_t started = os::start_time(pid);
+    return start_time != 0 && started != 0 && started != start_time;
 }
 
 std::string signal_text(int number) {
@@ -59,12 +63,15 @@ void wake_sockets(const Segment& segment) noexcept {
 void wake_everybody(const Segment& segment) noexcept {
     ControlBlock& control = segment.control();
     // Before it the caller stored what the sleepers are to see.
-    if (control.barrier_released.clear_sleep()) {
-        os::futex_wake(control.barrier_released.word(), os::everybody);
-    }
+    // Wakes whatever the words say: who changed one may have died before it woke anybody.
+    static_cast<void>(control.barrier_released.clear_sleep());
+    os::futex_wake(control.barrier_released.word(), os::everybody);
     for (std::uint32_t i = 0; i < segment.shape().local_procs; ++i) {
-        ring_bell(segment.slot(i).door.waiter_bell);
-        ring_bell(segment.slot(i).door.service_bell);
+        Door& door = segment.slot(i).door;
+        for (sync::Bell<>* bell : {&door.waiter_bell, &door.service_bell}) {
+            static_cast<void>(bell->ring());
+            os::futex_wake(bell->word(), os::everybody);
+        }
     }
     wake_sockets(segment);
 }

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 #include <string>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -92,6 +93,18 @@ TEST(DeathTest, a_number_that_belongs_to_another_process_now_is_a_death) {
     segment.slot(0).start_time.fetch_add(1, std::memory_order_relaxed);
     find_the_dead(segment);
     EXPECT_TRUE(is_dead(segment, 0));
+}
+
+TEST(DeathTest, who_has_no_descriptor_left_to_look_takes_nobody_for_dead) {
+    const Segment segment = make_segment(1);
+    set_state(segment, 0, SlotState::joined, ::getpid());
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+    const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+    find_the_dead(segment);
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_FALSE(is_dead(segment, 0));
 }
 
 TEST(DeathTest, a_look_right_after_another_one_is_left_out) {
