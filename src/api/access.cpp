@@ -17,8 +17,7 @@ using memory::Operation;
 
 constexpr auto plain = memory::HazardFence::compiler;
 
-[[gnu::noinline, gnu::cold]] acp_handle_t issue_long(const Command& command,
-                                                     acp_handle_t order) noexcept {
+[[gnu::noinline]] acp_handle_t issue_long(const Command& command, acp_handle_t order) noexcept {
     return api::guarded("issuing a command", ACP_HANDLE_NULL, [&]() -> acp_handle_t {
         if (auto status = api::check_in_use("issuing a command"); !status.is_ok()) {
             if (api::inline_line != nullptr) {
@@ -39,10 +38,10 @@ constexpr auto plain = memory::HazardFence::compiler;
 
 // The long way for each kind, with its arguments as they came: reached by a jump, so that the inline path saves
 // no registers. The line may be entered still.
-[[gnu::noinline, gnu::cold]] acp_handle_t copy_long(acp_ga_t target,
-                                                    acp_ga_t source,
-                                                    size_t size,
-                                                    acp_handle_t order) noexcept {
+[[gnu::noinline]] acp_handle_t copy_long(acp_ga_t target,
+                                         acp_ga_t source,
+                                         size_t size,
+                                         acp_handle_t order) noexcept {
     return issue_long({Operation::copy, 0, target, source, size, 0, 0}, order);
 }
 
@@ -81,7 +80,7 @@ void report(const base::Status& failure) noexcept {
     }
 }
 
-[[gnu::noinline, gnu::cold]] void complete_long(acp_handle_t handle) noexcept {
+[[gnu::noinline]] void complete_long(acp_handle_t handle) noexcept {
     (void)api::guarded("acp_complete", 0, [&] {
         if (auto status = api::check_in_use("acp_complete"); !status.is_ok()) {
             return api::result_of(status);

@@ -129,6 +129,9 @@ void CommandQueue::end_failed(std::uint64_t number, base::Status failure) {
 }
 
 void CommandQueue::release_waiting(std::vector<std::uint64_t>& ready) {
+    if (waiting_.empty()) {
+        return;
+    }
     const auto rest = waiting_.upper_bound(done_);
     for (auto waiting = waiting_.begin(); waiting != rest; ++waiting) {
         record(waiting->second).state = State::ready;
@@ -178,10 +181,7 @@ void CommandQueue::publish() noexcept {
     }
     const std::uint64_t order =
         failed_.empty() ? complete : std::min(complete, *failed_.begin() - 2);
-    // release: who reads a floor sees what the commands below it wrote
-    done_published_.store(done_, std::memory_order_release);
-    marks_.complete_floor.store(complete | 1U, std::memory_order_release);
-    marks_.order_floor.store(order | 1U, std::memory_order_release);
+    publish_floors(complete, order);
     marks_.inline_handle.store(issued_ | 1U, std::memory_order_relaxed);
 }
 

@@ -56,6 +56,28 @@ public:
     // Gives the command a number. When its order rests on a failed command it is failed at once.
     Admission admit(const memory::Command& command, Handle order);
 
+    // admit() of a command that may run at once whatever is queued: its order is no newer than the order floor.
+    std::uint64_t admit_ready(const memory::Command& command) {
+        issued_ += 2;
+        ++outstanding_;
+        records_.push_back({command, State::ready, false});
+        marks_.inline_handle.store(issued_ | 1U, std::memory_order_relaxed);
+        return issued_;
+    }
+
+    // finish() of a command that went well, when it is the only one outstanding and none failed lately: nothing
+    // can rest on it. false: not so, and nothing was done.
+    bool finish_last(std::uint64_t number) {
+        if (outstanding_ != 1 || number != issued_ || !unreported_.empty() || !failed_.empty()) {
+            return false;
+        }
+        records_.pop_front();
+        outstanding_ = 0;
+        done_ = number;
+        publish_floors(number, number);
+        return true;
+    }
+
     // Gives a number to a command that is already known to fail.
     std::uint64_t admit_failed(base::Status failure);
 
@@ -116,6 +138,13 @@ private:
     void end_failed(std::uint64_t number, base::Status failure);
     void release_waiting(std::vector<std::uint64_t>& ready);
     void publish() noexcept;
+
+    void publish_floors(std::uint64_t complete, std::uint64_t order) noexcept {
+        // release: who reads a floor sees what the commands below it wrote
+        done_published_.store(done_, std::memory_order_release);
+        marks_.complete_floor.store(complete | 1U, std::memory_order_release);
+        marks_.order_floor.store(order | 1U, std::memory_order_release);
+    }
 
     Marks& marks_;
     std::deque<Record> records_;  // of the numbers done_+2 .. issued_

@@ -4,7 +4,7 @@
 // forwarded to another process of the node. Jobs are run by threads that wait, else by the service thread,
 // which is made with the first command or registration that may need it and sleeps when nothing is to do; so
 // every command finishes without any further call. One Gma per epoch; calls by any thread unless said otherwise.
-// Split by event: gma_issue, gma_run, gma_wait, gma_service. Tests: tests/unit/gma/gma_test.cpp.
+// Split by event: gma_issue, gma_attach, gma_run, gma_wait, gma_service. Tests: tests/unit/gma/gma_test.cpp.
 #pragma once
 
 #include <atomic>
@@ -127,7 +127,11 @@ private:
     // gma_issue.cpp
     base::Status check(const Command& command, memory::HazardLine& line, Route& route);
     Route choose(const Command& command, const local::Place& target, const local::Place& source);
-    [[nodiscard]] bool is_here(const local::Place& place) const noexcept;
+
+    [[nodiscard]] bool is_here(const local::Place& place) const noexcept {
+        return place.direct != nullptr && (place.is_own || space_.reach().is_shared_direct);
+    }
+
     [[nodiscard]] bool can_attach(const local::Place& place) noexcept;
     [[nodiscard]] bool is_satisfied(Handle order);
     Handle queue(const Command& command, Route route, Handle order);
@@ -136,21 +140,26 @@ private:
     Route route_of(const Command& command);
     void dispatch(std::uint64_t number, Route route);  // mutex_ held
     void notify();
-    base::Status bad_address(const Command& command, bool is_target, base::Code code) const;
+    [[gnu::cold]] base::Status bad_address(const Command& command,
+                                           bool is_target,
+                                           base::Code code) const;
+
+    // gma_attach.cpp
+    [[nodiscard]] bool find_attach(const Command& command, local::AttachCopy& copy) const noexcept;
+    Handle issue_attach(const Command& command, Handle order);
+    bool run_alone(std::unique_lock<std::mutex>& lock);
 
     // gma_run.cpp
     bool drive(Driver driver);
     bool run_jobs();
     bool run_some(std::unique_lock<std::mutex>& lock);
-    template <std::uint32_t most>
     bool run_batch(std::unique_lock<std::mutex>& lock);
     std::uint32_t take_jobs(std::span<Job> batch);  // mutex_ held
     base::Status run_direct(const Command& command, memory::HazardLine& line);
-    template <std::uint32_t most>
     void run_attach(std::span<const Job> batch,
                     std::span<base::Status> outcomes,
                     memory::HazardLine& line);
-    base::Status outcome_of(const Command& command, const local::AttachCopy& copy);
+    [[gnu::cold]] base::Status outcome_of(const Command& command, const local::AttachCopy& copy);
     base::Status run_atomic_remote_result(const Command& command, memory::HazardLine& line);
     bool turn_forwarder();
     bool take_driver();

@@ -19,10 +19,6 @@ const char* name_of(const Command& command) {
 
 }  // namespace
 
-bool Gma::is_here(const local::Place& place) const noexcept {
-    return place.direct != nullptr && (place.is_own || space_.reach().is_shared_direct);
-}
-
 bool Gma::can_attach(const local::Place& place) noexcept {
     const base::IntraNode mode = config_.intranode;
     return (mode == base::IntraNode::automatic || mode == base::IntraNode::attach) &&
@@ -103,6 +99,9 @@ Handle Gma::fail(base::Status failure) {
 }
 
 Handle Gma::issue(const Command& command, Handle order) {
+    if (const Handle handle = issue_attach(command, order); handle != handle_null) [[likely]] {
+        return handle;
+    }
     Route route = Route::none;
     {
         // Not held over queue(): that runs work of its own, which names addresses of its own.

@@ -63,14 +63,12 @@ bool Gma::run_jobs() {
 // Runs the oldest jobs that can share a call; there is one. The lock is held before and after, not while they
 // run. True when others became ready by it, for which nobody has been woken.
 bool Gma::run_some(std::unique_lock<std::mutex>& lock) {
-    // Most often there is one: room for a batch costs more to prepare than all else here.
-    return jobs_.size() == 1 ? run_batch<1>(lock) : run_batch<batch_max>(lock);
+    return jobs_.size() == 1 ? run_alone(lock) : run_batch(lock);
 }
 
-template <std::uint32_t most>
 bool Gma::run_batch(std::unique_lock<std::mutex>& lock) {
-    std::array<Job, most> batch;
-    std::array<base::Status, most> outcomes;
+    std::array<Job, batch_max> batch;
+    std::array<base::Status, batch_max> outcomes;
     const std::uint32_t count = take_jobs(batch);
     lock.unlock();
     const std::span<const Job> taken(batch.data(), count);
@@ -79,7 +77,7 @@ bool Gma::run_batch(std::unique_lock<std::mutex>& lock) {
     {
         local::Hazards::Lease lease(hazards_);
         if (is_attached) {
-            run_attach<most>(taken, outcomes, lease.line());
+            run_attach(taken, outcomes, lease.line());
         } else if (first.route == Route::direct) {
             outcomes[0] = run_direct(*first.command, lease.line());
         } else {
@@ -120,12 +118,11 @@ base::Status Gma::run_direct(const Command& command, memory::HazardLine& line) {
     return {};
 }
 
-template <std::uint32_t most>
 void Gma::run_attach(std::span<const Job> batch,
                      std::span<base::Status> outcomes,
                      memory::HazardLine& line) {
-    std::array<local::AttachCopy, most> copies;
-    std::array<std::uint32_t, most> which;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+    std::array<local::AttachCopy, batch_max> copies;
+    std::array<std::uint32_t, batch_max> which;  // NOLINT(cppcoreguidelines-pro-type-member-init)
     std::uint32_t count = 0;
     // All of a batch lie in the same two granules' segments: one pair of names covers them.
     hazards_.enter(line, batch[0].command->target, batch[0].command->source);
@@ -147,17 +144,15 @@ void Gma::run_attach(std::span<const Job> batch,
     attach_->run({copies.data(), count});
     memory::leave(line);
     for (std::uint32_t k = 0; k < count; ++k) {
-        outcomes[which[k]] = outcome_of(*batch[which[k]].command, copies[k]);
+        if (copies[k].code != base::Code::ok) [[unlikely]] {
+            outcomes[which[k]] = outcome_of(*batch[which[k]].command, copies[k]);
+        } else if (trace_) {
+            trace_->record(*batch[which[k]].command, "attach", space_.rank());
+        }
     }
 }
 
 base::Status Gma::outcome_of(const Command& command, const local::AttachCopy& copy) {
-    if (copy.code == base::Code::ok) [[likely]] {
-        if (trace_) {
-            trace_->record(command, "attach", space_.rank());
-        }
-        return {};
-    }
     const bool is_target_far = copy.target.direct == nullptr;
     if (copy.code == base::Code::peer) {
         node::find_the_dead(space_.segment());

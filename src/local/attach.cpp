@@ -148,6 +148,14 @@ void Attach::run_one(AttachCopy& copy, std::uint64_t done_bytes) noexcept {
     }
 }
 
+void Attach::run(AttachCopy& copy) noexcept {
+    if (names_a_dead(copy)) [[unlikely]] {
+        copy.code = base::Code::peer;
+        return;
+    }
+    run_one(copy, 0);
+}
+
 void Attach::run(std::span<AttachCopy> copies) noexcept {
     if (copies.empty()) {
         return;

@@ -48,6 +48,14 @@ public:
     //   copies.size() <= attach_batch_max
     void run(std::span<AttachCopy> copies) noexcept;
 
+    // Runs one copy of which exactly one place is another process's, which was reached before.
+    void run(AttachCopy& copy) noexcept;
+
+    // can_reach(), where the answer is known already; false when it is not.
+    [[nodiscard]] bool is_known_reachable(std::uint32_t slot) const noexcept {
+        return reachable_[slot].load(std::memory_order_relaxed) == Reachable::yes;
+    }
+
 private:
     enum class Reachable : std::uint8_t { unknown, yes, no };
 

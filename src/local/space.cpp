@@ -38,6 +38,7 @@ base::Status Space::open(const node::Segment& segment,
     view_.index_count = std::uint64_t{shape.local_procs} << memory::granule_bits;
     view_.table = segment.tables();
     view_.base = segment.base();
+    rank_slots_ = &segment.slot_of(0);
     const std::uint64_t row = rank_ - shape.first_rank;
     window_row_ = segment.tables() + row * memory::granules_per_rank;
     shared_row_ = window_row_;
@@ -106,46 +107,17 @@ void Space::close() noexcept {
     segment_ = nullptr;
 }
 
-// The own row is read as the others read it: the window begins empty in every epoch, the row does not.
-const memory::Entry* Space::entry_of(GlobalAddress address) const noexcept {
-    const memory::Entry* entry = view_.entry(address);
-    const std::ptrdiff_t granule = entry - window_row_;
-    return entry != nullptr && granule >= 0 && granule < memory::granules_per_rank
-               ? shared_row_ + granule
-               : entry;
-}
-
-base::Code Space::find(GlobalAddress address, std::uint64_t bytes, Place& place) const noexcept {
-    const memory::Entry* entry = entry_of(address);
+base::Code Space::refusal(const memory::Entry* entry, GlobalAddress address) const noexcept {
     if (entry == nullptr || layout_.generation(address) == 0) {
         return base::Code::address;
     }
     const std::uint64_t size =
         entry->bytes.load(std::memory_order_acquire);  // pairs with its release
     const std::uint64_t start = entry->start.load(std::memory_order_relaxed);
-    const std::uint64_t colorless = address & view_.colorless_mask;
-    const std::uint64_t offset = colorless - start;
-    if (size == 0 || !memory::is_within(offset, size, bytes)) {
-        // A granule that was used before: stale rather than wild. Starter memory of no bytes never lived.
-        const bool was_used = start != 0 && entry->is_shared.load(std::memory_order_relaxed) == 0;
-        const bool is_other_generation = layout_.generation(address) != layout_.generation(start);
-        return was_used && (size == 0 || is_other_generation) ? base::Code::stale
-                                                              : base::Code::address;
-    }
-    place.rank = static_cast<std::uint32_t>(layout_.rank(address));
-    place.slot = slot_of(place.rank);
-    place.is_own = place.rank == rank_;
-    place.is_shared = entry->is_shared.load(std::memory_order_relaxed) != 0;
-    place.owner_address = entry->owner_address.load(std::memory_order_relaxed) + offset;
-    if (place.is_own && !place.is_shared) {
-        // NOLINTNEXTLINE(performance-no-int-to-ptr): the table holds it as a number, for other processes
-        place.direct = reinterpret_cast<char*>(place.owner_address);
-    } else if (place.is_shared) {
-        place.direct = view_.base + entry->base.load(std::memory_order_relaxed) + offset;
-    } else {
-        place.direct = nullptr;
-    }
-    return base::Code::ok;
+    // A granule that was used before: stale rather than wild. Starter memory of no bytes never lived.
+    const bool was_used = start != 0 && entry->is_shared.load(std::memory_order_relaxed) == 0;
+    const bool is_other_generation = layout_.generation(address) != layout_.generation(start);
+    return was_used && (size == 0 || is_other_generation) ? base::Code::stale : base::Code::address;
 }
 
 std::string Space::explain(GlobalAddress address, std::uint64_t bytes) const {

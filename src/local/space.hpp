@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "base/config.hpp"
@@ -133,7 +134,34 @@ public:
     // Returns ok, address (null, wild, leaves its segment), or stale; place is written only on ok.
     [[nodiscard]] base::Code find(GlobalAddress address,
                                   std::uint64_t bytes,
-                                  Place& place) const noexcept;
+                                  Place& place) const noexcept {
+        const memory::Entry* entry = entry_of(address);
+        if (entry == nullptr) [[unlikely]] {
+            return refusal(entry, address);
+        }
+        const std::uint64_t size =
+            entry->bytes.load(std::memory_order_acquire);  // pairs with its release
+        const std::uint64_t start = entry->start.load(std::memory_order_relaxed);
+        const std::uint64_t offset = (address & view_.colorless_mask) - start;
+        if (size == 0 || layout_.generation(address) == 0 ||
+            !memory::is_within(offset, size, bytes)) [[unlikely]] {
+            return refusal(entry, address);
+        }
+        const std::uint64_t rank = layout_.rank(address);
+        place.rank = static_cast<std::uint32_t>(rank);
+        place.slot = rank_slots_[rank - (view_.first_index >> memory::granule_bits)].load(
+            std::memory_order_acquire);
+        place.is_own = place.rank == rank_;
+        place.is_shared = entry->is_shared.load(std::memory_order_relaxed) != 0;
+        place.owner_address = entry->owner_address.load(std::memory_order_relaxed) + offset;
+        if (place.is_shared) {
+            place.direct = view_.base + entry->base.load(std::memory_order_relaxed) + offset;
+        } else {
+            // NOLINTNEXTLINE(performance-no-int-to-ptr): a number in the table, for other processes
+            place.direct = place.is_own ? reinterpret_cast<char*>(place.owner_address) : nullptr;
+        }
+        return base::Code::ok;
+    }
 
     // For a message: what is wrong with an address find() refused.
     [[nodiscard]] std::string explain(GlobalAddress address, std::uint64_t bytes) const;
@@ -146,9 +174,20 @@ public:
     [[nodiscard]] Reach reach() const noexcept { return reach_; }
 
 private:
-    [[nodiscard]] const memory::Entry* entry_of(GlobalAddress address) const noexcept;
+    // The own row is read as the others read it: the window begins empty in every epoch, the row does not.
+    [[nodiscard]] const memory::Entry* entry_of(GlobalAddress address) const noexcept {
+        const memory::Entry* entry = view_.entry(address);
+        const std::ptrdiff_t granule = entry - window_row_;
+        return entry != nullptr && granule >= 0 && granule < memory::granules_per_rank
+                   ? shared_row_ + granule
+                   : entry;
+    }
+
+    [[nodiscard, gnu::cold]] base::Code refusal(const memory::Entry* entry,
+                                                GlobalAddress address) const noexcept;
 
     const node::Segment* segment_ = nullptr;
+    const node::SharedU32* rank_slots_ = nullptr;  // the slots of the node's ranks
     memory::GaLayout layout_;
     View view_;
     std::uint32_t slot_ = 0;
