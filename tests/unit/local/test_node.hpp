@@ -78,6 +78,8 @@ public:
         }
     }
 
+    [[nodiscard]] pid_t pid() const { return pid_; }
+
     void send(int signal) const { ::kill(pid_, signal); }
 
     // Its wait status.
