@@ -15,6 +15,10 @@ Barrier::Barrier(const Segment& segment, std::uint32_t slot, Waiter& waiter) noe
 base::Status Barrier::wait() {
     ControlBlock& control = segment_.control();
     sync::SleepWord<>& released = control.barrier_released;
+    // Who left a barrier because of a death must not arrive again: it would stand in for the dead one.
+    if (control.deaths.load(std::memory_order_acquire) != 0) {
+        return blocked_by_death();
+    }
     const std::uint32_t number = ++number_;
     segment_.slot(slot_).arrived_epoch.store(number, std::memory_order_release);  // for missing()
     const std::uint32_t all = segment_.shape().local_procs * number;              // modulo 2^32

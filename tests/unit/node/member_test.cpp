@@ -93,6 +93,19 @@ TEST_F(MemberTest, a_death_ends_this_meeting_and_every_later_one_with_its_name) 
     killer.join();
 }
 
+TEST_F(MemberTest, who_meets_again_after_a_death_does_not_stand_in_for_the_dead) {
+    std::thread first([&] {
+        EXPECT_EQ(members_[0]->meet().code(), base::Code::peer);
+        EXPECT_EQ(members_[0]->meet().code(), base::Code::peer);
+    });
+    while (segment_.control().barrier_arrived.word.load(std::memory_order_acquire) < 1) {
+        std::this_thread::yield();
+    }
+    mark_dead(segment_, 3, 9);
+    first.join();
+    for_each([](Member& member) { EXPECT_EQ(member.meet().code(), base::Code::peer); }, 3);
+}
+
 TEST_F(MemberTest, who_gives_up_ends_the_waits_of_the_others) {
     std::thread quitter([&] { members_[3]->give_up(); });
     for_each([](Member& member) { EXPECT_EQ(member.meet().code(), base::Code::peer); }, 3);
