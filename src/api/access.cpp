@@ -17,7 +17,8 @@ using memory::Operation;
 
 constexpr auto plain = memory::HazardFence::compiler;
 
-[[gnu::noinline]] acp_handle_t issue_long(const Command& command, acp_handle_t order) noexcept {
+[[gnu::always_inline]] inline acp_handle_t issue_long(const Command& command,
+                                                      acp_handle_t order) noexcept {
     return api::guarded("issuing a command", ACP_HANDLE_NULL, [&]() -> acp_handle_t {
         if (auto status = api::check_in_use("issuing a command"); !status.is_ok()) {
             if (api::inline_line != nullptr) {

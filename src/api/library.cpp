@@ -55,7 +55,7 @@ int result_of(const base::Status& status) noexcept {
     return -1;
 }
 
-base::Status check_in_use(const char* call) {
+base::Status explain_not_in_use(const char* call) {
     switch (library().life.load(std::memory_order_acquire)) {
         case Life::in_use:
             return {};

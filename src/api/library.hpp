@@ -50,7 +50,15 @@ void keep(const base::Status& status) noexcept;
 int result_of(const base::Status& status) noexcept;
 
 // ok when calls may be made now; else state or forked, with the call's name.
-base::Status check_in_use(const char* call);
+base::Status explain_not_in_use(const char* call);
+
+// Whether the call may be made now.   call  its name, for the message
+inline base::Status check_in_use(const char* call) {
+    if (library().life.load(std::memory_order_acquire) == Life::in_use) [[likely]] {
+        return {};
+    }
+    return explain_not_in_use(call);
+}
 
 // Runs a body that returns a Status or a value; nothing thrown passes. `fallback` is returned when it throws.
 template <typename T, typename Body>

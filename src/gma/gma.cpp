@@ -173,10 +173,12 @@ Traffic Gma::traffic() const {
     for (const memory::HazardLine& line : segment.hazards(member_.slot_index())) {
         traffic.direct_commands += line.commands.load(std::memory_order_relaxed);
         traffic.direct_bytes += line.bytes.load(std::memory_order_relaxed);
+        traffic.attach_commands += line.attached_commands.load(std::memory_order_relaxed);
+        traffic.attach_bytes += line.attached_bytes.load(std::memory_order_relaxed);
     }
     const node::Slot& slot = member_.slot();
-    traffic.attach_commands = slot.attach_commands.load(std::memory_order_relaxed);
-    traffic.attach_bytes = slot.attach_bytes.load(std::memory_order_relaxed);
+    traffic.attach_commands += slot.attach_commands.load(std::memory_order_relaxed);
+    traffic.attach_bytes += slot.attach_bytes.load(std::memory_order_relaxed);
     traffic.forwarded_commands = slot.mailbox_commands.load(std::memory_order_relaxed);
     traffic.forwarded_bytes = slot.mailbox_bytes.load(std::memory_order_relaxed);
     return traffic;

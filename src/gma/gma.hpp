@@ -74,7 +74,10 @@ public:
     base::Status check_requirements();
 
     // Issues a command. Always returns a handle; a bad command gives a failed one.
-    Handle issue(const Command& command, Handle order);
+    [[gnu::always_inline]] Handle issue(const Command& command, Handle order) {
+        const Handle handle = issue_attach(command, order);
+        return handle != handle_null ? handle : issue_other(command, order);
+    }
 
     // Waits until the prefix of a handle has ended. ok, timeout, interrupted, or the first failure of the
     // prefix that was not yet reported.   timeout_ns  0: only look; < 0: for ever
@@ -120,11 +123,13 @@ private:
     static constexpr std::uint64_t batched_bytes_max = 64ULL * 1024;  // longer ones: own call
     static constexpr std::int64_t nap_ns = 1'000'000;
     static constexpr std::uint32_t naps_before_deep_sleep = 16;
+    static constexpr std::uint32_t lone_attaches_to_trust = 2;
 
     Gma(node::Member& member, local::Hazards& hazards, FastPath& fast, const base::Config& config);
     base::Status open_all(bool has_own_window);
 
     // gma_issue.cpp
+    Handle issue_other(const Command& command, Handle order);
     base::Status check(const Command& command, memory::HazardLine& line, Route& route);
     Route choose(const Command& command, const local::Place& target, const local::Place& source);
 
@@ -146,6 +151,9 @@ private:
 
     // gma_attach.cpp
     [[nodiscard]] bool find_attach(const Command& command, local::AttachCopy& copy) const noexcept;
+    [[nodiscard]] bool is_to_run_at_once(const Command& command,
+                                         memory::HazardLine& line) const noexcept;
+    static void count_at_once(memory::HazardLine& line, std::uint64_t bytes) noexcept;
     Handle issue_attach(const Command& command, Handle order);
     bool run_alone(std::unique_lock<std::mutex>& lock);
 
@@ -199,6 +207,8 @@ private:
     bool may_waiter_run_ =
         true;  // jobs; off: the communication thread does everything (ACP_BYPASS=off)
     bool may_waiter_forward_ = true;  // off: the communication threads of the paper do
+
+    std::atomic<std::uint32_t> lone_attaches_{0};  // run one by one since the last batch
 
     std::mutex mutex_;  // the queue and the lists of ready commands
     CommandQueue queue_;

@@ -23,6 +23,26 @@ inline bool Gma::find_attach(const Command& command, local::AttachCopy& copy) co
     return attach_->is_known_reachable(far.slot);
 }
 
+// Who completed the last few copies one by one will do so with this one: then it need not be queued at all. Of
+// those, one in 16 is queued nevertheless, to see by what stands behind it whether it is still so.
+inline bool Gma::is_to_run_at_once(const Command& command,
+                                   memory::HazardLine& line) const noexcept {
+    // relaxed, all: guesses, of which any is right
+    const std::uint64_t choice = line.attach_choices.load(std::memory_order_relaxed) + 1;
+    line.attach_choices.store(choice, std::memory_order_relaxed);
+    return lone_attaches_.load(std::memory_order_relaxed) >= lone_attaches_to_trust &&
+           pending_.load(std::memory_order_relaxed) == 0 && may_waiter_run_ && !trace_ &&
+           command.bytes <= config_.inline_bytes_max && choice % 16 != 0;
+}
+
+// one writer: the line's thread
+inline void Gma::count_at_once(memory::HazardLine& line, std::uint64_t bytes) noexcept {
+    line.attached_commands.store(line.attached_commands.load(std::memory_order_relaxed) + 1,
+                                 std::memory_order_relaxed);
+    line.attached_bytes.store(line.attached_bytes.load(std::memory_order_relaxed) + bytes,
+                              std::memory_order_relaxed);
+}
+
 // issue() for a copy that is sure to be run by attach and whose order is satisfied. handle_null: it is not one,
 // and nothing was done.
 Handle Gma::issue_attach(const Command& command, Handle order) {
@@ -41,11 +61,16 @@ Handle Gma::issue_attach(const Command& command, Handle order) {
     local::AttachCopy copy;
     hazards_.enter(*line, command.target, command.source);
     const bool is_found = find_attach(command, copy);
+    const bool is_run = is_found && is_to_run_at_once(command, *line) && attach_->try_run(copy);
     memory::leave(*line);
+    if (is_run) [[likely]] {
+        count_at_once(*line, command.bytes);
+        return fast_.marks.inline_handle.load(std::memory_order_relaxed);
+    }
     if (!is_found) {
         return handle_null;
     }
-    std::unique_lock lock(mutex_);
+    std::unique_lock lock(mutex_);  // what failed just now fails again, and is explained
     if (queue_.outstanding() >= commands_outstanding_max) [[unlikely]] {
         return handle_null;
     }
@@ -66,6 +91,8 @@ bool Gma::run_alone(std::unique_lock<std::mutex>& lock) {
         [[unlikely]] {
         return run_batch(lock);
     }
+    lone_attaches_.store(lone_attaches_.load(std::memory_order_relaxed) + 1,
+                         std::memory_order_relaxed);
     jobs_.pop_front();
     pending_.store(pending_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
     lock.unlock();

@@ -98,10 +98,7 @@ Handle Gma::fail(base::Status failure) {
     return queue_.admit_failed(std::move(failure));
 }
 
-Handle Gma::issue(const Command& command, Handle order) {
-    if (const Handle handle = issue_attach(command, order); handle != handle_null) [[likely]] {
-        return handle;
-    }
+Handle Gma::issue_other(const Command& command, Handle order) {
     Route route = Route::none;
     {
         // Not held over queue(): that runs work of its own, which names addresses of its own.

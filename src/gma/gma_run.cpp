@@ -86,6 +86,7 @@ bool Gma::run_batch(std::unique_lock<std::mutex>& lock) {
     }
     lock.lock();
     if (is_attached) {
+        lone_attaches_.store(0, std::memory_order_relaxed);
         count_attached(taken, outcomes);
     }
     for (std::uint32_t i = 0; i < count; ++i) {

@@ -14,6 +14,8 @@
 
 #include "base/status.hpp"
 #include "local/space.hpp"
+#include "node/death.hpp"
+#include "os/cross_memory.hpp"
 
 namespace acp::local {
 
@@ -50,6 +52,22 @@ public:
 
     // Runs one copy of which exactly one place is another process's, which was reached before.
     void run(AttachCopy& copy) noexcept;
+
+    // run() of one copy in one attempt. False when it was not moved in full: run() then moves it again, or says why
+    // not.
+    [[nodiscard, gnu::always_inline]] inline bool try_run(const AttachCopy& copy) const noexcept {
+        const bool is_read = copy.target.direct != nullptr;
+        const Place& far = is_read ? copy.source : copy.target;
+        if (node::is_dead(segment_, far.slot)) [[unlikely]] {
+            return false;
+        }
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of another process
+        void* const there = reinterpret_cast<void*>(far.owner_address);
+        const int pid =
+            static_cast<int>(segment_.slot(far.slot).pid.load(std::memory_order_relaxed));
+        return is_read ? os::read_process_whole(pid, copy.target.direct, there, copy.bytes)
+                       : os::write_process_whole(pid, copy.source.direct, there, copy.bytes);
+    }
 
     // can_reach(), where the answer is known already; false when it is not.
     [[nodiscard]] bool is_known_reachable(std::uint32_t slot) const noexcept {

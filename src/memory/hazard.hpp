@@ -24,7 +24,9 @@ struct alignas(64) HazardLine {
     std::atomic<std::uint64_t> is_claimed;  // 1 while a thread owns the line
     std::atomic<std::uint64_t> commands;    // commands run directly by this thread
     std::atomic<std::uint64_t> bytes;       // bytes they moved
-    std::uint64_t reserved[3];
+    std::atomic<std::uint64_t> attached_commands;  // run at once by this thread through the kernel
+    std::atomic<std::uint64_t> attached_bytes;
+    std::atomic<std::uint64_t> attach_choices;  // how often its thread chose whether to run one at once
 };
 
 static_assert(sizeof(HazardLine) == 64);

@@ -104,11 +104,6 @@ std::optional<std::uint32_t> first_dead(const Segment& segment) noexcept {
     return slot == 0 ? std::nullopt : std::optional<std::uint32_t>(slot - 1);
 }
 
-bool is_dead(const Segment& segment, std::uint32_t slot) noexcept {
-    return segment.slot(slot).state.load(std::memory_order_acquire) ==
-           static_cast<std::uint32_t>(SlotState::dead);
-}
-
 void find_the_dead(const Segment& segment) noexcept {
     SharedU64& looked_ns = segment.control().looked_ns;
     const std::uint64_t now = os::now_ns();

@@ -26,7 +26,10 @@ void wake_everybody(const Segment& segment) noexcept;
 // The slot that died first, if any.
 [[nodiscard]] std::optional<std::uint32_t> first_dead(const Segment& segment) noexcept;
 
-[[nodiscard]] bool is_dead(const Segment& segment, std::uint32_t slot) noexcept;
+[[nodiscard]] inline bool is_dead(const Segment& segment, std::uint32_t slot) noexcept {
+    return segment.slot(slot).state.load(std::memory_order_acquire) ==
+           static_cast<std::uint32_t>(SlotState::dead);
+}
 
 // Looks with the kernel's help whether joined processes still live and marks those that do not. For jobs
 // without a watcher, and for a waiter that has waited long. Returns at once when somebody of the node looked less

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <sys/uio.h>
 
 namespace acp::os {
 
@@ -31,5 +32,26 @@ std::int64_t read_process(int pid,
 std::int64_t write_process(int pid,
                            std::span<const Piece> local,
                            std::span<const Piece> remote) noexcept;
+
+// The same for one piece that is moved whole or not at all as far as the caller cares: inline, for after a system
+// call each return of a function costs as much as a cache miss.
+// Returns whether all of it was moved.
+inline bool read_process_whole(int pid,
+                               void* local,
+                               const void* remote,
+                               std::uint64_t bytes) noexcept {
+    const iovec here{local, bytes};
+    const iovec there{const_cast<void*>(remote), bytes};
+    return process_vm_readv(pid, &here, 1, &there, 1, 0) == static_cast<ssize_t>(bytes);
+}
+
+inline bool write_process_whole(int pid,
+                                const void* local,
+                                void* remote,
+                                std::uint64_t bytes) noexcept {
+    const iovec here{const_cast<void*>(local), bytes};
+    const iovec there{remote, bytes};
+    return process_vm_writev(pid, &here, 1, &there, 1, 0) == static_cast<ssize_t>(bytes);
+}
 
 }  // namespace acp::os
