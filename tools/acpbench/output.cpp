@@ -141,8 +141,9 @@ std::string mode_by_environment() {
         case base::IntraNode::mailbox:
             break;
     }
-    const std::string size =
-        config.datagram_bytes == 0 ? "" : "-" + std::to_string(config.datagram_bytes);
+    const std::string size = config.datagram_bytes == 0
+                                 ? std::string()
+                                 : std::string("-") + std::to_string(config.datagram_bytes);
     if (config.mailbox == base::MailboxKind::pairs) {
         return (config.datagram_bytes == 1408 ? "new" : "pairs" + size) + bypass;
     }

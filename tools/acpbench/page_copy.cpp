@@ -187,7 +187,9 @@ std::string colour_of(const std::string& mode) {
     const auto* end = std::end(mode_order);
     const auto* place =
         std::find_if(std::begin(mode_order), end, [&](const char* known) { return mode == known; });
-    return "c" + std::to_string(place == end ? 8 : place - std::begin(mode_order));
+    std::string css = "c";
+    css += std::to_string(place == end ? 8 : place - std::begin(mode_order));
+    return css;
 }
 
 std::string copy_section(const std::vector<Row>& rows) {

@@ -123,7 +123,7 @@ std::string draw_series(
     std::string path;
     std::string dots;
     for (const auto& [x, y] : series.points) {
-        path += (path.empty() ? "M" : "L") + number(sx(x)) + " " + number(sy(y));
+        path.append(path.empty() ? "M" : "L").append(number(sx(x)) + " " + number(sy(y)));
         dots += "<circle cx=\"" + number(sx(x)) + "\" cy=\"" + number(sy(y)) +
                 "\" r=\"2.3\"><title>" +
                 escape_html(series.label + ", " + tick_label(x_axis, x) + ": " +
