@@ -43,7 +43,7 @@ public:
         plan_.slices = options.slices > 0 ? options.slices : options.is_quick ? 1 : 2;
         plan_.slice_ns = options.is_quick ? 1e6 : 12e6;
         plan_.rounds_min = options.is_quick ? 1 : 6;
-        plan_.case_ns_max = 300e6;
+        plan_.case_ns_max = 200e6;
     }
 
     std::vector<Row> run() {

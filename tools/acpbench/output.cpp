@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <ctime>
 #include <fstream>
@@ -61,9 +62,13 @@ std::string number(double value, int digits) {
     return text;
 }
 
-// Three significant digits, no exponent.
+// Three significant digits, at least down to 0.001; no exponent.
 std::string three_digits(double value) {
-    return number(value, value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2);
+    const double size = std::abs(value);
+    return number(value, size >= 99.95                 ? 0
+                         : size >= 9.995               ? 1
+                         : size >= 0.0995 || size == 0 ? 2
+                                                       : 4);
 }
 
 std::string show_in(double value, const std::string& unit) {

@@ -2,8 +2,8 @@
 // The page's sections on everything but copies: a table each, and a plot where sizes or ranks vary. Pure;
 // any thread.
 #include <algorithm>
+#include <cmath>
 #include <map>
-#include <set>
 
 #include "base/format.hpp"
 
@@ -54,7 +54,9 @@ constexpr Section sections[] = {
 
 std::string number(double value) {
     char text[48];
-    std::snprintf(text, sizeof text, value >= 100 ? "%.0f" : value >= 10 ? "%.1f" : "%.2f", value);
+    const double size = std::abs(value);
+    const int digits = size >= 100 ? 0 : size >= 10 ? 1 : size >= 0.1 || size == 0 ? 2 : 4;
+    std::snprintf(text, sizeof text, "%.*f", digits, value);
     return text;
 }
 
@@ -72,6 +74,17 @@ double extra_of(const Row& row, const std::string& name) {
         if (its_name == name) return value;
     }
     return 0;
+}
+
+// Tells yardsticks of several lines apart, as briefly as fits beside a plot.
+std::string yardstick_label(const Row& row, Axis axis) {
+    std::string name = row.yardstick->name;
+    if (name.starts_with("process_")) name.erase(0, 8);
+    if (axis == Axis::rate) return name + " " + row.name.substr(0, row.name.find(' '));
+    const std::size_t comma = row.name.find(", ");
+    if (comma == std::string::npos) return name;
+    const std::string rest = row.name.substr(comma + 2);
+    return name + " " + rest.substr(0, rest.find(" page"));
 }
 
 // A line per case (and mode); the yardsticks as further lines where they have the axis's unit.
@@ -107,32 +120,24 @@ Plot plot_of(const std::vector<const Row*>& rows, const Section& section) {
             value = x / value;
         else if (row->yardstick->unit != unit)
             continue;
-        yardsticks[row->yardstick->name +
-                   (plot.y == Axis::rate ? " " + row->name.substr(0, 4) : "")]
-            .points.emplace_back(x, value);
+        yardsticks[yardstick_label(*row, plot.y)].points.emplace_back(x, value);
     }
     for (auto& [name, series] : yardsticks) {
-        series.label = name.substr(0, 19);
+        series.label = name.substr(0, 20);
         series.css = "yard";
         std::sort(series.points.begin(), series.points.end());
         plot.series.push_back(std::move(series));
     }
-    int colour = 0;
+    static constexpr const char* colours[] = {"c7", "c5", "c1", "c3", "c0", "c4", "c6", "c2", "c8"};
+    std::size_t colour = 0;
     for (auto& [name, series] : lines) {
-        series.label = name.substr(0, 17);
-        series.css = "c" + std::to_string((colour++ * 3 + 7) % 9);
+        series.label = name.substr(0, 19);
+        series.css = colours[colour++ % std::size(colours)];
         std::sort(series.points.begin(), series.points.end());
         plot.series.push_back(std::move(series));
     }
+    std::erase_if(plot.series, [](const Series& series) { return series.points.size() < 2; });
     return plot;
-}
-
-bool varies(const Plot& plot) {
-    std::set<double> xs;
-    for (const Series& series : plot.series) {
-        for (const auto& point : series.points) xs.insert(point.first);
-    }
-    return xs.size() > 1;
 }
 
 std::string section_html(const std::vector<const Row*>& rows, const Section& section) {
@@ -140,8 +145,8 @@ std::string section_html(const std::vector<const Row*>& rows, const Section& sec
                        section.title + "</h2><p>" + section.text + "</p>\n";
     const bool is_long = rows.size() > 24;
     if (section.drawn != Drawn::nothing) {
-        const Plot plot = plot_of(rows, section);
-        if (varies(plot)) html += "<figure class=\"one\">" + to_svg(plot) + "</figure>\n";
+        const std::string svg = to_svg(plot_of(rows, section));
+        if (!svg.empty()) html += "<figure class=\"one\">" + svg + "</figure>\n";
     }
     if (is_long) html += "<details><summary>All rows</summary>";
     html += rows_table(rows);

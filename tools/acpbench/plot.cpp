@@ -17,7 +17,7 @@ namespace {
 constexpr double width = 590;
 constexpr double height = 350;
 constexpr double left = 64;
-constexpr double right = 456;  // behind it: names of lines
+constexpr double right = 448;  // behind it: names of lines
 constexpr double top = 34;
 constexpr double bottom = 304;
 constexpr double label_gap = 14;
@@ -236,12 +236,17 @@ std::string show_value(Axis axis, double value) {
             scaled = value < 0.9999 ? value * 1e3 : value < 999.9 ? value : value / 1e3;
             break;
         case Axis::rate:
-            unit = value < 999.9 ? " MB/s" : " GB/s";
-            scaled = value < 999.9 ? value : value / 1e3;
+            unit = value < 0.0009999 ? " B/s"
+                   : value < 0.9999  ? " kB/s"
+                   : value < 999.9   ? " MB/s"
+                                     : " GB/s";
+            scaled = value < 0.0009999 ? value * 1e6
+                     : value < 0.9999  ? value * 1e3
+                     : value < 999.9   ? value
+                                       : value / 1e3;
             break;
         case Axis::kib:
-            unit = value < 1023.9 ? " KiB" : " MiB";
-            scaled = value < 1023.9 ? value : value / 1024;
+            unit = " KiB";
             break;
         case Axis::bytes:
             return base::human_size(static_cast<std::uint64_t>(value));
