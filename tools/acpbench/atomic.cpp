@@ -67,13 +67,13 @@ Words contended_words(const Job& job) {
     return words_of(job, word, acp_query_starter_ga(0) + offset);
 }
 
-// Works until the clock says so; the operations done.
+// Works until the clock says so, and at least a little; the operations done.
 std::uint64_t work_until(Kind kind, const Words& words, bool is_library, std::uint64_t end_ns) {
     std::uint64_t done = 0;
-    while (os::now_ns() < end_ns) {
+    do {
         (is_library ? by_library : by_instruction)(kind, words, operations_per_look);
         done += operations_per_look;
-    }
+    } while (os::now_ns() < end_ns);
     return done;
 }
 

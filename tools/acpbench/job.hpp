@@ -33,8 +33,9 @@ struct Order {
 struct Control {
     alignas(64) Order order;
     alignas(128) std::atomic<std::uint64_t> ball;  // rank 0 writes odd, rank 1 answers even
-    alignas(128) std::atomic<std::uint64_t> word;  // what contending atomics work on
-    alignas(128) std::atomic<std::uint64_t> go;    // a clock value at which a phase ends
+    alignas(128)
+        std::atomic<std::uint64_t> word;  // what contending atomics work on; a count of rank 1's
+    alignas(128) std::atomic<std::uint64_t> go;  // a clock value at which a phase ends
     alignas(128) RankResult results[ranks_max];
 };
 

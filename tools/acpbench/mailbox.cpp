@@ -19,15 +19,15 @@ constexpr std::uint32_t order_compute = 2;
 constexpr std::uint64_t small_bytes = 8;
 constexpr std::uint64_t command_bytes = 1024;
 
-// Copies to each other rank's registered memory in turn until the clock says so; commands done.
+// Copies to each other rank's registered memory in turn until the clock says so, one at least; commands done.
 std::uint64_t send_until(const Job& job, const Regions& memory, std::uint64_t end_ns) {
     std::uint64_t done = 0;
-    while (os::now_ns() < end_ns) {
+    do {
         const int step = 1 + static_cast<int>(done % static_cast<std::uint64_t>(job.ranks() - 1));
         const int target = (job.rank() + step) % job.ranks();
         copy_and_complete(memory.target_ga(target), memory.source_ga(job.rank()), command_bytes, 1);
         ++done;
-    }
+    } while (os::now_ns() < end_ns);
     return done;
 }
 

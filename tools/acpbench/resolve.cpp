@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "os/clock.hpp"
+#include "os/cpu.hpp"
 
 #include "experiment.hpp"
 #include "job.hpp"
@@ -30,18 +31,27 @@ double resolve_ns(acp_ga_t ga) {
     return static_cast<double>(os::now_ns() - start) / resolves_per_round;
 }
 
-// Until rank 0 says stop (go != 0); leaves the number of registrations.
+// Until rank 0 says stop (go != 0); counts its registrations in `word`.
 void churn(Job& job) {
     static char memory[4][4096];
-    std::uint64_t done = 0;
-    // relaxed: only its being set matters; results are handed over by the next sync.
-    for (; job.control().go.load(std::memory_order_relaxed) == 0; ++done) {
+    Control& control = job.control();
+    // relaxed, here and in rank 0's looks: a flag and a count, and nothing else is handed over by them.
+    for (std::uint64_t done = 1; control.go.load(std::memory_order_relaxed) == 0; ++done) {
         const acp_atkey_t key = acp_register_memory(memory[done % 4], sizeof memory[0], 0);
         if (key == ACP_ATKEY_NULL || acp_unregister_memory(key) != 0) {
             give_up(std::string("registering: ") + acp_error_message());
         }
+        control.word.store(done, std::memory_order_relaxed);
     }
-    job.control().results[1].values[0] = done;
+}
+
+// Waits until rank 1 has counted beyond `old`; it may share this rank's core.
+std::uint64_t wait_for_registration(const Job& job, std::uint64_t old) {
+    for (;;) {
+        const std::uint64_t count = job.control().word.load(std::memory_order_relaxed);
+        if (count > old) return count;
+        os::yield_cpu();
+    }
 }
 
 // One slice: quiet rounds, then rounds while rank 1 registers.
@@ -54,14 +64,17 @@ Slice run_slice(Job& job, double duration_ns, double& registrations_per_ns) {
     while (static_cast<double>(os::now_ns() - quiet) < duration_ns)
         slice.yardstick_ns.push_back(resolve_ns(ga));
     job.control().go.store(0, std::memory_order_relaxed);
+    job.control().word.store(0, std::memory_order_relaxed);
     job.give({order_register, 0, {}});
+    const std::uint64_t first = wait_for_registration(job, 0);
     const std::uint64_t busy = os::now_ns();
     while (static_cast<double>(os::now_ns() - busy) < duration_ns)
         slice.test_ns.push_back(resolve_ns(ga));
+    const std::uint64_t last = wait_for_registration(job, first);
     const auto lasted = static_cast<double>(os::now_ns() - busy);
     job.control().go.store(1, std::memory_order_relaxed);
     job.join();
-    registrations_per_ns = static_cast<double>(job.control().results[1].values[0]) / lasted;
+    registrations_per_ns = static_cast<double>(last - first) / lasted;
     return slice;
 }
 

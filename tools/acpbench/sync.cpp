@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Experiment `sync`: acp_sync of all ranks, in slices between which a cache line is thrown between ranks
 // 0 and 1; with computing processes beside (--hogs), or with the last rank late (--late). All ranks.
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -19,33 +20,47 @@ namespace acp::bench {
 namespace {
 
 constexpr std::uint32_t order_barriers = 1;
+constexpr double batch_ns =
+    5e3;  // of barriers between two looks at the clock, which cost tens of ns
 
 void compute_for(double us) {
     const std::uint64_t end = os::now_ns() + static_cast<std::uint64_t>(us * 1e3);
     while (os::now_ns() < end) os::relax();
 }
 
-// Runs the barriers of one order on this rank and returns how long they took together; leaves this
-// rank's CPU time in its result.
-double run_barriers(Job& job, std::uint64_t count, int late_us, std::vector<double>* each_ns) {
+// Runs the barriers of one order on this rank; leaves when it started and ended and its CPU time in its
+// result. Barriers go by in batches, and how long one of each batch took is added to `each_ns`.
+void run_barriers(Job& job, const Order& order, int late_us, std::vector<double>* each_ns) {
+    const std::uint64_t batches = order.arguments[0];
+    const std::uint64_t batch = order.arguments[1];
     const bool is_late = late_us > 0 && job.rank() == job.ranks() - 1;
     sync_all();
     const std::uint64_t cpu = own_cpu_ns();
     const std::uint64_t start = os::now_ns();
     std::uint64_t before = start;
-    for (std::uint64_t i = 0; i < count; ++i) {
-        if (is_late) compute_for(late_us);
-        sync_all();
-        if (each_ns != nullptr) {
-            const std::uint64_t now = os::now_ns();
-            each_ns->push_back(static_cast<double>(now - before));
-            before = now;
+    for (std::uint64_t i = 0; i < batches; ++i) {
+        for (std::uint64_t j = 0; j < batch; ++j) {
+            if (is_late) compute_for(late_us);
+            sync_all();
         }
+        if (each_ns == nullptr) continue;
+        const std::uint64_t now = os::now_ns();
+        each_ns->push_back(static_cast<double>(now - before) / static_cast<double>(batch));
+        before = now;
     }
-    const std::uint64_t end = os::now_ns();
-    job.control().results[job.rank()].values[0] = own_cpu_ns() - cpu;
-    return static_cast<double>(end - start);
+    RankResult& mine = job.control().results[job.rank()];
+    mine.values[1] = start;
+    mine.values[2] = os::now_ns();
+    mine.values[0] = own_cpu_ns() - cpu;
 }
+
+// How many barriers to run, and how many of them between two looks at the clock.
+struct Amount {
+    std::uint64_t batches = 1;
+    std::uint64_t batch = 4;
+
+    [[nodiscard]] double barriers() const { return static_cast<double>(batches * batch); }
+};
 
 struct BarrierSlice {
     double round_trip_ns = 0;
@@ -54,51 +69,63 @@ struct BarrierSlice {
     std::vector<double> each_ns;
 };
 
-BarrierSlice run_slice(Job& job, std::uint64_t count, int late_us, bool is_each_timed) {
+BarrierSlice run_slice(Job& job, const Amount& amount, int late_us) {
     BarrierSlice slice;
     slice.round_trip_ns = job.round_trip_ns(1e6);
     Order order{order_barriers, 0, {}};
-    order.arguments[0] = count;
+    order.arguments[0] = amount.batches;
+    order.arguments[1] = amount.batch;
     job.give(order);
-    slice.mean_ns = run_barriers(job, count, late_us, is_each_timed ? &slice.each_ns : nullptr) /
-                    static_cast<double>(count);
+    run_barriers(job, order, late_us, &slice.each_ns);
     job.join();
-    double cpu = 0;
-    for (int rank = 0; rank < job.ranks(); ++rank)
-        cpu += static_cast<double>(job.control().results[rank].values[0]);
-    slice.cpu_ns = cpu / static_cast<double>(count);
+    // From when the first rank left the opening barrier to when the first one left the last: a rank that
+    // gets its core back late shortens nothing.
+    std::uint64_t start = ~std::uint64_t{0};
+    std::uint64_t end = ~std::uint64_t{0};
+    for (int rank = 0; rank < job.ranks(); ++rank) {
+        const RankResult& its = job.control().results[rank];
+        slice.cpu_ns += static_cast<double>(its.values[0]) / amount.barriers();
+        start = std::min(start, its.values[1]);
+        end = std::min(end, its.values[2]);
+    }
+    slice.mean_ns = static_cast<double>(end - start) / amount.barriers();
     return slice;
 }
 
-// How many barriers last about duration_ns.
-std::uint64_t barriers_for(Job& job, double duration_ns, int late_us) {
-    std::uint64_t count = 4;
+// What lasts about duration_ns.
+Amount amount_for(Job& job, double duration_ns, int late_us) {
+    Amount amount;
     for (;;) {
-        const double mean = run_slice(job, count, late_us, false).mean_ns;
+        const double mean = run_slice(job, amount, late_us).mean_ns;
         const double wanted = duration_ns / mean;
-        if (static_cast<double>(count) * 4 >= wanted || count > (1U << 24)) {
-            return std::max<std::uint64_t>(4, static_cast<std::uint64_t>(wanted));
+        if (amount.barriers() * 4 >= wanted || amount.barriers() > (1U << 24)) {
+            amount.batch = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(batch_ns / mean));
+            const double batches = wanted / static_cast<double>(amount.batch);
+            amount.batches = std::max<std::uint64_t>(4, static_cast<std::uint64_t>(batches));
+            return amount;
         }
-        count *= 4;
+        amount.batch *= 4;
     }
 }
 
-Row row_of(const Job& job, const Options& options, const std::vector<BarrierSlice>& slices) {
+Row row_of(const Job& job,
+           const Options& options,
+           const std::vector<BarrierSlice>& slices,
+           std::uint64_t batch) {
     std::vector<Slice> plain;
-    std::vector<double> means;
-    std::vector<double> cpus;
     for (const BarrierSlice& slice : slices) {
         Slice it;
         it.round_trip_ns = slice.round_trip_ns;
-        it.test_operations = 1;
+        it.test_operations = batch;
         it.test_ns = slice.each_ns;
-        if (!it.test_ns.empty()) plain.push_back(std::move(it));
+        plain.push_back(std::move(it));
     }
     const double boundary = far_boundary_ns(job.round_trips());
     const Comparison comparison = compare(plain, boundary);
+    std::vector<double> means;
+    std::vector<double> cpus;
     std::vector<double> ratios;
     for (const BarrierSlice& slice : slices) {
-        if (!slice.each_ns.empty()) continue;  // reading the clock is in these
         if (classify(slice.round_trip_ns, boundary) != comparison.distance) continue;
         means.push_back(slice.mean_ns);
         cpus.push_back(slice.cpu_ns);
@@ -133,9 +160,7 @@ int run_sync(const Call& call) {
     const Options& options = call.options;
     Job job(call.argc, call.argv, 2, std::string(call.usage));
     if (!job.conducts()) {
-        job.follow([&](const Order& order) {
-            run_barriers(job, order.arguments[0], options.late_us, nullptr);
-        });
+        job.follow([&](const Order& order) { run_barriers(job, order, options.late_us, nullptr); });
         return 0;
     }
     std::vector<std::unique_ptr<Child>> hogs;
@@ -145,16 +170,15 @@ int run_sync(const Call& call) {
                                     std::vector<std::string>{}));
     }
     const int slices = options.slices > 0 ? options.slices : options.is_quick ? 4 : 60;
-    const std::uint64_t count = barriers_for(job, options.is_quick ? 2e6 : 20e6, options.late_us);
+    const Amount amount = amount_for(job, options.is_quick ? 2e6 : 20e6, options.late_us);
     Progress progress("sync", slices);
     std::vector<BarrierSlice> done;
     for (int i = 0; i < slices; ++i) {
-        // Every other slice is timed as a whole: reading the clock costs a part of a fast barrier.
-        done.push_back(run_slice(job, count, options.late_us, i % 2 == 1));
+        done.push_back(run_slice(job, amount, options.late_us));
         progress.step(show_us(done.back().mean_ns / 1e3) + " per barrier");
     }
     hogs.clear();
-    std::vector<Row> rows{row_of(job, options, done)};
+    std::vector<Row> rows{row_of(job, options, done, amount.batch)};
     return finish(options, rows);
 }
 
