@@ -115,10 +115,8 @@ private:
         fill(row, comparison);
         if (pair.yardstick) {
             fill_yardstick(row, comparison, yardstick);
-        } else if (comparison.round_trip_ns.median > 0) {
-            row.yardstick =
-                Yardstick{"cache-line round trip", comparison.round_trip_ns.median / 1e3, "us"};
-            row.ratio = comparison.test_ns.median / comparison.round_trip_ns.median;
+        } else {
+            fill_round_trip(row, comparison);
         }
         if (!it.is_streamed) row.paper = paper_000_at(it.direction.name, mode_, it.bytes);
         return row;

@@ -60,11 +60,7 @@ Row of_slices(const Job& job,
     row.bytes = bytes;
     fill(row, comparison);
     row.extra.emplace_back("mean_us", comparison.test_ns.mean / 1e3);
-    if (comparison.round_trip_ns.median > 0) {
-        row.yardstick =
-            Yardstick{"cache-line round trip", comparison.round_trip_ns.median / 1e3, "us"};
-        row.ratio = comparison.test_ns.median / comparison.round_trip_ns.median;
-    }
+    fill_round_trip(row, comparison);
     return row;
 }
 

@@ -20,15 +20,28 @@ double time_of(const Work& work, std::uint64_t operations) {
     return static_cast<double>(os::now_ns() - start);
 }
 
-// How many operations last about round_ns; also warms up. Doubles until a run lasts half of it,
-// then scales: slow first calls cost a doubling or two and no more.
+// The shortest of several runs, until two in a row are no faster: neither first calls, which fetch code and
+// data, nor preempted ones pass for slow operations.
+double settled_time_of(const Work& work, std::uint64_t operations) {
+    constexpr int runs_max = 12;
+    constexpr int steady_runs = 2;
+    constexpr double faster = 0.9;
+    double best = time_of(work, operations);
+    for (int run = 1, steady = 0; run < runs_max && steady < steady_runs; ++run) {
+        const double spent = time_of(work, operations);
+        steady = spent < faster * best ? 0 : steady + 1;
+        best = std::min(best, spent);
+    }
+    return std::max(best, 1.0);
+}
+
+// How many operations last about round_ns; also warms up. Doubles until a settled run lasts half of it, then
+// scales.
 std::uint64_t operations_for(const Work& work, double round_ns) {
     constexpr std::uint64_t operations_max = std::uint64_t{1} << 40;
     std::uint64_t operations = 1;
     for (int tries = 0; tries < 60 && operations < operations_max; ++tries) {
-        // The better of two: a preempted run must not pass for a slow operation.
-        const double first = time_of(work, operations);
-        const double spent = std::max(std::min(first, time_of(work, operations)), 1.0);
+        const double spent = settled_time_of(work, operations);
         if (spent >= round_ns / 2) {
             const double scaled = static_cast<double>(operations) * round_ns / spent;
             return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(scaled));
@@ -123,11 +136,14 @@ Comparison compare(const std::vector<Slice>& slices, double far_boundary) {
     std::vector<double> test;
     std::vector<double> yardstick;
     std::vector<double> trips;
+    std::vector<double> trip_ratios;
     std::vector<double> ratios;
     std::vector<double> differences;
     for (const Slice& slice : slices) {
         if (classify(slice.round_trip_ns, far_boundary) != result.distance) continue;
         trips.push_back(slice.round_trip_ns);
+        if (slice.round_trip_ns > 0 && !slice.test_ns.empty())
+            trip_ratios.push_back(median_of(slice.test_ns) / slice.round_trip_ns);
         result.operations += slice.test_operations * slice.test_ns.size();
         test.insert(test.end(), slice.test_ns.begin(), slice.test_ns.end());
         yardstick.insert(yardstick.end(), slice.yardstick_ns.begin(), slice.yardstick_ns.end());
@@ -137,6 +153,7 @@ Comparison compare(const std::vector<Slice>& slices, double far_boundary) {
             differences.push_back(slice.test_ns[i] - slice.yardstick_ns[i]);
         }
     }
+    result.round_trip_ratio = median_of(std::move(trip_ratios));
     result.ratio = median_of(std::move(ratios));
     result.difference_ns = median_of(std::move(differences));
     result.test_ns = summarize(std::move(test));
@@ -168,6 +185,12 @@ void fill(Row& row, const Comparison& comparison) {
     row.iterations = comparison.operations;
     row.latency_us = in_us(comparison.test_ns);
     row.bandwidth_MBps = megabytes_per_second(row.bytes, comparison.test_ns.median);
+}
+
+void fill_round_trip(Row& row, const Comparison& comparison) {
+    if (comparison.round_trip_ratio <= 0) return;
+    row.yardstick = Yardstick{"cache-line round trip", comparison.round_trip_ns.median / 1e3, "us"};
+    row.ratio = comparison.round_trip_ratio;
 }
 
 void fill_yardstick(Row& row, const Comparison& comparison, const std::string& name) {

@@ -49,6 +49,7 @@ struct Comparison {
     Summary yardstick_ns;
     Summary round_trip_ns;
     double ratio = 0;              // median over rounds of test / yardstick; 0 without a yardstick
+    double round_trip_ratio = 0;   // median over slices of test / the slice's own round trip
     double difference_ns = 0;      // median over rounds of test - yardstick
     std::uint64_t operations = 0;  // of the test
 };
@@ -71,6 +72,9 @@ struct Comparison {
 
 // Copies what a comparison says into a row: distance, latency, and bandwidth where row.bytes is set.
 void fill(Row& row, const Comparison& comparison);
+
+// Sets the row's yardstick and ratio from the round trips beside the slices, if there were any.
+void fill_round_trip(Row& row, const Comparison& comparison);
 
 // Sets the row's yardstick and ratio from a comparison; from 4 KiB on as bandwidths.
 void fill_yardstick(Row& row, const Comparison& comparison, const std::string& name);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The arithmetic of acpbench: percentiles, distances, comparisons within one distance, the paper's effects,
-// and labels that must not overlap. Pure functions; nothing is measured.
+// and labels that must not overlap. Nothing
+// is measured but made-up work for the calibration.
 #include "acpbench/stats.hpp"
 
 #include <gtest/gtest.h>
+
+#include "os/clock.hpp"
 
 #include "acpbench/effects.hpp"
 #include "acpbench/plot.hpp"
@@ -71,6 +74,32 @@ TEST(Comparison, takes_the_ratio_round_by_round) {
     // One disturbed round: the quotient of the medians would be 3.
     const Comparison result = compare({slice(0, {20, 30, 100}, {10, 15, 5})}, 250);
     EXPECT_DOUBLE_EQ(result.ratio, 2);
+}
+
+TEST(Comparison, takes_the_ratio_to_the_round_trip_slice_by_slice) {
+    // The cores moved apart and both times grew: the quotient of the medians would be 2.5.
+    const Comparison result =
+        compare({slice(100, {200}, {}), slice(100, {250}, {}), slice(200, {400}, {})}, 250);
+    EXPECT_DOUBLE_EQ(result.round_trip_ratio, 2);
+}
+
+TEST(Calibration, is_not_misled_by_slow_first_calls) {
+    int calls = 0;
+    Pair pair;
+    pair.test = [&calls](std::uint64_t) {
+        if (++calls > 3) return;
+        // As long as a whole round, and then as long as half of one: code and data on their way.
+        const std::uint64_t until = os::now_ns() + (calls == 1 ? 100'000 : 60'000);
+        while (os::now_ns() < until) {
+        }
+    };
+    Plan plan;
+    plan.slices = 1;
+    plan.slice_ns = 1e6;
+    plan.round_ns = 50e3;
+    const std::vector<Slice> slices = measure(nullptr, pair, plan);
+    ASSERT_EQ(slices.size(), 1U);
+    EXPECT_GT(slices[0].test_operations, 100U);
 }
 
 TEST(Comparison, without_a_yardstick_has_no_ratio) {
