@@ -130,6 +130,19 @@ class Experiments(unittest.TestCase):
         self.assertEqual(figures["remote-to-remote starter"], 26)
         self.assertEqual(figures["local-to-local registered"], 4.9)
 
+    def test_all_modes_runs_the_modes_and_sizes_that_were_asked_for(self):
+        rows = self.quick(0, "copy", "--all-modes", "--modes", "new,old", "--sizes", "16,4", "--no-streams")
+        wanted = {(f"{direction} {memory}", mode, size) for direction in DIRECTIONS
+                  for memory in ("starter", "registered") for mode in ("old", "new") for size in (4, 16)}
+        self.assertEqual({(its["case"], its["mode"], its["bytes"]) for its in rows}, wanted)
+        self.assertEqual(len(rows), len(wanted))
+
+    def test_a_job_tells_its_steps_to_who_draws_them(self):
+        finished = in_job(3, "copy", "--quick", "--sizes", "8", "--no-streams", "--tell-steps")
+        self.assertEqual(finished.returncode, 0, finished.stderr)
+        self.assertIn("step 1/8 ", finished.stdout)
+        self.assertIn("step 8/8 ", finished.stdout)
+
     def test_copy_fine_tells_the_nanoseconds_over_memcpy(self):
         rows = self.quick(2, "copy", "--fine", "--max", "4096")
         small = [its for its in rows if its["case"] == "overlapping" and its["bytes"] == 8]
@@ -189,6 +202,12 @@ class Mistakes(unittest.TestCase):
         finished = run(BIN / "acpbench", "copy", "--min", "8k", "--max", "4k")
         self.assertEqual(finished.returncode, 2)
         self.assertIn("8192", finished.stderr)
+
+    def test_an_unknown_mode_is_told_which_there_are(self):
+        finished = run(BIN / "acpbench", "copy", "--all-modes", "--modes", "older")
+        self.assertNotEqual(finished.returncode, 0)
+        self.assertIn("older", finished.stderr)
+        self.assertIn("new+bypass", finished.stderr)
 
     def test_a_report_of_nothing_says_how_to_make_something(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -41,19 +41,21 @@ public:
           scratch_(registered.target(0)),
           bounce_(2 * std::max(starter.bytes(), registered.bytes())) {
         plan_.slices = options.slices > 0 ? options.slices : options.is_quick ? 1 : 2;
-        plan_.slice_ns = options.is_quick ? 1e6 : 12e6;
+        plan_.slice_ns = options.is_quick ? 1e6 : 6e6;
         plan_.rounds_min = options.is_quick ? 1 : 6;
-        plan_.case_ns_max = 200e6;
+        plan_.case_ns_max = 120e6;
     }
 
     std::vector<Row> run() {
-        Progress progress("copy " + mode_, steps());
+        Progress progress("copy " + mode_, steps(),
+                          options_.tells_steps ? Progress::Kind::lines : Progress::Kind::bar);
         std::vector<Row> rows;
         for (const Regions* regions : kinds_) {
             for (const Direction& direction : directions) {
                 if (!has_path(*regions, direction)) continue;
                 for (const std::uint64_t bytes : sizes(*regions)) {
                     for (const bool is_streamed : {false, true}) {
+                        if (is_streamed && options_.are_streams_left_out) continue;
                         rows.push_back(measure_case(*regions, {direction, bytes, is_streamed}));
                         progress.step(rows.back().name + " " + base::human_size(bytes));
                     }
@@ -73,10 +75,12 @@ private:
     }
 
     [[nodiscard]] std::vector<std::uint64_t> sizes(const Regions& regions) const {
-        std::vector<std::uint64_t> result;
-        for (std::uint64_t bytes = options_.bytes_min; bytes <= options_.bytes_max; bytes *= 2) {
-            if (bytes <= regions.bytes()) result.push_back(bytes);
+        std::vector<std::uint64_t> result = options_.sizes;
+        if (result.empty()) {
+            for (std::uint64_t bytes = options_.bytes_min; bytes <= options_.bytes_max; bytes *= 2)
+                result.push_back(bytes);
         }
+        std::erase_if(result, [&](std::uint64_t bytes) { return bytes > regions.bytes(); });
         return result;
     }
 
@@ -84,7 +88,8 @@ private:
         std::size_t cases = 0;
         for (const Regions* regions : kinds_) {
             for (const Direction& direction : directions) {
-                if (has_path(*regions, direction)) cases += 2 * sizes(*regions).size();
+                if (has_path(*regions, direction))
+                    cases += (options_.are_streams_left_out ? 1 : 2) * sizes(*regions).size();
             }
         }
         return static_cast<int>(cases);
@@ -244,7 +249,10 @@ int run_copy(const Call& call) {
     std::printf("copy, mode %s, %d ranks\n", mode_by_environment().c_str(), job.ranks());
     for (const char* suffix :
          {" starter", " registered", " starter streamed", " registered streamed"}) {
-        print_matrix(rows, suffix);
+        const bool is_measured = std::any_of(rows.begin(), rows.end(), [suffix](const Row& row) {
+            return row.name.ends_with(suffix);
+        });
+        if (is_measured) print_matrix(rows, suffix);
     }
     print_distances(rows);
     return finish(call.options, rows, false);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Experiment `copy --all-modes`: starts one `acpbench copy` job per implementation, the paper's old and
 // new ones among them, merges their rows and shows the paper's effects. Runs alone, without acprun.
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
@@ -13,6 +14,8 @@
 namespace acp::bench {
 
 namespace {
+
+constexpr int steps_per_job = 1000;  // of the bar
 
 struct Mode {
     const char* label;
@@ -49,26 +52,49 @@ std::string part_path(const Options& options, const std::string& label) {
         .string();
 }
 
-std::vector<Row> run_mode(const Mode& mode, const Options& options) {
-    const std::string part = part_path(options, mode.label);
-    std::vector<std::string> argv = {acprun_path(),
-                                     "-n",
-                                     "3",
-                                     "--starter-size",
-                                     "16M",
-                                     own_path(),
-                                     "copy",
-                                     "--json",
-                                     part,
-                                     "--min",
-                                     std::to_string(options.bytes_min),
-                                     "--max",
-                                     std::to_string(options.bytes_max)};
+std::vector<std::string> command_of(const Options& options, const std::string& part) {
+    std::vector<std::string> argv = {acprun_path(), "-n",          "3",    "--starter-size",
+                                     "16M",         own_path(),    "copy", "--json",
+                                     part,          "--tell-steps"};
+    if (options.sizes.empty()) {
+        argv.insert(argv.end(), {"--min", std::to_string(options.bytes_min), "--max",
+                                 std::to_string(options.bytes_max)});
+    } else {
+        std::string sizes;
+        for (const std::uint64_t bytes : options.sizes)
+            sizes += (sizes.empty() ? "" : ",") + std::to_string(bytes);
+        argv.insert(argv.end(), {"--sizes", sizes});
+    }
     if (options.is_quick) argv.emplace_back("--quick");
+    if (options.are_streams_left_out) argv.emplace_back("--no-streams");
     if (options.slices > 0) argv.insert(argv.end(), {"--slices", std::to_string(options.slices)});
+    return argv;
+}
+
+// Draws the steps that the job tells, as a part of the bar of all jobs; returns when the job says no more.
+void follow_steps(Child& job, const Mode& mode, int jobs_before, Progress& progress) {
+    for (std::string line; job.read_line(line);) {
+        int done = 0;
+        int steps = 0;
+        int name_at = 0;
+        const std::size_t at = line.find(step_mark);
+        if (at == std::string::npos) continue;
+        const char* rest = line.c_str() + at + step_mark.size();
+        if (std::sscanf(rest, "%d/%d %n", &done, &steps, &name_at) < 2 || steps <= 0) continue;
+        progress.show(steps_per_job * jobs_before + steps_per_job * done / steps,
+                      std::string(mode.label) + ": " + (rest + name_at));
+    }
+}
+
+std::vector<Row> run_mode(const Mode& mode,
+                          const Options& options,
+                          int jobs_before,
+                          Progress& progress) {
+    const std::string part = part_path(options, mode.label);
     std::vector<std::string> variables = mode.variables;
     variables.emplace_back("ACP_TERMINAL=0");  // one bar is enough
-    Child job(argv, variables);
+    Child job(command_of(options, part), variables);
+    follow_steps(job, mode, jobs_before, progress);
     if (const int code = job.wait(); code != 0) {
         give_up("the job for mode " + std::string(mode.label) + " ended with " +
                 std::to_string(code));
@@ -80,17 +106,36 @@ std::vector<Row> run_mode(const Mode& mode, const Options& options) {
     return std::move(result).value().rows;
 }
 
+// The modes asked for; ends the process when one is unknown.
+std::vector<Mode> chosen_modes(const Options& options) {
+    std::vector<Mode> all = modes();
+    std::string known;
+    for (const Mode& mode : all) known += (known.empty() ? "" : ", ") + std::string(mode.label);
+    for (const std::string& wanted : options.modes) {
+        const auto is_it = [&](const Mode& mode) { return mode.label == wanted; };
+        if (std::none_of(all.begin(), all.end(), is_it))
+            give_up("there is no mode \"" + wanted + "\"; there are " + known);
+    }
+    if (options.modes.empty()) return all;
+    std::erase_if(all, [&](const Mode& mode) {
+        return std::find(options.modes.begin(), options.modes.end(), mode.label) ==
+               options.modes.end();
+    });
+    return all;
+}
+
 }  // namespace
 
 int run_copy_modes(const Call& call) {
-    const std::vector<Mode> all = modes();
+    const std::vector<Mode> chosen = chosen_modes(call.options);
     std::vector<Row> rows;
     {
-        Progress progress("copy in all modes", static_cast<int>(all.size()));
-        for (const Mode& mode : all) {
-            std::vector<Row> part = run_mode(mode, call.options);
+        const int jobs = static_cast<int>(chosen.size());
+        Progress progress("copy, " + std::to_string(jobs) + " modes", steps_per_job * jobs);
+        for (int i = 0; i < jobs; ++i) {
+            std::vector<Row> part =
+                run_mode(chosen[static_cast<std::size_t>(i)], call.options, i, progress);
             rows.insert(rows.end(), part.begin(), part.end());
-            progress.step(mode.label);
         }
     }
     for (const char* memory : {"starter", "registered"}) {

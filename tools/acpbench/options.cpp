@@ -4,6 +4,7 @@
 #include "options.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <string_view>
 
 #include <acp.h>
@@ -42,6 +43,16 @@ void add_own(CLI::App& app, Options& options, std::string_view name) {
         app.add_flag(
             "--all-modes", options.are_all_modes,
             "start a job for every implementation (old, new, bypass, mailbox, attach, auto)");
+        app.add_option("--modes", options.modes,
+                       "of --all-modes only these, such as old,new,new+bypass")
+            ->delimiter(',');
+        app.add_option("--sizes", options.sizes, "only these sizes, such as 8,4k,4M")
+            ->delimiter(',')
+            ->transform(CLI::AsSizeValue(false))
+            ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 30));
+        app.add_flag("--no-streams", options.are_streams_left_out,
+                     "only copies that are completed one by one");
+        app.add_flag("--tell-steps", options.tells_steps)->group("");  // for --all-modes
     }
     if (name == "sync") {
         app.add_option("--hogs", options.hogs, "computing processes beside the ranks")
@@ -107,6 +118,11 @@ Options parse_options(int argc, char** argv) {
         std::exit(app.exit(failure) == 0 ? 0 : 2);
     }
     options.experiment = app.get_subcommands().front()->get_name();
+    if (!options.sizes.empty()) {
+        std::sort(options.sizes.begin(), options.sizes.end());
+        options.bytes_min = options.sizes.front();
+        options.bytes_max = options.sizes.back();
+    }
     if (options.bytes_min > options.bytes_max) {
         std::fprintf(stderr, "acpbench: --min %llu is above --max %llu\n",
                      static_cast<unsigned long long>(options.bytes_min),

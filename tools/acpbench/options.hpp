@@ -16,11 +16,16 @@ struct Options {
     std::uint64_t bytes_max = 4 << 20;
     int slices = 0;  // per case; 0: the experiment's own choice
 
-    bool is_fine = false;             // copy --fine
-    bool are_all_modes = false;       // copy --all-modes
-    int hogs = 0;                     // sync --hogs
-    int late_us = 0;                  // sync --late
-    int seconds = 5;                  // idle --seconds
+    bool is_fine = false;            // copy --fine
+    bool are_all_modes = false;      // copy --all-modes
+    std::vector<std::string> modes;  // copy --modes: of --all-modes only these; none: all
+    std::vector<std::uint64_t>
+        sizes;  // copy --sizes; none: the powers of two from bytes_min to bytes_max
+    bool are_streams_left_out = false;  // copy --no-streams
+    bool tells_steps = false;  // copy --tell-steps: progress as lines, for a program that draws it
+    int hogs = 0;              // sync --hogs
+    int late_us = 0;           // sync --late
+    int seconds = 5;           // idle --seconds
     std::vector<int> rank_counts;     // memory, start, poll --ranks
     std::string in = "build/report";  // report --in
     std::string out;                  // report --out; "": index.html in the folder

@@ -82,10 +82,11 @@ bool any(const std::vector<Row>& rows, bool (*has)(const Row&)) {
 
 }  // namespace
 
-Progress::Progress(std::string title, int steps)
+Progress::Progress(std::string title, int steps, Kind kind)
     : title_(std::move(title)),
       steps_(std::max(1, steps)),
-      is_shown_(is_terminal()),
+      kind_(kind),
+      is_shown_(kind == Kind::bar && is_terminal()),
       is_coloured_(may_colour()) {
     draw("");
 }
@@ -95,7 +96,15 @@ Progress::~Progress() {
 }
 
 void Progress::step(const std::string& what) {
-    done_ = std::min(done_ + 1, steps_);
+    show(done_ + 1, what);
+}
+
+void Progress::show(int done, const std::string& what) {
+    done_ = std::min(done, steps_);
+    if (kind_ == Kind::lines) {
+        std::printf("%s%d/%d %s\n", std::string(step_mark).c_str(), done_, steps_, what.c_str());
+        std::fflush(stdout);
+    }
     draw(what);
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "options.hpp"
@@ -11,10 +12,18 @@
 
 namespace acp::bench {
 
+// What a program that is told the steps of another finds at the start of its lines: "step 3/40 name".
+inline constexpr std::string_view step_mark = "step ";
+
 // A bar on standard error when that is a terminal, else nothing.
 class Progress {
 public:
-    Progress(std::string title, int steps);
+    enum class Kind {
+        bar,
+        lines,  // on standard output, each starting with step_mark
+    };
+
+    Progress(std::string title, int steps, Kind kind = Kind::bar);
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
     ~Progress();  // removes the bar
@@ -22,12 +31,16 @@ public:
     // One step is done; `what` is shown until the next.
     void step(const std::string& what);
 
+    // As many steps are done.
+    void show(int done, const std::string& what);
+
 private:
     void draw(const std::string& what);
 
     std::string title_;
     int steps_;
     int done_ = 0;
+    Kind kind_;
     bool is_shown_;
     bool is_coloured_;
 };
