@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # What `make run` does after the build: counts the k-mers of real reads on 4 ranks, then measures copies on 3
-# ranks and makes the report page.
+# ranks, by the implementations that paper 000 compares and by the default one, and makes the report page.
 #   usage: cmake/run.sh folder-of-programs report-folder
 set -euo pipefail
 bin=$1
@@ -24,5 +24,8 @@ step() {
     "$@"
 }
 step "$bin/acprun" -n 4 "$bin/kmer_count" "${reads[@]}"
+# The paper's implementations at the sizes its figures are read at and a few between, then what is used here.
+step "$bin/acpbench" copy --all-modes --modes old,new,new+bypass --sizes 4,8,1k,32k,512k,4M --no-streams \
+    --json "$report/copy-paper.json"
 step "$bin/acprun" -n 3 --starter-size 16M "$bin/acpbench" copy --json "$report/copy.json"
 step "$bin/acpbench" report --in "$report"

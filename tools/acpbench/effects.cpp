@@ -126,16 +126,17 @@ std::string effects_table(const std::vector<Row>& rows, const std::string& memor
                        {"ratio", Align::right},
                        {"", Align::left}});
     for (const Effect& effect : effects_of(rows, memory)) {
-        const int digits = effect.unit == "us" ? 2 : 0;
         const auto pair = [&](double before, double after) {
+            const int digits = effect.unit != "us" ? 0 : std::min(before, after) < 0.1 ? 4 : 2;
             return text(digits, before) + " -> " + text(digits, after) + " " + effect.unit;
         };
+        const auto ratio = [](double value) { return text(value < 0.1 ? 4 : 2, value); };
         const std::optional<double> ours = effect.our_ratio();
         const std::optional<bool> reached = effect.is_reached();
         table.add_row({effect.what, pair(effect.paper_before, effect.paper_after),
-                       text(2, effect.paper_ratio()),
+                       ratio(effect.paper_ratio()),
                        ours ? pair(*effect.ours_before, *effect.ours_after) : "not run",
-                       ours ? text(2, *ours) : "",
+                       ours ? ratio(*ours) : "",
                        reached ? (*reached ? "reached" : "not reached") : ""});
     }
     return table.text(2);

@@ -172,7 +172,8 @@ std::string show_us(double us) {
 }
 
 std::string show_ratio(const Row& row) {
-    return row.ratio ? number(*row.ratio, 2) + "x" : "";
+    if (!row.ratio) return {};
+    return number(*row.ratio, std::abs(*row.ratio) < 0.0995 ? 4 : 2) + "x";
 }
 
 void print_table(const std::vector<Row>& rows) {

@@ -57,7 +57,7 @@ void print_table(const std::vector<Row>& rows);
 
 // A duration in us with three digits and its unit: "1.23 ns", "45.6 us".
 [[nodiscard]] std::string show_us(double us);
-// A ratio with two digits: "1.03x"; "" when there is none.
+// A ratio with two digits behind the point, small ones with four: "1.03x", "0.0021x"; "" when there is none.
 [[nodiscard]] std::string show_ratio(const Row& row);
 
 // Prints the table (unless it was printed otherwise) and writes the file when options name one.

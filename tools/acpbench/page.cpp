@@ -24,7 +24,7 @@ constexpr const char* style = R"css(
 body { margin:0; background:var(--bg); color:var(--ink); font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif }
 main { max-width:1280px; margin:0 auto; padding:28px 24px 60px }
 h1 { font-size:27px; margin:0 0 4px; letter-spacing:-.01em } h2 { font-size:20px; margin:44px 0 6px }
-h3 { font-size:16px; margin:26px 0 8px } p { max-width:88ch; margin:6px 0 12px } .dim { color:var(--dim) }
+h3 { font-size:16px; margin:26px 0 8px } p { max-width:88ch; margin:6px 0 12px } .dim { color:var(--dim) } p.dim { max-width:none }
 nav { margin:14px 0 0 } nav a { color:var(--c5); margin-right:16px; text-decoration:none } nav a:hover { text-decoration:underline }
 .pair { display:grid; grid-template-columns:repeat(auto-fit,minmax(520px,1fr)); gap:14px }
 figure { margin:0; background:var(--card); border:1px solid var(--line); border-radius:8px; padding:8px }

@@ -122,6 +122,7 @@ std::string change(double ratio, const std::string& unit) {
     if (unit == "us") {
         std::snprintf(text, sizeof text, "%+.0f %%", 100 * (ratio - 1));
         if (ratio > 2) std::snprintf(text, sizeof text, "%.1f times", ratio);
+        if (ratio > 0 && ratio < 0.1) std::snprintf(text, sizeof text, "1/%.0f", 1 / ratio);
     } else {
         std::snprintf(text, sizeof text, "%.2f times", ratio);
     }
