@@ -9,6 +9,7 @@
 
 #include "experiment.hpp"
 #include "job.hpp"
+#include "opaque.hpp"
 #include "output.hpp"
 #include "slices.hpp"
 
@@ -28,7 +29,7 @@ struct Words {
     acp_ga_t old_ga;
 };
 
-[[gnu::noipa]] void by_library(Kind kind, const Words& words, std::uint64_t count) {
+ACP_OPAQUE void by_library(Kind kind, const Words& words, std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i) {
         if (kind == Kind::add) {
             acp_complete(acp_add8(words.old_ga, words.word_ga, 1, ACP_HANDLE_NULL));
@@ -42,7 +43,7 @@ struct Words {
 }
 
 // relaxed would give the same instruction; nothing is handed over by this word.
-[[gnu::noipa]] void by_instruction(Kind kind, const Words& words, std::uint64_t count) {
+ACP_OPAQUE void by_instruction(Kind kind, const Words& words, std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i) {
         if (kind == Kind::add) {
             *words.old = words.word->fetch_add(1, std::memory_order_acq_rel);

@@ -48,6 +48,7 @@ public:
         sync_all();
         const RankResult& other = job.control().results[1];
         other_ga_ = other.values[0];
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of another process
         other_ = reinterpret_cast<char*>(other.values[1]);
         other_pid_ = static_cast<int>(other.values[2]);
         sync_all();

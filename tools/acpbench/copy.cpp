@@ -5,6 +5,7 @@
 #include "copy.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <string_view>
@@ -53,13 +54,7 @@ public:
         for (const Regions* regions : kinds_) {
             for (const Direction& direction : directions) {
                 if (!has_path(*regions, direction)) continue;
-                for (const std::uint64_t bytes : sizes(*regions)) {
-                    for (const bool is_streamed : {false, true}) {
-                        if (is_streamed && options_.are_streams_left_out) continue;
-                        rows.push_back(measure_case(*regions, {direction, bytes, is_streamed}));
-                        progress.step(rows.back().name + " " + base::human_size(bytes));
-                    }
-                }
+                measure_sizes(*regions, direction, rows, progress);
                 check(*regions, direction);
             }
         }
@@ -67,6 +62,19 @@ public:
     }
 
 private:
+    void measure_sizes(const Regions& regions,
+                       const Direction& direction,
+                       std::vector<Row>& rows,
+                       Progress& progress) {
+        for (const std::uint64_t bytes : sizes(regions)) {
+            for (const bool is_streamed : {false, true}) {
+                if (is_streamed && options_.are_streams_left_out) continue;
+                rows.push_back(measure_case(regions, {direction, bytes, is_streamed}));
+                progress.step(rows.back().name + " " + base::human_size(bytes));
+            }
+        }
+    }
+
     // false where the chosen implementation does not reach that memory (ACP_INTRANODE=direct).
     static bool has_path(const Regions& regions, const Direction& direction) {
         const std::string_view path =
@@ -179,7 +187,39 @@ private:
     Plan plan_;
 };
 
-// One line per size, one pair of columns per direction.
+std::vector<std::uint64_t> sizes_in(const std::vector<Row>& rows) {
+    std::vector<std::uint64_t> sizes;
+    sizes.reserve(rows.size());
+    for (const Row& row : rows) sizes.push_back(row.bytes);
+    std::sort(sizes.begin(), sizes.end());
+    sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+    return sizes;
+}
+
+// Time, bandwidth and ratio of a size in one direction; nothing where it was not measured.
+void add_cells(std::vector<std::string>& cells,
+               const std::vector<Row>& rows,
+               const std::string& name,
+               std::uint64_t bytes) {
+    for (const Row& row : rows) {
+        if (row.bytes != bytes || row.name != name) continue;
+        cells.push_back(show_us(row.latency_us.median));
+        cells.push_back(std::to_string(std::llround(row.bandwidth_mb_per_s)));
+        cells.push_back(show_ratio(row));
+    }
+}
+
+std::string yardsticks_of(const std::vector<Row>& rows, const std::string& suffix) {
+    std::string names;
+    for (const Row& row : rows) {
+        if (!row.yardstick || !row.name.ends_with(suffix)) continue;
+        if (names.find(row.yardstick->name) != std::string::npos) continue;
+        names.append(names.empty() ? "" : ", ").append(row.yardstick->name);
+    }
+    return names;
+}
+
+// One line per size, three columns per direction.
 void print_matrix(const std::vector<Row>& rows, const std::string& suffix) {
     using Align = base::Table::Align;
     std::vector<base::Table::Column> columns{{"bytes", Align::right}};
@@ -189,29 +229,14 @@ void print_matrix(const std::vector<Row>& rows, const std::string& suffix) {
         columns.push_back({"ratio", Align::right});
     }
     base::Table table(std::move(columns));
-    std::string yardsticks;
-    std::vector<std::uint64_t> sizes;
-    for (const Row& row : rows) sizes.push_back(row.bytes);
-    std::sort(sizes.begin(), sizes.end());
-    sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
-    for (const std::uint64_t bytes : sizes) {
+    for (const std::uint64_t bytes : sizes_in(rows)) {
         std::vector<std::string> cells{base::human_size(bytes)};
-        for (const Direction& direction : directions) {
-            for (const Row& row : rows) {
-                if (row.bytes != bytes || row.name != direction.name + suffix) continue;
-                cells.push_back(show_us(row.latency_us.median));
-                cells.push_back(
-                    std::to_string(static_cast<std::uint64_t>(row.bandwidth_MBps + 0.5)));
-                cells.push_back(show_ratio(row));
-                if (row.yardstick && yardsticks.find(row.yardstick->name) == std::string::npos) {
-                    yardsticks += (yardsticks.empty() ? "" : ", ") + row.yardstick->name;
-                }
-            }
-        }
+        for (const Direction& direction : directions)
+            add_cells(cells, rows, direction.name + suffix, bytes);
         if (cells.size() > 1) table.add_row(std::move(cells));
     }
     std::printf("\n%s memory; ratio: time below 4 KiB, bandwidth from 4 KiB on, over %s\n%s",
-                suffix.c_str() + 1, yardsticks.c_str(), table.text(2).c_str());
+                suffix.c_str() + 1, yardsticks_of(rows, suffix).c_str(), table.text(2).c_str());
 }
 
 void print_distances(const std::vector<Row>& rows) {

@@ -10,6 +10,7 @@
 
 #include "copy.hpp"
 #include "experiment.hpp"
+#include "opaque.hpp"
 #include "output.hpp"
 #include "slices.hpp"
 
@@ -22,20 +23,20 @@ constexpr std::size_t random_count = 1024;            // targets drawn beforehan
 constexpr std::size_t random_area = 4096;             // of each rank's starter memory
 constexpr std::uint64_t cold_bytes_most = 256 << 20;  // each of source and target
 
-[[gnu::noipa]] void serial_copy(acp_ga_t target,
-                                acp_ga_t source,
-                                std::size_t bytes,
-                                std::uint64_t count) {
+ACP_OPAQUE void serial_copy(acp_ga_t target,
+                            acp_ga_t source,
+                            std::size_t bytes,
+                            std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i) {
         os::serialise();
         acp_complete(acp_copy(target, source, bytes, ACP_HANDLE_NULL));
     }
 }
 
-[[gnu::noipa]] void serial_memcpy(char* target,
-                                  const char* source,
-                                  std::size_t bytes,
-                                  std::uint64_t count) {
+ACP_OPAQUE void serial_memcpy(char* target,
+                              const char* source,
+                              std::size_t bytes,
+                              std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i) {
         os::serialise();
         copy_by_memcpy(target, source, bytes, 1);
@@ -47,20 +48,20 @@ struct RandomTargets {
     std::vector<char*> pointers;
 };
 
-[[gnu::noipa]] void random_copy(const RandomTargets& targets,
-                                acp_ga_t source,
-                                std::size_t bytes,
-                                std::uint64_t count) {
+ACP_OPAQUE void random_copy(const RandomTargets& targets,
+                            acp_ga_t source,
+                            std::size_t bytes,
+                            std::uint64_t count) {
     const acp_ga_t* gas = targets.gas.data();
     for (std::uint64_t i = 0; i < count; ++i) {
         acp_complete(acp_copy(gas[i & (random_count - 1)], source, bytes, ACP_HANDLE_NULL));
     }
 }
 
-[[gnu::noipa]] void random_memcpy(const RandomTargets& targets,
-                                  const char* source,
-                                  std::size_t bytes,
-                                  std::uint64_t count) {
+ACP_OPAQUE void random_memcpy(const RandomTargets& targets,
+                              const char* source,
+                              std::size_t bytes,
+                              std::uint64_t count) {
     char* const* pointers = targets.pointers.data();
     for (std::uint64_t i = 0; i < count; ++i) {
         __builtin_memcpy(pointers[i & (random_count - 1)], source, bytes);
@@ -73,6 +74,7 @@ RandomTargets draw_targets(const Job& job) {
     std::mt19937 random(20260731);  // any seed: the same targets for test and yardstick
     const std::size_t area = std::min(random_area, job.starter_bytes() / 2);
     std::vector<char*> bases;
+    bases.reserve(static_cast<std::size_t>(job.ranks()));
     for (int rank = 0; rank < job.ranks(); ++rank) bases.push_back(job.starter(rank));
     for (std::size_t i = 0; i < random_count; ++i) {
         const int rank = static_cast<int>(random() % static_cast<unsigned>(job.ranks()));

@@ -110,7 +110,7 @@ std::vector<Row> run_mode(const Mode& mode,
 std::vector<Mode> chosen_modes(const Options& options) {
     std::vector<Mode> all = modes();
     std::string known;
-    for (const Mode& mode : all) known += (known.empty() ? "" : ", ") + std::string(mode.label);
+    for (const Mode& mode : all) known.append(known.empty() ? "" : ", ").append(mode.label);
     for (const std::string& wanted : options.modes) {
         const auto is_it = [&](const Mode& mode) { return mode.label == wanted; };
         if (std::none_of(all.begin(), all.end(), is_it))

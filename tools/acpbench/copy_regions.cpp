@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Setting up the regions of copy.hpp, and the bare loops. Each rank's main thread.
 #include <cstring>
+#include <system_error>
 
 #include "os/cross_memory.hpp"
 
 #include "copy.hpp"
+#include "opaque.hpp"
 #include "system.hpp"
 
 namespace acp::bench {
@@ -26,7 +28,8 @@ std::size_t region_bytes(const Job& job, Regions::Kind kind, std::size_t wanted)
 void must_move(std::int64_t moved, std::size_t bytes) {
     if (moved == static_cast<std::int64_t>(bytes)) return;
     give_up(std::string("the kernel does not copy between processes here: ") +
-            (moved < 0 ? std::strerror(static_cast<int>(-moved)) : "moved only a part"));
+            (moved < 0 ? std::generic_category().message(static_cast<int>(-moved))
+                       : "moved only a part"));
 }
 
 }  // namespace
@@ -80,28 +83,28 @@ bool Regions::is_pattern(int rank, const char* data, std::size_t bytes) {
     return true;
 }
 
-[[gnu::noipa]] void copy_and_complete(acp_ga_t target,
-                                      acp_ga_t source,
-                                      std::size_t bytes,
-                                      std::uint64_t count) {
+ACP_OPAQUE void copy_and_complete(acp_ga_t target,
+                                  acp_ga_t source,
+                                  std::size_t bytes,
+                                  std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i)
         acp_complete(acp_copy(target, source, bytes, ACP_HANDLE_NULL));
 }
 
-[[gnu::noipa]] void copy_streamed(acp_ga_t target,
-                                  acp_ga_t source,
-                                  std::size_t bytes,
-                                  std::uint64_t count) {
+ACP_OPAQUE void copy_streamed(acp_ga_t target,
+                              acp_ga_t source,
+                              std::size_t bytes,
+                              std::uint64_t count) {
     acp_handle_t last = ACP_HANDLE_NULL;
     for (std::uint64_t i = 0; i < count; ++i)
         last = acp_copy(target, source, bytes, ACP_HANDLE_NULL);
     acp_complete(last);
 }
 
-[[gnu::noipa]] void copy_by_memcpy(char* target,
-                                   const char* source,
-                                   std::size_t bytes,
-                                   std::uint64_t count) {
+ACP_OPAQUE void copy_by_memcpy(char* target,
+                               const char* source,
+                               std::size_t bytes,
+                               std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i) {
         std::memcpy(target, source, bytes);
         asm volatile("" ::: "memory");
@@ -111,18 +114,22 @@ bool Regions::is_pattern(int rank, const char* data, std::size_t bytes) {
 void KernelCopy::run(std::size_t bytes, std::uint64_t count) const {
     const bool reads = direction_.source != 0;
     const bool writes = direction_.target != 0;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of another process
     auto* source = reinterpret_cast<char*>(regions_.address(direction_.source));
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of another process
     auto* target = reinterpret_cast<char*>(regions_.address(direction_.target)) + regions_.bytes();
     const os::Piece there{source, bytes};
     const os::Piece here{writes ? (reads ? bounce_ : source) : target, bytes};
     const os::Piece yonder{target, bytes};
     for (std::uint64_t i = 0; i < count; ++i) {
-        if (reads)
+        if (reads) {
             must_move(os::read_process(regions_.pid(direction_.source), {&here, 1}, {&there, 1}),
                       bytes);
-        if (writes)
+        }
+        if (writes) {
             must_move(os::write_process(regions_.pid(direction_.target), {&here, 1}, {&yonder, 1}),
                       bytes);
+        }
     }
 }
 

@@ -54,7 +54,7 @@ std::optional<double> bandwidth(const std::vector<Row>& rows,
         is_local ? std::min<std::uint64_t>(512 << 10, sizes.back()) : sizes.back();
     const Row* row = find_copy(rows, name, mode, most);
     if (row == nullptr) row = find_copy(rows, name, mode, sizes.back());
-    return row->bandwidth_MBps;
+    return row->bandwidth_mb_per_s;
 }
 
 void add_pair(std::vector<Effect>& effects,
@@ -72,8 +72,8 @@ void add_pair(std::vector<Effect>& effects,
     effects.push_back({direction + " latency" + which, paper_before->latency_us,
                        paper_after->latency_us, latency(rows, name, before),
                        latency(rows, name, after), "us"});
-    effects.push_back({direction + " bandwidth" + which, paper_before->bandwidth_MBps,
-                       paper_after->bandwidth_MBps, bandwidth(rows, name, before, is_local),
+    effects.push_back({direction + " bandwidth" + which, paper_before->bandwidth_mb_per_s,
+                       paper_after->bandwidth_mb_per_s, bandwidth(rows, name, before, is_local),
                        bandwidth(rows, name, after, is_local), "MB/s"});
 }
 

@@ -201,7 +201,7 @@ void print_table(const std::vector<Row>& rows) {
             cells.push_back(us > 0 ? show_us(us) : "");
         }
         if (have_bytes)
-            cells.push_back(row.bandwidth_MBps > 0 ? three_digits(row.bandwidth_MBps) : "");
+            cells.push_back(row.bandwidth_mb_per_s > 0 ? three_digits(row.bandwidth_mb_per_s) : "");
         cells.push_back(show_ratio(row));
         cells.push_back(row.yardstick ? row.yardstick->name + " " +
                                             show_in(row.yardstick->value, row.yardstick->unit)

@@ -79,7 +79,7 @@ void add_yardstick(Plot& plot,
 void add_paper(Plot& plot, const std::string& direction, bool is_bandwidth) {
     for (const Paper000& figure : paper_000()) {
         if (figure.direction != direction) continue;
-        const double value = is_bandwidth ? figure.bandwidth_MBps : figure.latency_us;
+        const double value = is_bandwidth ? figure.bandwidth_mb_per_s : figure.latency_us;
         Mark mark;
         mark.label = "paper, " + std::string(figure.mode) + ": " +
                      show_value(is_bandwidth ? Axis::rate : Axis::time, value);
@@ -106,7 +106,7 @@ std::string copy_plot(const std::vector<Row>& rows,
         Series series{mode, colour_of(mode), {}};
         for (const Row& row : rows) {
             if (row.experiment != "copy" || row.name != name || row.mode != mode) continue;
-            const double value = is_bandwidth ? row.bandwidth_MBps : row.latency_us.median;
+            const double value = is_bandwidth ? row.bandwidth_mb_per_s : row.latency_us.median;
             if (value > 0) series.points.emplace_back(static_cast<double>(row.bytes), value);
         }
         std::sort(series.points.begin(), series.points.end());

@@ -105,7 +105,7 @@ Plot plot_of(const std::vector<const Row*>& rows, const Section& section) {
     for (const Row* row : rows) {
         if (section.drawn == Drawn::bandwidth_by_size && row->bytes < 4096) continue;
         const double x = is_by_size ? static_cast<double>(row->bytes) : row->ranks;
-        const double y = section.drawn == Drawn::bandwidth_by_size ? row->bandwidth_MBps
+        const double y = section.drawn == Drawn::bandwidth_by_size ? row->bandwidth_mb_per_s
                          : section.drawn == Drawn::extra_by_ranks  ? extra_of(*row, extra)
                                                                    : row->latency_us.median;
         if (x <= 0 || y <= 0) continue;
@@ -195,8 +195,9 @@ std::string rows_table(const std::vector<const Row*>& rows) {
             html += cell(us > 0 ? show_value(Axis::time, us) : "", true);
         }
         if (have_bytes)
-            html += cell(row->bandwidth_MBps > 0 ? show_value(Axis::rate, row->bandwidth_MBps) : "",
-                         true);
+            html += cell(
+                row->bandwidth_mb_per_s > 0 ? show_value(Axis::rate, row->bandwidth_mb_per_s) : "",
+                true);
         html +=
             cell(row->ratio ? number(*row->ratio) : "", true) + cell(show_yardstick(*row), false);
         html += cell(name_of(row->distance), false);

@@ -45,8 +45,8 @@ std::optional<PaperFigure> paper_000_at(std::string_view direction,
         return PaperFigure{source + std::string(figure->latency_figure), figure->latency_us, "us"};
     }
     if (bytes == (direction == "local-to-local" ? local_bandwidth_bytes : largest_bytes)) {
-        return PaperFigure{source + std::string(figure->bandwidth_figure), figure->bandwidth_MBps,
-                           "MB/s"};
+        return PaperFigure{source + std::string(figure->bandwidth_figure),
+                           figure->bandwidth_mb_per_s, "MB/s"};
     }
     return {};
 }

@@ -15,9 +15,9 @@ namespace acp::bench {
 // Paper 000, section 4: one direction under one implementation.
 struct Paper000 {
     std::string_view direction;
-    std::string_view mode;  // as Row::mode: "old", "new", "new+bypass"
-    double latency_us;      // small messages
-    double bandwidth_MBps;  // large messages; local-to-local at 512 KiB
+    std::string_view mode;      // as Row::mode: "old", "new", "new+bypass"
+    double latency_us;          // small messages
+    double bandwidth_mb_per_s;  // large messages; local-to-local at 512 KiB
     std::string_view latency_figure;
     std::string_view bandwidth_figure;
 };

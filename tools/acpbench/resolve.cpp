@@ -8,6 +8,7 @@
 
 #include "experiment.hpp"
 #include "job.hpp"
+#include "opaque.hpp"
 #include "output.hpp"
 #include "slices.hpp"
 
@@ -18,7 +19,7 @@ namespace {
 constexpr std::uint32_t order_register = 1;
 constexpr std::uint64_t resolves_per_round = 20'000;
 
-[[gnu::noipa]] void resolve(acp_ga_t ga, std::uint64_t count) {
+ACP_OPAQUE void resolve(acp_ga_t ga, std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i) {
         const void* address = acp_query_address(ga);
         asm volatile("" ::"r"(address) : "memory");

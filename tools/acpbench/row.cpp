@@ -41,7 +41,7 @@ Json row_to_json(const Row& row) {
                    {"mean", row.latency_us.mean},
                    {"p99", row.latency_us.p99},
                    {"samples", row.latency_us.count}}},
-                 {"bandwidth_MBps", row.bandwidth_MBps},
+                 {"bandwidth_MBps", row.bandwidth_mb_per_s},
                  {"yardstick", nullptr},
                  {"ratio", nullptr},
                  {"paper", nullptr}};
@@ -82,7 +82,7 @@ Row row_from_json(const Json& json) {
     row.latency_us.p99 = latency.at("p99");
     row.latency_us.mean = latency.value("mean", row.latency_us.median);
     row.latency_us.count = latency.value("samples", std::size_t{1});
-    row.bandwidth_MBps = json.at("bandwidth_MBps");
+    row.bandwidth_mb_per_s = json.at("bandwidth_MBps");
     if (const Json& it = json.at("yardstick"); !it.is_null()) {
         row.yardstick = Yardstick{it.at("name"), it.at("value"), it.value("unit", "us")};
     }

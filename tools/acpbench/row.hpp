@@ -37,10 +37,10 @@ struct Row {
     double distance_share = 1;  // the part of all slices that was at this distance
     int ranks = 1;
     int nodes = 1;
-    std::uint64_t bytes = 0;       // of one operation; 0 where it has no size
-    std::uint64_t iterations = 0;  // operations behind the figures
-    Summary latency_us;            // of one operation
-    double bandwidth_MBps = 0;     // 0 where it has no size
+    std::uint64_t bytes = 0;        // of one operation; 0 where it has no size
+    std::uint64_t iterations = 0;   // operations behind the figures
+    Summary latency_us;             // of one operation
+    double bandwidth_mb_per_s = 0;  // 0 where it has no size
     std::optional<Yardstick> yardstick;
     std::optional<double> ratio;
     std::optional<PaperFigure> paper;

@@ -184,7 +184,7 @@ void fill(Row& row, const Comparison& comparison) {
     row.distance_share = comparison.share;
     row.iterations = comparison.operations;
     row.latency_us = in_us(comparison.test_ns);
-    row.bandwidth_MBps = megabytes_per_second(row.bytes, comparison.test_ns.median);
+    row.bandwidth_mb_per_s = megabytes_per_second(row.bytes, comparison.test_ns.median);
 }
 
 void fill_round_trip(Row& row, const Comparison& comparison) {
