@@ -113,8 +113,10 @@ std::vector<Mode> chosen_modes(const Options& options) {
     for (const Mode& mode : all) known.append(known.empty() ? "" : ", ").append(mode.label);
     for (const std::string& wanted : options.modes) {
         const auto is_it = [&](const Mode& mode) { return mode.label == wanted; };
-        if (std::none_of(all.begin(), all.end(), is_it))
-            give_up("there is no mode \"" + wanted + "\"; there are " + known);
+        if (std::none_of(all.begin(), all.end(), is_it)) {
+            std::string text = "there is no mode \"";
+            give_up(text.append(wanted).append("\"; there are ").append(known));
+        }
     }
     if (options.modes.empty()) return all;
     std::erase_if(all, [&](const Mode& mode) {

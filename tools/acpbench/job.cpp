@@ -4,12 +4,12 @@
 #include "job.hpp"
 
 #include <cstdio>
-#include <cstdlib>
 
 #include "os/clock.hpp"
 #include "os/cpu.hpp"
 
 #include "stats.hpp"
+#include "system.hpp"
 
 namespace acp::bench {
 
@@ -43,7 +43,7 @@ std::uint64_t catch_ball(const std::atomic<std::uint64_t>& word, std::uint64_t o
 
 void give_up(const std::string& text) {
     std::fprintf(stderr, "acpbench: %s\n", text.c_str());
-    std::exit(1);
+    end_process(1);
 }
 
 void sync_all() {
@@ -65,7 +65,7 @@ Job::Job(int& argc, char**& argv, int ranks_min, const std::string& hint) {
                          hint.c_str());
         }
         acp_finalize();
-        std::exit(2);
+        end_process(2);
     }
     if (acp_starter_size() < control_bytes) {
         give_up("the starter memory has " + std::to_string(acp_starter_size()) + " bytes and " +

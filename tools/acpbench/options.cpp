@@ -10,6 +10,7 @@
 #include <acp.h>
 
 #include "experiment.hpp"
+#include "system.hpp"
 
 namespace acp::bench {
 
@@ -115,7 +116,7 @@ Options parse_options(int argc, char** argv) {
     try {
         app.parse(own_arguments(argc, argv));
     } catch (const CLI::ParseError& failure) {
-        std::exit(app.exit(failure) == 0 ? 0 : 2);
+        end_process(app.exit(failure) == 0 ? 0 : 2);
     }
     options.experiment = app.get_subcommands().front()->get_name();
     if (!options.sizes.empty()) {
@@ -127,7 +128,7 @@ Options parse_options(int argc, char** argv) {
         std::fprintf(stderr, "acpbench: --min %llu is above --max %llu\n",
                      static_cast<unsigned long long>(options.bytes_min),
                      static_cast<unsigned long long>(options.bytes_max));
-        std::exit(2);
+        end_process(2);
     }
     return options;
 }

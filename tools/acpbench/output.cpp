@@ -76,9 +76,50 @@ std::string show_in(double value, const std::string& unit) {
     return three_digits(value) + " " + unit;
 }
 
-bool any(const std::vector<Row>& rows, bool (*has)(const Row&)) {
-    return std::any_of(rows.begin(), rows.end(), has);
+std::string show_time(double us) {
+    return us > 0 ? show_us(us) : "";
 }
+
+std::string show_yardstick(const Row& row) {
+    if (!row.yardstick) return {};
+    return row.yardstick->name + " " + show_in(row.yardstick->value, row.yardstick->unit);
+}
+
+std::string show_extra(const Row& row) {
+    std::string text;
+    for (const auto& [name, value] : row.extra) {
+        text.append(text.empty() ? "" : ", ").append(name).append(" ").append(three_digits(value));
+    }
+    return text;
+}
+
+struct Column {
+    const char* title;
+    base::Table::Align align;
+    std::string (*cell)(const Row& row);
+};
+
+constexpr auto left = base::Table::Align::left;
+constexpr auto right = base::Table::Align::right;
+
+const Column columns[] = {
+    {"case", left, [](const Row& row) { return row.name; }},
+    {"mode", left, [](const Row& row) { return row.mode; }},
+    {"ranks", right, [](const Row& row) { return std::to_string(row.ranks); }},
+    {"bytes", right,
+     [](const Row& row) { return row.bytes > 0 ? base::human_size(row.bytes) : std::string(); }},
+    {"min", right, [](const Row& row) { return show_time(row.latency_us.min); }},
+    {"median", right, [](const Row& row) { return show_time(row.latency_us.median); }},
+    {"p99", right, [](const Row& row) { return show_time(row.latency_us.p99); }},
+    {"MB/s", right,
+     [](const Row& row) {
+         return row.bandwidth_mb_per_s > 0 ? three_digits(row.bandwidth_mb_per_s) : std::string();
+     }},
+    {"ratio", right, show_ratio},
+    {"yardstick", left, show_yardstick},
+    {"cores", left, [](const Row& row) { return std::string(name_of(row.distance)); }},
+    {"besides", left, show_extra},
+};
 
 }  // namespace
 
@@ -177,41 +218,19 @@ std::string show_ratio(const Row& row) {
 }
 
 void print_table(const std::vector<Row>& rows) {
-    using Align = base::Table::Align;
-    const bool have_mode = any(rows, [](const Row& row) { return !row.mode.empty(); });
-    const bool have_bytes = any(rows, [](const Row& row) { return row.bytes > 0; });
-    const bool have_extra = any(rows, [](const Row& row) { return !row.extra.empty(); });
-    std::vector<base::Table::Column> columns{{"case", Align::left}};
-    if (have_mode) columns.push_back({"mode", Align::left});
-    columns.push_back({"ranks", Align::right});
-    if (have_bytes) columns.push_back({"bytes", Align::right});
-    for (const char* title : {"min", "median", "p99"}) columns.push_back({title, Align::right});
-    if (have_bytes) columns.push_back({"MB/s", Align::right});
-    columns.push_back({"ratio", Align::right});
-    columns.push_back({"yardstick", Align::left});
-    columns.push_back({"cores", Align::left});
-    if (have_extra) columns.push_back({"besides", Align::left});
-    base::Table table(std::move(columns));
+    std::vector<Column> shown;
+    std::vector<base::Table::Column> heads;
+    for (const Column& column : columns) {
+        const auto says = [&](const Row& row) { return !column.cell(row).empty(); };
+        if (std::none_of(rows.begin(), rows.end(), says)) continue;
+        shown.push_back(column);
+        heads.push_back({column.title, column.align});
+    }
+    base::Table table(std::move(heads));
     for (const Row& row : rows) {
-        std::vector<std::string> cells{row.name};
-        if (have_mode) cells.push_back(row.mode);
-        cells.push_back(std::to_string(row.ranks));
-        if (have_bytes) cells.push_back(row.bytes > 0 ? base::human_size(row.bytes) : "");
-        for (const double us : {row.latency_us.min, row.latency_us.median, row.latency_us.p99}) {
-            cells.push_back(us > 0 ? show_us(us) : "");
-        }
-        if (have_bytes)
-            cells.push_back(row.bandwidth_mb_per_s > 0 ? three_digits(row.bandwidth_mb_per_s) : "");
-        cells.push_back(show_ratio(row));
-        cells.push_back(row.yardstick ? row.yardstick->name + " " +
-                                            show_in(row.yardstick->value, row.yardstick->unit)
-                                      : "");
-        cells.emplace_back(name_of(row.distance));
-        std::string extra;
-        for (const auto& [name, value] : row.extra) {
-            extra += (extra.empty() ? "" : ", ") + name + " " + three_digits(value);
-        }
-        if (have_extra) cells.push_back(extra);
+        std::vector<std::string> cells;
+        cells.reserve(shown.size());
+        for (const Column& column : shown) cells.push_back(column.cell(row));
         table.add_row(std::move(cells));
     }
     std::fputs(table.text().c_str(), stdout);

@@ -52,7 +52,8 @@ private:
 // "new+bypass", "mpsc-1408", "mpsc", "attach", "direct", or what was set, in words.
 [[nodiscard]] std::string mode_by_environment();
 
-// One line per row: case, bytes, latency, bandwidth, yardstick, ratio, distance.
+// One line per row: case, bytes, latency, bandwidth, yardstick, ratio, distance. A column of which no row
+// says anything is left out.
 void print_table(const std::vector<Row>& rows);
 
 // A duration in us with three digits and its unit: "1.23 ns", "45.6 us".

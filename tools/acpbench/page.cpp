@@ -59,7 +59,7 @@ std::string navigation(const std::string& body) {
          at = body.find(opening, at + 1)) {
         const std::size_t start = at + opening.size();
         const std::string id = body.substr(start, body.find('"', start) - start);
-        html += "<a href=\"#" + id + "\">" + id + "</a>";
+        html.append("<a href=\"#").append(id).append("\">").append(id).append("</a>");
     }
     return html + "</nav>\n";
 }
@@ -91,7 +91,9 @@ constexpr const char* how_to_read =
 std::string again(const std::vector<Header>& headers) {
     std::set<std::string> settings;
     for (const Header& header : headers) {
-        for (const auto& [name, value] : header.configuration) settings.insert(name + "=" + value);
+        for (const auto& [name, value] : header.configuration) {
+            settings.insert(std::string(name).append("=").append(value));
+        }
     }
     std::string html =
         "<section id=\"again\"><h2>Measure again</h2><pre>make run                                 "

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string_view>
 
 #include "base/format.hpp"
 
@@ -17,10 +18,10 @@ namespace {
 enum class Drawn { nothing, bandwidth_by_size, latency_by_size, latency_by_ranks, extra_by_ranks };
 
 struct Section {
-    const char* experiment;
-    const char* title;
-    const char* text;
-    Drawn drawn;
+    const char* experiment = "";
+    const char* title = "";
+    const char* text = "";
+    Drawn drawn = Drawn::nothing;
     const char* extra = "";  // of extra_by_ranks: which figure
 };
 
@@ -87,56 +88,74 @@ std::string yardstick_label(const Row& row, Axis axis) {
     return name + " " + rest.substr(0, rest.find(" page"));
 }
 
+bool is_by_size(const Section& section) {
+    return section.drawn == Drawn::bandwidth_by_size || section.drawn == Drawn::latency_by_size;
+}
+
+Axis value_axis(const Section& section) {
+    if (section.drawn == Drawn::bandwidth_by_size) return Axis::rate;
+    return section.extra == std::string_view("pss_KiB") ? Axis::kib : Axis::time;
+}
+
+double x_of(const Row& row, const Section& section) {
+    return is_by_size(section) ? static_cast<double>(row.bytes) : row.ranks;
+}
+
+// 0: the row has nothing to draw.
+double y_of(const Row& row, const Section& section) {
+    if (section.drawn == Drawn::bandwidth_by_size) {
+        return row.bytes < 4096 ? 0 : row.bandwidth_mb_per_s;
+    }
+    return section.drawn == Drawn::extra_by_ranks ? extra_of(row, section.extra)
+                                                  : row.latency_us.median;
+}
+
+// The row's yardstick in the axis's unit; 0 when there is none that can be.
+double yardstick_y_of(const Row& row, const Section& section) {
+    if (!row.yardstick || row.yardstick->name == "cache-line round trip") return 0;
+    const Axis axis = value_axis(section);
+    const std::string& unit = row.yardstick->unit;
+    const double value = row.yardstick->value;
+    if (unit == "MB/s" && axis == Axis::time) return value > 0 ? x_of(row, section) / value : 0;
+    return unit == (axis == Axis::rate ? "MB/s" : axis == Axis::kib ? "KiB" : "us") ? value : 0;
+}
+
+std::string line_label(const Row& row, const Section& section) {
+    const bool has_own_mode = section.experiment == std::string_view("poll") && !row.mode.empty();
+    return row.name + (has_own_mode ? " " + row.mode : "");
+}
+
 // A line per case (and mode); the yardsticks as further lines where they have the axis's unit.
 Plot plot_of(const std::vector<const Row*>& rows, const Section& section) {
-    const bool is_by_size =
-        section.drawn == Drawn::bandwidth_by_size || section.drawn == Drawn::latency_by_size;
-    const std::string extra = section.extra;
     Plot plot;
     plot.title = section.title;
-    plot.x = is_by_size ? Axis::bytes : Axis::ranks;
-    plot.x_title = is_by_size ? "size" : "ranks";
-    plot.y = section.drawn == Drawn::bandwidth_by_size ? Axis::rate
-             : extra == "pss_KiB"                      ? Axis::kib
-                                                       : Axis::time;
-    const std::string unit = plot.y == Axis::rate ? "MB/s" : plot.y == Axis::kib ? "KiB" : "us";
+    plot.x = is_by_size(section) ? Axis::bytes : Axis::ranks;
+    plot.x_title = is_by_size(section) ? "size" : "ranks";
+    plot.y = value_axis(section);
     std::map<std::string, Series> lines;
     std::map<std::string, Series> yardsticks;
     for (const Row* row : rows) {
-        if (section.drawn == Drawn::bandwidth_by_size && row->bytes < 4096) continue;
-        const double x = is_by_size ? static_cast<double>(row->bytes) : row->ranks;
-        const double y = section.drawn == Drawn::bandwidth_by_size ? row->bandwidth_mb_per_s
-                         : section.drawn == Drawn::extra_by_ranks  ? extra_of(*row, extra)
-                                                                   : row->latency_us.median;
+        const double x = x_of(*row, section);
+        const double y = y_of(*row, section);
         if (x <= 0 || y <= 0) continue;
-        const bool has_own_mode = section.experiment == std::string("poll") && !row->mode.empty();
-        const std::string name = row->name + (has_own_mode ? " " + row->mode : "");
-        lines[name].points.emplace_back(x, y);
-        if (!row->yardstick || row->yardstick->value <= 0 ||
-            row->yardstick->name == "cache-line round trip")
-            continue;
-        double value = row->yardstick->value;
-        if (row->yardstick->unit == "MB/s" && unit == "us")
-            value = x / value;
-        else if (row->yardstick->unit != unit)
-            continue;
-        yardsticks[yardstick_label(*row, plot.y)].points.emplace_back(x, value);
+        lines[line_label(*row, section)].points.emplace_back(x, y);
+        const double yardstick_y = yardstick_y_of(*row, section);
+        if (yardstick_y <= 0) continue;
+        yardsticks[yardstick_label(*row, plot.y)].points.emplace_back(x, yardstick_y);
     }
-    for (auto& [name, series] : yardsticks) {
-        series.label = name.substr(0, 20);
-        series.css = "yard";
+    const auto add = [&](const std::string& label, const char* css, Series& series) {
+        if (series.points.size() < 2) return;
+        series.label = label;
+        series.css = css;
         std::sort(series.points.begin(), series.points.end());
         plot.series.push_back(std::move(series));
-    }
+    };
+    for (auto& [name, series] : yardsticks) add(name.substr(0, 20), "yard", series);
     static constexpr const char* colours[] = {"c7", "c5", "c1", "c3", "c0", "c4", "c6", "c2", "c8"};
     std::size_t colour = 0;
     for (auto& [name, series] : lines) {
-        series.label = name.substr(0, 19);
-        series.css = colours[colour++ % std::size(colours)];
-        std::sort(series.points.begin(), series.points.end());
-        plot.series.push_back(std::move(series));
+        add(name.substr(0, 19), colours[colour++ % std::size(colours)], series);
     }
-    std::erase_if(plot.series, [](const Series& series) { return series.points.size() < 2; });
     return plot;
 }
 
@@ -154,6 +173,49 @@ std::string section_html(const std::vector<const Row*>& rows, const Section& sec
     return html + "</section>\n";
 }
 
+struct Column {
+    const char* title;
+    bool is_number;
+    std::string (*cell)(const Row& row);
+};
+
+std::string show_time(double us) {
+    return us > 0 ? show_value(Axis::time, us) : "";
+}
+
+std::string show_paper(const Row& row) {
+    return row.paper ? number(row.paper->value) + " " + row.paper->unit : "";
+}
+
+std::string show_extra(const Row& row) {
+    std::string text;
+    for (const auto& [name, value] : row.extra) {
+        text.append(text.empty() ? "" : ", ").append(name).append(" ").append(number(value));
+    }
+    return text;
+}
+
+const Column columns[] = {
+    {"case", false, [](const Row& row) { return row.name; }},
+    {"mode", false, [](const Row& row) { return row.mode; }},
+    {"ranks", true, [](const Row& row) { return std::to_string(row.ranks); }},
+    {"bytes", true,
+     [](const Row& row) { return row.bytes > 0 ? base::human_size(row.bytes) : std::string(); }},
+    {"min", true, [](const Row& row) { return show_time(row.latency_us.min); }},
+    {"median", true, [](const Row& row) { return show_time(row.latency_us.median); }},
+    {"p99", true, [](const Row& row) { return show_time(row.latency_us.p99); }},
+    {"bandwidth", true,
+     [](const Row& row) {
+         const double rate = row.bandwidth_mb_per_s;
+         return rate > 0 ? show_value(Axis::rate, rate) : std::string();
+     }},
+    {"ratio", true, [](const Row& row) { return row.ratio ? number(*row.ratio) : std::string(); }},
+    {"yardstick", false, show_yardstick},
+    {"cores", false, [](const Row& row) { return std::string(name_of(row.distance)); }},
+    {"paper", false, show_paper},
+    {"besides", false, show_extra},
+};
+
 }  // namespace
 
 std::vector<const Row*> rows_of(const std::vector<Row>& rows, const std::string& experiment) {
@@ -165,49 +227,22 @@ std::vector<const Row*> rows_of(const std::vector<Row>& rows, const std::string&
 }
 
 std::string rows_table(const std::vector<const Row*>& rows) {
-    const auto any = [&](auto has) { return std::any_of(rows.begin(), rows.end(), has); };
-    const bool have_mode = any([](const Row* row) { return !row->mode.empty(); });
-    const bool have_bytes = any([](const Row* row) { return row->bytes > 0; });
-    const bool have_extra = any([](const Row* row) { return !row->extra.empty(); });
-    const bool have_paper = any([](const Row* row) { return row->paper.has_value(); });
-    const auto head = [](const char* text, bool is_number) {
-        return std::string(is_number ? "<th class=n>" : "<th>") + text + "</th>";
-    };
-    const auto cell = [](const std::string& text, bool is_number) {
-        return std::string(is_number ? "<td class=n>" : "<td>") + escape_html(text) + "</td>";
-    };
-    std::string html = "<div class=\"scroll\"><table><thead><tr>" + head("case", false);
-    if (have_mode) html += head("mode", false);
-    html += head("ranks", true);
-    if (have_bytes) html += head("bytes", true);
-    html += head("min", true) + head("median", true) + head("p99", true);
-    if (have_bytes) html += head("bandwidth", true);
-    html += head("ratio", true) + head("yardstick", false) + head("cores", false);
-    if (have_paper) html += head("paper", false);
-    if (have_extra) html += head("besides", false);
+    std::vector<Column> shown;
+    std::string html = "<div class=\"scroll\"><table><thead><tr>";
+    for (const Column& column : columns) {
+        const auto says = [&](const Row* row) { return !column.cell(*row).empty(); };
+        if (std::none_of(rows.begin(), rows.end(), says)) continue;
+        shown.push_back(column);
+        html.append(column.is_number ? "<th class=n>" : "<th>").append(column.title);
+        html.append("</th>");
+    }
     html += "</tr></thead><tbody>\n";
     for (const Row* row : rows) {
-        html += "<tr>" + cell(row->name, false);
-        if (have_mode) html += cell(row->mode, false);
-        html += cell(std::to_string(row->ranks), true);
-        if (have_bytes) html += cell(row->bytes > 0 ? base::human_size(row->bytes) : "", true);
-        for (const double us : {row->latency_us.min, row->latency_us.median, row->latency_us.p99}) {
-            html += cell(us > 0 ? show_value(Axis::time, us) : "", true);
+        html += "<tr>";
+        for (const Column& column : shown) {
+            html += column.is_number ? "<td class=n>" : "<td>";
+            html.append(escape_html(column.cell(*row))).append("</td>");
         }
-        if (have_bytes)
-            html += cell(
-                row->bandwidth_mb_per_s > 0 ? show_value(Axis::rate, row->bandwidth_mb_per_s) : "",
-                true);
-        html +=
-            cell(row->ratio ? number(*row->ratio) : "", true) + cell(show_yardstick(*row), false);
-        html += cell(name_of(row->distance), false);
-        if (have_paper)
-            html +=
-                cell(row->paper ? number(row->paper->value) + " " + row->paper->unit : "", false);
-        std::string extra;
-        for (const auto& [name, value] : row->extra)
-            extra += (extra.empty() ? "" : ", ") + name + " " + number(value);
-        if (have_extra) html += cell(extra, false);
         html += "</tr>\n";
     }
     return html + "</tbody></table></div>\n";

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <numeric>
+#include <span>
 
 #include "base/format.hpp"
 
@@ -26,6 +27,33 @@ std::string number(double value, int digits = 1) {
     char text[48];
     std::snprintf(text, sizeof text, "%.*f", digits, value);
     return text;
+}
+
+// Three digits, none behind the point of a whole number.
+std::string brief(double value) {
+    const bool is_whole = std::abs(value - std::round(value)) < 1e-6;
+    return number(value, is_whole || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2);
+}
+
+struct Unit {
+    double below;  // for values less than this
+    double factor;
+    const char* name;
+};
+
+constexpr double any_size = 1e300;
+constexpr Unit time_units[] = {
+    {0.9999, 1e3, " ns"}, {999.9, 1, " \u00b5s"}, {any_size, 1e-3, " ms"}};
+constexpr Unit rate_units[] = {{0.0009999, 1e6, " B/s"},
+                               {0.9999, 1e3, " kB/s"},
+                               {999.9, 1, " MB/s"},
+                               {any_size, 1e-3, " GB/s"}};
+
+//   units  ascending; the last fits all
+std::string in_fitting_unit(double value, std::span<const Unit> units) {
+    const auto fits = [&](const Unit& unit) { return value < unit.below; };
+    const Unit& unit = *std::find_if(units.begin(), units.end() - 1, fits);
+    return brief(value * unit.factor) + unit.name;
 }
 
 // Logarithmic: value -> place.
@@ -142,6 +170,7 @@ std::string draw_end_labels(const Plot& plot, const Scale& sx, const Scale& sy) 
         return sy(a->points.back().second) < sy(b->points.back().second);
     });
     std::vector<double> wanted;
+    wanted.reserve(order.size());
     for (const Series* series : order) wanted.push_back(sy(series->points.back().second));
     const std::vector<double> places = spread(wanted, label_gap, top, bottom);
     std::string svg;
@@ -164,7 +193,8 @@ std::string draw_marks(const Plot& plot, bool is_left, const Scale& sx, const Sc
     std::sort(order.begin(), order.end(),
               [&](const Mark* a, const Mark* b) { return a->y > b->y; });
     std::vector<double> wanted;
-    for (const Mark* mark : order) wanted.push_back(sy(mark->y) - (is_left ? 6 : 6));
+    wanted.reserve(order.size());
+    for (const Mark* mark : order) wanted.push_back(sy(mark->y) - 6);
     const std::vector<double> places = spread(wanted, label_gap - 1, top + 6, bottom - 4);
     std::string svg;
     for (std::size_t i = 0; i < order.size(); ++i) {
@@ -228,33 +258,19 @@ std::string escape_html(const std::string& text) {
 }
 
 std::string show_value(Axis axis, double value) {
-    double scaled = value;
-    std::string unit;
     switch (axis) {
         case Axis::time:
-            unit = value < 0.9999 ? " ns" : value < 999.9 ? " \u00b5s" : " ms";
-            scaled = value < 0.9999 ? value * 1e3 : value < 999.9 ? value : value / 1e3;
-            break;
+            return in_fitting_unit(value, time_units);
         case Axis::rate:
-            unit = value < 0.0009999 ? " B/s"
-                   : value < 0.9999  ? " kB/s"
-                   : value < 999.9   ? " MB/s"
-                                     : " GB/s";
-            scaled = value < 0.0009999 ? value * 1e6
-                     : value < 0.9999  ? value * 1e3
-                     : value < 999.9   ? value
-                                       : value / 1e3;
-            break;
+            return in_fitting_unit(value, rate_units);
         case Axis::kib:
-            unit = " KiB";
-            break;
+            return brief(value) + " KiB";
         case Axis::bytes:
             return base::human_size(static_cast<std::uint64_t>(value));
         case Axis::ranks:
-            return number(value, 0);
+            break;
     }
-    const bool is_whole = std::abs(scaled - std::round(scaled)) < 1e-6;
-    return number(scaled, is_whole || scaled >= 99.95 ? 0 : scaled >= 9.995 ? 1 : 2) + unit;
+    return number(value, 0);
 }
 
 std::string to_svg(const Plot& plot) {

@@ -101,9 +101,10 @@ Row measure_poll(const Kind& kind, int ranks, bool is_loaded, const Options& opt
 
 int run_poll(const Call& call) {
     std::vector<int> all = call.options.rank_counts;
-    if (all.empty())
+    if (all.empty()) {
         all =
             call.options.is_quick ? std::vector<int>{2, 8} : std::vector<int>{2, 4, 8, 16, 32, 64};
+    }
     std::vector<Row> rows;
     Progress progress("poll", static_cast<int>(2 * std::size(kinds) * all.size()));
     for (const bool is_loaded : {false, true}) {

@@ -65,6 +65,7 @@ int run_report(const Options& options) {
                 options.in + "/copy.json");
     }
     std::vector<Header> headers;
+    headers.reserve(files.size());
     for (const ResultFile& file : files) headers.push_back(file.header);
     const std::vector<Row> rows = merge(files);
     const std::string path = options.out.empty()

@@ -3,11 +3,11 @@
 #include "row.hpp"
 
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <system_error>
 
 namespace acp::bench {
 
@@ -142,7 +142,10 @@ Status write_results(const std::string& path, const ResultFile& file) {
     std::ofstream out(path);
     out << to_json(file);
     out.close();
-    if (!out) return Status(Code::system, "cannot write " + path + ": " + std::strerror(errno));
+    if (!out) {
+        return Status(Code::system,
+                      "cannot write " + path + ": " + std::generic_category().message(errno));
+    }
     return {};
 }
 
@@ -150,7 +153,10 @@ Result<ResultFile> read_results(const std::string& path) {
     std::ifstream in(path);
     std::ostringstream text;
     text << in.rdbuf();
-    if (!in) return Status(Code::system, "cannot read " + path + ": " + std::strerror(errno));
+    if (!in) {
+        return Status(Code::system,
+                      "cannot read " + path + ": " + std::generic_category().message(errno));
+    }
     Result<ResultFile> file = from_json(text.str());
     if (!file.is_ok()) return std::move(file).failure().within(path);
     return file;

@@ -75,7 +75,7 @@ public:
     [[nodiscard]] std::uint64_t test_operations() const { return pair_.test_operations; }
 
 private:
-    double test() {
+    [[nodiscard]] double test() const {
         return time_of(pair_.test, pair_.test_operations) /
                static_cast<double>(pair_.test_operations);
     }

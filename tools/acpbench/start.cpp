@@ -44,12 +44,18 @@ double start_job_ns(int ranks) {
     return static_cast<double>(os::now_ns() - start);
 }
 
+std::vector<std::unique_ptr<Child>> start_bare(int processes, std::string_view child) {
+    std::vector<std::unique_ptr<Child>> children;
+    children.reserve(static_cast<std::size_t>(processes));
+    for (int i = 0; i < processes; ++i)
+        children.push_back(std::make_unique<Child>(bare(child), Arguments{}));
+    return children;
+}
+
 double start_bare_ns(int processes) {
     const std::uint64_t start = os::now_ns();
-    std::vector<std::unique_ptr<Child>> children;
-    for (int i = 0; i < processes; ++i)
-        children.push_back(std::make_unique<Child>(bare(child_start), Arguments{}));
-    for (auto& child : children) must_succeed(child->wait(), processes);
+    const std::vector<std::unique_ptr<Child>> children = start_bare(processes, child_start);
+    for (const auto& child : children) must_succeed(child->wait(), processes);
     return static_cast<double>(os::now_ns() - start);
 }
 
@@ -90,6 +96,7 @@ std::vector<double> pss_of_job(int ranks, double& agent_kib) {
     if (static_cast<int>(pids.size()) < ranks)
         give_up("only " + std::to_string(pids.size()) + " ranks joined");
     std::vector<double> kib;
+    kib.reserve(pids.size());
     for (const int pid : pids) kib.push_back(pss_kib(pid));
     agent_kib = pss_kib(parent_of(pids.front()));
     must_succeed(job.wait(), ranks);
@@ -97,16 +104,15 @@ std::vector<double> pss_of_job(int ranks, double& agent_kib) {
 }
 
 std::vector<double> pss_bare(int processes) {
-    std::vector<std::unique_ptr<Child>> children;
-    std::vector<double> kib;
-    for (int i = 0; i < processes; ++i)
-        children.push_back(std::make_unique<Child>(bare(child_resident), Arguments{}));
+    const std::vector<std::unique_ptr<Child>> children = start_bare(processes, child_resident);
     std::string line;
-    for (auto& child : children) {
+    for (const auto& child : children) {
         if (!child->read_line(line)) give_up("a process to compare with did not start");
     }
-    for (auto& child : children) kib.push_back(pss_kib(child->pid()));
-    for (auto& child : children) must_succeed(child->wait(), processes);
+    std::vector<double> kib;
+    kib.reserve(children.size());
+    for (const auto& child : children) kib.push_back(pss_kib(child->pid()));
+    for (const auto& child : children) must_succeed(child->wait(), processes);
     return kib;
 }
 

@@ -173,6 +173,7 @@ int run_sync(const Call& call) {
         return 0;
     }
     std::vector<std::unique_ptr<Child>> hogs;
+    hogs.reserve(static_cast<std::size_t>(options.hogs));
     for (int i = 0; i < options.hogs; ++i) {
         hogs.push_back(
             std::make_unique<Child>(std::vector<std::string>{own_path(), std::string(child_hog)},
@@ -182,6 +183,7 @@ int run_sync(const Call& call) {
     const Amount amount = amount_for(job, options.is_quick ? 2e6 : 20e6, options.late_us);
     Progress progress("sync", slices);
     std::vector<BarrierSlice> done;
+    done.reserve(static_cast<std::size_t>(slices));
     for (int i = 0; i < slices; ++i) {
         done.push_back(run_slice(job, amount, options.late_us));
         progress.step(show_us(done.back().mean_ns / 1e3) + " per barrier");

@@ -7,21 +7,23 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <ctime>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <spawn.h>
 #include <sstream>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
+#include <system_error>
 #include <unistd.h>
 
-#include "job.hpp"
+#include "os/process.hpp"
+#include "os/terminal.hpp"
 
-extern char** environ;
+#include "job.hpp"
 
 namespace acp::bench {
 
@@ -29,21 +31,32 @@ namespace {
 
 std::vector<std::string> environment_with(const std::vector<std::string>& variables) {
     std::vector<std::string> result = variables;
-    for (char** entry = environ; *entry != nullptr; ++entry) {
-        const std::string_view text(*entry);
-        const std::string_view name = text.substr(0, text.find('=') + 1);
+    for (std::string& text : os::environment()) {
+        const std::string_view name = std::string_view(text).substr(0, text.find('=') + 1);
         bool is_replaced = false;
         for (const std::string& variable : variables) is_replaced |= variable.starts_with(name);
-        if (!is_replaced) result.emplace_back(text);
+        if (!is_replaced) result.push_back(std::move(text));
     }
     return result;
 }
 
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
     std::vector<char*> result;
+    result.reserve(texts.size() + 1);
     for (std::string& text : texts) result.push_back(text.data());
     result.push_back(nullptr);
     return result;
+}
+
+// A variable's value; nothing when it is not set.
+std::optional<std::string> variable(std::string_view name) {
+    for (const std::string& entry : os::environment()) {
+        const std::size_t end = entry.find('=');
+        if (std::string_view(entry).substr(0, end) == name && end != std::string::npos) {
+            return entry.substr(end + 1);
+        }
+    }
+    return std::nullopt;
 }
 
 // The value in kB of a line "Name:   123 kB" of a file under /proc; 0 when it is not there.
@@ -74,7 +87,7 @@ Child::Child(const std::vector<std::string>& argv, const std::vector<std::string
     int in[2];
     int out[2];
     if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0) {
-        give_up(std::string("cannot make a pipe: ") + std::strerror(errno));
+        give_up("cannot make a pipe: " + std::generic_category().message(errno));
     }
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
@@ -87,7 +100,9 @@ Child::Child(const std::vector<std::string>& argv, const std::vector<std::string
     posix_spawn_file_actions_destroy(&actions);
     close(in[0]);
     close(out[1]);
-    if (error != 0) give_up("cannot start " + argv.front() + ": " + std::strerror(error));
+    if (error != 0) {
+        give_up("cannot start " + argv.front() + ": " + std::generic_category().message(error));
+    }
     input_ = in[1];
     output_ = out[0];
 }
@@ -134,6 +149,10 @@ int Child::wait() {
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+void end_process(int code) {
+    std::exit(code);  // NOLINT(concurrency-mt-unsafe): one thread of this program ends it
+}
+
 std::string own_path() {
     std::error_code error;
     const std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -144,8 +163,7 @@ std::string own_path() {
 std::string acprun_path() {
     const std::filesystem::path beside = std::filesystem::path(own_path()).parent_path() / "acprun";
     if (access(beside.c_str(), X_OK) == 0) return beside.string();
-    const char* path = std::getenv("PATH");
-    std::istringstream folders(path != nullptr ? path : "");
+    std::istringstream folders(variable("PATH").value_or(""));
     for (std::string folder; std::getline(folders, folder, ':');) {
         const std::filesystem::path candidate = std::filesystem::path(folder) / "acprun";
         if (access(candidate.c_str(), X_OK) == 0) return candidate.string();
@@ -200,14 +218,12 @@ void advise_huge_pages(void* address, std::uint64_t bytes, bool are_huge) {
 }
 
 bool is_terminal() {
-    const char* forwarded = std::getenv("ACP_TERMINAL");
-    if (forwarded != nullptr) return *forwarded != '\0' && std::strcmp(forwarded, "0") != 0;
-    return isatty(STDERR_FILENO) == 1;
+    const std::optional<std::string> forwarded = variable("ACP_TERMINAL");
+    return forwarded ? !forwarded->empty() && *forwarded != "0" : os::is_terminal(STDERR_FILENO);
 }
 
 bool may_colour() {
-    const char* refused = std::getenv("NO_COLOR");
-    return is_terminal() && (refused == nullptr || *refused == '\0');
+    return is_terminal() && variable("NO_COLOR").value_or("").empty();
 }
 
 void sleep_ns(std::uint64_t duration_ns) {

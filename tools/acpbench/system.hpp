@@ -40,6 +40,9 @@ private:
     std::string pending_;
 };
 
+// Ends this process, with what its other parts registered by atexit.
+[[noreturn]] void end_process(int code);
+
 // The path of this program.
 [[nodiscard]] std::string own_path();
 // acprun beside this program, else by PATH.
