@@ -38,7 +38,7 @@ void close_descriptors() noexcept {
     sigemptyset(&one);
     sigaddset(&one, status.signal());
     raise(status.signal());
-    sigprocmask(SIG_UNBLOCK, &one, nullptr);
+    pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
     _exit(status.shell_code());
 }
 
