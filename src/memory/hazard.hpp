@@ -26,7 +26,8 @@ struct alignas(64) HazardLine {
     std::atomic<std::uint64_t> bytes;       // bytes they moved
     std::atomic<std::uint64_t> attached_commands;  // run at once by this thread through the kernel
     std::atomic<std::uint64_t> attached_bytes;
-    std::atomic<std::uint64_t> attach_choices;  // how often its thread chose whether to run one at once
+    std::atomic<std::uint64_t>
+        attach_choices;  // how often its thread chose whether to run one at once
 };
 
 static_assert(sizeof(HazardLine) == 64);
