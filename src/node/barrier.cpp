@@ -9,8 +9,15 @@ namespace acp::node {
 Barrier::Barrier(const Segment& segment, std::uint32_t slot, Waiter& waiter) noexcept
     : segment_(segment),
       waiter_(waiter),
+      arrived_(arrivals(segment)),
       slot_(slot),
       number_(segment.slot(slot).arrived_epoch.load(std::memory_order_relaxed)) {}
+
+SharedU32& Barrier::arrivals(const Segment& segment) noexcept {
+    ControlBlock& control = segment.control();
+    return segment.shape().local_procs <= few ? control.barrier_arrived_beside
+                                              : control.barrier_arrived;
+}
 
 base::Status Barrier::wait() {
     ControlBlock& control = segment_.control();
@@ -23,7 +30,7 @@ base::Status Barrier::wait() {
     segment_.slot(slot_).arrived_epoch.store(number, std::memory_order_release);  // for missing()
     const std::uint32_t all = segment_.shape().local_procs * number;              // modulo 2^32
     // acq_rel: the last arriver sees everybody's writes, and its release below passes them on to all
-    if (control.barrier_arrived.word.fetch_add(1, std::memory_order_acq_rel) + 1 == all) {
+    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == all) {
         if (released.publish(number)) {
             os::futex_wake(released.word(), os::everybody);
         }

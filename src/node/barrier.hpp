@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The barrier of a node: every process adds one to an arrival counter; the last one publishes the barrier's
 // number on a release word that the others await, so nobody sleeps more than once per barrier. The counter
-// only grows (modulo 2^32) and is never reset. A process that dies makes this and every later barrier fail
+// only grows (modulo 2^32) and is never reset. With few processes it lies beside the release word, which the last
+// to arrive then has in its cache when it publishes; with many, who waits must not disturb who arrives. A process that dies makes this and every later barrier fail
 // everywhere; a stopped one delays it, as it must. One thread of a process at a time.
-// Tests: tests/unit/node/barrier_test.cpp. Source: experiments recorded in ADR 0004.
+// Tests: tests/unit/node/member_test.cpp. Source: experiments recorded in ADR 0004.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,12 @@ namespace acp::node {
 
 class Barrier {
 public:
+    // Up to so many processes arrive beside the release word.
+    static constexpr std::uint32_t few = 8;
+
+    // The arrival counter of a node.
+    [[nodiscard]] static SharedU32& arrivals(const Segment& segment) noexcept;
+
     //   segment, waiter  must outlive the barrier
     Barrier(const Segment& segment, std::uint32_t slot, Waiter& waiter) noexcept;
 
@@ -35,6 +42,7 @@ private:
 
     const Segment& segment_;
     Waiter& waiter_;
+    SharedU32& arrived_;
     std::uint32_t slot_;
     std::uint64_t hang_warning_ns_ = 0;
     std::uint32_t number_;  // of the last barrier this process arrived at

@@ -24,14 +24,6 @@ inline constexpr std::uint32_t segment_version = 1;
 using SharedU32 = std::atomic<std::uint32_t>;
 using SharedU64 = std::atomic<std::uint64_t>;
 
-// A word on a cache line of its own.
-struct alignas(64) Line {
-    SharedU32 word;
-    std::uint32_t reserved[15];
-};
-
-static_assert(sizeof(Line) == 64);
-
 // One process's life as the node sees it. Only forward, but for left -> joined (a later epoch).
 enum class SlotState : std::uint32_t {
     empty = 0,   // nobody yet
@@ -117,8 +109,9 @@ struct alignas(4096) ControlBlock {
     SharedU32 first_dead_slot_plus_1;  // 0 = none; compare-and-swap once
     SharedU64 looked_ns;  // when somebody last asked the kernel who lives; writers: all
     // barrier: one arrival counter and one release word (sync/sleep_word.hpp)
-    Line barrier_arrived;
+    alignas(64) SharedU32 barrier_arrived;
     alignas(64) sync::SleepWord<> barrier_released;
+    SharedU32 barrier_arrived_beside;  // instead of barrier_arrived, on small nodes (node/barrier.hpp)
     // how the node waits (node/wait.hpp): learned at run time, shared by all
     alignas(64) SharedU64 no_yield_until_ns;
     SharedU64 yield_backoff_ns;

@@ -76,7 +76,7 @@ TEST_F(MemberTest, a_meeting_publishes_what_was_written_before_it) {
 
 TEST_F(MemberTest, a_death_ends_this_meeting_and_every_later_one_with_its_name) {
     std::thread killer([&] {
-        while (segment_.control().barrier_arrived.word.load(std::memory_order_acquire) < 3) {
+        while (Barrier::arrivals(segment_).load(std::memory_order_acquire) < 3) {
             std::this_thread::yield();
         }
         mark_dead(segment_, 3, 9);
@@ -98,7 +98,7 @@ TEST_F(MemberTest, who_meets_again_after_a_death_does_not_stand_in_for_the_dead)
         EXPECT_EQ(members_[0]->meet().code(), base::Code::peer);
         EXPECT_EQ(members_[0]->meet().code(), base::Code::peer);
     });
-    while (segment_.control().barrier_arrived.word.load(std::memory_order_acquire) < 1) {
+    while (Barrier::arrivals(segment_).load(std::memory_order_acquire) < 1) {
         std::this_thread::yield();
     }
     mark_dead(segment_, 3, 9);
