@@ -111,7 +111,8 @@ struct alignas(4096) ControlBlock {
     // barrier: one arrival counter and one release word (sync/sleep_word.hpp)
     alignas(64) SharedU32 barrier_arrived;
     alignas(64) sync::SleepWord<> barrier_released;
-    SharedU32 barrier_arrived_beside;  // instead of barrier_arrived, on small nodes (node/barrier.hpp)
+    SharedU32
+        barrier_arrived_beside;  // instead of barrier_arrived, on small nodes (node/barrier.hpp)
     // how the node waits (node/wait.hpp): learned at run time, shared by all
     alignas(64) SharedU64 no_yield_until_ns;
     SharedU64 yield_backoff_ns;
