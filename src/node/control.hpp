@@ -116,8 +116,7 @@ struct alignas(4096) ControlBlock {
     // how the node waits (node/wait.hpp): learned at run time, shared by all
     alignas(64) SharedU64 no_yield_until_ns;
     SharedU64 yield_backoff_ns;
-    SharedU32 wake_cost_ns;  // measured once at start; 0 = not yet
-    SharedU32 usable_cpus;   // of the ranks together; writer: the maker
+    SharedU32 usable_cpus;  // of the ranks together; writer: the maker
 };
 
 static_assert(sizeof(ControlBlock) == 4096 && std::is_standard_layout_v<ControlBlock>);
