@@ -210,9 +210,10 @@ TEST_P(GmaTest, memory_may_be_unregistered_while_others_copy_to_it) {
     while (!is_over.load()) {
         const Handle handle =
             ranks[0].gma->issue(copy(posted.load(), ranks[0].own, 512), handle_null);
-        const Code code = finish(ranks[0], handle).code();
+        const base::Status status = finish(ranks[0], handle);
+        const Code code = status.code();
         EXPECT_TRUE(code == Code::ok || code == Code::stale || code == Code::address)
-            << static_cast<int>(code);
+            << status.message();
     }
     owner.join();
 }
