@@ -18,6 +18,9 @@ namespace {
 // A number alone proves nothing: it may belong to another process by now. Who cannot look, for want of
 // descriptors, say, knows nothing either and takes nobody for dead.
 bool is_gone(int pid, std::uint64_t start_time) noexcept {
+    if (pid == os::own_pid()) {
+        return false;
+    }
     auto process = os::open_process(pid);
     if (!process.is_ok()) {
         return process.failure().code() == base::Code::peer;

@@ -89,7 +89,7 @@ TEST(DeathTest, the_dead_are_found_and_the_living_are_not) {
 
 TEST(DeathTest, a_number_that_belongs_to_another_process_now_is_a_death) {
     const Segment segment = make_segment(1);
-    set_state(segment, 0, SlotState::joined, ::getpid());
+    set_state(segment, 0, SlotState::joined, ::getppid());
     segment.slot(0).start_time.fetch_add(1, std::memory_order_relaxed);
     find_the_dead(segment);
     EXPECT_TRUE(is_dead(segment, 0));
@@ -97,7 +97,7 @@ TEST(DeathTest, a_number_that_belongs_to_another_process_now_is_a_death) {
 
 TEST(DeathTest, who_has_no_descriptor_left_to_look_takes_nobody_for_dead) {
     const Segment segment = make_segment(1);
-    set_state(segment, 0, SlotState::joined, ::getpid());
+    set_state(segment, 0, SlotState::joined, ::getppid());
     rlimit before{};
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
     const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
