@@ -196,6 +196,7 @@ private:
             case Ending::exit_three:
                 std::exit(3);
             case Ending::segfault:
+                std::signal(SIGSEGV, SIG_DFL);  // a sanitizer would make an exit of it
                 raise(SIGSEGV);
                 break;
             case Ending::acp_abort:
