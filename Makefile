@@ -84,7 +84,7 @@ format:
 
 asan tsan:
 	@cmake/setup.sh build test
-	$(call build_preset,$@,checked_tests)
+	$(call build_preset,$@,$(if $(filter-out unit,$(CHECKED)),all,checked_tests))
 	@mkdir -p build/log
 	@ctest --preset $@ -L '$(checked_label)' -O build/log/$@.log
 
