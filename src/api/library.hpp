@@ -49,10 +49,10 @@ void keep(const base::Status& status) noexcept;
 // Keeps the failure and returns -1; 0 when ok.
 int result_of(const base::Status& status) noexcept;
 
-// ok when calls may be made now; else state or forked, with the call's name.
+// Why no call may be made now: state or forked, with the call's name.
 base::Status explain_not_in_use(const char* call);
 
-// Whether the call may be made now.   call  its name, for the message
+// ok when calls may be made now; else as above.
 inline base::Status check_in_use(const char* call) {
     if (library().life.load(std::memory_order_acquire) == Life::in_use) [[likely]] {
         return {};

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The barrier of a node: every process adds one to an arrival counter; the last one publishes the barrier's
 // number on a release word that the others await, so nobody sleeps more than once per barrier. The counter
-// only grows (modulo 2^32) and is never reset. With few processes it lies beside the release word, which the last
-// to arrive then has in its cache when it publishes; with many, who waits must not disturb who arrives. A process that dies makes this and every later barrier fail
-// everywhere; a stopped one delays it, as it must. One thread of a process at a time.
+// only grows (modulo 2^32) and is never reset. With few processes it lies beside the release word, which the
+// last to arrive then has in its cache when it publishes; with many, who waits must not disturb who arrives.
+// A process that dies makes this and every later barrier fail everywhere; a stopped one delays it, as it must.
+// One thread of a process at a time.
 // Tests: tests/unit/node/member_test.cpp. Source: experiments recorded in ADR 0004.
 #pragma once
 
