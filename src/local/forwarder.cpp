@@ -28,11 +28,7 @@ Forwarder::State::State(Space& its_space,
 
 Forwarder::State::Naming::Naming(State& state, GlobalAddress target, GlobalAddress source)
     : line_(state.line()) {
-    if (state.hazards.has_membarrier()) {
-        memory::enter<memory::HazardFence::compiler>(line_, target, source);
-    } else {
-        memory::enter<memory::HazardFence::processor>(line_, target, source);
-    }
+    state.hazards.enter(line_, target, source);
 }
 
 Forwarder::Forwarder(Space& space, Hazards& hazards, Port& port, std::uint32_t epoch)
