@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the protocol asks of cryptography: authenticated encryption of one datagram, key derivation and random
+// bytes. Knows no library: crypto/ implements it with real ones, the simulator with one that checks instead that
+// no key and nonce are used twice. An Aead belongs to one thread; a CipherSuite and Entropy too.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "base/status.hpp"
+
+namespace acp::datagram {
+
+inline constexpr std::size_t tag_bytes = 16;
+inline constexpr std::size_t nonce_bytes = 12;
+inline constexpr std::size_t key_bytes_max = 32;
+
+using Bytes = std::span<const std::byte>;
+using MutableBytes = std::span<std::byte>;
+using Nonce = std::array<std::byte, nonce_bytes>;
+
+// One key of one direction. Seals at most 2^23 datagrams: the owner changes the key before.
+class Aead {
+public:
+    Aead() = default;
+    virtual ~Aead() = default;  // wipes the key
+    Aead(const Aead&) = delete;
+    Aead& operator=(const Aead&) = delete;
+
+    // Writes plain.size() + tag_bytes bytes to sealed. The two do not overlap. Never fails.
+    virtual void seal(const Nonce& nonce,
+                      Bytes additional,
+                      Bytes plain,
+                      MutableBytes sealed) noexcept = 0;
+
+    // Opens in place: sealed includes the tag; on true its first size - tag_bytes bytes are the plain text. On
+    // false its bytes are unspecified and must not be used.
+    [[nodiscard]] virtual bool open(const Nonce& nonce,
+                                    Bytes additional,
+                                    MutableBytes sealed) noexcept = 0;
+};
+
+// A cipher and the hash-based functions that go with it.
+class CipherSuite {
+public:
+    CipherSuite() = default;
+    virtual ~CipherSuite() = default;
+    CipherSuite(const CipherSuite&) = delete;
+    CipherSuite& operator=(const CipherSuite&) = delete;
+
+    [[nodiscard]] virtual const char* name() const noexcept = 0;  // "aes-128-gcm/libcrypto"
+    [[nodiscard]] virtual std::size_t key_bytes() const noexcept = 0;
+
+    // nullptr when no memory is left.   key.size() == key_bytes()
+    [[nodiscard]] virtual std::unique_ptr<Aead> make(Bytes key) = 0;
+
+    // HKDF with SHA-256 (RFC 5869): extract with salt, expand with info into out, out.size() <= 255 * 32.
+    virtual void derive(Bytes secret, Bytes salt, Bytes info, MutableBytes out) noexcept = 0;
+
+    // HMAC with SHA-256, cut to 16 bytes: cookies and handshake messages.
+    virtual void authenticate(Bytes key, Bytes message, std::span<std::byte, 16> mac) noexcept = 0;
+};
+
+// Random bytes fit for keys and nonces.
+class Entropy {
+public:
+    Entropy() = default;
+    virtual ~Entropy() = default;
+    Entropy(const Entropy&) = delete;
+    Entropy& operator=(const Entropy&) = delete;
+    virtual void fill(MutableBytes out) noexcept = 0;
+};
+
+}  // namespace acp::datagram

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reliable, authenticated datagrams between the gateways of a job, as a pure machine: no socket, no clock, no
+// thread. Frames of bytes go in (reserve, commit), sealed datagrams come out (next_transmit); datagrams go in
+// (on_datagram), frames come out (EndpointHandler). Frames arrive exactly once, in any order. A peer is
+// connected to when something is first owed to it. A peer once severed stays severed: it answers nothing but
+// an authenticated CLOSE, so that the other side learns of it; nothing is ever silently lost or resumed.
+// No allocation after a peer is connected. One thread. Protocol: docs/spec/wire.md.
+// Tests: tests/unit/datagram/endpoint_*_test.cpp.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "base/status.hpp"
+#include "datagram/address.hpp"
+#include "datagram/cipher.hpp"
+
+namespace acp::datagram {
+
+using NodeId = std::uint32_t;
+using Time = std::uint64_t;  // nanoseconds, monotonic, from any origin
+inline constexpr Time never = ~0ULL;
+
+enum class Security : std::uint8_t { encrypt, authenticate, off };
+enum class Control : std::uint8_t { delay, new_reno };  // congestion control
+
+enum class SeverReason : std::uint8_t {
+    silent,       // no valid packet for peer_timeout although something was owed or watched
+    unreachable,  // no answer to the handshake within connect_timeout on any of its addresses
+    restarted,    // another instance of that gateway answered
+    closed,       // it left the job, or has severed us
+    told          // sever() was called
+};
+
+struct Settings {
+    std::uint64_t job_id = 0;
+    NodeId node = 0;                      // this one
+    NodeId nodes = 1;                     // of the job
+    std::array<std::byte, 32> job_key{};  // wiped by the endpoint when it has derived from it
+    Security security = Security::encrypt;
+    Control control = Control::delay;
+    std::uint32_t datagram_bytes = 1472;  // UDP payload to start with, and what every path carries
+    std::uint32_t datagram_bytes_max = 8972;  // probed for; <= 65507; = datagram_bytes: no probing
+    std::uint64_t receive_bytes =
+        1U << 23;  // of the socket's buffer, in the kernel's accounting: credit is cut from it
+    std::uint32_t send_buffers =
+        8192;  // datagrams unacknowledged or waiting, of all peers together
+    Time initial_rtt_ns = 10'000'000;
+    Time connect_timeout_ns = 5'000'000'000;
+    Time peer_timeout_ns = 10'000'000'000;  // 0: never
+};
+
+// Where the nodes are; asked when one is first needed. Up to addresses_max per node, tried in turn.
+class AddressBook {
+public:
+    static constexpr std::size_t addresses_max = 8;
+    AddressBook() = default;
+    virtual ~AddressBook() = default;
+    AddressBook(const AddressBook&) = delete;
+    AddressBook& operator=(const AddressBook&) = delete;
+    [[nodiscard]] virtual std::span<const Address> addresses_of(NodeId node) const noexcept = 0;
+};
+
+// Called from inside on_datagram, on_timer and next_transmit. May call reserve, commit, watch and sever.
+class EndpointHandler {
+public:
+    EndpointHandler() = default;
+    virtual ~EndpointHandler() = default;
+    EndpointHandler(const EndpointHandler&) = delete;
+    EndpointHandler& operator=(const EndpointHandler&) = delete;
+
+    // The frames of one datagram, back to back as they were committed; valid during the call.
+    virtual void on_frames(NodeId from, Bytes frames) = 0;
+
+    // reserve() for this node, which found no room, may find some now.
+    virtual void on_room(NodeId node) = 0;
+
+    // Once per node, for good. What was committed and not yet acknowledged may or may not have arrived.
+    virtual void on_severed(NodeId node, SeverReason reason) = 0;
+};
+
+// What next_transmit wrote: `count` datagrams of `segment_bytes` each (the last may be shorter), back to back.
+struct Transmit {
+    Address to;
+    std::uint32_t bytes = 0;  // of all; 0: nothing to send now
+    std::uint32_t segment_bytes = 0;
+    std::uint32_t count = 0;
+    bool may_fragment = false;  // else the kernel must not (probes)
+};
+
+// Since the endpoint was made, all peers together, those severed included.
+struct Counters;  // datagram/counters.hpp: a named counter for every reason to drop, and traffic
+struct
+    PeerStats;  // datagram/counters.hpp: rtt, window, in flight, retransmissions, bytes of one peer
+
+class Endpoint {
+public:
+    // Errors: argument (a setting out of range, named), memory.
+    static base::Result<std::unique_ptr<Endpoint>> create(const Settings& settings,
+                                                          CipherSuite& suite,
+                                                          Entropy& entropy,
+                                                          const AddressBook& book,
+                                                          EndpointHandler& handler);
+    virtual ~Endpoint() = default;
+    Endpoint(const Endpoint&) = delete;
+    Endpoint& operator=(const Endpoint&) = delete;
+
+    // Room for one frame of exactly `bytes` in the datagram being filled for a node; nullptr when there is none
+    // now (on_room will tell) or the node is severed. Valid until commit, or forgotten by the next reserve.
+    //   bytes  1 .. frame_bytes_max(node)
+    virtual std::byte* reserve(NodeId node, std::uint32_t bytes) = 0;
+    virtual void commit(NodeId node, std::uint32_t bytes) = 0;  // <= reserved
+
+    // The longest frame a datagram to this node carries now; grows when a longer path was found.
+    [[nodiscard]] virtual std::uint32_t frame_bytes_max(NodeId node) const noexcept = 0;
+
+    // As often as unwatch() was not called: probe the node when it is silent, and sever it when it stays so.
+    virtual void watch(NodeId node) = 0;
+    virtual void unwatch(NodeId node) = 0;
+
+    virtual void sever(NodeId node) = 0;
+    [[nodiscard]] virtual bool is_severed(NodeId node) const noexcept = 0;
+
+    // Tells every connected peer that this gateway leaves; next_transmit sends it.
+    virtual void close() = 0;
+
+    // A datagram as it came; opened in place. Whatever it holds: it is taken, or counted under the name of what
+    // was wrong with it.
+    virtual void on_datagram(Time now, const Address& from, MutableBytes datagram) = 0;
+
+    // To be called when deadline() has come; earlier is harmless.
+    virtual void on_timer(Time now) = 0;
+    [[nodiscard]] virtual Time deadline() const noexcept = 0;  // never: nothing to wait for
+
+    // Seals what may be sent now, for one destination, into `into` (at least 65536 bytes). To be called until it
+    // returns nothing; half-filled datagrams are sent, so call it when a batch of work is done.
+    virtual Transmit next_transmit(Time now, MutableBytes into) = 0;
+
+    [[nodiscard]] virtual bool is_quiet()
+        const noexcept = 0;  // nothing committed is unacknowledged
+    [[nodiscard]] virtual std::uint32_t free_buffers() const noexcept = 0;
+    [[nodiscard]] virtual const Counters& counters() const noexcept = 0;
+    [[nodiscard]] virtual bool stats(NodeId node,
+                                     PeerStats& stats) const noexcept = 0;  // false: never met
+
+protected:
+    Endpoint() = default;
+};
+
+}  // namespace acp::datagram

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How global memory access hands commands with an end on another node to the gateway of its own node, and hears
+// how they ended. Two kinds: RingLink (rings in the node segment, the gateway is a thread of the agent) and the
+// gateway's own OwnGateway (the gateway lives in this process, when the rank is alone on its node). Knows no
+// handle and no order. Calls by the thread that holds gma's driver flag, unless said otherwise.
+// Tests: tests/unit/remote/link_conformance.hpp, instantiated for each kind.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "memory/command.hpp"
+
+namespace acp::remote {
+
+// A command that ended, or `count` of them: tokens token, token + 2, ...
+struct Ended {
+    std::uint64_t token = 0;
+    std::uint32_t count = 1;
+    base::Code code = base::Code::ok;
+    std::uint8_t end = 0;       // 0 none, 1 target, 2 source: what a failure is about
+    std::uint32_t process = 0;  // of a failure: whose memory or death
+};
+
+class Link {
+public:
+    Link() = default;
+    virtual ~Link() = default;
+    Link(const Link&) = delete;
+    Link& operator=(const Link&) = delete;
+
+    // Hands a command over. false when there is no room now: try again after take_ended() gave some. Never blocks.
+    virtual bool submit(std::uint64_t token, const memory::Command& command) = 0;
+
+    // After a series of submits: the gateway looks (it is woken if it sleeps).
+    virtual void flush() = 0;
+
+    // Makes progress and appends what has ended. true when something moved. Never blocks.
+    virtual bool turn(std::vector<Ended>& ended) = 0;
+
+    // Whether turn() would find something. Any thread; one or two loads.
+    [[nodiscard]] virtual bool has_news() const noexcept = 0;
+
+    // The descriptor the service thread sleeps on beside its bell, when the gateway is in this process; -1 when
+    // the gateway rings the bells of the process's door.
+    [[nodiscard]] virtual int wait_fd() const noexcept = 0;
+
+    // Nanoseconds until turn() must be called again though nothing comes in; < 0: never. OwnGateway only.
+    [[nodiscard]] virtual std::int64_t timeout_ns() const noexcept = 0;
+
+    // Whether this process's commands that ended should ring its service thread: something waits for their end
+    // though nobody waits in the library.
+    virtual void set_service_wanted(bool is_wanted) noexcept = 0;
+};
+
+}  // namespace acp::remote

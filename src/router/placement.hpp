@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How the router reaches the memory of its own node: the gateway implements it over local/, the simulator over
+// arrays. Each call settles at once, or is taken and settles later through Router::on_settled, or finds no room
+// now. Addresses come from the network: every one is checked here (segment, bounds, generation, alignment).
+// Knows no frame. One thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/status.hpp"
+#include "memory/command.hpp"
+
+namespace acp::router {
+
+using memory::GlobalAddress;
+using Ticket = std::uint64_t;
+
+enum class Progress : std::uint8_t {
+    settled,  // done, or failed: see code
+    taken,    // on_settled(ticket, code, value) comes later
+    refused  // no room for this process now: ask again later; Router::on_place_room() may tell when
+};
+
+struct Settlement {
+    Progress progress = Progress::settled;
+    base::Code code = base::Code::ok;
+};
+
+class Placement {
+public:
+    Placement() = default;
+    virtual ~Placement() = default;
+    Placement(const Placement&) = delete;
+    Placement& operator=(const Placement&) = delete;
+
+    // Writes bytes to memory of this node. When taken, they have been copied.
+    virtual Settlement put(GlobalAddress target,
+                           std::span<const std::byte> bytes,
+                           Ticket ticket) = 0;
+
+    // Reads memory of this node into `into`, which stays valid until it settles.
+    virtual Settlement get(GlobalAddress source, std::span<std::byte> into, Ticket ticket) = 0;
+
+    // Runs a command whose ends are both here, or an atomic whose word (source) is here and whose old value is
+    // wanted back (command.target is not written then).   old  written when settled at once with ok
+    virtual Settlement run(const memory::Command& command,
+                           bool is_value_wanted,
+                           std::uint64_t& old,
+                           Ticket ticket) = 0;
+
+    // A numbered operation on memory of a process of this node. `again`: Progress::refused.
+    //   result  room for invoke_bytes_max; result_bytes  written when settled at once
+    virtual Settlement invoke(std::uint32_t operation,
+                              std::uint32_t process,
+                              std::span<const std::byte> arguments,
+                              std::span<std::byte> result,
+                              std::uint32_t& result_bytes) = 0;
+
+    // Ends what was collected to be done together. Called at the end of a batch of frames, and of a turn.
+    virtual void flush() = 0;
+};
+
+inline constexpr std::uint32_t invoke_bytes_max = 1024;  // of arguments, and of a result
+
+}  // namespace acp::router

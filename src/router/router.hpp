@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Turns commands into frames and back: on the initiator's node it sends puts and asks other nodes to act; on the
+// node that holds the source it reads and sends; on the target's node it places, counts, and tells the initiator
+// when all is in place, never before. An atomic runs once. Nothing is dropped in silence: what cannot end well
+// ends with a code. Commands of one rank delay no other rank's. Pure: no socket, clock, thread; bounded memory.
+// One thread. Protocol: docs/spec/frames.md, docs/spec/ordering.md. Tests: tests/unit/router/*_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "base/status.hpp"
+#include "datagram/endpoint.hpp"
+#include "memory/command.hpp"
+#include "memory/ga_layout.hpp"
+#include "router/placement.hpp"
+
+namespace acp::router {
+
+using datagram::NodeId;
+using datagram::Time;
+
+// Where processes are. Process indexes of a node are consecutive.
+class Map {
+public:
+    Map() = default;
+    virtual ~Map() = default;
+    Map(const Map&) = delete;
+    Map& operator=(const Map&) = delete;
+    [[nodiscard]] virtual NodeId node_of(
+        std::uint32_t process) const noexcept = 0;  // process < procs
+    [[nodiscard]] virtual std::uint32_t first_process(
+        NodeId node) const noexcept = 0;  // node <= nodes
+};
+
+struct Request {
+    std::uint32_t initiator = 0;  // process index, of this node
+    std::uint64_t token = 0;  // the initiator's name for it; not used again while it is outstanding
+    memory::Command command;
+};
+
+enum class End : std::uint8_t { none, target, source };  // which address a failure is about
+
+// `count` commands of one initiator have ended: tokens token, token + 2, ...
+struct Completion {
+    std::uint32_t initiator = 0;
+    std::uint32_t count = 1;
+    std::uint64_t token = 0;
+    std::uint64_t value = 0;  // of an invoke: bytes of its result
+    base::Code code = base::Code::ok;
+    End end = End::none;
+    std::uint32_t process = 0;  // of a failure: whose memory or death
+};
+
+class Completions {
+public:
+    Completions() = default;
+    virtual ~Completions() = default;
+    Completions(const Completions&) = delete;
+    Completions& operator=(const Completions&) = delete;
+    virtual void on_completion(const Completion& completion) = 0;
+    virtual void on_result(std::uint32_t initiator,
+                           std::uint64_t token,
+                           std::span<const std::byte> result) = 0;
+    // News passed on by other nodes, each once.
+    virtual void on_process_dead(std::uint32_t process, std::uint32_t wait_status) = 0;
+    virtual void on_node_dead(NodeId node) = 0;
+    // meeting `number` is over on all nodes; the table it gathered, or empty
+    virtual void on_met(std::uint32_t number, std::span<const std::uint32_t> table) = 0;
+};
+
+struct RouterSettings {
+    NodeId node = 0;
+    NodeId nodes = 1;
+    std::uint32_t procs = 1;
+    std::uint32_t commands_max = 1U << 16;                // outstanding of this node's initiators
+    std::uint32_t executions_max = 1U << 14;              // commands of others under way here
+    std::uint64_t undelivered_bytes_max = 256ULL * 1024;  // per target process; beyond it REFUSED
+};
+
+class Router final : public datagram::EndpointHandler {
+public:
+    //   all but settings must outlive the router; bind() is called before anything else
+    Router(const RouterSettings& settings,
+           const memory::GaLayout& layout,
+           const Map& map,
+           Placement& placement,
+           Completions& completions);
+    ~Router() override;
+    void bind(datagram::Endpoint& endpoint) noexcept;
+
+    // Takes a command with an end on another node. false: no room now, try after a turn.
+    bool submit(Time now, const Request& request);
+
+    //   arguments.size() <= invoke_bytes_max; copied
+    bool invoke(Time now,
+                std::uint32_t initiator,
+                std::uint64_t token,
+                std::uint32_t operation,
+                std::uint32_t process,
+                std::span<const std::byte> arguments);
+
+    // All processes of this node have come to meeting `number` (consecutive, from 0).
+    //   wanted  a value per process of this node, or empty; all nodes alike
+    void meet(std::uint32_t number, std::span<const std::uint32_t> wanted);
+
+    // A process of this node is gone. Passed on to all nodes.
+    void on_local_death(std::uint32_t process, std::uint32_t wait_status);
+
+    // What Placement took is done.   value  the old one of an atomic
+    void on_settled(Ticket ticket, base::Code code, std::uint64_t value);
+
+    // Sends what waits and has room; asks placement again what was refused; sees to what is overdue. true when
+    // something moved.
+    bool turn(Time now);
+    [[nodiscard]] Time deadline() const noexcept;
+
+    [[nodiscard]] std::uint32_t outstanding() const noexcept;  // of this node's initiators
+    [[nodiscard]] std::uint32_t outstanding_of(std::uint32_t initiator) const noexcept;
+    [[nodiscard]] bool is_idle() const noexcept;  // nothing of anybody's is under way here
+
+    void on_frames(NodeId from, datagram::Bytes frames) override;
+    void on_room(NodeId node) override;
+    void on_severed(NodeId node, datagram::SeverReason reason) override;
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace acp::router
