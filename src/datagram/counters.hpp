@@ -61,7 +61,7 @@ struct Counters {
     // Authenticated, and yet wrong: the other gateway is broken.
     std::uint64_t malformed = 0;  // lengths inside do not add up
     std::uint64_t unknown_frame = 0;
-    std::uint64_t beyond_window = 0;        // delivery number further than a window ahead
+    std::uint64_t beyond_window = 0;        // serial number further than a window ahead
     std::uint64_t unsent_acknowledged = 0;  // a packet number never used
 
     // Authenticated and right, but not news.
