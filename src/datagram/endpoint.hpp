@@ -18,12 +18,11 @@
 #include "base/status.hpp"
 #include "datagram/address.hpp"
 #include "datagram/cipher.hpp"
+#include "datagram/time.hpp"
 
 namespace acp::datagram {
 
 using NodeId = std::uint32_t;
-using Time = std::uint64_t;  // nanoseconds, monotonic, from any origin
-inline constexpr Time never = ~0ULL;
 
 enum class Security : std::uint8_t { encrypt, authenticate, off };
 enum class Control : std::uint8_t { delay, new_reno };  // congestion control
