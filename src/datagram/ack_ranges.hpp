@@ -32,8 +32,8 @@ public:
     // Whether anything came that wants an acknowledgement; report() may be called from then on.
     [[nodiscard]] bool has_any() const noexcept { return has_wanting_; }
 
-    // Whether the packets up to the largest have a hole below it, within the last 64: then acknowledge at once.
-    [[nodiscard]] bool has_new_hole() const noexcept;
+    // Whether since the last report a packet came out of order, behind a hole or into one: then acknowledge at once.
+    [[nodiscard]] bool is_disordered() const noexcept { return is_disordered_; }
 
     // Fills largest, run, delay and words. Each packet is told of in at least `repeats` reports, as far as it lies
     // within 1024 of the run's start; older ones are left out to keep the frame short.
@@ -44,15 +44,23 @@ private:
         return words_[block % span_blocks];
     }
 
+    // The oldest block of which words_ knows.
+    [[nodiscard]] std::uint64_t lowest_block() const noexcept {
+        return top_block_ < span_blocks ? 0 : top_block_ - span_blocks + 1;
+    }
+
+    // How many packets right below this one, which came, came too.
     [[nodiscard]] std::uint32_t run_below(PacketNumber number) const noexcept;
 
     std::array<std::uint64_t, span_blocks> words_{};
     std::array<PacketNumber, repeats> reported_{};  // `largest` of the last reports, as a ring
     std::uint64_t top_block_ = 0;                   // words_ holds top_block_ and the 31 before
+    PacketNumber next_ = 0;                         // one more than the largest that came
     PacketNumber largest_wanting_ = 0;
     Time largest_came_ = 0;
     std::uint8_t next_reported_ = 0;
     bool has_wanting_ = false;
+    bool is_disordered_ = false;
 };
 
 }  // namespace acp::datagram

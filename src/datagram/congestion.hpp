@@ -22,12 +22,12 @@ struct CongestionSample {
     std::uint32_t lost = 0;
     Time newest_lost_sent = 0;  // when the latest of the lost was sent
     std::uint32_t marked = 0;   // of the acked, those marked "congestion experienced"
-    Time rtt_ns = 0;            // without the peer's delay; 0: no sample
+    Time sent = never;  // when the largest acked was sent; never: no sample of the round trip
+    Time rtt_ns = 0;    // of it, without the peer's delay
     Time smoothed_rtt_ns = 0;
     Time least_rtt_ns = 0;             // RttEstimator::least
     Time least_seen_at = 0;            // RttEstimator::least_seen_at
     std::uint64_t in_flight = 0;       // bytes, before this acknowledgement was taken
-    bool is_window_limited = false;    // the window alone kept the sender from sending more
     std::uint32_t datagram_bytes = 0;  // the longest on this path now
 };
 

@@ -36,12 +36,12 @@ public:
 
     [[nodiscard]] bool is_slow_start() const noexcept override { return is_slow_start_; }
 
-    [[nodiscard]] Time target_ns() const noexcept { return target_; }
+    [[nodiscard]] Time target_ns() const noexcept { return least_rtt_ + allowed_; }
 
 private:
     // One round trip: from when something was sent until it was acknowledged.
     struct Round {
-        Time began = 0;
+        Time began = 0;  // 0: not yet
         Time least_rtt = never;
         std::uint64_t acked_bytes = 0;
         std::uint32_t acked = 0;
@@ -51,30 +51,31 @@ private:
 
     // Losses among the last some hundred datagrams.
     struct LossCount {
-        Time began = 0;
         std::uint32_t lost = 0;
         std::uint32_t all = 0;
     };
 
     void end_round(const CongestionSample& sample) noexcept;
-    void judge_delay(const CongestionSample& sample) noexcept;
-    void judge_marks() noexcept;
+    [[nodiscard]] bool judge_delay(const CongestionSample& sample) noexcept;  // true: reduced
+    [[nodiscard]] bool judge_marks(const CongestionSample& sample) noexcept;
     void judge_loss(const CongestionSample& sample) noexcept;
-    void grow(const CongestionSample& sample) noexcept;
+    void grow() noexcept;
     void drain_when_due(const CongestionSample& sample) noexcept;
-    void reduce(const CongestionSample& sample, double factor) noexcept;
-    void set_target(const CongestionSample& sample) noexcept;
+    void reduce(Time now, double factor) noexcept;
+    void limit_window() noexcept;
+    void set_target() noexcept;
 
     std::uint32_t datagram_;
     double window_;  // bytes; below floor_datagrams it is kept by pacing
     double before_reduction_ = 0;
-    double rate_ = 0;    // bytes per ns: the best of recent rounds
-    double marked_ = 0;  // DCTCP's alpha
-    Time target_ = never;
+    double rate_ = 0;    // bytes per ns: the best of recent rounds, fading
+    double marked_ = 1;  // DCTCP's alpha
+    Time allowed_ = base_target_ns + batch_target_max_ns;  // of delay above the least
     Time least_rtt_ = 0;
+    Time latest_rtt_ = 0;
     Time reduced_at_ = 0;
-    Time drain_until_ = 0;
-    Time drained_at_ = 0;
+    Time drained_at_ =
+        0;  // the end of the last drain, or since when this one is empty; never: not yet
     Round round_;
     LossCount losses_;
     bool is_slow_start_ = true;

@@ -62,7 +62,8 @@ public:
         const SentDatagram* oldest =
             sent.take_lost([&](PacketNumber number, const SentDatagram& record) {
                 if (!is_lost(number, record, now, delay)) return false;
-                settle(number, record, settled);
+                remember(number);
+                settle(record, settled);
                 lost(number, record);
                 return true;
             });
@@ -74,7 +75,7 @@ public:
     template <class Lost>
     void lose_all(SentDatagrams& sent, Settled& settled, Lost&& lost) {
         sent.take_lost([&](PacketNumber number, const SentDatagram& record) {
-            settle(number, record, settled);
+            settle(record, settled);
             lost(number, record);
             return true;
         });
@@ -97,7 +98,8 @@ private:
         return number + packet_threshold_ < largest_acked_ || record.sent + delay <= now;
     }
 
-    void settle(PacketNumber number, const SentDatagram& record, Settled& settled) noexcept;
+    static void settle(const SentDatagram& record, Settled& settled) noexcept;
+    void remember(PacketNumber number) noexcept;
 
     // Those of the remembered that are acknowledged after all; raises the threshold by them.
     std::uint32_t recognise(const AckFrame& ack) noexcept;

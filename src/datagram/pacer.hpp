@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // When the next burst may leave, so that a window does not leave at once: bursts of at most 64 KiB, one hand-over to
-// the kernel, with gaps of bytes / (1.25 * window / rtt). A caller who comes late may make up for it, up to a
-// quarter of a round trip. Knows no clock and sends nothing. One thread.
+// the kernel, with gaps of bytes / (1.25 * window / rtt). A caller who comes late may make up for it, up to
+// half a round trip. Knows no clock and sends nothing. One thread.
 // Tests: tests/unit/datagram/pacer_test.cpp.
 #pragma once
 
@@ -14,8 +14,9 @@ namespace acp::datagram {
 
 class Pacer {
 public:
-    static constexpr std::uint64_t burst_bytes_max = 65536;
-    static constexpr std::uint64_t burst_datagrams_min = 16;  // allowed however small the window
+    static constexpr std::uint64_t burst_bytes_max = 65507;   // of UDP over IPv4
+    static constexpr std::uint64_t burst_datagrams_min = 16;  // within the window
+    static constexpr Time lateness_min_ns = 100'000;
     static constexpr Time lateness_max_ns = 1'000'000;
 
     // After each acknowledgement, and once before the first burst.
@@ -37,8 +38,8 @@ public:
 private:
     Time next_ = 0;
     Time lateness_ = 0;
-    std::uint64_t window_ = 0;  // with its gain, in quarters; 0: no pacing yet
-    Time rtt_ = 0;
+    std::uint64_t window_ = ~0ULL;
+    double ns_per_byte_ = 0;
 };
 
 }  // namespace acp::datagram

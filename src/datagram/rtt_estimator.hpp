@@ -18,8 +18,8 @@ public:
 
     explicit RttEstimator(Time initial_rtt_ns) noexcept : smoothed_(initial_rtt_ns) {}
 
-    // A datagram sent at `sent` was acknowledged; the peer says it waited delay_ns before it told so. A delay that
-    // would bring the sample below the least ever seen is not believed.
+    // A datagram sent at `sent` was acknowledged; the peer says it waited delay_ns before it told so. A delay not
+    // less than the whole round trip is not believed.
     void sample(Time now, Time sent, Time delay_ns) noexcept;
 
     [[nodiscard]] bool has_sample() const noexcept { return has_sample_; }

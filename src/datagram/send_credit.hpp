@@ -29,9 +29,11 @@ public:
     [[nodiscard]] Dsn cumulative() const noexcept { return cumulative_; }
 
 private:
+    [[nodiscard]] bool is_stale(Time now) const noexcept;
+
     Dsn cumulative_;  // all before came
     std::uint32_t unscheduled_;
-    std::uint32_t credit_ = 0;
+    Dsn limit_ = 0;  // where the promised end
     Time heard_ = 0;
     bool has_heard_ = false;
 };

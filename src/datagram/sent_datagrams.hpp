@@ -110,9 +110,6 @@ public:
 
     [[nodiscard]] PacketNumber oldest() const noexcept;  // count() != 0
 
-    [[nodiscard]] const SentDatagram& newest()
-        const noexcept;  // count() != 0: the last added in flight
-
 private:
     [[nodiscard]] std::uint16_t index_of(std::uint64_t block) const noexcept {
         return directory_[block % blocks_max];
