@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What lies at fixed places in the node segment: the control block of the job and one slot per process.
-// Slots are fixed for a process's life; which rank sits on which slot is published at start and at every
-// reset. Zero-filled memory is the valid state before anybody joined. No pointers: every process maps the
+// Slots are fixed for a process's life; which rank sits on which slot is decided anew at every reset. Zero-filled memory is the valid state before anybody joined. No pointers: every process maps the
 // segment elsewhere. Each field names its writers and readers; what happens when a writer dies at any
 // store is: the field keeps its old value, which every reader can live with.
 // Tests: tests/unit/node/segment_test.cpp.
@@ -83,15 +82,15 @@ static_assert(sizeof(Slot) == 64ULL * 9 && std::is_standard_layout_v<Slot>);
 
 // What is fixed when the segment is made. Writer: its maker, before anybody else maps it.
 struct Shape {
-    std::uint64_t layout_hash = 0;    // of this header and of the build: processes must agree
-    std::uint32_t procs = 1;          // of the job
-    std::uint32_t first_rank = 0;     // of this node, in the first epoch; its ranks are consecutive
-    std::uint32_t local_procs = 1;    // on this node
-    std::uint32_t machine_procs = 1;  // on this machine (all emulated nodes)
-    std::uint64_t starter_bytes = 0;  // per rank
-    std::uint32_t mailbox_kind = 0;   // base::MailboxKind
-    std::uint32_t intranode = 0;      // base::IntraNode
-    std::uint32_t datagram_bytes = 0;          // payload of one mailbox cell, resolved (never 0)
+    std::uint64_t layout_hash = 0;     // of this header and of the build: processes must agree
+    std::uint32_t procs = 1;           // of the job
+    std::uint32_t first_process = 0;   // index of slot 0's process; those of a node are consecutive
+    std::uint32_t local_procs = 1;     // on this node
+    std::uint32_t machine_procs = 1;   // on this machine (all emulated nodes)
+    std::uint64_t starter_bytes = 0;   // per rank
+    std::uint32_t mailbox_kind = 0;    // base::MailboxKind
+    std::uint32_t intranode = 0;       // base::IntraNode
+    std::uint32_t datagram_bytes = 0;  // payload of one mailbox cell, resolved (never 0)
     std::uint32_t is_continue_on_failure = 0;  // acprun --on-failure=continue
     std::uint64_t job_id = 0;                  // random, for messages and file names
 };
@@ -117,6 +116,11 @@ struct alignas(4096) ControlBlock {
     alignas(64) SharedU64 no_yield_until_ns;
     SharedU64 yield_backoff_ns;
     SharedU32 usable_cpus;  // of the ranks together; writer: the maker
+    // ranks (node/ranks.hpp); writer: slot 0's process, between two meetings
+    alignas(64) SharedU32 are_ranks_set;  // 0: every process has the rank of its index; release
+    SharedU32 verdict;                    // on the wishes of the last reset
+    SharedU32 verdict_process;            // whose wish was bad
+    SharedU32 verdict_other;              // who had the same
 };
 
 static_assert(sizeof(ControlBlock) == 4096 && std::is_standard_layout_v<ControlBlock>);

@@ -61,8 +61,8 @@ std::uint64_t mailbox_start_bytes(const Shape& shape) {
 std::vector<FootprintPart> footprint_of(const Shape& shape) {
     const SegmentLayout layout = SegmentLayout::of(shape);
     const std::uint64_t n = shape.local_procs;
-    const std::uint64_t slots = layout.rank_slots - layout.slots;
-    const std::uint64_t rank_slots = layout.hazards - layout.rank_slots;
+    const std::uint64_t slots = layout.ranks - layout.slots;
+    const std::uint64_t ranks = layout.hazards - layout.ranks;
     const std::uint64_t hazards = layout.tables - layout.hazards;
     const std::uint64_t tables = layout.mailboxes - layout.tables;
     const std::uint64_t mailboxes = layout.starters - layout.mailboxes;
@@ -70,7 +70,7 @@ std::vector<FootprintPart> footprint_of(const Shape& shape) {
     return {
         {"control block", "", layout.slots, layout.slots},
         {"slots", "", slots, slots},
-        {"rank-slot map", "", rank_slots, rank_slots},
+        {"ranks of processes", "acp_reset", ranks, 0},
         // One page for each process: its first thread touches all of it.
         {"hazard lines", "", hazards, hazards},
         {"address tables", "registrations", tables, n * table_start_bytes(shape)},

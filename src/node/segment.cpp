@@ -27,13 +27,13 @@ base::Status check(const Shape& shape) {
         return {base::Code::argument, "a node holds 1 to " + std::to_string(local_procs_max) +
                                           " ranks, not " + std::to_string(shape.local_procs)};
     }
-    if (shape.procs < shape.local_procs || shape.procs > (1U << memory::rank_bits_max)) {
+    if (shape.procs < shape.local_procs || shape.procs > (1U << memory::process_bits_max)) {
         return {base::Code::argument, "a job has 1 to " +
-                                          std::to_string(1U << memory::rank_bits_max) +
+                                          std::to_string(1U << memory::process_bits_max) +
                                           " ranks, not " + std::to_string(shape.procs)};
     }
     const memory::GaLayout addresses(shape.procs);
-    const std::uint64_t room = addresses.granule_bytes() * (memory::granules_per_rank / 2);
+    const std::uint64_t room = addresses.granule_bytes() * (memory::granules_per_process / 2);
     const std::uint64_t bound = std::min(starter_bytes_max, room);
     if (shape.starter_bytes > bound) {
         return {base::Code::argument, "starter memory of " + std::to_string(shape.starter_bytes) +
@@ -56,9 +56,9 @@ SegmentLayout SegmentLayout::of(const Shape& shape) noexcept {
         return at;
     };
     layout.slots = place(n * sizeof(Slot));
-    layout.rank_slots = place(n * sizeof(SharedU32));
+    layout.ranks = place(3ULL * shape.procs * sizeof(SharedU32));
     layout.hazards = place(n * memory::hazard_lines_per_slot * sizeof(memory::HazardLine));
-    layout.tables = place(n * memory::granules_per_rank * sizeof(memory::Entry));
+    layout.tables = place(n * memory::granules_per_process * sizeof(memory::Entry));
     layout.mailbox_stride = round_up(MailboxLayout::of(shape).bytes_per_slot, page);
     layout.mailboxes = place(n * layout.mailbox_stride);
     layout.starter_stride = round_up(std::max<std::uint64_t>(shape.starter_bytes, 1), page);
@@ -89,7 +89,7 @@ std::uint64_t layout_hash() noexcept {
                                    sizeof(memory::Entry),
                                    sizeof(memory::HazardLine),
                                    memory::hazard_lines_per_slot,
-                                   memory::granules_per_rank,
+                                   memory::granules_per_process,
                                    memory::color_bits,
                                    sizeof(Shape),
                                    mailbox_layout_version};
@@ -135,8 +135,7 @@ base::Result<Segment> Segment::create(const Shape& shape) {
     control.usable_cpus.store(static_cast<std::uint32_t>(os::usable_cpus()),
                               std::memory_order_relaxed);
     for (std::uint32_t i = 0; i < shape.local_procs; ++i) {
-        segment.slot_of(i).store(i, std::memory_order_relaxed);
-        segment.slot(i).rank.store(shape.first_rank + i, std::memory_order_relaxed);
+        segment.slot(i).rank.store(shape.first_process + i, std::memory_order_relaxed);
     }
     return segment;
 }

@@ -23,11 +23,11 @@ namespace acp::node {
 
 // Where the parts lie, in bytes from the segment's start; each part starts on a page.
 struct SegmentLayout {
-    std::uint64_t slots = 0;       // Slot[local_procs]
-    std::uint64_t rank_slots = 0;  // uint32[local_procs]: rank - first_rank -> slot
-    std::uint64_t hazards = 0;     // HazardLine[local_procs][hazard_lines_per_slot]
-    std::uint64_t tables = 0;      // Entry[local_procs][granules_per_rank], by rank
-    std::uint64_t mailboxes = 0;   // see local/mailbox*.hpp; mailbox_stride per slot
+    std::uint64_t slots = 0;      // Slot[local_procs]
+    std::uint64_t ranks = 0;      // uint32[3][procs]: rank of process, process of rank, wishes
+    std::uint64_t hazards = 0;    // HazardLine[local_procs][hazard_lines_per_slot]
+    std::uint64_t tables = 0;     // Entry[local_procs][granules_per_process], by slot
+    std::uint64_t mailboxes = 0;  // see local/mailbox*.hpp; mailbox_stride per slot
     std::uint64_t mailbox_stride = 0;
     std::uint64_t starters = 0;  // by slot, starter_stride apart
     std::uint64_t starter_stride = 0;
@@ -79,9 +79,22 @@ public:
         return at<Slot>(layout_.slots + index * sizeof(Slot));
     }
 
-    // The slot a rank of this node sits on in this epoch.   local_rank  rank - first_rank
-    [[nodiscard]] SharedU32& slot_of(std::uint32_t local_rank) const noexcept {
-        return at<SharedU32>(layout_.rank_slots + local_rank * sizeof(SharedU32));
+    // Who sits where in this epoch.   process, rank < procs
+    [[nodiscard]] std::uint32_t rank_of(std::uint32_t process) const noexcept {
+        return are_ranks_set() ? rank_table()[process].load(std::memory_order_relaxed) : process;
+    }
+
+    [[nodiscard]] std::uint32_t process_of(std::uint32_t rank) const noexcept {
+        return are_ranks_set() ? process_table()[rank].load(std::memory_order_relaxed) : rank;
+    }
+
+    // For node/ranks.hpp: untouched before the first reset.
+    [[nodiscard]] SharedU32* rank_table() const noexcept { return &at<SharedU32>(layout_.ranks); }
+
+    [[nodiscard]] SharedU32* process_table() const noexcept { return rank_table() + shape().procs; }
+
+    [[nodiscard]] SharedU32* wanted_table() const noexcept {
+        return process_table() + shape().procs;
     }
 
     [[nodiscard]] std::span<memory::HazardLine> hazards(std::uint32_t slot) const noexcept {
@@ -106,6 +119,11 @@ public:
     [[nodiscard]] char* base() const noexcept { return base_; }
 
 private:
+    [[nodiscard]] bool are_ranks_set() const noexcept {
+        // acquire: partner is Ranks::apply
+        return control().are_ranks_set.load(std::memory_order_acquire) != 0;
+    }
+
     template <typename T>
     [[nodiscard]] T& at(std::uint64_t offset) const noexcept {
         return *reinterpret_cast<T*>(base() + offset);

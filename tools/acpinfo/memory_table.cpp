@@ -16,7 +16,7 @@ namespace {
 
 using base::Table;
 
-constexpr std::uint64_t procs_max = std::uint64_t{1} << memory::rank_bits_max;
+constexpr std::uint64_t procs_max = std::uint64_t{1} << memory::process_bits_max;
 
 std::uint64_t per_rank(std::uint64_t node_bytes, const node::Shape& shape) {
     return (node_bytes + shape.local_procs - 1) / shape.local_procs;
