@@ -17,6 +17,8 @@ namespace acp::router {
 using memory::GlobalAddress;
 using Ticket = std::uint64_t;
 
+inline constexpr Ticket no_ticket = 0;  // settle at once or refuse: nothing is taken
+
 enum class Progress : std::uint8_t {
     settled,  // done, or failed: see code
     taken,    // on_settled(ticket, code, value) comes later
