@@ -2,7 +2,7 @@
 // How the router reaches the memory of its own node: the gateway implements it over local/, the simulator over
 // arrays. Each call settles at once, or is taken and settles later through Router::on_settled, or finds no room
 // now. Addresses come from the network: every one is checked here (segment, bounds, generation, alignment).
-// Knows no frame. One thread.
+// Knows no frame. One thread. Called from inside the router: may call on_settled (of earlier tickets), nothing else.
 #pragma once
 
 #include <cstddef>
@@ -37,12 +37,14 @@ public:
     Placement(const Placement&) = delete;
     Placement& operator=(const Placement&) = delete;
 
-    // Writes bytes to memory of this node. When taken, they have been copied.
+    // Writes bytes to memory of this node. When taken, they have been copied. May be asked with no_ticket.
     virtual Settlement put(GlobalAddress target,
                            std::span<const std::byte> bytes,
                            Ticket ticket) = 0;
 
-    // Reads memory of this node into `into`, which stays valid until it settles.
+    // Reads memory of this node into `into`, which stays valid until it settles. It is first asked with
+    // no_ticket and memory valid during the call alone: what cannot be read at once is refused, nothing done, and
+    // asked again with a ticket.
     virtual Settlement get(GlobalAddress source, std::span<std::byte> into, Ticket ticket) = 0;
 
     // Runs a command whose ends are both here, or an atomic whose word (source) is here and whose old value is
@@ -52,8 +54,8 @@ public:
                            std::uint64_t& old,
                            Ticket ticket) = 0;
 
-    // A numbered operation on memory of a process of this node. `again`: Progress::refused.
-    //   result  room for invoke_bytes_max; result_bytes  written when settled at once
+    // A numbered operation on memory of a process of this node. `again`: Progress::refused. Never taken.
+    //   result  room for a result; result_bytes  written when settled with ok, <= result.size()
     virtual Settlement invoke(std::uint32_t operation,
                               std::uint32_t process,
                               std::span<const std::byte> arguments,
