@@ -34,6 +34,7 @@ int run_attach(const Call& call);
 int run_mailbox(const Call& call);
 int run_atomic(const Call& call);
 int run_sync(const Call& call);
+int run_net(const Call& call);
 int run_memory(const Call& call);
 int run_start(const Call& call);
 int run_poll(const Call& call);

@@ -80,17 +80,18 @@ Job::Job(int& argc, char**& argv, int ranks_min, const std::string& hint) {
     own_ = block_of(rank_);
     shared_ = block_of(0);
     sync_all();
-    nodes_ = count_nodes();
+    find_nodes();
 }
 
 // Ranks whose memory is mapped here are on this node; each node is counted at its first rank.
-int Job::count_nodes() const {
+void Job::find_nodes() {
     RankResult mine{};
     while (starter(static_cast<int>(mine.values[0])) == nullptr) ++mine.values[0];
-    int nodes = 0;
-    std::uint64_t rank = 0;
-    for (const RankResult& its : exchange(mine)) nodes += its.values[0] == rank++ ? 1 : 0;
-    return nodes;
+    nodes_ = 0;
+    for (const RankResult& its : exchange(mine)) {
+        nodes_ += its.values[0] == first_ranks_.size() ? 1 : 0;
+        first_ranks_.push_back(its.values[0]);
+    }
 }
 
 Job::~Job() {

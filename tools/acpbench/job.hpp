@@ -68,6 +68,11 @@ public:
 
     [[nodiscard]] int nodes() const { return nodes_; }
 
+    // The first rank of the node that a rank is on.
+    [[nodiscard]] std::uint64_t node_of(int rank) const {
+        return first_ranks_[static_cast<std::size_t>(rank)];
+    }
+
     // Whether the starter memory of every rank is mapped here.
     [[nodiscard]] bool is_one_node() const { return nodes_ == 1; }
 
@@ -105,13 +110,14 @@ public:
     [[nodiscard]] const std::vector<double>& round_trips() const { return round_trips_; }
 
 private:
-    [[nodiscard]] int count_nodes() const;
+    void find_nodes();
     void answer_balls(const Order& order) const;
 
     int rank_ = 0;
     int ranks_ = 1;
     std::size_t starter_bytes_ = 0;
     int nodes_ = 1;
+    std::vector<std::uint64_t> first_ranks_;  // of each rank's node
     Control* own_ = nullptr;
     Control* shared_ = nullptr;  // rank 0's; nullptr on other nodes
     std::vector<double> round_trips_;

@@ -22,6 +22,8 @@ constexpr Experiment all[] = {
     {"atomic", "acp_add8 and acp_cas8 beside the CPU's own atomics, alone and contended",
      "acprun -n 2 acpbench atomic", run_atomic},
     {"sync", "acp_sync at the job's size", "acprun -n 2 acpbench sync", run_sync},
+    {"net", "copies, atomics and streams between nodes beside bare datagrams",
+     "acprun -n 2 --nodes 2 --starter-size 16M acpbench net", run_net},
     {"memory", "memory per rank after acp_init beside the same program without ACP",
      "acpbench memory", run_memory},
     {"start", "from launch to end of a job that only joins and leaves", "acpbench start",

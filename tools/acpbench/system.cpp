@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <climits>
 #include <csignal>
+#include <cstring>
+#include <netinet/in.h>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -16,6 +18,7 @@
 #include <sstream>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
@@ -224,6 +227,28 @@ bool is_terminal() {
 
 bool may_colour() {
     return is_terminal() && variable("NO_COLOR").value_or("").empty();
+}
+
+void send_datagram(int fd, const os::SocketAddress& to, std::span<const std::byte> datagram) {
+    sockaddr_in place{};
+    place.sin_family = AF_INET;
+    place.sin_port = htons(to.port);
+    std::memcpy(&place.sin_addr, to.ip.data(), sizeof place.sin_addr);
+    // One that is lost is sent again by who misses the answer.
+    static_cast<void>(sendto(fd, datagram.data(), datagram.size(), 0,
+                             reinterpret_cast<const sockaddr*>(&place), sizeof place));
+}
+
+std::int64_t receive_datagram(int fd, std::span<std::byte> datagram, os::SocketAddress& from) {
+    sockaddr_in place{};
+    socklen_t bytes = sizeof place;
+    const ssize_t received = recvfrom(fd, datagram.data(), datagram.size(), MSG_DONTWAIT,
+                                      reinterpret_cast<sockaddr*>(&place), &bytes);
+    if (received < 0) return -1;
+    from.family = 4;
+    from.port = ntohs(place.sin_port);
+    std::memcpy(from.ip.data(), &place.sin_addr, sizeof place.sin_addr);
+    return received;
 }
 
 void sleep_ns(std::uint64_t duration_ns) {

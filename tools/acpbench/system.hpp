@@ -4,10 +4,14 @@
 // headers are used. Any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "os/socket_address.hpp"
 
 namespace acp::bench {
 
@@ -65,6 +69,12 @@ void advise_huge_pages(void* address, std::uint64_t bytes, bool are_huge);
 // Standard error is a terminal, or acprun says (ACP_TERMINAL) that it writes to one.
 [[nodiscard]] bool is_terminal();
 [[nodiscard]] bool may_colour();
+
+// sendto and recvfrom as they are, not blocking. -1 when nothing has come.
+void send_datagram(int fd, const os::SocketAddress& to, std::span<const std::byte> datagram);
+[[nodiscard]] std::int64_t receive_datagram(int fd,
+                                            std::span<std::byte> datagram,
+                                            os::SocketAddress& from);
 
 void sleep_ns(std::uint64_t duration_ns);
 

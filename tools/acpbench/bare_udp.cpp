@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sockets are this program's own, so that nothing of the library is between it and the kernel but the bursts of
+// os/datagram_socket, which are a system call each.
+#include "bare_udp.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "base/config.hpp"
+#include "crypto/choose.hpp"
+#include "os/clock.hpp"
+#include "os/cpu.hpp"
+#include "os/process.hpp"
+
+#include "system.hpp"
+
+namespace acp::bench {
+
+namespace {
+
+// First byte of a datagram.
+constexpr std::byte kind_ball{1};
+constexpr std::byte kind_payload{2};
+constexpr std::byte kind_count{3};  // then 8 bytes: payload bytes that came so far
+constexpr std::byte kind_end{4};
+
+constexpr std::size_t small_datagram = 64;  // about what a small put makes with its headers
+constexpr std::uint32_t burst_bytes_max = 65'507;
+constexpr std::uint32_t receive_bytes = 8U << 20;
+constexpr std::uint64_t patience_ns = 200'000'000;  // bare datagrams may be lost
+constexpr int polls_before_yield = 2000;            // the other rank may share this rank's core
+constexpr std::uint32_t ends = 8;  // datagrams that tell the end: one of them arrives
+
+os::SocketAddress own_address() {
+    const char* named = std::getenv("ACP_NODE_ADDRESS");  // NOLINT(concurrency-mt-unsafe)
+    const auto parsed = os::parse_ip(named != nullptr ? named : "127.0.0.1");
+    if (!parsed) give_up(std::string("ACP_NODE_ADDRESS=") + named + " is not an address");
+    return *parsed;
+}
+
+}  // namespace
+
+BareUdp::BareUdp(const Job& job) {
+    os::DatagramSocket::Options options;
+    options.bind_to = own_address();
+    options.receive_bytes = receive_bytes;
+    auto socket = os::DatagramSocket::open(options);
+    if (!socket.is_ok()) give_up(std::string(socket.failure().message()));
+    socket_.emplace(std::move(socket).value());
+    auto batch = os::DatagramBatch::create(os::DatagramBatch::messages_max);
+    if (!batch.is_ok()) give_up(std::string(batch.failure().message()));
+    batch_.emplace(std::move(batch).value());
+    RankResult mine{};
+    std::memcpy(mine.values, &socket_->address(), sizeof(os::SocketAddress));
+    for (const RankResult& its : job.exchange(mine)) {
+        os::SocketAddress place;
+        std::memcpy(&place, its.values, sizeof place);
+        places_.push_back(place);
+    }
+}
+
+bool BareUdp::receive(std::vector<std::byte>& datagram, std::uint64_t patience) {
+    const std::uint64_t start = os::now_ns();
+    for (int polls = 0;; ++polls) {
+        const std::int64_t bytes =
+            receive_datagram(socket_->fd(), datagram, sender_);
+        if (bytes >= 0) return true;
+        if (polls < polls_before_yield) continue;
+        if (os::now_ns() - start > patience) return false;
+        os::yield_cpu();
+    }
+}
+
+void BareUdp::echo() {
+    std::vector<std::byte> datagram(burst_bytes_max);
+    for (;;) {
+        if (!receive(datagram, ~std::uint64_t{0}) || datagram[0] == kind_end) return;
+        if (datagram[0] == kind_ball) {
+            send_datagram(socket_->fd(), sender_, {datagram.data(), small_datagram});
+        }
+    }
+}
+
+void BareUdp::settle() {
+    forget_arrived();
+    round_trips(1);
+}
+
+void BareUdp::forget_arrived() {
+    while (socket_->receive_burst(*batch_) != 0) {
+    }
+}
+
+void BareUdp::round_trips(std::uint64_t count) {
+    std::vector<std::byte> datagram(burst_bytes_max);
+    std::array<std::byte, small_datagram> ball{kind_ball};
+    for (std::uint64_t i = 0; i < count; ++i) {
+        do {
+            send_datagram(socket_->fd(), places_[peer_], ball);
+        } while (!receive(datagram, patience_ns));
+    }
+}
+
+void BareUdp::end() {
+    const std::array<std::byte, small_datagram> end{kind_end};
+    for (std::uint32_t i = 0; i < ends; ++i) send_datagram(socket_->fd(), places_[peer_], end);
+}
+
+// Tells after each batch how much came, which is also what keeps the sender from running ahead.
+void BareUdp::drain() {
+    std::uint64_t bytes = 0;
+    bool is_over = false;
+    while (!is_over) {
+        if (socket_->receive_burst(*batch_) == 0) {
+            os::relax();
+            continue;
+        }
+        os::SocketAddress sender;
+        batch_->for_each([&](const os::SocketAddress& from, std::span<std::byte> datagram) {
+            sender = from;
+            if (datagram[0] == kind_payload) bytes += datagram.size();
+            if (datagram[0] == kind_end) is_over = true;
+        });
+        std::array<std::byte, small_datagram> count{kind_count};
+        std::memcpy(count.data() + 8, &bytes, sizeof bytes);
+        if (!is_over) send_datagram(socket_->fd(), sender, count);
+    }
+}
+
+double BareUdp::stream_mb_per_s(double duration_ns) {
+    constexpr std::uint64_t window = receive_bytes / 4;  // under way: no receive buffer overflows
+    const std::uint32_t segments = burst_bytes_max / datagram_bytes_;
+    const std::vector<std::byte> burst(std::size_t{segments} * datagram_bytes_, kind_payload);
+    std::vector<std::byte> answer(burst_bytes_max);
+    forget_arrived();
+    std::uint64_t sent = 0;
+    std::uint64_t arrived = 0;
+    const auto take_counts = [&] {
+        while (receive_datagram(socket_->fd(), answer, sender_) >= 0) {
+            if (answer[0] == kind_count) std::memcpy(&arrived, answer.data() + 8, sizeof arrived);
+        }
+    };
+    const std::uint64_t start = os::now_ns();
+    std::uint64_t progress_ns = start;
+    std::uint64_t last = 0;
+    while (static_cast<double>(os::now_ns() - start) < duration_ns) {
+        take_counts();
+        if (arrived != last) {
+            last = arrived;
+            progress_ns = os::now_ns();
+        }
+        if (sent - arrived < window) {
+            sent += std::uint64_t{socket_->send_burst(places_[peer_], burst, datagram_bytes_, false)
+                                      .datagrams} *
+                    datagram_bytes_;
+        } else if (os::now_ns() - progress_ns > patience_ns / 100) {
+            sent = arrived;  // what is missing was lost
+        }
+    }
+    const double lasted = static_cast<double>(os::now_ns() - start);
+    take_counts();
+    return static_cast<double>(arrived) / lasted * 1e3;
+}
+
+double BareUdp::cipher_mb_per_s() const {
+    auto parsed = base::parse_config(os::environment());
+    if (!parsed.is_ok() || parsed.value().config.security != base::Security::encrypt) return 0;
+    auto suite = crypto::choose(crypto::CipherWish::automatic, crypto::BackendWish::automatic);
+    if (!suite.is_ok()) return 0;
+    constexpr std::size_t header = 16;
+    constexpr int datagrams = 20'000;
+    const std::vector<std::byte> key(suite.value()->key_bytes(), std::byte{1});
+    const auto aead = suite.value()->make(key);
+    if (aead == nullptr) return 0;
+    std::vector<std::byte> plain(datagram_bytes_ - header - datagram::tag_bytes, std::byte{2});
+    std::vector<std::byte> sealed(plain.size() + datagram::tag_bytes);
+    const std::array<std::byte, header> additional{};
+    datagram::Nonce nonce{};
+    std::uint64_t seal_ns = 0;
+    std::uint64_t open_ns = 0;
+    for (int i = 0; i < datagrams; ++i) {
+        std::memcpy(nonce.data(), &i, sizeof i);
+        const std::uint64_t before = os::now_ns();
+        aead->seal(nonce, additional, plain, sealed);
+        const std::uint64_t between = os::now_ns();
+        if (!aead->open(nonce, additional, sealed)) give_up("the cipher does not open what it sealed");
+        seal_ns += between - before;
+        open_ns += os::now_ns() - between;
+    }
+    const double bytes = static_cast<double>(plain.size()) * datagrams;
+    return bytes / static_cast<double>(std::max(seal_ns, open_ns)) * 1e3;
+}
+
+}  // namespace acp::bench

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Experiment `net`: what crosses between nodes. One rank alone against idle ranks of other nodes, beside bare
+// datagrams between the same two processes on the same cores; then all ranks at once, and with the ranks of the
+// other nodes computing. Slices of the library and of the yardstick take turns. All ranks.
+#include <algorithm>
+#include <cmath>
+
+#include "os/clock.hpp"
+#include "os/cpu.hpp"
+
+#include "bare_udp.hpp"
+#include "copy.hpp"
+#include "experiment.hpp"
+#include "output.hpp"
+#include "slices.hpp"
+
+namespace acp::bench {
+
+namespace {
+
+constexpr std::uint32_t order_echo = 1;
+constexpr std::uint32_t order_drain = 2;
+constexpr std::uint32_t order_crowd = 3;
+
+constexpr std::uint64_t small_bytes = 8;
+constexpr std::uint64_t crowd_bytes = 1024;
+constexpr std::uint64_t stream_bytes = 1 << 20;
+constexpr std::uint64_t stream_depth = 16;
+constexpr std::uint64_t pipeline_depth = 4096;
+constexpr std::uint64_t operations_per_round = 32;
+
+// What a rank's part in a crowd is.
+enum class Crowd : std::uint64_t { all_active, others_compute };
+
+struct Sites {
+    int near = 0;   // the conductor
+    int far = -1;   // a rank of another node
+    int third = -1;  // a rank of yet another one; -1: there is none
+};
+
+Sites sites_of(const Job& job, const Regions& memory) {
+    Sites sites;
+    const auto is_remote = [&](int a, int b) {
+        return std::string(acp_path(memory.target_ga(a), memory.source_ga(b)).name) == "remote";
+    };
+    std::uint64_t last_node = 0;
+    for (int rank = 1; rank < job.ranks(); ++rank) {
+        if (!is_remote(rank, sites.near)) continue;
+        const std::uint64_t node = job.node_of(rank);
+        if (sites.far < 0) {
+            sites.far = rank;
+            last_node = node;
+        } else if (node != last_node) {
+            sites.third = rank;
+            break;
+        }
+    }
+    return sites;
+}
+
+void compute_until(std::uint64_t end_ns) {
+    while (os::now_ns() < end_ns) {
+        for (int i = 0; i < 1000; ++i) asm volatile("");
+    }
+}
+
+// Copies to ranks of other nodes in turn until the clock says so; durations of each.
+std::vector<double> copy_until(const Job& job, const Regions& memory, std::uint64_t end_ns) {
+    std::vector<double> each_ns;
+    int target = job.rank();
+    std::uint64_t before = os::now_ns();
+    do {
+        do {
+            target = (target + 1) % job.ranks();
+        } while (job.node_of(target) == job.node_of(job.rank()));
+        copy_and_complete(memory.target_ga(target), memory.source_ga(job.rank()), crowd_bytes, 1);
+        const std::uint64_t now = os::now_ns();
+        each_ns.push_back(static_cast<double>(now - before));
+        before = now;
+    } while (before < end_ns);
+    return each_ns;
+}
+
+// A rank's part of an order in which all take part.
+void take_part_in_crowd(Job& job, const Regions& memory, const Order& order) {
+    sync_all();
+    const std::uint64_t end = os::now_ns() + order.arguments[0];
+    const auto what = static_cast<Crowd>(order.arguments[1]);
+    const bool is_active = what == Crowd::all_active || job.node_of(job.rank()) == job.node_of(0);
+    RankResult mine{};
+    if (is_active) {
+        std::vector<double> each_ns = copy_until(job, memory, end);
+        mine.values[0] = each_ns.size();
+        const Summary summary = summarize(std::move(each_ns));
+        mine.values[1] = static_cast<std::uint64_t>(std::llround(summary.median));
+        mine.values[2] = static_cast<std::uint64_t>(std::llround(summary.p99));
+        mine.values[3] = static_cast<std::uint64_t>(std::llround(summary.mean));
+        mine.values[4] = static_cast<std::uint64_t>(std::llround(summary.min));
+    } else {
+        compute_until(end);
+    }
+    job.tell(mine);
+}
+
+class Net {
+public:
+    Net(Job& job, const Options& options, const Regions& memory, BareUdp& bare, Sites sites)
+        : job_(job), options_(options), memory_(memory), bare_(bare), sites_(sites) {
+        slices_ = options.slices > 0 ? options.slices : options.is_quick ? 2 : 20;
+        slice_ns_ = options.is_quick ? 2e6 : 10e6;
+    }
+
+    std::vector<Row> run() {
+        const bool has_third = sites_.third >= 0;
+        Progress progress("net", has_third ? 11 : 7);
+        std::vector<Row> rows;
+        const auto add = [&](Row row) {
+            rows.push_back(std::move(row));
+            progress.step(rows.back().name);
+        };
+        const acp_ga_t own_source = memory_.source_ga(0);
+        const acp_ga_t own_target = memory_.target_ga(0);
+        const acp_ga_t far_source = memory_.source_ga(sites_.far);
+        const acp_ga_t far_target = memory_.target_ga(sites_.far);
+        add(latency("put", far_target, own_source));
+        add(latency("get", own_target, far_source));
+        add(atomic());
+        add(stream());
+        add(pipelined());
+        if (has_third) {
+            const acp_ga_t third_target = memory_.target_ga(sites_.third);
+            add(latency("third-party copy", third_target, far_source));
+            for (const std::uint64_t bytes : {std::uint64_t{65536}, stream_bytes, 4 * stream_bytes}) {
+                if (bytes <= memory_.bytes()) add(third_party(bytes, third_target, far_source));
+            }
+        }
+        add(crowd("all ranks copy 1 KiB", Crowd::all_active));
+        add(crowd("node 0 copies 1 KiB, others compute", Crowd::others_compute));
+        return rows;
+    }
+
+private:
+    [[nodiscard]] Row new_row(const std::string& name, std::uint64_t bytes) const {
+        Row row;
+        row.experiment = "net";
+        row.name = name;
+        row.mode = mode_by_environment();
+        row.ranks = job_.ranks();
+        row.nodes = job_.nodes();
+        row.bytes = bytes;
+        return row;
+    }
+
+    // Rounds of one kind of work, filling about a slice; ns per operation.
+    std::vector<double> rounds(const Work& work, std::uint64_t operations) const {
+        std::vector<double> each_ns;
+        const std::uint64_t start = os::now_ns();
+        std::uint64_t before = start;
+        do {
+            work(operations);
+            const std::uint64_t now = os::now_ns();
+            each_ns.push_back(static_cast<double>(now - before) / static_cast<double>(operations));
+            before = now;
+        } while (static_cast<double>(before - start) < slice_ns_);
+        return each_ns;
+    }
+
+    std::vector<double> bare_round_trips() {
+        Order order{order_echo, 0, {}};
+        order.arguments[0] = static_cast<std::uint64_t>(sites_.far);
+        job_.give(order);
+        bare_.settle();
+        std::vector<double> each_ns =
+            rounds([&](std::uint64_t count) { bare_.round_trips(count); }, operations_per_round);
+        bare_.end();
+        job_.join();
+        return each_ns;
+    }
+
+    // Alternates slices of work and of bare round trips; every second one the other way round.
+    Row beside_round_trips(Row row, const Work& work) {
+        work(operations_per_round);  // connections are made, threads started
+        std::vector<Slice> done;
+        for (int i = 0; i < slices_; ++i) {
+            Slice slice;
+            slice.test_operations = operations_per_round;
+            if (i % 2 != 0) slice.yardstick_ns = bare_round_trips();
+            slice.test_ns = rounds(work, operations_per_round);
+            if (i % 2 == 0) slice.yardstick_ns = bare_round_trips();
+            const std::size_t count = std::min(slice.test_ns.size(), slice.yardstick_ns.size());
+            slice.test_ns.resize(count);
+            slice.yardstick_ns.resize(count);
+            done.push_back(std::move(slice));
+        }
+        const Comparison comparison = compare(done, 0);
+        fill(row, comparison);
+        row.yardstick =
+            Yardstick{"bare UDP round trip", comparison.yardstick_ns.median / 1e3, "us"};
+        row.ratio = comparison.test_ns.median / comparison.yardstick_ns.median;
+        row.bandwidth_mb_per_s = 0;
+        return row;
+    }
+
+    Row latency(const std::string& name, acp_ga_t target, acp_ga_t source) {
+        return beside_round_trips(new_row(name, small_bytes), [=](std::uint64_t count) {
+            copy_and_complete(target, source, small_bytes, count);
+        });
+    }
+
+    Row atomic() {
+        const acp_ga_t old = memory_.target_ga(0);
+        const acp_ga_t word = memory_.target_ga(sites_.far) + small_bytes;
+        return beside_round_trips(new_row("add8", small_bytes), [=](std::uint64_t count) {
+            for (std::uint64_t i = 0; i < count; ++i)
+                acp_complete(acp_add8(old, word, 1, ACP_HANDLE_NULL));
+        });
+    }
+
+    // Many long copies under way, beside a stream of bare datagrams of the size the library uses.
+    Row stream() {
+        const std::uint64_t bytes = std::min<std::uint64_t>(stream_bytes, memory_.bytes());
+        const Work work = [&](std::uint64_t count) {
+            copy_deep(memory_.target_ga(sites_.far), memory_.source_ga(0), bytes, count);
+        };
+        work(stream_depth);
+        std::vector<double> library;
+        std::vector<double> bare;
+        for (int i = 0; i < slices_; ++i) {
+            for (const double ns : rounds(work, stream_depth))
+                library.push_back(static_cast<double>(bytes) / ns * 1e3);
+            bare.push_back(bare_stream_mb_per_s());
+        }
+        Row row = new_row("stream of puts", bytes);
+        const double rate = median_of(library);
+        row.bandwidth_mb_per_s = rate;
+        row.iterations = library.size() * stream_depth;
+        row.latency_us.median = static_cast<double>(bytes) / rate;
+        row.yardstick = Yardstick{"bare GSO+GRO stream", median_of(bare), "MB/s"};
+        row.ratio = rate / row.yardstick->value;
+        const double cipher = bare_.cipher_mb_per_s();
+        if (cipher > 0) {
+            const double reachable = 1 / (1 / row.yardstick->value + 1 / cipher);
+            row.extra.emplace_back("cipher_MB/s", cipher);
+            row.extra.emplace_back("of_bare_and_cipher", rate / reachable);
+        }
+        row.extra.emplace_back("datagram_bytes", static_cast<double>(bare_.datagram_bytes()));
+        return row;
+    }
+
+    double bare_stream_mb_per_s() {
+        Order order{order_drain, 0, {}};
+        order.arguments[0] = static_cast<std::uint64_t>(sites_.far);
+        job_.give(order);
+        const double rate = bare_.stream_mb_per_s(slice_ns_);
+        bare_.end();
+        job_.join();
+        return rate;
+    }
+
+    // Copies with stream_depth under way.
+    static void copy_deep(acp_ga_t target,
+                          acp_ga_t source,
+                          std::uint64_t bytes,
+                          std::uint64_t count) {
+        acp_handle_t under_way[stream_depth] = {};
+        for (std::uint64_t i = 0; i < count; ++i) {
+            acp_handle_t& oldest = under_way[i % stream_depth];
+            if (i >= stream_depth) acp_complete(oldest);
+            oldest = acp_copy(target, source, bytes, ACP_HANDLE_NULL);
+        }
+        acp_complete(under_way[(count - 1) % stream_depth]);
+    }
+
+    Row pipelined() {
+        const acp_ga_t target = memory_.target_ga(sites_.far);
+        const acp_ga_t source = memory_.source_ga(0);
+        const Work work = [=](std::uint64_t count) {
+            copy_streamed(target, source, small_bytes, count);
+        };
+        work(pipeline_depth);
+        std::vector<double> each_ns;
+        for (int i = 0; i < slices_; ++i) {
+            for (const double ns : rounds(work, pipeline_depth)) each_ns.push_back(ns);
+        }
+        Row row = new_row("small puts, pipelined", small_bytes);
+        row.iterations = each_ns.size() * pipeline_depth;
+        row.latency_us = in_us(summarize(each_ns));
+        row.extra.emplace_back("M/s", 1e3 / median_of(each_ns));
+        return row;
+    }
+
+    // Beside a get and a put through memory of one's own.
+    Row third_party(std::uint64_t bytes, acp_ga_t target, acp_ga_t source) {
+        const acp_ga_t own = memory_.target_ga(0);
+        Pair pair;
+        pair.test = [=](std::uint64_t count) { copy_and_complete(target, source, bytes, count); };
+        pair.yardstick = [=](std::uint64_t count) {
+            for (std::uint64_t i = 0; i < count; ++i) {
+                copy_and_complete(own, source, bytes, 1);
+                copy_and_complete(target, own, bytes, 1);
+            }
+        };
+        Plan plan;
+        plan.slices = slices_;
+        plan.slice_ns = 4 * slice_ns_;
+        plan.round_ns = 1e6;
+        Row row = new_row("third-party copy", bytes);
+        const Comparison comparison = measure_and_compare(pair, plan);
+        fill(row, comparison);
+        row.yardstick = Yardstick{"get, then put", comparison.yardstick_ns.median / 1e3, "us"};
+        row.ratio = comparison.ratio;
+        return row;
+    }
+
+    Row crowd(const std::string& name, Crowd what) {
+        Order order{order_crowd, 0, {}};
+        order.arguments[0] = static_cast<std::uint64_t>(20 * slice_ns_);
+        order.arguments[1] = static_cast<std::uint64_t>(what);
+        job_.give(order);
+        take_part_in_crowd(job_, memory_, order);
+        job_.join();
+        std::vector<double> medians;
+        std::vector<double> p99s;
+        std::vector<double> means;
+        std::vector<double> mins;
+        std::vector<double> counts;
+        Row row = new_row(name, crowd_bytes);
+        for (int rank = 0; rank < job_.ranks(); ++rank) {
+            const RankResult& its = job_.result(rank);
+            if (its.values[0] == 0) continue;
+            row.iterations += its.values[0];
+            counts.push_back(static_cast<double>(its.values[0]));
+            medians.push_back(static_cast<double>(its.values[1]) / 1e3);
+            p99s.push_back(static_cast<double>(its.values[2]) / 1e3);
+            means.push_back(static_cast<double>(its.values[3]) / 1e3);
+            mins.push_back(static_cast<double>(its.values[4]) / 1e3);
+        }
+        row.latency_us.median = median_of(medians);
+        row.latency_us.p99 = *std::max_element(p99s.begin(), p99s.end());
+        row.latency_us.mean = median_of(means);
+        row.latency_us.min = *std::min_element(mins.begin(), mins.end());
+        const auto [slowest, fastest] = std::minmax_element(counts.begin(), counts.end());
+        row.extra.emplace_back("slowest_of_fastest", *slowest / *fastest);
+        return row;
+    }
+
+    Job& job_;
+    const Options& options_;
+    const Regions& memory_;
+    BareUdp& bare_;
+    Sites sites_;
+    int slices_ = 0;
+    double slice_ns_ = 0;
+};
+
+}  // namespace
+
+int run_net(const Call& call) {
+    Job job(call.argc, call.argv, 2, std::string(call.usage));
+    const Regions memory(job, Regions::Kind::starter, 4 * stream_bytes);
+    const Sites sites = sites_of(job, memory);
+    BareUdp bare(job);
+    if (!job.conducts()) {
+        job.follow([&](const Order& order) {
+            const bool is_far = order.arguments[0] == static_cast<std::uint64_t>(job.rank());
+            if (order.what == order_crowd) take_part_in_crowd(job, memory, order);
+            if (order.what == order_echo && is_far) bare.echo();
+            if (order.what == order_drain && is_far) bare.drain();
+        });
+        return 0;
+    }
+    if (sites.far < 0) {
+        give_up("all ranks are on one node; type:\n  " + std::string(call.usage));
+    }
+    bare.connect(sites.far);
+    return finish(call.options, Net(job, call.options, memory, bare, sites).run());
+}
+
+}  // namespace acp::bench
