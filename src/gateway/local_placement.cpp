@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bytes in and out, telling the ends, and long copies step by step. Commands: local_placement_run.cpp.
+// Bytes in and out, and telling the ends. Commands: local_placement_run.cpp.
 #include "gateway/local_placement.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "local/direct.hpp"
@@ -139,7 +138,7 @@ Settlement LocalPlacement::invoke(std::uint32_t operation,
 }
 
 void LocalPlacement::flush() {
-    if (is_held_ || is_telling_) return;
+    if (is_telling_) return;
     if (batch_ && !batch_->is_empty()) batch_->run(ended_);
     is_telling_ = true;  // what the router does about an end may come back here
     for (std::size_t i = 0; i < ended_.size(); ++i) {
@@ -153,33 +152,18 @@ void LocalPlacement::flush() {
 
 bool LocalPlacement::turn() {
     bool has_moved = owners_ && owners_->turn(ended_);
-    has_moved = go_on_copying() || has_moved;
     has_moved = has_moved || !ended_.empty() || (batch_ && !batch_->is_empty());
     flush();
     return has_moved;
 }
 
 bool LocalPlacement::has_work() const noexcept {
-    return !long_copies_.empty() || !ended_.empty() || (batch_ && !batch_->is_empty()) ||
+    return !ended_.empty() || (batch_ && !batch_->is_empty()) ||
            (owners_ && owners_->has_work());
 }
 
 void LocalPlacement::on_death(std::uint32_t slot) {
     if (owners_) owners_->on_death(slot);
-}
-
-// One step of the copy that waited longest.
-bool LocalPlacement::go_on_copying() {
-    if (long_copies_.empty()) return false;
-    LongCopy one = long_copies_.front();
-    long_copies_.pop_front();
-    const Settlement outcome = copy_step(one.command, one.done);
-    if (outcome.code != Code::ok || one.done == one.command.bytes) {
-        ended_.push_back({one.ticket, outcome.code, 0});
-    } else {
-        long_copies_.push_back(one);
-    }
-    return true;
 }
 
 }  // namespace acp::gateway

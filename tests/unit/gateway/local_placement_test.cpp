@@ -323,20 +323,6 @@ TEST_P(PlacementTest, numbered_operations_run_and_unknown_numbers_are_refused) {
     EXPECT_EQ(placement_->invoke(0, 100, {&argument, 1}, result, bytes).code, Code::argument);
 }
 
-TEST_P(PlacementTest, nothing_is_told_while_flushing_is_held_back) {
-    std::vector<char> data(8, 'h');
-    placement_->hold();
-    const Ticket ticket = ++ticket_;
-    ASSERT_EQ(
-        placement_->put(memory(1, true).address, std::as_bytes(std::span(data)), ticket).progress,
-        Progress::taken);
-    for (int i = 0; i < 10; ++i) turn();
-    EXPECT_TRUE(settled_.empty());
-    placement_->release();
-    while (!settled_.contains(ticket)) turn();
-    EXPECT_EQ(memory(1, true).bytes[7], 'h');
-}
-
 std::string name_of(const testing::TestParamInfo<Reached>& info) {
     return info.param.kind.name;
 }
