@@ -217,30 +217,4 @@ bool Router::State::resend(const Resend& again) {
     return false;
 }
 
-Fault Router::State::on_result(const Peer& from, const ResultFrame& frame, Bytes result) {
-    if (!is_mine(frame.initiator)) return Fault::misdirected;
-    const std::uint32_t index = involved(from, frame.initiator, frame.token);
-    if (index == no_index) return Fault::none;
-    if (commands[index].operation != invoke_operation) return Fault::forged;
-    complete_invoke(index, static_cast<Code>(frame.code), result);
-    return Fault::none;
-}
-
-void Router::State::complete_invoke(std::uint32_t index, Code code, Bytes result) {
-    const Outstanding& record = commands[index];
-    if (code != Code::ok) {
-        complete(index, {code, End::source, named(record.target)});
-        return;
-    }
-    Completion completion;
-    completion.initiator = record.initiator;
-    completion.token = record.token;
-    completion.value = result.size();
-    forget(index);
-    ++counters.completions;
-    ++moves;
-    completions.on_result(completion.initiator, completion.token, result);
-    completions.on_completion(completion);
-}
-
 }  // namespace acp::router

@@ -112,7 +112,7 @@ Sent Router::State::send_piece(Peer& to,
     std::byte* room = reserve(to, sizeof(PutFrame) + bytes);
     if (room == nullptr) return Sent::no_room;
     const GlobalAddress source = task.command.source + offset;
-    const Settlement got = placement.get(source, {room + sizeof(PutFrame), bytes}, no_ticket);
+    const Settlement got = placement.get_now(source, {room + sizeof(PutFrame), bytes});
     if (got.progress != Progress::settled) return Sent::not_now;
     if (got.code != Code::ok) {
         fail(task.initiator, task.token, {got.code, End::source, named(where(source))});
@@ -343,63 +343,6 @@ Step Router::State::after_atomic(std::uint32_t index, std::uint64_t old) {
     return Step::parked;
 }
 
-// WIRE-118. The operation writes its result into the datagram; so there is room before it runs.
-Step Router::State::step_invoke(std::uint32_t index, Peer& to) {
-    Operation& operation = operations[index];
-    const Arguments& arguments = foreign_arguments[operation.buffer];
-    switch (run_invoke(operation, {arguments.bytes, operation.bytes}, to)) {
-        case Sent::no_room:
-            return Step::blocked;
-        case Sent::not_now:
-            park(index, operation.target);
-            return Step::parked;
-        default:
-            return Step::done;
-    }
-}
-
-Sent Router::State::run_invoke(const Operation& operation, Bytes arguments, Peer& to) {
-    const std::uint32_t room_bytes =
-        std::min<std::uint32_t>(to.frame_bytes, sizeof(ResultFrame) + invoke_bytes_max);
-    std::byte* room = reserve(to, room_bytes);
-    if (room == nullptr) return Sent::no_room;
-    std::uint32_t result_bytes = 0;
-    const auto process = static_cast<std::uint32_t>(operation.target);
-    const Settlement ran = placement.invoke(
-        static_cast<std::uint32_t>(operation.source), process, arguments,
-        {room + sizeof(ResultFrame), room_bytes - sizeof(ResultFrame)}, result_bytes);
-    if (ran.progress != Progress::settled) return Sent::not_now;
-    ++counters.runs;
-    ResultFrame frame;
-    frame.code = static_cast<std::uint8_t>(ran.code);
-    frame.bytes = ran.code == Code::ok ? static_cast<std::uint16_t>(result_bytes) : 0;
-    frame.initiator = operation.initiator;
-    frame.token = operation.token;
-    write(room, frame);
-    commit(to, sizeof frame + frame.bytes);
-    return Sent::sent;
-}
-
-Step Router::State::step_local_invoke(std::uint32_t index) {
-    Operation& operation = operations[index];
-    const std::uint32_t command = book.find(operation.initiator, operation.token);
-    const Outstanding& record = commands[command];
-    const Arguments& arguments = own_arguments[static_cast<std::uint32_t>(record.operand)];
-    std::array<std::byte, invoke_bytes_max>
-        result;  // NOLINT(*-member-init): the operation's to write
-    std::uint32_t result_bytes = 0;
-    const Settlement ran = placement.invoke(static_cast<std::uint32_t>(record.source),
-                                            static_cast<std::uint32_t>(record.target),
-                                            {arguments.bytes, record.bytes}, result, result_bytes);
-    if (ran.progress != Progress::settled) {
-        park(index, record.target);
-        return Step::parked;
-    }
-    ++counters.runs;
-    complete_invoke(command, ran.code, Bytes(result).first(result_bytes));
-    return Step::done;
-}
-
 Fault Router::State::on_command(Peer& from, const CommandFrame& frame) {
     if (!from.has(frame.initiator)) return Fault::forged;
     if (!is_mine(where(frame.source))) return Fault::misdirected;
@@ -439,44 +382,6 @@ void Router::State::refuse_command(Peer& to, std::uint32_t initiator, std::uint6
     note.initiator = initiator;
     note.token = token;
     post(to, note);
-}
-
-Fault Router::State::on_invoke(Peer& from, const InvokeFrame& frame, Bytes bytes) {
-    if (!from.has(frame.initiator)) return Fault::forged;
-    if (!is_mine(frame.process)) return Fault::misdirected;
-    if (local(frame.process).is_dead) {
-        fail(frame.initiator, frame.token, {Code::peer, End::source, frame.process});
-        return Fault::none;
-    }
-    Operation call;
-    call.token = frame.token;
-    call.initiator = frame.initiator;
-    call.target = frame.process;
-    call.source = frame.operation;
-    if (from.flows.is_empty() && !from.is_blocked && run_invoke(call, bytes, from) == Sent::sent) {
-        return Fault::none;
-    }
-    const std::uint32_t buffer = foreign_arguments.take();
-    const std::uint32_t index =
-        buffer == no_index ? no_index : take_operation(Share::foreign, Work::invoke);
-    if (index == no_index) {
-        if (buffer != no_index) foreign_arguments.give(buffer);
-        refuse_command(from, frame.initiator, frame.token);
-        return Fault::none;
-    }
-    if (!bytes.empty()) {
-        std::memcpy(foreign_arguments[buffer].bytes, bytes.data(), bytes.size());
-    }
-    Operation& operation = operations[index];
-    operation.token = frame.token;
-    operation.initiator = frame.initiator;
-    operation.target = frame.process;
-    operation.source = frame.operation;
-    operation.bytes = bytes.size();
-    operation.buffer = buffer;
-    operation.node = from.node;
-    enqueue(index);
-    return Fault::none;
 }
 
 void Router::State::on_settled(Ticket ticket, Code code, std::uint64_t value) {

@@ -72,14 +72,7 @@ Fault Router::State::on_put(Peer& from, const PutFrame& frame, Bytes bytes) {
         settle(frame, Code::peer);
         return Fault::none;
     }
-    const Settlement put = placement.put(frame.target, bytes, spare_ticket());
-    if (put.progress == Progress::settled) {
-        settle(frame, put.code);
-    } else if (put.progress == Progress::taken) {
-        use_spare(frame, from.node);
-    } else {
-        keep(frame, bytes, from.node);
-    }
+    place(frame, bytes, from.node);
     return Fault::none;
 }
 
@@ -94,22 +87,22 @@ void Router::State::place_value(const Outstanding& command, std::uint64_t value)
     frame.total = command.width;
     const auto* first = reinterpret_cast<const std::byte*>(&value);
     const Bytes bytes(first, command.width);
-    const Settlement put = placement.put(frame.target, bytes, spare_ticket());
+    place(frame, bytes, settings.node);
+}
+
+void Router::State::place(const PutFrame& frame, Bytes bytes, NodeId from) {
+    if (spare == no_index) spare = take_operation(Share::inner, Work::place);
+    Settlement put{Progress::refused, Code::ok};
+    if (spare != no_index) {
+        put = placement.put(frame.target, bytes, ticket_of(spare, operations[spare]));
+    }
     if (put.progress == Progress::settled) {
         settle(frame, put.code);
     } else if (put.progress == Progress::taken) {
-        use_spare(frame, settings.node);
+        use_spare(frame, from);
     } else {
-        keep(frame, bytes, settings.node);
+        keep(frame, bytes, from);
     }
-}
-
-Ticket Router::State::spare_ticket() {
-    if (spare == no_index) {
-        spare = take_operation(Share::inner, Work::place);
-        if (spare == no_index) return no_ticket;
-    }
-    return ticket_of(spare, operations[spare]);
 }
 
 namespace {

@@ -17,8 +17,6 @@ namespace acp::router {
 using memory::GlobalAddress;
 using Ticket = std::uint64_t;
 
-inline constexpr Ticket no_ticket = 0;  // settle at once or refuse: nothing is taken
-
 enum class Progress : std::uint8_t {
     settled,  // done, or failed: see code
     taken,    // on_settled(ticket, code, value) comes later
@@ -37,14 +35,18 @@ public:
     Placement(const Placement&) = delete;
     Placement& operator=(const Placement&) = delete;
 
-    // Writes bytes to memory of this node. When taken, they have been copied. May be asked with no_ticket.
+    // Writes bytes to memory of this node. When taken, they have been copied.
     virtual Settlement put(GlobalAddress target,
                            std::span<const std::byte> bytes,
                            Ticket ticket) = 0;
 
-    // Reads memory of this node into `into`, which stays valid until it settles. It is first asked with
-    // no_ticket and memory valid during the call alone: what cannot be read at once is refused, nothing done, and
-    // asked again with a ticket.
+    // Reads memory of this node into `into` during the call, or refuses, nothing done: what cannot be read at once
+    // is then asked of get(). Memory that is mapped here should be read here: it saves a copy.
+    virtual Settlement get_now(GlobalAddress /*source*/, std::span<std::byte> /*into*/) {
+        return {Progress::refused, base::Code::ok};
+    }
+
+    // Reads memory of this node into `into`, which stays valid until it settles.
     virtual Settlement get(GlobalAddress source, std::span<std::byte> into, Ticket ticket) = 0;
 
     // Runs a command whose ends are both here, or an atomic whose word (source) is here and whose old value is

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a router is made of, private to its .cpp files, which are split by event: submit (commands begin), command
-// (commands end, refusals), execute (work at the source's node), send (flows, turns, room), place (pieces arrive),
+// (commands end, refusals), execute (work at the source's node), invoke (operations), send (flows, turns, room), place (pieces arrive),
 // receive (frames are told apart), fail (nodes and processes are lost), watch (what is overdue).
 #pragma once
 
@@ -199,7 +199,7 @@ struct Router::State final : Meeting::Layout {
     void place_value(const Outstanding& command, std::uint64_t value);
     void keep(const PutFrame& frame, Bytes bytes, NodeId from);
     void refuse_piece(const PutFrame& frame);
-    [[nodiscard]] Ticket spare_ticket();
+    void place(const PutFrame& frame, Bytes bytes, NodeId from);
     void use_spare(const PutFrame& frame, NodeId from);
     void settle_piece(const Operation& piece, base::Code code);
     void settle(const PutFrame& frame, base::Code code);

@@ -99,44 +99,6 @@ Task Router::State::task_of(const Outstanding& record,
     return task;
 }
 
-bool Router::State::invoke(const Call& call, Bytes bytes) {
-    ACP_ASSERT(is_mine(call.initiator) && bytes.size() <= invoke_bytes_max);
-    const std::uint32_t arguments = own_arguments.take();
-    if (arguments == no_index) return false;
-    const std::uint32_t index = commands.take();
-    if (index == no_index) {
-        own_arguments.give(arguments);
-        return false;
-    }
-    if (!bytes.empty()) std::memcpy(own_arguments[arguments].bytes, bytes.data(), bytes.size());
-    Outstanding& record = commands[index];
-    record.token = call.token;
-    record.target = call.process;
-    record.source = call.operation;
-    record.bytes = bytes.size();
-    record.operand = arguments;
-    record.expected = 0;
-    record.initiator = call.initiator;
-    record.operation = invoke_operation;
-    record.width = 0;
-    record.attempts = 0;
-    record.age = scan_number & 255U;
-    return begin_outstanding(index);
-}
-
-bool Router::State::begin_own_invoke(const Outstanding& record) {
-    const std::uint32_t index = take_operation(Share::own, Work::invoke);
-    if (index == no_index) return false;
-    Operation& operation = operations[index];
-    operation.token = record.token;
-    operation.initiator = record.initiator;
-    operation.target = record.target;
-    operation.source = record.source;
-    operation.node = settings.node;
-    enqueue(index);
-    return true;
-}
-
 // Sends the request, or queues it behind what waits for that node.
 bool Router::State::request(Peer& to,
                             const Outstanding& record,

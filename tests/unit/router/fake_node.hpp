@@ -92,7 +92,7 @@ public:
     Settlement put(GlobalAddress target, std::span<const std::byte> bytes, Ticket ticket) override {
         std::byte* to = find(target, bytes.size());
         if (to == nullptr) return {Progress::settled, Code::address};
-        const Progress progress = choose(target, ticket);
+        const Progress progress = choose(target);
         if (progress == Progress::refused) return {Progress::refused, Code::ok};
         auto kept = std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end());
         return act(progress, ticket, [to, kept] {
@@ -101,10 +101,20 @@ public:
         });
     }
 
+    Settlement get_now(GlobalAddress source, std::span<std::byte> into) override {
+        if (is_private_at(source) && random_.chance(settings_.later_percent)) {
+            return {Progress::refused, Code::ok};
+        }
+        const std::byte* from = find(source, into.size());
+        if (from == nullptr) return {Progress::settled, Code::address};
+        std::copy(from, from + into.size(), into.begin());
+        return {Progress::settled, Code::ok};
+    }
+
     Settlement get(GlobalAddress source, std::span<std::byte> into, Ticket ticket) override {
         const std::byte* from = find(source, into.size());
         if (from == nullptr) return {Progress::settled, Code::address};
-        const Progress progress = choose(source, ticket);
+        const Progress progress = choose(source);
         if (progress == Progress::refused) return {Progress::refused, Code::ok};
         return act(progress, ticket, [from, into] {
             std::copy(from, from + into.size(), into.begin());
@@ -120,7 +130,7 @@ public:
         std::byte* source = find(command.source, bytes);
         std::byte* target = is_value_wanted ? source : find(command.target, bytes);
         if (source == nullptr || target == nullptr) return {Progress::settled, Code::address};
-        const Progress progress = choose(command.source, ticket);
+        const Progress progress = choose(command.source);
         if (progress == Progress::refused) return {Progress::refused, Code::ok};
         ++runs_;
         return act(
@@ -186,7 +196,7 @@ public:
 
 private:
     struct Later {
-        Ticket ticket = no_ticket;
+        Ticket ticket = 0;
         std::function<std::uint64_t()> act;
     };
 
@@ -194,11 +204,10 @@ private:
         return layout_.granule(address) >= private_granule;
     }
 
-    [[nodiscard]] Progress choose(GlobalAddress address, Ticket ticket) {
+    [[nodiscard]] Progress choose(GlobalAddress address) {
         if (!is_private_at(address)) return Progress::settled;
         if (random_.chance(settings_.refuse_percent)) return Progress::refused;
-        if (!random_.chance(settings_.later_percent)) return Progress::settled;
-        return ticket == no_ticket ? Progress::refused : Progress::taken;
+        return random_.chance(settings_.later_percent) ? Progress::taken : Progress::settled;
     }
 
     Settlement act(Progress progress,
