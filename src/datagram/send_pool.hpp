@@ -20,7 +20,7 @@ struct SendBuffer {
     enum class Place : std::uint8_t { free, waiting, in_flight, lost };
 
     BufferIndex next = no_buffer;   // in its queue
-    std::uint32_t dsn = 0;     // serial number, once numbered
+    std::uint32_t dsn = 0;          // serial number, once numbered
     std::uint64_t last_number = 0;  // packet number it was last sent under
     std::uint32_t frame_bytes = 0;  // committed
     Place place = Place::free;

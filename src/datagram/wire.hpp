@@ -33,7 +33,7 @@ static_assert(sizeof(OuterHeader) == 16 && offsetof(OuterHeader, number) == 8);
 
 // WIRE-20: the first 8 bytes of the sealed part. Then `frame_bytes` of frames, then control frames to the end.
 struct SealedHeader {
-    std::uint32_t dsn = 0;     // serial number; 0 when it has none
+    std::uint32_t dsn = 0;          // serial number; 0 when it has none
     std::uint16_t frame_bytes = 0;  // 0 without a serial number
     std::uint8_t flags = 0;         // bit 0: has a serial number; others 0
     std::uint8_t reserved = 0;

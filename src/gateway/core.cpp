@@ -54,9 +54,10 @@ Status check(const GatewaySettings& settings) {
         std::all_of(settings.bind.begin(), settings.bind.end(), is_loopback);
     if (settings.config.security == base::Security::off && !is_all_loopback &&
         !settings.is_interface_named) {
-        return {Code::argument,
-                "ACP_SECURITY=off would let everybody on the network read and write this job's memory; "
-                "name the network that is trusted (acprun --net), or use auth or encrypt"};
+        return {
+            Code::argument,
+            "ACP_SECURITY=off would let everybody on the network read and write this job's memory; "
+            "name the network that is trusted (acprun --net), or use auth or encrypt"};
     }
     return {};
 }
@@ -116,8 +117,8 @@ base::Result<std::unique_ptr<Core>> Core::open(const GatewaySettings& settings,
                                                std::vector<NumberedOperation> operations,
                                                router::Completions& completions) {
     if (auto status = check(settings); !status.is_ok()) return status;
-    std::unique_ptr<Core> core(new Core(settings, parts, std::move(operations), completions,
-                                        parts.space->layout()));
+    std::unique_ptr<Core> core(
+        new Core(settings, parts, std::move(operations), completions, parts.space->layout()));
     if (auto status = core->open_all(settings); !status.is_ok()) return status;
     return core;
 }
@@ -154,8 +155,7 @@ Status Core::open_all(const GatewaySettings& settings) {
     endpoint_ = std::move(endpoint).value();
     router_->bind(*endpoint_);
     const auto granted = static_cast<std::uint32_t>(transport_->receive_bytes());
-    if (const std::string advice =
-            os::receive_buffer_advice(settings.config.socket_bytes, granted);
+    if (const std::string advice = os::receive_buffer_advice(settings.config.socket_bytes, granted);
         !advice.empty()) {
         say(node_, advice);
     }
@@ -211,7 +211,8 @@ void Core::note_peer(NodeId node) {
 }
 
 void Core::on_frames(NodeId from, datagram::Bytes frames) {
-    if (from != latest_) [[unlikely]] note_peer(from);
+    if (from != latest_) [[unlikely]]
+        note_peer(from);
     router_->on_frames(from, frames);
 }
 

@@ -90,12 +90,14 @@ private:
     crypto::SystemEntropy entropy_;
     std::unique_ptr<Transport> transport_;
     std::unique_ptr<datagram::Endpoint> endpoint_;
+
     struct Severed {
         NodeId node = 0;
         datagram::SeverReason reason = datagram::SeverReason::told;
     };
-    std::vector<Severed> severed_;     // here, first ones; only for messages
-    std::vector<NodeId> recent_;       // ring of the peers met last
+
+    std::vector<Severed> severed_;  // here, first ones; only for messages
+    std::vector<NodeId> recent_;    // ring of the peers met last
     std::size_t recent_next_ = 0;
     NodeId latest_ = ~0U;
 };

@@ -43,12 +43,13 @@ struct GatewaySettings {
     std::array<std::byte, 32> job_key{};  // wiped here when open() has derived from it
     // Where to listen: each address becomes a socket, port 0 is any free one. Families may be mixed.
     std::vector<Address> bind;  // 1 .. sockets_max
-    bool is_interface_named =
-        false;            // the user named the network (--net): security off is allowed there
-    base::Config config;  // security, fault, attach, buffer sizes
-    std::uint32_t datagram_bytes =
-        0;  // UDP payload to start with; 0: 1472, and 1232 where an address is IPv6
-    std::uint32_t datagram_bytes_max = 0;  // probed for; 0: 8972, on loopback 65507 is never probed
+    // The user named the network (--net): security off is allowed there.
+    bool is_interface_named = false;
+    base::Config config;  // security, faults, attach, peer timeout, socket buffer
+    // UDP payload to start with, and longest to probe for. 0: 1472 (1452 with IPv6), and 8972 or what the
+    // interfaces carry.
+    std::uint32_t datagram_bytes = 0;
+    std::uint32_t datagram_bytes_max = 0;
     Time connect_timeout_ns = 5'000'000'000;
     // The same on all nodes: who starts the job resolves `automatic` once.
     crypto::CipherWish cipher = crypto::CipherWish::automatic;

@@ -11,6 +11,9 @@ namespace acp::gateway {
 
 namespace {
 
+// Shorter ones are worth a second copy, when many of them then share a system call.
+constexpr std::uint64_t collected_bytes_max = 1024;
+
 using base::Code;
 using router::Progress;
 using router::Settlement;
@@ -57,30 +60,59 @@ Settlement LocalPlacement::put(GlobalAddress target,
             return {};
         }
         if (bytes.empty()) return {};
-        if (way == Way::attach) return put_attached(target, place, bytes, ticket);
+        if (way == Way::attach && bytes.size() > batched_bytes_max) {
+            return {Progress::settled, put_attached(place, bytes)};
+        }
+    }
+    if (way == Way::attach) {
+        batch_->put(target, bytes, ticket);
+        counts_.attach_bytes += bytes.size();
+        return {Progress::taken, Code::ok};
     }
     if (way != Way::owner) return failed(way);
-    if (ticket == router::no_ticket) return {Progress::refused, Code::ok};
     if (!owners_->put(place.slot, target, bytes, ticket)) return {Progress::refused, Code::ok};
     counts_.owner_bytes += bytes.size();
     return {Progress::taken, Code::ok};
 }
 
-Settlement LocalPlacement::put_attached(GlobalAddress target,
-                                        const local::Place& place,
-                                        std::span<const std::byte> bytes,
-                                        Ticket ticket) {
-    counts_.attach_bytes += bytes.size();
-    if (bytes.size() <= batched_bytes_max && ticket != router::no_ticket) {
-        batch_->put(target, bytes, ticket);
-        return {Progress::taken, Code::ok};
-    }
+Code LocalPlacement::put_attached(const local::Place& place, std::span<const std::byte> bytes) {
     local::AttachCopy move;
     move.target = place;
     move.source.direct = const_cast<char*>(chars(bytes.data()));  // read only
     move.bytes = bytes.size();
     attach_->run(move);
-    return {Progress::settled, move.code};
+    counts_.attach_bytes += bytes.size();
+    return move.code;
+}
+
+Code LocalPlacement::get_direct(const local::Place& place, std::span<std::byte> into) {
+    local::move_bytes(reinterpret_cast<char*>(into.data()), place.direct, into.size());
+    counts_.direct_bytes += into.size();
+    return Code::ok;
+}
+
+Code LocalPlacement::get_attached(const local::Place& place, std::span<std::byte> into) {
+    local::AttachCopy move;
+    move.target.direct = reinterpret_cast<char*>(into.data());
+    move.source = place;
+    move.bytes = into.size();
+    attach_->run(move);
+    counts_.attach_bytes += into.size();
+    return move.code;
+}
+
+Settlement LocalPlacement::get_now(GlobalAddress source, std::span<std::byte> into) {
+    const Inside inside(hazards_, source, source);
+    local::Place place;
+    const Code code = space_.find(source, into.size(), place);
+    if (code != Code::ok) return {Progress::settled, code};
+    const Way way = way_to(place);
+    if (way == Way::direct) return {Progress::settled, get_direct(place, into)};
+    if (into.empty()) return {};
+    if (way == Way::attach && into.size() > collected_bytes_max) {
+        return {Progress::settled, get_attached(place, into)};
+    }
+    return {Progress::refused, Code::ok};
 }
 
 Settlement LocalPlacement::get(GlobalAddress source, std::span<std::byte> into, Ticket ticket) {
@@ -91,36 +123,21 @@ Settlement LocalPlacement::get(GlobalAddress source, std::span<std::byte> into, 
         const Code code = space_.find(source, into.size(), place);
         if (code != Code::ok) return {Progress::settled, code};
         way = way_to(place);
-        if (way == Way::direct) {
-            local::move_bytes(reinterpret_cast<char*>(into.data()), place.direct, into.size());
-            counts_.direct_bytes += into.size();
-            return {};
-        }
+        if (way == Way::direct) return {Progress::settled, get_direct(place, into)};
         if (into.empty()) return {};
-        if (way == Way::attach) return get_attached(source, place, into, ticket);
+        if (way == Way::attach && into.size() > batched_bytes_max) {
+            return {Progress::settled, get_attached(place, into)};
+        }
+    }
+    if (way == Way::attach) {
+        batch_->get(source, into, ticket);
+        counts_.attach_bytes += into.size();
+        return {Progress::taken, Code::ok};
     }
     if (way != Way::owner) return failed(way);
-    if (ticket == router::no_ticket) return {Progress::refused, Code::ok};
     if (!owners_->get(place.slot, source, into, ticket)) return {Progress::refused, Code::ok};
     counts_.owner_bytes += into.size();
     return {Progress::taken, Code::ok};
-}
-
-Settlement LocalPlacement::get_attached(GlobalAddress source,
-                                        const local::Place& place,
-                                        std::span<std::byte> into,
-                                        Ticket ticket) {
-    counts_.attach_bytes += into.size();
-    if (into.size() <= batched_bytes_max && ticket != router::no_ticket) {
-        batch_->get(source, into, ticket);
-        return {Progress::taken, Code::ok};
-    }
-    local::AttachCopy move;
-    move.target.direct = reinterpret_cast<char*>(into.data());
-    move.source = place;
-    move.bytes = into.size();
-    attach_->run(move);
-    return {Progress::settled, move.code};
 }
 
 Settlement LocalPlacement::invoke(std::uint32_t operation,
@@ -158,8 +175,7 @@ bool LocalPlacement::turn() {
 }
 
 bool LocalPlacement::has_work() const noexcept {
-    return !ended_.empty() || (batch_ && !batch_->is_empty()) ||
-           (owners_ && owners_->has_work());
+    return !ended_.empty() || (batch_ && !batch_->is_empty()) || (owners_ && owners_->has_work());
 }
 
 void LocalPlacement::on_death(std::uint32_t slot) {

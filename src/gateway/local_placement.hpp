@@ -83,14 +83,9 @@ private:
 
     [[nodiscard]] Way way_to(const local::Place& place) noexcept;
     [[nodiscard]] static router::Settlement failed(Way way) noexcept;
-    router::Settlement put_attached(GlobalAddress target,
-                                    const local::Place& place,
-                                    std::span<const std::byte> bytes,
-                                    Ticket ticket);
-    router::Settlement get_attached(GlobalAddress source,
-                                    const local::Place& place,
-                                    std::span<std::byte> into,
-                                    Ticket ticket);
+    base::Code put_attached(const local::Place& place, std::span<const std::byte> bytes);
+    base::Code get_attached(const local::Place& place, std::span<std::byte> into);
+    base::Code get_direct(const local::Place& place, std::span<std::byte> into);
     router::Settlement copy(const memory::Command& command, Ticket ticket);
     base::Code copy_here(const memory::Command& command,
                          const local::Place& target,

@@ -17,7 +17,8 @@ class PeerBook final : public datagram::AddressBook {
 public:
     //   peers  a row per node, each of 1 .. addresses_max addresses
     // Errors: argument.
-    base::Status fill(const std::vector<std::vector<datagram::Address>>& peers, std::uint32_t nodes) {
+    base::Status fill(const std::vector<std::vector<datagram::Address>>& peers,
+                      std::uint32_t nodes) {
         if (peers.size() != nodes) {
             return {base::Code::argument, "addresses of " + std::to_string(peers.size()) +
                                               " nodes were given in a job of " +
@@ -27,10 +28,9 @@ public:
         std::vector<std::uint32_t> first{0};
         for (const auto& row : peers) {
             if (row.empty() || row.size() > addresses_max) {
-                return {base::Code::argument,
-                        "node " + std::to_string(first.size() - 1) + " has " +
-                            std::to_string(row.size()) + " addresses; 1 to " +
-                            std::to_string(addresses_max) + " are possible"};
+                return {base::Code::argument, "node " + std::to_string(first.size() - 1) + " has " +
+                                                  std::to_string(row.size()) + " addresses; 1 to " +
+                                                  std::to_string(addresses_max) + " are possible"};
             }
             all.insert(all.end(), row.begin(), row.end());
             first.push_back(static_cast<std::uint32_t>(all.size()));

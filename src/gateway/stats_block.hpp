@@ -16,9 +16,9 @@ namespace acp::gateway {
 
 inline constexpr std::uint64_t stats_magic = 0x41435034'47415445ULL;  // "ACP4GATE"
 inline constexpr std::uint32_t stats_version = 1;
-inline constexpr std::size_t stats_peers_max = 64;        // the most recently heard of
-inline constexpr std::size_t stats_counters_max = 96;     // of one table
-inline constexpr std::size_t stats_slots_max = 1024;      // node::local_procs_max
+inline constexpr std::size_t stats_peers_max = 64;     // the most recently heard of
+inline constexpr std::size_t stats_counters_max = 96;  // of one table
+inline constexpr std::size_t stats_slots_max = 1024;   // node::local_procs_max
 inline constexpr std::uint64_t stats_interval_ns = 100'000'000;
 
 struct StatsPeer {
@@ -40,8 +40,9 @@ struct StatsTables {
     std::array<std::uint64_t, stats_counters_max> datagram{};
     std::array<std::uint64_t, stats_counters_max> router{};
     std::array<std::uint64_t, 16> transport{};  // TransportCounters, field by field
-    std::array<std::uint64_t, 8> faults{};      // FaultCounters, field by field; 0 where none are injected
-    std::array<std::uint64_t, 8> memory{};      // LocalPlacement::Counts, field by field
+    std::array<std::uint64_t, 8>
+        faults{};  // FaultCounters, field by field; 0 where none are injected
+    std::array<std::uint64_t, 8> memory{};  // LocalPlacement::Counts, field by field
 };
 
 struct StatsValues {

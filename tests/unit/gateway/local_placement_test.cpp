@@ -164,6 +164,20 @@ TEST_P(PlacementTest, puts_and_gets_bytes_of_every_kind_of_memory) {
     }
 }
 
+TEST_P(PlacementTest, reads_at_once_what_is_mapped_and_refuses_rather_than_to_ask_an_owner) {
+    std::vector<std::byte> into(64);
+    memory(0, false).bytes[5] = 'm';
+    ASSERT_EQ(placement_->get_now(memory(0, false).address, into).progress, Progress::settled);
+    EXPECT_EQ(into[5], std::byte{'m'});
+    EXPECT_EQ(placement_->get_now(memory(0, true).address, into).progress, Progress::refused);
+    EXPECT_EQ(placement_->get_now(0, into).code, Code::address);
+    std::vector<std::byte> large(5000);
+    memory(0, true).bytes[4999] = 'l';
+    const Settlement outcome = placement_->get_now(memory(0, true).address, large);
+    EXPECT_EQ(outcome.progress, GetParam().has_attach ? Progress::settled : Progress::refused);
+    if (GetParam().has_attach) EXPECT_EQ(large[4999], std::byte{'l'});
+}
+
 TEST_P(PlacementTest, bytes_that_were_taken_may_be_forgotten_by_the_caller) {
     const Memory there = memory(1, true);
     std::vector<char> data(1000, 'a');
