@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "node/loss.hpp"
 #include "node/wait.hpp"
 #include "os/clock.hpp"
 #include "os/futex.hpp"
@@ -77,6 +78,7 @@ void wake_everybody(const Segment& segment) noexcept {
         }
     }
     wake_sockets(segment);
+    segment.signal_gateway();
 }
 
 void mark_dead(const Segment& segment, std::uint32_t slot, std::uint32_t wait_status) noexcept {
@@ -101,10 +103,20 @@ void mark_dead(const Segment& segment, std::uint32_t slot, std::uint32_t wait_st
     wake_everybody(segment);
 }
 
+void count_loss(const Segment& segment) noexcept {
+    ControlBlock& control = segment.control();
+    std::uint32_t nobody = 0;
+    control.first_dead_slot_plus_1.compare_exchange_strong(nobody, loss_came_first,
+                                                           std::memory_order_acq_rel);
+    control.deaths.fetch_add(1, std::memory_order_seq_cst);  // partner: as in mark_dead
+    wake_everybody(segment);
+}
+
 std::optional<std::uint32_t> first_dead(const Segment& segment) noexcept {
     const std::uint32_t slot =
         segment.control().first_dead_slot_plus_1.load(std::memory_order_acquire);
-    return slot == 0 ? std::nullopt : std::optional<std::uint32_t>(slot - 1);
+    return slot == 0 || slot == loss_came_first ? std::nullopt
+                                                : std::optional<std::uint32_t>(slot - 1);
 }
 
 void find_the_dead(const Segment& segment) noexcept {
@@ -116,7 +128,7 @@ void find_the_dead(const Segment& segment) noexcept {
         !looked_ns.compare_exchange_strong(before, now, std::memory_order_relaxed)) {
         return;
     }
-    for (std::uint32_t i = 0; i < segment.shape().local_procs; ++i) {
+    for (std::uint32_t i = 0; i < slots_of(segment.shape()); ++i) {
         const Slot& slot = segment.slot(i);
         if (slot.state.load(std::memory_order_acquire) !=
             static_cast<std::uint32_t>(SlotState::joined)) {
@@ -129,22 +141,43 @@ void find_the_dead(const Segment& segment) noexcept {
     }
 }
 
+std::string first_fate(const Segment& segment) {
+    if (const auto slot = first_dead(segment)) {
+        return fate(segment, *slot);
+    }
+    const std::string told = told_loss(segment, 0);
+    return told.empty() ? "a rank is gone" : told;
+}
+
+std::string name_of(const Segment& segment, std::uint32_t slot) {
+    if (slot == segment.gateway_slot()) {
+        return "the gateway of node " + std::to_string(segment.shape().node);
+    }
+    return "rank " + std::to_string(segment.slot(slot).rank.load(std::memory_order_relaxed));
+}
+
+std::string ending_text(std::uint32_t wait_status) {
+    if (wait_status == unknown_status) {
+        return "is gone";
+    }
+    if (wait_status == gave_up_status) {
+        return "could not join: its acp_init failed and says why";
+    }
+    return (wait_status & 0x7f) != 0  // as WTERMSIG
+               ? "was killed by " + signal_text(static_cast<int>(wait_status & 0x7f))
+               : "exited with code " + std::to_string((wait_status >> 8) & 0xff);
+}
+
 std::string fate(const Segment& segment, std::uint32_t slot) {
     const Slot& dead = segment.slot(slot);
-    std::string text = "rank " + std::to_string(dead.rank.load(std::memory_order_relaxed)) +
-                       " (process " + std::to_string(dead.pid.load(std::memory_order_relaxed)) +
-                       " on " + os::host_name() + ") ";
-    const bool is_told = is_dead(segment, slot);
-    const std::uint32_t status = dead.wait_status.load(std::memory_order_relaxed);
-    if (!is_told || status == unknown_status) {
-        return text + "is gone";
+    const std::uint32_t status =
+        is_dead(segment, slot) ? dead.wait_status.load(std::memory_order_relaxed) : unknown_status;
+    const std::string text = name_of(segment, slot) + " (process " +
+                             std::to_string(dead.pid.load(std::memory_order_relaxed)) + " on " +
+                             os::host_name() + ") " + ending_text(status);
+    if (status == unknown_status || status == gave_up_status || slot == segment.gateway_slot()) {
+        return text;
     }
-    if (status == gave_up_status) {
-        return text + "could not join: its acp_init failed and says why";
-    }
-    text += (status & 0x7f) != 0  // as WTERMSIG
-                ? "was killed by " + signal_text(static_cast<int>(status & 0x7f))
-                : "exited with code " + std::to_string((status >> 8) & 0xff);
     switch (static_cast<SlotState>(dead.state_at_death.load(std::memory_order_relaxed))) {
         case SlotState::empty:
             return text + " without acp_init";
