@@ -47,7 +47,7 @@ constexpr Reached all_ways[] = {
 class PlacementTest : public testing::TestWithParam<Reached> {
 protected:
     PlacementTest()
-        : segment_(local::test::make_segment(GetParam().kind, ranks + 1, 1408)),
+        : segment_(local::test::make_segment(GetParam().kind, ranks, 1408)),
           hazards_(segment_, gateway_slot),
           attach_(segment_, gateway_slot, true) {
         acp::test::arm_watchdog(120, "a placement test");
