@@ -48,6 +48,7 @@ public:
     router::Settlement put(GlobalAddress target,
                            std::span<const std::byte> bytes,
                            Ticket ticket) override;
+    router::Settlement get_now(GlobalAddress source, std::span<std::byte> into) override;
     router::Settlement get(GlobalAddress source, std::span<std::byte> into, Ticket ticket) override;
     router::Settlement run(const memory::Command& command,
                            bool is_value_wanted,

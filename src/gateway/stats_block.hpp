@@ -27,7 +27,7 @@ struct StatsPeer {
     std::uint64_t rtt_ns = 0;  // smoothed; 0: not measured
     std::uint64_t minimum_rtt_ns = 0;
     std::uint64_t window_bytes = 0;
-    std::uint64_t credit_bytes = 0;
+    std::uint64_t credit = 0;  // new datagrams it still has room for
     std::uint64_t in_flight_bytes = 0;
     std::uint64_t datagram_bytes = 0;  // longest of its path
     std::uint64_t retransmitted = 0;

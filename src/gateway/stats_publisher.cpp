@@ -82,7 +82,7 @@ void StatsPublisher::fill(StatsValues& values, Core& core) const {
                                  stats.smoothed_rtt_ns,
                                  stats.minimum_rtt_ns,
                                  stats.window_bytes,
-                                 stats.credit_bytes,
+                                 stats.credit,
                                  stats.in_flight_bytes,
                                  stats.datagram_bytes,
                                  stats.retransmitted,

@@ -16,7 +16,7 @@ namespace acp::router {
 // The one place that knows what a global address says about where it is.
 [[nodiscard]] inline std::uint64_t process_of(const memory::GaLayout& layout,
                                               GlobalAddress address) noexcept {
-    return layout.rank(address);
+    return layout.process(address);
 }
 
 inline constexpr std::uint32_t invoke_operation = 7;  // beside those of memory::Operation
