@@ -41,7 +41,7 @@ std::string signal_text(int number) {
 
 // Who sleeps on a datagram socket hears no bell: an empty datagram wakes it, and says nothing. One that is
 // lost in a full buffer was not needed, for that buffer wakes too.
-void wake_sockets(const Segment& segment) noexcept {
+void wake_sockets(const Segment& segment, std::uint32_t first, std::uint32_t count) noexcept {
     if (static_cast<base::IntraNode>(segment.shape().intranode) != base::IntraNode::udp) {
         return;
     }
@@ -50,7 +50,7 @@ void wake_sockets(const Segment& segment) noexcept {
     if (!socket.is_ok()) {
         return;  // they look by themselves every liveness_check_ns
     }
-    for (std::uint32_t i = 0; i < segment.shape().local_procs; ++i) {
+    for (std::uint32_t i = first; i < first + count; ++i) {
         const Slot& slot = segment.slot(i);
         // relaxed: one that has left may have lost its port to a stranger; who joins now looks by itself
         const bool is_joined = slot.state.load(std::memory_order_relaxed) ==
@@ -63,6 +63,11 @@ void wake_sockets(const Segment& segment) noexcept {
 }
 
 }  // namespace
+
+void wake_service(const Segment& segment, std::uint32_t slot) noexcept {
+    ring_bell_after_rmw(segment.slot(slot).door.service_bell);
+    wake_sockets(segment, slot, 1);
+}
 
 void wake_everybody(const Segment& segment) noexcept {
     ControlBlock& control = segment.control();
@@ -77,7 +82,7 @@ void wake_everybody(const Segment& segment) noexcept {
             os::futex_wake(bell->word(), os::everybody);
         }
     }
-    wake_sockets(segment);
+    wake_sockets(segment, 0, segment.shape().local_procs);
     segment.signal_gateway();
 }
 
