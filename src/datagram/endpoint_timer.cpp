@@ -93,6 +93,8 @@ void EndpointMachine::ring_connected(Peer& peer) {
     }
     if (now_ >= peer.probe.deadline() && peer.sent.count() != 0) probe(peer);
     if (now_ >= ping_deadline(peer)) peer.is_ping_due = true;
+    // make_ready() below: next_transmit looks again.
+    peer.is_paced = peer.is_starved = false;
     // WIRE-39
     peer.receive_keys.retire(now_, 3 * peer.probe.timeout(peer.rtt));
     if (now_ >= fold_deadline(peer) && fold(peer)) return;
@@ -139,7 +141,7 @@ Time EndpointMachine::silence_deadline(const Peer& peer) const noexcept {
 
 // WIRE-85: only when nothing is in flight; what is gets probes anyway.
 Time EndpointMachine::ping_deadline(const Peer& peer) const noexcept {
-    if (peer.watchers == 0 || peer.sent.count() != 0) return never;
+    if (peer.watchers == 0 || peer.sent.count() != 0 || peer.is_ping_due) return never;
     return after(std::max(peer.heard, peer.owing_since == never ? 0 : peer.owing_since),
                  ping_after_ns);
 }

@@ -77,10 +77,9 @@ BufferIndex EndpointMachine::next_buffer(Peer& peer,
     const bool is_again = !peer.lost.empty();
     const BufferIndex buffer = is_again ? peer.lost.front() : peer.waiting.front();
     if (buffer == no_buffer || pool_[buffer].frame_bytes == 0) return no_buffer;
-    if (peer.bypass > batch.count) return buffer;
-    // WIRE-55
-    const Dsn dsn = is_again ? pool_[buffer].dsn : peer.next_dsn;
-    if (!is_again && peer.credit.left(now_, dsn) == 0) {
+    if (is_again && peer.bypass > batch.count) return buffer;
+    // WIRE-55 WIRE-58
+    if (!is_again && peer.credit.left(now_, peer.next_dsn) == 0) {
         if (peer.sent.count() == 0 && batch.count == 0) peer.is_ping_due = true;
         return no_buffer;
     }

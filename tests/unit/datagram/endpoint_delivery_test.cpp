@@ -152,6 +152,7 @@ TEST(EndpointDelivery, a_receiver_with_a_small_buffer_is_never_overrun) {
     settings.receive_bytes = 65536 * 4;
     settings.datagram_bytes_max = settings.datagram_bytes;
     Net net(9, 1, settings);
+    net.faults.jitter = 0;   // what is sent twice takes room twice
     std::uint64_t most = 0;  // datagrams on the way to node 0
     for (NodeId node = 1; node < 9; ++node) {
         net.hosts[node].on_room_for = [](NodeId) {};

@@ -233,7 +233,7 @@ public:
     std::priority_queue<Flying> flying;
     Time now = 1 * s;
     std::uint64_t launched = 0;
-    std::vector<std::uint64_t> under_way;  // datagrams to each node
+    std::vector<std::uint64_t> under_way;  // datagrams of more than 1000 bytes to each node
     std::uint64_t steps_max = 20'000'000;
 
 private:
@@ -276,7 +276,7 @@ private:
                 const std::size_t bit = random.below(bytes.size() * 8);
                 one.bytes[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
             }
-            ++under_way[node];
+            under_way[node] += one.bytes.size() > 1000 ? 1U : 0U;
             flying.push(std::move(one));
         }
     }
@@ -285,7 +285,7 @@ private:
         while (!flying.empty() && flying.top().at <= now) {
             Flying one = flying.top();
             flying.pop();
-            --under_way[one.to];
+            under_way[one.to] -= one.bytes.size() > 1000 ? 1U : 0U;
             if (stopped.contains(one.to) || !hosts[one.to].endpoint) continue;
             hosts[one.to].endpoint->on_datagram(now, one.from, one.bytes);
         }
