@@ -192,13 +192,14 @@ TEST_P(GatewayTest, the_nodes_meet_when_all_their_processes_have_asked_to) {
         for (std::uint32_t node = 0; node < nodes; ++node) {
             const node::ControlBlock& control = job_.segment(node).control();
             for (int i = 0; i < 50; ++i) job_.turn();
-            EXPECT_EQ(control.barrier_released.value(), number - 1) << "a node has not come yet";
+            EXPECT_FALSE(control.barrier_released.reached(control.barrier_released.load(), number)) << "a node has not come yet";
             job_.segment(node).control().meeting_asked.exchange(number, std::memory_order_seq_cst);
             job_.segment(node).wake_gateway();
         }
         job_.turn_until([&] {
             for (std::uint32_t node = 0; node < nodes; ++node) {
-                if (job_.segment(node).control().barrier_released.value() != number) {
+                const auto& released = job_.segment(node).control().barrier_released;
+                if (!released.reached(released.load(), number)) {
                     return false;
                 }
             }

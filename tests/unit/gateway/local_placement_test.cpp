@@ -11,6 +11,7 @@
 
 #include "support/random.hpp"
 #include "support/watchdog.hpp"
+#include "unit/gateway/test_job.hpp"
 #include "unit/local/test_rank.hpp"
 
 namespace acp::gateway {
@@ -44,10 +45,17 @@ constexpr Reached all_ways[] = {
     {{"udp", base::IntraNode::udp, base::MailboxKind::mpsc}, false},
 };
 
+test::JobOptions options_of(const Reached& reached) {
+    test::JobOptions options;
+    options.counts = {ranks, 1};
+    options.kind = reached.kind;
+    return options;
+}
+
 class PlacementTest : public testing::TestWithParam<Reached> {
 protected:
     PlacementTest()
-        : segment_(local::test::make_segment(GetParam().kind, ranks, 1408)),
+        : segment_(test::make_segment(options_of(GetParam()), 0)),
           hazards_(segment_, gateway_slot),
           attach_(segment_, gateway_slot, true) {
         acp::test::arm_watchdog(120, "a placement test");
@@ -175,7 +183,7 @@ TEST_P(PlacementTest, reads_at_once_what_is_mapped_and_refuses_rather_than_to_as
     memory(0, true).bytes[4999] = 'l';
     const Settlement outcome = placement_->get_now(memory(0, true).address, large);
     EXPECT_EQ(outcome.progress, GetParam().has_attach ? Progress::settled : Progress::refused);
-    if (GetParam().has_attach) EXPECT_EQ(large[4999], std::byte{'l'});
+    EXPECT_EQ(large[4999], GetParam().has_attach ? std::byte{'l'} : std::byte{0});
 }
 
 TEST_P(PlacementTest, bytes_that_were_taken_may_be_forgotten_by_the_caller) {
