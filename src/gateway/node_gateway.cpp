@@ -79,7 +79,7 @@ public:
         has_moved = core_->work(now) || has_moved;
         rings_.flush();
         is_dirty_ = is_dirty_ || has_moved;
-        if (is_dirty_ && stats_->is_due(now)) publish(now);
+        if (stats_->is_due(now, is_dirty_)) publish(now);
         return has_moved;
     }
 
@@ -89,7 +89,7 @@ public:
         Time until = is_dirty_ ? std::min(core_->deadline(), stats_->next_ns()) : core_->deadline();
         if (timeout_ns >= 0) until = std::min(until, now + static_cast<Time>(timeout_ns));
         const bool has_work = duties_->has_work() || rings_.has_commands() ||
-                              core_->placement().has_work() || (stats_->is_due(0) && is_dirty_);
+                              core_->placement().has_work() || stats_->is_due(now, is_dirty_);
         if (!has_work && until > now) {
             ++own_.sleeps;
             core_->transport().wait(until == datagram::never ? os::poll_forever : until - now);

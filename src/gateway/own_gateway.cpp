@@ -79,7 +79,7 @@ public:
         idle_turns_ = has_moved ? 0 : idle_turns_ + 1;
         if (idle_turns_ % idle_turns_per_drain == 1) drain();
         is_dirty_ = is_dirty_ || has_moved;
-        if (is_dirty_ && stats_->is_due(now)) publish_stats(now);
+        if (stats_->is_due(now, is_dirty_)) publish(now);
         publish_news();
         return has_moved;
     }
@@ -100,6 +100,11 @@ public:
     // Whoever drives the gateway hears of the ends itself: nobody needs to be rung.
     void set_service_wanted(bool /*is_wanted*/) noexcept override {}
 
+    void publish_stats() noexcept override {
+        stats_->ask();
+        core_->transport().wake();
+    }
+
     void leave(std::int64_t timeout_ns) override {
         core_->leave(timeout_ns);
         duties_->close();
@@ -112,7 +117,7 @@ private:
         (void)duties_->turn();
     }
 
-    void publish_stats(Time now) {
+    void publish(Time now) {
         stats_->publish(now, *core_, own_);
         is_dirty_ = false;
     }

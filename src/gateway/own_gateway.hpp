@@ -33,6 +33,7 @@ public:
     virtual base::Status set_peers(std::vector<std::vector<Address>> peers) = 0;
     [[nodiscard]] virtual int event_fd() const noexcept = 0;
     [[nodiscard]] virtual int stats_fd() const noexcept = 0;
+    virtual void publish_stats() noexcept = 0;
     [[nodiscard]] virtual std::string security_name() const = 0;
 
     // As Gateway::leave. Nothing of this process may be outstanding.

@@ -33,10 +33,10 @@ public:
 
     void ask() noexcept { is_asked_->store(true, std::memory_order_relaxed); }
 
-    // Whether it is time to publish, when something has changed.
-    [[nodiscard]] bool is_due(Time now) const noexcept {
+    // Whether it is time to publish.   is_dirty  something has changed since the last time
+    [[nodiscard]] bool is_due(Time now, bool is_dirty) const noexcept {
         // relaxed: who asked also wakes the gateway
-        return now >= next_ns_ || is_asked_->load(std::memory_order_relaxed);
+        return (is_dirty && now >= next_ns_) || is_asked_->load(std::memory_order_relaxed);
     }
 
     [[nodiscard]] Time next_ns() const noexcept { return next_ns_; }

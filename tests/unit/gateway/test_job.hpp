@@ -18,6 +18,7 @@
 #include "gateway/addresses.hpp"
 #include "gateway/gateway.hpp"
 #include "gateway/own_gateway.hpp"
+#include "gateway/stats_publisher.hpp"
 #include "local/attach.hpp"
 #include "node/death.hpp"
 #include "os/clock.hpp"
@@ -179,8 +180,17 @@ public:
 
     node::Segment& segment(std::uint32_t node) { return segments_[node]; }
 
-    [[nodiscard]] int stats_fd(std::uint32_t node) const {
-        return own_[node] ? own_[node]->stats_fd() : gateways_[node]->stats_fd();
+    // The counters of a node, as they are now.
+    StatsValues stats(std::uint32_t node) {
+        const int fd = own_[node] ? own_[node]->stats_fd() : gateways_[node]->stats_fd();
+        const auto mapped = os::Mapping::map_shared(fd, sizeof(StatsBlock));
+        EXPECT_TRUE(mapped.is_ok());
+        const auto& block = *reinterpret_cast<const StatsBlock*>(mapped.value().data());
+        const std::uint64_t asked_ns = os::now_ns();
+        own_[node] ? own_[node]->publish_stats() : gateways_[node]->publish_stats();
+        StatsValues values;
+        turn_until([&] { return read_stats(block, values) && values.updated_ns >= asked_ns; });
+        return values;
     }
 
     // From now on nothing of this node moves, as if the machine had vanished.
