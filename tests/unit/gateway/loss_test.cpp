@@ -96,7 +96,7 @@ TEST(CleanRun, no_datagram_is_dropped_for_want_of_a_receive_buffer) {
     JobOptions options;
     options.counts = {1, 1, 1, 1, 1, 1};
     options.is_own = true;
-    options.config.socket_bytes = 512 * 1024;
+    options.config.socket_bytes = 2 * 1024 * 1024;
     Job job(options);
     constexpr std::uint64_t bytes = 600'000;
     constexpr std::uint32_t rounds = 5;
