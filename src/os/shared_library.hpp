@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A library that is looked for when the program runs, and its functions by name. Knows nothing of what they
+// do; whoever asks declares their types. Any thread; control paths only.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/status.hpp"
+
+namespace acp::os {
+
+using base::Result;
+
+class SharedLibrary {
+public:
+    // The first of several file names ("libcrypto.so.3") that the dynamic loader finds; kept loaded while the
+    // object lives. Errors: unsupported (none was found; the loader's words about each in the message).
+    static Result<SharedLibrary> open(std::span<const char* const> names);
+
+    // Which of them it was.
+    [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+    // Looks a function up and stores it; false when the library has none of that name.
+    template <typename Function>
+    bool find(const char* symbol, Function*& function) const noexcept {
+        function = reinterpret_cast<Function*>(address_of(symbol));
+        return function != nullptr;
+    }
+
+private:
+    struct Close {
+        void operator()(void* handle) const noexcept;
+    };
+
+    SharedLibrary(void* handle, std::string name) : handle_(handle), name_(std::move(name)) {}
+
+    [[nodiscard]] void* address_of(const char* symbol) const noexcept;
+
+    std::unique_ptr<void, Close> handle_;
+    std::string name_;
+};
+
+}  // namespace acp::os
