@@ -62,7 +62,7 @@ struct Counters {
     std::uint64_t malformed = 0;  // lengths inside do not add up
     std::uint64_t unknown_frame = 0;
     std::uint64_t beyond_window = 0;        // serial number further than a window ahead
-    std::uint64_t unsent_acknowledged = 0;  // a packet number never used
+    std::uint64_t unsent_acknowledged = 0;  // a packet or serial number never used
 
     // Authenticated and right, but not news.
     std::uint64_t duplicates = 0;  // delivered before
@@ -137,7 +137,7 @@ struct PeerStats {
     std::uint64_t smoothed_rtt_ns = 0;  // 0: not measured
     std::uint64_t minimum_rtt_ns = 0;
     std::uint64_t window_bytes = 0;  // congestion window
-    std::uint64_t credit_bytes = 0;  // what the peer lets us have in flight
+    std::uint32_t credit = 0;        // new datagrams the peer still has room for
     std::uint64_t in_flight_bytes = 0;
     std::uint32_t buffers_held = 0;  // waiting and unacknowledged datagrams
     std::uint64_t packets_sent = 0;

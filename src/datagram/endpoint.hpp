@@ -52,7 +52,7 @@ struct Settings {
     std::uint32_t half_open_max =
         1024;  // answered handshakes whose initiator has not been heard again
     std::uint32_t key_packets_log2 = 22;  // a key seals 2^this datagrams; less only in tests
-    std::uint32_t first_dsn = 0;     // serial number to begin with: tests let it wrap
+    std::uint32_t first_dsn = 0;          // serial number to begin with: tests let it wrap
     Time idle_fold_ns = 60'000'000'000;   // a peer silent so long keeps 128 bytes; 0: never
     Time initial_rtt_ns = 10'000'000;
     Time connect_timeout_ns = 5'000'000'000;

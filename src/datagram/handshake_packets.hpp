@@ -23,10 +23,10 @@ struct InitPacket {
     OuterHeader outer;
     std::uint64_t job = 0;
     std::uint32_t target = 0;
-    std::uint32_t features = 0;        // security; both sides' must be equal
-    std::uint64_t instance = 0;        // drawn when the gateway started
+    std::uint32_t features = 0;   // security; both sides' must be equal
+    std::uint64_t instance = 0;   // drawn when the gateway started
     std::uint32_t first_dsn = 0;  // serial number it begins with
-    std::uint32_t credit = 0;          // KiB it lets the other have in flight
+    std::uint32_t credit = 0;     // KiB it lets the other have in flight
     Random16 nonce{};
     Random16 cookie{};  // zero at first
     Mac mac{};

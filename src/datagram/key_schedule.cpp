@@ -41,7 +41,7 @@ void wipe(MutableBytes secret) noexcept {
 }
 
 JobSecrets::JobSecrets(Bytes job_key, std::uint64_t job, CipherSuite& suite) noexcept {
-    // WIRE-40
+    // WIRE-34
     std::array<std::byte, 8> salt;
     store(salt.data(), job);
     suite.derive(job_key, salt, Info("acp1 handshake").bytes(), handshake);
@@ -56,7 +56,7 @@ JobSecrets::~JobSecrets() {
 Secret connection_secret(const Secret& traffic,
                          const Parties& parties,
                          CipherSuite& suite) noexcept {
-    // WIRE-41
+    // WIRE-35
     std::array<std::byte, 32> salt;
     std::copy(parties.initiator_nonce.begin(), parties.initiator_nonce.end(), salt.begin());
     std::copy(parties.responder_nonce.begin(), parties.responder_nonce.end(), salt.begin() + 16);
@@ -83,7 +83,7 @@ bool make_direction_key(const Secret& connection,
                         std::uint64_t epoch,
                         CipherSuite& suite,
                         DirectionKey& key) {
-    // WIRE-42
+    // WIRE-36
     std::array<std::byte, key_bytes_max + 4> material;
     const std::size_t bytes = std::min(suite.key_bytes(), key_bytes_max);
     suite.derive(connection, {}, Info("acp1 key").with(from).with(epoch).bytes(),
@@ -106,7 +106,7 @@ bool ReceiveKeys::begin(const Secret& connection,
 }
 
 DirectionKey* ReceiveKeys::find(const Secret& connection, std::uint64_t epoch, CipherSuite& suite) {
-    // WIRE-44
+    // WIRE-38
     if (epoch == current_.epoch) return &current_;
     if (epoch == current_.epoch + 1) {
         if (next_.aead == nullptr && !make_direction_key(connection, from_, epoch, suite, next_)) {

@@ -21,7 +21,7 @@ using Secret = std::array<std::byte, 32>;
 // Overwrites it in a way the compiler cannot leave out.
 void wipe(MutableBytes secret) noexcept;
 
-// WIRE-40: what an endpoint keeps instead of the job key. Wiped when it goes.
+// WIRE-34: what an endpoint keeps instead of the job key. Wiped when it goes.
 struct JobSecrets {
     Secret handshake{};  // signs INIT, COOKIE, RESPONSE, CLOSE
     Secret traffic{};    // secrets of connections come from it
@@ -41,7 +41,7 @@ struct Parties {
     Random16 responder_nonce{};
 };
 
-// WIRE-41: the secret of one connection.
+// WIRE-35: the secret of one connection.
 [[nodiscard]] Secret connection_secret(const Secret& traffic,
                                        const Parties& parties,
                                        CipherSuite& suite) noexcept;
@@ -52,11 +52,11 @@ struct DirectionKey {
     std::array<std::byte, 4> salt{};
     std::uint64_t epoch = 0;
 
-    // WIRE-43: salt, then the packet number.
+    // WIRE-37: salt, then the packet number.
     [[nodiscard]] Nonce nonce(std::uint64_t number) const noexcept;
 };
 
-// WIRE-42: false when there is no memory for it.
+// WIRE-36: false when there is no memory for it.
 //   from  node that seals with it
 [[nodiscard]] bool make_direction_key(const Secret& connection,
                                       NodeId from,
@@ -84,7 +84,7 @@ public:
     // A packet of that epoch was found authentic: the current key advances when it is the next one's.
     void confirm(Time now, std::uint64_t epoch) noexcept;
 
-    // WIRE-45: drops the one before when it has been kept long enough.
+    // WIRE-39: drops the one before when it has been kept long enough.
     //   keep_ns  three probe timeouts
     void retire(Time now, Time keep_ns) noexcept;
 

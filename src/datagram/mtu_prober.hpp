@@ -13,7 +13,8 @@ namespace acp::datagram {
 
 class MtuProber {
 public:
-    static constexpr std::uint32_t tries_max = 3;  // of one length
+    static constexpr std::uint32_t tries_max = 3;       // of one length
+    static constexpr std::uint32_t silent_losses = 24;  // likewise, when others do arrive
     static constexpr std::uint32_t silent_timeouts =
         3;  // of long datagrams, one after the other: fall back
     static constexpr Time again_ns = 600'000'000'000;  // after all lengths have been tried
@@ -25,7 +26,7 @@ public:
     MtuProber(std::uint32_t least, std::uint32_t most) noexcept
         : least_(least), most_(most), current_(least), goal_(most) {}
 
-    // WIRE-60: the longest datagram that may be sent now.
+    // WIRE-75: the longest datagram that may be sent now.
     [[nodiscard]] std::uint32_t current() const noexcept { return current_; }
 
     [[nodiscard]] std::uint32_t least() const noexcept { return least_; }
@@ -56,7 +57,7 @@ public:
         timeouts_ = 0;
     }
 
-    // WIRE-61: after three tries of a length the next shorter one.
+    // WIRE-76: after three tries of a length the next shorter one.
     void on_lost(Time now) noexcept {
         is_probing_ = false;
         if (tries_ < tries_max) return;
@@ -69,8 +70,9 @@ public:
     // back to least().
     [[nodiscard]] bool on_long_timeout(Time now) noexcept {
         if (current_ <= least_ || ++timeouts_ < silent_timeouts) return false;
-        // WIRE-62
+        // WIRE-77
         timeouts_ = 0;
+        losses_ = 0;
         tries_ = 0;
         is_probing_ = false;
         current_ = least_;
@@ -79,8 +81,18 @@ public:
         return true;
     }
 
+    // The same, when shorter ones do get through: a datagram longer than least() was found lost.
+    [[nodiscard]] bool on_long_lost(Time now) noexcept {
+        if (current_ <= least_ || ++losses_ < silent_losses) return false;
+        timeouts_ = silent_timeouts - 1;
+        return on_long_timeout(now);
+    }
+
     // A datagram longer than least() got through.
-    void on_long_acknowledged() noexcept { timeouts_ = 0; }
+    void on_long_acknowledged() noexcept {
+        timeouts_ = 0;
+        losses_ = 0;
+    }
 
 private:
     std::uint32_t least_ = 0;
@@ -89,6 +101,7 @@ private:
     std::uint32_t goal_ = 0;  // <= current_: all tried
     std::uint32_t tries_ = 0;
     std::uint32_t timeouts_ = 0;
+    std::uint32_t losses_ = 0;
     bool is_probing_ = false;
     Time again_ = 0;
 };

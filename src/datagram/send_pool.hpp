@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "datagram/time.hpp"
 #include "datagram/wire.hpp"
 
 namespace acp::datagram {
@@ -17,14 +18,10 @@ using BufferIndex = std::uint32_t;
 inline constexpr BufferIndex no_buffer = ~0U;
 
 struct SendBuffer {
-    enum class Place : std::uint8_t { free, waiting, in_flight, lost };
-
     BufferIndex next = no_buffer;   // in its queue
-    std::uint32_t dsn = 0;     // serial number, once numbered
-    std::uint64_t last_number = 0;  // packet number it was last sent under
+    Dsn dsn = 0;                    // once numbered
     std::uint32_t frame_bytes = 0;  // committed
-    Place place = Place::free;
-    bool is_numbered = false;  // sent at least once
+    bool is_numbered = false;       // sent at least once
 };
 
 class SendPool {
@@ -48,12 +45,10 @@ public:
         free_ = buffer.next;
         --free_count_;
         buffer = SendBuffer{};
-        buffer.place = SendBuffer::Place::waiting;
         return index;
     }
 
     void give_back(BufferIndex index) noexcept {
-        buffers_[index].place = SendBuffer::Place::free;
         buffers_[index].next = free_;
         free_ = index;
         ++free_count_;

@@ -26,20 +26,28 @@ struct OuterHeader {
     std::uint16_t epoch = 0;  // of data: packet number >> key_packets_log2, low bits
     std::uint32_t source =
         0;  // node that sent it, which is the index of its connection at the target
-    std::uint64_t number = 0;  // packet number, from 1, of data and close; else 0
+    std::uint64_t number =
+        0;  // packet number of data; of a close, that of the data it answers; else 0
 };
 
 static_assert(sizeof(OuterHeader) == 16 && offsetof(OuterHeader, number) == 8);
 
 // WIRE-20: the first 8 bytes of the sealed part. Then `frame_bytes` of frames, then control frames to the end.
 struct SealedHeader {
-    std::uint32_t dsn = 0;     // serial number; 0 when it has none
+    std::uint32_t dsn = 0;          // serial number; 0 when it has none
     std::uint16_t frame_bytes = 0;  // 0 without a serial number
     std::uint8_t flags = 0;         // bit 0: has a serial number; others 0
     std::uint8_t reserved = 0;
 };
 
 static_assert(sizeof(SealedHeader) == 8 && offsetof(SealedHeader, flags) == 6);
+
+// WIRE-21: what stands at the front of a control frame.
+enum class ControlFrame : std::uint8_t {
+    padding = 0,  // so is all that follows
+    ack = 1,      // AckFrame
+    ping = 2      // nothing more: wants an acknowledgement
+};
 
 inline constexpr std::uint8_t has_dsn = 1;
 inline constexpr std::uint32_t outer_bytes = sizeof(OuterHeader);

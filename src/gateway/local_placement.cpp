@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bytes in and out, telling the ends, and long copies step by step. Commands: local_placement_run.cpp.
+// Bytes in and out, and telling the ends. Commands: local_placement_run.cpp.
 #include "gateway/local_placement.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "local/direct.hpp"
@@ -11,6 +10,9 @@
 namespace acp::gateway {
 
 namespace {
+
+// Shorter ones are worth a second copy, when many of them then share a system call.
+constexpr std::uint64_t collected_bytes_max = 1024;
 
 using base::Code;
 using router::Progress;
@@ -58,30 +60,59 @@ Settlement LocalPlacement::put(GlobalAddress target,
             return {};
         }
         if (bytes.empty()) return {};
-        if (way == Way::attach) return put_attached(target, place, bytes, ticket);
+        if (way == Way::attach && bytes.size() > batched_bytes_max) {
+            return {Progress::settled, put_attached(place, bytes)};
+        }
+    }
+    if (way == Way::attach) {
+        batch_->put(target, bytes, ticket);
+        counts_.attach_bytes += bytes.size();
+        return {Progress::taken, Code::ok};
     }
     if (way != Way::owner) return failed(way);
-    if (ticket == router::no_ticket) return {Progress::refused, Code::ok};
     if (!owners_->put(place.slot, target, bytes, ticket)) return {Progress::refused, Code::ok};
     counts_.owner_bytes += bytes.size();
     return {Progress::taken, Code::ok};
 }
 
-Settlement LocalPlacement::put_attached(GlobalAddress target,
-                                        const local::Place& place,
-                                        std::span<const std::byte> bytes,
-                                        Ticket ticket) {
-    counts_.attach_bytes += bytes.size();
-    if (bytes.size() <= batched_bytes_max && ticket != router::no_ticket) {
-        batch_->put(target, bytes, ticket);
-        return {Progress::taken, Code::ok};
-    }
+Code LocalPlacement::put_attached(const local::Place& place, std::span<const std::byte> bytes) {
     local::AttachCopy move;
     move.target = place;
     move.source.direct = const_cast<char*>(chars(bytes.data()));  // read only
     move.bytes = bytes.size();
     attach_->run(move);
-    return {Progress::settled, move.code};
+    counts_.attach_bytes += bytes.size();
+    return move.code;
+}
+
+Code LocalPlacement::get_direct(const local::Place& place, std::span<std::byte> into) {
+    local::move_bytes(reinterpret_cast<char*>(into.data()), place.direct, into.size());
+    counts_.direct_bytes += into.size();
+    return Code::ok;
+}
+
+Code LocalPlacement::get_attached(const local::Place& place, std::span<std::byte> into) {
+    local::AttachCopy move;
+    move.target.direct = reinterpret_cast<char*>(into.data());
+    move.source = place;
+    move.bytes = into.size();
+    attach_->run(move);
+    counts_.attach_bytes += into.size();
+    return move.code;
+}
+
+Settlement LocalPlacement::get_now(GlobalAddress source, std::span<std::byte> into) {
+    const Inside inside(hazards_, source, source);
+    local::Place place;
+    const Code code = space_.find(source, into.size(), place);
+    if (code != Code::ok) return {Progress::settled, code};
+    const Way way = way_to(place);
+    if (way == Way::direct) return {Progress::settled, get_direct(place, into)};
+    if (into.empty()) return {};
+    if (way == Way::attach && into.size() > collected_bytes_max) {
+        return {Progress::settled, get_attached(place, into)};
+    }
+    return {Progress::refused, Code::ok};
 }
 
 Settlement LocalPlacement::get(GlobalAddress source, std::span<std::byte> into, Ticket ticket) {
@@ -92,36 +123,21 @@ Settlement LocalPlacement::get(GlobalAddress source, std::span<std::byte> into, 
         const Code code = space_.find(source, into.size(), place);
         if (code != Code::ok) return {Progress::settled, code};
         way = way_to(place);
-        if (way == Way::direct) {
-            local::move_bytes(reinterpret_cast<char*>(into.data()), place.direct, into.size());
-            counts_.direct_bytes += into.size();
-            return {};
-        }
+        if (way == Way::direct) return {Progress::settled, get_direct(place, into)};
         if (into.empty()) return {};
-        if (way == Way::attach) return get_attached(source, place, into, ticket);
+        if (way == Way::attach && into.size() > batched_bytes_max) {
+            return {Progress::settled, get_attached(place, into)};
+        }
+    }
+    if (way == Way::attach) {
+        batch_->get(source, into, ticket);
+        counts_.attach_bytes += into.size();
+        return {Progress::taken, Code::ok};
     }
     if (way != Way::owner) return failed(way);
-    if (ticket == router::no_ticket) return {Progress::refused, Code::ok};
     if (!owners_->get(place.slot, source, into, ticket)) return {Progress::refused, Code::ok};
     counts_.owner_bytes += into.size();
     return {Progress::taken, Code::ok};
-}
-
-Settlement LocalPlacement::get_attached(GlobalAddress source,
-                                        const local::Place& place,
-                                        std::span<std::byte> into,
-                                        Ticket ticket) {
-    counts_.attach_bytes += into.size();
-    if (into.size() <= batched_bytes_max && ticket != router::no_ticket) {
-        batch_->get(source, into, ticket);
-        return {Progress::taken, Code::ok};
-    }
-    local::AttachCopy move;
-    move.target.direct = reinterpret_cast<char*>(into.data());
-    move.source = place;
-    move.bytes = into.size();
-    attach_->run(move);
-    return {Progress::settled, move.code};
 }
 
 Settlement LocalPlacement::invoke(std::uint32_t operation,
@@ -139,7 +155,7 @@ Settlement LocalPlacement::invoke(std::uint32_t operation,
 }
 
 void LocalPlacement::flush() {
-    if (is_held_ || is_telling_) return;
+    if (is_telling_) return;
     if (batch_ && !batch_->is_empty()) batch_->run(ended_);
     is_telling_ = true;  // what the router does about an end may come back here
     for (std::size_t i = 0; i < ended_.size(); ++i) {
@@ -153,33 +169,17 @@ void LocalPlacement::flush() {
 
 bool LocalPlacement::turn() {
     bool has_moved = owners_ && owners_->turn(ended_);
-    has_moved = go_on_copying() || has_moved;
     has_moved = has_moved || !ended_.empty() || (batch_ && !batch_->is_empty());
     flush();
     return has_moved;
 }
 
 bool LocalPlacement::has_work() const noexcept {
-    return !long_copies_.empty() || !ended_.empty() || (batch_ && !batch_->is_empty()) ||
-           (owners_ && owners_->has_work());
+    return !ended_.empty() || (batch_ && !batch_->is_empty()) || (owners_ && owners_->has_work());
 }
 
 void LocalPlacement::on_death(std::uint32_t slot) {
     if (owners_) owners_->on_death(slot);
-}
-
-// One step of the copy that waited longest.
-bool LocalPlacement::go_on_copying() {
-    if (long_copies_.empty()) return false;
-    LongCopy one = long_copies_.front();
-    long_copies_.pop_front();
-    const Settlement outcome = copy_step(one.command, one.done);
-    if (outcome.code != Code::ok || one.done == one.command.bytes) {
-        ended_.push_back({one.ticket, outcome.code, 0});
-    } else {
-        long_copies_.push_back(one);
-    }
-    return true;
 }
 
 }  // namespace acp::gateway

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The memory of the gateway's node, for the router: what is mapped here is reached by loads and stores under a
 // hazard line, private memory of a process through the kernel in batches, else by asking its owner. Whatever comes
-// over the network is checked here, at the access. Knows no frame and no peer. One thread: the gateway's.
-// Nothing is told to the router but from flush(), and not while flushing is held back.
+// over the network is checked here, at the access. Knows no frame and no peer. Nothing is told to the router but
+// from flush() and turn(). Copies within the node are done in one go: the router cuts them. One thread: the gateway's.
 // Tests: tests/unit/gateway/local_placement_test.cpp.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <optional>
 #include <span>
@@ -27,8 +26,6 @@ using NumberedOperation = std::function<router::Settlement(std::uint32_t process
                                                            std::span<const std::byte> arguments,
                                                            std::span<std::byte> result,
                                                            std::uint32_t& result_bytes)>;
-
-inline constexpr std::uint64_t copy_step_bytes = 1024ULL * 1024;  // moved in one go, here as well
 
 class LocalPlacement final : public router::Placement {
 public:
@@ -51,6 +48,7 @@ public:
     router::Settlement put(GlobalAddress target,
                            std::span<const std::byte> bytes,
                            Ticket ticket) override;
+    router::Settlement get_now(GlobalAddress source, std::span<std::byte> into) override;
     router::Settlement get(GlobalAddress source, std::span<std::byte> into, Ticket ticket) override;
     router::Settlement run(const memory::Command& command,
                            bool is_value_wanted,
@@ -63,15 +61,7 @@ public:
                               std::uint32_t& result_bytes) override;
     void flush() override;
 
-    // From here to release() flush() does nothing: so that the frames of many datagrams share system calls.
-    void hold() noexcept { is_held_ = true; }
-
-    void release() {
-        is_held_ = false;
-        flush();
-    }
-
-    // Hears from owners, goes on with long copies, tells ends. true when something moved.
+    // Hears from owners, moves what was collected, tells ends. true when something moved.
     bool turn();
 
     // Whether turn() would do something now; for after a sleep was announced.
@@ -90,27 +80,17 @@ public:
     [[nodiscard]] const Counts& counts() const noexcept { return counts_; }
 
 private:
-    // A copy within this node that is moved step by step.
-    struct LongCopy {
-        memory::Command command;
-        std::uint64_t done = 0;
-        Ticket ticket = 0;
-    };
-
     enum class Way : std::uint8_t { direct, attach, owner, none, dead };
 
     [[nodiscard]] Way way_to(const local::Place& place) noexcept;
     [[nodiscard]] static router::Settlement failed(Way way) noexcept;
-    router::Settlement put_attached(GlobalAddress target,
-                                    const local::Place& place,
-                                    std::span<const std::byte> bytes,
-                                    Ticket ticket);
-    router::Settlement get_attached(GlobalAddress source,
-                                    const local::Place& place,
-                                    std::span<std::byte> into,
-                                    Ticket ticket);
+    base::Code put_attached(const local::Place& place, std::span<const std::byte> bytes);
+    base::Code get_attached(const local::Place& place, std::span<std::byte> into);
+    base::Code get_direct(const local::Place& place, std::span<std::byte> into);
     router::Settlement copy(const memory::Command& command, Ticket ticket);
-    router::Settlement copy_step(const memory::Command& command, std::uint64_t& done);
+    base::Code copy_here(const memory::Command& command,
+                         const local::Place& target,
+                         const local::Place& source);
     router::Settlement run_atomic(const memory::Command& command,
                                   bool is_value_wanted,
                                   std::uint64_t& old,
@@ -118,7 +98,6 @@ private:
     base::Code store_old_value(const memory::Command& command,
                                const local::Place& place,
                                std::uint64_t old);
-    bool go_on_copying();
 
     local::Space& space_;
     local::Hazards& hazards_;
@@ -127,9 +106,7 @@ private:
     std::optional<OwnerCalls> owners_;
     std::vector<NumberedOperation> operations_;
     Settle settle_;
-    std::deque<LongCopy> long_copies_;
     SettledList ended_;
-    bool is_held_ = false;
     bool is_telling_ = false;
     Counts counts_;
 };

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Commands whose memory is on this node: copies, in steps where they are long, and atomics.
-#include <algorithm>
-
+// Commands whose memory is on this node: copies and atomics.
 #include "gateway/local_placement.hpp"
 #include "local/direct.hpp"
 
@@ -20,13 +18,6 @@ bool is_aligned(const local::Place& place, std::uint8_t width) noexcept {
 bool is_sound(const memory::Command& command) noexcept {
     return command.operation <= memory::Operation::bit_and &&
            (command.is_copy() || command.width == 4 || command.width == 8);
-}
-
-// A place so many bytes further on.
-local::Place advanced(local::Place place, std::uint64_t bytes) noexcept {
-    if (place.direct != nullptr) place.direct += bytes;
-    place.owner_address += bytes;
-    return place;
 }
 
 }  // namespace
@@ -49,54 +40,40 @@ Settlement LocalPlacement::copy(const memory::Command& command, Ticket ticket) {
         const Inside inside(hazards_, command.target, command.source);
         Code code = space_.find(command.target, command.bytes, target);
         if (code == Code::ok) code = space_.find(command.source, command.bytes, source);
-        if (code != Code::ok) return {Progress::settled, code};
+        if (code != Code::ok || command.bytes == 0) return {Progress::settled, code};
         to = way_to(target);
         from = way_to(source);
+        const bool is_asked_of_owners = to == Way::owner || from == Way::owner;
+        const bool is_lost = to >= Way::none || from >= Way::none;
+        if (!is_asked_of_owners && !is_lost) {
+            return {Progress::settled, copy_here(command, target, source)};
+        }
     }
     for (const Way way : {to, from}) {
-        if (way == Way::dead || way == Way::none) return failed(way);
+        if (way >= Way::none) return failed(way);
     }
-    if (to == Way::owner || from == Way::owner) {
-        const std::uint32_t executor = from == Way::owner ? source.slot : target.slot;
-        if (!owners_->run(executor, command, ticket)) return {Progress::refused, Code::ok};
-        counts_.owner_bytes += command.bytes;
-        return {Progress::taken, Code::ok};
-    }
-    std::uint64_t done = 0;
-    const Settlement outcome = copy_step(command, done);
-    if (outcome.code != Code::ok || done == command.bytes) return outcome;
-    long_copies_.push_back({command, done, ticket});
+    const std::uint32_t executor = from == Way::owner ? source.slot : target.slot;
+    if (!owners_->run(executor, command, ticket)) return {Progress::refused, Code::ok};
+    counts_.owner_bytes += command.bytes;
     return {Progress::taken, Code::ok};
 }
 
-// Moves up to copy_step_bytes more of a copy both ends of which are reached from here; all of it where the two
-// overlap, for then only a move in one go is right.
-Settlement LocalPlacement::copy_step(const memory::Command& command, std::uint64_t& done) {
-    const Inside inside(hazards_, command.target, command.source);
-    local::Place target;
-    local::Place source;
-    // both in full: nothing is moved once either of them is gone
-    Code code = space_.find(command.target, command.bytes, target);
-    if (code == Code::ok) code = space_.find(command.source, command.bytes, source);
-    if (code != Code::ok) return {Progress::settled, code};
-    std::uint64_t bytes = std::min(command.bytes - done, copy_step_bytes);
+// The caller names the addresses.
+Code LocalPlacement::copy_here(const memory::Command& command,
+                               const local::Place& target,
+                               const local::Place& source) {
     if (target.direct != nullptr && source.direct != nullptr) {
-        const bool is_overlapping = source.direct < target.direct + command.bytes &&
-                                    target.direct < source.direct + command.bytes;
-        if (is_overlapping) bytes = command.bytes;
-        local::move_bytes(target.direct + done, source.direct + done, bytes);
-        counts_.direct_bytes += bytes;
-    } else {
-        local::AttachCopy move;
-        move.target = advanced(target, done);
-        move.source = advanced(source, done);
-        move.bytes = bytes;
-        attach_->run(std::span(&move, 1));
-        counts_.attach_bytes += bytes;
-        code = move.code;
+        local::move_bytes(target.direct, source.direct, command.bytes);
+        counts_.direct_bytes += command.bytes;
+        return Code::ok;
     }
-    done += bytes;
-    return {Progress::settled, code};
+    local::AttachCopy move;
+    move.target = target;
+    move.source = source;
+    move.bytes = command.bytes;
+    attach_->run(std::span(&move, 1));
+    counts_.attach_bytes += command.bytes;
+    return move.code;
 }
 
 Settlement LocalPlacement::run_atomic(const memory::Command& command,

@@ -45,8 +45,8 @@ base::Result<std::unique_ptr<Transport>> Transport::open(const Options& options)
     if (!event.is_ok()) return std::move(event).failure();
     auto poll = os::PollSet::create();
     if (!poll.is_ok()) return std::move(poll).failure();
-    std::unique_ptr<Transport> made(new Transport(
-        std::move(batch).value(), std::move(event).value(), std::move(poll).value()));
+    std::unique_ptr<Transport> made(
+        new Transport(std::move(batch).value(), std::move(event).value(), std::move(poll).value()));
     if (auto status = made->poll_.add(made->event_.fd(), event_token); !status.is_ok()) {
         return status;
     }
@@ -63,8 +63,7 @@ base::Result<std::unique_ptr<Transport>> Transport::open(const Options& options)
             return status;
         }
         made->addresses_.push_back(as_address(socket.value().address()));
-        made->attachments_.push_back(
-            {range_of(socket.value().address(), interfaces.value())});
+        made->attachments_.push_back({range_of(socket.value().address(), interfaces.value())});
         made->sockets_.push_back(std::move(socket).value());
     }
     if (!options.faults.is_harmless()) made->injector_.emplace(options.faults);
@@ -98,10 +97,9 @@ bool Transport::transmit(const Transmit& transmit, datagram::MutableBytes bytes)
     os::DatagramSocket& socket = sockets_[socket_for(transmit.to)];
     std::uint32_t at = 0;
     while (at < transmit.bytes) {
-        const os::Sent sent =
-            socket.send_burst(as_socket_address(transmit.to),
-                              bytes.subspan(at, transmit.bytes - at), transmit.segment_bytes,
-                              transmit.may_fragment);
+        const os::Sent sent = socket.send_burst(as_socket_address(transmit.to),
+                                                bytes.subspan(at, transmit.bytes - at),
+                                                transmit.segment_bytes, transmit.may_fragment);
         ++counters_.sends;
         counters_.datagrams_sent += sent.datagrams;
         const std::uint32_t advance =
@@ -118,8 +116,8 @@ bool Transport::transmit(const Transmit& transmit, datagram::MutableBytes bytes)
             }
             return false;
         }
-        const std::uint32_t left = (transmit.bytes - at + transmit.segment_bytes - 1) /
-                                   transmit.segment_bytes;
+        const std::uint32_t left =
+            (transmit.bytes - at + transmit.segment_bytes - 1) / transmit.segment_bytes;
         if (sent.outcome == os::SendOutcome::too_long) {
             ++counters_.too_long;
             at += std::min(transmit.segment_bytes, transmit.bytes - at);  // the next may be shorter

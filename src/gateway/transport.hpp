@@ -131,7 +131,7 @@ private:
     std::unique_ptr<std::byte[]> buffer_;
     std::optional<FaultInjector> injector_;
     FaultInjector::Send send_one_;
-    Transmit kept_;                 // a burst the kernel did not take yet, at kept_at_ in the buffer
+    Transmit kept_;  // a burst the kernel did not take yet, at kept_at_ in the buffer
     std::uint32_t kept_at_ = 0;
     Time retry_at_ = datagram::never;
     TransportCounters counters_;

@@ -37,18 +37,20 @@ base::Status Member::take_slot() {
     return {};
 }
 
-base::Status Member::meet() {
-    return barrier_.wait();
+base::Status Member::meet(bool has_table) {
+    return barrier_.wait(has_table);
 }
 
 base::Status Member::agree_on_rank(std::uint32_t rank) {
     slot().wanted_rank.store(rank, std::memory_order_relaxed);
-    if (auto status = meet(); !status.is_ok()) {  // everybody's wish is visible
+    if (auto status = meet(true); !status.is_ok()) {  // everybody's wish is visible
         return status;
     }
     Ranks ranks(segment_);
     if (slot_ == 0) {
-        ranks.collect();
+        if (!segment_.has_gateway()) {  // else it wrote what all nodes gathered
+            ranks.collect();
+        }
         ranks.judge();
     }
     // Nobody may wish again, or change its rank, before all know the verdict.

@@ -64,6 +64,7 @@ struct Outgoing {
 
     Outgoing(const Outgoing&) = delete;
     Outgoing& operator=(const Outgoing&) = delete;
+    ~Outgoing() = default;
 
     void segment(std::uint16_t segment_bytes) noexcept {
         header.msg_control = control.data();

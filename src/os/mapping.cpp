@@ -44,16 +44,20 @@ Status map_over(void* address, std::uint64_t bytes, int flags, int fd, std::uint
 }  // namespace
 
 Result<Mapping> Mapping::map_shared(int fd, std::uint64_t bytes) {
-    return map(fd, bytes, MAP_SHARED);
+    return map(fd, bytes, MAP_SHARED, read_write);
+}
+
+Result<Mapping> Mapping::map_shared_read_only(int fd, std::uint64_t bytes) {
+    return map(fd, bytes, MAP_SHARED, PROT_READ);
 }
 
 Result<Mapping> Mapping::map_anonymous(std::uint64_t bytes) {
-    return map(-1, bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE);
+    return map(-1, bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, read_write);
 }
 
-Result<Mapping> Mapping::map(int fd, std::uint64_t bytes, int flags) {
+Result<Mapping> Mapping::map(int fd, std::uint64_t bytes, int flags, int rights) {
     if (bytes == 0) return Status(Code::argument, "cannot map 0 bytes");
-    void* address = mmap(nullptr, bytes, read_write, flags, fd, 0);
+    void* address = mmap(nullptr, bytes, rights, flags, fd, 0);
     if (address == MAP_FAILED) return map_failure(errno, bytes);
     return Mapping(static_cast<char*>(address), bytes);
 }

@@ -14,7 +14,7 @@ namespace acp::os {
 using base::Result;
 using base::Status;
 
-// An owned mapping, readable and writable, unmapped with the object.
+// An owned mapping, readable and (but for map_shared_read_only) writable, unmapped with the object.
 class Mapping {
 public:
     Mapping() noexcept = default;
@@ -22,6 +22,9 @@ public:
     // The first bytes of a file, shared with everybody who maps it. fd may be closed afterwards.
     // Errors: memory (address space used up, message says RLIMIT_AS), argument (0 bytes), system.
     static Result<Mapping> map_shared(int fd, std::uint64_t bytes);
+
+    // The same without the right to write, for a descriptor that may only be read.
+    static Result<Mapping> map_shared_read_only(int fd, std::uint64_t bytes);
 
     // Zeroed private memory, committed at first touch. Errors as map_shared.
     static Result<Mapping> map_anonymous(std::uint64_t bytes);
@@ -54,7 +57,7 @@ public:
 private:
     Mapping(char* data, std::uint64_t bytes) noexcept : data_(data), bytes_(bytes) {}
 
-    static Result<Mapping> map(int fd, std::uint64_t bytes, int flags);
+    static Result<Mapping> map(int fd, std::uint64_t bytes, int flags, int rights);
 
     char* data_ = nullptr;
     std::uint64_t bytes_ = 0;

@@ -45,6 +45,12 @@ Result<FileDescriptor> open_for_writing(const std::string& path) {
     return file;
 }
 
+Result<FileDescriptor> open_for_reading(const std::string& path) {
+    FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file.is_open()) return system_failure("open", errno, path);
+    return file;
+}
+
 bool is_in_foreground(int fd) noexcept {
     return tcgetpgrp(fd) == getpgrp();
 }

@@ -30,6 +30,9 @@ Result<FileDescriptor> open_null();
 // Errors: limit, memory (no space), system (the path and the reason in the message).
 Result<FileDescriptor> open_for_writing(const std::string& path);
 
+// An existing file, close-on-exec. Errors: limit, system (the path and the reason in the message).
+Result<FileDescriptor> open_for_reading(const std::string& path);
+
 // Whether reading the terminal would not stop this process: its group is the terminal's foreground.
 [[nodiscard]] bool is_in_foreground(int fd) noexcept;
 

@@ -127,40 +127,49 @@ Fault Router::State::on_long(const Peer& from, const LongFrame& frame) {
     if (!is_mine(frame.initiator)) return Fault::misdirected;
     const std::uint32_t index = involved(from, frame.initiator, frame.token);
     if (index == no_index) return Fault::none;
-    switch (frame.type) {
-        case FrameType::value:
-            return on_value(from, index, frame.detail);
-        case FrameType::failed:
-            complete(index, {static_cast<Code>(frame.code_and_end & 63U),
-                             static_cast<End>(frame.code_and_end >> 6U),
-                             static_cast<std::uint32_t>(frame.detail)});
-            return Fault::none;
-        default:
-            return on_refused(from, index, frame);
-    }
-}
-
-Fault Router::State::on_value(const Peer& from, std::uint32_t index, std::uint64_t value) {
-    const Outstanding& record = commands[index];
-    const bool is_atomic = record.operation != invoke_operation && record.operation != 0;
-    if (!is_atomic || !from.has(where(record.source)) || !is_mine(where(record.target))) {
-        return Fault::forged;
-    }
-    place_value(record, value);
+    if (frame.type == FrameType::value) return on_value(from, index, frame.detail);
+    complete(index, {static_cast<Code>(frame.code_and_end & 63U),
+                     static_cast<End>(frame.code_and_end >> 6U),
+                     static_cast<std::uint32_t>(frame.detail)});
     return Fault::none;
 }
 
-// ORD-40
-Fault Router::State::on_refused(const Peer& from, std::uint32_t index, const LongFrame& frame) {
+// From the node of the word, when the target is here; or from the target's node, which has no room for it now:
+// it is sent there again, from here, since the atomic must not run again.
+Fault Router::State::on_value(const Peer& from, std::uint32_t index, std::uint64_t value) {
     const Outstanding& record = commands[index];
-    if (frame.count == 0) {
+    if (record.operation == invoke_operation || record.operation == 0) return Fault::forged;
+    if (is_mine(where(record.target))) {
+        if (!from.has(where(record.source))) return Fault::forged;
+        place_value(record, value);
+        return Fault::none;
+    }
+    if (!from.has(where(record.target))) return Fault::forged;
+    Resend* again = later(index);
+    if (again == nullptr) return Fault::none;
+    again->is_value = true;
+    again->offset = value;
+    return Fault::none;
+}
+
+// ORD-40: a command by the node of its source, a piece by that of its target.
+Fault Router::State::on_refused(const Peer& from, const RefusedFrame& frame) {
+    if (!is_mine(frame.initiator)) return Fault::misdirected;
+    const std::uint32_t index = involved(from, frame.initiator, frame.token);
+    if (index == no_index) return Fault::none;
+    const Outstanding& record = commands[index];
+    const bool is_command = frame.is_command != 0;
+    if (!from.has(is_command ? source_process(record) : target_process(record))) {
+        return Fault::forged;
+    }
+    if (record.operation != 0) {
+        if (!is_command) return Fault::forged;
         send_again(index, 0, record.bytes);
         return Fault::none;
     }
-    if (record.operation != 0 || !from.has(where(record.target))) return Fault::forged;
-    const std::uint64_t offset = frame.detail - record.target;
-    if (offset > record.bytes || frame.count > record.bytes - offset) return Fault::overrun;
-    send_again(index, offset, frame.count);
+    const std::uint64_t offset = frame.target - record.target;
+    if (offset > record.bytes || frame.bytes > record.bytes - offset) return Fault::overrun;
+    send_again(index, offset, frame.bytes);
     return Fault::none;
 }
 
@@ -170,24 +179,35 @@ void Router::State::send_again(std::uint32_t index, std::uint64_t offset, std::u
     Queue& queue = resend_queues[level];
     if (!queue.is_empty()) {
         Resend& last = resends[queue.tail];
-        if (last.initiator == record.initiator && last.token == record.token &&
+        if (last.initiator == record.initiator && last.token == record.token && !last.is_value &&
             last.offset + last.bytes == offset) {
             last.bytes += bytes;
             return;
         }
     }
+    Resend* again = later(index);
+    if (again == nullptr) return;
+    again->is_value = false;
+    again->offset = offset;
+    again->bytes = bytes;
+}
+
+// A record of something of a command's that is due later; nullptr: the command has failed, for want of any.
+Resend* Router::State::later(std::uint32_t index) {
+    const Outstanding& record = commands[index];
     const std::uint32_t taken = resends.take();
     if (taken == no_index) {
         complete(index, {Code::limit, End::target, named(target_process(record))});
-        return;
+        return nullptr;
     }
+    const std::uint32_t level = std::min<std::uint32_t>(record.attempts, resend_levels - 1);
     Resend& again = resends[taken];
     again.token = record.token;
     again.initiator = record.initiator;
-    again.offset = offset;
-    again.bytes = bytes;
+    again.bytes = 0;
     again.due = now + (resend_ns_min << level);
-    queue.push(resends, taken);
+    resend_queues[level].push(resends, taken);
+    return &again;
 }
 
 void Router::State::resend_due() {
@@ -208,13 +228,34 @@ bool Router::State::resend(const Resend& again) {
     record.attempts = std::min(attempts + 1, 255U) & 255U;
     ++counters.resends;
     const std::uint64_t source = source_process(record);
-    const bool is_begun = is_mine(source) ? begin(task_of(record, again.offset, again.bytes))
-                                          : request(peer_of(static_cast<std::uint32_t>(source)),
-                                                    record, again.offset, again.bytes);
+    bool is_begun = false;
+    if (again.is_value) {
+        is_begun = resend_value(record, again.offset);
+    } else if (is_mine(source)) {
+        is_begun = begin(task_of(record, again.offset, again.bytes));
+    } else {
+        is_begun =
+            request(peer_of(static_cast<std::uint32_t>(source)), record, again.offset, again.bytes);
+    }
     if (is_begun) return true;
     record.attempts = attempts & 255U;
     --counters.resends;
     return false;
+}
+
+bool Router::State::resend_value(const Outstanding& record, std::uint64_t value) {
+    const std::uint32_t index = take_operation(Share::value, Work::value);
+    if (index == no_index) return false;
+    Operation& operation = operations[index];
+    operation.token = record.token;
+    operation.initiator = record.initiator;
+    operation.target = record.target;
+    operation.source = record.source;
+    operation.operand = value;
+    operation.width = record.width & 15U;
+    operation.node = peer_of(static_cast<std::uint32_t>(where(record.target))).node;
+    enqueue(index);
+    return true;
 }
 
 }  // namespace acp::router

@@ -14,7 +14,7 @@ using base::Code;
 
 std::uint32_t Router::State::take_operation(Share share, Work work) {
     std::uint32_t& used = shares[static_cast<std::size_t>(share)];
-    if (used >= settings.executions_max) return no_index;
+    if (used >= shares_max[static_cast<std::size_t>(share)]) return no_index;
     const std::uint32_t index = operations.take();
     ACP_ASSERT(index != no_index);  // the pool holds all shares
     ++used;
@@ -370,17 +370,20 @@ Fault Router::State::on_command(Peer& from, const CommandFrame& frame) {
             return Fault::none;
         }
     }
-    if (!begin(task)) refuse_command(from, frame.initiator, frame.token);
+    if (!begin(task)) refuse_command(from, task);
     return Fault::none;
 }
 
 // WIRE-116
-void Router::State::refuse_command(Peer& to, std::uint32_t initiator, std::uint64_t token) {
+void Router::State::refuse_command(Peer& to, const Task& task) {
     ++counters.commands_refused;
     Note note;
     note.type = FrameType::refused;
-    note.initiator = initiator;
-    note.token = token;
+    note.code_and_end = 1;
+    note.initiator = task.initiator;
+    note.token = task.token;
+    note.detail = task.command.target;
+    note.bytes = task.command.bytes;
     post(to, note);
 }
 

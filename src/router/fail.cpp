@@ -98,6 +98,10 @@ bool Router::State::is_dead(std::uint64_t process) const noexcept {
     return std::binary_search(dead.begin(), dead.end(), process);
 }
 
+bool Router::State::is_gone(std::uint32_t process) {
+    return is_dead(process) || peer_of(process).is_severed;
+}
+
 void Router::State::on_death(std::uint32_t process, std::uint32_t wait_status, bool is_local) {
     const auto at = std::lower_bound(dead.begin(), dead.end(), process);
     if (at != dead.end() && *at == process) return;

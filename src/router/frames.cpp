@@ -56,18 +56,18 @@ Fault check(const ShortFrame& frame, JobShape shape) noexcept {
 
 Fault check(const LongFrame& frame, JobShape shape) noexcept {
     if (frame.initiator >= shape.procs) return Fault::bad_process;
-    if (frame.type == FrameType::failed) {
-        if (frame.count != 0) return Fault::bad_reserved;
-        if (!is_failure(frame.code_and_end & 63U)) return Fault::bad_code;
-        if (frame.code_and_end >> 6U > end_max) return Fault::bad_code;
-        return frame.detail < shape.procs ? Fault::none : Fault::bad_process;
+    if (frame.reserved != 0) return Fault::bad_reserved;
+    if (frame.type == FrameType::value) {
+        return frame.code_and_end == 0 ? Fault::none : Fault::bad_reserved;
     }
-    if (frame.code_and_end != 0) return Fault::bad_reserved;
-    if (frame.type == FrameType::value && frame.count != 0) return Fault::bad_reserved;
-    if (frame.type == FrameType::refused && frame.count == 0 && frame.detail != 0) {
-        return Fault::bad_reserved;
-    }
-    return Fault::none;
+    if (!is_failure(frame.code_and_end & 63U)) return Fault::bad_code;
+    if (frame.code_and_end >> 6U > end_max) return Fault::bad_code;
+    return frame.detail < shape.procs ? Fault::none : Fault::bad_process;
+}
+
+Fault check(const RefusedFrame& frame, JobShape shape) noexcept {
+    if (frame.initiator >= shape.procs) return Fault::bad_process;
+    return frame.is_command > 1 || frame.reserved != 0 ? Fault::bad_reserved : Fault::none;
 }
 
 Fault check(const InvokeFrame& frame, JobShape shape) noexcept {

@@ -73,16 +73,26 @@ struct ShortFrame {
     std::uint64_t token = 0;
 };
 
-// WIRE-114. VALUE: detail is the old value; code, end and count are 0.
-// WIRE-115. FAILED: code, end (router::End), detail is the process; count is 0.
-// WIRE-116. REFUSED: detail is the target address and count the bytes of a piece, or both are 0: the command.
+// WIRE-114. VALUE: detail is the old value; code and end are 0.
+// WIRE-115. FAILED: code, end (router::End), detail is the process.
 struct LongFrame {
     FrameType type = FrameType::value;
     std::uint8_t code_and_end = 0;  // code + 64 * end
-    std::uint16_t count = 0;
+    std::uint16_t reserved = 0;
     std::uint32_t initiator = 0;
     std::uint64_t token = 0;
     std::uint64_t detail = 0;
+};
+
+// WIRE-116. What is to be sent again: of a copy, the bytes that were to go to `target`.
+struct RefusedFrame {
+    FrameType type = FrameType::refused;
+    std::uint8_t is_command = 0;  // 1: a COMMAND or INVOKE, 0: a PUT
+    std::uint16_t reserved = 0;
+    std::uint32_t initiator = 0;
+    std::uint64_t token = 0;
+    std::uint64_t target = 0;
+    std::uint64_t bytes = 0;
 };
 
 // WIRE-117. `bytes` bytes of arguments follow.
@@ -117,7 +127,7 @@ struct MeetFrame {
 
 static_assert(sizeof(PutFrame) == 32 && sizeof(CommandFrame) == 48 && sizeof(ShortFrame) == 16);
 static_assert(sizeof(LongFrame) == 24 && sizeof(InvokeFrame) == 24 && sizeof(ResultFrame) == 16);
-static_assert(sizeof(MeetFrame) == 16);
+static_assert(sizeof(MeetFrame) == 16 && sizeof(RefusedFrame) == 32);
 
 // What a codec must know of the job to check a frame.
 struct JobShape {
@@ -133,6 +143,7 @@ inline void write(std::byte* at, const Frame& frame) noexcept {
 [[nodiscard]] Fault check(const CommandFrame& frame, JobShape shape) noexcept;
 [[nodiscard]] Fault check(const ShortFrame& frame, JobShape shape) noexcept;
 [[nodiscard]] Fault check(const LongFrame& frame, JobShape shape) noexcept;
+[[nodiscard]] Fault check(const RefusedFrame& frame, JobShape shape) noexcept;
 [[nodiscard]] Fault check(const InvokeFrame& frame, JobShape shape) noexcept;
 [[nodiscard]] Fault check(const ResultFrame& frame, JobShape shape) noexcept;
 [[nodiscard]] Fault check(const MeetFrame& frame, JobShape shape) noexcept;

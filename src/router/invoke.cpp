@@ -126,7 +126,10 @@ Fault Router::State::on_invoke(Peer& from, const InvokeFrame& frame, Bytes bytes
         buffer == no_index ? no_index : take_operation(Share::foreign, Work::invoke);
     if (index == no_index) {
         if (buffer != no_index) foreign_arguments.give(buffer);
-        refuse_command(from, frame.initiator, frame.token);
+        Task refused;
+        refused.initiator = frame.initiator;
+        refused.token = frame.token;
+        refuse_command(from, refused);
         return Fault::none;
     }
     if (!bytes.empty()) {

@@ -58,6 +58,9 @@ Fault Router::State::on_put(Peer& from, const PutFrame& frame, Bytes bytes) {
         bool is_late = false;
         const Fault fault = check_get(frame, is_late);
         if (fault != Fault::none || is_late) return fault;
+    } else if (is_any_lost && is_gone(frame.initiator)) {
+        ++counters.late_puts;  // nobody waits for it, and nobody would say when to forget it
+        return Fault::none;
     }
     if (frame.bytes != frame.total) {
         bool is_full = false;
@@ -137,12 +140,13 @@ void Router::State::keep(const PutFrame& frame, Bytes bytes, NodeId from) {
     // An atomic's value cannot be sent again, so it is kept beyond the limit.
     if (frame.is_value != 0 || owner.kept_bytes + cost <= settings.undelivered_bytes_max) {
         kept = new (std::nothrow) std::byte[bytes.size() + 1];
-        if (kept != nullptr) index = take_operation(Share::inner, Work::place);
+        const Share share = frame.is_value != 0 ? Share::value : Share::inner;
+        if (kept != nullptr) index = take_operation(share, Work::place);
     }
     if (index == no_index) {
         delete[] kept;
         if (frame.is_value != 0) {
-            settle(frame, Code::limit);
+            return_value(frame, bytes);
         } else {
             refuse_piece(frame);
         }
@@ -155,6 +159,22 @@ void Router::State::keep(const PutFrame& frame, Bytes bytes, NodeId from) {
     owner.kept_bytes += cost;
     ++counters.puts_kept;
     park(index, process);
+}
+
+// WIRE-114. Sends a value back that has no room here; the initiator's node sends it again.
+void Router::State::return_value(const PutFrame& frame, Bytes bytes) {
+    ++counters.puts_refused;
+    if (is_mine(frame.initiator)) {
+        settle(frame,
+               Code::limit);  // out of memory: there is room for each of its commands' values
+        return;
+    }
+    Note note;
+    note.type = FrameType::value;
+    note.initiator = frame.initiator;
+    note.token = frame.token;
+    std::memcpy(&note.detail, bytes.data(), bytes.size());
+    post(peer_of(frame.initiator), note);
 }
 
 // WIRE-116. The piece will come again.
@@ -179,10 +199,10 @@ void Router::State::refuse_piece(const PutFrame& frame) {
     }
     Note note;
     note.type = FrameType::refused;
-    note.count = frame.bytes;
     note.initiator = frame.initiator;
     note.token = frame.token;
-    note.detail = frame.bytes != 0 ? frame.target : 0;
+    note.detail = frame.target;
+    note.bytes = frame.bytes;
     post(peer_of(frame.initiator), note);
 }
 

@@ -52,11 +52,15 @@ Fault Router::State::on_other_frame(Peer& from, FrameType type, Bytes& frames) {
             return fault != Fault::none ? fault : on_short(from, frame);
         }
         case FrameType::value:
-        case FrameType::failed:
-        case FrameType::refused: {
+        case FrameType::failed: {
             LongFrame frame;
             const Fault fault = read(frames, shape, frame, tail);
             return fault != Fault::none ? fault : on_long(from, frame);
+        }
+        case FrameType::refused: {
+            RefusedFrame frame;
+            const Fault fault = read(frames, shape, frame, tail);
+            return fault != Fault::none ? fault : on_refused(from, frame);
         }
         case FrameType::invoke: {
             InvokeFrame frame;

@@ -16,7 +16,7 @@ namespace acp::router {
 // The one place that knows what a global address says about where it is.
 [[nodiscard]] inline std::uint64_t process_of(const memory::GaLayout& layout,
                                               GlobalAddress address) noexcept {
-    return layout.rank(address);
+    return layout.process(address);
 }
 
 inline constexpr std::uint32_t invoke_operation = 7;  // beside those of memory::Operation
@@ -45,10 +45,11 @@ static_assert(sizeof(Outstanding) == 64);
 struct Note {
     std::uint64_t token = 0;
     std::uint64_t detail = 0;
+    std::uint64_t bytes = 0;
     std::uint32_t initiator = 0;
     std::uint32_t next = 0;
     FrameType type = FrameType::end;
-    std::uint8_t code_and_end = 0;
+    std::uint8_t code_and_end = 0;  // of REFUSED: is_command
     std::uint16_t count = 0;
     bool is_taken = false;
 };
@@ -65,8 +66,8 @@ enum class Work : std::uint8_t {
 };
 
 // Who is counted for it: none may take the room of the others.
-enum class Share : std::uint8_t { own, foreign, inner };
-inline constexpr std::size_t share_count = 3;
+enum class Share : std::uint8_t { own, foreign, inner, value };
+inline constexpr std::size_t share_count = 4;
 
 struct Operation {
     std::uint64_t token = 0;
@@ -124,11 +125,12 @@ struct Partial {
 // A part of a command that was refused and is to be sent again.
 struct Resend {
     std::uint64_t token = 0;
-    std::uint64_t offset = 0;
+    std::uint64_t offset = 0;  // or the old value of an atomic
     std::uint64_t bytes = 0;
     Time due = 0;
     std::uint32_t initiator = 0;
     std::uint32_t next = 0;
+    bool is_value = false;
     bool is_taken = false;
 };
 

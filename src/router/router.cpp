@@ -2,6 +2,9 @@
 // The router's surface: each call sets the time, where it has one, and goes to the event's own file.
 #include "router/router.hpp"
 
+#include <algorithm>
+#include <numeric>
+
 #include "base/assert.hpp"
 #include "router/state.hpp"
 
@@ -24,9 +27,11 @@ Router::State::State(const RouterSettings& given,
       book(commands),
       own_arguments(given.invokes_max),
       foreign_arguments(given.invokes_max),
-      resends(2 * given.commands_max),
-      operations(static_cast<std::uint32_t>(share_count) * given.executions_max),
-      flows(static_cast<std::uint32_t>(share_count) * given.executions_max),
+      resends(std::max(2 * given.commands_max, resends_min)),
+      shares_max{given.executions_max, given.executions_max, given.executions_max,
+                 given.executions_max + given.commands_max},
+      operations(std::accumulate(shares_max.begin(), shares_max.end(), 0U)),
+      flows(operations.capacity()),
       flow_index(flows),
       notes(given.notes_max),
       partials(given.executions_max),

@@ -91,20 +91,22 @@ void Router::State::park(std::uint32_t index, std::uint64_t process) {
 }
 
 bool Router::State::write_note(Peer& to, const Note& note) {
-    if (note.type == FrameType::value || note.type == FrameType::failed ||
-        note.type == FrameType::refused) {
-        std::byte* room = reserve(to, sizeof(LongFrame));
+    const auto send = [&](const auto& frame) {
+        std::byte* room = reserve(to, sizeof frame);
         if (room == nullptr) return false;
-        write(room, LongFrame{note.type, note.code_and_end, note.count, note.initiator, note.token,
-                              note.detail});
-        commit(to, sizeof(LongFrame));
+        write(room, frame);
+        commit(to, sizeof frame);
         return true;
+    };
+    if (note.type == FrameType::value || note.type == FrameType::failed) {
+        return send(
+            LongFrame{note.type, note.code_and_end, 0, note.initiator, note.token, note.detail});
     }
-    std::byte* room = reserve(to, sizeof(ShortFrame));
-    if (room == nullptr) return false;
-    write(room, ShortFrame{note.type, 0, note.count, note.initiator, note.token});
-    commit(to, sizeof(ShortFrame));
-    return true;
+    if (note.type == FrameType::refused) {
+        return send(RefusedFrame{note.type, note.code_and_end, 0, note.initiator, note.token,
+                                 note.detail, note.bytes});
+    }
+    return send(ShortFrame{note.type, 0, note.count, note.initiator, note.token});
 }
 
 void Router::State::post(Peer& to, const Note& note) {

@@ -25,6 +25,7 @@ inline constexpr Time scan_ns = 1'000'000'000;  // ORD-31: overdue after one to 
 inline constexpr Time retry_ns_min = 10'000;    // placement had no room
 inline constexpr Time retry_ns_max = 1'000'000;
 inline constexpr Time resend_ns_min = 200'000;       // another node had no room
+inline constexpr std::uint32_t resends_min = 4096;   // ranges kept to be sent again
 inline constexpr std::uint32_t resend_levels = 9;    // each waits twice as long: up to 51 ms
 inline constexpr std::uint32_t runs_open_max = 16;   // a power of two
 inline constexpr std::uint32_t quiet_scans_max = 2;  // then the initiator is asked
@@ -129,11 +130,13 @@ struct Router::State final : Meeting::Layout {
                                          std::uint64_t token);
     [[nodiscard]] Fault on_long(const Peer& from, const LongFrame& frame);
     [[nodiscard]] Fault on_value(const Peer& from, std::uint32_t index, std::uint64_t value);
-    [[nodiscard]] Fault on_refused(const Peer& from, std::uint32_t index, const LongFrame& frame);
+    [[nodiscard]] Fault on_refused(const Peer& from, const RefusedFrame& frame);
     [[nodiscard]] Fault on_result(const Peer& from, const ResultFrame& frame, Bytes result);
     void send_again(std::uint32_t index, std::uint64_t offset, std::uint64_t bytes);
     void resend_due();
     [[nodiscard]] bool resend(const Resend& again);
+    [[nodiscard]] bool resend_value(const Outstanding& record, std::uint64_t value);
+    [[nodiscard]] Resend* later(std::uint32_t index);
 
     // execute.cpp: work at the node of the source.
     [[nodiscard]] bool begin(const Task& task);
@@ -166,7 +169,7 @@ struct Router::State final : Meeting::Layout {
     [[nodiscard]] Sent run_invoke(const Operation& operation, Bytes arguments, Peer& to);
     [[nodiscard]] Step after_run(std::uint32_t index, base::Code code, std::uint64_t old);
     [[nodiscard]] Step after_atomic(std::uint32_t index, std::uint64_t old);
-    void refuse_command(Peer& to, std::uint32_t initiator, std::uint64_t token);
+    void refuse_command(Peer& to, const Task& task);
     [[nodiscard]] Fault on_command(Peer& from, const CommandFrame& frame);
     [[nodiscard]] Fault on_invoke(Peer& from, const InvokeFrame& frame, Bytes bytes);
     void on_settled(Ticket ticket, base::Code code, std::uint64_t value);
@@ -199,6 +202,7 @@ struct Router::State final : Meeting::Layout {
     void place_value(const Outstanding& command, std::uint64_t value);
     void keep(const PutFrame& frame, Bytes bytes, NodeId from);
     void refuse_piece(const PutFrame& frame);
+    void return_value(const PutFrame& frame, Bytes bytes);
     void place(const PutFrame& frame, Bytes bytes, NodeId from);
     void use_spare(const PutFrame& frame, NodeId from);
     void settle_piece(const Operation& piece, base::Code code);
@@ -220,6 +224,7 @@ struct Router::State final : Meeting::Layout {
     void end_work_of_node(Peer& gone);
     void end_partials_of_node(const Peer& gone);
     [[nodiscard]] bool is_dead(std::uint64_t process) const noexcept;
+    [[nodiscard]] bool is_gone(std::uint32_t process);
     void on_death(std::uint32_t process, std::uint32_t wait_status, bool is_local);
     void end_commands_of_process(std::uint32_t process);
     void end_work_of_process(std::uint32_t process);
@@ -256,6 +261,7 @@ struct Router::State final : Meeting::Layout {
     Pool<Resend> resends;
     std::array<Queue, resend_levels> resend_queues;
 
+    std::array<std::uint32_t, share_count> shares_max;
     Pool<Operation> operations;
     std::array<std::uint32_t, share_count> shares{};  // operations in use
     Pool<Flow> flows;

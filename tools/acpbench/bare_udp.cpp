@@ -66,8 +66,7 @@ BareUdp::BareUdp(const Job& job) {
 bool BareUdp::receive(std::vector<std::byte>& datagram, std::uint64_t patience) {
     const std::uint64_t start = os::now_ns();
     for (int polls = 0;; ++polls) {
-        const std::int64_t bytes =
-            receive_datagram(socket_->fd(), datagram, sender_);
+        const std::int64_t bytes = receive_datagram(socket_->fd(), datagram, sender_);
         if (bytes >= 0) return true;
         if (polls < polls_before_yield) continue;
         if (os::now_ns() - start > patience) return false;
@@ -154,9 +153,10 @@ double BareUdp::stream_mb_per_s(double duration_ns) {
             progress_ns = os::now_ns();
         }
         if (sent - arrived < window) {
-            sent += std::uint64_t{socket_->send_burst(places_[peer_], burst, datagram_bytes_, false)
-                                      .datagrams} *
-                    datagram_bytes_;
+            sent +=
+                std::uint64_t{
+                    socket_->send_burst(places_[peer_], burst, datagram_bytes_, false).datagrams} *
+                datagram_bytes_;
         } else if (os::now_ns() - progress_ns > patience_ns / 100) {
             sent = arrived;  // what is missing was lost
         }
@@ -187,7 +187,8 @@ double BareUdp::cipher_mb_per_s() const {
         const std::uint64_t before = os::now_ns();
         aead->seal(nonce, additional, plain, sealed);
         const std::uint64_t between = os::now_ns();
-        if (!aead->open(nonce, additional, sealed)) give_up("the cipher does not open what it sealed");
+        if (!aead->open(nonce, additional, sealed))
+            give_up("the cipher does not open what it sealed");
         seal_ns += between - before;
         open_ns += os::now_ns() - between;
     }

@@ -57,7 +57,7 @@ private:
     std::optional<os::DatagramBatch> batch_;
     std::size_t peer_ = 0;
     std::uint32_t datagram_bytes_ = 1472;
-    os::SocketAddress sender_;                // of the last datagram
+    os::SocketAddress sender_;               // of the last datagram
     std::vector<os::SocketAddress> places_;  // of each rank
 };
 

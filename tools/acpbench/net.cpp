@@ -33,8 +33,8 @@ constexpr std::uint64_t operations_per_round = 32;
 enum class Crowd : std::uint64_t { all_active, others_compute };
 
 struct Sites {
-    int near = 0;   // the conductor
-    int far = -1;   // a rank of another node
+    int near = 0;    // the conductor
+    int far = -1;    // a rank of another node
     int third = -1;  // a rank of yet another one; -1: there is none
 };
 
@@ -130,7 +130,8 @@ public:
         if (has_third) {
             const acp_ga_t third_target = memory_.target_ga(sites_.third);
             add(latency("third-party copy", third_target, far_source));
-            for (const std::uint64_t bytes : {std::uint64_t{65536}, stream_bytes, 4 * stream_bytes}) {
+            for (const std::uint64_t bytes :
+                 {std::uint64_t{65536}, stream_bytes, 4 * stream_bytes}) {
                 if (bytes <= memory_.bytes()) add(third_party(bytes, third_target, far_source));
             }
         }

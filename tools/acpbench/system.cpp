@@ -5,14 +5,14 @@
 #include <cerrno>
 #include <climits>
 #include <csignal>
-#include <cstring>
-#include <netinet/in.h>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <netinet/in.h>
 #include <optional>
 #include <spawn.h>
 #include <sstream>

@@ -26,7 +26,7 @@ bool opens(DirectionKey& sealing, DirectionKey& opening) {
     return opening.aead->open(opening.nonce(9), {}, sealed);
 }
 
-// WIRE-40
+// WIRE-34
 TEST(KeySchedule, the_two_secrets_of_a_job_differ_and_depend_on_key_and_job) {
     test::TestSuite suite;
     std::set<Secret> seen;
@@ -41,7 +41,7 @@ TEST(KeySchedule, the_two_secrets_of_a_job_differ_and_depend_on_key_and_job) {
     EXPECT_EQ(seen.size(), 8U);
 }
 
-// WIRE-41
+// WIRE-35
 TEST(KeySchedule, a_connection_secret_depends_on_every_field) {
     test::TestSuite suite;
     const Secret traffic{std::byte{1}};
@@ -59,7 +59,7 @@ TEST(KeySchedule, a_connection_secret_depends_on_every_field) {
               connection_secret(traffic, some_parties(), suite));
 }
 
-// WIRE-42
+// WIRE-36
 TEST(KeySchedule, a_key_opens_only_its_own_direction_and_epoch) {
     test::TestSuite suite;
     const Secret secret{std::byte{1}};
@@ -76,7 +76,7 @@ TEST(KeySchedule, a_key_opens_only_its_own_direction_and_epoch) {
     EXPECT_FALSE(opens(key, later));
 }
 
-// WIRE-43
+// WIRE-37
 TEST(KeySchedule, a_nonce_is_the_salt_and_the_packet_number) {
     DirectionKey key;
     key.salt = {std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}};
@@ -84,7 +84,7 @@ TEST(KeySchedule, a_nonce_is_the_salt_and_the_packet_number) {
     for (std::uint8_t i = 0; i < 12; ++i) EXPECT_EQ(std::to_integer<int>(nonce[i]), i + 1);
 }
 
-// WIRE-44
+// WIRE-38
 TEST(ReceiveKeys, know_this_epoch_and_the_next_and_no_other) {
     test::TestSuite suite;
     const Secret secret{std::byte{1}};
@@ -97,7 +97,7 @@ TEST(ReceiveKeys, know_this_epoch_and_the_next_and_no_other) {
     EXPECT_EQ(keys.epoch(), 5U) << "only an authentic packet advances it";
 }
 
-// WIRE-45
+// WIRE-39
 TEST(ReceiveKeys, keep_the_epoch_before_for_a_while) {
     test::TestSuite suite;
     const Secret secret{std::byte{1}};

@@ -16,7 +16,7 @@ void lose_three(MtuProber& prober, Time now) {
     }
 }
 
-// WIRE-60
+// WIRE-75
 TEST(MtuProber, uses_the_least_length_until_a_longer_one_got_through) {
     MtuProber prober(1472, 8972);
     EXPECT_EQ(prober.current(), 1472U);
@@ -36,7 +36,7 @@ TEST(MtuProber, probes_nothing_when_there_is_nothing_longer) {
     EXPECT_EQ(prober.deadline(), never);
 }
 
-// WIRE-61
+// WIRE-76
 TEST(MtuProber, tries_a_length_three_times_then_a_shorter_one_then_waits) {
     MtuProber prober(1472, 8972);
     lose_three(prober, 5);
@@ -56,7 +56,7 @@ TEST(MtuProber, keeps_the_shorter_one_that_got_through_and_tries_the_longest_lat
     EXPECT_EQ(prober.current(), MtuProber::jumbo_half);
 }
 
-// WIRE-62
+// WIRE-77
 TEST(MtuProber, falls_back_after_three_silent_timeouts_of_long_datagrams) {
     MtuProber prober(1472, 8972);
     prober.on_sent(8972);

@@ -11,6 +11,7 @@
 
 #include "support/random.hpp"
 #include "support/watchdog.hpp"
+#include "unit/gateway/test_job.hpp"
 #include "unit/local/test_rank.hpp"
 
 namespace acp::gateway {
@@ -44,10 +45,17 @@ constexpr Reached all_ways[] = {
     {{"udp", base::IntraNode::udp, base::MailboxKind::mpsc}, false},
 };
 
+test::JobOptions options_of(const Reached& reached) {
+    test::JobOptions options;
+    options.counts = {ranks, 1};
+    options.kind = reached.kind;
+    return options;
+}
+
 class PlacementTest : public testing::TestWithParam<Reached> {
 protected:
     PlacementTest()
-        : segment_(local::test::make_segment(GetParam().kind, ranks + 1, 1408)),
+        : segment_(test::make_segment(options_of(GetParam()), 0)),
           hazards_(segment_, gateway_slot),
           attach_(segment_, gateway_slot, true) {
         acp::test::arm_watchdog(120, "a placement test");
@@ -162,6 +170,20 @@ TEST_P(PlacementTest, puts_and_gets_bytes_of_every_kind_of_memory) {
             EXPECT_EQ(back[bytes], 'e');
         }
     }
+}
+
+TEST_P(PlacementTest, reads_at_once_what_is_mapped_and_refuses_rather_than_to_ask_an_owner) {
+    std::vector<std::byte> into(64);
+    memory(0, false).bytes[5] = 'm';
+    ASSERT_EQ(placement_->get_now(memory(0, false).address, into).progress, Progress::settled);
+    EXPECT_EQ(into[5], std::byte{'m'});
+    EXPECT_EQ(placement_->get_now(memory(0, true).address, into).progress, Progress::refused);
+    EXPECT_EQ(placement_->get_now(0, into).code, Code::address);
+    std::vector<std::byte> large(5000);
+    memory(0, true).bytes[4999] = 'l';
+    const Settlement outcome = placement_->get_now(memory(0, true).address, large);
+    EXPECT_EQ(outcome.progress, GetParam().has_attach ? Progress::settled : Progress::refused);
+    EXPECT_EQ(large[4999], GetParam().has_attach ? std::byte{'l'} : std::byte{0});
 }
 
 TEST_P(PlacementTest, bytes_that_were_taken_may_be_forgotten_by_the_caller) {
@@ -321,20 +343,6 @@ TEST_P(PlacementTest, numbered_operations_run_and_unknown_numbers_are_refused) {
     EXPECT_EQ(result[1], std::byte{7});
     EXPECT_EQ(placement_->invoke(1, 1, {&argument, 1}, result, bytes).code, Code::unsupported);
     EXPECT_EQ(placement_->invoke(0, 100, {&argument, 1}, result, bytes).code, Code::argument);
-}
-
-TEST_P(PlacementTest, nothing_is_told_while_flushing_is_held_back) {
-    std::vector<char> data(8, 'h');
-    placement_->hold();
-    const Ticket ticket = ++ticket_;
-    ASSERT_EQ(
-        placement_->put(memory(1, true).address, std::as_bytes(std::span(data)), ticket).progress,
-        Progress::taken);
-    for (int i = 0; i < 10; ++i) turn();
-    EXPECT_TRUE(settled_.empty());
-    placement_->release();
-    while (!settled_.contains(ticket)) turn();
-    EXPECT_EQ(memory(1, true).bytes[7], 'h');
 }
 
 std::string name_of(const testing::TestParamInfo<Reached>& info) {

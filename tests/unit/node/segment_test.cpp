@@ -63,6 +63,26 @@ TEST(SegmentTest, begins_with_each_rank_on_its_slot_and_nobody_joined) {
     EXPECT_EQ(segment.control().deaths.load(std::memory_order_relaxed), 0U);
 }
 
+TEST(SegmentTest, a_gateway_has_a_slot_and_a_mailbox_behind_those_of_the_ranks) {
+    Shape shape = shape_of(3);
+    EXPECT_FALSE(made(shape).has_gateway());
+    shape.procs = 8;
+    shape.nodes = 3;
+    shape.node = 1;
+    shape.first_process = 3;
+    const Segment segment = made(shape);
+    EXPECT_TRUE(segment.has_gateway());
+    EXPECT_EQ(segment.gateway_slot(), 3U);
+    const char* base = segment.base();
+    const SegmentLayout& layout = segment.layout();
+    EXPECT_LE(reinterpret_cast<const char*>(&segment.slot(3)) + sizeof(Slot), base + layout.ranks);
+    EXPECT_LE(segment.mailbox(3) + layout.mailbox_stride, base + layout.starters);
+    EXPECT_LE(reinterpret_cast<const char*>(segment.hazards(3).data() + 64), base + layout.tables);
+    EXPECT_LE(segment.rings(2) + RingLayout::bytes, base + layout.hazards);
+    EXPECT_LE(reinterpret_cast<const char*>(segment.lost_nodes() + 1), base + layout.rings);
+    EXPECT_GT(layout.losses, layout.nodes);
+}
+
 TEST(SegmentTest, what_one_mapping_writes_another_one_reads) {
     const Segment maker = made(shape_of(2));
     auto opened = Segment::open(os::FileDescriptor(::dup(maker.file())));
@@ -95,6 +115,19 @@ TEST(SegmentTest, shapes_out_of_range_are_refused_and_those_at_the_limit_are_not
     }
     Shape shape = shape_of(2);
     shape.procs = 1;  // fewer in the job than on the node
+    EXPECT_EQ(Segment::create(shape).failure().code(), base::Code::argument);
+    shape = shape_of(local_procs_max);
+    shape.procs = 2 * local_procs_max;
+    shape.nodes = 2;  // its gateway has no slot left
+    EXPECT_EQ(Segment::create(shape).failure().code(), base::Code::argument);
+    shape = shape_of(2);
+    shape.procs = 4;
+    shape.nodes = 2;
+    EXPECT_TRUE(Segment::create(shape).is_ok());
+    shape.node = 2;  // one past the last
+    EXPECT_EQ(Segment::create(shape).failure().code(), base::Code::argument);
+    shape.node = 1;
+    shape.first_process = 3;  // and one past the job's last
     EXPECT_EQ(Segment::create(shape).failure().code(), base::Code::argument);
     shape = shape_of(1);
     shape.starter_bytes = starter_bytes_max + 1;

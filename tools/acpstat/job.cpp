@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Walking through /proc. A memory file's link there reads "/memfd:NAME (deleted)".
+#include "job.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include "base/format.hpp"
+#include "gateway/stats_publisher.hpp"
+#include "node/control.hpp"
+#include "os/file_descriptor.hpp"
+#include "os/standard_streams.hpp"
+
+namespace acp::stat {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int read_tries = 20;
+
+int number_of(const std::string& name) {
+    int number = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+    return error == std::errc() && end == name.data() + name.size() ? number : -1;
+}
+
+// Where the process keeps the two files; "" when it does not.
+struct Files {
+    std::string counters;
+    std::string segment;
+};
+
+Files files_of(const fs::path& process) {
+    Files files;
+    std::error_code error;  // a process of somebody else, or one that has just ended: nothing
+    for (fs::directory_iterator it(process / "fd", error), end; !error && it != end;
+         it.increment(error)) {
+        const std::string target = fs::read_symlink(it->path(), error).string();
+        if (error) break;
+        if (target.starts_with("/memfd:acp-gateway ")) files.counters = it->path().string();
+        if (target.starts_with("/memfd:acp-node ")) files.segment = it->path().string();
+    }
+    return files;
+}
+
+// The parent of a process; 0 when it is gone.
+int parent_of(int pid) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+    std::string text;
+    std::getline(file, text);
+    const std::size_t name_end = text.rfind(')');
+    if (name_end == std::string::npos) return 0;
+    std::istringstream rest(text.substr(name_end + 1));
+    std::string state;
+    int parent = 0;
+    rest >> state >> parent;
+    return parent;
+}
+
+bool is_below(int pid, int ancestor) {
+    for (int depth = 0; pid > 1 && depth < 64; ++depth, pid = parent_of(pid)) {
+        if (pid == ancestor) return true;
+    }
+    return false;
+}
+
+// Fills what is fixed; false when it is not a job of this build.
+bool open_gateway(const Files& files, Gateway& gateway) {
+    auto segment = os::open_for_reading(files.segment);
+    auto counters = os::open_for_reading(files.counters);
+    if (!segment.is_ok() || !counters.is_ok()) return false;
+    auto control =
+        os::Mapping::map_shared_read_only(segment.value().get(), sizeof(node::ControlBlock));
+    auto block =
+        os::Mapping::map_shared_read_only(counters.value().get(), sizeof(gateway::StatsBlock));
+    if (!control.is_ok() || !block.is_ok()) return false;
+    const auto& its = *reinterpret_cast<const node::ControlBlock*>(control.value().data());
+    if (its.magic != node::segment_magic || its.version != node::segment_version) return false;
+    gateway.job_id = its.shape.job_id;
+    gateway.first_process = its.shape.first_process;
+    gateway.counters = std::move(block).value();
+    return refresh(gateway);
+}
+
+std::string list_of(const std::vector<Gateway>& all) {
+    std::set<std::uint64_t> jobs;
+    std::string text;
+    for (const Gateway& gateway : all) {
+        if (jobs.insert(gateway.job_id).second) text += "\n  " + name_of_job(gateway.job_id);
+    }
+    return text;
+}
+
+}  // namespace
+
+bool refresh(Gateway& gateway) {
+    const auto& block = *reinterpret_cast<const gateway::StatsBlock*>(gateway.counters.data());
+    for (int i = 0; i < read_tries; ++i) {
+        if (gateway::read_stats(block, gateway.values)) return true;
+    }
+    return false;
+}
+
+std::string name_of_job(std::uint64_t job_id) {
+    char text[17];
+    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(job_id));
+    return text;
+}
+
+base::Result<std::vector<Gateway>> find_gateways() {
+    std::vector<Gateway> found;
+    std::error_code error;
+    for (fs::directory_iterator it("/proc", error), end; !error && it != end; it.increment(error)) {
+        const int pid = number_of(it->path().filename().string());
+        if (pid <= 0) continue;
+        const Files files = files_of(it->path());
+        if (files.counters.empty() || files.segment.empty()) continue;
+        Gateway gateway;
+        gateway.pid = pid;
+        if (open_gateway(files, gateway)) found.push_back(std::move(gateway));
+    }
+    if (error) return base::Status(base::Code::system, "reading /proc: " + error.message());
+    std::sort(found.begin(), found.end(), [](const Gateway& a, const Gateway& b) {
+        return std::tuple(a.job_id, a.values.node, a.pid) <
+               std::tuple(b.job_id, b.values.node, b.pid);
+    });
+    return found;
+}
+
+base::Result<std::vector<Gateway>> select(std::vector<Gateway> all, const std::string& wish) {
+    const int pid = number_of(wish);
+    std::vector<Gateway> chosen;
+    std::set<std::uint64_t> jobs;
+    for (Gateway& gateway : all) {
+        const bool fits = name_of_job(gateway.job_id).starts_with(wish) ||
+                          (pid > 0 && (is_below(gateway.pid, pid) || is_below(pid, gateway.pid)));
+        if (!fits) continue;
+        jobs.insert(gateway.job_id);
+        chosen.push_back(std::move(gateway));
+    }
+    if (jobs.size() == 1) return chosen;
+    if (jobs.size() > 1) {
+        return base::Status(base::Code::argument,
+                            "\"" + wish + "\" fits several jobs:" + list_of(chosen));
+    }
+    const std::string others = list_of(all);
+    return base::Status(base::Code::argument, "no running job over several nodes is called \"" +
+                                                  wish + "\"" +
+                                                  (others.empty() ? "" : "; there are:" + others));
+}
+
+}  // namespace acp::stat

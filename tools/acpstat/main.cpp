@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acpstat: shows the live counters of a running job's gateways without stopping or slowing it: once, or again and
+// again with what changed per second. Changes nothing. Exit codes: 0, 1 (no such job, or nothing may be read),
+// 64 (usage). Main thread.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+
+#include "base/version.hpp"
+#include "os/terminal.hpp"
+
+#include "job.hpp"
+#include "show.hpp"
+
+namespace acp::stat {
+namespace {
+
+constexpr int exit_none = 1;
+constexpr int exit_usage = 64;  // EX_USAGE of sysexits
+constexpr int standard_output = 1;
+
+struct Options {
+    std::string job;
+    double interval_s = 0;
+    int count = 0;
+    bool is_json = false;
+};
+
+int complain(const std::string& text) {
+    std::cerr << "acpstat: " << text << "\n";
+    return exit_none;
+}
+
+// The job that is meant: the one named, or the only one there is.
+base::Result<std::vector<Gateway>> find_job(const Options& options) {
+    auto all = find_gateways();
+    if (!all.is_ok()) return all;
+    if (options.job.empty()) {
+        const bool is_one =
+            !all.value().empty() && all.value().front().job_id == all.value().back().job_id;
+        if (is_one) return all;
+        if (all.value().empty()) {
+            return base::Status(base::Code::argument,
+                                "no job over several nodes runs on this machine as far as this "
+                                "user may see");
+        }
+        return base::Status(base::Code::argument,
+                            "several jobs run here; name one:\n" + list_text(all.value()));
+    }
+    return select(std::move(all).value(), options.job);
+}
+
+int watch(const Options& options, std::vector<Gateway> gateways) {
+    const bool is_terminal = os::is_terminal(standard_output);
+    std::map<int, gateway::StatsValues> before;
+    for (int round = 0; options.count == 0 || round < options.count; ++round) {
+        std::vector<Look> looks;
+        for (const Gateway& its : gateways) {
+            const auto old = before.find(its.pid);
+            looks.push_back({&its, old != before.end() ? &old->second : nullptr});
+        }
+        if (is_terminal) std::cout << "\033[H\033[J";
+        std::cout << job_text(looks) << (is_terminal ? "" : "\n") << std::flush;
+        if (!std::cout) return complain("cannot write standard output");
+        if (options.count != 0 && round + 1 == options.count) break;
+        for (const Gateway& its : gateways) before[its.pid] = its.values;
+        std::this_thread::sleep_for(std::chrono::duration<double>(options.interval_s));
+        Options same = options;
+        same.job = name_of_job(gateways.front().job_id);
+        auto found = find_job(same);
+        if (!found.is_ok()) {
+            std::cout << "the job is over\n";
+            return 0;
+        }
+        gateways = std::move(found).value();
+    }
+    return 0;
+}
+
+int run(const Options& options) {
+    auto found = find_job(options);
+    if (!found.is_ok()) return complain(std::string(found.failure().message()));
+    if (options.is_json) {
+        std::cout << job_json(found.value()).dump(2) << "\n" << std::flush;
+        return std::cout ? 0 : complain("cannot write standard output");
+    }
+    if (options.interval_s > 0) return watch(options, std::move(found).value());
+    std::vector<Look> looks;
+    for (const Gateway& its : found.value()) looks.push_back({&its, nullptr});
+    std::cout << job_text(looks) << std::flush;
+    return std::cout ? 0 : complain("cannot write standard output");
+}
+
+int main_with(int argc, char** argv) {
+    CLI::App app{"Shows the live counters of a job that runs over several nodes.", "acpstat"};
+    app.set_version_flag("--version", std::string("acpstat ") + base::build_description);
+    Options options;
+    app.add_option("job", options.job,
+                   "the start of the job's name (ACP_JOB_ID), or the number of one of its "
+                   "processes; needless when one job runs")
+        ->type_name("JOB");
+    app.add_option("-w,--watch", options.interval_s,
+                   "show again every SECONDS, with what changed per second")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(0.1, 86400.0));
+    app.add_option("--count", options.count, "with --watch: stop after so many times")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1'000'000));
+    app.add_flag("--json", options.is_json, "write everything as JSON, once");
+    app.footer("Exit codes: 0; 1 no such job; 64 usage.");
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? 0 : exit_usage;
+    }
+    return run(options);
+}
+
+}  // namespace
+}  // namespace acp::stat
+
+int main(int argc, char** argv) {
+    try {
+        return acp::stat::main_with(argc, argv);
+    } catch (const std::exception& failure) {
+        std::cerr << "acpstat: " << failure.what() << "\n";
+        return 1;
+    }
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The counters of a job's gateways as tables for people and as JSON for programs. Pure.
+// Tests: tests/tools/acpstat/show_test.cpp.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "job.hpp"
+
+namespace acp::stat {
+
+// What changed between two looks, per second; of the first look everything since the start.
+struct Look {
+    const Gateway* now = nullptr;
+    const gateway::StatsValues* before = nullptr;  // nullptr: the first look
+};
+
+// One line per job: its name, nodes seen on this machine, processes.
+[[nodiscard]] std::string list_text(const std::vector<Gateway>& all);
+
+// Tables: nodes, peers, ranks with commands outstanding, drops and their reasons.
+[[nodiscard]] std::string job_text(const std::vector<Look>& looks);
+
+[[nodiscard]] nlohmann::json job_json(const std::vector<Gateway>& gateways);
+
+}  // namespace acp::stat
