@@ -115,9 +115,8 @@ TEST_P(GatewayTest, atomics_run_once_and_give_their_old_value_to_any_process) {
             for (std::uint32_t to = 0; to < n; ++to) {
                 if (!is_remote(initiator, n - 1, to)) continue;
                 const Memory target = job_.memory(to, is_private);
-                const Command command{Operation::add,    8,   target.address + 128,
-                                      word.address + 64, 8,   3,
-                                      0};
+                const Command command{
+                    Operation::add, 8, target.address + 128, word.address + 64, 8, 3, 0};
                 ASSERT_EQ(job_.run(initiator, command).code, Code::ok);
                 std::memcpy(&value, target.bytes + 128, 8);
                 EXPECT_EQ(value, sum);
@@ -157,8 +156,7 @@ TEST_P(GatewayTest, many_commands_of_all_processes_are_under_way_at_once) {
             const std::uint32_t to = (p + 1 + i % (n - 1)) % n;
             if (job_.process(p).node == job_.process(to).node) continue;
             std::uint32_t value = ~0U;
-            std::memcpy(&value,
-                        job_.memory(to, i % 2 != 0).bytes + 65536 + 4096ULL * p + 8ULL * i,
+            std::memcpy(&value, job_.memory(to, i % 2 != 0).bytes + 65536 + 4096ULL * p + 8ULL * i,
                         sizeof value);
             EXPECT_EQ(value, i);
         }
@@ -191,7 +189,8 @@ TEST_P(GatewayTest, the_nodes_meet_when_all_their_processes_have_asked_to) {
         for (std::uint32_t node = 0; node < nodes; ++node) {
             const node::ControlBlock& control = job_.segment(node).control();
             for (int i = 0; i < 50; ++i) job_.turn();
-            EXPECT_FALSE(control.barrier_released.reached(control.barrier_released.load(), number)) << "a node has not come yet";
+            EXPECT_FALSE(control.barrier_released.reached(control.barrier_released.load(), number))
+                << "a node has not come yet";
             job_.segment(node).control().meeting_asked.exchange(number, std::memory_order_seq_cst);
             job_.segment(node).wake_gateway();
         }

@@ -77,8 +77,8 @@ TEST_P(LossTest, every_byte_arrives_and_every_atomic_runs_once) {
     std::uint64_t sum = 0;
     std::memcpy(&sum, target.bytes + 3 * mebibyte, 8);
     EXPECT_EQ(sum, additions);
-    const Ended third = job_.run(0, {Operation::copy, 0, back.address + mebibyte, target.address,
-                                     bytes, 0, 0});
+    const Ended third =
+        job_.run(0, {Operation::copy, 0, back.address + mebibyte, target.address, bytes, 0, 0});
     EXPECT_EQ(third.code, Code::ok);
     EXPECT_EQ(std::memcmp(back.bytes + mebibyte, target.bytes, bytes), 0);
     const StatsValues values = job_.stats(0);

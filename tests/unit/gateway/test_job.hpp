@@ -94,13 +94,14 @@ public:
     explicit Job(JobOptions options) : options_(std::move(options)) {
         acp::test::arm_watchdog(300, "a gateway test");
         const auto nodes = static_cast<std::uint32_t>(options_.counts.size());
-        for (std::uint32_t node = 0; node < nodes; ++node) first_.push_back(add(first_.empty() ? 0 : end_));
+        for (std::uint32_t node = 0; node < nodes; ++node)
+            first_.push_back(add(first_.empty() ? 0 : end_));
         first_.push_back(end_);
         std::vector<std::vector<Address>> peers;
         for (std::uint32_t node = 0; node < nodes; ++node) peers.push_back(start(node));
         for (std::uint32_t node = 0; node < nodes; ++node) {
-            const auto status = own_[node] ? own_[node]->set_peers(peers)
-                                           : gateways_[node]->set_peers(peers);
+            const auto status =
+                own_[node] ? own_[node]->set_peers(peers) : gateways_[node]->set_peers(peers);
             EXPECT_TRUE(status.is_ok()) << status.message();
         }
     }
@@ -202,7 +203,8 @@ public:
         process.is_stopped = true;
         const std::uint32_t slot = index - first_[process.node];
         node::mark_dead(segments_[process.node], slot, 9);
-        for (std::uint32_t other = first_[process.node]; other < first_[process.node + 1]; ++other) {
+        for (std::uint32_t other = first_[process.node]; other < first_[process.node + 1];
+             ++other) {
             if (other != index) processes_[other].rank->forwarder->on_death(slot);
         }
         if (gateways_[process.node]) gateways_[process.node]->on_local_death(slot, 9);
