@@ -294,7 +294,11 @@ private:
                     std::to_string(router.is_idle()) + ", deadline " +
                     std::to_string(router.deadline()) + ", now " + std::to_string(job_.now) +
                     ", taken " + std::to_string(node->memory.has_taken()) + ", lost " +
-                    std::to_string(node->ends.dead_nodes.size());
+                    std::to_string(node->ends.dead_nodes.size()) + ", resends " +
+                    std::to_string(router.counters().resends) + ", kept " +
+                    std::to_string(router.counters().puts_kept) + ", refused " +
+                    std::to_string(router.counters().puts_refused) + ", commands refused " +
+                    std::to_string(router.counters().commands_refused);
         }
         return text + "\n  network empty " + std::to_string(job_.network.is_empty());
     }
