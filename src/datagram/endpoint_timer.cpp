@@ -16,15 +16,18 @@ Time after(Time begin, Time span) noexcept {
 
 void EndpointMachine::on_timer(Time now) {
     now_ = std::max(now_, now);
+    // WIRE-87: whoever was stopped for long has not listened either.
+    if (now_ >= after(timers_.next(), stopped_after_ns)) resumed_ = now_;
     while (Peer* peer = timers_.ring(now_)) {
-        if (!table_.is_severed(peer->node)) ring(*peer);
+        if (!table_.is_severed(peer->node) && !is_closing_) ring(*peer);
     }
     settle();
 }
 
 Time EndpointMachine::deadline() const noexcept {
-    if (answers_count_ != 0 || !news_.empty() || first_ready_ != nullptr) return 0;
-    return timers_.next();
+    if (answers_count_ != 0 || !news_.empty()) return 0;
+    if (is_closing_) return farewell_next_ < settings_.nodes ? 0 : never;
+    return first_ready_ != nullptr ? 0 : timers_.next();
 }
 
 void EndpointMachine::ring(Peer& peer) {
@@ -136,7 +139,7 @@ void EndpointMachine::probe(Peer& peer) {
 // WIRE-87
 Time EndpointMachine::silence_deadline(const Peer& peer) const noexcept {
     if (settings_.peer_timeout_ns == 0 || peer.owing_since == never) return never;
-    return after(std::max(peer.heard, peer.owing_since), settings_.peer_timeout_ns);
+    return after(std::max({peer.heard, peer.owing_since, resumed_}), settings_.peer_timeout_ns);
 }
 
 // WIRE-85: only when nothing is in flight; what is gets probes anyway.
