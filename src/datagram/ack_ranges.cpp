@@ -50,6 +50,7 @@ std::uint32_t AckRanges::run_below(PacketNumber number) const noexcept {
 void AckRanges::report(Time now, AckFrame& ack) noexcept {
     ack.largest = largest_wanting_;
     ack.delay_ns = now - std::min(now, largest_came_);
+    ack.is_drain = now % drain_every_ns < drain_asked_ns;  // WIRE-65
     ack.run = run_below(largest_wanting_);
     ack.count = 0;
     const PacketNumber start = ack.run_start();
