@@ -174,7 +174,7 @@ private:
     void on_ack(Peer& peer, const AckFrame& ack);
     void on_acked(Peer& peer, const SentDatagram& record);
     void on_lost(Peer& peer, const SentDatagram& record);
-    void adapt(Peer& peer, const Settled& settled, Time rtt_ns, std::uint64_t in_flight);
+    void adapt(Peer& peer, const Settled& settled, CongestionSample sample);
     void rearm_probe(Peer& peer) noexcept;
 
     // endpoint_timer.cpp

@@ -88,10 +88,11 @@ void EndpointMachine::ring_connected(Peer& peer) {
     }
     if (now_ >= peer.loss.deadline()) {
         Settled settled;
-        const std::uint64_t in_flight = peer.sent.bytes_in_flight();
+        CongestionSample sample;
+        sample.in_flight = peer.sent.bytes_in_flight();
         peer.loss.detect(peer.sent, now_, peer.rtt, settled,
                          [&](PacketNumber, const SentDatagram& record) { on_lost(peer, record); });
-        if (settled.lost != 0) adapt(peer, settled, 0, in_flight);
+        if (settled.lost != 0) adapt(peer, settled, sample);
         if (peer.sent.count() == 0) peer.probe.disarm();
     }
     if (now_ >= peer.probe.deadline() && peer.sent.count() != 0) probe(peer);
