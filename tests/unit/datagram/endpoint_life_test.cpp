@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
-#include "test_net.hpp"
+#include "unit/datagram/test_net.hpp"
 
 namespace acp::datagram::testing {
 namespace {
