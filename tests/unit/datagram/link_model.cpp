@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The modelled link's events: sending, the queue, arrival, acknowledgement. One thread.
-#include "datagram/link_model.hpp"
+#include "unit/datagram/link_model.hpp"
 
 #include <algorithm>
 #include <utility>
