@@ -33,6 +33,14 @@ void AckRanges::record(Time now, PacketNumber number, bool wants_ack) noexcept {
     for (PacketNumber& reported : reported_) reported = std::min(reported, number);
 }
 
+void AckRanges::forget_up_to(PacketNumber largest) noexcept {
+    words_.fill(~0ULL);
+    top_block_ = block_of(largest);
+    words_[top_block_ % span_blocks] = ~0ULL >> (block_packets - 1 - largest % block_packets);
+    next_ = forgotten_ = largest + 1;
+    reported_.fill(largest);
+}
+
 std::uint32_t AckRanges::run_below(PacketNumber number) const noexcept {
     std::uint64_t run = 0;
     const std::uint64_t lowest = lowest_block();
@@ -50,8 +58,10 @@ std::uint32_t AckRanges::run_below(PacketNumber number) const noexcept {
 void AckRanges::report(Time now, AckFrame& ack) noexcept {
     ack.largest = largest_wanting_;
     ack.delay_ns = now - std::min(now, largest_came_);
+    // Whether what is forgotten came is not known: the peer must not take it for received.
+    ack.run = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(run_below(largest_wanting_), largest_wanting_ - forgotten_));
     ack.is_drain = now % drain_every_ns < drain_asked_ns;  // WIRE-65
-    ack.run = run_below(largest_wanting_);
     ack.count = 0;
     const PacketNumber start = ack.run_start();
     const std::uint64_t first = block_of(start);
@@ -59,11 +69,14 @@ void AckRanges::report(Time now, AckFrame& ack) noexcept {
     if (start > known) {
         const std::uint64_t back =
             first < AckFrame::words_max ? 0 : first + 1 - AckFrame::words_max;
-        const std::uint64_t last = std::max({back, lowest_block(), block_of(known)});
+        const std::uint64_t last =
+            std::max({back, lowest_block(), block_of(known), block_of(forgotten_)});
         for (std::uint64_t block = first + 1; block-- > last;) {
             const std::uint64_t below =
                 block == first ? (std::uint64_t{1} << (start % block_packets)) - 1 : ~0ULL;
-            const std::uint64_t came = word(block) & below;
+            const std::uint64_t told =
+                block == block_of(forgotten_) ? ~0ULL << (forgotten_ % block_packets) : ~0ULL;
+            const std::uint64_t came = word(block) & below & told;
             ack.words[first - block] = came;
             if (came != 0) ack.count = static_cast<std::uint8_t>(first - block + 1);
         }

@@ -33,6 +33,10 @@ public:
     //   wants_ack  it carries content or a ping, so the peer waits to hear of it
     void record(Time now, PacketNumber number, bool wants_ack) noexcept;
 
+    // Takes all numbers up to `largest` as seen, and will tell of none of them: what is kept of a peer long idle.
+    // To be called before anything is recorded.
+    void forget_up_to(PacketNumber largest) noexcept;
+
     // Whether anything came that wants an acknowledgement; report() may be called from then on.
     [[nodiscard]] bool has_any() const noexcept { return has_wanting_; }
 
@@ -60,6 +64,7 @@ private:
     std::array<PacketNumber, repeats> reported_{};  // `largest` of the last reports, as a ring
     std::uint64_t top_block_ = 0;                   // words_ holds top_block_ and the 31 before
     PacketNumber next_ = 0;                         // one more than the largest that came
+    PacketNumber forgotten_ = 0;                    // numbers below are told of in no report
     PacketNumber largest_wanting_ = 0;
     Time largest_came_ = 0;
     std::uint8_t next_reported_ = 0;
