@@ -84,7 +84,7 @@ std::size_t decode_ack(std::span<const std::byte> in, AckFrame& ack) noexcept {
     AckFrame read;
     const std::byte* at = in.data();
     const auto counted = load<std::uint8_t>(at + 1);
-    read.count = static_cast<std::uint8_t>(counted & ~unsigned{drain_bit});
+    read.count = static_cast<std::uint8_t>(counted % drain_bit);
     read.is_drain = (counted & drain_bit) != 0;
     read.delay_ns = load<std::uint16_t>(at + 2) * AckFrame::delay_unit_ns;
     read.run = load<std::uint32_t>(at + 4);

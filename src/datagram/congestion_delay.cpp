@@ -55,7 +55,7 @@ void CongestionDelay::on_sample(const CongestionSample& sample) noexcept {
 
 void CongestionDelay::end_round(const CongestionSample& sample) noexcept {
     set_target();
-    const bool was_reduced = reduced_at_ >= round_.began;
+    const bool was_reduced = reduced_at_ > round_.began;
     if (!is_draining_ && !was_reduced && !judge_marks(sample) && !judge_delay(sample)) grow();
     round_ = Round{};
     round_.began = std::max<Time>(sample.now, 1);
