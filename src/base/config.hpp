@@ -17,7 +17,8 @@ namespace acp::base {
 enum class OnError { fatal, give_back };                           // ACP_ON_ERROR=fatal|return
 enum class IntraNode { automatic, direct, attach, mailbox, udp };  // ACP_INTRANODE=auto|direct|...
 enum class MailboxKind { mpsc, pairs, bitmap };                    // ACP_MAILBOX
-enum class Attach { automatic, off };  // ACP_ATTACH=auto|off (off: as if forbidden)
+enum class Attach { automatic, off };                // ACP_ATTACH=auto|off (off: as if forbidden)
+enum class Security { encrypt, authenticate, off };  // ACP_SECURITY=encrypt|auth|off
 
 // What the library does; one field per variable that users may set. Sizes in bytes, times in ns.
 struct Config {
@@ -34,6 +35,11 @@ struct Config {
     std::string trace;          // ACP_TRACE=PREFIX; "" = off; writes PREFIX.RANK
     bool is_report_on = false;  // ACP_REPORT=0|1: paths and bytes at finalize
     std::string require;        // ACP_REQUIRE=direct|attach,...: else init fails
+    // between nodes; the launcher's win
+    Security security = Security::encrypt;           // ACP_SECURITY
+    std::uint64_t peer_timeout_ns = 10'000'000'000;  // ACP_PEER_TIMEOUT=seconds; 0 = never
+    std::uint32_t socket_bytes = 8'388'608;  // ACP_SOCKET_BUFFER=64K..1G: wished for receiving
+    std::string fault;  // ACP_FAULT=list: faults to inject; base/fault_plan.hpp
 };
 
 // One variable as `acpinfo -c` lists it.

@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "base/fault_plan.hpp"
 #include "base/parse.hpp"
 
 namespace acp::base {
@@ -24,6 +25,8 @@ constexpr std::array<Word<IntraNode>, 5> intranode_words{{{"auto", IntraNode::au
                                                           {"udp", IntraNode::udp}}};
 constexpr std::array<Word<Attach>, 2> attach_words{
     {{"auto", Attach::automatic}, {"off", Attach::off}}};
+constexpr std::array<Word<Security>, 3> security_words{
+    {{"encrypt", Security::encrypt}, {"auth", Security::authenticate}, {"off", Security::off}}};
 constexpr std::array<Word<MailboxKind>, 3> mailbox_words{
     {{"mpsc", MailboxKind::mpsc}, {"pairs", MailboxKind::pairs}, {"bitmap", MailboxKind::bitmap}}};
 // The first word of a value is the one shown.
@@ -37,6 +40,8 @@ constexpr std::uint64_t starter_bytes_limit = kibi * kibi * kibi * kibi;
 constexpr std::uint64_t datagram_bytes_least = 64;
 constexpr std::uint64_t datagram_bytes_limit = 65000;
 constexpr std::uint64_t colors_limit = 4;
+constexpr std::uint64_t socket_bytes_least = 64 * kibi;
+constexpr std::uint64_t socket_bytes_limit = kibi * kibi * kibi;
 
 template <typename Value, std::size_t count>
 bool parse_word(std::string_view text, const std::array<Word<Value>, count>& words, Value& value) {
@@ -84,10 +89,27 @@ bool parse_colors(std::string_view text, Config& config) {
     return true;
 }
 
-bool parse_hang_warning(std::string_view text, Config& config) {
+// The functions of a row whose field is a time in seconds.
+template <auto field>
+bool parse_duration(std::string_view text, Config& config) {
     const std::optional<std::uint64_t> duration_ns = parse_seconds(text);
     if (!duration_ns) return false;
-    config.hang_warning_ns = *duration_ns;
+    config.*field = *duration_ns;
+    return true;
+}
+
+template <auto field>
+std::string show_duration(const Config& config) {
+    return seconds_text(config.*field);
+}
+
+bool parse_socket_bytes(std::string_view text, Config& config) {
+    return parse_range(text, socket_bytes_least, socket_bytes_limit, config.socket_bytes);
+}
+
+bool parse_fault(std::string_view text, Config& config) {
+    if (!parse_fault_plan(text)) return false;
+    config.fault = text;
     return true;
 }
 
@@ -164,8 +186,8 @@ const std::vector<Variable>& variables() {
         {"ACP_COLORS", "1..4", "number of colours a registration can choose from", parse_colors,
          [](const Config& config) { return std::to_string(config.colors); }},
         {"ACP_HANG_WARNING", "seconds, 0 never",
-         "a wait this long says on stderr whom it waits for", parse_hang_warning,
-         [](const Config& config) { return seconds_text(config.hang_warning_ns); }},
+         "a wait this long says on stderr whom it waits for",
+         parse_duration<&Config::hang_warning_ns>, show_duration<&Config::hang_warning_ns>},
         {"ACP_TRACE", "file prefix", "each rank writes who moved which bytes to PREFIX.RANK",
          parse_trace, [](const Config& config) { return config.trace; }},
         {"ACP_REPORT", "on|off|1|0", "print paths and bytes used when the job ends",
@@ -174,6 +196,17 @@ const std::vector<Variable>& variables() {
         {"ACP_REQUIRE", "list of direct,attach,mailbox,udp",
          "acp_init fails unless each of these paths works", parse_require,
          [](const Config& config) { return config.require; }},
+        {"ACP_SECURITY", "encrypt|auth|off",
+         "datagrams between nodes: encrypted, only authenticated, or trusted",
+         parse_choice<&Config::security, security_words>,
+         show_choice<&Config::security, security_words>},
+        {"ACP_PEER_TIMEOUT", "seconds, 0 never",
+         "a node from which nothing is heard this long while it is needed is lost",
+         parse_duration<&Config::peer_timeout_ns>, show_duration<&Config::peer_timeout_ns>},
+        {"ACP_SOCKET_BUFFER", "size 64K..1G", "receive buffer a gateway wishes for each socket",
+         parse_socket_bytes, show_bytes<&Config::socket_bytes>},
+        {"ACP_FAULT", fault_plan_type, "faults to inject between nodes, for tests", parse_fault,
+         [](const Config& config) { return config.fault; }},
     };
     return rows;
 }

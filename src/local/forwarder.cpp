@@ -20,7 +20,7 @@ Forwarder::State::State(Space& its_space,
       epoch(its_epoch),
       own_slot(its_space.slot()),
       datagram_bytes(its_port.datagram_bytes()),
-      peers(its_space.segment().shape().local_procs) {
+      peers(its_space.segment().shape().local_procs + 1) {  // and the gateway
     handler = [this](std::uint32_t, const MessageHead& head, std::span<const char> payload) {
         on_message(head, payload);
     };
@@ -36,23 +36,33 @@ Forwarder::Forwarder(Space& space, Hazards& hazards, Port& port, std::uint32_t e
 
 Forwarder::~Forwarder() = default;
 
-void Forwarder::submit(std::uint64_t token, const memory::Command& command) {
-    State& state = *state_;
+std::uint32_t Forwarder::State::add_pending(std::uint64_t user_token,
+                                            const memory::Command& command) {
     std::uint32_t index = 0;
-    if (state.free_pendings.empty()) {
-        index = static_cast<std::uint32_t>(state.pendings.size());
-        state.pendings.emplace_back();
+    if (free_pendings.empty()) {
+        index = static_cast<std::uint32_t>(pendings.size());
+        pendings.emplace_back();
     } else {
-        index = state.free_pendings.back();
-        state.free_pendings.pop_back();
+        index = free_pendings.back();
+        free_pendings.pop_back();
     }
-    State::Pending& pending = state.pendings[index];
-    pending.user_token = token;
+    Pending& pending = pendings[index];
+    pending.user_token = user_token;
     pending.command = command;
+    pending.is_value_wanted = false;
+    pending.into = nullptr;
     if (!command.is_copy()) pending.command.bytes = command.width;
-    pending.stage = State::Stage::queued;
-    state.ready.push(index);
-    ++state.outstanding;
+    ++outstanding;
+    return index;
+}
+
+void Forwarder::State::enqueue(std::uint32_t index) {
+    pendings[index].stage = Stage::queued;
+    ready.push(index);
+}
+
+void Forwarder::submit(std::uint64_t token, const memory::Command& command) {
+    state_->enqueue(state_->add_pending(token, command));
 }
 
 std::uint32_t Forwarder::turn() {

@@ -29,12 +29,14 @@ inline constexpr std::uint32_t commands_in_flight_max =
 inline constexpr std::uint32_t messages_per_turn_max = 64;
 inline constexpr std::uint32_t pieces_per_turn_max = 16;         // of copies, to one receiver
 inline constexpr std::uint64_t move_bytes_max = 1024ULL * 1024;  // moved in one go
+inline constexpr std::uint32_t any_epoch = 0;  // of a process that outlives the ranks' epochs
 
 // How a forwarded command ended.
 struct Ended {
     std::uint64_t token = 0;
     base::Code code = base::Code::ok;
-    std::string message;  // when not ok
+    std::string message;      // when not ok
+    std::uint64_t value = 0;  // of submit_for_value(): the old one
 };
 
 class Forwarder {
@@ -43,6 +45,7 @@ public:
     using Observer = std::function<void(const memory::Command&, std::uint32_t origin_slot)>;
 
     //   space, hazards, port  must outlive this
+    //   epoch                 messages of another one are dropped, those of any_epoch never
     Forwarder(Space& space, Hazards& hazards, Port& port, std::uint32_t epoch);
     ~Forwarder();
     Forwarder(const Forwarder&) = delete;
@@ -51,6 +54,19 @@ public:
     // Takes a command over. Its end appears in ended() after some later turn(). May be called for commands
     // whose source or target is this process's own: they run here, in a turn.
     void submit(std::uint64_t token, const memory::Command& command);
+
+    // The three that follow are for a process without global addresses of its own: the node's gateway. They end like
+    // commands.
+
+    // Writes bytes to memory of another process.   bytes.size()  1 .. the port's datagram_bytes; copied
+    // Returns false when there is no room for that process now: nothing was taken.
+    bool try_put(std::uint64_t token, GlobalAddress target, std::span<const char> bytes);
+
+    // Reads memory of another process.   into  likewise; stays valid until it has ended
+    bool try_get(std::uint64_t token, GlobalAddress source, std::span<char> into);
+
+    // An atomic whose old value comes with its end; the command's target is not looked at.
+    void submit_for_value(std::uint64_t token, const memory::Command& command);
 
     // One round: receives, runs what came, sends what fits. Returns the number of things done; 0 when
     // nothing could be done now.

@@ -47,9 +47,12 @@ void Forwarder::State::on_end(std::uint64_t token, const Verdict& verdict) {
     }
 }
 
-void Forwarder::State::finish(std::uint32_t index, base::Code code, std::string message) {
+void Forwarder::State::finish(std::uint32_t index,
+                              base::Code code,
+                              std::string message,
+                              std::uint64_t value) {
     Pending& pending = pendings[index];
-    ended.push_back({pending.user_token, code, std::move(message)});
+    ended.push_back({pending.user_token, code, std::move(message), value});
     --outstanding;
     if (pending.receiver != nobody) {
         --peers[pending.receiver].in_flight;

@@ -75,14 +75,16 @@ Forwarder::State::Step Forwarder::State::step(std::uint32_t receiver, Job& job) 
     }
     const bool is_move = receiver == own_slot;
     const GlobalAddress from = job.source + job.done;
-    const GlobalAddress to = job.target + job.done;
+    const GlobalAddress to = job.target == 0 ? 0 : job.target + job.done;
     std::uint64_t bytes =
         std::min<std::uint64_t>(job.bytes - job.done, is_move ? move_bytes_max : datagram_bytes);
     const Naming naming(*this, job.target, job.source);
     Place source;
     Place target;
     // both in full: nothing is moved once either of them is gone
-    Verdict verdict = find(job.target, job.source, job.bytes, target, source);
+    Verdict verdict = job.target == 0
+                          ? Verdict{space.find(job.source, job.bytes, source), Blame::source, 0}
+                          : find(job.target, job.source, job.bytes, target, source);
     if (verdict.code != base::Code::ok) {
         report(job.origin, job.token, verdict);
         return Step::finished;

@@ -6,7 +6,8 @@
 namespace acp::local {
 
 void Forwarder::State::on_message(const MessageHead& head, std::span<const char> payload) {
-    if (head.epoch != epoch || head.origin >= peers.size() || peers[head.origin].is_dead) {
+    const bool is_of_epoch = head.epoch == epoch || head.epoch == any_epoch || epoch == any_epoch;
+    if (!is_of_epoch || head.origin >= peers.size() || peers[head.origin].is_dead) {
         return;  // of an earlier epoch, or nobody waits for it any more
     }
     switch (head.kind) {
@@ -24,6 +25,11 @@ void Forwarder::State::on_message(const MessageHead& head, std::span<const char>
 }
 
 void Forwarder::State::serve(const MessageHead& head) {
+    const bool is_copy = static_cast<memory::Operation>(head.operation) == memory::Operation::copy;
+    if (is_copy && head.target == 0) {
+        serve_fetch(head);
+        return;
+    }
     const Naming naming(*this, head.target, head.source);
     memory::Command command{static_cast<memory::Operation>(head.operation),
                             head.width,
@@ -87,6 +93,10 @@ Forwarder::State::Verdict Forwarder::State::run_atomic(const memory::Command& co
 // The bytes of a copy that another process runs. The last piece ends it, unless an earlier one failed: then
 // the failure was told first, and the origin knows the token no more.
 void Forwarder::State::place_data(const MessageHead& head, std::span<const char> payload) {
+    if (head.target == 0) {
+        take_fetched(head, payload);
+        return;
+    }
     Verdict verdict;
     {
         const Naming naming(*this, head.target, head.target);

@@ -150,6 +150,10 @@ void Forwarder::State::start_atomic(std::uint32_t index, const Place& target, co
 // else is accessed afterwards, so the names of an access around this call need not be kept.
 void Forwarder::State::store_old_value(std::uint32_t index, std::uint64_t old) {
     const memory::Command& command = pendings[index].command;
+    if (pendings[index].is_value_wanted) {
+        finish(index, base::Code::ok, {}, old);
+        return;
+    }
     const Naming naming(*this, command.target, command.target);
     Place target;
     const Verdict verdict{space.find(command.target, command.width, target), Blame::target, 0};

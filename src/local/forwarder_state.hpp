@@ -69,12 +69,14 @@ struct Forwarder::State {
         std::uint32_t queued_at = nobody;  // in whose queue it waited
         std::uint32_t executor = nobody;   // the processes that must live until it ends
         std::uint32_t placer = nobody;
+        bool is_value_wanted = false;  // an atomic's old value goes into its end
+        char* into = nullptr;          // where a get without a target address puts its bytes
     };
 
     // A copy run here in pieces.
     struct Job {
         std::uint64_t token = 0;
-        GlobalAddress target = 0;
+        GlobalAddress target = 0;  // 0: the origin has none, and takes the bytes by the token
         GlobalAddress source = 0;
         std::uint64_t bytes = 0;
         std::uint64_t done = 0;
@@ -123,6 +125,18 @@ struct Forwarder::State {
 
     State(Space& its_space, Hazards& its_hazards, Port& its_port, std::uint32_t its_epoch);
 
+    // --- forwarder.cpp
+    std::uint32_t add_pending(std::uint64_t user_token, const memory::Command& command);
+    void enqueue(std::uint32_t index);
+
+    // --- forwarder_gateway.cpp
+    bool try_send(std::uint64_t user_token,
+                  const memory::Command& command,
+                  std::span<const char> bytes,
+                  char* into);
+    void serve_fetch(const MessageHead& head);
+    void take_fetched(const MessageHead& head, std::span<const char> payload);
+
     // --- forwarder_start.cpp
     std::uint32_t start_ready();
     void start(std::uint32_t index);
@@ -159,7 +173,7 @@ struct Forwarder::State {
     // --- forwarder_end.cpp
     void report(std::uint32_t origin, std::uint64_t token, const Verdict& verdict);
     void on_end(std::uint64_t token, const Verdict& verdict);
-    void finish(std::uint32_t index, base::Code code, std::string message);
+    void finish(std::uint32_t index, base::Code code, std::string message, std::uint64_t value = 0);
     [[nodiscard]] std::string explain(const Pending& pending, const Verdict& verdict) const;
     void on_death(std::uint32_t dead_slot);
 

@@ -101,6 +101,17 @@ const std::map<std::string, Cases>& all_cases() {
            {"attach", "attach"},
            {"direct,attach,mailbox,udp", "direct,attach,mailbox,udp"}},
           {"shm", "direct,", ",direct", "direct,,attach", "direct attach"}}},
+        {"ACP_SECURITY",
+         {"encrypt",
+          {{"encrypt", "encrypt"}, {"auth", "auth"}, {"off", "off"}},
+          {"on", "none", "aes"}}},
+        {"ACP_PEER_TIMEOUT", {"10", {{"0", "0"}, {"0.5", "0.5"}, {"60", "60"}}, {"10s", "-1"}}},
+        {"ACP_SOCKET_BUFFER",
+         {"8M", {{"64k", "64K"}, {"1G", "1G"}}, {"65535", "1025M", "0", "large"}}},
+        {"ACP_FAULT",
+         {"",
+          {{"loss=0.01,seed=7", "loss=0.01,seed=7"}, {"delay=1ms", "delay=1ms"}},
+          {"loss", "loss=2", "lose=0.1", "loss=0.1,"}}},
     };
     return cases;
 }
@@ -175,6 +186,11 @@ TEST(Config, the_fields_hold_what_the_variables_say) {
     EXPECT_EQ(config_of({"ACP_TRACE=out/t"}).trace, "out/t");
     EXPECT_TRUE(config_of({"ACP_REPORT=1"}).is_report_on);
     EXPECT_EQ(config_of({"ACP_REQUIRE=direct,attach"}).require, "direct,attach");
+    EXPECT_EQ(config_of({"ACP_SECURITY=auth"}).security, Security::authenticate);
+    EXPECT_EQ(config_of({"ACP_SECURITY=off"}).security, Security::off);
+    EXPECT_EQ(config_of({"ACP_PEER_TIMEOUT=2.5"}).peer_timeout_ns, 2'500'000'000U);
+    EXPECT_EQ(config_of({"ACP_SOCKET_BUFFER=1M"}).socket_bytes, 1U << 20);
+    EXPECT_EQ(config_of({"ACP_FAULT=loss=0.1"}).fault, "loss=0.1");
 }
 
 TEST(Config, several_misfits_are_all_named_at_once) {

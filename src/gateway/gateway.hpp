@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A node's gateway: carries commands of its processes to other nodes and runs those of others on memory of its
+// own. It ties UDP sockets, the endpoint (reliable datagrams), the router (commands) and the node's memory
+// together, takes commands from the rings in the node segment and gives their ends back. A thread of the agent
+// runs it; where a rank is alone on its node OwnGateway (own_gateway.hpp) does the same inside the rank.
+//
+// Order of calls: open, addresses() told to all nodes, set_peers(), then run(). open .. leave() by one thread at
+// a time; wake(), on_local_death() and publish_stats() by any thread. Nothing here blocks but sleep(), run() and
+// leave(). Tests: tests/unit/gateway.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/config.hpp"
+#include "base/status.hpp"
+#include "datagram/address.hpp"
+#include "datagram/endpoint.hpp"
+#include "node/segment.hpp"
+
+namespace acp::gateway {
+
+using datagram::Address;
+using datagram::NodeId;
+using datagram::Time;
+
+inline constexpr std::size_t sockets_max =
+    8;  // of one gateway: datagram::AddressBook::addresses_max
+
+struct GatewaySettings {
+    std::uint64_t job_id = 0;
+    NodeId node = 0;
+    NodeId nodes = 1;
+    // first_process[k] is node k's first process index, [nodes] the number of processes of the job; ascending.
+    std::vector<std::uint32_t> first_process;
+    std::array<std::byte, 32> job_key{};  // wiped here when open() has derived from it
+    // Where to listen: each address becomes a socket, port 0 is any free one. Families may be mixed.
+    std::vector<Address> bind;  // 1 .. sockets_max
+    bool is_interface_named =
+        false;            // the user named the network (--net): security off is allowed there
+    base::Config config;  // security, fault, attach, buffer sizes
+    std::uint32_t datagram_bytes =
+        0;  // UDP payload to start with; 0: 1472, and 1232 where an address is IPv6
+    std::uint32_t datagram_bytes_max = 0;  // probed for; 0: 8972, on loopback 65507 is never probed
+    std::uint32_t receive_bytes =
+        1U << 23;  // wished for each socket; credit is cut from what was granted
+    Time connect_timeout_ns = 5'000'000'000;
+    Time peer_timeout_ns = 10'000'000'000;  // 0: never
+};
+
+class Gateway {
+public:
+    // Binds the sockets and makes everything ready, but sends nothing yet. Says on stderr that faults are injected
+    // or that security is off, when so.
+    //   segment  of this node; must outlive the gateway
+    // Errors: argument (a setting out of range; security off on a network nobody named), config (ACP_FAULT),
+    // system (bind), limit (descriptors), memory, unsupported (no cipher library).
+    static base::Result<std::unique_ptr<Gateway>> open(const node::Segment& segment,
+                                                       GatewaySettings settings);
+    virtual ~Gateway() = default;
+    Gateway(const Gateway&) = delete;
+    Gateway& operator=(const Gateway&) = delete;
+
+    // Where this gateway listens, ports filled in; for the launcher to tell all nodes.
+    [[nodiscard]] virtual std::span<const Address> addresses() const noexcept = 0;
+
+    // Where all nodes listen: one row per node, this one's included, each of 1 .. addresses_max addresses in order
+    // of preference. Once, before the first turn().   Errors: argument (rows, an empty one).
+    virtual base::Status set_peers(std::vector<std::vector<Address>> peers) = 0;
+
+    // One round: receives, runs what came, takes what the ranks handed over, sends. Never blocks. true when
+    // something was done.
+    virtual bool turn(Time now) = 0;
+
+    // Sleeps until a datagram, a command of a rank, wake(), or the time is over (< 0: for ever); never longer than
+    // what is due allows. Announces its sleep, so that ranks ring.
+    virtual void sleep(std::int64_t timeout_ns) = 0;
+
+    // turn() and sleep() as node::Waiter waits, until stop is true (wake() after setting it).
+    virtual void run(const std::atomic<bool>& stop) = 0;
+
+    // Sends what is owed for at most this long, tells every peer that this gateway leaves, and closes the sockets.
+    virtual void leave(std::int64_t timeout_ns) = 0;
+
+    // Ends a sleep(). Any thread; async-signal-safe.
+    virtual void wake() noexcept = 0;
+
+    // A process of this node has ended (after node::mark_dead): told to the job, and what needs it ends. Any thread.
+    //   wait_status  as waitpid gives it
+    virtual void on_local_death(std::uint32_t slot, std::uint32_t wait_status) noexcept = 0;
+
+    // Asks for the counters in stats() to be brought up to date with the next turn. Any thread.
+    virtual void publish_stats() noexcept = 0;
+
+    // "aes-128-gcm/libcrypto", with the security mode; for reports.
+    [[nodiscard]] virtual std::string security_name() const = 0;
+
+protected:
+    Gateway() = default;
+};
+
+}  // namespace acp::gateway

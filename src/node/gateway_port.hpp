@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The gateway's side of the node segment: what the node's processes ask of it (meetings with the other nodes) and
+// what it tells them (a meeting is over, a process or a node elsewhere is lost), and how it sleeps. The commands
+// of the processes are not here but in remote/gateway_rings.hpp. One object per node, in the gateway: a thread of
+// the agent, or of the rank when that is alone on its node. All calls by the gateway's thread, but for open()
+// and close(). Never blocks.
+//
+// Meetings: Barrier's last local arriver asks for one and, when the gateway sleeps, wakes it. The gateway takes
+// it (take_meeting), meets the other nodes, then finish_meeting() releases the node's processes. Numbers count
+// from 0 and are the same on all nodes, for all processes of a job make the same collective calls.
+//
+// Sleep: announce_sleep(); look once more at everything (has_work(), the port's mail, what other threads of the
+// process left); sleep on sockets and the event; end_sleep(). A process that is killed or stopped after it
+// published and before it woke the gateway has published nothing that others wait for but its own commands; a
+// death wakes the gateway (node/death.hpp).
+// Tests: tests/unit/node/gateway_port_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "node/loss.hpp"
+#include "node/segment.hpp"
+
+namespace acp::node {
+
+class GatewayPort {
+public:
+    struct Meeting {
+        std::uint32_t number = 0;
+        bool has_table = false;  // a value of each process is to be gathered (acp_reset)
+    };
+
+    //   segment  of a job of several nodes; must outlive this
+    explicit GatewayPort(const Segment& segment) noexcept;
+
+    // Takes the gateway's slot (index local_procs). Before a process of the node starts.
+    //   event_fd  an eventfd that the node's processes inherit under this number; a process that holds its own
+    //             gateway calls Segment::open_gateway_event() afterwards
+    void open(int event_fd) noexcept;
+
+    // The gateway goes for good: waits for other nodes end. Any thread of the process.
+    void close(std::uint32_t wait_status) noexcept;
+
+    // Whether take_meeting() would give one. One load.
+    [[nodiscard]] bool has_meeting() const noexcept;
+
+    // All processes of this node have come to this meeting. Each is given once.
+    [[nodiscard]] std::optional<Meeting> take_meeting() noexcept;
+
+    // The value each process of this node brings to the meeting taken last, by slot.   into.size() == local_procs
+    void read_wanted(std::span<std::uint32_t> into) const noexcept;
+
+    // The meeting taken last is over on all nodes: releases this node's processes.
+    //   table  a value per process of the job, by process index, when the meeting has one; else empty
+    void finish_meeting(std::uint32_t number, std::span<const std::uint32_t> table) noexcept;
+
+    // A process of another node is gone: every wait of this node ends. Only the first call for it counts.
+    //   process < procs   wait_status  as waitpid gives it, or unknown_status
+    void publish_death(std::uint32_t process, std::uint32_t wait_status) noexcept;
+
+    // Another node is lost, and all its processes with it. Only the first call for it counts. Not for a node whose
+    // processes have all left in order.
+    void publish_severed(std::uint32_t node, NodeFate why) noexcept;
+
+    // From now on who publishes something for the gateway signals its event.
+    void announce_sleep() noexcept;
+
+    // Whether a meeting is asked for or a command ring was rung: to be asked after announce_sleep().
+    [[nodiscard]] bool has_work() const noexcept;
+
+    void end_sleep() noexcept;
+
+private:
+    const Segment& segment_;
+    std::uint32_t taken_ = 0;  // the last barrier number that was taken
+};
+
+}  // namespace acp::node

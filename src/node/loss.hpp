@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What was lost on other nodes: which processes and nodes are gone, a bit each, and why, for the first
+// losses_told of them. Written by the node's gateway alone, read by all processes of the node. The memory of the
+// bits is touched with the first loss only. Any thread; never blocks.
+// Tests: tests/unit/node/loss_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace acp::node {
+
+class Segment;
+
+// Why a node was given up; the numbers are those of datagram::SeverReason.
+enum class NodeFate : std::uint32_t { silent, unreachable, restarted, closed, told };
+
+inline constexpr std::uint32_t losses_told = 16;
+
+// Writers of these: the gateway's thread. true when it is news.
+bool note_lost_process(const Segment& segment,
+                       std::uint32_t process,
+                       std::uint32_t wait_status) noexcept;
+bool note_lost_node(const Segment& segment, std::uint32_t node, NodeFate why) noexcept;
+
+// Whether a process of another node is known to be gone, alone or with its node.   process < procs
+[[nodiscard]] bool is_lost(const Segment& segment, std::uint32_t process) noexcept;
+[[nodiscard]] bool is_node_lost(const Segment& segment, std::uint32_t node) noexcept;
+
+// "rank 7 on node 3 (10.0.0.4) was killed by signal 9", "node 3 (10.0.0.4) has not answered for long" and kin:
+// what is known of a process that is_lost(), or of one that a command failed on.
+[[nodiscard]] std::string fate_of_process(const Segment& segment, std::uint32_t process);
+
+// The same of the first loss that was told, index 0 .. ; "" when there are fewer.
+[[nodiscard]] std::string told_loss(const Segment& segment, std::uint32_t index);
+
+// "node 3 (10.0.0.4)"
+[[nodiscard]] std::string node_name(const Segment& segment, std::uint32_t node);
+
+}  // namespace acp::node

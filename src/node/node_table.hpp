@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which processes are on which node, and where the nodes' gateways are reached: a part of the node segment, 48
+// bytes per node, with a pool behind it for nodes of more than two addresses. The agent fills it before it starts a
+// process; from then on nobody writes. A job of one node has no table: then the answers follow from the shape.
+// Knows no socket: an address is its bytes. Any thread may read.
+// Tests: tests/unit/node/node_table_test.cpp.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "base/status.hpp"
+
+namespace acp::node {
+
+class Segment;
+
+// As datagram::Address, which this layer does not know.
+struct NodeAddress {
+    std::array<std::uint8_t, 16> ip{};  // network order; IPv4 in the first four bytes
+    std::uint16_t port = 0;             // host order
+    std::uint16_t family = 0;           // 4 or 6
+
+    friend bool operator==(const NodeAddress&, const NodeAddress&) = default;
+};
+
+inline constexpr std::uint32_t node_addresses_max = 8;
+
+class NodeTable {
+public:
+    //   segment  must outlive this
+    explicit NodeTable(const Segment& segment) noexcept : segment_(&segment) {}
+
+    // Fills a node's row. Nodes come in order 0, 1, ..., by one thread, before anybody reads.
+    //   first_process  rises with the node; that of node 0 is 0
+    //   addresses      1 .. node_addresses_max
+    // Errors: argument (out of order, too many addresses, an address of no family).
+    base::Status set(std::uint32_t node,
+                     std::uint32_t first_process,
+                     std::span<const NodeAddress> addresses) noexcept;
+
+    [[nodiscard]] std::uint32_t node_of(std::uint32_t process) const noexcept;  // process < procs
+
+    // Of node == nodes: procs.
+    [[nodiscard]] std::uint32_t first_process(std::uint32_t node) const noexcept;
+
+    // Writes a node's addresses; returns how many.
+    [[nodiscard]] std::uint32_t addresses(
+        std::uint32_t node, std::span<NodeAddress, node_addresses_max> into) const noexcept;
+
+private:
+    const Segment* segment_;
+};
+
+// "10.0.0.4:4711" or "[2001:db8::4]:4711" (every group written).
+[[nodiscard]] std::string text_of(const NodeAddress& address, bool has_port);
+
+}  // namespace acp::node

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The gateway's end of the rings by which the processes of its node hand it commands: takes commands, fairly
+// between processes, and gives back how they ended. What stands in a ring is not trusted: a record that makes no
+// sense ends with an error, a ring whose counters make none is closed for good, to the harm of its own process
+// alone. Knows no frame and no route. One thread: the gateway's.
+// Tests: tests/unit/remote/gateway_rings_test.cpp, link_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "memory/command.hpp"
+#include "node/segment.hpp"
+#include "remote/link.hpp"
+#include "remote/ring_records.hpp"
+
+namespace acp::remote {
+
+class GatewayRings {
+public:
+    // Takes one command of a process. false: no room for it now; it is offered again by a later take().
+    using Taker = std::function<bool(
+        std::uint32_t slot, std::uint64_t token, const memory::Command& command)>;
+
+    //   segment  of a job of several nodes; must outlive this
+    explicit GatewayRings(const node::Segment& segment);
+
+    // Whether take() would find something: a ring was rung, or one was not emptied. One or two loads.
+    [[nodiscard]] bool has_commands() const noexcept;
+
+    // Offers at most commands_max commands, from each process at most commands_per_turn before the next has its
+    // turn. Returns how many were taken. Commands that make no sense are ended here and not offered.
+    std::uint32_t take(const Taker& taker, std::uint32_t commands_max);
+
+    // Tells a process how commands of its ended; they were taken from its ring. What was not, is ignored.
+    void complete(std::uint32_t slot, const Ended& ended);
+
+    // After a batch of complete(): rings the processes they were for.
+    void flush() noexcept;
+
+    // A process of this node is gone: its ring is closed.
+    void forget(std::uint32_t slot) noexcept;
+
+    // Commands taken from a process and not completed.
+    [[nodiscard]] std::uint32_t outstanding(std::uint32_t slot) const noexcept {
+        return rings_[slot].outstanding;
+    }
+
+    [[nodiscard]] bool is_closed(std::uint32_t slot) const noexcept {
+        return rings_[slot].is_closed;
+    }
+
+    static constexpr std::uint32_t commands_per_turn = 32;
+
+private:
+    struct Ring {
+        std::uint64_t taken = 0;      // of its commands
+        std::uint64_t completed = 0;  // records written
+        std::uint32_t outstanding = 0;
+        bool has_more = false;  // in the list of rings that were not emptied
+        bool is_closed = false;
+        bool is_to_ring = false;
+    };
+
+    std::uint32_t take_some(std::uint32_t slot, const Taker& taker, std::uint32_t commands_max);
+    void listen();
+
+    const node::Segment& segment_;
+    std::vector<Ring> rings_;             // by slot
+    std::vector<std::uint32_t> waiting_;  // slots of rings that may hold commands, next first
+    std::vector<std::uint32_t> to_ring_;
+};
+
+}  // namespace acp::remote

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What stands in the rings between a process and the gateway of its node. Zero memory is a pair of empty rings.
+// Every counter and record has one writer, so one that is killed at any store leaves either a record that was not
+// published or a whole one. Counters only grow. No pointers: the two ends map the memory elsewhere.
+// Tests: tests/unit/remote/ring_records_test.cpp.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "memory/command.hpp"
+#include "node/ring_layout.hpp"
+
+namespace acp::remote {
+
+// Writer: the process. Reader: the gateway.
+struct CommandRecord {
+    std::uint64_t token;
+    std::uint64_t target;
+    std::uint64_t source;
+    std::uint64_t bytes;
+    std::uint64_t operand;
+    std::uint64_t expected;
+    std::uint8_t operation;  // memory::Operation
+    std::uint8_t width;
+    std::uint8_t reserved[14];
+};
+
+// Writer: the gateway. Reader: the process.
+struct EndedRecord {
+    std::uint64_t token;
+    std::uint32_t count;  // tokens token, token + 2, ...
+    std::uint32_t code;   // base::Code
+    std::uint32_t end;    // 0 none, 1 target, 2 source
+    std::uint32_t process;
+    std::uint32_t reserved[2];
+};
+
+template <template <class> class Atomic = std::atomic>
+struct RingPair {
+    alignas(
+        64) Atomic<std::uint64_t> commands_published;   // writer: the process; reader: the gateway
+    alignas(64) Atomic<std::uint64_t> commands_taken;   // writer: the gateway; reader: the process
+    alignas(64) Atomic<std::uint64_t> ended_published;  // writer: the gateway; reader: the process
+    alignas(64) Atomic<std::uint64_t> ended_taken;      // writer: the process; reader: the gateway
+    alignas(64) CommandRecord commands[node::ring_records];
+    EndedRecord ended[node::ring_records];
+};
+
+static_assert(sizeof(CommandRecord) == node::command_record_bytes);
+static_assert(sizeof(EndedRecord) == node::ended_record_bytes);
+static_assert(sizeof(RingPair<>) == node::RingLayout::bytes);
+static_assert(offsetof(RingPair<>, commands) == node::RingLayout::commands_at);
+static_assert(offsetof(RingPair<>, ended) == node::RingLayout::ended_at);
+
+}  // namespace acp::remote
