@@ -6,9 +6,14 @@
 set -eu
 list=$(dirname "$0")/packages.txt
 
+architecture=$(dpkg --print-architecture 2>/dev/null || true)
 wanted=
 for purpose in "$@"; do
-    found=$(awk -v purpose="$purpose" '$1 == purpose { print $2 }' "$list")
+    found=$(awk -v purpose="$purpose" -v architecture="$architecture" '
+        $1 == purpose {
+            count = split($2, parts, /[][]/)
+            if (count == 1 || parts[2] == architecture) print parts[1]
+        }' "$list")
     if [ -z "$found" ]; then
         echo "setup: no purpose \"$purpose\" in $list" >&2
         exit 2

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "base/status.hpp"
 #include "datagram/cipher.hpp"
@@ -24,10 +25,19 @@ enum class BackendWish : std::uint8_t { automatic, libcrypto, ipsec_mb };
 // What `automatic` means on this machine; never `automatic`. Whoever starts a job decides once, for all nodes.
 [[nodiscard]] CipherWish resolve(CipherWish wish) noexcept;
 
+// The files in which the libraries are looked for, the first that is there is taken; tests name others.
+struct LibraryNames {
+    std::span<const char* const> libcrypto;
+    std::span<const char* const> ipsec_mb;
+};
+
+[[nodiscard]] LibraryNames usual_library_names() noexcept;
+
 // Automatic backend: libipsec-mb for AES-128-GCM where it is installed and the processor is fit for it, else
 // libcrypto. Errors: unsupported (a library is missing, or has not what is needed; the message names it and the
 // package that brings it), memory.
-Result<std::unique_ptr<datagram::CipherSuite>> choose(CipherWish cipher, BackendWish backend);
+Result<std::unique_ptr<datagram::CipherSuite>> choose(
+    CipherWish cipher, BackendWish backend, const LibraryNames& names = usual_library_names());
 
 // Random bytes by the kernel.
 class SystemEntropy final : public datagram::Entropy {

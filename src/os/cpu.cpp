@@ -16,6 +16,9 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
 #endif
 
 namespace acp::os {
@@ -103,6 +106,34 @@ bool has_fast_short_rep_mov() noexcept {
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & fsrm) != 0;
 #else
     return false;
+#endif
+}
+
+AesUnit aes_unit() noexcept {
+#if defined(__x86_64__)
+    if (!__builtin_cpu_supports("aes") || !__builtin_cpu_supports("pclmul")) return AesUnit::none;
+    if (!__builtin_cpu_supports("avx")) return AesUnit::plain;
+    if (!__builtin_cpu_supports("avx2")) return AesUnit::avx;
+    const bool has_avx512 =
+        __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2");
+    if (!has_avx512) return AesUnit::avx2;
+    // Whether the kernel saves the wide registers is known by now; not every compiler knows these two by name.
+    unsigned a = 0;
+    unsigned b = 0;
+    unsigned c = 0;
+    unsigned d = 0;
+    constexpr unsigned wide_aes = 1U << 9;
+    constexpr unsigned wide_multiply = 1U << 10;
+    const bool has_wide_aes = __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (c & wide_aes) != 0 &&
+                              (c & wide_multiply) != 0;
+    return has_wide_aes ? AesUnit::vaes : AesUnit::avx512;
+#elif defined(__aarch64__)
+    constexpr unsigned long needed = HWCAP_AES | HWCAP_PMULL;
+    return (getauxval(AT_HWCAP) & needed) == needed ? AesUnit::plain : AesUnit::none;
+#else
+    return AesUnit::none;
 #endif
 }
 

@@ -51,6 +51,18 @@ Status pin_to_cpu(int nth_usable);
 // The CPU copies well with rep movsb at every length (x86 FSRM).
 [[nodiscard]] bool has_fast_short_rep_mov() noexcept;
 
+// How well the processor computes AES-GCM, from worst to best. x86 tells more than others.
+enum class AesUnit : std::uint8_t {
+    none,    // no instructions for AES or for multiplication without carries
+    plain,   // both, on 128 bits
+    avx,     // and vectors of 128 bits for the rest
+    avx2,    // of 256 bits
+    avx512,  // of 512 bits
+    vaes     // and AES itself on 512 bits
+};
+
+[[nodiscard]] AesUnit aes_unit() noexcept;
+
 // The size of the largest cache; 0 when the system does not tell.
 [[nodiscard]] std::uint64_t last_level_cache_bytes();
 

@@ -26,7 +26,7 @@ enum class SendOutcome : std::uint8_t {
     sent,      // all of it
     busy,      // the kernel's buffers are full: send the rest later (poll for writing)
     too_long,  // a datagram is longer than the path carries unfragmented, or than UDP allows
-    unreachable,  // no route, forbidden, or an address of the other family: the rest would fare no better
+    unreachable,  // no route, forbidden, port 0, the other family of addresses: the rest would fare no better
 };
 
 struct Sent {
@@ -46,7 +46,7 @@ struct ReceiveQueue {
 class DatagramSocket {
 public:
     struct Options {
-        SocketAddress bind_to;            // an address of this host; port 0: a free one
+        SocketAddress bind_to{};          // an address of this host; port 0: a free one
         std::uint32_t receive_bytes = 0;  // receive buffer wished for, in the kernel's accounting
         std::uint32_t send_bytes = 0;     // likewise for sending; 0: as the system sets it
         bool may_segment = true;          // let the kernel cut bursts (GSO), where it can
@@ -80,7 +80,7 @@ public:
                     bool may_fragment) noexcept;
 
     // Takes what has arrived, at most as much as the batch has room for; what the batch held is gone. Returns
-    // the number of datagrams, 0 when there is none.
+    // the number of messages, each of one or more datagrams; 0 when nothing has arrived.
     std::uint32_t receive_burst(DatagramBatch& batch) noexcept;
 
     // nullopt where the kernel does not tell (before Linux 4.12).

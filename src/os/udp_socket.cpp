@@ -2,16 +2,15 @@
 // Nonblocking datagrams over 127.0.0.1.
 #include "os/udp_socket.hpp"
 
-#include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
-#include <climits>
 #include <ctime>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include "os/kernel_address.hpp"
 #include "os/system_error.hpp"
 
 namespace acp::os {
@@ -24,20 +23,6 @@ sockaddr_in loopback(std::uint16_t port) noexcept {
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     return address;
-}
-
-// Sets what the system allows (without a bound when privileged) and reads back what it granted.
-std::uint32_t grant_receive_buffer(int fd, std::uint32_t bytes) noexcept {
-    // The kernel doubles the number for its own bookkeeping.
-    const int wished = static_cast<int>(std::min<std::uint32_t>(bytes / 2, INT_MAX / 2));
-    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &wished, sizeof wished) != 0) {
-        // The result is read back below.
-        static_cast<void>(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &wished, sizeof wished));
-    }
-    int granted = 0;
-    socklen_t size = sizeof granted;
-    if (getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &granted, &size) != 0) return 0;
-    return static_cast<std::uint32_t>(granted);
 }
 
 }  // namespace

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The wish, the processor and the libraries brought together.
+#include "crypto/choose.hpp"
+
+#include <array>
+#include <utility>
+
+#include "crypto/ipsec_mb.hpp"
+#include "crypto/libcrypto.hpp"
+#include "os/cpu.hpp"
+#include "os/random_bytes.hpp"
+
+namespace acp::crypto {
+
+namespace {
+
+constexpr std::array<const char*, 2> libcrypto_names = {"libcrypto.so.3", "libcrypto.so.1.1"};
+constexpr std::array<const char*, 1> ipsec_mb_names = {"libIPSec_MB.so.1"};
+
+}  // namespace
+
+bool has_aes_hardware() noexcept {
+    return os::aes_unit() != os::AesUnit::none;
+}
+
+CipherWish resolve(CipherWish wish) noexcept {
+    if (wish != CipherWish::automatic) return wish;
+    return has_aes_hardware() ? CipherWish::aes_128_gcm : CipherWish::chacha20_poly1305;
+}
+
+LibraryNames usual_library_names() noexcept {
+    return {libcrypto_names, ipsec_mb_names};
+}
+
+Result<std::unique_ptr<datagram::CipherSuite>> choose(CipherWish cipher,
+                                                      BackendWish backend,
+                                                      const LibraryNames& names) {
+    cipher = resolve(cipher);
+    const bool is_aes = cipher == CipherWish::aes_128_gcm;
+    if (backend == BackendWish::ipsec_mb && !is_aes) {
+        return base::Status(base::Code::unsupported,
+                            "chacha20-poly1305 is not computed by libipsec-mb; ask for libcrypto, "
+                            "or for aes-128-gcm");
+    }
+    if (is_aes && backend != BackendWish::libcrypto) {
+        auto library = IpsecMb::load(names.ipsec_mb);
+        if (library.is_ok()) return make_suite(std::move(library).value());
+        if (backend == BackendWish::ipsec_mb) return std::move(library).failure();
+    }
+    auto library = Libcrypto::load(names.libcrypto);
+    if (!library.is_ok()) return std::move(library).failure();
+    return make_suite(std::move(library).value(), cipher);
+}
+
+void SystemEntropy::fill(datagram::MutableBytes out) noexcept {
+    os::fill_random(out);
+}
+
+}  // namespace acp::crypto

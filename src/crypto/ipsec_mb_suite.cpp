@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The cipher of libipsec-mb: one call per datagram.
+#include <array>
+#include <new>
+#include <utility>
+
+#include "base/assert.hpp"
+#include "crypto/hashed_suite.hpp"
+#include "crypto/ipsec_mb.hpp"
+#include "crypto/key_cells.hpp"
+
+namespace acp::crypto {
+
+namespace {
+
+using Tag = std::array<std::uint8_t, datagram::tag_bytes>;
+using MessageData = std::array<std::byte, IpsecMb::message_data_bytes>;
+
+const std::uint8_t* unsigned_of(Bytes bytes) noexcept {
+    return reinterpret_cast<const std::uint8_t*>(bytes.data());
+}
+
+std::uint8_t* unsigned_of(MutableBytes bytes) noexcept {
+    return reinterpret_cast<std::uint8_t*>(bytes.data());
+}
+
+// In the same time wherever they differ.
+bool is_equal(const Tag& computed, Bytes received) noexcept {
+    unsigned difference = 0;
+    for (std::size_t i = 0; i < computed.size(); ++i) {
+        difference |= computed[i] ^ std::to_integer<unsigned>(received[i]);
+    }
+    // Not to be turned into a loop that stops early.
+    asm volatile("" : "+r"(difference));
+    return difference == 0;
+}
+
+// What all ciphers of a suite share, and outlives them all.
+struct Shared {
+    explicit Shared(std::shared_ptr<const IpsecMb> loaded) noexcept : library(std::move(loaded)) {}
+
+    std::shared_ptr<const IpsecMb> library;
+    KeyCells cells{IpsecMb::key_data_bytes};
+};
+
+class IpsecMbAead final : public datagram::Aead {
+public:
+    IpsecMbAead(std::shared_ptr<Shared> shared, MutableBytes key_data, Bytes key) noexcept
+        : shared_(std::move(shared)), key_data_(key_data) {
+        shared_->library->expand_key(key.data(), key_data_.data());
+    }
+
+    IpsecMbAead(const IpsecMbAead&) = delete;
+    IpsecMbAead& operator=(const IpsecMbAead&) = delete;
+
+    ~IpsecMbAead() override { shared_->cells.give_back(key_data_); }
+
+    void seal(const datagram::Nonce& nonce,
+              Bytes additional,
+              Bytes plain,
+              MutableBytes sealed) noexcept override {
+        ACP_ASSERT(sealed.size() >= plain.size() + datagram::tag_bytes);
+        alignas(64) MessageData message_data;
+        const MutableBytes tag = sealed.subspan(plain.size(), datagram::tag_bytes);
+        shared_->library->encrypt(key_data_.data(), message_data.data(), unsigned_of(sealed),
+                                  unsigned_of(plain), plain.size(), unsigned_of(Bytes(nonce)),
+                                  unsigned_of(additional), additional.size(), unsigned_of(tag),
+                                  datagram::tag_bytes);
+    }
+
+    bool open(const datagram::Nonce& nonce,
+              Bytes additional,
+              MutableBytes sealed) noexcept override {
+        if (sealed.size() < datagram::tag_bytes) return false;
+        alignas(64) MessageData message_data;
+        const MutableBytes text = sealed.first(sealed.size() - datagram::tag_bytes);
+        Tag tag;
+        shared_->library->decrypt(key_data_.data(), message_data.data(), unsigned_of(text),
+                                  unsigned_of(Bytes(text)), text.size(), unsigned_of(Bytes(nonce)),
+                                  unsigned_of(additional), additional.size(), tag.data(),
+                                  tag.size());
+        return is_equal(tag, sealed.last(datagram::tag_bytes));
+    }
+
+private:
+    std::shared_ptr<Shared> shared_;
+    MutableBytes key_data_;
+};
+
+class IpsecMbSuite final : public HashedSuite {
+public:
+    IpsecMbSuite(os::SecretMemory scratch, std::shared_ptr<const IpsecMb> library)
+        : HashedSuite(std::move(scratch)), shared_(std::make_shared<Shared>(std::move(library))) {}
+
+    [[nodiscard]] const char* name() const noexcept override { return "aes-128-gcm/libipsec-mb"; }
+
+    [[nodiscard]] std::size_t key_bytes() const noexcept override { return 16; }
+
+    std::unique_ptr<datagram::Aead> make(Bytes key) override {
+        ACP_ASSERT(key.size() == key_bytes());
+        const MutableBytes cell = shared_->cells.take();
+        if (cell.empty()) return nullptr;
+        std::unique_ptr<datagram::Aead> aead(new (std::nothrow) IpsecMbAead(shared_, cell, key));
+        if (aead == nullptr) shared_->cells.give_back(cell);
+        return aead;
+    }
+
+private:
+    void sha256(Bytes data, Digest digest) noexcept override {
+        shared_->library->sha256(data.data(), data.size(), digest.data());
+    }
+
+    std::shared_ptr<Shared> shared_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<datagram::CipherSuite>> make_suite(std::shared_ptr<const IpsecMb> library) {
+    auto scratch = HashedSuite::make_scratch();
+    if (!scratch.is_ok()) return std::move(scratch).failure();
+    return std::unique_ptr<datagram::CipherSuite>(
+        std::make_unique<IpsecMbSuite>(std::move(scratch).value(), std::move(library)));
+}
+
+}  // namespace acp::crypto

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Finding the library and each of its functions.
+#include "crypto/libcrypto.hpp"
+
+#include <string>
+
+namespace acp::crypto {
+
+namespace {
+
+constexpr const char* advice =
+    "; install OpenSSL's library (Debian: apt-get install libssl3; Fedora: dnf install "
+    "openssl-libs)";
+
+}  // namespace
+
+Result<std::shared_ptr<const Libcrypto>> Libcrypto::load(std::span<const char* const> names) {
+    auto library = os::SharedLibrary::open(names);
+    if (!library.is_ok()) {
+        return base::Status(base::Code::unsupported,
+                            "libcrypto: " + std::string(library.failure().message()) + advice);
+    }
+    std::shared_ptr<Libcrypto> loaded(new Libcrypto(std::move(library).value()));
+    if (const char* missing = loaded->find_all(); missing != nullptr) {
+        return base::Status(
+            base::Code::unsupported,
+            loaded->library_.name() + " has no " + missing + "; 1.1.1 or newer does" + advice);
+    }
+    return std::shared_ptr<const Libcrypto>(std::move(loaded));
+}
+
+// The name of a function that is missing; nullptr when all are there.
+const char* Libcrypto::find_all() noexcept {
+    const char* missing = nullptr;
+    const auto find = [&](const char* symbol, auto*& function) {
+        if (!library_.find(symbol, function)) missing = symbol;
+    };
+    find("EVP_CIPHER_CTX_new", new_context);
+    find("EVP_CIPHER_CTX_free", free_context);
+    find("EVP_EncryptInit_ex", encrypt_init);
+    find("EVP_EncryptUpdate", encrypt_update);
+    find("EVP_EncryptFinal_ex", encrypt_final);
+    find("EVP_DecryptInit_ex", decrypt_init);
+    find("EVP_DecryptUpdate", decrypt_update);
+    find("EVP_DecryptFinal_ex", decrypt_final);
+    find("EVP_CIPHER_CTX_ctrl", control);
+    find("EVP_aes_128_gcm", aes_128_gcm);
+    find("EVP_chacha20_poly1305", chacha20_poly1305);
+    find("EVP_sha256", sha256);
+    find("EVP_Digest", digest);
+    return missing;
+}
+
+}  // namespace acp::crypto

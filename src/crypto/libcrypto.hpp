@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// OpenSSL's libcrypto, 1.1.1 or 3, looked for at run time: the functions used of it, declared by hand, and the
+// cipher suites made of them. The key schedule of a cipher in use lies in the library's own memory, which it
+// wipes when the cipher ends. Loading: any thread; a suite: one. Tests: tests/unit/crypto/suite_test.cpp.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "base/status.hpp"
+#include "crypto/choose.hpp"
+#include "datagram/cipher.hpp"
+#include "os/shared_library.hpp"
+
+namespace acp::crypto {
+
+// The library's types; never looked into.
+struct EvpCipher;
+struct EvpCipherContext;
+struct EvpDigest;
+struct Engine;
+
+class Libcrypto {
+public:
+    // Errors: unsupported (none of these libraries is there, or it lacks a function; what to install).
+    static Result<std::shared_ptr<const Libcrypto>> load(std::span<const char* const> names);
+
+    // In the library's terms: 1 is success.
+    EvpCipherContext* (*new_context)() = nullptr;
+    void (*free_context)(EvpCipherContext*) = nullptr;
+    int (*encrypt_init)(EvpCipherContext*,
+                        const EvpCipher*,
+                        Engine*,
+                        const unsigned char* key,
+                        const unsigned char* nonce) = nullptr;
+    int (*encrypt_update)(EvpCipherContext*,
+                          unsigned char* out,
+                          int* out_bytes,
+                          const unsigned char* in,
+                          int bytes) = nullptr;
+    int (*encrypt_final)(EvpCipherContext*, unsigned char* out, int* out_bytes) = nullptr;
+    decltype(encrypt_init) decrypt_init = nullptr;
+    decltype(encrypt_update) decrypt_update = nullptr;
+    decltype(encrypt_final) decrypt_final = nullptr;
+    int (*control)(EvpCipherContext*, int command, int argument, void* pointer) = nullptr;
+    const EvpCipher* (*aes_128_gcm)() = nullptr;
+    const EvpCipher* (*chacha20_poly1305)() = nullptr;
+    const EvpDigest* (*sha256)() = nullptr;
+    int (*digest)(const void* data,
+                  std::size_t bytes,
+                  unsigned char* out,
+                  unsigned* out_bytes,
+                  const EvpDigest*,
+                  Engine*) = nullptr;
+
+private:
+    explicit Libcrypto(os::SharedLibrary library) noexcept : library_(std::move(library)) {}
+
+    [[nodiscard]] const char* find_all() noexcept;
+
+    os::SharedLibrary library_;
+};
+
+// Errors: memory, unsupported (this build of the library refuses the cipher).   cipher: not automatic
+Result<std::unique_ptr<datagram::CipherSuite>> make_suite(std::shared_ptr<const Libcrypto> library,
+                                                          CipherWish cipher);
+
+}  // namespace acp::crypto

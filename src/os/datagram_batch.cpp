@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The kernel's headers of many messages at once, and what they say afterwards.
+#include "os/datagram_batch.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <netinet/udp.h>
+#include <string>
+#include <sys/uio.h>
+#include <utility>
+
+#include "os/kernel_address.hpp"
+
+#ifndef UDP_GRO
+#define UDP_GRO 104
+#endif
+
+namespace acp::os {
+
+namespace {
+
+// An error that belongs to a datagram sent before is reported instead of what arrived: ask again, so often.
+constexpr int pending_errors_max = 8;
+
+}  // namespace
+
+struct DatagramBatch::Headers {
+    struct alignas(cmsghdr) Control {
+        std::array<char, CMSG_SPACE(sizeof(int))> bytes;
+    };
+
+    std::array<mmsghdr, messages_max> messages{};
+    std::array<iovec, messages_max> pieces{};
+    std::array<KernelAddress, messages_max> sources{};
+    std::array<Control, messages_max> controls{};
+};
+
+Result<DatagramBatch> DatagramBatch::create(std::uint32_t messages, std::uint32_t message_bytes) {
+    if (messages == 0 || messages > messages_max || message_bytes == 0 ||
+        message_bytes > longest_message) {
+        return base::Status(base::Code::argument,
+                            "a batch of " + std::to_string(messages) + " messages of " +
+                                std::to_string(message_bytes) + " bytes: 1 to " +
+                                std::to_string(messages_max) + " of 1 to " +
+                                std::to_string(longest_message) + " are possible");
+    }
+    auto memory = Mapping::map_anonymous(std::uint64_t{messages} * message_bytes);
+    if (!memory.is_ok()) return std::move(memory).failure().within("room for received datagrams");
+    return DatagramBatch(std::move(memory).value(), messages, message_bytes);
+}
+
+DatagramBatch::DatagramBatch(Mapping memory, std::uint32_t messages, std::uint32_t message_bytes)
+    : memory_(std::move(memory)),
+      message_bytes_(message_bytes),
+      headers_(std::make_unique<Headers>()),
+      messages_(messages) {
+    for (std::uint32_t i = 0; i < messages; ++i) {
+        headers_->pieces[i] = {memory_of(i), message_bytes_};
+    }
+}
+
+DatagramBatch::DatagramBatch(DatagramBatch&& other) noexcept = default;
+DatagramBatch& DatagramBatch::operator=(DatagramBatch&& other) noexcept = default;
+DatagramBatch::~DatagramBatch() = default;
+
+std::uint32_t DatagramBatch::datagrams() const noexcept {
+    std::uint32_t count = 0;
+    for (std::uint32_t i = 0; i < count_; ++i) {
+        const Message& message = messages_[i];
+        count += (message.usable_bytes + message.segment_bytes - 1) / message.segment_bytes;
+    }
+    return count;
+}
+
+void DatagramBatch::receive(int fd) noexcept {
+    Headers& headers = *headers_;
+    const auto room = static_cast<unsigned>(messages_.size());
+    for (unsigned i = 0; i < room; ++i) {
+        msghdr& header = headers.messages[i].msg_hdr;
+        header.msg_name = &headers.sources[i];
+        header.msg_namelen = sizeof headers.sources[i];
+        header.msg_iov = &headers.pieces[i];
+        header.msg_iovlen = 1;
+        header.msg_control = headers.controls[i].bytes.data();
+        header.msg_controllen = headers.controls[i].bytes.size();
+        header.msg_flags = 0;
+    }
+    int got = 0;
+    for (int tries = 0; tries < pending_errors_max; ++tries) {
+        got = recvmmsg(fd, headers.messages.data(), room, MSG_DONTWAIT, nullptr);
+        if (got >= 0 || errno == EAGAIN) break;
+    }
+    count_ = got > 0 ? static_cast<std::uint32_t>(got) : 0;
+    for (std::uint32_t i = 0; i < count_; ++i) note(i);
+}
+
+void DatagramBatch::note(std::uint32_t message) noexcept {
+    mmsghdr& got = headers_->messages[message];
+    Message& noted = messages_[message];
+    noted.from = from_kernel(headers_->sources[message]);
+    noted.usable_bytes = got.msg_len;
+    noted.segment_bytes = got.msg_len > 0 ? got.msg_len : 1;
+    for (cmsghdr* control = CMSG_FIRSTHDR(&got.msg_hdr); control != nullptr;
+         control = CMSG_NXTHDR(&got.msg_hdr, control)) {
+        if (control->cmsg_level != IPPROTO_UDP || control->cmsg_type != UDP_GRO) continue;
+        int segment_bytes = 0;
+        std::memcpy(&segment_bytes, CMSG_DATA(control), sizeof segment_bytes);
+        if (segment_bytes > 0) noted.segment_bytes = static_cast<std::uint32_t>(segment_bytes);
+    }
+    if ((got.msg_hdr.msg_flags & MSG_TRUNC) != 0) {
+        // Whole segments at its beginning are as good as ever; how many are missing is not told.
+        const bool was_joined = noted.segment_bytes < got.msg_len;
+        noted.usable_bytes =
+            was_joined ? noted.usable_bytes / noted.segment_bytes * noted.segment_bytes : 0;
+        ++cut_;
+    }
+}
+
+}  // namespace acp::os

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Opening, and bursts: cut by the kernel where it can, else many datagrams by one call, in both cases in pieces
+// of what one call takes.
+#include "os/datagram_socket.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <linux/sock_diag.h>
+#include <netinet/udp.h>
+#include <sys/uio.h>
+
+#include "os/kernel_address.hpp"
+#include "os/system_error.hpp"
+
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103
+#endif
+#ifndef UDP_GRO
+#define UDP_GRO 104
+#endif
+
+namespace acp::os {
+
+namespace {
+
+constexpr std::uint32_t segments_max = 64;  // of one call, in every kernel that segments
+constexpr std::uint32_t payload_max =
+    65'507;  // of one call: 65535 less the headers of IPv4 and UDP
+constexpr std::uint32_t datagrams_per_call = 64;
+constexpr int pending_errors_max = 8;
+constexpr int send_flags = MSG_DONTWAIT | MSG_NOSIGNAL;
+
+// An error left over from an earlier datagram, or a signal: this one was not even tried.
+bool is_pending_error(int error) noexcept {
+    return error == EINTR || error == ECONNREFUSED;
+}
+
+// Runs a call until it succeeds or fails for a reason of its own. Returns its result, errno set when negative.
+template <typename Call>
+long persist(Call call) noexcept {
+    long result = call();
+    for (int tries = 1; result < 0 && is_pending_error(errno) && tries < pending_errors_max;
+         ++tries) {
+        result = call();
+    }
+    return result;
+}
+
+std::uint32_t datagrams_in(std::size_t bytes, std::uint32_t segment_bytes) noexcept {
+    return static_cast<std::uint32_t>((bytes + segment_bytes - 1) / segment_bytes);
+}
+
+// A message to one destination with room for the size of its segments.
+struct Outgoing {
+    Outgoing(const SocketAddress& to, std::span<const std::byte> bytes) noexcept {
+        piece = {const_cast<std::byte*>(bytes.data()), bytes.size()};
+        header.msg_namelen = to_kernel(to, address);
+        header.msg_name = &address;
+        header.msg_iov = &piece;
+        header.msg_iovlen = 1;
+    }
+
+    Outgoing(const Outgoing&) = delete;
+    Outgoing& operator=(const Outgoing&) = delete;
+    ~Outgoing() = default;
+
+    void segment(std::uint16_t segment_bytes) noexcept {
+        header.msg_control = control.data();
+        header.msg_controllen = control.size();
+        cmsghdr* message = CMSG_FIRSTHDR(&header);
+        message->cmsg_level = IPPROTO_UDP;
+        message->cmsg_type = UDP_SEGMENT;
+        message->cmsg_len = CMSG_LEN(sizeof segment_bytes);
+        std::memcpy(CMSG_DATA(message), &segment_bytes, sizeof segment_bytes);
+    }
+
+    KernelAddress address{};
+    iovec piece{};
+    msghdr header{};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(std::uint16_t))> control{};
+};
+
+}  // namespace
+
+SendOutcome outcome_of(int error) noexcept {
+    switch (error) {
+        case EAGAIN:
+        case ENOBUFS:
+        case ENOMEM:
+        case EINTR:
+        case ECONNREFUSED:
+            return SendOutcome::busy;
+        case EMSGSIZE:
+            return SendOutcome::too_long;
+        default:
+            return SendOutcome::unreachable;
+    }
+}
+
+Result<DatagramSocket> DatagramSocket::open(const Options& options) {
+    KernelAddress kernel{};
+    socklen_t size = to_kernel(options.bind_to, kernel);
+    if (size == 0) {
+        return base::Status(base::Code::argument, "a socket needs an IPv4 or IPv6 address");
+    }
+    const std::string where = "UDP address " + address_text(options.bind_to);
+    FileDescriptor descriptor(
+        socket(kernel.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!descriptor.is_open()) return system_failure("socket", errno, where);
+    const int on = 1;
+    if (options.bind_to.family == 6 &&
+        setsockopt(descriptor.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) != 0) {
+        return system_failure("setsockopt(IPV6_V6ONLY)", errno, where);
+    }
+    if (bind(descriptor.get(), &kernel.any, size) != 0) {
+        return system_failure("bind", errno, where);
+    }
+    size = sizeof kernel;
+    if (getsockname(descriptor.get(), &kernel.any, &size) != 0) {
+        return system_failure("getsockname", errno, where);
+    }
+    DatagramSocket opened(std::move(descriptor), from_kernel(kernel));
+    opened.use_options(options);
+    return opened;
+}
+
+void DatagramSocket::use_options(const Options& options) noexcept {
+    const int fd = descriptor_.get();
+    receive_bytes_ = grant_receive_buffer(fd, options.receive_bytes);
+    if (options.send_bytes != 0) grant_send_buffer(fd, options.send_bytes);
+    if (options.may_segment) {
+        const int none =
+            0;  // set for each burst; here it is only asked whether the kernel knows it
+        const bool is_known = setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &none, sizeof none) == 0;
+        segment_bytes_max_ = is_known ? payload_max : 0;
+    }
+    const int on = 1;
+    is_joining_ = options.may_join && setsockopt(fd, IPPROTO_UDP, UDP_GRO, &on, sizeof on) == 0;
+}
+
+bool DatagramSocket::set_fragmenting(bool may_fragment) noexcept {
+    if (may_fragment_ == may_fragment) return true;
+    // Probe: never fragment, and believe no router about what a path carries; the protocol finds out itself.
+    const bool is_ipv4 = address_.family == 4;
+    const int ipv4_value = may_fragment ? IP_PMTUDISC_DONT : IP_PMTUDISC_PROBE;
+    const int ipv6_value = may_fragment ? IPV6_PMTUDISC_DONT : IPV6_PMTUDISC_PROBE;
+    const int value = is_ipv4 ? ipv4_value : ipv6_value;
+    const int failed =
+        setsockopt(descriptor_.get(), is_ipv4 ? IPPROTO_IP : IPPROTO_IPV6,
+                   is_ipv4 ? IP_MTU_DISCOVER : IPV6_MTU_DISCOVER, &value, sizeof value);
+    if (failed == 0) may_fragment_ = may_fragment;
+    return failed == 0;
+}
+
+Sent DatagramSocket::send_burst(const SocketAddress& to,
+                                std::span<const std::byte> burst,
+                                std::uint32_t segment_bytes,
+                                bool may_fragment) noexcept {
+    if (to.family != address_.family || to.port == 0) return {0, SendOutcome::unreachable};
+    if (segment_bytes == 0 || segment_bytes > payload_max) return {0, SendOutcome::too_long};
+    if (!set_fragmenting(may_fragment)) return {0, SendOutcome::unreachable};
+    Sent sent;
+    if (burst.size() > segment_bytes && segment_bytes <= segment_bytes_max_) {
+        sent = send_segmented(to, burst, segment_bytes);
+        const std::size_t done = std::size_t{sent.datagrams} * segment_bytes;
+        if (sent.outcome != SendOutcome::sent || done >= burst.size()) return sent;
+        burst = burst.subspan(done);
+    }
+    const Sent rest = send_singly(to, burst, segment_bytes);
+    return {sent.datagrams + rest.datagrams, rest.outcome};
+}
+
+// Returns `sent` with a part of the burst left when this kernel, or device, will not segment it.
+Sent DatagramSocket::send_segmented(const SocketAddress& to,
+                                    std::span<const std::byte> burst,
+                                    std::uint32_t segment_bytes) noexcept {
+    const std::size_t whole = std::min(segments_max, payload_max / segment_bytes);
+    Sent sent;
+    while (!burst.empty()) {
+        const auto piece = burst.first(std::min(burst.size(), whole * segment_bytes));
+        Outgoing message(to, piece);
+        if (piece.size() > segment_bytes)
+            message.segment(static_cast<std::uint16_t>(segment_bytes));
+        const long result =
+            persist([&] { return sendmsg(descriptor_.get(), &message.header, send_flags); });
+        if (result < 0) {
+            if (errno == EIO) {  // the device cannot compute checksums
+                segment_bytes_max_ = 0;
+                return sent;
+            }
+            if (errno == EINVAL || errno == EMSGSIZE) {  // longer than this interface carries
+                segment_bytes_max_ = segment_bytes - 1;
+                return sent;
+            }
+            sent.outcome = outcome_of(errno);
+            return sent;
+        }
+        sent.datagrams += datagrams_in(piece.size(), segment_bytes);
+        burst = burst.subspan(piece.size());
+    }
+    return sent;
+}
+
+Sent DatagramSocket::send_singly(const SocketAddress& to,
+                                 std::span<const std::byte> burst,
+                                 std::uint32_t segment_bytes) noexcept {
+    KernelAddress address{};
+    const socklen_t address_bytes = to_kernel(to, address);
+    std::array<mmsghdr, datagrams_per_call> messages{};
+    std::array<iovec, datagrams_per_call> pieces{};
+    Sent sent;
+    while (!burst.empty()) {
+        const std::uint32_t count =
+            std::min(datagrams_per_call, datagrams_in(burst.size(), segment_bytes));
+        for (std::size_t i = 0; i < count; ++i) {
+            const auto piece = burst.subspan(i * segment_bytes);
+            pieces[i] = {const_cast<std::byte*>(piece.data()),
+                         std::min<std::size_t>(piece.size(), segment_bytes)};
+            messages[i].msg_hdr.msg_name = &address;
+            messages[i].msg_hdr.msg_namelen = address_bytes;
+            messages[i].msg_hdr.msg_iov = &pieces[i];
+            messages[i].msg_hdr.msg_iovlen = 1;
+        }
+        const long result = persist([&]() -> long {
+            return sendmmsg(descriptor_.get(), messages.data(), count, send_flags);
+        });
+        if (result <= 0) {
+            sent.outcome = outcome_of(errno);
+            return sent;
+        }
+        sent.datagrams += static_cast<std::uint32_t>(result);
+        const std::size_t done = static_cast<std::size_t>(result) * segment_bytes;
+        burst = burst.subspan(std::min(burst.size(), done));
+    }
+    return sent;
+}
+
+std::uint32_t DatagramSocket::receive_burst(DatagramBatch& batch) noexcept {
+    batch.receive(descriptor_.get());
+    return batch.messages();
+}
+
+std::optional<ReceiveQueue> DatagramSocket::receive_queue() const noexcept {
+    std::array<std::uint32_t, SK_MEMINFO_VARS> values{};
+    socklen_t bytes = sizeof values;
+    if (getsockopt(descriptor_.get(), SOL_SOCKET, SO_MEMINFO, values.data(), &bytes) != 0 ||
+        bytes < (SK_MEMINFO_DROPS + 1) * sizeof values[0]) {
+        return std::nullopt;
+    }
+    return ReceiveQueue{values[SK_MEMINFO_RMEM_ALLOC], values[SK_MEMINFO_DROPS]};
+}
+
+std::string receive_buffer_advice(std::uint32_t wished, std::uint32_t granted) {
+    // Sizes are halved on the way in; an odd one loses a byte.
+    if (granted >= wished - wished % 2) return {};
+    return "the kernel granted a receive buffer of " + std::to_string(granted) + " bytes where " +
+           std::to_string(wished) +
+           " were wished for; bursts will be smaller. To allow it, as root: " +
+           "sysctl -w net.core.rmem_max=" + std::to_string(wished / 2);
+}
+
+}  // namespace acp::os

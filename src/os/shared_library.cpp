@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// dlopen, so that no symbol of the library shows to the rest of the program.
+#include "os/shared_library.hpp"
+
+#include <dlfcn.h>
+
+namespace acp::os {
+
+Result<SharedLibrary> SharedLibrary::open(std::span<const char* const> names) {
+    std::string reasons;
+    for (const char* name : names) {
+        void* handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+        if (handle != nullptr) return SharedLibrary(handle, name);
+        const char* reason = dlerror();  // NOLINT(concurrency-mt-unsafe): thread-local in glibc
+        reasons += (reasons.empty() ? "" : "; ") + std::string(reason != nullptr ? reason : name);
+    }
+    return base::Status(base::Code::unsupported, "no such library was found: " + reasons);
+}
+
+void SharedLibrary::Close::operator()(void* handle) const noexcept {
+    dlclose(handle);
+}
+
+void* SharedLibrary::address_of(const char* symbol) const noexcept {
+    return dlsym(handle_.get(), symbol);
+}
+
+}  // namespace acp::os
