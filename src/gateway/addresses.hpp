@@ -26,8 +26,7 @@ using datagram::Address;
 [[nodiscard]] constexpr bool is_loopback(const Address& address) noexcept {
     Address own;
     own.ip[15] = 1;
-    return address.family == 4 ? address.ip[0] == 127
-                               : address.family == 6 && address.ip == own.ip;
+    return address.family == 4 ? address.ip[0] == 127 : address.family == 6 && address.ip == own.ip;
 }
 
 inline constexpr std::uint32_t emulated_nodes_max = 62'500;

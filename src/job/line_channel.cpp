@@ -152,4 +152,22 @@ std::string rank_ranges(const std::vector<std::uint32_t>& ranks) {
     return text.empty() ? "none" : text;
 }
 
+std::vector<std::uint32_t> ranks_from(std::string_view ranges) {
+    constexpr std::uint64_t count_max = 1U << 20U;  // more than any job has
+    std::vector<std::uint32_t> ranks;
+    while (!ranges.empty()) {
+        const std::string_view word = ranges.substr(0, ranges.find(','));
+        ranges.remove_prefix(std::min(word.size() + 1, ranges.size()));
+        const std::size_t dash = word.find('-');
+        const auto first = base::parse_unsigned(word.substr(0, dash));
+        const auto last =
+            dash == std::string_view::npos ? first : base::parse_unsigned(word.substr(dash + 1));
+        if (!first || !last || *last < *first || *last >= count_max) break;
+        for (std::uint64_t rank = *first; rank <= *last; ++rank) {
+            ranks.push_back(static_cast<std::uint32_t>(rank));
+        }
+    }
+    return ranks;
+}
+
 }  // namespace acp::job

@@ -21,9 +21,12 @@ namespace acp::job {
 //   kill              end all ranks at once
 //   timeout           end all ranks; say which were still running
 //   end               end all ranks soon: one of another node has failed
+//   leave             every node has said done
 //   peers BYTES       followed by so many bytes: where all nodes listen (peer_table.hpp); ranks are started then
 // Agent to launcher:
+//   reached                   another machine has answered, and its agent awaits key and plan
 //   listening ADDRESS...      where this node's gateway listens; sent once, and only in a job of several nodes
+//   done                      all ranks of this node are gone and their output is passed on; only among several
 //   passed NUMBER             a signal was passed on to all ranks
 //   running RANKS             in answer to timeout, as rank_ranges() writes it
 //   failed RANK PID STATUS STAGE
@@ -83,5 +86,8 @@ private:
 
 // "0-3,7" for ascending ranks; "none" for no rank.
 [[nodiscard]] std::string rank_ranges(const std::vector<std::uint32_t>& ranks);
+
+// What rank_ranges wrote; ends at the first word that is none of its.
+[[nodiscard]] std::vector<std::uint32_t> ranks_from(std::string_view ranges);
 
 }  // namespace acp::job

@@ -26,8 +26,9 @@ Status refusal(int error, const std::string& what) {
     if (error == 0) return {};
     if (error == EPERM) {
         return Status(base::Code::system,
-                      what + ": operation not permitted; networks of one's own take root "
-                             "(CAP_SYS_ADMIN and CAP_NET_ADMIN)");
+                      what +
+                          ": operation not permitted; networks of one's own take root "
+                          "(CAP_SYS_ADMIN and CAP_NET_ADMIN)");
     }
     if (error == EOPNOTSUPP) {
         return Status(base::Code::unsupported,

@@ -5,12 +5,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <iostream>
+#include <system_error>
 
 #include "base/version.hpp"
 #include "job/exit_codes.hpp"
 #include "os/child.hpp"
 #include "os/log_line.hpp"
+#include "os/network_namespace.hpp"
+#include "os/socket_address.hpp"
 #include "os/standard_streams.hpp"
 
 #include "agent.hpp"
@@ -19,6 +23,20 @@ namespace {
 
 using namespace acp;
 
+// The directory and the network the plan wants this process in.
+base::Status take_place(const job::LaunchPlan& plan) {
+    std::error_code error;
+    if (!plan.directory.empty()) std::filesystem::current_path(plan.directory, error);
+    if (error) {
+        return {base::Code::system, "cannot enter " + plan.directory + ": " + error.message()};
+    }
+    if (!plan.is_netns) return {};
+    constexpr std::uint32_t prefix_bits = 16;
+    const auto address = os::parse_ip(plan.address);
+    if (!address) return {base::Code::argument, "\"" + plan.address + "\" is no address"};
+    return os::join_private_network(plan.node, *address, prefix_bits);
+}
+
 int serve(int descriptor) {
     if (auto status = os::set_close_on_exec(descriptor); !status.is_ok()) {
         os::write_line(os::standard_error,
@@ -26,7 +44,8 @@ int serve(int descriptor) {
         return job::exit_usage;
     }
     job::LineChannel channel((os::FileDescriptor(descriptor)));
-    auto bytes = channel.receive_plan();
+    auto key = channel.receive_key();
+    auto bytes = key.is_ok() ? channel.receive_plan() : std::move(key).failure();
     if (!bytes.is_ok()) {
         // A launcher that is gone needs no message.
         if (bytes.failure().code() != base::Code::peer) {
@@ -36,13 +55,15 @@ int serve(int descriptor) {
         return job::exit_unavailable;
     }
     auto plan = job::launch_plan_from(bytes.value());
-    if (!plan.is_ok()) {
+    auto status = plan.is_ok() ? take_place(plan.value()) : std::move(plan).failure();
+    if (!status.is_ok()) {
         channel.send("error " + std::to_string(job::exit_unavailable) + " " +
-                     std::string(plan.failure().message()));
+                     std::string(status.message()));
         return job::exit_unavailable;
     }
     // Never destroyed: an output thread may be blocked on a reader that never reads.
-    auto* agent = new agent::Agent(std::move(plan).value(), std::move(channel));
+    auto* agent =
+        new agent::Agent(std::move(plan).value(), std::move(key).value(), std::move(channel));
     return agent->run();
 }
 

@@ -131,5 +131,13 @@ TEST(LineChannelTest, ranks_are_told_as_ranges) {
     EXPECT_EQ(rank_ranges({0, 1, 2, 4, 7, 8}), "0-2,4,7-8");
 }
 
+TEST(LineChannelTest, ranges_are_read_as_they_were_told) {
+    using Ranks = std::vector<std::uint32_t>;
+    EXPECT_EQ(ranks_from("none"), Ranks());
+    EXPECT_EQ(ranks_from("0-2,4,7-8"), (Ranks{0, 1, 2, 4, 7, 8}));
+    EXPECT_EQ(ranks_from("3,x,4"), Ranks{3});
+    EXPECT_EQ(ranks_from("0-99999999999"), Ranks());
+}
+
 }  // namespace
 }  // namespace acp::job::test
