@@ -9,6 +9,7 @@
 #include <iostream>
 #include <system_error>
 
+#include "base/parse.hpp"
 #include "base/version.hpp"
 #include "job/exit_codes.hpp"
 #include "os/child.hpp"
@@ -18,6 +19,8 @@
 #include "os/standard_streams.hpp"
 
 #include "agent.hpp"
+#include "answer.hpp"
+#include "reach.hpp"
 
 namespace {
 
@@ -67,13 +70,32 @@ int serve(int descriptor) {
     return agent->run();
 }
 
+int stand_for(const agent::Reach& reached, int descriptor) {
+    if (auto status = os::set_close_on_exec(descriptor); !status.is_ok()) {
+        os::write_line(os::standard_error,
+                       "acp-agent: --channel: " + std::string(status.message()));
+        return job::exit_usage;
+    }
+    return agent::reach(reached, os::FileDescriptor(descriptor));
+}
+
 int serve_with(int argc, char** argv) {
     CLI::App app("The parent of a node's ranks; started by acprun(1), not by hand.", "acp-agent");
     int descriptor = -1;
+    bool is_relay = false;
+    agent::Reach reached;
+    std::string patience = "30";
     app.set_version_flag("--version", std::string("acp-agent (ACP) ") + base::version);
-    app.add_option("--channel", descriptor, "descriptor connected to the launcher")->required();
+    app.add_option("--channel", descriptor, "descriptor connected to the launcher");
+    app.add_flag("--relay", is_relay, "carry an agent's streams over standard input and output");
+    app.add_option("--reach", reached.host, "stand for the agent of this machine");
+    app.add_option("--agent", reached.agent, "acp-agent on that machine");
+    app.add_option("--by", reached.ssh, "a word of the command that runs another there");
+    app.add_option("--patience", patience, "seconds for that machine to answer");
     try {
         app.parse(argc, argv);
+        if (descriptor < 0 && !is_relay) throw CLI::RequiredError("--channel");
+        reached.patience_ns = base::parse_seconds(patience).value_or(0);
     } catch (const CLI::Success& answer) {
         return app.exit(answer);
     } catch (const CLI::ParseError& error) {
@@ -82,6 +104,8 @@ int serve_with(int argc, char** argv) {
     }
     os::block_all_signals();
     os::ensure_standard_streams();
+    if (is_relay) return agent::answer();
+    if (!reached.host.empty() && !reached.ssh.empty()) return stand_for(reached, descriptor);
     if (auto status = os::leave_keeper_behind("acp-keeper"); !status.is_ok()) {
         os::write_line(os::standard_error, "acp-agent: " + std::string(status.message()));
         return job::exit_unavailable;

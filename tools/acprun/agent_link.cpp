@@ -62,4 +62,8 @@ void AgentLink::cut_off() {
     os::send_signal(pid, SIGKILL);
 }
 
+void AgentLink::drop_output() const {
+    if (is_running() && is_far && ended) os::send_signal(pid, SIGKILL);
+}
+
 }  // namespace acp::run

@@ -47,6 +47,9 @@ public:
     // Ends an agent on another machine that was not reached yet: it hears nothing.
     void cut_off();
 
+    // Ends what stands for an agent on another machine that has said its last: it carries output nobody takes.
+    void drop_output() const;
+
     [[nodiscard]] bool is_running() const noexcept { return channel && !is_gone; }
 
     [[nodiscard]] bool is_awaited() const noexcept { return is_running() && is_far && !is_reached; }

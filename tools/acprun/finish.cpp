@@ -72,7 +72,11 @@ int Launcher::job_code() const {
         if (agent.ended && agent.ended->code != 0) return agent.ended->code;
     }
     if (deciding_node_) return job::exit_unavailable;  // an agent that could not work
-    return fallback_code_;
+    if (fallback_code_ != 0) return fallback_code_;
+    // Hosts that were not reached yet have nobody to say so.
+    const bool was_cut_off = std::any_of(agents_.begin(), agents_.end(),
+                                         [](const AgentLink& agent) { return agent.is_cut_off; });
+    return was_cut_off && asked_signal_ != 0 ? job::exit_signal_base + asked_signal_ : 0;
 }
 
 }  // namespace acp::run

@@ -95,6 +95,9 @@ void Launcher::on_signals() {
     while (const auto signal = signals_->take()) {
         const bool asks_for_end = *signal == SIGINT || *signal == SIGTERM;
         if (is_finishing_ && asks_for_end) deadline_ns_ = os::now_ns();  // of carrying output
+        for (AgentLink& agent : agents_) {
+            if (asks_for_end) agent.drop_output();
+        }
         if (*signal == SIGINT && ++interrupts_ > 1) {
             end_all("kill");
             expect_end(job::exit_signal_base + SIGINT);

@@ -57,12 +57,12 @@ std::optional<Mistake> check_host(std::string_view host) {
     constexpr std::string_view allowed =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_@:[]%";
     if (host.empty()) return Mistake{"a host is missing", host};
+    if (host.front() == '-') return Mistake{"the name of a host begins with \"-\"", host};
     const std::size_t bad = host.find_first_not_of(allowed);
     if (bad != std::string_view::npos) {
         return Mistake{"\"" + std::string(host.substr(bad, 1)) + "\" in the name of a host",
                        host.substr(bad)};
     }
-    if (host.front() == '-') return Mistake{"the name of a host begins with \"-\"", host};
     return std::nullopt;
 }
 

@@ -102,7 +102,8 @@ std::optional<Refusal> plan_reaching(const Options& options, PlannedJob& job) {
                                           [&](const std::string& other) {
                                               return other.compare(0, equals + 1, name + "=") == 0;
                                           });
-        if (entry.compare(0, 4, "ACP_") == 0 && !is_given) job.common.variables.push_back(entry);
+        if (entry.compare(0, 4, "ACP_") == 0 && name != "ACP_SSH" && !is_given)
+            job.common.variables.push_back(entry);
     }
     const std::string usual =
         "ssh -x -T -o BatchMode=yes -o ConnectTimeout=" +
