@@ -3,6 +3,7 @@
 // the same word: by one rank alone, and by all ranks at once, who then contend in the same time slices.
 // All ranks.
 #include <atomic>
+#include <cstddef>
 #include <functional>
 
 #include "os/clock.hpp"
@@ -23,7 +24,7 @@ constexpr std::uint32_t order_contend = 1;
 constexpr std::uint64_t operations_per_look = 64;  // at the clock
 
 struct Words {
-    std::atomic<std::uint64_t>* word;  // contended: rank 0's control block
+    std::atomic<std::uint64_t>* word;  // nullptr when it is on another node
     std::uint64_t* old;                // where the old value goes: own starter memory
     acp_ga_t word_ga;
     acp_ga_t old_ga;
@@ -62,10 +63,8 @@ Words words_of(const Job& job, std::atomic<std::uint64_t>* word, acp_ga_t word_g
 }
 
 Words contended_words(const Job& job) {
-    std::atomic<std::uint64_t>* word = &job.control().word;
-    const auto offset =
-        reinterpret_cast<std::uintptr_t>(word) - reinterpret_cast<std::uintptr_t>(&job.control());
-    return words_of(job, word, acp_query_starter_ga(0) + offset);
+    std::atomic<std::uint64_t>* word = job.starter(0) == nullptr ? nullptr : &job.control().word;
+    return words_of(job, word, acp_query_starter_ga(0) + offsetof(Control, word));
 }
 
 // Works until the clock says so, and at least a little; the operations done.
@@ -85,9 +84,10 @@ void contend(Job& job, const Order& order) {
     const std::uint64_t start = os::now_ns();
     const std::uint64_t done = work_until(static_cast<Kind>(order.arguments[0]), words,
                                           order.arguments[1] != 0, start + order.arguments[2]);
-    RankResult& mine = job.control().results[job.rank()];
+    RankResult mine{};
     mine.values[0] = done;
     mine.values[1] = os::now_ns() - start;
+    job.tell(mine);
 }
 
 // Operations per ns of all ranks together.
@@ -101,7 +101,7 @@ double rate_of_phase(Job& job, Kind kind, bool is_library, double duration_ns) {
     job.join();
     double rate = 0;
     for (int rank = 0; rank < job.ranks(); ++rank) {
-        const RankResult& its = job.control().results[rank];
+        const RankResult& its = job.result(rank);
         rate += static_cast<double>(its.values[0]) / static_cast<double>(its.values[1]);
     }
     return rate;
@@ -113,11 +113,15 @@ const char* name_of(Kind kind) {
 
 Row alone(Job& job, Kind kind, const Options& options) {
     // A word of rank 1 that nobody else touches.
-    auto* word = reinterpret_cast<std::atomic<std::uint64_t>*>(job.starter(1) + 128);
+    char* mapped = job.starter(1);
+    auto* word =
+        mapped == nullptr ? nullptr : reinterpret_cast<std::atomic<std::uint64_t>*>(mapped + 128);
     const Words words = words_of(job, word, job.starter_ga(1) + 128);
     Pair pair;
     pair.test = [&](std::uint64_t count) { by_library(kind, words, count); };
-    pair.yardstick = [&](std::uint64_t count) { by_instruction(kind, words, count); };
+    if (word != nullptr) {
+        pair.yardstick = [&](std::uint64_t count) { by_instruction(kind, words, count); };
+    }
     Plan plan;
     plan.slices = options.slices > 0 ? options.slices : options.is_quick ? 2 : 20;
     Row row;
@@ -125,8 +129,10 @@ Row alone(Job& job, Kind kind, const Options& options) {
     row.name = std::string(name_of(kind)) + " alone";
     row.mode = mode_by_environment();
     row.ranks = job.ranks();
+    row.nodes = job.nodes();
     const Comparison comparison = measure_and_compare(job, pair, plan);
     fill(row, comparison);
+    if (!pair.yardstick) return row;
     fill_yardstick(row, comparison, "the CPU's instruction");
     row.extra.emplace_back("over_instruction_ns", comparison.difference_ns);
     return row;
@@ -139,6 +145,13 @@ Row contended(Job& job, Kind kind, const Options& options) {
     for (int i = 0; i < slices; ++i) {
         Slice slice;
         slice.round_trip_ns = job.round_trip_ns(50e3);
+        if (!job.is_one_node()) {  // the instruction does not reach the others' word
+            const double rate = rate_of_phase(job, kind, true, duration_ns);
+            slice.test_operations = static_cast<std::uint64_t>(rate * duration_ns);
+            slice.test_ns.push_back(1 / rate);
+            done.push_back(std::move(slice));
+            continue;
+        }
         const bool is_library_first = i % 2 == 0;
         const double first = rate_of_phase(job, kind, is_library_first, duration_ns);
         const double second = rate_of_phase(job, kind, !is_library_first, duration_ns);
@@ -155,10 +168,13 @@ Row contended(Job& job, Kind kind, const Options& options) {
     row.name = std::string(name_of(kind)) + " contended";
     row.mode = mode_by_environment();
     row.ranks = job.ranks();
+    row.nodes = job.nodes();
     fill(row, comparison);
-    row.yardstick =
-        Yardstick{"the CPU's instruction, contended", 1e3 / comparison.yardstick_ns.median, "M/s"};
-    row.ratio = 1 / comparison.ratio;  // of rates
+    if (job.is_one_node()) {
+        row.yardstick = Yardstick{"the CPU's instruction, contended",
+                                  1e3 / comparison.yardstick_ns.median, "M/s"};
+        row.ratio = 1 / comparison.ratio;  // of rates
+    }
     row.extra.emplace_back("M/s", 1e3 / comparison.test_ns.median);
     return row;
 }

@@ -41,17 +41,15 @@ public:
         if (key_ == ACP_ATKEY_NULL)
             give_up(std::string("cannot register memory: ") + acp_error_message());
         ga_ = acp_query_ga(key_, own_);
-        RankResult& mine = job.control().results[job.rank()];
+        RankResult mine{};
         mine.values[0] = ga_;
         mine.values[1] = reinterpret_cast<std::uint64_t>(own_);
         mine.values[2] = static_cast<std::uint64_t>(own_process_id());
-        sync_all();
-        const RankResult& other = job.control().results[1];
+        const RankResult other = job.exchange(mine)[1];
         other_ga_ = other.values[0];
         // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of another process
         other_ = reinterpret_cast<char*>(other.values[1]);
         other_pid_ = static_cast<int>(other.values[2]);
-        sync_all();
     }
 
     ~PagedMemory() { acp_unregister_memory(key_); }
@@ -103,6 +101,7 @@ Row row_of(const Job& job,
     row.name = name;
     row.mode = mode_by_environment();
     row.ranks = job.ranks();
+    row.nodes = job.nodes();
     row.bytes = bytes;
     fill(row, comparison);
     fill_yardstick(row, comparison, yardstick);
@@ -160,6 +159,7 @@ Row many(Job& job, const PagedMemory& memory, bool is_get, const Plan& plan) {
 
 int run_attach(const Call& call) {
     Job job(call.argc, call.argv, 2, std::string(call.usage));
+    job.need_one_node("attach");
     const std::uint64_t most =
         std::max<std::uint64_t>(call.options.bytes_max, queued * queued_stride);
     const PagedMemory ordinary(job, most, false);

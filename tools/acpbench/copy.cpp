@@ -123,6 +123,7 @@ private:
                    (it.is_streamed ? " streamed" : "");
         row.mode = mode_;
         row.ranks = job_.ranks();
+        row.nodes = job_.nodes();
         row.bytes = it.bytes;
         const Comparison comparison = measure_and_compare(job_, pair, plan_);
         fill(row, comparison);
@@ -151,6 +152,7 @@ private:
             };
             return;
         }
+        if (path == "remote") return;  // experiment `net` has the network's own speed beside it
         const bool is_two_sided = path != "direct" && path != "attach" && !is_local;
         if (is_two_sided && it.bytes <= round_trip_yardstick_max) return;
         name = "memcpy";

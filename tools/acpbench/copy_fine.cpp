@@ -182,6 +182,7 @@ private:
         row.name = name;
         row.mode = mode_by_environment();
         row.ranks = job_.ranks();
+        row.nodes = job_.nodes();
         row.bytes = bytes;
         fill(row, comparison);
         fill_yardstick(row, comparison, "memcpy");
@@ -204,6 +205,7 @@ std::uint64_t cold_region_bytes(const Options& options) {
 
 int run_copy_fine(const Call& call) {
     Job job(call.argc, call.argv, 2, "acprun -n 2 --starter-size 16M acpbench copy --fine");
+    job.need_one_node("copy --fine");
     const Regions starter(job, Regions::Kind::starter, call.options.bytes_max);
     // Only rank 0 uses these; the others register a page so that all take the same steps.
     const Regions cold(job, Regions::Kind::registered,

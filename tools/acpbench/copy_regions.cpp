@@ -38,7 +38,7 @@ Regions::Regions(Job& job, Kind kind, std::size_t bytes)
     : kind_(kind),
       bytes_(region_bytes(job, kind, bytes)),
       sites_(static_cast<std::size_t>(job.ranks())) {
-    RankResult& mine = job.control().results[job.rank()];
+    RankResult mine{};
     char* start = job.starter(job.rank());
     acp_ga_t ga = job.starter_ga(job.rank());
     if (kind == Kind::registered) {
@@ -55,16 +55,15 @@ Regions::Regions(Job& job, Kind kind, std::size_t bytes)
     mine.values[0] = ga;
     mine.values[1] = reinterpret_cast<std::uint64_t>(start);
     mine.values[2] = static_cast<std::uint64_t>(own_process_id());
-    sync_all();
+    const std::vector<RankResult> all = job.exchange(mine);
     for (int rank = 0; rank < job.ranks(); ++rank) {
-        const RankResult& its = job.control().results[rank];
+        const RankResult& its = all[static_cast<std::size_t>(rank)];
         char* mapped = kind == Kind::starter ? job.starter(rank)
                        : rank == job.rank()  ? start
                                              : nullptr;
         sites_[static_cast<std::size_t>(rank)] = {its.values[0], mapped, its.values[1],
                                                   static_cast<int>(its.values[2])};
     }
-    sync_all();
 }
 
 Regions::~Regions() {

@@ -47,10 +47,11 @@ int run_idle(const Call& call) {
     sleep_ns(seconds * 1'000'000'000);
     const std::uint64_t own = own_cpu_ns() - own_before;
     const std::uint64_t slept = os::now_ns() - start;
-    RankResult& mine = job.control().results[job.rank()];
+    RankResult mine{};
     mine.values[0] = own;
     mine.values[1] = cpu_ns(agent) - agent_before;
     mine.values[2] = cpu_ns(launcher) - launcher_before;
+    job.tell(mine);
     sync_all();
     if (!job.conducts()) {
         job.follow([](const Order&) {});
@@ -58,7 +59,7 @@ int run_idle(const Call& call) {
     }
     double ranks_ns = 0;
     for (int rank = 0; rank < job.ranks(); ++rank) {
-        ranks_ns += static_cast<double>(job.control().results[rank].values[0]);
+        ranks_ns += static_cast<double>(job.result(rank).values[0]);
     }
     const double agent_ns =
         static_cast<double>(mine.values[1]) + static_cast<double>(mine.values[2]);
@@ -68,6 +69,7 @@ int run_idle(const Call& call) {
     row.name = "all ranks sleep";
     row.mode = mode_by_environment();
     row.ranks = job.ranks();
+    row.nodes = job.nodes();
     row.iterations = 1;
     row.yardstick = Yardstick{"one CPU", static_cast<double>(slept) / 1e3, "us"};
     row.ratio = (ranks_ns + agent_ns) / static_cast<double>(slept);

@@ -3,6 +3,7 @@
 // takes no core from what is measured. Each rank's main thread.
 #include "job.hpp"
 
+#include <cstddef>
 #include <cstdio>
 
 #include "os/clock.hpp"
@@ -73,9 +74,23 @@ Job::Job(int& argc, char**& argv, int ranks_min, const std::string& hint) {
                 " are needed; give acprun --starter-size 64k or more");
     }
     starter_bytes_ = acp_starter_size() - control_bytes;
-    control_ = static_cast<Control*>(acp_query_address(acp_query_starter_ga(0)));
-    if (control_ == nullptr) give_up("the ranks must all be on one node for this experiment");
+    const auto block_of = [](int rank) {
+        return static_cast<Control*>(acp_query_address(acp_query_starter_ga(rank)));
+    };
+    own_ = block_of(rank_);
+    shared_ = block_of(0);
     sync_all();
+    nodes_ = count_nodes();
+}
+
+// Ranks whose memory is mapped here are on this node; each node is counted at its first rank.
+int Job::count_nodes() const {
+    RankResult mine{};
+    while (starter(static_cast<int>(mine.values[0])) == nullptr) ++mine.values[0];
+    int nodes = 0;
+    std::uint64_t rank = 0;
+    for (const RankResult& its : exchange(mine)) nodes += its.values[0] == rank++ ? 1 : 0;
+    return nodes;
 }
 
 Job::~Job() {
@@ -85,34 +100,73 @@ Job::~Job() {
 
 char* Job::starter(int rank) const {
     void* address = acp_query_address(acp_query_starter_ga(rank));
-    if (address == nullptr)
-        give_up("the starter memory of rank " + std::to_string(rank) + " is not mapped here");
-    return static_cast<char*>(address) + control_bytes;
+    return address == nullptr ? nullptr : static_cast<char*>(address) + control_bytes;
 }
 
 acp_ga_t Job::starter_ga(int rank) const {
     return acp_query_starter_ga(rank) + control_bytes;
 }
 
+void Job::need_one_node(const char* what) const {
+    if (is_one_node()) return;
+    if (conducts()) std::fprintf(stderr, "acpbench: %s: all ranks must be on one node\n", what);
+    acp_finalize();
+    end_process(2);
+}
+
+Control& Job::control() const {
+    if (shared_ == nullptr) give_up("rank 0's control block is not mapped on this node");
+    return *shared_;
+}
+
 void Job::give(const Order& order) const {
     if (ranks_ == 1) return;
     sync_all();  // nobody reads the last order any more
-    control_->order = order;
+    own_->order = order;
+    acp_handle_t last = ACP_HANDLE_NULL;
+    const acp_ga_t source = acp_query_starter_ga(0) + offsetof(Control, order);
+    for (int rank = 1; rank < ranks_; ++rank) {
+        const acp_ga_t target = acp_query_starter_ga(rank) + offsetof(Control, order);
+        last = acp_copy(target, source, sizeof(Order), ACP_HANDLE_NULL);
+    }
+    acp_complete(last);
     sync_all();
+}
+
+void Job::tell(const RankResult& result) const {
+    own_->results[rank_] = result;
+    if (conducts()) return;
+    const std::uint64_t offset =
+        offsetof(Control, results) + sizeof(RankResult) * static_cast<std::uint64_t>(rank_);
+    acp_complete(acp_copy(acp_query_starter_ga(0) + offset, acp_query_starter_ga(rank_) + offset,
+                          sizeof(RankResult), ACP_HANDLE_NULL));
+}
+
+std::vector<RankResult> Job::exchange(const RankResult& mine) const {
+    tell(mine);
+    sync_all();
+    const std::uint64_t offset = offsetof(Control, results);
+    const std::uint64_t bytes = sizeof(RankResult) * static_cast<std::uint64_t>(ranks_);
+    if (!conducts()) {
+        acp_complete(acp_copy(acp_query_starter_ga(rank_) + offset,
+                              acp_query_starter_ga(0) + offset, bytes, ACP_HANDLE_NULL));
+    }
+    sync_all();
+    return {own_->results, own_->results + ranks_};
 }
 
 void Job::follow(const Handler& handler) {
     for (;;) {
         sync_all();
         sync_all();
-        const Order order = control_->order;
+        const Order order = own_->order;
         switch (order.what) {
             case order_leave:
                 return;
             case order_nothing:
                 break;
             case order_answer_balls:
-                if (rank_ == 1) answer_balls();
+                if (rank_ == 1) answer_balls(order);
                 break;
             default:
                 handler(order);
@@ -120,17 +174,17 @@ void Job::follow(const Handler& handler) {
     }
 }
 
-void Job::answer_balls() const {
-    std::uint64_t seen = control_->order.arguments[0];
-    while ((seen = catch_ball(control_->ball, seen)) != last_ball) {
-        control_->ball.store(++seen, std::memory_order_release);
+void Job::answer_balls(const Order& order) const {
+    std::uint64_t seen = order.arguments[0];
+    while ((seen = catch_ball(shared_->ball, seen)) != last_ball) {
+        shared_->ball.store(++seen, std::memory_order_release);
     }
 }
 
 double Job::round_trip_ns(double budget_ns) {
-    if (ranks_ == 1) return 0;
+    if (ranks_ == 1 || starter(1) == nullptr) return 0;
     Order order{order_answer_balls, 0, {}};
-    order.arguments[0] = control_->ball.load(std::memory_order_relaxed);
+    order.arguments[0] = shared_->ball.load(std::memory_order_relaxed);
     give(order);
     std::vector<double> bursts;
     const std::uint64_t start = os::now_ns();
@@ -140,14 +194,14 @@ double Job::round_trip_ns(double budget_ns) {
          ++burst) {
         const std::uint64_t before = os::now_ns();
         for (int trip = 0; trip < trips_per_burst; ++trip) {
-            control_->ball.store(ball_, std::memory_order_release);
-            ball_ = catch_ball(control_->ball, ball_) + 1;
+            shared_->ball.store(ball_, std::memory_order_release);
+            ball_ = catch_ball(shared_->ball, ball_) + 1;
         }
         now = os::now_ns();
         if (burst >= 0) bursts.push_back(static_cast<double>(now - before) / trips_per_burst);
         if (burst >= 0 && bursts.back() > taking_turns_ns) break;
     }
-    control_->ball.store(last_ball, std::memory_order_release);
+    shared_->ball.store(last_ball, std::memory_order_release);
     const double result = median_of(std::move(bursts));
     round_trips_.push_back(result);
     return result;

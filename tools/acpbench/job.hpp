@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The ranks of a benchmark: rank 0 conducts, the others sleep in acp_sync until it gives them something
-// to do. Words that all see lie at the start of rank 0's starter memory. Knows only the public interface
-// of the library and nothing of what is measured. Each rank's main thread.
+// to do. A control block lies at the start of every rank's starter memory: orders are copied to each, results
+// to rank 0's, so ranks may be on any node; what needs words that all see is for ranks of one node. Knows only
+// the public interface of the library and nothing of what is measured. Each rank's main thread.
 #pragma once
 
 #include <atomic>
@@ -17,26 +18,27 @@ namespace acp::bench {
 
 inline constexpr int ranks_max = 128;  // Results in the control block
 
-// What a rank tells the conductor. Written by its rank between two syncs, read by rank 0 after the second.
+// What a rank tells the conductor, or all others.
 struct alignas(64) RankResult {
     std::uint64_t values[8];
 };
 
-// What the conductor tells the others. Written by rank 0 before a sync, read by all after it.
+// What the conductor tells the others.
 struct Order {
     std::uint32_t what = 0;
     std::uint32_t padding = 0;
     std::uint64_t arguments[7] = {};
 };
 
-// The start of rank 0's starter memory. Knows no pointers: every rank maps it elsewhere.
+// The start of every rank's starter memory. Knows no pointers: every rank maps it elsewhere.
 struct Control {
-    alignas(64) Order order;
+    alignas(64) Order order;  // written by rank 0 before a sync, read by the rank after it
+    // Only those of rank 0 are used, by ranks that have them mapped:
     alignas(128) std::atomic<std::uint64_t> ball;  // rank 0 writes odd, rank 1 answers even
     alignas(128)
         std::atomic<std::uint64_t> word;  // what contending atomics work on; a count of rank 1's
     alignas(128) std::atomic<std::uint64_t> go;  // a clock value at which a phase ends
-    alignas(128) RankResult results[ranks_max];
+    alignas(128) RankResult results[ranks_max];  // a rank's own, or rank 0's: those of all
 };
 
 // Bytes at the start of every rank's starter memory that are not for measuring.
@@ -58,13 +60,31 @@ public:
 
     [[nodiscard]] bool conducts() const { return rank_ == 0; }
 
-    // A rank's starter memory behind the control block; ends the process when it is not mapped here.
+    // A rank's starter memory behind the control block; nullptr when it is not mapped here.
     [[nodiscard]] char* starter(int rank) const;
     [[nodiscard]] acp_ga_t starter_ga(int rank) const;
 
     [[nodiscard]] std::size_t starter_bytes() const { return starter_bytes_; }
 
-    [[nodiscard]] Control& control() const { return *control_; }
+    [[nodiscard]] int nodes() const { return nodes_; }
+
+    // Whether the starter memory of every rank is mapped here.
+    [[nodiscard]] bool is_one_node() const { return nodes_ == 1; }
+
+    // Ends the process with words about `what` when the job has several nodes.
+    void need_one_node(const char* what) const;
+
+    // Rank 0's. Only on its node.
+    [[nodiscard]] Control& control() const;
+
+    // Tells rank 0 what it will find by result() once this rank has come to the next sync.
+    void tell(const RankResult& result) const;
+
+    // Rank 0: what a rank told before the last sync.
+    [[nodiscard]] const RankResult& result(int rank) const { return own_->results[rank]; }
+
+    // All ranks: what each told. Collective.
+    [[nodiscard]] std::vector<RankResult> exchange(const RankResult& mine) const;
 
     // Rank 0: hands an order to all others, who are back from the last one when this returns. A rank
     // reads its result after the order that follows.
@@ -78,19 +98,22 @@ public:
     void follow(const Handler& handler);
 
     // Rank 0: the round trip of a cache line between ranks 0 and 1 at this moment, in ns per trip, median
-    // of bursts over about budget_ns; 0 when alone. Costs one order.
+    // of bursts over about budget_ns; 0 when alone or when they share no memory. Costs one order.
     [[nodiscard]] double round_trip_ns(double budget_ns);
 
     // All round trips so far.
     [[nodiscard]] const std::vector<double>& round_trips() const { return round_trips_; }
 
 private:
-    void answer_balls() const;
+    [[nodiscard]] int count_nodes() const;
+    void answer_balls(const Order& order) const;
 
     int rank_ = 0;
     int ranks_ = 1;
     std::size_t starter_bytes_ = 0;
-    Control* control_ = nullptr;
+    int nodes_ = 1;
+    Control* own_ = nullptr;
+    Control* shared_ = nullptr;  // rank 0's; nullptr on other nodes
     std::vector<double> round_trips_;
     std::uint64_t ball_ = 1;
 };

@@ -36,8 +36,7 @@ void take_part(Job& job, const Regions& memory, const Order& order) {
     sync_all();
     const std::uint64_t start = os::now_ns();
     const std::uint64_t end = start + order.arguments[0];
-    RankResult& mine = job.control().results[job.rank()];
-    mine.values[0] = 0;
+    RankResult mine{};
     if (order.what == order_all_active || job.conducts()) {
         mine.values[0] = send_until(job, memory, end);
     } else {
@@ -46,6 +45,7 @@ void take_part(Job& job, const Regions& memory, const Order& order) {
         }
     }
     mine.values[1] = os::now_ns() - start;
+    job.tell(mine);
 }
 
 Row of_slices(const Job& job,
@@ -57,6 +57,7 @@ Row of_slices(const Job& job,
     row.name = name;
     row.mode = mode_by_environment();
     row.ranks = job.ranks();
+    row.nodes = job.nodes();
     row.bytes = bytes;
     fill(row, comparison);
     row.extra.emplace_back("mean_us", comparison.test_ns.mean / 1e3);
@@ -91,7 +92,7 @@ Row crowd(
         double commands = 0;
         double busy_ns = 0;
         for (int rank = 0; rank < job.ranks(); ++rank) {
-            const RankResult& its = job.control().results[rank];
+            const RankResult& its = job.result(rank);
             if (its.values[0] == 0) continue;
             commands += static_cast<double>(its.values[0]);
             busy_ns += static_cast<double>(its.values[1]);

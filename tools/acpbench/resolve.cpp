@@ -83,6 +83,7 @@ Slice run_slice(Job& job, double duration_ns, double& registrations_per_ns) {
 
 int run_resolve(const Call& call) {
     Job job(call.argc, call.argv, 2, std::string(call.usage));
+    job.need_one_node("resolve");
     if (!job.conducts()) {
         job.follow([&](const Order&) {
             if (job.rank() == 1) churn(job);
@@ -106,6 +107,7 @@ int run_resolve(const Call& call) {
     row.experiment = "resolve";
     row.name = "while its owner registers";
     row.ranks = job.ranks();
+    row.nodes = job.nodes();
     fill(row, comparison);
     fill_yardstick(row, comparison, "while its owner sleeps");
     row.extra = {{"ns", comparison.test_ns.median}, {"registrations_M/s", median_of(rates)}};

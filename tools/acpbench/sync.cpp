@@ -49,10 +49,11 @@ void run_barriers(Job& job, const Order& order, int late_us, std::vector<double>
         each_ns->push_back(static_cast<double>(now - before) / static_cast<double>(batch));
         before = now;
     }
-    RankResult& mine = job.control().results[job.rank()];
+    RankResult mine{};
     mine.values[1] = start;
     mine.values[2] = os::now_ns();
     mine.values[0] = own_cpu_ns() - cpu;
+    job.tell(mine);
 }
 
 // How many barriers to run, and how many of them between two looks at the clock.
@@ -80,12 +81,13 @@ BarrierSlice run_slice(Job& job, const Amount& amount, int late_us) {
     run_barriers(job, order, late_us, &slice.each_ns);
     job.join();
     // From when the first rank left the opening barrier to when the first one left the last: a rank that
-    // gets its core back late shortens nothing.
+    // gets its core back late shortens nothing. Clocks of other nodes may say something else.
     std::uint64_t start = ~std::uint64_t{0};
     std::uint64_t end = ~std::uint64_t{0};
     for (int rank = 0; rank < job.ranks(); ++rank) {
-        const RankResult& its = job.control().results[rank];
+        const RankResult& its = job.result(rank);
         slice.cpu_ns += static_cast<double>(its.values[0]) / amount.barriers();
+        if (rank > 0 && !job.is_one_node()) continue;
         start = std::min(start, its.values[1]);
         end = std::min(end, its.values[2]);
     }
@@ -147,6 +149,7 @@ Row row_of(const Job& job,
     if (options.late_us > 0)
         row.name += ", one rank " + std::to_string(options.late_us) + " us late";
     row.ranks = job.ranks();
+    row.nodes = job.nodes();
     fill(row, comparison);
     row.latency_us.mean = summarize(means).mean / 1e3;
     if (options.late_us > 0) {
