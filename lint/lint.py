@@ -23,6 +23,7 @@ def main() -> int:
         ("layers", ["check_layers.py", str(ROOT)], "includes follow src/LAYERS"),
         ("house", ["check_house.py", str(ROOT)], "sizes, first lines, leftovers, man pages"),
         ("format", ["check_format.py", str(ROOT)], "laid out by clang-format"),
+        ("spec", ["check_spec.py", str(ROOT)], "every requirement is kept and shown"),
         ("exports", ["check_exports.py", str(ROOT), build], "libacp.so shows acp_* alone"),
         ("headers", ["check_headers.py", str(ROOT), build, jobs], "each compiles alone"),
         ("tidy", ["check_tidy.py", str(ROOT), build, jobs], "clang-tidy"),

@@ -15,16 +15,22 @@ using api::keep;
 using api::library;
 using api::result_of;
 
-// The rank and colour of an address that names a rank of this job.
+// Whether the rank and colour of an address can be told: it names a process of this job.
 base::Status check_address(const char* call, acp_ga_t address) {
     if (auto status = check_in_use(call); !status.is_ok()) {
         return status;
     }
     const gma::Gma& gma = *library().gma;
-    if (address == 0 || gma.space().layout().rank(address) >= library().member->procs()) {
+    if (address == 0 || gma.space().layout().process(address) >= library().member->procs()) {
         return {base::Code::address, std::string(call) + ": " + gma.space().explain(address, 0)};
     }
     return {};
+}
+
+//   address  names a process of this job
+std::uint32_t rank_of(acp_ga_t address) {
+    const local::Space& space = library().gma->space();
+    return space.segment().rank_of(static_cast<std::uint32_t>(space.layout().process(address)));
 }
 
 template <typename T>
@@ -53,7 +59,8 @@ acp_ga_t acp_query_starter_ga(int rank) {
             keep(status);
             return ACP_GA_NULL;
         }
-        return library().gma->space().starter_address(static_cast<std::uint32_t>(rank));
+        const local::Space& space = library().gma->space();
+        return space.starter_address(space.segment().process_of(static_cast<std::uint32_t>(rank)));
     });
 }
 
@@ -123,7 +130,7 @@ void* acp_query_address(acp_ga_t ga) {
             keep({code, "acp_query_address: " + library().gma->space().explain(ga, 1)});
         } else if (place.direct == nullptr) {
             keep({base::Code::unsupported,
-                  "acp_query_address: private memory of rank " + std::to_string(place.rank) +
+                  "acp_query_address: private memory of rank " + std::to_string(rank_of(ga)) +
                       " is not mapped in this process; copy it with acp_copy"});
         }
         return code == base::Code::ok ? place.direct : nullptr;
@@ -135,7 +142,7 @@ int acp_query_rank(acp_ga_t ga) {
         if (auto status = check_address("acp_query_rank", ga); !status.is_ok()) {
             return result_of(status);
         }
-        return static_cast<int>(library().gma->space().layout().rank(ga));
+        return static_cast<int>(rank_of(ga));
     });
 }
 

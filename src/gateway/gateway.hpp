@@ -20,6 +20,7 @@
 
 #include "base/config.hpp"
 #include "base/status.hpp"
+#include "crypto/choose.hpp"
 #include "datagram/address.hpp"
 #include "datagram/endpoint.hpp"
 #include "node/segment.hpp"
@@ -42,16 +43,17 @@ struct GatewaySettings {
     std::array<std::byte, 32> job_key{};  // wiped here when open() has derived from it
     // Where to listen: each address becomes a socket, port 0 is any free one. Families may be mixed.
     std::vector<Address> bind;  // 1 .. sockets_max
-    bool is_interface_named =
-        false;            // the user named the network (--net): security off is allowed there
-    base::Config config;  // security, fault, attach, buffer sizes
-    std::uint32_t datagram_bytes =
-        0;  // UDP payload to start with; 0: 1472, and 1232 where an address is IPv6
-    std::uint32_t datagram_bytes_max = 0;  // probed for; 0: 8972, on loopback 65507 is never probed
-    std::uint32_t receive_bytes =
-        1U << 23;  // wished for each socket; credit is cut from what was granted
+    // The user named the network (--net): security off is allowed there.
+    bool is_interface_named = false;
+    base::Config config;  // security, faults, attach, peer timeout, socket buffer
+    // UDP payload to start with, and longest to probe for. 0: 1472 (1452 with IPv6), and 8972 or what the
+    // interfaces carry.
+    std::uint32_t datagram_bytes = 0;
+    std::uint32_t datagram_bytes_max = 0;
     Time connect_timeout_ns = 5'000'000'000;
-    Time peer_timeout_ns = 10'000'000'000;  // 0: never
+    // The same on all nodes: who starts the job resolves `automatic` once.
+    crypto::CipherWish cipher = crypto::CipherWish::automatic;
+    crypto::BackendWish cipher_backend = crypto::BackendWish::automatic;
 };
 
 class Gateway {
@@ -74,6 +76,9 @@ public:
     // of preference. Once, before the first turn().   Errors: argument (rows, an empty one).
     virtual base::Status set_peers(std::vector<std::vector<Address>> peers) = 0;
 
+    // An eventfd that wakes this gateway; processes of the node inherit it under the number it has here.
+    [[nodiscard]] virtual int event_fd() const noexcept = 0;
+
     // One round: receives, runs what came, takes what the ranks handed over, sends. Never blocks. true when
     // something was done.
     virtual bool turn(Time now) = 0;
@@ -95,7 +100,10 @@ public:
     //   wait_status  as waitpid gives it
     virtual void on_local_death(std::uint32_t slot, std::uint32_t wait_status) noexcept = 0;
 
-    // Asks for the counters in stats() to be brought up to date with the next turn. Any thread.
+    // A memory file that holds a StatsBlock (gateway/stats_block.hpp), for whoever watches the job.
+    [[nodiscard]] virtual int stats_fd() const noexcept = 0;
+
+    // Asks for it to be brought up to date with the next turn. Any thread.
     virtual void publish_stats() noexcept = 0;
 
     // "aes-128-gcm/libcrypto", with the security mode; for reports.

@@ -29,7 +29,7 @@ Gma::Gma(node::Member& member, local::Hazards& hazards, FastPath& fast, const ba
       may_waiter_forward_(config.is_bypass_on && config.intranode != IntraNode::udp &&
                           config.mailbox == base::MailboxKind::mpsc),
       queue_(fast.marks),
-      is_death_noted_(member.segment().shape().local_procs),
+      is_death_noted_(node::slots_of(member.segment().shape())),
       service_waiter_(member.segment(), 2) {}
 
 base::Result<std::unique_ptr<Gma>> Gma::open(node::Member& member,

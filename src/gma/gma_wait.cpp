@@ -123,6 +123,10 @@ bool Gma::is_complete(Handle handle) {
 
 void Gma::say_what_is_awaited(std::uint64_t number, std::uint64_t waited_ns) {
     std::string text;
+    const auto rank_at = [&](GlobalAddress address) {
+        return space_.segment().rank_of(
+            static_cast<std::uint32_t>(space_.layout().process(address)));
+    };
     {
         const std::scoped_lock lock(mutex_);
         const std::uint64_t oldest = queue_.oldest_outstanding();
@@ -130,8 +134,8 @@ void Gma::say_what_is_awaited(std::uint64_t number, std::uint64_t waited_ns) {
             return;
         }
         const Command& command = queue_.command(oldest);
-        text = "from rank " + std::to_string(space_.layout().rank(command.source)) + " to rank " +
-               std::to_string(space_.layout().rank(command.target));
+        text = "from rank " + std::to_string(rank_at(command.source)) + " to rank " +
+               std::to_string(rank_at(command.target));
     }
     std::fprintf(
         stderr, "acp: rank %u has waited %llu s for a command %s; is that process stopped?\n",

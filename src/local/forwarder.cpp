@@ -20,7 +20,7 @@ Forwarder::State::State(Space& its_space,
       epoch(its_epoch),
       own_slot(its_space.slot()),
       datagram_bytes(its_port.datagram_bytes()),
-      peers(its_space.segment().shape().local_procs + 1) {  // and the gateway
+      peers(node::slots_of(its_space.segment().shape())) {
     handler = [this](std::uint32_t, const MessageHead& head, std::span<const char> payload) {
         on_message(head, payload);
     };

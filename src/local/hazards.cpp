@@ -171,7 +171,7 @@ void Hazards::wait_until_unnamed(const std::function<bool(memory::GlobalAddress)
     }
     const std::uint64_t complain_at_ns = os::now_ns() + complain_after_ns;
     bool has_complained = false;
-    for (std::uint32_t slot = 0; slot < segment_.shape().local_procs; ++slot) {
+    for (std::uint32_t slot = 0; slot < node::slots_of(segment_.shape()); ++slot) {
         const std::uint32_t used =
             segment_.slot(slot).hazard_lines_used.load(std::memory_order_seq_cst);
         for (std::uint32_t i = 0; i < used; ++i) {
@@ -206,10 +206,10 @@ bool Hazards::pause(std::uint32_t turns, std::uint32_t slot, std::uint64_t compl
 
 void Hazards::complain_about(std::uint32_t slot) const {
     std::fprintf(stderr,
-                 "acp: rank %u waits in acp_unregister_memory: a thread of rank %u (process %u) is "
+                 "acp: rank %u waits in acp_unregister_memory: a thread of %s (process %u) is "
                  "still inside the memory; is that process stopped?\n",
                  segment_.slot(slot_).rank.load(std::memory_order_relaxed),
-                 segment_.slot(slot).rank.load(std::memory_order_relaxed),
+                 node::name_of(segment_, slot).c_str(),
                  segment_.slot(slot).pid.load(std::memory_order_relaxed));
 }
 

@@ -16,7 +16,7 @@ MpscPort::MpscPort(const node::Segment& segment, std::uint32_t slot)
       mailbox_stride_(segment.layout().mailbox_stride),
       payload_stride_(node::MailboxLayout::of(segment.shape()).payload_stride),
       inbox_(segment.slot(slot).door.inbox),
-      flights_(segment.shape().local_procs) {
+      flights_(node::slots_of(segment.shape())) {
     // An earlier port of this process sent these; a first one does not even look, for that takes a page. Until this
     // port is closed in order, all of its cells may be. relaxed: written and read by this process alone.
     std::uint32_t busy = segment.slot(slot).pool_in_use.exchange(~0U, std::memory_order_relaxed);
@@ -35,7 +35,7 @@ MpscPort::MpscPort(const node::Segment& segment, std::uint32_t slot)
 MpscPort::~MpscPort() {
     const Handler drop = [](std::uint32_t, const MessageHead&, std::span<const char>) {};
     // What is sent from now on is not waited for.
-    receive(drop, local_procs_ * cells_to_one_max);
+    receive(drop, slots_ * cells_to_one_max);
     segment_.slot(slot_).pool_in_use.store(~free_, std::memory_order_relaxed);  // as at opening
 }
 

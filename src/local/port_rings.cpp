@@ -20,10 +20,10 @@ RingsPort::RingsPort(const node::Segment& segment, std::uint32_t slot, Find find
       mailbox_stride_(segment.layout().mailbox_stride),
       ring_stride_(node::MailboxLayout::of(segment.shape()).ring_stride),
       payload_stride_(node::MailboxLayout::of(segment.shape()).payload_stride),
-      produced_(segment.shape().local_procs),
-      consumed_(segment.shape().local_procs) {
+      produced_(node::slots_of(segment.shape())),
+      consumed_(node::slots_of(segment.shape())) {
     const bool is_fresh = segment.control().job_epoch.load(std::memory_order_relaxed) == 0;
-    for (std::uint32_t other = 0; other < local_procs_ && !is_fresh; ++other) {
+    for (std::uint32_t other = 0; other < slots_ && !is_fresh; ++other) {
         // relaxed: only an earlier port of this process wrote them
         produced_[other] = control(other, slot).produced.load(std::memory_order_relaxed);
         consumed_[other] = control(slot, other).consumed.load(std::memory_order_relaxed);
@@ -93,9 +93,9 @@ std::uint32_t RingsPort::drain(std::uint32_t sender,
 std::uint32_t RingsPort::receive_by_polling(const Handler& handler, std::uint32_t max_messages) {
     std::uint32_t handled = 0;
     std::uint32_t sender = next_sender_;
-    for (std::uint32_t looked = 0; looked < local_procs_ && handled < max_messages; ++looked) {
+    for (std::uint32_t looked = 0; looked < slots_ && handled < max_messages; ++looked) {
         handled += drain(sender, handler, max_messages - handled);
-        sender = sender + 1 == local_procs_ ? 0 : sender + 1;
+        sender = sender + 1 == slots_ ? 0 : sender + 1;
     }
     next_sender_ = sender;
     return handled;
@@ -140,7 +140,7 @@ std::uint32_t RingsPort::drain_kept(std::uint32_t word,
         const std::uint32_t bound = std::min(max_messages - handled, node::ring_cells);
         const std::uint32_t taken = drain(sender, handler, bound);
         handled += taken;
-        next_sender_ = sender + 1 == local_procs_ ? 0 : sender + 1;
+        next_sender_ = sender + 1 == slots_ ? 0 : sender + 1;
         if (taken < bound) {  // found empty after its bit was taken: a later message rings again
             kept_[word] &= ~(std::uint64_t{1} << bit);
         }
@@ -162,7 +162,7 @@ bool RingsPort::has_mail() const {
         return kept_words_.load(std::memory_order_relaxed) != 0 ||
                !segment_.slot(slot_).rung.is_silent();
     }
-    for (std::uint32_t sender = 0; sender < local_procs_; ++sender) {
+    for (std::uint32_t sender = 0; sender < slots_; ++sender) {
         if (is_full(sender)) return true;
     }
     return false;

@@ -25,10 +25,14 @@ protected:
         : segment_(segment),
           slot_(slot),
           datagram_bytes_(segment.shape().datagram_bytes),
-          local_procs_(segment.shape().local_procs) {}
+          slots_(node::slots_of(segment.shape())) {}
 
     // Wakes the process of a slot if it sleeps: after something was published for it.
     void knock(std::uint32_t slot) const noexcept {
+        if (slot == segment_.gateway_slot()) [[unlikely]] {
+            segment_.wake_gateway();
+            return;
+        }
         node::Door& door = segment_.slot(slot).door;
         // seq_cst: partner is the waiter that lowers is_attended and then looks for mail once more
         const bool is_attended = door.is_attended.load(std::memory_order_seq_cst) > 0;
@@ -38,7 +42,7 @@ protected:
     const node::Segment& segment_;
     const std::uint32_t slot_;
     const std::uint32_t datagram_bytes_;
-    const std::uint32_t local_procs_;
+    const std::uint32_t slots_;  // who may send and receive: the ranks and the gateway
 };
 
 }  // namespace acp::local

@@ -28,7 +28,8 @@ std::span<const std::byte> bytes_of(const void* object, std::size_t bytes) noexc
 base::Result<std::unique_ptr<Port>> UdpPort::open(const node::Segment& segment,
                                                   std::uint32_t slot) {
     const node::Shape& shape = segment.shape();
-    const std::uint64_t wish = shape.local_procs * datagrams_wished * charge(shape.datagram_bytes);
+    const std::uint64_t wish =
+        node::slots_of(shape) * datagrams_wished * charge(shape.datagram_bytes);
     auto socket = os::UdpSocket::open_loopback(
         static_cast<std::uint32_t>(std::clamp(wish, buffer_wish_min, buffer_wish_max)));
     if (!socket.is_ok()) {
@@ -52,10 +53,10 @@ UdpPort::UdpPort(const node::Segment& segment,
       job_id_(segment.shape().job_id),
       // A quarter is left for answers. The peers' buffers are as large as ours.
       share_bytes_(std::uint64_t{socket.receive_buffer_bytes()} * 3 / 4 /
-                   std::max<std::uint32_t>(1, segment.shape().local_procs)),
+                   node::slots_of(segment.shape())),
       socket_(std::move(socket)),
       event_(std::move(event)),
-      peers_(segment.shape().local_procs),
+      peers_(node::slots_of(segment.shape())),
       buffer_(sizeof(Packet) + datagram_bytes_) {
     // It stays published when we leave, for what is under way then. release: partner is udp_port_of(), the
     // socket is bound

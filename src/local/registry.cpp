@@ -11,20 +11,20 @@ namespace acp::local {
 
 namespace {
 
-constexpr std::uint32_t no_room = memory::granules_per_rank;
+constexpr std::uint32_t no_room = memory::granules_per_process;
 
 }  // namespace
 
 Registry::Registry(Space& space, Hazards& hazards)
     : space_(space),
       hazards_(hazards),
-      states_(memory::granules_per_rank),
+      states_(memory::granules_per_process),
       first_own_(static_cast<std::uint32_t>(
           space.layout().granules_for(space.segment().shape().starter_bytes))),
       cursor_(first_own_) {}
 
 std::uint32_t Registry::find_room(std::uint64_t count) const {
-    const std::uint32_t all = memory::granules_per_rank;
+    const std::uint32_t all = memory::granules_per_process;
     std::uint32_t run = 0;
     // From the cursor to the end, then from the start; a run may not wrap.
     for (std::uint32_t step = 0, at = cursor_; step < 2 * (all - first_own_); ++step, ++at) {
@@ -95,22 +95,22 @@ base::Result<Key> Registry::add(void* address, std::uint64_t bytes, std::uint32_
     }
     const std::uint64_t count = space_.layout().granules_for(bytes);
     const std::scoped_lock lock(mutex_);
-    const std::uint32_t first = count <= memory::granules_per_rank ? find_room(count) : no_room;
+    const std::uint32_t first = count <= memory::granules_per_process ? find_room(count) : no_room;
     if (first == no_room) {
         return base::Status(
             base::Code::limit,
             "no room to register " + std::to_string(bytes) + " bytes: it needs " +
-                std::to_string(count) + " of " + std::to_string(memory::granules_per_rank) +
+                std::to_string(count) + " of " + std::to_string(memory::granules_per_process) +
                 " granules of " + std::to_string(space_.layout().granule_bytes()) +
                 " bytes in a row, and " + std::to_string(live_) +
                 " registrations are live; unregister some, or register larger pieces");
     }
     const GlobalAddress start =
-        space_.layout().segment_start(space_.rank(), first, next_generation(first, count));
+        space_.layout().segment_start(space_.process(), first, next_generation(first, count));
     std::fill_n(states_.begin() + first, count, State::live);
     publish(first, count, address, bytes, start);
     const auto next = static_cast<std::uint32_t>(first + count);
-    cursor_ = next == memory::granules_per_rank ? first_own_ : next;
+    cursor_ = next == memory::granules_per_process ? first_own_ : next;
     ++live_;
     return space_.layout().colored(start, color);
 }
@@ -119,7 +119,7 @@ base::Result<std::uint32_t> Registry::granule_of(Key key) const {
     const memory::GaLayout& layout = space_.layout();
     const std::uint32_t granule = layout.granule(key);
     const GlobalAddress start = key & layout.colorless_mask();
-    if (key == 0 || layout.rank(key) != space_.rank() || layout.generation(key) == 0 ||
+    if (key == 0 || layout.process(key) != space_.process() || layout.generation(key) == 0 ||
         granule < first_own_ || (key & (layout.granule_bytes() - 1)) != 0) {
         return base::Status(base::Code::argument, "not a key of this rank: " + std::to_string(key));
     }
@@ -160,7 +160,7 @@ base::Status Registry::remove(Key key) {
     }
     lock.unlock();  // others may register meanwhile; a dying granule is not given out
     const std::uint64_t first_index =
-        space_.layout().index(space_.layout().segment_start(space_.rank(), first, 1));
+        space_.layout().index(space_.layout().segment_start(space_.process(), first, 1));
     hazards_.wait_until_unnamed([&](GlobalAddress address) {
         return space_.layout().index(address) - first_index < count;
     });

@@ -11,7 +11,7 @@ namespace acp::local {
 
 namespace {
 
-constexpr std::uint64_t row_bytes = sizeof(memory::Entry) * memory::granules_per_rank;
+constexpr std::uint64_t row_bytes = sizeof(memory::Entry) * memory::granules_per_process;
 
 std::string hex(std::uint64_t value) {
     char text[19];
@@ -34,13 +34,12 @@ base::Status Space::open(const node::Segment& segment,
     view_.colorless_mask = layout_.colorless_mask();
     view_.index_mask = ~0ULL >> layout_.tag_bits();
     view_.offset_bits = layout_.offset_bits();
-    view_.first_index = std::uint64_t{shape.first_rank} << memory::granule_bits;
+    view_.first_index = std::uint64_t{shape.first_process} << memory::granule_bits;
     view_.index_count = std::uint64_t{shape.local_procs} << memory::granule_bits;
     view_.table = segment.tables();
     view_.base = segment.base();
-    rank_slots_ = &segment.slot_of(0);
-    const std::uint64_t row = rank_ - shape.first_rank;
-    window_row_ = segment.tables() + row * memory::granules_per_rank;
+    process_ = shape.first_process + slot;
+    window_row_ = segment.tables() + std::uint64_t{slot} * memory::granules_per_process;
     shared_row_ = window_row_;
     if (!has_own_window) {
         return {};
@@ -51,7 +50,7 @@ base::Status Space::open(const node::Segment& segment,
     }
     shared_mapping_ = std::move(room).value();
     if (auto status = os::map_shared_over(shared_mapping_.data(), row_bytes, segment.file(),
-                                          segment.layout().tables + row * row_bytes);
+                                          segment.layout().tables + slot * row_bytes);
         !status.is_ok()) {
         return std::move(status).within("mapping the own row of the address table");
     }
@@ -62,7 +61,7 @@ base::Status Space::open(const node::Segment& segment,
 
 void Space::publish_starter() noexcept {
     const std::uint64_t bytes = segment_->shape().starter_bytes;
-    const std::uint64_t start = starter_address(rank_);
+    const std::uint64_t start = starter_address(process_);
     char* memory = segment_->starter(slot_);
     note_used(static_cast<std::uint32_t>(layout_.granules_for(bytes)));
     for (std::uint32_t g = 0; g < layout_.granules_for(bytes); ++g) {
@@ -98,10 +97,9 @@ void Space::close() noexcept {
     }
     used_granules_ = 0;
     if (shared_row_ != window_row_) {
-        const std::uint64_t row = rank_ - segment_->shape().first_rank;
         // Cannot fail for lack of memory: it replaces a mapping of the same size.
         (void)os::map_shared_over(window_row_, row_bytes, segment_->file(),
-                                  segment_->layout().tables + row * row_bytes);
+                                  segment_->layout().tables + slot_ * row_bytes);
         shared_mapping_.unmap();
     }
     segment_ = nullptr;
@@ -124,12 +122,13 @@ std::string Space::explain(GlobalAddress address, std::uint64_t bytes) const {
     if (address == 0) {
         return "the null global address";
     }
-    const std::uint64_t rank = layout_.rank(address);
+    const std::uint64_t process = layout_.process(address);
     std::string text = std::to_string(bytes) + " bytes at global address " + hex(address);
-    if (rank >= segment_->shape().procs) {
-        return text + ": its rank, " + std::to_string(rank) + ", is not in this job of " +
+    if (process >= segment_->shape().procs) {
+        return text + ": its process, " + std::to_string(process) + ", is not in this job of " +
                std::to_string(segment_->shape().procs);
     }
+    const std::uint32_t rank = segment_->rank_of(static_cast<std::uint32_t>(process));
     const memory::Entry* entry = entry_of(address);
     if (entry == nullptr) {
         return text + ": rank " + std::to_string(rank) + " is on another node";

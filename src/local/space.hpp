@@ -26,7 +26,7 @@ using memory::GlobalAddress;
 struct alignas(64) View {
     std::uint64_t colorless_mask = 0;
     std::uint64_t index_mask = 0;   // drops generation and colour
-    std::uint64_t first_index = 0;  // of this node's first rank
+    std::uint64_t first_index = 0;  // of this node's first process
     std::uint64_t index_count = 0;  // of this node
     memory::Entry* table = nullptr;
     char* base = nullptr;
@@ -67,8 +67,7 @@ static_assert(sizeof(View) == 64);
 struct Place {
     char* direct = nullptr;           // loads and stores reach it here, else nullptr
     std::uint64_t owner_address = 0;  // in the owner's address space
-    std::uint32_t rank = 0;
-    std::uint32_t slot = 0;  // the owner's
+    std::uint32_t slot = 0;           // the owner's
     bool is_own = false;
     bool is_shared = false;  // every process of the node has it mapped
 };
@@ -114,20 +113,23 @@ public:
 
     [[nodiscard]] std::uint32_t slot() const noexcept { return slot_; }
 
+    // Of this process: its rank in this epoch, for messages, and its index, which addresses name.
     [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
 
-    [[nodiscard]] bool is_on_node(std::uint32_t rank) const noexcept {
-        return rank - segment_->shape().first_rank < segment_->shape().local_procs;
+    [[nodiscard]] std::uint32_t process() const noexcept { return process_; }
+
+    [[nodiscard]] bool is_on_node(std::uint32_t process) const noexcept {
+        return process - segment_->shape().first_process < segment_->shape().local_procs;
     }
 
-    // The slot of a rank of this node.
-    [[nodiscard]] std::uint32_t slot_of(std::uint32_t rank) const noexcept {
-        return segment_->slot_of(rank - segment_->shape().first_rank)
-            .load(std::memory_order_acquire);
+    // The slot of a process of this node.
+    [[nodiscard]] std::uint32_t slot_of(std::uint32_t process) const noexcept {
+        return process - segment_->shape().first_process;
     }
 
-    [[nodiscard]] GlobalAddress starter_address(std::uint32_t rank) const noexcept {
-        return layout_.segment_start(rank, 0, 1);
+    //   process < procs; the address of a rank's starter memory is that of segment().process_of(rank)
+    [[nodiscard]] GlobalAddress starter_address(std::uint32_t process) const noexcept {
+        return layout_.segment_start(process, 0, 1);
     }
 
     // Finds `bytes` bytes at an address of this node. The caller's hazard line names the address.
@@ -147,11 +149,8 @@ public:
             !memory::is_within(offset, size, bytes)) [[unlikely]] {
             return refusal(entry, address);
         }
-        const std::uint64_t rank = layout_.rank(address);
-        place.rank = static_cast<std::uint32_t>(rank);
-        place.slot = rank_slots_[rank - (view_.first_index >> memory::granule_bits)].load(
-            std::memory_order_acquire);
-        place.is_own = place.rank == rank_;
+        place.slot = slot_of(static_cast<std::uint32_t>(layout_.process(address)));
+        place.is_own = place.slot == slot_;
         place.is_shared = entry->is_shared.load(std::memory_order_relaxed) != 0;
         place.owner_address = entry->owner_address.load(std::memory_order_relaxed) + offset;
         if (place.is_shared) {
@@ -178,7 +177,7 @@ private:
     [[nodiscard]] const memory::Entry* entry_of(GlobalAddress address) const noexcept {
         const memory::Entry* entry = view_.entry(address);
         const std::ptrdiff_t granule = entry - window_row_;
-        return entry != nullptr && granule >= 0 && granule < memory::granules_per_rank
+        return entry != nullptr && granule >= 0 && granule < memory::granules_per_process
                    ? shared_row_ + granule
                    : entry;
     }
@@ -187,11 +186,11 @@ private:
                                                 GlobalAddress address) const noexcept;
 
     const node::Segment* segment_ = nullptr;
-    const node::SharedU32* rank_slots_ = nullptr;  // the slots of the node's ranks
     memory::GaLayout layout_;
     View view_;
     std::uint32_t slot_ = 0;
     std::uint32_t rank_ = 0;
+    std::uint32_t process_ = 0;
     Reach reach_;
     std::uint32_t used_granules_ = 0;  // of the own row: none was written from here on since open()
     memory::Entry* window_row_ = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The translation table: for every rank of a node one row of granules_per_rank entries in the node
-// segment, written by the row's owner, read by all ranks of the node without waiting for anybody. An entry
+// The translation table: for every process of a node one row of granules_per_process entries in the node
+// segment, by slot, written by the row's owner, read by all processes of the node without waiting for anybody. An entry
 // is immutable while live; `bytes` is its publication word, stored last and cleared first. What protects a
 // reader inside the memory is the hazard (memory/hazard.hpp), not the table. Knows no process and no
 // mapping: `base` is relative to the reader's mapping of the node segment for shared segments.
@@ -16,7 +16,7 @@
 
 namespace acp::memory {
 
-// One granule of one segment. Writer: the rank that owns the row. Readers: every process of the node.
+// One granule of one segment. Writer: the process that owns the row. Readers: every process of the node.
 // A zero entry is free.
 struct alignas(64) Entry {
     std::atomic<std::uint64_t>
@@ -33,7 +33,7 @@ struct alignas(64) Entry {
 static_assert(sizeof(Entry) == 64 && std::is_standard_layout_v<Entry>);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
-// Whether an access lies inside a segment: one check for bounds, rank, granule and generation at once, for an
+// Whether an access lies inside a segment: one check for bounds, process, granule and generation at once, for an
 // address of another generation is far off.   offset  the colourless address minus the segment's start
 // Written so that nothing wraps: never offset + access_bytes.
 [[nodiscard]] inline bool is_within(std::uint64_t offset,

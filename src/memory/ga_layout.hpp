@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a 64-bit global address is cut, chosen once from the size of the job. From the top:
 //
-//   generation | colour | rank | granule | offset
+//   generation | colour | process | granule | offset
 //
+// The process is its index in the job, fixed for its life; acp_reset changes its rank, but no address.
 // A segment occupies as many consecutive granules as its size needs (its last granule is never full), so
 // plain addition walks through a segment of any size, few huge and many small segments share one index
 // space, and one-past-the-end never names another segment. Generation 0 is never given out: the null
@@ -18,11 +19,12 @@ namespace acp::memory {
 
 using GlobalAddress = std::uint64_t;
 
-inline constexpr std::uint32_t granule_bits = 13;  // 8192 granules: >= 4096 live segments per rank
-inline constexpr std::uint32_t granules_per_rank = 1U << granule_bits;
+inline constexpr std::uint32_t granule_bits =
+    13;  // 8192 granules: >= 4096 live segments per process
+inline constexpr std::uint32_t granules_per_process = 1U << granule_bits;
 inline constexpr std::uint32_t color_bits = 2;
 inline constexpr std::uint32_t colors_max = 1U << color_bits;
-inline constexpr std::uint32_t rank_bits_max = 20;
+inline constexpr std::uint32_t process_bits_max = 20;
 
 class GaLayout {
 public:
@@ -30,11 +32,11 @@ public:
 
     //   procs  1 .. 2^20
     explicit GaLayout(std::uint64_t procs) noexcept
-        : rank_bits_(procs <= 1 ? 0U : static_cast<std::uint32_t>(std::bit_width(procs - 1))),
-          generation_bits_(rank_bits_ <= 4 ? 8U : 6U),
-          offset_bits_(64 - generation_bits_ - color_bits - rank_bits_ - granule_bits) {}
+        : process_bits_(procs <= 1 ? 0U : static_cast<std::uint32_t>(std::bit_width(procs - 1))),
+          generation_bits_(process_bits_ <= 4 ? 8U : 6U),
+          offset_bits_(64 - generation_bits_ - color_bits - process_bits_ - granule_bits) {}
 
-    [[nodiscard]] std::uint32_t rank_bits() const noexcept { return rank_bits_; }
+    [[nodiscard]] std::uint32_t process_bits() const noexcept { return process_bits_; }
 
     [[nodiscard]] std::uint32_t generation_bits() const noexcept { return generation_bits_; }
 
@@ -51,17 +53,17 @@ public:
     // Bits that hold generation and colour, at the top; shifting left by this drops them.
     [[nodiscard]] std::uint32_t tag_bits() const noexcept { return generation_bits_ + color_bits; }
 
-    // rank * granules_per_rank + granule: the index into the job's address table.
+    // process * granules_per_process + granule: the index into the job's address table.
     [[nodiscard]] std::uint64_t index(GlobalAddress address) const noexcept {
         return (address << tag_bits()) >> (tag_bits() + offset_bits_);
     }
 
-    [[nodiscard]] std::uint64_t rank(GlobalAddress address) const noexcept {
+    [[nodiscard]] std::uint64_t process(GlobalAddress address) const noexcept {
         return index(address) >> granule_bits;
     }
 
     [[nodiscard]] std::uint32_t granule(GlobalAddress address) const noexcept {
-        return static_cast<std::uint32_t>(index(address) & (granules_per_rank - 1));
+        return static_cast<std::uint32_t>(index(address) & (granules_per_process - 1));
     }
 
     [[nodiscard]] std::uint32_t color(GlobalAddress address) const noexcept {
@@ -83,11 +85,11 @@ public:
     }
 
     // The address of byte 0 of a segment that starts at a granule, in colour 0.
-    //   rank < 2^rank_bits, granule < granules_per_rank, generation 1 .. generation_max()
-    [[nodiscard]] GlobalAddress segment_start(std::uint64_t rank,
+    //   process < 2^process_bits, granule < granules_per_process, generation 1 .. generation_max()
+    [[nodiscard]] GlobalAddress segment_start(std::uint64_t process,
                                               std::uint32_t granule,
                                               std::uint32_t generation) const noexcept {
-        const std::uint64_t index = (rank << granule_bits) | granule;
+        const std::uint64_t index = (process << granule_bits) | granule;
         return (static_cast<std::uint64_t>(generation) << (64 - generation_bits_)) |
                (index << offset_bits_);
     }
@@ -99,7 +101,7 @@ public:
     }
 
 private:
-    std::uint32_t rank_bits_;
+    std::uint32_t process_bits_;
     std::uint32_t generation_bits_;
     std::uint32_t offset_bits_;
 };

@@ -19,7 +19,22 @@ SharedU32& Barrier::arrivals(const Segment& segment) noexcept {
                                               : control.barrier_arrived;
 }
 
-base::Status Barrier::wait() {
+// All of this node have come. acq_rel of the arrival: this process sees everybody's writes and passes them on.
+void Barrier::arrive_last(bool has_table) noexcept {
+    ControlBlock& control = segment_.control();
+    if (segment_.has_gateway()) {
+        if (has_table) {
+            control.table_asked.store(number_, std::memory_order_relaxed);
+        }
+        // seq_cst: release for GatewayPort::take_meeting, and before the look whether the gateway sleeps
+        control.meeting_asked.exchange(number_, std::memory_order_seq_cst);
+        segment_.wake_gateway();
+    } else if (control.barrier_released.publish(number_)) {
+        os::futex_wake(control.barrier_released.word(), os::everybody);
+    }
+}
+
+base::Status Barrier::wait(bool has_table) {
     ControlBlock& control = segment_.control();
     sync::SleepWord<>& released = control.barrier_released;
     // Who left a barrier because of a death must not arrive again: it would stand in for the dead one.
@@ -29,16 +44,19 @@ base::Status Barrier::wait() {
     const std::uint32_t number = ++number_;
     segment_.slot(slot_).arrived_epoch.store(number, std::memory_order_release);  // for missing()
     const std::uint32_t all = segment_.shape().local_procs * number;              // modulo 2^32
-    // acq_rel: the last arriver sees everybody's writes, and its release below passes them on to all
+    // acq_rel: the last arriver sees everybody's writes, and its release passes them on to all
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == all) {
-        if (released.publish(number)) {
-            os::futex_wake(released.word(), os::everybody);
+        arrive_last(has_table);
+        if (!segment_.has_gateway()) {
+            return {};
         }
-        return {};
     }
     const auto is_released = [&] { return sync::SleepWord<>::reached(released.load(), number); };
-    const auto ready = [&] {
+    const auto is_over = [&] {
         return is_released() || control.deaths.load(std::memory_order_relaxed) != 0;
+    };
+    const auto ready = [&] {
+        return is_over() || (helper_ != nullptr && helper_->turn() && is_over());
     };
     std::uint64_t start_ns =
         0;  // a clock costs as much as half a barrier: read only before a sleep
@@ -49,6 +67,10 @@ base::Status Barrier::wait() {
             !is_said && waited_ns > hang_warning_ns_) {
             is_said = true;
             say_who_is_missing(waited_ns);
+        }
+        if (helper_ != nullptr) {
+            helper_->sleep([&] { return !is_over(); }, timeout_ns);
+            return os::Wake::woken;
         }
         std::uint32_t value = released.load();
         if (sync::SleepWord<>::reached(value, number) || !released.announce_sleep(value) ||
@@ -66,7 +88,8 @@ void Barrier::say_who_is_missing(std::uint64_t waited_ns) const {
     std::fprintf(stderr,
                  "acp: rank %u has waited %llu s for all ranks to meet; not there yet: %s\n",
                  segment_.slot(slot_).rank.load(std::memory_order_relaxed),
-                 static_cast<unsigned long long>(waited_ns / 1'000'000'000), missing().c_str());
+                 static_cast<unsigned long long>(waited_ns / 1'000'000'000),
+                 missing().empty() ? "ranks of other nodes" : missing().c_str());
 }
 
 std::string Barrier::missing() const {
@@ -84,9 +107,7 @@ std::string Barrier::missing() const {
 }
 
 base::Status Barrier::blocked_by_death() const {
-    const auto dead = first_dead(segment_);
-    return {base::Code::peer, "the barrier cannot complete: " +
-                                  (dead ? fate(segment_, *dead) : std::string("a rank is gone"))};
+    return {base::Code::peer, "the barrier cannot complete: " + first_fate(segment_)};
 }
 
 }  // namespace acp::node

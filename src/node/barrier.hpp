@@ -4,17 +4,37 @@
 // only grows (modulo 2^32) and is never reset. With few processes it lies beside the release word, which the
 // last to arrive then has in its cache when it publishes; with many, who waits must not disturb who arrives.
 // A process that dies makes this and every later barrier fail everywhere; a stopped one delays it, as it must.
+// In a job of several nodes the last to arrive on a node asks the node's gateway to meet the other nodes, and the
+// gateway publishes the number (node/gateway_port.hpp).
 // One thread of a process at a time.
 // Tests: tests/unit/node/member_test.cpp. Source: experiments recorded in ADR 0004.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "base/status.hpp"
 #include "node/segment.hpp"
 #include "node/wait.hpp"
 
 namespace acp::node {
+
+// The gateway of a node when it lives in a rank's process: whoever waits there turns it.
+class Helper {
+public:
+    Helper() = default;
+    virtual ~Helper() = default;
+    Helper(const Helper&) = delete;
+    Helper& operator=(const Helper&) = delete;
+
+    // Makes progress. true when something moved. Any thread: when another one turns it, nothing is done. Never
+    // blocks.
+    virtual bool turn() = 0;
+
+    // Sleeps until something comes for the gateway, or its event is signalled, or the time is over. Another thread
+    // may sleep there too: all are woken. is_idle() is asked after the sleep was announced; false ends the call.
+    virtual void sleep(const std::function<bool()>& is_idle, std::int64_t timeout_ns) = 0;
+};
 
 class Barrier {
 public:
@@ -30,14 +50,20 @@ public:
     // After how long a wait says on stderr who is missing; 0 = never. Default: never.
     void set_hang_warning(std::uint64_t warning_ns) noexcept { hang_warning_ns_ = warning_ns; }
 
-    // Release and acquire among all processes of the node.
+    // What to turn, and how to sleep, while waiting for other nodes: when the gateway of the node lives in this
+    // process. Must outlive the barrier's waits; nullptr (as at first): the gateway is elsewhere.
+    void set_helper(Helper* helper) noexcept { helper_ = helper; }
+
+    // Release and acquire among all processes of the job.
+    //   has_table  whether the nodes gather a value of each process: slot().wanted_rank
     // Errors: peer, naming the dead. Blocks.
-    base::Status wait();
+    base::Status wait(bool has_table = false);
 
     // Ranks that have not arrived at the barrier this process waits in; "" when none is missing.
     [[nodiscard]] std::string missing() const;
 
 private:
+    void arrive_last(bool has_table) noexcept;
     [[nodiscard]] base::Status blocked_by_death() const;
     void say_who_is_missing(std::uint64_t waited_ns) const;
 
@@ -45,6 +71,7 @@ private:
     Waiter& waiter_;
     SharedU32& arrived_;
     std::uint32_t slot_;
+    Helper* helper_ = nullptr;
     std::uint64_t hang_warning_ns_ = 0;
     std::uint32_t number_;  // of the last barrier this process arrived at
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What lies at fixed places in the node segment: the control block of the job and one slot per process.
-// Slots are fixed for a process's life; which rank sits on which slot is published at start and at every
-// reset. Zero-filled memory is the valid state before anybody joined. No pointers: every process maps the
+// Slots are fixed for a process's life; which rank sits on which slot is decided anew at every reset. Zero-filled memory is the valid state before anybody joined. No pointers: every process maps the
 // segment elsewhere. Each field names its writers and readers; what happens when a writer dies at any
 // store is: the field keeps its old value, which every reader can live with.
 // Tests: tests/unit/node/segment_test.cpp.
@@ -41,7 +40,9 @@ struct alignas(64) Door {
         is_attended;  // > 0 while threads of the process wait in the library; writer: the process
     sync::Bell<> waiter_bell;   // on which the process's waiting threads sleep; ringers: all
     sync::Bell<> service_bell;  // on which its service thread sleeps; ringers: all
-    SharedU32 reserved[12];
+    // 1: what ends at other nodes is to ring the service thread when nobody waits; writer: the process
+    SharedU32 is_end_awaited;
+    SharedU32 reserved[11];
 };
 
 static_assert(sizeof(Door) == 64);
@@ -76,24 +77,40 @@ struct alignas(64) Slot {
     SharedU64 mailbox_bytes;
     SharedU64 served_commands;  // run for other ranks
     SharedU64 served_bytes;
-    SharedU64 reserved5[2];
+    SharedU64 remote_commands;  // with an end on another node
+    SharedU64 remote_bytes;
 };
 
 static_assert(sizeof(Slot) == 64ULL * 9 && std::is_standard_layout_v<Slot>);
 
 // What is fixed when the segment is made. Writer: its maker, before anybody else maps it.
 struct Shape {
-    std::uint64_t layout_hash = 0;    // of this header and of the build: processes must agree
-    std::uint32_t procs = 1;          // of the job
-    std::uint32_t first_rank = 0;     // of this node, in the first epoch; its ranks are consecutive
-    std::uint32_t local_procs = 1;    // on this node
-    std::uint32_t machine_procs = 1;  // on this machine (all emulated nodes)
-    std::uint64_t starter_bytes = 0;  // per rank
-    std::uint32_t mailbox_kind = 0;   // base::MailboxKind
-    std::uint32_t intranode = 0;      // base::IntraNode
-    std::uint32_t datagram_bytes = 0;          // payload of one mailbox cell, resolved (never 0)
+    std::uint64_t layout_hash = 0;     // of this header and of the build: processes must agree
+    std::uint32_t procs = 1;           // of the job
+    std::uint32_t first_process = 0;   // index of slot 0's process; those of a node are consecutive
+    std::uint32_t local_procs = 1;     // on this node
+    std::uint32_t machine_procs = 1;   // on this machine (all emulated nodes)
+    std::uint64_t starter_bytes = 0;   // per rank
+    std::uint32_t mailbox_kind = 0;    // base::MailboxKind
+    std::uint32_t intranode = 0;       // base::IntraNode
+    std::uint32_t datagram_bytes = 0;  // payload of one mailbox cell, resolved (never 0)
     std::uint32_t is_continue_on_failure = 0;  // acprun --on-failure=continue
     std::uint64_t job_id = 0;                  // random, for messages and file names
+    std::uint32_t node = 0;                    // this one
+    std::uint32_t nodes = 1;                   // of the job; more than one: the node has a gateway
+};
+
+// The processes that have a slot: those of the job on this node, and after them the gateway if there is one.
+[[nodiscard]] constexpr std::uint32_t slots_of(const Shape& shape) noexcept {
+    return shape.local_procs + (shape.nodes > 1 ? 1U : 0U);
+}
+
+// One entry of what is told about losses on other nodes (node/loss.hpp). Writer: the gateway, before it counts it.
+struct Loss {
+    SharedU32 is_node;
+    SharedU32 index;  // of the process or node
+    SharedU32 why;    // wait status, or NodeFate
+    SharedU32 reserved;
 };
 
 struct alignas(4096) ControlBlock {
@@ -106,7 +123,7 @@ struct alignas(4096) ControlBlock {
     alignas(64) SharedU32 job_epoch;
     // deaths
     alignas(64) SharedU32 deaths;      // number of slots that became dead; read in every wait
-    SharedU32 first_dead_slot_plus_1;  // 0 = none; compare-and-swap once
+    SharedU32 first_dead_slot_plus_1;  // 0 = none, or loss_came_first; compare-and-swap once
     SharedU64 looked_ns;  // when somebody last asked the kernel who lives; writers: all
     // barrier: one arrival counter and one release word (sync/sleep_word.hpp)
     alignas(64) SharedU32 barrier_arrived;
@@ -117,7 +134,26 @@ struct alignas(4096) ControlBlock {
     alignas(64) SharedU64 no_yield_until_ns;
     SharedU64 yield_backoff_ns;
     SharedU32 usable_cpus;  // of the ranks together; writer: the maker
+    // ranks (node/ranks.hpp); writer: slot 0's process, between two meetings
+    alignas(64) SharedU32 are_ranks_set;  // 0: every process has the rank of its index; release
+    SharedU32 verdict;                    // on the wishes of the last reset
+    SharedU32 verdict_process;            // whose wish was bad
+    SharedU32 verdict_other;              // who had the same
+    // between the node's processes and its gateway (node/gateway_port.hpp)
+    alignas(64) SharedU32
+        meeting_asked;      // number of the barrier all of this node came to; last arriver
+    SharedU32 table_asked;  // of the last of those that gathers wishes; last arriver, before that
+    SharedU32
+        gateway_sleeps;  // 1: who publishes something for it signals its event; writer: gateway
+    SharedU32 gateway_event;     // that event's descriptor number + 1, 0 = none; writer: gateway
+    SharedU32 addresses_pooled;  // in the node table; writer: the agent, before a process starts
+    alignas(64) sync::DoorbellBitmap<> commands_rung;  // command rings; writers: processes, gateway
+    // losses on other nodes; writer: gateway
+    alignas(64) SharedU32 losses;  // told in `told`, and more beyond; release
+    Loss told[16];
 };
+
+inline constexpr std::uint32_t loss_came_first = 0xffffffffU;
 
 static_assert(sizeof(ControlBlock) == 4096 && std::is_standard_layout_v<ControlBlock>);
 static_assert(SharedU64::is_always_lock_free && SharedU32::is_always_lock_free);

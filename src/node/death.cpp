@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "node/loss.hpp"
 #include "node/wait.hpp"
 #include "os/clock.hpp"
 #include "os/futex.hpp"
@@ -40,7 +41,7 @@ std::string signal_text(int number) {
 
 // Who sleeps on a datagram socket hears no bell: an empty datagram wakes it, and says nothing. One that is
 // lost in a full buffer was not needed, for that buffer wakes too.
-void wake_sockets(const Segment& segment) noexcept {
+void wake_sockets(const Segment& segment, std::uint32_t first, std::uint32_t count) noexcept {
     if (static_cast<base::IntraNode>(segment.shape().intranode) != base::IntraNode::udp) {
         return;
     }
@@ -49,7 +50,7 @@ void wake_sockets(const Segment& segment) noexcept {
     if (!socket.is_ok()) {
         return;  // they look by themselves every liveness_check_ns
     }
-    for (std::uint32_t i = 0; i < segment.shape().local_procs; ++i) {
+    for (std::uint32_t i = first; i < first + count; ++i) {
         const Slot& slot = segment.slot(i);
         // relaxed: one that has left may have lost its port to a stranger; who joins now looks by itself
         const bool is_joined = slot.state.load(std::memory_order_relaxed) ==
@@ -62,6 +63,11 @@ void wake_sockets(const Segment& segment) noexcept {
 }
 
 }  // namespace
+
+void wake_service(const Segment& segment, std::uint32_t slot) noexcept {
+    ring_bell_after_rmw(segment.slot(slot).door.service_bell);
+    wake_sockets(segment, slot, 1);
+}
 
 void wake_everybody(const Segment& segment) noexcept {
     ControlBlock& control = segment.control();
@@ -76,7 +82,8 @@ void wake_everybody(const Segment& segment) noexcept {
             os::futex_wake(bell->word(), os::everybody);
         }
     }
-    wake_sockets(segment);
+    wake_sockets(segment, 0, segment.shape().local_procs);
+    segment.signal_gateway();
 }
 
 void mark_dead(const Segment& segment, std::uint32_t slot, std::uint32_t wait_status) noexcept {
@@ -101,10 +108,20 @@ void mark_dead(const Segment& segment, std::uint32_t slot, std::uint32_t wait_st
     wake_everybody(segment);
 }
 
+void count_loss(const Segment& segment) noexcept {
+    ControlBlock& control = segment.control();
+    std::uint32_t nobody = 0;
+    control.first_dead_slot_plus_1.compare_exchange_strong(nobody, loss_came_first,
+                                                           std::memory_order_acq_rel);
+    control.deaths.fetch_add(1, std::memory_order_seq_cst);  // partner: as in mark_dead
+    wake_everybody(segment);
+}
+
 std::optional<std::uint32_t> first_dead(const Segment& segment) noexcept {
     const std::uint32_t slot =
         segment.control().first_dead_slot_plus_1.load(std::memory_order_acquire);
-    return slot == 0 ? std::nullopt : std::optional<std::uint32_t>(slot - 1);
+    return slot == 0 || slot == loss_came_first ? std::nullopt
+                                                : std::optional<std::uint32_t>(slot - 1);
 }
 
 void find_the_dead(const Segment& segment) noexcept {
@@ -116,7 +133,7 @@ void find_the_dead(const Segment& segment) noexcept {
         !looked_ns.compare_exchange_strong(before, now, std::memory_order_relaxed)) {
         return;
     }
-    for (std::uint32_t i = 0; i < segment.shape().local_procs; ++i) {
+    for (std::uint32_t i = 0; i < slots_of(segment.shape()); ++i) {
         const Slot& slot = segment.slot(i);
         if (slot.state.load(std::memory_order_acquire) !=
             static_cast<std::uint32_t>(SlotState::joined)) {
@@ -129,22 +146,43 @@ void find_the_dead(const Segment& segment) noexcept {
     }
 }
 
+std::string first_fate(const Segment& segment) {
+    if (const auto slot = first_dead(segment)) {
+        return fate(segment, *slot);
+    }
+    const std::string told = told_loss(segment, 0);
+    return told.empty() ? "a rank is gone" : told;
+}
+
+std::string name_of(const Segment& segment, std::uint32_t slot) {
+    if (slot == segment.gateway_slot()) {
+        return "the gateway of node " + std::to_string(segment.shape().node);
+    }
+    return "rank " + std::to_string(segment.slot(slot).rank.load(std::memory_order_relaxed));
+}
+
+std::string ending_text(std::uint32_t wait_status) {
+    if (wait_status == unknown_status) {
+        return "is gone";
+    }
+    if (wait_status == gave_up_status) {
+        return "could not join: its acp_init failed and says why";
+    }
+    return (wait_status & 0x7f) != 0  // as WTERMSIG
+               ? "was killed by " + signal_text(static_cast<int>(wait_status & 0x7f))
+               : "exited with code " + std::to_string((wait_status >> 8) & 0xff);
+}
+
 std::string fate(const Segment& segment, std::uint32_t slot) {
     const Slot& dead = segment.slot(slot);
-    std::string text = "rank " + std::to_string(dead.rank.load(std::memory_order_relaxed)) +
-                       " (process " + std::to_string(dead.pid.load(std::memory_order_relaxed)) +
-                       " on " + os::host_name() + ") ";
-    const bool is_told = is_dead(segment, slot);
-    const std::uint32_t status = dead.wait_status.load(std::memory_order_relaxed);
-    if (!is_told || status == unknown_status) {
-        return text + "is gone";
+    const std::uint32_t status =
+        is_dead(segment, slot) ? dead.wait_status.load(std::memory_order_relaxed) : unknown_status;
+    const std::string text = name_of(segment, slot) + " (process " +
+                             std::to_string(dead.pid.load(std::memory_order_relaxed)) + " on " +
+                             os::host_name() + ") " + ending_text(status);
+    if (status == unknown_status || status == gave_up_status || slot == segment.gateway_slot()) {
+        return text;
     }
-    if (status == gave_up_status) {
-        return text + "could not join: its acp_init failed and says why";
-    }
-    text += (status & 0x7f) != 0  // as WTERMSIG
-                ? "was killed by " + signal_text(static_cast<int>(status & 0x7f))
-                : "exited with code " + std::to_string((status >> 8) & 0xff);
     switch (static_cast<SlotState>(dead.state_at_death.load(std::memory_order_relaxed))) {
         case SlotState::empty:
             return text + " without acp_init";

@@ -23,7 +23,7 @@ void mark_dead(const Segment& segment, std::uint32_t slot, std::uint32_t wait_st
 // Wakes every sleeper of the node, without a reason: they look again and sleep on.
 void wake_everybody(const Segment& segment) noexcept;
 
-// The slot that died first, if any.
+// The slot of this node that died first, if any did before something was lost on another node.
 [[nodiscard]] std::optional<std::uint32_t> first_dead(const Segment& segment) noexcept;
 
 [[nodiscard]] inline bool is_dead(const Segment& segment, std::uint32_t slot) noexcept {
@@ -36,6 +36,18 @@ void wake_everybody(const Segment& segment) noexcept;
 // than look_again_ns ago: a look costs some microseconds per process, and after a death everybody wants one.
 inline constexpr std::uint64_t look_again_ns = 5'000'000;
 void find_the_dead(const Segment& segment) noexcept;
+
+// Counts a loss that was published (node/loss.hpp), and wakes everybody. For the gateway.
+void count_loss(const Segment& segment) noexcept;
+
+// What ended first, on this node or another: why collective waits cannot end well.
+[[nodiscard]] std::string first_fate(const Segment& segment);
+
+// "was killed by signal 9 (SIGKILL)", "exited with code 3"; "is gone" when that is all.
+[[nodiscard]] std::string ending_text(std::uint32_t wait_status);
+
+// "rank 2", or "the gateway of node 1".
+[[nodiscard]] std::string name_of(const Segment& segment, std::uint32_t slot);
 
 // "rank 2 (process 4711 on host) was killed by signal 9" and its kin; "is gone" as long as nobody knows more.
 [[nodiscard]] std::string fate(const Segment& segment, std::uint32_t slot);

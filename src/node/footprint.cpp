@@ -8,6 +8,7 @@
 #include "memory/address_table.hpp"
 #include "memory/ga_layout.hpp"
 #include "node/mailbox_layout.hpp"
+#include "node/node_table.hpp"
 #include "node/segment.hpp"
 
 namespace acp::node {
@@ -16,6 +17,14 @@ namespace {
 
 constexpr std::uint64_t page_bytes = 4096;
 static_assert(memory::hazard_lines_per_slot * sizeof(memory::HazardLine) == page_bytes);
+
+// The gateway's datagrams: what a node costs that was never talked to, one that is, with a full window, and the pool.
+constexpr std::uint64_t cold_peer_bytes = 96;
+constexpr std::uint64_t window_datagrams = 256;
+constexpr std::uint64_t hot_peer_bytes = 1600 + 24 * window_datagrams;
+constexpr std::uint64_t active_peers_max = 1024;
+constexpr std::uint64_t buffers = 8192;
+constexpr std::uint64_t buffer_bytes = 2048;
 
 constexpr std::uint64_t whole_pages(std::uint64_t bytes) {
     return (bytes + page_bytes - 1) / page_bytes * page_bytes;
@@ -31,7 +40,7 @@ std::uint64_t table_start_bytes(const Shape& shape) {
 std::uint64_t polled_pages(const Shape& shape, std::uint64_t ring_stride) {
     std::uint64_t pages = 0;
     std::uint64_t next_page = 0;  // the first one not counted yet
-    for (std::uint64_t ring = 0; ring < shape.local_procs; ++ring) {
+    for (std::uint64_t ring = 0; ring < slots_of(shape); ++ring) {
         const std::uint64_t first = ring * ring_stride / page_bytes;
         const std::uint64_t last = (ring * ring_stride + ring_control_bytes) / page_bytes;
         pages += last + 1 - std::max(first, next_page);
@@ -61,21 +70,42 @@ std::uint64_t mailbox_start_bytes(const Shape& shape) {
 std::vector<FootprintPart> footprint_of(const Shape& shape) {
     const SegmentLayout layout = SegmentLayout::of(shape);
     const std::uint64_t n = shape.local_procs;
-    const std::uint64_t slots = layout.rank_slots - layout.slots;
-    const std::uint64_t rank_slots = layout.hazards - layout.rank_slots;
+    const std::uint64_t slots = layout.ranks - layout.slots;
+    const std::uint64_t ranks = layout.nodes - layout.ranks;
+    const std::uint64_t nodes = layout.losses - layout.nodes;
+    const std::uint64_t losses = layout.rings - layout.losses;
+    const std::uint64_t rings = layout.hazards - layout.rings;
     const std::uint64_t hazards = layout.tables - layout.hazards;
     const std::uint64_t tables = layout.mailboxes - layout.tables;
     const std::uint64_t mailboxes = layout.starters - layout.mailboxes;
     const std::uint64_t starters = layout.total - layout.starters;
-    return {
-        {"control block", "", layout.slots, layout.slots},
-        {"slots", "", slots, slots},
-        {"rank-slot map", "", rank_slots, rank_slots},
-        // One page for each process: its first thread touches all of it.
-        {"hazard lines", "", hazards, hazards},
-        {"address tables", "registrations", tables, n * table_start_bytes(shape)},
-        {"mailboxes", "private memory used by others", mailboxes, n * mailbox_start_bytes(shape)},
-        {"starter memory", "", starters, starters}};
+    std::vector<FootprintPart> parts = {{"control block", "", layout.slots, layout.slots},
+                                        {"slots", "", slots, slots},
+                                        {"ranks of processes", "acp_reset", ranks, 0}};
+    if (shape.nodes > 1) {
+        const std::uint64_t one_address_each = whole_pages(NodeTable::used_bytes(shape.nodes, 1));
+        parts.push_back({"node table", nodes > one_address_each ? "addresses of a node" : "", nodes,
+                         one_address_each});
+        parts.push_back({"losses", "deaths on other nodes", losses, 0});
+        parts.push_back({"rings to the gateway", "commands to other nodes", rings, 0});
+    }
+    // One page for each process: its first thread touches all of it.
+    parts.push_back({"hazard lines", "", hazards, hazards});
+    parts.push_back({"address tables", "registrations", tables, n * table_start_bytes(shape)});
+    parts.push_back({"mailboxes", "private memory used by others", mailboxes,
+                     slots_of(shape) * mailbox_start_bytes(shape)});
+    parts.push_back({"starter memory", "", starters, starters});
+    return parts;
+}
+
+std::vector<FootprintPart> gateway_footprint_of(const Shape& shape) {
+    if (shape.nodes == 1) {
+        return {};
+    }
+    const std::uint64_t active = std::min<std::uint64_t>(shape.nodes - 1, active_peers_max);
+    return {{"gateway: peers", "", shape.nodes * cold_peer_bytes, shape.nodes * cold_peer_bytes},
+            {"gateway: connections", "nodes talked to", active * hot_peer_bytes, 0},
+            {"gateway: buffers", "", buffers * buffer_bytes, buffers * buffer_bytes}};
 }
 
 }  // namespace acp::node

@@ -24,4 +24,7 @@ struct FootprintPart {
 //   shape  as Segment::create takes it
 [[nodiscard]] std::vector<FootprintPart> footprint_of(const Shape& shape);
 
+// What the node's gateway takes beside the node segment, in its own process; nothing in a job of one node.
+[[nodiscard]] std::vector<FootprintPart> gateway_footprint_of(const Shape& shape);
+
 }  // namespace acp::node

@@ -37,7 +37,7 @@ struct MailboxLayout {
             layout.ring_stride =
                 ring_control_bytes + ring_cells * (cell_head_bytes + layout.payload_stride);
             layout.bytes_per_slot =
-                layout.ring_stride * shape.local_procs;  // indexed by sender's slot
+                layout.ring_stride * slots_of(shape);  // indexed by sender's slot
         }
         return layout;
     }

@@ -3,8 +3,8 @@
 #include "node/member.hpp"
 
 #include <utility>
-#include <vector>
 
+#include "node/ranks.hpp"
 #include "os/process.hpp"
 
 namespace acp::node {
@@ -37,49 +37,34 @@ base::Status Member::take_slot() {
     return {};
 }
 
-base::Status Member::meet() {
-    return barrier_.wait();
+base::Status Member::meet(bool has_table) {
+    return barrier_.wait(has_table);
 }
 
 base::Status Member::agree_on_rank(std::uint32_t rank) {
     slot().wanted_rank.store(rank, std::memory_order_relaxed);
-    if (auto status = meet();
-        !status.is_ok()) {  // release and acquire: everybody's wish is visible
+    if (auto status = meet(true); !status.is_ok()) {  // everybody's wish is visible
         return status;
     }
-    const Shape& shape = segment_.shape();
-    std::vector<std::uint32_t> taken_by(shape.local_procs, shape.local_procs);
-    base::Status verdict;
-    for (std::uint32_t i = 0; i < shape.local_procs && verdict.is_ok(); ++i) {
-        const Slot& asking = segment_.slot(i);
-        const std::uint32_t wanted = asking.wanted_rank.load(std::memory_order_relaxed);
-        const std::string who =
-            "rank " + std::to_string(asking.rank.load(std::memory_order_relaxed)) +
-            " asked to become rank " + std::to_string(static_cast<std::int32_t>(wanted));
-        if (wanted - shape.first_rank >= shape.local_procs) {
-            verdict = {base::Code::argument, who + ", but ranks are 0 to " +
-                                                 std::to_string(shape.procs - 1) +
-                                                 "; nothing was changed"};
-        } else if (taken_by[wanted - shape.first_rank] != shape.local_procs) {
-            verdict = {base::Code::argument,
-                       who + ", and so did rank " +
-                           std::to_string(segment_.slot(taken_by[wanted - shape.first_rank])
-                                              .rank.load(std::memory_order_relaxed)) +
-                           "; nothing was changed"};
-        } else {
-            taken_by[wanted - shape.first_rank] = i;
+    Ranks ranks(segment_);
+    if (slot_ == 0) {
+        if (!segment_.has_gateway()) {  // else it wrote what all nodes gathered
+            ranks.collect();
         }
+        ranks.judge();
     }
-    // Nobody may wish again, or change its rank, before all have read.
+    // Nobody may wish again, or change its rank, before all know the verdict.
     if (auto status = meet(); !status.is_ok()) {
         return status;
     }
-    return verdict;
+    return ranks.verdict();
 }
 
 void Member::take_rank(std::uint32_t rank) {
     slot().rank.store(rank, std::memory_order_relaxed);  // published by the meeting that follows
-    segment_.slot_of(rank - segment_.shape().first_rank).store(slot_, std::memory_order_release);
+    if (slot_ == 0) {
+        Ranks(segment_).apply();
+    }
 }
 
 void Member::confirm_epoch() noexcept {

@@ -28,7 +28,8 @@ public:
     base::Status take_slot();
 
     // Meets all ranks of the job. Errors: peer.
-    base::Status meet();
+    //   has_table  the nodes gather what each process wants (agree_on_rank)
+    base::Status meet(bool has_table = false);
 
     // Agrees on new ranks: each process names one; on success every process sits on the rank it named.
     // Everybody gets the same verdict; on failure nothing changed. Errors: argument (out of range or given
@@ -53,6 +54,9 @@ public:
     void leave() const noexcept;
 
     [[nodiscard]] const Segment& segment() const noexcept { return segment_; }
+
+    // For a process that holds its node's gateway: Segment::open_gateway_event().
+    [[nodiscard]] Segment& segment() noexcept { return segment_; }
 
     [[nodiscard]] std::uint32_t slot_index() const noexcept { return slot_; }
 

@@ -33,13 +33,19 @@ public:
     //   segment  must outlive this
     explicit NodeTable(const Segment& segment) noexcept : segment_(&segment) {}
 
+    // Of the table of so many nodes, with its pool.
+    [[nodiscard]] static std::uint64_t bytes(std::uint32_t nodes) noexcept;
+    // Of those, what is in use when each node has so many addresses.
+    [[nodiscard]] static std::uint64_t used_bytes(std::uint32_t nodes,
+                                                  std::uint32_t addresses) noexcept;
+
     // Fills a node's row. Nodes come in order 0, 1, ..., by one thread, before anybody reads.
     //   first_process  rises with the node; that of node 0 is 0
     //   addresses      1 .. node_addresses_max
     // Errors: argument (out of order, too many addresses, an address of no family).
     base::Status set(std::uint32_t node,
                      std::uint32_t first_process,
-                     std::span<const NodeAddress> addresses) noexcept;
+                     std::span<const NodeAddress> addresses);
 
     [[nodiscard]] std::uint32_t node_of(std::uint32_t process) const noexcept;  // process < procs
 
@@ -51,6 +57,10 @@ public:
         std::uint32_t node, std::span<NodeAddress, node_addresses_max> into) const noexcept;
 
 private:
+    struct Row;
+    [[nodiscard]] Row& row(std::uint32_t node) const noexcept;
+    [[nodiscard]] NodeAddress& pooled(std::uint32_t index) const noexcept;
+
     const Segment* segment_;
 };
 

@@ -8,7 +8,9 @@
 
 #include "base/config.hpp"
 #include "node/mailbox_layout.hpp"
+#include "node/node_table.hpp"
 #include "os/cpu.hpp"
+#include "os/event.hpp"
 #include "os/limits.hpp"
 #include "os/memory_file.hpp"
 
@@ -27,13 +29,29 @@ base::Status check(const Shape& shape) {
         return {base::Code::argument, "a node holds 1 to " + std::to_string(local_procs_max) +
                                           " ranks, not " + std::to_string(shape.local_procs)};
     }
-    if (shape.procs < shape.local_procs || shape.procs > (1U << memory::rank_bits_max)) {
+    if (slots_of(shape) > local_procs_max) {
+        return {base::Code::argument, "a node of a job of several nodes holds 1 to " +
+                                          std::to_string(local_procs_max - 1) + " ranks, not " +
+                                          std::to_string(shape.local_procs)};
+    }
+    if (shape.nodes < 1 || shape.nodes > shape.procs || shape.node >= shape.nodes) {
+        return {base::Code::argument, "node " + std::to_string(shape.node) + " of " +
+                                          std::to_string(shape.nodes) + " in a job of " +
+                                          std::to_string(shape.procs) + " ranks"};
+    }
+    if (shape.procs - shape.local_procs < shape.first_process) {
+        return {base::Code::argument, "processes " + std::to_string(shape.first_process) +
+                                          " and following, " + std::to_string(shape.local_procs) +
+                                          " of them, are not in a job of " +
+                                          std::to_string(shape.procs)};
+    }
+    if (shape.procs < shape.local_procs || shape.procs > (1U << memory::process_bits_max)) {
         return {base::Code::argument, "a job has 1 to " +
-                                          std::to_string(1U << memory::rank_bits_max) +
+                                          std::to_string(1U << memory::process_bits_max) +
                                           " ranks, not " + std::to_string(shape.procs)};
     }
     const memory::GaLayout addresses(shape.procs);
-    const std::uint64_t room = addresses.granule_bytes() * (memory::granules_per_rank / 2);
+    const std::uint64_t room = addresses.granule_bytes() * (memory::granules_per_process / 2);
     const std::uint64_t bound = std::min(starter_bytes_max, room);
     if (shape.starter_bytes > bound) {
         return {base::Code::argument, "starter memory of " + std::to_string(shape.starter_bytes) +
@@ -48,6 +66,8 @@ base::Status check(const Shape& shape) {
 
 SegmentLayout SegmentLayout::of(const Shape& shape) noexcept {
     const std::uint64_t n = shape.local_procs;
+    const std::uint64_t slots = slots_of(shape);
+    const bool has_gateway = shape.nodes > 1;
     SegmentLayout layout;
     std::uint64_t end = sizeof(ControlBlock);
     const auto place = [&end](std::uint64_t bytes) {
@@ -55,12 +75,16 @@ SegmentLayout SegmentLayout::of(const Shape& shape) noexcept {
         end = round_up(end + bytes, page);
         return at;
     };
-    layout.slots = place(n * sizeof(Slot));
-    layout.rank_slots = place(n * sizeof(SharedU32));
-    layout.hazards = place(n * memory::hazard_lines_per_slot * sizeof(memory::HazardLine));
-    layout.tables = place(n * memory::granules_per_rank * sizeof(memory::Entry));
+    layout.slots = place(slots * sizeof(Slot));
+    layout.ranks = place(3ULL * shape.procs * sizeof(SharedU32));
+    layout.nodes = place(has_gateway ? NodeTable::bytes(shape.nodes) : 0);
+    const std::uint64_t loss_words = (shape.procs + 63) / 64 + (shape.nodes + 63) / 64;
+    layout.losses = place(has_gateway ? loss_words * sizeof(SharedU64) : 0);
+    layout.rings = place(has_gateway ? n * rings_stride : 0);
+    layout.hazards = place(slots * memory::hazard_lines_per_slot * sizeof(memory::HazardLine));
+    layout.tables = place(n * memory::granules_per_process * sizeof(memory::Entry));
     layout.mailbox_stride = round_up(MailboxLayout::of(shape).bytes_per_slot, page);
-    layout.mailboxes = place(n * layout.mailbox_stride);
+    layout.mailboxes = place(slots * layout.mailbox_stride);
     layout.starter_stride = round_up(std::max<std::uint64_t>(shape.starter_bytes, 1), page);
     layout.starters = place(n * layout.starter_stride);
     layout.total = end;
@@ -89,10 +113,13 @@ std::uint64_t layout_hash() noexcept {
                                    sizeof(memory::Entry),
                                    sizeof(memory::HazardLine),
                                    memory::hazard_lines_per_slot,
-                                   memory::granules_per_rank,
+                                   memory::granules_per_process,
                                    memory::color_bits,
                                    sizeof(Shape),
-                                   mailbox_layout_version};
+                                   mailbox_layout_version,
+                                   ring_layout_version,
+                                   RingLayout::bytes,
+                                   NodeTable::bytes(1)};
     std::uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a over the facts' bytes
     for (const std::uint64_t fact : facts) {
         for (unsigned shift = 0; shift < 64; shift += 8) {
@@ -135,8 +162,7 @@ base::Result<Segment> Segment::create(const Shape& shape) {
     control.usable_cpus.store(static_cast<std::uint32_t>(os::usable_cpus()),
                               std::memory_order_relaxed);
     for (std::uint32_t i = 0; i < shape.local_procs; ++i) {
-        segment.slot_of(i).store(i, std::memory_order_relaxed);
-        segment.slot(i).rank.store(shape.first_rank + i, std::memory_order_relaxed);
+        segment.slot(i).rank.store(shape.first_process + i, std::memory_order_relaxed);
     }
     return segment;
 }
@@ -163,11 +189,35 @@ base::Result<Segment> Segment::open(os::FileDescriptor file) {
     }
     segment.mapping_ = std::move(mapping).value();
     segment.base_ = segment.mapping_.data();
+    // acquire: partner is GatewayPort::open; relaxed would do, for the processes start after it
+    if (segment.control().gateway_event.load(std::memory_order_acquire) != 0) {
+        if (auto status = segment.open_gateway_event(); !status.is_ok()) {
+            return status;
+        }
+    }
     return segment;
+}
+
+base::Status Segment::open_gateway_event() {
+    const std::uint32_t number = control().gateway_event.load(std::memory_order_acquire);
+    auto event = os::adopt_event(static_cast<int>(number) - 1);
+    if (!event.is_ok()) {
+        return std::move(event).failure().within("taking the event that wakes the node's gateway");
+    }
+    gateway_event_ = std::move(event).value();
+    gateway_event_fd_ = gateway_event_.get();
+    return {};
+}
+
+void Segment::signal_gateway() const noexcept {
+    if (gateway_event_fd_ >= 0) {
+        os::signal_event(gateway_event_fd_);
+    }
 }
 
 Segment Segment::share() const noexcept {
     Segment segment;
+    segment.gateway_event_fd_ = gateway_event_fd_;
     segment.base_ = base_;
     segment.layout_ = layout_;
     return segment;

@@ -16,6 +16,7 @@
 #include "memory/address_table.hpp"
 #include "memory/hazard.hpp"
 #include "node/control.hpp"
+#include "node/ring_layout.hpp"
 #include "os/file_descriptor.hpp"
 #include "os/mapping.hpp"
 
@@ -23,20 +24,26 @@ namespace acp::node {
 
 // Where the parts lie, in bytes from the segment's start; each part starts on a page.
 struct SegmentLayout {
-    std::uint64_t slots = 0;       // Slot[local_procs]
-    std::uint64_t rank_slots = 0;  // uint32[local_procs]: rank - first_rank -> slot
-    std::uint64_t hazards = 0;     // HazardLine[local_procs][hazard_lines_per_slot]
-    std::uint64_t tables = 0;      // Entry[local_procs][granules_per_rank], by rank
-    std::uint64_t mailboxes = 0;   // see local/mailbox*.hpp; mailbox_stride per slot
+    std::uint64_t slots = 0;      // Slot[slots_of(shape)]
+    std::uint64_t ranks = 0;      // uint32[3][procs]: rank of process, process of rank, wishes
+    std::uint64_t nodes = 0;      // NodeTable; nothing in a job of one node, like the next two
+    std::uint64_t losses = 0;     // a bit per process of the job, then a bit per node
+    std::uint64_t rings = 0;      // RingLayout[local_procs], rings_stride apart
+    std::uint64_t hazards = 0;    // HazardLine[slots_of(shape)][hazard_lines_per_slot]
+    std::uint64_t tables = 0;     // Entry[local_procs][granules_per_process], by slot
+    std::uint64_t mailboxes = 0;  // see local/mailbox*.hpp; mailbox_stride per slot
     std::uint64_t mailbox_stride = 0;
     std::uint64_t starters = 0;  // by slot, starter_stride apart
     std::uint64_t starter_stride = 0;
     std::uint64_t total = 0;
 
+    static constexpr std::uint64_t rings_stride = 25 * 4096;
+    static_assert(rings_stride >= RingLayout::bytes && rings_stride < RingLayout::bytes + 4096);
+
     [[nodiscard]] static SegmentLayout of(const Shape& shape) noexcept;
 };
 
-inline constexpr std::uint32_t local_procs_max = 1024;
+inline constexpr std::uint32_t local_procs_max = 1024;  // with the gateway, where there is one
 inline constexpr std::uint64_t starter_bytes_max = 1ULL << 40;
 
 // The shape of a node with this configuration, all ranks of the job on it. The launcher adds what only it
@@ -74,14 +81,32 @@ public:
 
     [[nodiscard]] ControlBlock& control() const noexcept { return at<ControlBlock>(0); }
 
-    //   index  0 .. local_procs-1
+    //   index  0 .. local_procs-1, or gateway_slot()
     [[nodiscard]] Slot& slot(std::uint32_t index) const noexcept {
         return at<Slot>(layout_.slots + index * sizeof(Slot));
     }
 
-    // The slot a rank of this node sits on in this epoch.   local_rank  rank - first_rank
-    [[nodiscard]] SharedU32& slot_of(std::uint32_t local_rank) const noexcept {
-        return at<SharedU32>(layout_.rank_slots + local_rank * sizeof(SharedU32));
+    // Where there is a gateway: its slot has hazard lines, a door and a mailbox, but no row in the table.
+    [[nodiscard]] std::uint32_t gateway_slot() const noexcept { return shape().local_procs; }
+
+    [[nodiscard]] bool has_gateway() const noexcept { return shape().nodes > 1; }
+
+    // Who sits where in this epoch.   process, rank < procs
+    [[nodiscard]] std::uint32_t rank_of(std::uint32_t process) const noexcept {
+        return are_ranks_set() ? rank_table()[process].load(std::memory_order_relaxed) : process;
+    }
+
+    [[nodiscard]] std::uint32_t process_of(std::uint32_t rank) const noexcept {
+        return are_ranks_set() ? process_table()[rank].load(std::memory_order_relaxed) : rank;
+    }
+
+    // For node/ranks.hpp: untouched before the first reset.
+    [[nodiscard]] SharedU32* rank_table() const noexcept { return &at<SharedU32>(layout_.ranks); }
+
+    [[nodiscard]] SharedU32* process_table() const noexcept { return rank_table() + shape().procs; }
+
+    [[nodiscard]] SharedU32* wanted_table() const noexcept {
+        return process_table() + shape().procs;
     }
 
     [[nodiscard]] std::span<memory::HazardLine> hazards(std::uint32_t slot) const noexcept {
@@ -103,16 +128,55 @@ public:
         return base() + layout_.starters + slot * layout_.starter_stride;
     }
 
+    [[nodiscard]] char* rings(std::uint32_t slot) const noexcept {
+        return base() + layout_.rings + slot * SegmentLayout::rings_stride;
+    }
+
+    // A bit per process of the job that is lost with another node or on it; behind it a bit per node. For
+    // node/loss.hpp: untouched before the first loss.
+    [[nodiscard]] SharedU64* lost_processes() const noexcept {
+        return &at<SharedU64>(layout_.losses);
+    }
+
+    [[nodiscard]] SharedU64* lost_nodes() const noexcept {
+        return lost_processes() + (shape().procs + 63) / 64;
+    }
+
+    // For node/node_table.hpp.
+    [[nodiscard]] char* node_table() const noexcept { return base() + layout_.nodes; }
+
     [[nodiscard]] char* base() const noexcept { return base_; }
 
+    // Takes a copy of the gateway's event under the number that the gateway published. Done by open(); called again
+    // by a process whose gateway starts after that. Errors: system (there is no such event), limit.
+    base::Status open_gateway_event();
+
+    // Signals the gateway's event if the gateway sleeps. After a sequentially consistent read-modify-write that
+    // published what it is to see; partner: GatewayPort::announce_sleep. One load when it is awake.
+    void wake_gateway() const noexcept {
+        if (control().gateway_sleeps.load(std::memory_order_seq_cst) != 0) [[unlikely]] {
+            signal_gateway();
+        }
+    }
+
+    // Signals it whatever it does.
+    void signal_gateway() const noexcept;
+
 private:
+    [[nodiscard]] bool are_ranks_set() const noexcept {
+        // acquire: partner is Ranks::apply
+        return control().are_ranks_set.load(std::memory_order_acquire) != 0;
+    }
+
     template <typename T>
     [[nodiscard]] T& at(std::uint64_t offset) const noexcept {
         return *reinterpret_cast<T*>(base() + offset);
     }
 
     os::FileDescriptor file_;
-    os::Mapping mapping_;  // empty when base_ is another Segment's
+    os::Mapping mapping_;               // empty when base_ is another Segment's
+    os::FileDescriptor gateway_event_;  // empty in a copy by share()
+    int gateway_event_fd_ = -1;
     char* base_ = nullptr;
     SegmentLayout layout_;
     bool was_left_sparse_ = false;

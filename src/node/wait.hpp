@@ -210,4 +210,8 @@ inline void ring_bell_after_rmw(sync::Bell<>& bell) noexcept {
     }
 }
 
+// Rings the bell of a process's service thread, which in udp mode sleeps on its socket instead. As
+// ring_bell_after_rmw.
+void wake_service(const Segment& segment, std::uint32_t slot) noexcept;
+
 }  // namespace acp::node

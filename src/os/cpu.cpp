@@ -119,8 +119,15 @@ AesUnit aes_unit() noexcept {
         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2");
     if (!has_avx512) return AesUnit::avx2;
-    const bool has_wide_aes =
-        __builtin_cpu_supports("vaes") && __builtin_cpu_supports("vpclmulqdq");
+    // Whether the kernel saves the wide registers is known by now; not every compiler knows these two by name.
+    unsigned a = 0;
+    unsigned b = 0;
+    unsigned c = 0;
+    unsigned d = 0;
+    constexpr unsigned wide_aes = 1U << 9;
+    constexpr unsigned wide_multiply = 1U << 10;
+    const bool has_wide_aes = __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (c & wide_aes) != 0 &&
+                              (c & wide_multiply) != 0;
     return has_wide_aes ? AesUnit::vaes : AesUnit::avx512;
 #elif defined(__aarch64__)
     constexpr unsigned long needed = HWCAP_AES | HWCAP_PMULL;

@@ -4,6 +4,9 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <fcntl.h>
+#include <string>
+#include <string_view>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -17,11 +20,29 @@ Result<Event> Event::create() {
     return Event(std::move(descriptor));
 }
 
-void Event::signal() noexcept {
+void signal_event(int fd) noexcept {
     const std::uint64_t one = 1;
     // EAGAIN means 2^64 - 2 signals wait: readable already.
-    while (write(descriptor_.get(), &one, sizeof one) < 0 && errno == EINTR) {
+    while (write(fd, &one, sizeof one) < 0 && errno == EINTR) {
     }
+}
+
+Result<FileDescriptor> adopt_event(int fd) {
+    const std::string name = "/proc/self/fd/" + std::to_string(fd);
+    char target[64] = {};
+    const ssize_t length = readlink(name.c_str(), target, sizeof target - 1);
+    if (fd < 0 || length < 0 || std::string_view(target) != "anon_inode:[eventfd]") {
+        return base::Status(base::Code::system,
+                            "descriptor " + std::to_string(fd) +
+                                " is no event: something closed it before acp_init");
+    }
+    FileDescriptor copy(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    if (!copy.is_open()) return system_failure("fcntl(F_DUPFD_CLOEXEC)", errno, "");
+    return copy;
+}
+
+void Event::signal() noexcept {
+    signal_event(descriptor_.get());
 }
 
 bool Event::drain() noexcept {

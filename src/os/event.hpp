@@ -12,6 +12,13 @@ namespace acp::os {
 
 using base::Result;
 
+// Makes the eventfd `fd` readable, however many have a copy of it. Async-signal-safe.
+void signal_event(int fd) noexcept;
+
+// A copy, close-on-exec, of an inherited eventfd, which stays as it is. Errors: system (fd is none: somebody has
+// closed it, or another file has its number), limit.
+Result<FileDescriptor> adopt_event(int fd);
+
 class Event {
 public:
     // Errors: limit (descriptors used up), system.

@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
+#include <ctime>
 #include <limits>
 #include <string>
 #include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "os/system_error.hpp"
 
@@ -23,6 +27,23 @@ int milliseconds(std::uint64_t timeout_ns) noexcept {
     constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<int>::max());
     return static_cast<int>(
         std::min(timeout_ns / ns_per_ms + (timeout_ns % ns_per_ms != 0 ? 1 : 0), most));
+}
+
+// The kernel counts in nanoseconds since 5.11; the C library may be older than the kernel.
+int wait_exactly(int set, epoll_event* ready, int room, std::uint64_t timeout_ns) noexcept {
+#if defined(SYS_epoll_pwait2)
+    static std::atomic<bool> is_missing{false};  // relaxed: a hint
+    constexpr std::uint64_t ns_per_s = 1'000'000'000;
+    const bool is_short = timeout_ns != 0 && timeout_ns != poll_forever;
+    if (is_short && !is_missing.load(std::memory_order_relaxed)) {
+        const timespec timeout{static_cast<time_t>(timeout_ns / ns_per_s),
+                               static_cast<long>(timeout_ns % ns_per_s)};
+        const long count = syscall(SYS_epoll_pwait2, set, ready, room, &timeout, nullptr, 0);
+        if (count >= 0 || errno != ENOSYS) return static_cast<int>(count);
+        is_missing.store(true, std::memory_order_relaxed);
+    }
+#endif
+    return epoll_wait(set, ready, room, milliseconds(timeout_ns));
 }
 
 }  // namespace
@@ -53,7 +74,7 @@ void PollSet::remove(int fd) noexcept {
 std::size_t PollSet::wait(std::span<PollEvent> events, std::uint64_t timeout_ns) noexcept {
     std::array<epoll_event, batch_max> ready{};
     const auto room = static_cast<int>(std::min(events.size(), ready.size()));
-    const int count = epoll_wait(descriptor_.get(), ready.data(), room, milliseconds(timeout_ns));
+    const int count = wait_exactly(descriptor_.get(), ready.data(), room, timeout_ns);
     for (int i = 0; i < count; ++i) {
         const epoll_event& event = ready[static_cast<std::size_t>(i)];
         events[static_cast<std::size_t>(i)] = {event.data.u64,

@@ -38,9 +38,12 @@ public:
     void remove(int fd) noexcept;
 
     // Waits until something is ready or the time is over, and writes up to events.size() events.
-    //   timeout_ns  poll_forever: no limit; rounded up to whole milliseconds
+    //   timeout_ns  poll_forever: no limit; rounded up to whole milliseconds before Linux 5.11
     // Returns how many were written; 0 after the timeout or a signal. Blocks.
     std::size_t wait(std::span<PollEvent> events, std::uint64_t timeout_ns) noexcept;
+
+    // Readable while wait() would find something, for a poll of somebody else's.
+    [[nodiscard]] int fd() const noexcept { return descriptor_.get(); }
 
 private:
     explicit PollSet(FileDescriptor descriptor) noexcept : descriptor_(std::move(descriptor)) {}

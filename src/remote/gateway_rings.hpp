@@ -2,12 +2,15 @@
 // The gateway's end of the rings by which the processes of its node hand it commands: takes commands, fairly
 // between processes, and gives back how they ended. What stands in a ring is not trusted: a record that makes no
 // sense ends with an error, a ring whose counters make none is closed for good, to the harm of its own process
-// alone. Knows no frame and no route. One thread: the gateway's.
+// alone. Knows no frame and no route. One thread: the gateway's. A command that was handed over when its process
+// died is taken or not, and its end is told to nobody.
 // Tests: tests/unit/remote/gateway_rings_test.cpp, link_test.cpp.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "memory/command.hpp"
@@ -26,11 +29,13 @@ public:
     //   segment  of a job of several nodes; must outlive this
     explicit GatewayRings(const node::Segment& segment);
 
-    // Whether take() would find something: a ring was rung, or one was not emptied. One or two loads.
+    // Whether take() may find something: a ring was rung, or one was not emptied for want of commands_max. What
+    // the taker had no room for does not count until a take() finds room. One or two loads.
     [[nodiscard]] bool has_commands() const noexcept;
 
     // Offers at most commands_max commands, from each process at most commands_per_turn before the next has its
-    // turn. Returns how many were taken. Commands that make no sense are ended here and not offered.
+    // turn; a process whose command finds no room keeps nobody from being asked. Returns how many were taken.
+    // Commands that make no sense are ended here and not offered.
     std::uint32_t take(const Taker& taker, std::uint32_t commands_max);
 
     // Tells a process how commands of its ended; they were taken from its ring. What was not, is ignored.
@@ -55,20 +60,28 @@ public:
 
 private:
     struct Ring {
-        std::uint64_t taken = 0;      // of its commands
-        std::uint64_t completed = 0;  // records written
+        std::optional<RecordConsumer<CommandRecord>>
+            commands;  // made with the first ring of its bell
+        std::optional<RecordProducer<EndedRecord>> ended;
         std::uint32_t outstanding = 0;
-        bool has_more = false;  // in the list of rings that were not emptied
+        bool is_waiting = false;  // in waiting_
         bool is_closed = false;
-        bool is_to_ring = false;
+        bool is_to_ring = false;  // in to_ring_
     };
 
-    std::uint32_t take_some(std::uint32_t slot, const Taker& taker, std::uint32_t commands_max);
+    enum class Offer { taken_all, refused, has_more };
+
     void listen();
+    Offer offer(std::uint32_t slot,
+                const Taker& taker,
+                std::uint32_t commands_max,
+                std::uint32_t& taken);
+    void close(std::uint32_t slot) noexcept;
 
     const node::Segment& segment_;
-    std::vector<Ring> rings_;             // by slot
-    std::vector<std::uint32_t> waiting_;  // slots of rings that may hold commands, next first
+    std::vector<Ring> rings_;            // by slot
+    std::deque<std::uint32_t> waiting_;  // slots of rings that may hold commands, next first
+    bool is_refused_ = false;            // all of waiting_ found no room when last asked
     std::vector<std::uint32_t> to_ring_;
 };
 

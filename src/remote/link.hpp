@@ -52,7 +52,7 @@ public:
     [[nodiscard]] virtual std::int64_t timeout_ns() const noexcept = 0;
 
     // Whether this process's commands that ended should ring its service thread: something waits for their end
-    // though nobody waits in the library.
+    // though nobody waits in the library. Any thread; the caller looks at has_news() afterwards.
     virtual void set_service_wanted(bool is_wanted) noexcept = 0;
 };
 

@@ -2,7 +2,7 @@
 // What stands in the rings between a process and the gateway of its node. Zero memory is a pair of empty rings.
 // Every counter and record has one writer, so one that is killed at any store leaves either a record that was not
 // published or a whole one. Counters only grow. No pointers: the two ends map the memory elsewhere.
-// Tests: tests/unit/remote/ring_records_test.cpp.
+// Tests: tests/unit/remote/gateway_rings_test.cpp.
 #pragma once
 
 #include <atomic>
@@ -12,6 +12,8 @@
 
 #include "memory/command.hpp"
 #include "node/ring_layout.hpp"
+#include "node/segment.hpp"
+#include "remote/record_ring.hpp"
 
 namespace acp::remote {
 
@@ -38,21 +40,38 @@ struct EndedRecord {
     std::uint32_t reserved[2];
 };
 
-template <template <class> class Atomic = std::atomic>
 struct RingPair {
+    alignas(64)
+        std::atomic<std::uint64_t> commands_published;  // writer: the process; reader: the gateway
     alignas(
-        64) Atomic<std::uint64_t> commands_published;   // writer: the process; reader: the gateway
-    alignas(64) Atomic<std::uint64_t> commands_taken;   // writer: the gateway; reader: the process
-    alignas(64) Atomic<std::uint64_t> ended_published;  // writer: the gateway; reader: the process
-    alignas(64) Atomic<std::uint64_t> ended_taken;      // writer: the process; reader: the gateway
+        64) std::atomic<std::uint64_t> commands_taken;  // writer: the gateway; reader: the process
+    alignas(
+        64) std::atomic<std::uint64_t> ended_published;  // writer: the gateway; reader: the process
+    alignas(64) std::atomic<std::uint64_t> ended_taken;  // writer: the process; reader: the gateway
     alignas(64) CommandRecord commands[node::ring_records];
     EndedRecord ended[node::ring_records];
 };
 
 static_assert(sizeof(CommandRecord) == node::command_record_bytes);
 static_assert(sizeof(EndedRecord) == node::ended_record_bytes);
-static_assert(sizeof(RingPair<>) == node::RingLayout::bytes);
-static_assert(offsetof(RingPair<>, commands) == node::RingLayout::commands_at);
-static_assert(offsetof(RingPair<>, ended) == node::RingLayout::ended_at);
+static_assert(sizeof(RingPair) == node::RingLayout::bytes);
+static_assert(offsetof(RingPair, commands) == node::RingLayout::commands_at);
+static_assert(offsetof(RingPair, ended) == node::RingLayout::ended_at);
+
+using CommandRing = RecordRing<CommandRecord>;
+using EndedRing = RecordRing<EndedRecord>;
+
+[[nodiscard]] inline RingPair& ring_pair(const node::Segment& segment,
+                                         std::uint32_t slot) noexcept {
+    return *reinterpret_cast<RingPair*>(segment.rings(slot));
+}
+
+[[nodiscard]] inline CommandRing command_ring(RingPair& pair) noexcept {
+    return {pair.commands, node::ring_records, &pair.commands_published, &pair.commands_taken};
+}
+
+[[nodiscard]] inline EndedRing ended_ring(RingPair& pair) noexcept {
+    return {pair.ended, node::ring_records, &pair.ended_published, &pair.ended_taken};
+}
 
 }  // namespace acp::remote

@@ -204,9 +204,16 @@ class Memory(unittest.TestCase):
                     self.assertGreater(data[key], bytes_before, (kind, procs, key))
                     before[key] = data[key]
 
-    def test_a_rank_of_a_full_node_takes_the_same_in_a_larger_job(self):
-        self.assertEqual(self.memory(16, "--ppn", "16")["start_bytes"],
-                         self.memory(64, "--ppn", "16")["start_bytes"])
+    def test_a_node_takes_little_more_for_every_further_node(self):
+        few, many = (self.memory(16 * nodes, "--ppn", "16") for nodes in (2, 1002))
+        self.assertLess(many["node_start_bytes"] - few["node_start_bytes"], 1000 * 150)
+        self.assertEqual(many["nodes"], 1002)
+
+    def test_a_million_ranks_take_half_a_megabyte_each_at_start(self):
+        data = self.memory(1_000_000, "--ppn", "100")
+        self.assertLessEqual(data["start_bytes"], 500_000)
+        gateway = [part for part in data["parts"] if part["part"].startswith("gateway")]
+        self.assertGreater(sum(part["node_start_bytes"] for part in gateway), 1 << 20)
 
     def test_starter_memory_is_as_configured(self):
         parts = self.memory(4, environment={"ACP_STARTER_SIZE": "1M"})["parts"]
@@ -214,8 +221,10 @@ class Memory(unittest.TestCase):
         self.assertEqual(starter["start_bytes"], 1 << 20)
 
     def test_the_largest_job_is_answered_and_one_more_is_refused(self):
-        self.assertEqual(self.memory(1 << 20, "--ppn", "1024")["ranks"], 1 << 20)
+        self.assertEqual(self.memory(1 << 20, "--ppn", "1023")["ranks"], 1 << 20)
+        self.assertEqual(self.memory(1024)["ranks"], 1024)
         for arguments in (("-n", str((1 << 20) + 1), "--ppn", "64"), ("-n", "0"), ("-n", "1025"),
+                          ("-n", "2048", "--ppn", "1024"),
                           ("-n", "4", "--ppn", "0"), ("-n", "-1"), ("-n", "four"), ("-n",)):
             result = run("--memory", *arguments)
             self.assertEqual(result.returncode, 64, arguments)

@@ -16,7 +16,7 @@ namespace {
 
 using base::Table;
 
-constexpr std::uint64_t procs_max = std::uint64_t{1} << memory::rank_bits_max;
+constexpr std::uint64_t procs_max = std::uint64_t{1} << memory::process_bits_max;
 
 std::uint64_t per_rank(std::uint64_t node_bytes, const node::Shape& shape) {
     return (node_bytes + shape.local_procs - 1) / shape.local_procs;
@@ -53,6 +53,14 @@ Total total_of(const std::vector<node::FootprintPart>& parts) {
     return total;
 }
 
+std::vector<node::FootprintPart> parts_of(const node::Shape& shape) {
+    std::vector<node::FootprintPart> parts = node::footprint_of(shape);
+    for (const node::FootprintPart& part : node::gateway_footprint_of(shape)) {
+        parts.push_back(part);
+    }
+    return parts;
+}
+
 std::string heading(const node::Shape& shape) {
     std::string text = "Memory of a job of " + std::to_string(shape.procs) +
                        (shape.procs == 1 ? " rank" : " ranks");
@@ -71,13 +79,15 @@ base::Result<node::Shape> shape_of_job(std::uint64_t procs,
     if (procs < 1 || procs > procs_max)
         return refusal("the number of ranks (-n)", procs, procs_max);
     const std::uint64_t local_procs = std::min(procs, procs_per_node);
-    if (local_procs < 1 || local_procs > node::local_procs_max) {
-        return refusal("the number of ranks per node (--ppn)", local_procs, node::local_procs_max);
+    const std::uint64_t most = node::local_procs_max - (procs > local_procs ? 1 : 0);
+    if (local_procs < 1 || local_procs > most) {
+        return refusal("the number of ranks per node (--ppn)", local_procs, most);
     }
     node::Shape shape;
     shape.procs = static_cast<std::uint32_t>(procs);
     shape.local_procs = static_cast<std::uint32_t>(local_procs);
     shape.machine_procs = shape.local_procs;
+    shape.nodes = static_cast<std::uint32_t>((procs + local_procs - 1) / local_procs);
     shape.starter_bytes = config.starter_bytes;
     shape.mailbox_kind = static_cast<std::uint32_t>(config.mailbox);
     shape.intranode = static_cast<std::uint32_t>(config.intranode);
@@ -87,7 +97,7 @@ base::Result<node::Shape> shape_of_job(std::uint64_t procs,
 }
 
 std::string memory_text(const node::Shape& shape) {
-    const std::vector<node::FootprintPart> parts = node::footprint_of(shape);
+    const std::vector<node::FootprintPart> parts = parts_of(shape);
     Table table({{"BYTES PER RANK"},
                  {"AT START", Table::Align::right},
                  {"AT MOST", Table::Align::right},
@@ -104,12 +114,13 @@ std::string memory_text(const node::Shape& shape) {
     return heading(shape) + "\n\n" + table.text() + "\n" + base::human_size(start_bytes) +
            " per rank at start, " + base::human_size(most_bytes) + " at most; " +
            base::human_size(total.start_bytes) + " and " + base::human_size(total.reserved_bytes) +
-           " per node of " + std::to_string(shape.local_procs) +
-           ".\nThis is the shared memory; acpbench memory measures whole processes.\n";
+           " per node of " + std::to_string(shape.local_procs) + ".\nThis is the shared memory" +
+           (shape.nodes > 1 ? " and the gateway's" : "") +
+           "; acpbench memory measures whole processes.\n";
 }
 
 nlohmann::json memory_json(const node::Shape& shape) {
-    const std::vector<node::FootprintPart> parts = node::footprint_of(shape);
+    const std::vector<node::FootprintPart> parts = parts_of(shape);
     nlohmann::json rows = nlohmann::json::array();
     for (const node::FootprintPart& part : parts) {
         rows.push_back({{"part", part.name},
@@ -122,6 +133,7 @@ nlohmann::json memory_json(const node::Shape& shape) {
     const Total total = total_of(parts);
     return {{"ranks", shape.procs},
             {"ranks_per_node", shape.local_procs},
+            {"nodes", shape.nodes},
             {"starter_bytes", shape.starter_bytes},
             {"parts", rows},
             {"start_bytes", per_rank(total.start_bytes, shape)},

@@ -243,6 +243,26 @@ TEST(GmaPathTest, names_the_path_each_configuration_takes) {
     EXPECT_EQ(path(IntraNode::mailbox), "mailbox mailbox");
 }
 
+// MEM-18: it belongs to the node.
+TEST(GmaDeathTest, the_starter_memory_of_a_dead_rank_stays_readable_and_writable) {
+    acp::test::arm_watchdog(240, "unit_gma");
+    Ranks left(IntraNode::automatic, 2, 1);
+    local::Space dying;
+    ASSERT_TRUE(dying.open(left.node(), 1, {.is_shared_direct = true, .is_own_direct = true}, false)
+                    .is_ok());
+    dying.publish_starter();
+    std::memcpy(left.starter(1), "left by the dead", 16);
+    node::mark_dead(left.node(), 1, 9);
+    const GlobalAddress theirs = left[0].gma->space().starter_address(1);
+    const Handle read = left[0].gma->issue(copy(left[0].starter, theirs, 16), handle_null);
+    ASSERT_TRUE(finish(left[0], read).is_ok());
+    EXPECT_EQ(std::memcmp(left.starter(0), "left by the dead", 16), 0);
+    const Handle written = left[0].gma->issue(copy(theirs + 64, left[0].starter, 16), handle_null);
+    ASSERT_TRUE(finish(left[0], written).is_ok());
+    EXPECT_EQ(std::memcmp(left.starter(1) + 64, "left by the dead", 16), 0);
+    acp::test::arm_watchdog(0, "");
+}
+
 TEST(GmaDeathTest, a_wait_for_a_rank_that_does_not_serve_times_out_and_ends_with_its_death) {
     acp::test::arm_watchdog(240, "unit_gma");
     // Rank 1 has published its memory and serves nobody, as when its process is stopped.

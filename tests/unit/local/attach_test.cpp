@@ -73,7 +73,7 @@ protected:
     [[nodiscard]] Place far(std::uint32_t slot, std::size_t offset) const {
         Place place;
         place.owner_address = reinterpret_cast<std::uint64_t>(pages_.at(offset));
-        place.slot = place.rank = slot;
+        place.slot = slot;
         return place;
     }
 

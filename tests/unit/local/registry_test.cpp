@@ -22,9 +22,9 @@ namespace {
 using base::Code;
 using memory::GlobalAddress;
 
-constexpr std::uint32_t largest_job = 1U << memory::rank_bits_max;
+constexpr std::uint32_t largest_job = 1U << memory::process_bits_max;
 constexpr std::uint32_t own_granules =
-    memory::granules_per_rank - 1;  // the first is the starter memory's
+    memory::granules_per_process - 1;  // the first is the starter memory's
 
 class RegistryTest : public testing::Test {
 protected:
@@ -228,7 +228,7 @@ TEST_F(SpanTest, a_key_ended_before_a_longer_registration_covered_its_granule_is
     const Key ended = owner_.add(memory_.data(), 64);
     ASSERT_EQ(owner_.remove(first), Code::ok);
     ASSERT_EQ(owner_.remove(ended), Code::ok);
-    for (Key key = ended; layout.granule(key) + 1 < memory::granules_per_rank;) {  // once round
+    for (Key key = ended; layout.granule(key) + 1 < memory::granules_per_process;) {  // once round
         key = owner_.add(memory_.data(), 64);
         ASSERT_EQ(owner_.remove(key), Code::ok);
     }

@@ -16,7 +16,7 @@ using memory::GlobalAddress;
 
 constexpr std::uint64_t huge = std::numeric_limits<std::uint64_t>::max();
 
-// Ranks 5 and 6 of a job of 7, on a node of their own.
+// Processes 5 and 6 of a job of 7, on a node of their own.
 class SpaceTest : public testing::Test {
 protected:
     [[nodiscard]] GlobalAddress starter(std::uint32_t rank) const {
@@ -29,7 +29,9 @@ protected:
     std::array<char, 256> memory_{};
 };
 
-TEST_F(SpaceTest, knows_its_ranks) {
+TEST_F(SpaceTest, knows_its_processes_and_their_ranks) {
+    EXPECT_EQ(owner_.space.process(), 5U);
+    EXPECT_EQ(other_.space.process(), 6U);
     EXPECT_EQ(owner_.space.rank(), 5U);
     EXPECT_EQ(other_.space.rank(), 6U);
     EXPECT_TRUE(owner_.space.is_on_node(6));
@@ -76,7 +78,6 @@ TEST_F(SpaceTest, finds_starter_memory_of_all_ranks_of_the_node) {
         Place place;
         ASSERT_EQ(owner_.space.find(starter(5 + slot) + 77, 8, place), Code::ok);
         EXPECT_EQ(place.direct, owner_.segment.starter(slot) + 77);
-        EXPECT_EQ(place.rank, 5 + slot);
         EXPECT_EQ(place.slot, slot);
         EXPECT_EQ(place.is_own, slot == 0);
         EXPECT_TRUE(place.is_shared);
@@ -111,7 +112,7 @@ TEST_F(SpaceTest, says_what_is_wrong_with_an_address) {
             << space.explain(address, 8);
     };
     expect(0, "null");
-    expect(starter(7), "rank, 7, is not in this job of 7");
+    expect(starter(7), "process, 7, is not in this job of 7");
     expect(starter(4), "rank 4 is on another node");
     expect(space.layout().segment_start(6, 99, 1), "no memory is registered there on rank 6");
     expect(key + 250, "offset 250 of a segment of 256 bytes on rank 5");

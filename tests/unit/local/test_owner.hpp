@@ -25,7 +25,7 @@ inline node::Segment make_node(std::uint32_t procs, std::uint32_t local_procs) {
     node::Shape shape;
     shape.procs = procs;
     shape.local_procs = shape.machine_procs = local_procs;
-    shape.first_rank = procs - local_procs;
+    shape.first_process = procs - local_procs;
     shape.starter_bytes = test_starter_bytes;
     shape.datagram_bytes = 4096;
     auto made = node::Segment::create(shape);

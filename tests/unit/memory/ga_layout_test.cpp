@@ -17,7 +17,7 @@ constexpr std::uint64_t huge = std::numeric_limits<std::uint64_t>::max();
 // For jobs of 1, 2, 3, 4, 5, 8, 9, ... 2^20 ranks.
 template <typename Check>
 void for_each_layout(Check check) {
-    for (std::uint32_t bits = 0; bits <= rank_bits_max; ++bits) {
+    for (std::uint32_t bits = 0; bits <= process_bits_max; ++bits) {
         for (const std::uint64_t procs :
              {std::uint64_t{1} << bits, (std::uint64_t{1} << bits) / 2 + 1}) {
             SCOPED_TRACE(procs);
@@ -30,20 +30,20 @@ TEST(GaLayoutTest, round_trips_every_field) {
     acp::test::Random random(1);
     for_each_layout([&](const GaLayout& layout, std::uint64_t procs) {
         for (int i = 0; i < 100; ++i) {
-            const std::uint64_t rank = i == 0 ? procs - 1 : random.below(procs);
+            const std::uint64_t process = i == 0 ? procs - 1 : random.below(procs);
             const auto granule = static_cast<std::uint32_t>(
-                i == 1 ? granules_per_rank - 1 : random.below(granules_per_rank));
+                i == 1 ? granules_per_process - 1 : random.below(granules_per_process));
             const auto generation =
                 static_cast<std::uint32_t>(random.between(1, layout.generation_max()));
             const auto color = static_cast<std::uint32_t>(random.below(colors_max));
             const std::uint64_t offset = random.next() & (layout.granule_bytes() - 1);
-            const GlobalAddress plain = layout.segment_start(rank, granule, generation) + offset;
+            const GlobalAddress plain = layout.segment_start(process, granule, generation) + offset;
             const GlobalAddress address = layout.colored(plain, color);
-            ASSERT_EQ(layout.rank(address), rank);
+            ASSERT_EQ(layout.process(address), process);
             ASSERT_EQ(layout.granule(address), granule);
             ASSERT_EQ(layout.generation(address), generation);
             ASSERT_EQ(layout.color(address), color);
-            ASSERT_EQ(layout.index(address), rank * granules_per_rank + granule);
+            ASSERT_EQ(layout.index(address), process * granules_per_process + granule);
             ASSERT_EQ(address & (layout.granule_bytes() - 1), offset);
             ASSERT_EQ(address & layout.colorless_mask(), plain);
             ASSERT_EQ(layout.colored(address, 0), plain);
@@ -53,10 +53,10 @@ TEST(GaLayoutTest, round_trips_every_field) {
 
 TEST(GaLayoutTest, uses_all_64_bits_once) {
     for_each_layout([](const GaLayout& layout, std::uint64_t) {
-        EXPECT_EQ(layout.tag_bits() + layout.rank_bits() + granule_bits + layout.offset_bits(),
+        EXPECT_EQ(layout.tag_bits() + layout.process_bits() + granule_bits + layout.offset_bits(),
                   64U);
-        EXPECT_EQ(layout.segment_start((1ULL << layout.rank_bits()) - 1, granules_per_rank - 1,
-                                       layout.generation_max()) |
+        EXPECT_EQ(layout.segment_start((1ULL << layout.process_bits()) - 1,
+                                       granules_per_process - 1, layout.generation_max()) |
                       ~layout.colorless_mask() | (layout.granule_bytes() - 1),
                   ~GlobalAddress{0});
     });
@@ -75,7 +75,7 @@ TEST(GaLayoutTest, adds_across_granules) {
         const GlobalAddress next = start + layout.granule_bytes();
         EXPECT_EQ(next, layout.segment_start(procs - 1, 11, 3));
         EXPECT_EQ(layout.granule(next - 1), 10U);
-        EXPECT_EQ(layout.rank(next), procs - 1);
+        EXPECT_EQ(layout.process(next), procs - 1);
     });
 }
 
@@ -91,11 +91,11 @@ TEST(GaLayoutTest, a_segment_holds_its_own_end) {
 }
 
 TEST(GaLayoutTest, fits_the_stated_job_sizes) {
-    EXPECT_EQ(GaLayout(1).rank_bits(), 0U);
-    EXPECT_EQ(GaLayout(2).rank_bits(), 1U);
+    EXPECT_EQ(GaLayout(1).process_bits(), 0U);
+    EXPECT_EQ(GaLayout(2).process_bits(), 1U);
     EXPECT_EQ(GaLayout(16).generation_max(), 255U);
     EXPECT_EQ(GaLayout(17).generation_max(), 63U);
-    EXPECT_EQ(GaLayout(1U << 20U).rank_bits(), 20U);
+    EXPECT_EQ(GaLayout(1U << 20U).process_bits(), 20U);
     EXPECT_EQ(GaLayout(1U << 20U).granule_bytes(), 8ULL << 20U);
 }
 

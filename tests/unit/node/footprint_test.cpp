@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "node/mailbox_layout.hpp"
+#include "node/node_table.hpp"
 #include "node/segment.hpp"
 
 namespace acp::node {
@@ -35,6 +36,12 @@ std::vector<Shape> shapes() {
                 all.push_back(shape_of(n, starter_bytes, kind));
             }
         }
+    }
+    for (const std::uint32_t nodes : {2U, 300U}) {
+        Shape shape = shape_of(3, 65536, base::MailboxKind::mpsc);
+        shape.nodes = nodes;
+        shape.procs = 3 * nodes;
+        all.push_back(shape);
     }
     return all;
 }
@@ -87,11 +94,21 @@ void join_all(const Segment& segment, const Shape& shape) {
     for (std::uint32_t i = 0; i < shape.local_procs; ++i) {
         segment.slot(i).state.store(1, std::memory_order_relaxed);
         segment.hazards(i)[0].is_claimed.store(1, std::memory_order_relaxed);
-        memory::Entry* const row = segment.tables() + std::uint64_t{i} * memory::granules_per_rank;
+        memory::Entry* const row =
+            segment.tables() + std::uint64_t{i} * memory::granules_per_process;
         for (std::uint64_t g = 0; g < addresses.granules_for(shape.starter_bytes); ++g) {
             row[g].bytes.store(1, std::memory_order_relaxed);
         }
         EXPECT_EQ(look_into_mailboxes(segment, shape, i), 0U);
+    }
+    if (segment.has_gateway()) {
+        NodeAddress address;
+        address.family = 4;
+        for (std::uint32_t node = 0; node < shape.nodes; ++node) {
+            EXPECT_TRUE(NodeTable(segment).set(node, 3 * node, {&address, 1}).is_ok());
+        }
+        segment.slot(segment.gateway_slot()).state.store(1, std::memory_order_relaxed);
+        segment.hazards(segment.gateway_slot())[0].is_claimed.store(1, std::memory_order_relaxed);
     }
 }
 
@@ -119,7 +136,11 @@ TEST(Footprint, a_segment_used_to_its_last_byte_takes_what_is_reserved) {
 
 TEST(Footprint, no_part_starts_larger_than_it_can_become) {
     for (const Shape& shape : shapes()) {
-        for (const FootprintPart& part : footprint_of(shape)) {
+        std::vector<FootprintPart> parts = footprint_of(shape);
+        const auto gateway = gateway_footprint_of(shape);
+        EXPECT_EQ(gateway.empty(), shape.nodes == 1);
+        parts.insert(parts.end(), gateway.begin(), gateway.end());
+        for (const FootprintPart& part : parts) {
             EXPECT_LE(part.start_bytes, part.reserved_bytes) << part.name;
             EXPECT_EQ(part.growth.empty(), part.start_bytes == part.reserved_bytes) << part.name;
         }

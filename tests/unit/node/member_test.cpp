@@ -132,7 +132,8 @@ TEST_F(MemberTest, ranks_change_places_when_all_agree) {
         EXPECT_EQ(member.rank(), wanted);
     });
     for (std::uint32_t rank = 0; rank < procs; ++rank) {
-        EXPECT_EQ(segment_.slot_of(rank).load(std::memory_order_relaxed), (rank + 3) % procs);
+        EXPECT_EQ(segment_.process_of(rank), (rank + 3) % procs);
+        EXPECT_EQ(segment_.rank_of(segment_.process_of(rank)), rank);
     }
 }
 

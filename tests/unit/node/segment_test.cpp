@@ -30,7 +30,7 @@ TEST(SegmentTest, every_part_begins_on_a_page_and_after_the_one_before) {
         const SegmentLayout layout = SegmentLayout::of(shape_of(procs));
         const std::uint64_t parts[] = {0,
                                        layout.slots,
-                                       layout.rank_slots,
+                                       layout.ranks,
                                        layout.hazards,
                                        layout.tables,
                                        layout.mailboxes,
@@ -40,7 +40,7 @@ TEST(SegmentTest, every_part_begins_on_a_page_and_after_the_one_before) {
             EXPECT_GT(parts[i], parts[i - 1]) << "part " << i << " of " << procs << " ranks";
             EXPECT_EQ(parts[i] % 4096, 0U);
         }
-        EXPECT_GE(layout.rank_slots - layout.slots, procs * sizeof(Slot));
+        EXPECT_GE(layout.ranks - layout.slots, procs * sizeof(Slot));
         EXPECT_GE(layout.total - layout.starters, procs * std::uint64_t{10'000});
     }
 }
@@ -48,16 +48,39 @@ TEST(SegmentTest, every_part_begins_on_a_page_and_after_the_one_before) {
 TEST(SegmentTest, begins_with_each_rank_on_its_slot_and_nobody_joined) {
     Shape shape = shape_of(3);
     shape.procs = 8;
-    shape.first_rank = 5;
+    shape.first_process = 5;
     const Segment segment = made(shape);
     for (std::uint32_t i = 0; i < 3; ++i) {
         EXPECT_EQ(segment.slot(i).rank.load(std::memory_order_relaxed), 5 + i);
-        EXPECT_EQ(segment.slot_of(i).load(std::memory_order_relaxed), i);
         EXPECT_EQ(segment.slot(i).state.load(std::memory_order_relaxed),
                   static_cast<std::uint32_t>(SlotState::empty));
         EXPECT_EQ(segment.starter(i)[9'999], 0);
     }
+    for (std::uint32_t process = 0; process < 8; ++process) {
+        EXPECT_EQ(segment.rank_of(process), process);
+        EXPECT_EQ(segment.process_of(process), process);
+    }
     EXPECT_EQ(segment.control().deaths.load(std::memory_order_relaxed), 0U);
+}
+
+TEST(SegmentTest, a_gateway_has_a_slot_and_a_mailbox_behind_those_of_the_ranks) {
+    Shape shape = shape_of(3);
+    EXPECT_FALSE(made(shape).has_gateway());
+    shape.procs = 8;
+    shape.nodes = 3;
+    shape.node = 1;
+    shape.first_process = 3;
+    const Segment segment = made(shape);
+    EXPECT_TRUE(segment.has_gateway());
+    EXPECT_EQ(segment.gateway_slot(), 3U);
+    const char* base = segment.base();
+    const SegmentLayout& layout = segment.layout();
+    EXPECT_LE(reinterpret_cast<const char*>(&segment.slot(3)) + sizeof(Slot), base + layout.ranks);
+    EXPECT_LE(segment.mailbox(3) + layout.mailbox_stride, base + layout.starters);
+    EXPECT_LE(reinterpret_cast<const char*>(segment.hazards(3).data() + 64), base + layout.tables);
+    EXPECT_LE(segment.rings(2) + RingLayout::bytes, base + layout.hazards);
+    EXPECT_LE(reinterpret_cast<const char*>(segment.lost_nodes() + 1), base + layout.rings);
+    EXPECT_GT(layout.losses, layout.nodes);
 }
 
 TEST(SegmentTest, what_one_mapping_writes_another_one_reads) {
@@ -69,8 +92,9 @@ TEST(SegmentTest, what_one_mapping_writes_another_one_reads) {
     EXPECT_EQ(other.shape().starter_bytes, 10'000U);
     maker.starter(1)[17] = 'x';
     EXPECT_EQ(other.starter(1)[17], 'x');
-    other.tables()[memory::granules_per_rank].start.store(99, std::memory_order_relaxed);
-    EXPECT_EQ(maker.tables()[memory::granules_per_rank].start.load(std::memory_order_relaxed), 99U);
+    other.tables()[memory::granules_per_process].start.store(99, std::memory_order_relaxed);
+    EXPECT_EQ(maker.tables()[memory::granules_per_process].start.load(std::memory_order_relaxed),
+              99U);
     EXPECT_EQ(maker.share().starter(1), maker.starter(1));
 }
 
@@ -91,6 +115,19 @@ TEST(SegmentTest, shapes_out_of_range_are_refused_and_those_at_the_limit_are_not
     }
     Shape shape = shape_of(2);
     shape.procs = 1;  // fewer in the job than on the node
+    EXPECT_EQ(Segment::create(shape).failure().code(), base::Code::argument);
+    shape = shape_of(local_procs_max);
+    shape.procs = 2 * local_procs_max;
+    shape.nodes = 2;  // its gateway has no slot left
+    EXPECT_EQ(Segment::create(shape).failure().code(), base::Code::argument);
+    shape = shape_of(2);
+    shape.procs = 4;
+    shape.nodes = 2;
+    EXPECT_TRUE(Segment::create(shape).is_ok());
+    shape.node = 2;  // one past the last
+    EXPECT_EQ(Segment::create(shape).failure().code(), base::Code::argument);
+    shape.node = 1;
+    shape.first_process = 3;  // and one past the job's last
     EXPECT_EQ(Segment::create(shape).failure().code(), base::Code::argument);
     shape = shape_of(1);
     shape.starter_bytes = starter_bytes_max + 1;

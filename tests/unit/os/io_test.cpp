@@ -75,6 +75,28 @@ TEST(Event, is_drained_once_for_many_signals) {
     EXPECT_EQ(poll(&look, 1, 0), 0);
 }
 
+TEST(Event, an_inherited_one_is_copied_and_signalled_through_the_copy) {
+    auto event = Event::create();
+    ASSERT_TRUE(event.is_ok()) << event.failure().message();
+    {
+        const auto copy = adopt_event(event.value().fd());
+        ASSERT_TRUE(copy.is_ok()) << copy.failure().message();
+        EXPECT_NE(copy.value().get(), event.value().fd());
+        EXPECT_EQ(fcntl(copy.value().get(), F_GETFD), FD_CLOEXEC);
+        signal_event(copy.value().get());
+    }
+    EXPECT_TRUE(event.value().drain()) << "the copy is closed, the original is not";
+}
+
+TEST(Event, what_is_none_is_not_taken_for_one) {
+    const Pipe pipe;
+    for (const int fd : {-1, pipe.writing.get(), 1'000'000}) {
+        const auto refused = adopt_event(fd);
+        ASSERT_FALSE(refused.is_ok()) << fd;
+        EXPECT_EQ(refused.failure().code(), base::Code::system);
+    }
+}
+
 UdpSocket socket_with(std::uint32_t receive_buffer_bytes) {
     auto socket = UdpSocket::open_loopback(receive_buffer_bytes);
     EXPECT_TRUE(socket.is_ok()) << socket.failure().message();

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Checking settings, making the parts, and the round of work.
+#include "gateway/core.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "gateway/stats_block.hpp"
+#include "os/clock.hpp"
+#include "os/interfaces.hpp"
+#include "os/log_line.hpp"
+#include "os/secret_memory.hpp"
+
+namespace acp::gateway {
+
+namespace {
+
+using base::Code;
+using base::Status;
+
+constexpr std::uint32_t datagram_bytes_ipv4 = 1472;  // an Ethernet frame less the headers
+constexpr std::uint32_t datagram_bytes_ipv6 = 1452;
+constexpr std::uint32_t datagram_bytes_probed = 8972;
+constexpr std::size_t severed_told_max = 64;
+constexpr int error_stream = 2;
+
+datagram::Security security_of(base::Security wish) noexcept {
+    switch (wish) {
+        case base::Security::authenticate:
+            return datagram::Security::authenticate;
+        case base::Security::off:
+            return datagram::Security::off;
+        case base::Security::encrypt:
+            break;
+    }
+    return datagram::Security::encrypt;
+}
+
+Status check(const GatewaySettings& settings) {
+    if (settings.nodes < 2 || settings.node >= settings.nodes) {
+        return {Code::argument, "node " + std::to_string(settings.node) + " of " +
+                                    std::to_string(settings.nodes) + " needs no gateway"};
+    }
+    const auto& first = settings.first_process;
+    if (first.size() != std::size_t{settings.nodes} + 1 || first.front() != 0 ||
+        std::adjacent_find(first.begin(), first.end(), std::greater_equal<>()) != first.end()) {
+        return {Code::argument, "the nodes' first processes do not rise from 0"};
+    }
+    if (settings.bind.empty() || settings.bind.size() > sockets_max) {
+        return {Code::argument, "a gateway listens on 1 to " + std::to_string(sockets_max) +
+                                    " addresses, not " + std::to_string(settings.bind.size())};
+    }
+    const bool is_all_loopback =
+        std::all_of(settings.bind.begin(), settings.bind.end(), is_loopback);
+    if (settings.config.security == base::Security::off && !is_all_loopback &&
+        !settings.is_interface_named) {
+        return {
+            Code::argument,
+            "ACP_SECURITY=off would let everybody on the network read and write this job's memory; "
+            "name the network that is trusted (acprun --net), or use auth or encrypt"};
+    }
+    return {};
+}
+
+// What every path carries, and what is probed for: no more than the own interfaces do.
+void choose_lengths(const GatewaySettings& settings, datagram::Settings& chosen) {
+    const bool has_ipv6 = std::any_of(settings.bind.begin(), settings.bind.end(),
+                                      [](const Address& one) { return one.family == 6; });
+    chosen.datagram_bytes = has_ipv6 ? datagram_bytes_ipv6 : datagram_bytes_ipv4;
+    if (settings.datagram_bytes != 0) chosen.datagram_bytes = settings.datagram_bytes;
+    chosen.datagram_bytes_max = datagram_bytes_probed;
+    if (auto interfaces = os::list_interface_addresses(); interfaces.is_ok()) {
+        for (const os::InterfaceAddress& one : interfaces.value()) {
+            for (Address bound : settings.bind) {
+                bound.port = 0;
+                const std::uint32_t carried = os::datagram_bytes_max(one);
+                if (as_address(one.address) == bound && carried != 0) {
+                    chosen.datagram_bytes_max = std::min(chosen.datagram_bytes_max, carried);
+                }
+            }
+        }
+    }
+    if (settings.datagram_bytes_max != 0) chosen.datagram_bytes_max = settings.datagram_bytes_max;
+    chosen.datagram_bytes_max = std::max(chosen.datagram_bytes_max, chosen.datagram_bytes);
+}
+
+void say(NodeId node, const std::string& what) {
+    os::write_line(error_stream, "acp: node " + std::to_string(node) + ": " + what);
+}
+
+}  // namespace
+
+Core::Core(const GatewaySettings& settings,
+           const LocalPlacement::Parts& parts,
+           std::vector<NumberedOperation> operations,
+           router::Completions& completions,
+           const memory::GaLayout& layout)
+    : node_(settings.node),
+      nodes_(settings.nodes),
+      security_(settings.config.security),
+      map_(settings.first_process),
+      placement_(parts, std::move(operations)) {
+    router::RouterSettings routing;
+    routing.node = settings.node;
+    routing.nodes = settings.nodes;
+    routing.procs = settings.first_process.back();
+    router_ = std::make_unique<router::Router>(routing, layout, map_, placement_, completions);
+    placement_.bind([this](Ticket ticket, Code code, std::uint64_t value) {
+        router_->on_settled(ticket, code, value);
+    });
+}
+
+Core::~Core() = default;
+
+base::Result<std::unique_ptr<Core>> Core::open(const GatewaySettings& settings,
+                                               const LocalPlacement::Parts& parts,
+                                               std::vector<NumberedOperation> operations,
+                                               router::Completions& completions) {
+    if (auto status = check(settings); !status.is_ok()) return status;
+    std::unique_ptr<Core> core(
+        new Core(settings, parts, std::move(operations), completions, parts.space->layout()));
+    if (auto status = core->open_all(settings); !status.is_ok()) return status;
+    return core;
+}
+
+Status Core::open_all(const GatewaySettings& settings) {
+    const auto faults = base::parse_fault_plan(settings.config.fault);
+    if (!faults) {
+        return {Code::config, "ACP_FAULT=" + settings.config.fault + " does not fit: it takes " +
+                                  std::string(base::fault_plan_type)};
+    }
+    Transport::Options options;
+    options.bind = settings.bind;
+    options.receive_bytes = settings.config.socket_bytes;
+    options.faults = *faults;
+    auto transport = Transport::open(options);
+    if (!transport.is_ok()) return std::move(transport).failure().within("opening the gateway");
+    transport_ = std::move(transport).value();
+    auto suite = crypto::choose(settings.cipher, settings.cipher_backend);
+    if (!suite.is_ok()) return std::move(suite).failure();
+    suite_ = std::move(suite).value();
+    datagram::Settings chosen;
+    chosen.job_id = settings.job_id;
+    chosen.node = settings.node;
+    chosen.nodes = settings.nodes;
+    chosen.job_key = settings.job_key;
+    chosen.security = security_of(settings.config.security);
+    choose_lengths(settings, chosen);
+    chosen.receive_bytes = transport_->receive_bytes();
+    chosen.connect_timeout_ns = settings.connect_timeout_ns;
+    chosen.peer_timeout_ns = settings.config.peer_timeout_ns;
+    auto endpoint = datagram::Endpoint::create(chosen, *suite_, entropy_, book_, *this);
+    os::wipe(std::as_writable_bytes(std::span(chosen.job_key)));
+    if (!endpoint.is_ok()) return std::move(endpoint).failure();
+    endpoint_ = std::move(endpoint).value();
+    router_->bind(*endpoint_);
+    const auto granted = static_cast<std::uint32_t>(transport_->receive_bytes());
+    if (const std::string advice = os::receive_buffer_advice(settings.config.socket_bytes, granted);
+        !advice.empty()) {
+        say(node_, advice);
+    }
+    if (!faults->is_harmless()) say(node_, FaultInjector::announcement(settings.config.fault));
+    if (security_ == base::Security::off) {
+        say(node_, "security is off: whoever reaches " +
+                       os::address_text(as_socket_address(transport_->addresses().front())) +
+                       " can read and write this job's memory");
+    }
+    return {};
+}
+
+bool Core::receive(Time now) {
+    return transport_->receive([this, now](const Address& from, std::span<std::byte> datagram) {
+        endpoint_->on_datagram(now, from, datagram);
+    });
+}
+
+bool Core::work(Time now) {
+    if (endpoint_->deadline() <= now) endpoint_->on_timer(now);
+    bool has_moved = placement_.turn();
+    has_moved = router_->turn(now) || has_moved;
+    return transport_->send(*endpoint_) || has_moved;
+}
+
+Time Core::deadline() const noexcept {
+    return std::min({endpoint_->deadline(), router_->deadline(), transport_->deadline()});
+}
+
+void Core::leave(std::int64_t timeout_ns) {
+    const Time end = os::now_ns() + static_cast<Time>(std::max<std::int64_t>(timeout_ns, 0));
+    for (Time now = os::now_ns(); now < end; now = os::now_ns()) {
+        const bool has_moved = receive(now);
+        if (work(now) || has_moved) continue;
+        if (endpoint_->is_quiet() && router_->is_idle()) break;
+        const Time until = std::min(deadline(), end);
+        if (until > now) transport_->wait(until - now);
+    }
+    endpoint_->close();
+    (void)transport_->send(*endpoint_);
+    transport_->close();
+}
+
+void Core::note_peer(NodeId node) {
+    latest_ = node;
+    if (std::find(recent_.begin(), recent_.end(), node) != recent_.end()) return;
+    if (recent_.size() < stats_peers_max) {
+        recent_.push_back(node);
+    } else {
+        recent_[recent_next_] = node;
+        recent_next_ = (recent_next_ + 1) % stats_peers_max;
+    }
+}
+
+void Core::on_frames(NodeId from, datagram::Bytes frames) {
+    if (from != latest_) [[unlikely]]
+        note_peer(from);
+    router_->on_frames(from, frames);
+}
+
+void Core::on_room(NodeId node) {
+    router_->on_room(node);
+}
+
+void Core::on_severed(NodeId node, datagram::SeverReason reason) {
+    if (severed_.size() < severed_told_max) severed_.push_back({node, reason});
+    router_->on_severed(node, reason);
+}
+
+datagram::SeverReason Core::reason_of(NodeId node) const noexcept {
+    for (const Severed& one : severed_) {
+        if (one.node == node) return one.reason;
+    }
+    return datagram::SeverReason::told;
+}
+
+std::string Core::security_name() const {
+    switch (security_) {
+        case base::Security::off:
+            return "off";
+        case base::Security::authenticate:
+            return std::string("authenticated by ") + suite_->name();
+        case base::Security::encrypt:
+            break;
+    }
+    return suite_->name();
+}
+
+}  // namespace acp::gateway

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Meetings and deaths, from the node segment to the router and back.
+#include "gateway/duties.hpp"
+
+#include <utility>
+
+#include "node/death.hpp"
+#include "node/loss.hpp"
+
+namespace acp::gateway {
+
+namespace {
+
+node::NodeFate fate_of(datagram::SeverReason reason) noexcept {
+    switch (reason) {
+        case datagram::SeverReason::silent:
+            return node::NodeFate::silent;
+        case datagram::SeverReason::unreachable:
+            return node::NodeFate::unreachable;
+        case datagram::SeverReason::restarted:
+            return node::NodeFate::restarted;
+        case datagram::SeverReason::closed:
+            return node::NodeFate::closed;
+        case datagram::SeverReason::told:
+        case datagram::SeverReason::no_memory:
+            break;
+    }
+    return node::NodeFate::told;
+}
+
+}  // namespace
+
+Duties::Duties(const node::Segment& segment, Core& core, OnGone on_gone)
+    : segment_(segment),
+      core_(core),
+      on_gone_(std::move(on_gone)),
+      port_(segment),
+      is_gone_(segment.shape().local_procs),
+      wanted_(segment.shape().local_procs) {}
+
+bool Duties::turn() {
+    bool has_moved = false;
+    if (deaths() != deaths_seen_) [[unlikely]] {
+        look_for_the_dead();
+        has_moved = true;
+    }
+    if (port_.has_meeting()) {
+        const auto meeting = port_.take_meeting();
+        if (meeting && meeting->has_table) {
+            port_.read_wanted(wanted_);
+            core_.router().meet(meeting->number, wanted_);
+        } else if (meeting) {
+            core_.router().meet(meeting->number, {});
+        }
+        has_moved = true;
+    }
+    return has_moved;
+}
+
+// A process that left in order is nobody's loss, but what was asked of it ends all the same.
+void Duties::look_for_the_dead() {
+    deaths_seen_ = deaths();
+    for (std::uint32_t slot = 0; slot < is_gone_.size(); ++slot) {
+        if (is_gone_[slot] || !node::is_dead(segment_, slot)) continue;
+        is_gone_[slot] = true;
+        const node::Slot& gone = segment_.slot(slot);
+        const bool has_left = gone.state_at_death.load(std::memory_order_relaxed) ==
+                              static_cast<std::uint32_t>(node::SlotState::left);
+        on_gone_(slot);
+        core_.placement().on_death(slot);
+        if (!has_left) {
+            core_.router().on_local_death(segment_.shape().first_process + slot,
+                                          gone.wait_status.load(std::memory_order_relaxed));
+        }
+    }
+}
+
+void Duties::on_process_dead(std::uint32_t process, std::uint32_t wait_status) {
+    port_.publish_death(process, wait_status);
+}
+
+bool Duties::is_anybody_joined() const noexcept {
+    for (std::uint32_t slot = 0; slot < segment_.shape().local_procs; ++slot) {
+        if (segment_.slot(slot).state.load(std::memory_order_acquire) <=
+            static_cast<std::uint32_t>(node::SlotState::joined)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// A node that leaves after its processes did is no loss: theirs and ours have met for the last time.
+void Duties::on_node_dead(NodeId node) {
+    const datagram::SeverReason reason = core_.reason_of(node);
+    if (reason == datagram::SeverReason::closed && !is_anybody_joined()) return;
+    port_.publish_severed(node, fate_of(reason));
+}
+
+void Duties::on_met(std::uint32_t number, std::span<const std::uint32_t> table) {
+    port_.finish_meeting(number, table);
+}
+
+}  // namespace acp::gateway

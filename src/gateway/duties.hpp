@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a gateway does for its node beside carrying commands: meets the other nodes when all processes of the node
+// have come to a barrier, spreads the news of a process that died here, and tells the node who died elsewhere.
+// The same in the agent and in a rank that is alone on its node. Knows no ring. The gateway's thread.
+// Tests: tests/unit/gateway/gateway_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "gateway/core.hpp"
+#include "node/gateway_port.hpp"
+#include "node/segment.hpp"
+
+namespace acp::gateway {
+
+class Duties {
+public:
+    // Told once for each process of this node that is gone, however it went.
+    using OnGone = std::function<void(std::uint32_t slot)>;
+
+    //   segment, core  must outlive this
+    Duties(const node::Segment& segment, Core& core, OnGone on_gone);
+
+    // Takes the gateway's slot.   event_fd  of the event that wakes the gateway
+    void open(int event_fd) noexcept { port_.open(event_fd); }
+
+    void close() noexcept { port_.close(0); }
+
+    // true when there was something to do.
+    bool turn();
+
+    // Whether turn() would do something, or a ring was rung: for after announce_sleep().
+    [[nodiscard]] bool has_work() const noexcept {
+        return port_.has_work() || deaths() != deaths_seen_;
+    }
+
+    void announce_sleep() noexcept { port_.announce_sleep(); }
+
+    void end_sleep() noexcept { port_.end_sleep(); }
+
+    // From router::Completions.
+    void on_process_dead(std::uint32_t process, std::uint32_t wait_status);
+    void on_node_dead(NodeId node);
+    void on_met(std::uint32_t number, std::span<const std::uint32_t> table);
+
+private:
+    [[nodiscard]] std::uint32_t deaths() const noexcept {
+        // seq_cst: after the announcement of a sleep; partner: node::mark_dead
+        return segment_.control().deaths.load(std::memory_order_seq_cst);
+    }
+
+    void look_for_the_dead();
+    [[nodiscard]] bool is_anybody_joined() const noexcept;
+
+    const node::Segment& segment_;
+    Core& core_;
+    OnGone on_gone_;
+    node::GatewayPort port_;
+    std::uint32_t deaths_seen_ = 0;
+    std::vector<bool> is_gone_;          // by slot: told already
+    std::vector<std::uint32_t> wanted_;  // by slot, of the meeting taken last
+};
+
+}  // namespace acp::gateway

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bytes in and out, and telling the ends. Commands: local_placement_run.cpp.
+#include "gateway/local_placement.hpp"
+
+#include <utility>
+
+#include "local/direct.hpp"
+#include "node/death.hpp"
+
+namespace acp::gateway {
+
+namespace {
+
+// Shorter ones are worth a second copy, when many of them then share a system call.
+constexpr std::uint64_t collected_bytes_max = 1024;
+
+using base::Code;
+using router::Progress;
+using router::Settlement;
+
+const char* chars(const std::byte* bytes) noexcept {
+    return reinterpret_cast<const char*>(bytes);
+}
+
+}  // namespace
+
+LocalPlacement::LocalPlacement(const Parts& parts, std::vector<NumberedOperation> operations)
+    : space_(*parts.space),
+      hazards_(*parts.hazards),
+      attach_(parts.attach),
+      operations_(std::move(operations)) {
+    if (attach_ != nullptr) batch_.emplace(space_, hazards_, *attach_);
+    if (parts.port != nullptr) owners_.emplace(space_, hazards_, *parts.port);
+}
+
+LocalPlacement::Way LocalPlacement::way_to(const local::Place& place) noexcept {
+    if (place.direct != nullptr) return Way::direct;
+    if (node::is_dead(space_.segment(), place.slot)) return Way::dead;
+    if (attach_ != nullptr && attach_->can_reach(place.slot)) return Way::attach;
+    return owners_ ? Way::owner : Way::none;
+}
+
+Settlement LocalPlacement::failed(Way way) noexcept {
+    return {Progress::settled, way == Way::dead ? Code::peer : Code::unsupported};
+}
+
+Settlement LocalPlacement::put(GlobalAddress target,
+                               std::span<const std::byte> bytes,
+                               Ticket ticket) {
+    local::Place place;
+    Way way = Way::none;
+    {
+        const Inside inside(hazards_, target, target);
+        const Code code = space_.find(target, bytes.size(), place);
+        if (code != Code::ok) return {Progress::settled, code};
+        way = way_to(place);
+        if (way == Way::direct) {
+            local::move_bytes(place.direct, chars(bytes.data()), bytes.size());
+            counts_.direct_bytes += bytes.size();
+            return {};
+        }
+        if (bytes.empty()) return {};
+        if (way == Way::attach && bytes.size() > batched_bytes_max) {
+            return {Progress::settled, put_attached(place, bytes)};
+        }
+    }
+    if (way == Way::attach) {
+        batch_->put(target, bytes, ticket);
+        counts_.attach_bytes += bytes.size();
+        return {Progress::taken, Code::ok};
+    }
+    if (way != Way::owner) return failed(way);
+    if (!owners_->put(place.slot, target, bytes, ticket)) return {Progress::refused, Code::ok};
+    counts_.owner_bytes += bytes.size();
+    return {Progress::taken, Code::ok};
+}
+
+Code LocalPlacement::put_attached(const local::Place& place, std::span<const std::byte> bytes) {
+    local::AttachCopy move;
+    move.target = place;
+    move.source.direct = const_cast<char*>(chars(bytes.data()));  // read only
+    move.bytes = bytes.size();
+    attach_->run(move);
+    counts_.attach_bytes += bytes.size();
+    return move.code;
+}
+
+Code LocalPlacement::get_direct(const local::Place& place, std::span<std::byte> into) {
+    local::move_bytes(reinterpret_cast<char*>(into.data()), place.direct, into.size());
+    counts_.direct_bytes += into.size();
+    return Code::ok;
+}
+
+Code LocalPlacement::get_attached(const local::Place& place, std::span<std::byte> into) {
+    local::AttachCopy move;
+    move.target.direct = reinterpret_cast<char*>(into.data());
+    move.source = place;
+    move.bytes = into.size();
+    attach_->run(move);
+    counts_.attach_bytes += into.size();
+    return move.code;
+}
+
+Settlement LocalPlacement::get_now(GlobalAddress source, std::span<std::byte> into) {
+    const Inside inside(hazards_, source, source);
+    local::Place place;
+    const Code code = space_.find(source, into.size(), place);
+    if (code != Code::ok) return {Progress::settled, code};
+    const Way way = way_to(place);
+    if (way == Way::direct) return {Progress::settled, get_direct(place, into)};
+    if (into.empty()) return {};
+    if (way == Way::attach && into.size() > collected_bytes_max) {
+        return {Progress::settled, get_attached(place, into)};
+    }
+    return {Progress::refused, Code::ok};
+}
+
+Settlement LocalPlacement::get(GlobalAddress source, std::span<std::byte> into, Ticket ticket) {
+    local::Place place;
+    Way way = Way::none;
+    {
+        const Inside inside(hazards_, source, source);
+        const Code code = space_.find(source, into.size(), place);
+        if (code != Code::ok) return {Progress::settled, code};
+        way = way_to(place);
+        if (way == Way::direct) return {Progress::settled, get_direct(place, into)};
+        if (into.empty()) return {};
+        if (way == Way::attach && into.size() > batched_bytes_max) {
+            return {Progress::settled, get_attached(place, into)};
+        }
+    }
+    if (way == Way::attach) {
+        batch_->get(source, into, ticket);
+        counts_.attach_bytes += into.size();
+        return {Progress::taken, Code::ok};
+    }
+    if (way != Way::owner) return failed(way);
+    if (!owners_->get(place.slot, source, into, ticket)) return {Progress::refused, Code::ok};
+    counts_.owner_bytes += into.size();
+    return {Progress::taken, Code::ok};
+}
+
+Settlement LocalPlacement::invoke(std::uint32_t operation,
+                                  std::uint32_t process,
+                                  std::span<const std::byte> arguments,
+                                  std::span<std::byte> result,
+                                  std::uint32_t& result_bytes) {
+    if (operation >= operations_.size() || !operations_[operation]) {
+        return {Progress::settled, Code::unsupported};
+    }
+    if (!space_.is_on_node(process) || arguments.size() > router::invoke_bytes_max) {
+        return {Progress::settled, Code::argument};
+    }
+    return operations_[operation](process, arguments, result, result_bytes);
+}
+
+void LocalPlacement::flush() {
+    if (is_telling_) return;
+    if (batch_ && !batch_->is_empty()) batch_->run(ended_);
+    is_telling_ = true;  // what the router does about an end may come back here
+    for (std::size_t i = 0; i < ended_.size(); ++i) {
+        const Settled one = ended_[i];
+        settle_(one.ticket, one.code, one.value);
+        if (i + 1 == ended_.size() && batch_ && !batch_->is_empty()) batch_->run(ended_);
+    }
+    ended_.clear();
+    is_telling_ = false;
+}
+
+bool LocalPlacement::turn() {
+    bool has_moved = owners_ && owners_->turn(ended_);
+    has_moved = has_moved || !ended_.empty() || (batch_ && !batch_->is_empty());
+    flush();
+    return has_moved;
+}
+
+bool LocalPlacement::has_work() const noexcept {
+    return !ended_.empty() || (batch_ && !batch_->is_empty()) || (owners_ && owners_->has_work());
+}
+
+void LocalPlacement::on_death(std::uint32_t slot) {
+    if (owners_) owners_->on_death(slot);
+}
+
+}  // namespace acp::gateway

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Commands whose memory is on this node: copies and atomics.
+#include "gateway/local_placement.hpp"
+#include "local/direct.hpp"
+
+namespace acp::gateway {
+
+namespace {
+
+using base::Code;
+using router::Progress;
+using router::Settlement;
+
+bool is_aligned(const local::Place& place, std::uint8_t width) noexcept {
+    return place.owner_address % width == 0;
+}
+
+bool is_sound(const memory::Command& command) noexcept {
+    return command.operation <= memory::Operation::bit_and &&
+           (command.is_copy() || command.width == 4 || command.width == 8);
+}
+
+}  // namespace
+
+Settlement LocalPlacement::run(const memory::Command& command,
+                               bool is_value_wanted,
+                               std::uint64_t& old,
+                               Ticket ticket) {
+    if (!is_sound(command)) return {Progress::settled, Code::argument};
+    return command.is_copy() ? copy(command, ticket)
+                             : run_atomic(command, is_value_wanted, old, ticket);
+}
+
+Settlement LocalPlacement::copy(const memory::Command& command, Ticket ticket) {
+    local::Place target;
+    local::Place source;
+    Way to = Way::none;
+    Way from = Way::none;
+    {
+        const Inside inside(hazards_, command.target, command.source);
+        Code code = space_.find(command.target, command.bytes, target);
+        if (code == Code::ok) code = space_.find(command.source, command.bytes, source);
+        if (code != Code::ok || command.bytes == 0) return {Progress::settled, code};
+        to = way_to(target);
+        from = way_to(source);
+        const bool is_asked_of_owners = to == Way::owner || from == Way::owner;
+        const bool is_lost = to >= Way::none || from >= Way::none;
+        if (!is_asked_of_owners && !is_lost) {
+            return {Progress::settled, copy_here(command, target, source)};
+        }
+    }
+    for (const Way way : {to, from}) {
+        if (way >= Way::none) return failed(way);
+    }
+    const std::uint32_t executor = from == Way::owner ? source.slot : target.slot;
+    if (!owners_->run(executor, command, ticket)) return {Progress::refused, Code::ok};
+    counts_.owner_bytes += command.bytes;
+    return {Progress::taken, Code::ok};
+}
+
+// The caller names the addresses.
+Code LocalPlacement::copy_here(const memory::Command& command,
+                               const local::Place& target,
+                               const local::Place& source) {
+    if (target.direct != nullptr && source.direct != nullptr) {
+        local::move_bytes(target.direct, source.direct, command.bytes);
+        counts_.direct_bytes += command.bytes;
+        return Code::ok;
+    }
+    local::AttachCopy move;
+    move.target = target;
+    move.source = source;
+    move.bytes = command.bytes;
+    attach_->run(std::span(&move, 1));
+    counts_.attach_bytes += command.bytes;
+    return move.code;
+}
+
+Settlement LocalPlacement::run_atomic(const memory::Command& command,
+                                      bool is_value_wanted,
+                                      std::uint64_t& old,
+                                      Ticket ticket) {
+    const GlobalAddress target_address = is_value_wanted ? command.source : command.target;
+    local::Place word;
+    local::Place target;
+    const Inside inside(hazards_, target_address, command.source);
+    Code code = space_.find(command.source, command.width, word);
+    if (code == Code::ok) code = space_.find(target_address, command.width, target);
+    if (code != Code::ok) return {Progress::settled, code};
+    if (!is_aligned(word, command.width) || !is_aligned(target, command.width)) {
+        return {Progress::settled, Code::alignment};
+    }
+    const Way to = way_to(target);
+    if (word.direct != nullptr && (to == Way::direct || to == Way::attach)) {
+        old = local::apply(command, word.direct);
+        return {Progress::settled,
+                is_value_wanted ? Code::ok : store_old_value(command, target, old)};
+    }
+    if (to == Way::dead || to == Way::none) return failed(to);
+    // only the owner can run an atomic on its private memory
+    const Way at_word = way_to(word);
+    if (at_word == Way::dead || !owners_) return failed(at_word == Way::dead ? at_word : Way::none);
+    const std::uint32_t executor = word.direct != nullptr ? target.slot : word.slot;
+    const bool is_taken = is_value_wanted ? owners_->run_for_value(executor, command, ticket)
+                                          : owners_->run(executor, command, ticket);
+    return {is_taken ? Progress::taken : Progress::refused, Code::ok};
+}
+
+// The last part of an atomic that has run: a failure now is the target's.
+Code LocalPlacement::store_old_value(const memory::Command& command,
+                                     const local::Place& place,
+                                     std::uint64_t old) {
+    if (place.direct != nullptr) {
+        local::store_old(place.direct, old, command.width);
+        return Code::ok;
+    }
+    local::AttachCopy move;
+    move.target = place;
+    move.source.direct = reinterpret_cast<char*>(&old);  // little endian: a word of 4 comes first
+    move.bytes = command.width;
+    attach_->run(move);
+    return move.code;
+}
+
+}  // namespace acp::gateway

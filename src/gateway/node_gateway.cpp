@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The gateway in the agent: commands come from the rings of the node's processes, private memory is reached through
+// the kernel or by its owners, and the thread waits like any other of the node.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "gateway/core.hpp"
+#include "gateway/duties.hpp"
+#include "gateway/gateway.hpp"
+#include "gateway/stats_publisher.hpp"
+#include "node/wait.hpp"
+#include "os/clock.hpp"
+#include "os/secret_memory.hpp"
+#include "remote/gateway_rings.hpp"
+
+namespace acp::gateway {
+
+namespace {
+
+constexpr std::uint32_t commands_per_turn = 512;
+
+class NodeGateway final : public Gateway, private router::Completions {
+public:
+    NodeGateway(const node::Segment& segment, const GatewaySettings& settings)
+        : segment_(segment),
+          first_process_(segment.shape().first_process),
+          hazards_(segment, segment.gateway_slot()),
+          attach_(
+              segment, segment.gateway_slot(), settings.config.attach == base::Attach::automatic),
+          rings_(segment),
+          waiter_(segment) {
+        taker_ = [this](std::uint32_t slot, std::uint64_t token, const memory::Command& command) {
+            return core_->router().submit(now_, {first_process_ + slot, token, command});
+        };
+    }
+
+    ~NodeGateway() override = default;
+
+    base::Status open_all(const GatewaySettings& settings) {
+        const local::Reach reach{is_direct(settings.config), true};
+        if (auto status = space_.open(segment_, segment_.gateway_slot(), reach, false);
+            !status.is_ok()) {
+            return status;
+        }
+        auto port = local::Port::open(segment_, segment_.gateway_slot());
+        if (!port.is_ok()) return std::move(port).failure();
+        port_ = std::move(port).value();
+        auto core = Core::open(settings, {&space_, &hazards_, &attach_, port_.get()}, {}, *this);
+        if (!core.is_ok()) return std::move(core).failure();
+        core_ = std::move(core).value();
+        auto stats = StatsPublisher::create(settings.node, settings.nodes, first_process_,
+                                            segment_.shape().local_procs);
+        if (!stats.is_ok()) return std::move(stats).failure();
+        stats_.emplace(std::move(stats).value());
+        duties_.emplace(segment_, *core_, [this](std::uint32_t slot) { rings_.forget(slot); });
+        duties_->open(core_->transport().event_fd());
+        return {};
+    }
+
+    [[nodiscard]] std::span<const Address> addresses() const noexcept override {
+        return core_->transport().addresses();
+    }
+
+    base::Status set_peers(std::vector<std::vector<Address>> peers) override {
+        return core_->set_peers(peers);
+    }
+
+    [[nodiscard]] int event_fd() const noexcept override { return core_->transport().event_fd(); }
+
+    bool turn(Time now) override {
+        now_ = now;
+        ++own_.turns;
+        bool has_moved = core_->receive(now);
+        has_moved = duties_->turn() || has_moved;
+        if (rings_.has_commands()) {
+            has_moved = rings_.take(taker_, commands_per_turn) > 0 || has_moved;
+        }
+        has_moved = core_->work(now) || has_moved;
+        rings_.flush();
+        is_dirty_ = is_dirty_ || has_moved;
+        if (stats_->is_due(now, is_dirty_)) publish(now);
+        return has_moved;
+    }
+
+    void sleep(std::int64_t timeout_ns) override {
+        duties_->announce_sleep();
+        const Time now = os::now_ns();
+        Time until = is_dirty_ ? std::min(core_->deadline(), stats_->next_ns()) : core_->deadline();
+        if (timeout_ns >= 0) until = std::min(until, now + static_cast<Time>(timeout_ns));
+        const bool has_work = duties_->has_work() || rings_.has_commands() ||
+                              core_->placement().has_work() || stats_->is_due(now, is_dirty_);
+        if (!has_work && until > now) {
+            ++own_.sleeps;
+            core_->transport().wait(until == datagram::never ? os::poll_forever : until - now);
+        }
+        core_->transport().drain();
+        duties_->end_sleep();
+    }
+
+    void run(const std::atomic<bool>& stop) override {
+        const auto ready = [this, &stop] {
+            return stop.load(std::memory_order_relaxed) || turn(os::now_ns());
+        };
+        const auto doze = [this, &stop](std::int64_t timeout_ns) {
+            // seq_cst: who stops us stores, then wakes; a wake() before the wait ends it
+            if (!stop.load(std::memory_order_seq_cst)) sleep(timeout_ns);
+            return os::Wake::woken;
+        };
+        while (!stop.load(std::memory_order_relaxed)) {
+            (void)waiter_.wait(ready, doze, time_left());
+        }
+    }
+
+    void leave(std::int64_t timeout_ns) override {
+        core_->leave(timeout_ns);
+        rings_.flush();
+        duties_->close();
+    }
+
+    void wake() noexcept override { core_->transport().wake(); }
+
+    // What died is read from the segment, where node::mark_dead has put it.
+    void on_local_death(std::uint32_t /*slot*/, std::uint32_t /*wait_status*/) noexcept override {
+        wake();
+    }
+
+    [[nodiscard]] int stats_fd() const noexcept override { return stats_->fd(); }
+
+    void publish_stats() noexcept override {
+        stats_->ask();
+        wake();
+    }
+
+    [[nodiscard]] std::string security_name() const override { return core_->security_name(); }
+
+private:
+    [[nodiscard]] static bool is_direct(const base::Config& config) noexcept {
+        return config.intranode == base::IntraNode::automatic ||
+               config.intranode == base::IntraNode::direct;
+    }
+
+    // How long until something is due; < 0: nothing is.
+    [[nodiscard]] std::int64_t time_left() const noexcept {
+        const Time until = core_->deadline();
+        if (until == datagram::never) return node::for_ever;
+        const Time now = os::now_ns();
+        return until > now ? static_cast<std::int64_t>(until - now) : 0;
+    }
+
+    void publish(Time now) {
+        stats_->publish(now, *core_, own_);
+        is_dirty_ = false;
+    }
+
+    void on_completion(const router::Completion& one) override {
+        remote::Ended ended;
+        ended.token = one.token;
+        ended.count = one.count;
+        ended.code = one.code;
+        ended.end = static_cast<std::uint8_t>(one.end);
+        ended.process = one.process;
+        rings_.complete(one.initiator - first_process_, ended);
+    }
+
+    // Processes hand over commands only: nobody of this node has asked for an operation.
+    void on_result(std::uint32_t /*initiator*/,
+                   std::uint64_t /*token*/,
+                   std::span<const std::byte> /*result*/) override {}
+
+    void on_process_dead(std::uint32_t process, std::uint32_t wait_status) override {
+        duties_->on_process_dead(process, wait_status);
+    }
+
+    void on_node_dead(NodeId node) override { duties_->on_node_dead(node); }
+
+    void on_met(std::uint32_t number, std::span<const std::uint32_t> table) override {
+        duties_->on_met(number, table);
+    }
+
+    const node::Segment& segment_;
+    const std::uint32_t first_process_;
+    local::Space space_;
+    local::Hazards hazards_;
+    local::Attach attach_;
+    std::unique_ptr<local::Port> port_;
+    remote::GatewayRings rings_;
+    remote::GatewayRings::Taker taker_;
+    node::Waiter waiter_;
+    std::unique_ptr<Core> core_;
+    std::optional<Duties> duties_;
+    std::optional<StatsPublisher> stats_;
+    StatsPublisher::Own own_;
+    Time now_ = 0;
+    bool is_dirty_ = true;  // something moved since the stats were published
+};
+
+}  // namespace
+
+base::Result<std::unique_ptr<Gateway>> Gateway::open(const node::Segment& segment,
+                                                     GatewaySettings settings) {
+    auto made = std::make_unique<NodeGateway>(segment, settings);
+    auto status = made->open_all(settings);
+    os::wipe(std::as_writable_bytes(std::span(settings.job_key)));
+    if (!status.is_ok()) return status;
+    return std::unique_ptr<Gateway>(std::move(made));
+}
+
+}  // namespace acp::gateway

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Link calls onto the core, and the rounds of work that waiting threads do.
+#include "gateway/own_gateway.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+#include <utility>
+
+#include "gateway/core.hpp"
+#include "gateway/duties.hpp"
+#include "gateway/stats_publisher.hpp"
+#include "os/clock.hpp"
+#include "os/secret_memory.hpp"
+
+namespace acp::gateway {
+
+namespace {
+
+// How often a turn that found nothing takes back what the event was signalled for.
+constexpr std::uint32_t idle_turns_per_drain = 16;
+
+class LoneGateway final : public OwnGateway, private router::Completions {
+public:
+    explicit LoneGateway(const node::Segment& segment) : segment_(segment) {}
+
+    base::Status open_all(local::Space& space,
+                          local::Hazards& hazards,
+                          const GatewaySettings& settings) {
+        if (segment_.shape().local_procs != 1) {
+            return {base::Code::argument, "a rank runs its node's gateway only where it is alone"};
+        }
+        auto core = Core::open(settings, {&space, &hazards, nullptr, nullptr}, {}, *this);
+        if (!core.is_ok()) return std::move(core).failure();
+        core_ = std::move(core).value();
+        process_ = segment_.shape().first_process;
+        auto stats = StatsPublisher::create(settings.node, settings.nodes, process_, 1);
+        if (!stats.is_ok()) return std::move(stats).failure();
+        stats_.emplace(std::move(stats).value());
+        duties_.emplace(segment_, *core_, [](std::uint32_t) {});
+        duties_->open(core_->transport().event_fd());
+        duties_->announce_sleep();  // for good: who asks for a meeting always signals the event
+        return {};
+    }
+
+    [[nodiscard]] std::span<const Address> addresses() const noexcept override {
+        return core_->transport().addresses();
+    }
+
+    base::Status set_peers(std::vector<std::vector<Address>> peers) override {
+        return core_->set_peers(peers);
+    }
+
+    [[nodiscard]] int event_fd() const noexcept override { return core_->transport().event_fd(); }
+
+    [[nodiscard]] int stats_fd() const noexcept override { return stats_->fd(); }
+
+    [[nodiscard]] std::string security_name() const override { return core_->security_name(); }
+
+    bool submit(std::uint64_t token, const memory::Command& command) override {
+        const bool is_taken = core_->router().submit(os::now_ns(), {process_, token, command});
+        publish_news();
+        return is_taken;
+    }
+
+    void flush() override {
+        (void)core_->work(os::now_ns());
+        publish_news();
+    }
+
+    bool turn(std::vector<remote::Ended>& ended) override {
+        const Time now = os::now_ns();
+        ++own_.turns;
+        bool has_moved = core_->receive(now);
+        has_moved = duties_->turn() || has_moved;
+        has_moved = core_->work(now) || has_moved || !ended_.empty();
+        ended.insert(ended.end(), ended_.begin(), ended_.end());
+        ended_.clear();
+        idle_turns_ = has_moved ? 0 : idle_turns_ + 1;
+        if (idle_turns_ % idle_turns_per_drain == 1) drain();
+        is_dirty_ = is_dirty_ || has_moved;
+        if (stats_->is_due(now, is_dirty_)) publish(now);
+        publish_news();
+        return has_moved;
+    }
+
+    [[nodiscard]] bool has_news() const noexcept override {
+        return has_ended_.load(std::memory_order_acquire);
+    }
+
+    [[nodiscard]] int wait_fd() const noexcept override { return core_->transport().wait_fd(); }
+
+    [[nodiscard]] std::int64_t timeout_ns() const noexcept override {
+        const Time until = deadline_.load(std::memory_order_relaxed);
+        if (until == datagram::never) return -1;
+        const Time now = os::now_ns();
+        return until > now ? static_cast<std::int64_t>(until - now) : 0;
+    }
+
+    // Whoever drives the gateway hears of the ends itself: nobody needs to be rung.
+    void set_service_wanted(bool /*is_wanted*/) noexcept override {}
+
+    void publish_stats() noexcept override {
+        stats_->ask();
+        core_->transport().wake();
+    }
+
+    void leave(std::int64_t timeout_ns) override {
+        core_->leave(timeout_ns);
+        duties_->close();
+    }
+
+private:
+    // A meeting asked for before the event was drained is seen: it is looked for afterwards.
+    void drain() {
+        core_->transport().drain();
+        (void)duties_->turn();
+    }
+
+    void publish(Time now) {
+        stats_->publish(now, *core_, own_);
+        is_dirty_ = false;
+    }
+
+    // What threads without the driver flag look at.
+    void publish_news() noexcept {
+        has_ended_.store(!ended_.empty(), std::memory_order_release);
+        const Time due = is_dirty_ ? stats_->next_ns() : datagram::never;
+        deadline_.store(std::min(core_->deadline(), due), std::memory_order_relaxed);
+    }
+
+    void on_completion(const router::Completion& one) override {
+        remote::Ended& ended = ended_.emplace_back();
+        ended.token = one.token;
+        ended.count = one.count;
+        ended.code = one.code;
+        ended.end = static_cast<std::uint8_t>(one.end);
+        ended.process = one.process;
+    }
+
+    // The process hands over commands only: it has asked for no operation.
+    void on_result(std::uint32_t /*initiator*/,
+                   std::uint64_t /*token*/,
+                   std::span<const std::byte> /*result*/) override {}
+
+    void on_process_dead(std::uint32_t process, std::uint32_t wait_status) override {
+        duties_->on_process_dead(process, wait_status);
+    }
+
+    void on_node_dead(NodeId node) override { duties_->on_node_dead(node); }
+
+    void on_met(std::uint32_t number, std::span<const std::uint32_t> table) override {
+        duties_->on_met(number, table);
+    }
+
+    const node::Segment& segment_;
+    std::uint32_t process_ = 0;
+    std::unique_ptr<Core> core_;
+    std::optional<Duties> duties_;
+    std::optional<StatsPublisher> stats_;
+    StatsPublisher::Own own_;
+    std::vector<remote::Ended> ended_;
+    std::uint32_t idle_turns_ = 0;
+    bool is_dirty_ = true;
+    std::atomic<bool> has_ended_{false};
+    std::atomic<Time> deadline_{0};
+};
+
+}  // namespace
+
+base::Result<std::unique_ptr<OwnGateway>> OwnGateway::open(const node::Segment& segment,
+                                                           local::Space& space,
+                                                           local::Hazards& hazards,
+                                                           GatewaySettings settings) {
+    auto made = std::make_unique<LoneGateway>(segment);
+    auto status = made->open_all(space, hazards, settings);
+    os::wipe(std::as_writable_bytes(std::span(settings.job_key)));
+    if (!status.is_ok()) return status;
+    return std::unique_ptr<OwnGateway>(std::move(made));
+}
+
+}  // namespace acp::gateway

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The gateway of a node that has one rank, inside that rank's process: a command goes straight to the router and
+// its datagram to the kernel, and the thread that waits for its end is the one that receives it. No other thread
+// takes part, no ring, no hand-over. Calls by the thread that holds gma's driver flag, but for has_news(),
+// wait_fd() and timeout_ns(), which any thread may ask. Tests: tests/unit/gateway/own_gateway_test.cpp.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "gateway/gateway.hpp"
+#include "local/hazards.hpp"
+#include "local/space.hpp"
+#include "remote/link.hpp"
+
+namespace acp::gateway {
+
+class OwnGateway : public remote::Link {
+public:
+    // As Gateway::open, with the rank's own view of its memory.
+    //   segment         of this node, one process; the caller calls segment.open_gateway_event() afterwards
+    //   space, hazards  of the rank; all must outlive the gateway
+    static base::Result<std::unique_ptr<OwnGateway>> open(const node::Segment& segment,
+                                                          local::Space& space,
+                                                          local::Hazards& hazards,
+                                                          GatewaySettings settings);
+
+    // As Gateway's. Before the first submit().
+    [[nodiscard]] virtual std::span<const Address> addresses() const noexcept = 0;
+    virtual base::Status set_peers(std::vector<std::vector<Address>> peers) = 0;
+    [[nodiscard]] virtual int event_fd() const noexcept = 0;
+    [[nodiscard]] virtual int stats_fd() const noexcept = 0;
+    virtual void publish_stats() noexcept = 0;
+    [[nodiscard]] virtual std::string security_name() const = 0;
+
+    // As Gateway::leave. Nothing of this process may be outstanding.
+    virtual void leave(std::int64_t timeout_ns) = 0;
+};
+
+}  // namespace acp::gateway

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Opening the sockets, choosing one for a destination, and sending.
+#include "gateway/transport.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "os/clock.hpp"
+#include "os/interfaces.hpp"
+
+namespace acp::gateway {
+
+namespace {
+
+constexpr std::uint64_t event_token = ~0ULL;
+
+// The network of an address of this host; the address alone where none is known.
+os::AddressRange range_of(const os::SocketAddress& address,
+                          std::span<const os::InterfaceAddress> interfaces) {
+    for (const os::InterfaceAddress& one : interfaces) {
+        os::SocketAddress bare = address;
+        bare.port = one.address.port;
+        if (bare == one.address) return {one.address, one.prefix_bits};
+    }
+    return {address, address.family == 6 ? 128U : 32U};
+}
+
+}  // namespace
+
+Transport::Transport(os::DatagramBatch batch, os::Event event, os::PollSet poll)
+    : batch_(std::move(batch)),
+      event_(std::move(event)),
+      poll_(std::move(poll)),
+      buffer_(std::make_unique_for_overwrite<std::byte[]>(send_bytes)) {
+    send_one_ = [this](const Transmit& one, datagram::MutableBytes bytes) {
+        return transmit(one, bytes);
+    };
+}
+
+base::Result<std::unique_ptr<Transport>> Transport::open(const Options& options) {
+    auto batch = os::DatagramBatch::create(messages_per_receive);
+    if (!batch.is_ok()) return std::move(batch).failure();
+    auto event = os::Event::create();
+    if (!event.is_ok()) return std::move(event).failure();
+    auto poll = os::PollSet::create();
+    if (!poll.is_ok()) return std::move(poll).failure();
+    std::unique_ptr<Transport> made(
+        new Transport(std::move(batch).value(), std::move(event).value(), std::move(poll).value()));
+    if (auto status = made->poll_.add(made->event_.fd(), event_token); !status.is_ok()) {
+        return status;
+    }
+    auto interfaces = os::list_interface_addresses();
+    if (!interfaces.is_ok()) return std::move(interfaces).failure();
+    for (const Address& address : options.bind) {
+        os::DatagramSocket::Options wish;
+        wish.bind_to = as_socket_address(address);
+        wish.receive_bytes = options.receive_bytes;
+        auto socket = os::DatagramSocket::open(wish);
+        if (!socket.is_ok()) return std::move(socket).failure();
+        if (auto status = made->poll_.add(socket.value().fd(), made->sockets_.size());
+            !status.is_ok()) {
+            return status;
+        }
+        made->addresses_.push_back(as_address(socket.value().address()));
+        made->attachments_.push_back({range_of(socket.value().address(), interfaces.value())});
+        made->sockets_.push_back(std::move(socket).value());
+    }
+    if (!options.faults.is_harmless()) made->injector_.emplace(options.faults);
+    return made;
+}
+
+std::uint64_t Transport::receive_bytes() const noexcept {
+    std::uint64_t least = ~0ULL;
+    for (const os::DatagramSocket& socket : sockets_) {
+        least = std::min<std::uint64_t>(least, socket.receive_bytes());
+    }
+    return least;
+}
+
+// The one on the destination's own network, else the first of its family: the kernel knows the way.
+std::size_t Transport::socket_for(const Address& to) const noexcept {
+    if (sockets_.size() == 1) return 0;
+    std::size_t found = sockets_.size();
+    for (std::size_t i = 0; i < sockets_.size(); ++i) {
+        if (addresses_[i].family != to.family) continue;
+        if (os::contains(attachments_[i].range, as_socket_address(to))) return i;
+        found = std::min(found, i);
+    }
+    return std::min(found, sockets_.size() - 1);
+}
+
+// Sends a burst or a part of it; what the kernel has no room for is kept in the buffer. false: kept, or, for
+// bytes elsewhere, not taken at all.
+bool Transport::transmit(const Transmit& transmit, datagram::MutableBytes bytes) {
+    if (sockets_.empty()) return true;  // closed: as if lost
+    os::DatagramSocket& socket = sockets_[socket_for(transmit.to)];
+    std::uint32_t at = 0;
+    while (at < transmit.bytes) {
+        const os::Sent sent = socket.send_burst(as_socket_address(transmit.to),
+                                                bytes.subspan(at, transmit.bytes - at),
+                                                transmit.segment_bytes, transmit.may_fragment);
+        ++counters_.sends;
+        counters_.datagrams_sent += sent.datagrams;
+        const std::uint32_t advance =
+            std::min(transmit.bytes - at, sent.datagrams * transmit.segment_bytes);
+        counters_.bytes_sent += advance;
+        at += advance;
+        if (sent.outcome == os::SendOutcome::sent) continue;
+        if (sent.outcome == os::SendOutcome::busy) {
+            ++counters_.busy;
+            if (!injector_) {  // which keeps its own
+                kept_ = transmit;
+                kept_.bytes = transmit.bytes - at;
+                kept_at_ = at;
+            }
+            return false;
+        }
+        const std::uint32_t left =
+            (transmit.bytes - at + transmit.segment_bytes - 1) / transmit.segment_bytes;
+        if (sent.outcome == os::SendOutcome::too_long) {
+            ++counters_.too_long;
+            at += std::min(transmit.segment_bytes, transmit.bytes - at);  // the next may be shorter
+        } else {
+            counters_.unreachable += left;
+            at = transmit.bytes;  // lost, as the network may lose it
+        }
+    }
+    return true;
+}
+
+bool Transport::send_kept(Time now) {
+    if (injector_) {
+        if (injector_->flush(now, send_one_)) return true;
+    } else {
+        if (kept_.bytes == 0) return true;
+        const Transmit kept = std::exchange(kept_, {});
+        const std::span<std::byte> rest(buffer_.get() + kept_at_, kept.bytes);
+        const std::uint32_t before = kept_at_;
+        if (transmit(kept, rest)) return true;
+        kept_at_ += before;
+    }
+    retry_at_ = now + retry_ns;
+    return false;
+}
+
+bool Transport::send(datagram::Endpoint& endpoint) {
+    const std::uint64_t sent_before = counters_.datagrams_sent;
+    Time now = os::now_ns();
+    retry_at_ = datagram::never;
+    if (!send_kept(now)) return false;
+    const datagram::MutableBytes into(buffer_.get(), send_bytes);
+    for (std::uint32_t burst = 0; burst < bursts_per_turn; ++burst) {
+        const Transmit next = endpoint.next_transmit(now, into);
+        if (next.bytes == 0) break;
+        if (injector_) {
+            injector_->transmit(now, next, into.first(next.bytes), send_one_);
+        } else if (!transmit(next, into.first(next.bytes))) {
+            retry_at_ = now + retry_ns;
+            break;
+        }
+        now = os::now_ns();
+    }
+    if (injector_ && !injector_->flush(now, send_one_)) retry_at_ = now + retry_ns;
+    return counters_.datagrams_sent != sent_before;
+}
+
+Time Transport::deadline() const noexcept {
+    return injector_ ? std::min(retry_at_, injector_->deadline()) : retry_at_;
+}
+
+void Transport::wait(std::uint64_t timeout_ns) noexcept {
+    std::array<os::PollEvent, 4> events;
+    (void)poll_.wait(events, timeout_ns);
+}
+
+const TransportCounters& Transport::counters() noexcept {
+    counters_.cut = batch_.cut_datagrams();
+    return counters_;
+}
+
+const FaultCounters* Transport::faults() const noexcept {
+    return injector_ ? &injector_->counters() : nullptr;
+}
+
+std::uint64_t Transport::receive_drops() const noexcept {
+    std::uint64_t drops = 0;
+    for (const os::DatagramSocket& socket : sockets_) {
+        if (const auto queue = socket.receive_queue()) drops += queue->drops;
+    }
+    return drops;
+}
+
+void Transport::close() noexcept {
+    for (const os::DatagramSocket& socket : sockets_) poll_.remove(socket.fd());
+    sockets_.clear();
+}
+
+}  // namespace acp::gateway

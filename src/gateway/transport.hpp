@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The gateway's sockets: one per address it listens on. Hands over what arrives in bursts, sends what the endpoint
+// gives out, keeps a burst the kernel had no room for, and injects faults where the user asked for them. Knows no
+// frame and no peer. Never blocks but in wait(). One thread, but wake() from any.
+// Tests: tests/unit/gateway/transport_test.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/status.hpp"
+#include "datagram/endpoint.hpp"
+#include "gateway/addresses.hpp"
+#include "gateway/fault_injector.hpp"
+#include "os/datagram_batch.hpp"
+#include "os/datagram_socket.hpp"
+#include "os/event.hpp"
+#include "os/poll_set.hpp"
+
+namespace acp::gateway {
+
+// What went through the sockets; a datagram of a burst counts.
+struct TransportCounters {
+    std::uint64_t datagrams_sent = 0;
+    std::uint64_t bytes_sent = 0;
+    std::uint64_t sends = 0;  // system calls
+    std::uint64_t datagrams_received = 0;
+    std::uint64_t bytes_received = 0;
+    std::uint64_t receives = 0;     // system calls that found something
+    std::uint64_t busy = 0;         // bursts that waited for the kernel's room
+    std::uint64_t too_long = 0;     // datagrams longer than the path: probes, mostly
+    std::uint64_t unreachable = 0;  // datagrams without a way
+    std::uint64_t cut = 0;          // received datagrams that were cut off
+};
+
+class Transport {
+public:
+    struct Options {
+        std::vector<Address> bind;        // 1 or more
+        std::uint32_t receive_bytes = 0;  // wished for each socket
+        base::FaultPlan faults;
+    };
+
+    // Errors: as os::DatagramSocket::open, memory.
+    static base::Result<std::unique_ptr<Transport>> open(const Options& options);
+
+    // Where it listens, ports filled in.
+    [[nodiscard]] std::span<const Address> addresses() const noexcept { return addresses_; }
+
+    // What the kernel granted, of the socket that got least.
+    [[nodiscard]] std::uint64_t receive_bytes() const noexcept;
+
+    // Calls visit(const Address& from, std::span<std::byte> datagram) for what has arrived, a bounded number.
+    // true when there was something.
+    template <typename Visitor>
+    bool receive(Visitor&& visit) {
+        bool has_any = false;
+        for (os::DatagramSocket& socket : sockets_) {
+            for (std::uint32_t round = 0; round < receives_per_turn; ++round) {
+                if (socket.receive_burst(batch_) == 0) break;
+                has_any = true;
+                ++counters_.receives;
+                batch_.for_each([&](const os::SocketAddress& from, std::span<std::byte> datagram) {
+                    ++counters_.datagrams_received;
+                    counters_.bytes_received += datagram.size();
+                    visit(as_address(from), datagram);
+                });
+                if (!batch_.is_full()) break;
+            }
+        }
+        return has_any;
+    }
+
+    // Sends what the endpoint has to send, as long as the kernel takes it and for a bounded number of bursts.
+    // true when something was sent.
+    bool send(datagram::Endpoint& endpoint);
+
+    // When send() has something to do though the endpoint has not; datagram::never.
+    [[nodiscard]] Time deadline() const noexcept;
+
+    // Sleeps until something arrives, wake(), or the time is over.   timeout_ns  >= 0; os::poll_forever
+    void wait(std::uint64_t timeout_ns) noexcept;
+
+    // Takes back all wake() so far.
+    void drain() noexcept { event_.drain(); }
+
+    void wake() noexcept { event_.signal(); }
+
+    // For those who sleep elsewhere: readable when something has arrived or wake() was called.
+    [[nodiscard]] int wait_fd() const noexcept { return poll_.fd(); }
+
+    // The event's, for processes that inherit it.
+    [[nodiscard]] int event_fd() const noexcept { return event_.fd(); }
+
+    [[nodiscard]] const TransportCounters& counters() noexcept;
+    [[nodiscard]] const FaultCounters* faults() const noexcept;
+
+    // Datagrams the kernel dropped because a receive buffer was full.
+    [[nodiscard]] std::uint64_t receive_drops() const noexcept;
+
+    // Closes the sockets; nothing is received or sent any more.
+    void close() noexcept;
+
+private:
+    static constexpr std::uint32_t receives_per_turn = 4;
+    static constexpr std::uint32_t bursts_per_turn = 32;
+    static constexpr std::uint32_t messages_per_receive = 16;
+    static constexpr std::uint32_t send_bytes = 65'536;
+    static constexpr Time retry_ns = 100'000;  // after the kernel had no room
+
+    // The network a socket is on.
+    struct Attachment {
+        os::AddressRange range;
+    };
+
+    Transport(os::DatagramBatch batch, os::Event event, os::PollSet poll);
+    [[nodiscard]] std::size_t socket_for(const Address& to) const noexcept;
+    bool transmit(const Transmit& transmit, datagram::MutableBytes bytes);
+    bool send_kept(Time now);
+
+    std::vector<os::DatagramSocket> sockets_;
+    std::vector<Attachment> attachments_;  // of the sockets
+    std::vector<Address> addresses_;
+    os::DatagramBatch batch_;
+    os::Event event_;
+    os::PollSet poll_;
+    std::unique_ptr<std::byte[]> buffer_;
+    std::optional<FaultInjector> injector_;
+    FaultInjector::Send send_one_;
+    Transmit kept_;  // a burst the kernel did not take yet, at kept_at_ in the buffer
+    std::uint32_t kept_at_ = 0;
+    Time retry_at_ = datagram::never;
+    TransportCounters counters_;
+};
+
+}  // namespace acp::gateway

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Meetings, losses and sleep, as the gateway sees them.
+#include "node/gateway_port.hpp"
+
+#include "node/death.hpp"
+#include "node/ranks.hpp"
+#include "os/futex.hpp"
+#include "os/process.hpp"
+
+namespace acp::node {
+
+GatewayPort::GatewayPort(const Segment& segment) noexcept : segment_(segment) {}
+
+void GatewayPort::open(int event_fd) noexcept {
+    Slot& own = segment_.slot(segment_.gateway_slot());
+    own.pid.store(static_cast<std::uint32_t>(os::own_pid()), std::memory_order_relaxed);
+    own.start_time.store(os::start_time(os::own_pid()), std::memory_order_relaxed);
+    own.state.store(static_cast<std::uint32_t>(SlotState::joined), std::memory_order_release);
+    // release: partner is Segment::open
+    segment_.control().gateway_event.store(static_cast<std::uint32_t>(event_fd) + 1,
+                                           std::memory_order_release);
+}
+
+void GatewayPort::close(std::uint32_t wait_status) noexcept {
+    mark_dead(segment_, segment_.gateway_slot(), wait_status);
+}
+
+bool GatewayPort::has_meeting() const noexcept {
+    // seq_cst: partner is Barrier::arrive_last, after announce_sleep
+    return segment_.control().meeting_asked.load(std::memory_order_seq_cst) != taken_;
+}
+
+std::optional<GatewayPort::Meeting> GatewayPort::take_meeting() noexcept {
+    ControlBlock& control = segment_.control();
+    // acquire: partner is Barrier::arrive_last; all wishes of the node are visible
+    const std::uint32_t asked = control.meeting_asked.load(std::memory_order_acquire);
+    if (asked == taken_) {
+        return std::nullopt;
+    }
+    taken_ = asked;
+    return Meeting{asked - 1, control.table_asked.load(std::memory_order_relaxed) == asked};
+}
+
+void GatewayPort::read_wanted(std::span<std::uint32_t> into) const noexcept {
+    for (std::uint32_t i = 0; i < into.size() && i < segment_.shape().local_procs; ++i) {
+        into[i] = segment_.slot(i).wanted_rank.load(std::memory_order_relaxed);
+    }
+}
+
+void GatewayPort::finish_meeting(std::uint32_t number,
+                                 std::span<const std::uint32_t> table) noexcept {
+    if (!table.empty()) {
+        Ranks(segment_).write(table);
+    }
+    sync::SleepWord<>& released = segment_.control().barrier_released;
+    if (released.publish(number + 1)) {  // release: the table, and what other nodes wrote here
+        os::futex_wake(released.word(), os::everybody);
+    }
+}
+
+void GatewayPort::publish_death(std::uint32_t process, std::uint32_t wait_status) noexcept {
+    if (note_lost_process(segment_, process, wait_status)) {
+        count_loss(segment_);
+    }
+}
+
+void GatewayPort::publish_severed(std::uint32_t node, NodeFate why) noexcept {
+    if (note_lost_node(segment_, node, why)) {
+        count_loss(segment_);
+    }
+}
+
+void GatewayPort::announce_sleep() noexcept {
+    // seq_cst: the look that follows must not pass it; partner: Segment::wake_gateway
+    segment_.control().gateway_sleeps.exchange(1, std::memory_order_seq_cst);
+}
+
+bool GatewayPort::has_work() const noexcept {
+    return has_meeting() || !segment_.control().commands_rung.is_silent();
+}
+
+void GatewayPort::end_sleep() noexcept {
+    segment_.control().gateway_sleeps.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace acp::node

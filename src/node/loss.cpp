@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bits of the lost, and the first few losses with their reasons. The reason is written before the bit, the bit before
+// the count, and the count is what readers look at first.
+#include "node/loss.hpp"
+
+#include <array>
+
+#include "node/death.hpp"
+#include "node/node_table.hpp"
+#include "node/segment.hpp"
+
+namespace acp::node {
+
+namespace {
+
+static_assert(std::size(decltype(ControlBlock::told){}) == losses_told);
+
+bool is_set(const SharedU64* bits, std::uint32_t index) noexcept {
+    return (bits[index / 64].load(std::memory_order_relaxed) >> (index % 64) & 1U) != 0;
+}
+
+bool has_losses(const Segment& segment) noexcept {
+    // acquire: partner is note()
+    return segment.has_gateway() && segment.control().losses.load(std::memory_order_acquire) != 0;
+}
+
+bool note(const Segment& segment,
+          SharedU64* bits,
+          bool is_node,
+          std::uint32_t index,
+          std::uint32_t why) noexcept {
+    if (is_set(bits, index)) {
+        return false;
+    }
+    ControlBlock& control = segment.control();
+    const std::uint32_t count = control.losses.load(std::memory_order_relaxed);
+    if (count < losses_told) {
+        Loss& loss = control.told[count];
+        loss.is_node.store(is_node ? 1 : 0, std::memory_order_relaxed);
+        loss.index.store(index, std::memory_order_relaxed);
+        loss.why.store(why, std::memory_order_relaxed);
+    }
+    bits[index / 64].fetch_or(std::uint64_t{1} << (index % 64), std::memory_order_relaxed);
+    control.losses.store(count + 1, std::memory_order_release);  // partner: has_losses
+    return true;
+}
+
+std::string text_of(NodeFate why) {
+    switch (why) {
+        case NodeFate::silent:
+            return "has not answered for too long";
+        case NodeFate::unreachable:
+            return "could not be reached at any of its addresses";
+        case NodeFate::restarted:
+            return "was answered for by another instance of its gateway";
+        case NodeFate::closed:
+            return "has left the job or given this node up";
+        case NodeFate::told:
+            break;
+    }
+    return "was given up";
+}
+
+// What is told of a process or node; nullptr when it was not among the first.
+const Loss* find_told(const Segment& segment, bool is_node, std::uint32_t index) noexcept {
+    const ControlBlock& control = segment.control();
+    const std::uint32_t count =
+        std::min(control.losses.load(std::memory_order_acquire), losses_told);
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const Loss& loss = control.told[i];
+        if ((loss.is_node.load(std::memory_order_relaxed) != 0) == is_node &&
+            loss.index.load(std::memory_order_relaxed) == index) {
+            return &loss;
+        }
+    }
+    return nullptr;
+}
+
+std::string text_of(const Segment& segment, const Loss& loss) {
+    const std::uint32_t index = loss.index.load(std::memory_order_relaxed);
+    const std::uint32_t why = loss.why.load(std::memory_order_relaxed);
+    if (loss.is_node.load(std::memory_order_relaxed) != 0) {
+        return node_name(segment, index) + " " + text_of(static_cast<NodeFate>(why));
+    }
+    return "rank " + std::to_string(segment.rank_of(index)) + " on " +
+           node_name(segment, NodeTable(segment).node_of(index)) + " " + ending_text(why);
+}
+
+}  // namespace
+
+bool note_lost_process(const Segment& segment,
+                       std::uint32_t process,
+                       std::uint32_t wait_status) noexcept {
+    return process < segment.shape().procs &&
+           note(segment, segment.lost_processes(), false, process, wait_status);
+}
+
+bool note_lost_node(const Segment& segment, std::uint32_t node, NodeFate why) noexcept {
+    return node < segment.shape().nodes &&
+           note(segment, segment.lost_nodes(), true, node, static_cast<std::uint32_t>(why));
+}
+
+bool is_node_lost(const Segment& segment, std::uint32_t node) noexcept {
+    return has_losses(segment) && is_set(segment.lost_nodes(), node);
+}
+
+bool is_lost(const Segment& segment, std::uint32_t process) noexcept {
+    return has_losses(segment) &&
+           (is_set(segment.lost_processes(), process) ||
+            is_set(segment.lost_nodes(), NodeTable(segment).node_of(process)));
+}
+
+std::string node_name(const Segment& segment, std::uint32_t node) {
+    std::string text = "node " + std::to_string(node);
+    std::array<NodeAddress, node_addresses_max> addresses;
+    if (NodeTable(segment).addresses(node, addresses) != 0) {
+        text += " (" + text_of(addresses[0], false) + ")";
+    }
+    return text;
+}
+
+std::string told_loss(const Segment& segment, std::uint32_t index) {
+    if (!has_losses(segment) || index >= losses_told ||
+        index >= segment.control().losses.load(std::memory_order_acquire)) {
+        return "";
+    }
+    return text_of(segment, segment.control().told[index]);
+}
+
+std::string fate_of_process(const Segment& segment, std::uint32_t process) {
+    const Shape& shape = segment.shape();
+    if (process - shape.first_process < shape.local_procs) {
+        return fate(segment, process - shape.first_process);
+    }
+    const std::uint32_t node = NodeTable(segment).node_of(process);
+    const std::string rank = "rank " + std::to_string(segment.rank_of(process));
+    if (const Loss* told = find_told(segment, false, process)) {
+        return text_of(segment, *told);
+    }
+    if (const Loss* told = find_told(segment, true, node)) {
+        const auto why = static_cast<NodeFate>(told->why.load(std::memory_order_relaxed));
+        return rank + " is on " + node_name(segment, node) + ", which " + text_of(why);
+    }
+    return rank + " on " + node_name(segment, node) + " is gone";
+}
+
+}  // namespace acp::node

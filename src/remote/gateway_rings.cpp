@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Taking in turn, checking, completing, ringing.
+#include "remote/gateway_rings.hpp"
+
+#include <algorithm>
+
+#include "node/wait.hpp"
+
+namespace acp::remote {
+
+namespace {
+
+using memory::Operation;
+
+// What a record says, or none: whatever stands in shared memory was copied out before.
+std::optional<memory::Command> decode(const CommandRecord& record) {
+    if (record.operation > static_cast<std::uint8_t>(Operation::bit_and)) {
+        return std::nullopt;
+    }
+    memory::Command command;
+    command.operation = static_cast<Operation>(record.operation);
+    command.width = record.width;
+    command.target = record.target;
+    command.source = record.source;
+    command.bytes = record.bytes;
+    command.operand = record.operand;
+    command.expected = record.expected;
+    const bool is_word = record.width == 4 || record.width == 8;
+    if (!command.is_copy() && (!is_word || record.bytes != record.width)) {
+        return std::nullopt;
+    }
+    return command;
+}
+
+}  // namespace
+
+GatewayRings::GatewayRings(const node::Segment& segment)
+    : segment_(segment), rings_(segment.shape().local_procs) {}
+
+bool GatewayRings::has_commands() const noexcept {
+    return !segment_.control().commands_rung.is_silent() || (!waiting_.empty() && !is_refused_);
+}
+
+void GatewayRings::listen() {
+    segment_.control().commands_rung.take_all([this](std::uint32_t slot) {
+        if (slot >= rings_.size() || rings_[slot].is_closed || rings_[slot].is_waiting) {
+            return;
+        }
+        Ring& ring = rings_[slot];
+        if (!ring.commands) {
+            RingPair& pair = ring_pair(segment_, slot);
+            ring.commands.emplace(command_ring(pair));
+            ring.ended.emplace(ended_ring(pair));
+        }
+        ring.is_waiting = true;
+        waiting_.push_back(slot);
+        is_refused_ = false;
+    });
+}
+
+GatewayRings::Offer GatewayRings::offer(std::uint32_t slot,
+                                        const Taker& taker,
+                                        std::uint32_t commands_max,
+                                        std::uint32_t& taken) {
+    Ring& ring = rings_[slot];
+    Offer result = Offer::has_more;
+    for (std::uint32_t i = 0; i < commands_max; ++i) {
+        const CommandRecord* front = ring.commands->front();
+        if (front == nullptr) {
+            result = Offer::taken_all;
+            break;
+        }
+        const CommandRecord record = *front;
+        if (ring.outstanding >= node::ring_records) {  // more than a link ever hands over
+            close(slot);
+            return Offer::taken_all;
+        }
+        ++ring.outstanding;  // before the taker, which may complete it at once
+        const auto command = decode(record);
+        if (!command) {
+            complete(slot, {.token = record.token, .code = base::Code::argument});
+        } else if (!taker(slot, record.token, *command)) {
+            --ring.outstanding;
+            result = Offer::refused;
+            break;
+        } else {
+            ++taken;
+        }
+        ring.commands->pop();
+    }
+    ring.commands->release();
+    if (ring.commands->is_broken()) {
+        close(slot);
+    }
+    return result;
+}
+
+std::uint32_t GatewayRings::take(const Taker& taker, std::uint32_t commands_max) {
+    listen();
+    std::uint32_t taken = 0;
+    std::size_t refused_in_a_row = 0;
+    while (!waiting_.empty() && taken < commands_max && refused_in_a_row < waiting_.size()) {
+        const std::uint32_t slot = waiting_.front();
+        waiting_.pop_front();
+        Ring& ring = rings_[slot];
+        ring.is_waiting = false;
+        if (ring.is_closed) {
+            continue;
+        }
+        const std::uint32_t before = taken;
+        const Offer result =
+            offer(slot, taker, std::min(commands_per_turn, commands_max - taken), taken);
+        if (result != Offer::taken_all && !ring.is_closed) {
+            ring.is_waiting = true;
+            waiting_.push_back(slot);
+        }
+        refused_in_a_row = result == Offer::refused && taken == before ? refused_in_a_row + 1 : 0;
+    }
+    is_refused_ = refused_in_a_row != 0 && refused_in_a_row >= waiting_.size();
+    return taken;
+}
+
+void GatewayRings::complete(std::uint32_t slot, const Ended& ended) {
+    if (slot >= rings_.size() || rings_[slot].is_closed || rings_[slot].outstanding == 0) {
+        return;
+    }
+    Ring& ring = rings_[slot];
+    EndedRecord* record = ring.ended->reserve();
+    if (record ==
+        nullptr) {  // there is one for each command, unless the process spoilt its counter
+        close(slot);
+        return;
+    }
+    const std::uint32_t count = std::min(std::max(ended.count, 1U), ring.outstanding);
+    *record = {ended.token, count,         static_cast<std::uint32_t>(ended.code),
+               ended.end,   ended.process, {}};
+    ring.ended->push();
+    ring.outstanding -= count;
+    if (!ring.is_to_ring) {
+        ring.is_to_ring = true;
+        to_ring_.push_back(slot);
+    }
+}
+
+void GatewayRings::flush() noexcept {
+    for (const std::uint32_t slot : to_ring_) {
+        Ring& ring = rings_[slot];
+        ring.is_to_ring = false;
+        if (ring.is_closed || !ring.ended->publish()) {
+            continue;
+        }
+        node::Door& door = segment_.slot(slot).door;
+        // seq_cst, both: after publish(); partners: the waiter that attends or announces its sleep and then looks, and
+        // RingLink::set_service_wanted
+        if (door.is_attended.load(std::memory_order_seq_cst) != 0) {
+            node::ring_bell_after_rmw(door.waiter_bell);
+        } else if (door.is_end_awaited.load(std::memory_order_seq_cst) != 0) {
+            node::wake_service(segment_, slot);
+        }
+    }
+    to_ring_.clear();
+}
+
+void GatewayRings::close(std::uint32_t slot) noexcept {
+    rings_[slot].is_closed = true;
+    rings_[slot].outstanding = 0;
+}
+
+void GatewayRings::forget(std::uint32_t slot) noexcept {
+    if (slot < rings_.size()) {
+        close(slot);
+    }
+}
+
+}  // namespace acp::remote

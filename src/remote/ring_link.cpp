@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Handing over, and taking ends in.
+#include "remote/ring_link.hpp"
+
+#include <algorithm>
+
+#include "node/death.hpp"
+
+namespace acp::remote {
+
+RingLink::RingLink(const node::Segment& segment, std::uint32_t slot)
+    : segment_(segment),
+      slot_(slot),
+      pair_(ring_pair(segment, slot)),
+      commands_(command_ring(pair_)),
+      ended_(ended_ring(pair_)) {}
+
+bool RingLink::submit(std::uint64_t token, const memory::Command& command) {
+    if (outstanding_ >= node::ring_records) {
+        return false;
+    }
+    CommandRecord* record = commands_.reserve();
+    if (record == nullptr) {
+        return false;
+    }
+    *record = {token,
+               command.target,
+               command.source,
+               command.bytes,
+               command.operand,
+               command.expected,
+               static_cast<std::uint8_t>(command.operation),
+               command.width,
+               {}};
+    commands_.push();
+    ++outstanding_;
+    return true;
+}
+
+void RingLink::flush() {
+    if (commands_.publish()) {
+        static_cast<void>(segment_.control().commands_rung.set(slot_));
+        segment_.wake_gateway();
+    }
+}
+
+bool RingLink::turn(std::vector<Ended>& ended) {
+    bool has_moved = false;
+    for (const EndedRecord* front = ended_.front(); front != nullptr; front = ended_.front()) {
+        const EndedRecord record = *front;
+        ended_.pop();
+        has_moved = true;
+        const std::uint32_t count = std::min(record.count, outstanding_);
+        if (count == 0) {
+            continue;
+        }
+        outstanding_ -= count;
+        Ended& one = ended.emplace_back();
+        one.token = record.token;
+        one.count = count;
+        one.code = record.code < static_cast<std::uint32_t>(base::code_count)
+                       ? static_cast<base::Code>(record.code)
+                       : base::Code::system;
+        one.end = record.end <= 2 ? static_cast<std::uint8_t>(record.end) : 0;
+        one.process = std::min(record.process, segment_.shape().procs - 1);
+    }
+    if (has_moved) {
+        ended_.release();
+    }
+    if (ended_.is_broken() && !is_broken_.exchange(true, std::memory_order_relaxed)) {
+        node::mark_dead(segment_, segment_.gateway_slot(), node::unknown_status);
+    }
+    return has_moved;
+}
+
+bool RingLink::has_news() const noexcept {
+    // seq_cst: partner is GatewayRings::flush, for who announced its sleep. relaxed: its own, or a guess of another
+    // thread's, which then looks under the driver flag.
+    return pair_.ended_published.load(std::memory_order_seq_cst) !=
+               pair_.ended_taken.load(std::memory_order_relaxed) &&
+           !is_broken_.load(std::memory_order_relaxed);
+}
+
+void RingLink::set_service_wanted(bool is_wanted) noexcept {
+    // seq_cst: the caller's look at has_news() must not pass it; partner: GatewayRings::flush
+    segment_.slot(slot_).door.is_end_awaited.exchange(is_wanted ? 1 : 0, std::memory_order_seq_cst);
+}
+
+}  // namespace acp::remote

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A rank's link to its node's gateway through the rings of the node segment: commands go into one ring, ends come
+// from the other. As many commands may be under way as a ring has records, so an end always finds room. A ring
+// of ends whose counter makes no sense is taken for the gateway's death. As Link says; has_news() and
+// set_service_wanted() by any thread.
+// Tests: tests/unit/remote/link_test.cpp by link_conformance.hpp, gateway_rings_test.cpp.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "node/segment.hpp"
+#include "remote/link.hpp"
+#include "remote/ring_records.hpp"
+
+namespace acp::remote {
+
+class RingLink final : public Link {
+public:
+    //   segment  of a job of several nodes; must outlive the link.   slot  of this process
+    RingLink(const node::Segment& segment, std::uint32_t slot);
+
+    bool submit(std::uint64_t token, const memory::Command& command) override;
+    void flush() override;
+    bool turn(std::vector<Ended>& ended) override;
+    [[nodiscard]] bool has_news() const noexcept override;
+
+    [[nodiscard]] int wait_fd() const noexcept override { return -1; }
+
+    [[nodiscard]] std::int64_t timeout_ns() const noexcept override { return -1; }
+
+    void set_service_wanted(bool is_wanted) noexcept override;
+
+private:
+    const node::Segment& segment_;
+    std::uint32_t slot_;
+    RingPair& pair_;
+    RecordProducer<CommandRecord> commands_;
+    RecordConsumer<EndedRecord> ended_;
+    std::uint32_t outstanding_ = 0;  // commands handed over and not ended
+    std::atomic<bool> is_broken_{false};
+};
+
+}  // namespace acp::remote

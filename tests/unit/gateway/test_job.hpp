@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A job of several nodes for tests of gateways: node segments, ranks that are objects of this process, and a gateway
+// per node on loopback addresses, over real sockets. One thread takes everybody's turns, unless a test starts
+// threads for gateways. Nodes of one rank may run their gateway inside it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <gtest/gtest.h>
+#include <memory>
+#include <string>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include "gateway/addresses.hpp"
+#include "gateway/gateway.hpp"
+#include "gateway/own_gateway.hpp"
+#include "gateway/stats_publisher.hpp"
+#include "local/attach.hpp"
+#include "node/death.hpp"
+#include "os/clock.hpp"
+#include "remote/ring_link.hpp"
+
+#include "support/random.hpp"
+#include "support/watchdog.hpp"
+#include "unit/local/test_rank.hpp"
+
+namespace acp::gateway::test {
+
+using base::Code;
+using local::test::Kind;
+using local::test::Memory;
+using local::test::Rank;
+using memory::Command;
+using memory::Operation;
+using remote::Ended;
+
+inline constexpr Kind automatic_kind{"automatic", base::IntraNode::automatic,
+                                     base::MailboxKind::mpsc};
+inline constexpr std::uint64_t starter_bytes = 4 * 1024 * 1024;
+
+struct JobOptions {
+    std::vector<std::uint32_t> counts{1, 1};  // processes per node
+    Kind kind = automatic_kind;
+    base::Config config;
+    bool is_own = false;  // nodes of one process run their gateway themselves
+    std::uint32_t datagram_bytes_max = 0;
+    Time connect_timeout_ns = 5'000'000'000;
+};
+
+inline node::Segment make_segment(const JobOptions& options, std::uint32_t node) {
+    node::Shape shape;
+    shape.nodes = static_cast<std::uint32_t>(options.counts.size());
+    shape.node = node;
+    shape.procs = 0;
+    for (std::uint32_t k = 0; k < shape.nodes; ++k) {
+        if (k == node) shape.first_process = shape.procs;
+        shape.procs += options.counts[k];
+    }
+    shape.local_procs = shape.machine_procs = options.counts[node];
+    shape.starter_bytes = starter_bytes;
+    shape.mailbox_kind = static_cast<std::uint32_t>(options.kind.mailbox);
+    shape.intranode = static_cast<std::uint32_t>(options.kind.intranode);
+    shape.datagram_bytes = 4096;
+    shape.job_id = 0x1234'5678'9abc'def0;
+    auto made = node::Segment::create(shape);
+    EXPECT_TRUE(made.is_ok()) << made.failure().message();
+    node::Segment segment = std::move(made).value();
+    for (std::uint32_t slot = 0; slot < shape.local_procs; ++slot) {
+        segment.slot(slot).state.store(static_cast<std::uint32_t>(node::SlotState::joined),
+                                       std::memory_order_relaxed);
+        segment.slot(slot).pid.store(static_cast<std::uint32_t>(::getpid()),
+                                     std::memory_order_relaxed);
+    }
+    return segment;
+}
+
+// One process of the job, its link to the gateway, and what has ended.
+struct Process {
+    std::unique_ptr<Rank> rank;
+    std::unique_ptr<local::Attach> token;
+    std::unique_ptr<remote::Link> ring;
+    remote::Link* link = nullptr;
+    std::deque<Ended> ended;
+    bool is_stopped = false;
+    std::uint32_t node = 0;
+};
+
+class Job {
+public:
+    explicit Job(JobOptions options) : options_(std::move(options)) {
+        acp::test::arm_watchdog(300, "a gateway test");
+        const auto nodes = static_cast<std::uint32_t>(options_.counts.size());
+        for (std::uint32_t node = 0; node < nodes; ++node)
+            first_.push_back(add(first_.empty() ? 0 : end_));
+        first_.push_back(end_);
+        std::vector<std::vector<Address>> peers;
+        for (std::uint32_t node = 0; node < nodes; ++node) peers.push_back(start(node));
+        for (std::uint32_t node = 0; node < nodes; ++node) {
+            const auto status =
+                own_[node] ? own_[node]->set_peers(peers) : gateways_[node]->set_peers(peers);
+            EXPECT_TRUE(status.is_ok()) << status.message();
+        }
+    }
+
+    ~Job() { acp::test::arm_watchdog(0, ""); }
+
+    Job(const Job&) = delete;
+    Job& operator=(const Job&) = delete;
+
+    // One turn of everybody that is awake.
+    void turn() {
+        for (std::uint32_t node = 0; node < gateways_.size(); ++node) {
+            if (gateways_[node] && !is_node_stopped_[node]) gateways_[node]->turn(os::now_ns());
+        }
+        for (Process& process : processes_) {
+            if (process.is_stopped || is_node_stopped_[process.node]) continue;
+            process.rank->forwarder->turn();
+            process.link->turn(news_);
+            for (const Ended& one : news_) {
+                for (std::uint32_t i = 0; i < one.count; ++i) {
+                    Ended single = one;
+                    single.token += 2ULL * i;
+                    single.count = 1;
+                    process.ended.push_back(single);
+                }
+            }
+            news_.clear();
+        }
+    }
+
+    // Hands a command over, whatever room there is. Returns its token.
+    std::uint64_t submit(std::uint32_t initiator, const Command& command) {
+        const std::uint64_t token = token_ += 2;
+        Process& process = processes_[initiator];
+        while (!process.link->submit(token, command)) turn();
+        process.link->flush();
+        return token;
+    }
+
+    // Runs a command to its end. Nothing else of the initiator is under way.
+    Ended run(std::uint32_t initiator, const Command& command) {
+        const std::uint64_t token = submit(initiator, command);
+        Process& process = processes_[initiator];
+        while (process.ended.empty()) turn();
+        const Ended ended = process.ended.front();
+        process.ended.pop_front();
+        EXPECT_EQ(ended.token, token);
+        return ended;
+    }
+
+    Code copy(std::uint32_t initiator,
+              local::GlobalAddress target,
+              local::GlobalAddress source,
+              std::uint64_t bytes) {
+        return run(initiator, {Operation::copy, 0, target, source, bytes, 0, 0}).code;
+    }
+
+    // Turns until something is so.
+    template <typename Condition>
+    void turn_until(Condition&& condition) {
+        while (!condition()) turn();
+    }
+
+    [[nodiscard]] const Memory& memory(std::uint32_t process, bool is_private) const {
+        return processes_[process].rank->memory(is_private);
+    }
+
+    Process& process(std::uint32_t index) { return processes_[index]; }
+
+    [[nodiscard]] std::uint32_t procs() const { return end_; }
+
+    [[nodiscard]] std::uint32_t first(std::uint32_t node) const { return first_[node]; }
+
+    Gateway& gateway(std::uint32_t node) { return *gateways_[node]; }
+
+    OwnGateway& own(std::uint32_t node) { return *own_[node]; }
+
+    node::Segment& segment(std::uint32_t node) { return segments_[node]; }
+
+    // The counters of a node, as they are now.
+    StatsValues stats(std::uint32_t node) {
+        const int fd = own_[node] ? own_[node]->stats_fd() : gateways_[node]->stats_fd();
+        const auto mapped = os::Mapping::map_shared(fd, sizeof(StatsBlock));
+        EXPECT_TRUE(mapped.is_ok());
+        const auto& block = *reinterpret_cast<const StatsBlock*>(mapped.value().data());
+        const std::uint64_t asked_ns = os::now_ns();
+        own_[node] ? own_[node]->publish_stats() : gateways_[node]->publish_stats();
+        StatsValues values;
+        turn_until([&] { return read_stats(block, values) && values.updated_ns >= asked_ns; });
+        return values;
+    }
+
+    // From now on nothing of this node moves, as if the machine had vanished.
+    void stop_node(std::uint32_t node) { is_node_stopped_[node] = true; }
+
+    // A process dies; its agent notices.
+    void kill(std::uint32_t index) {
+        Process& process = processes_[index];
+        process.is_stopped = true;
+        const std::uint32_t slot = index - first_[process.node];
+        node::mark_dead(segments_[process.node], slot, 9);
+        for (std::uint32_t other = first_[process.node]; other < first_[process.node + 1];
+             ++other) {
+            if (other != index) processes_[other].rank->forwarder->on_death(slot);
+        }
+        if (gateways_[process.node]) gateways_[process.node]->on_local_death(slot, 9);
+    }
+
+    void fill(char* bytes, std::uint64_t count) {
+        for (std::uint64_t i = 0; i < count; ++i) bytes[i] = static_cast<char>(random_.next());
+    }
+
+    acp::test::Random& random() { return random_; }
+
+private:
+    // Makes a node with its ranks. Returns its first process.
+    std::uint32_t add(std::uint32_t first) {
+        const auto node = static_cast<std::uint32_t>(segments_.size());
+        segments_.push_back(make_segment(options_, node));
+        const node::Segment& segment = segments_.back();
+        const bool is_forced = options_.kind.intranode != base::IntraNode::automatic;
+        for (std::uint32_t slot = 0; slot < options_.counts[node]; ++slot) {
+            Process& process = processes_.emplace_back();
+            process.node = node;
+            process.rank = std::make_unique<Rank>(segment, slot, is_forced, false);
+            process.token = std::make_unique<local::Attach>(segment, slot, true);
+            process.token->publish_token();
+        }
+        end_ = first + options_.counts[node];
+        is_node_stopped_.push_back(false);
+        return first;
+    }
+
+    GatewaySettings settings_of(std::uint32_t node) {
+        GatewaySettings settings;
+        settings.job_id = segments_[node].shape().job_id;
+        settings.node = node;
+        settings.nodes = static_cast<std::uint32_t>(options_.counts.size());
+        settings.first_process = first_;
+        for (std::size_t i = 0; i < settings.job_key.size(); ++i) {
+            settings.job_key[i] = static_cast<std::byte>(i * 7 + 1);
+        }
+        settings.bind = {emulated_address(node)};
+        settings.config = options_.config;
+        settings.config.intranode = options_.kind.intranode;
+        settings.datagram_bytes_max = options_.datagram_bytes_max;
+        settings.connect_timeout_ns = options_.connect_timeout_ns;
+        return settings;
+    }
+
+    std::vector<Address> start(std::uint32_t node) {
+        const node::Segment& segment = segments_[node];
+        own_.emplace_back();
+        gateways_.emplace_back();
+        const std::uint32_t first = first_[node];
+        if (options_.is_own && options_.counts[node] == 1) {
+            Rank& rank = *processes_[first].rank;
+            auto made = OwnGateway::open(segment, rank.space, rank.hazards, settings_of(node));
+            EXPECT_TRUE(made.is_ok()) << made.failure().message();
+            own_.back() = std::move(made).value();
+            processes_[first].link = own_.back().get();
+        } else {
+            auto made = Gateway::open(segment, settings_of(node));
+            EXPECT_TRUE(made.is_ok()) << made.failure().message();
+            gateways_.back() = std::move(made).value();
+            for (std::uint32_t slot = 0; slot < options_.counts[node]; ++slot) {
+                Process& process = processes_[first + slot];
+                process.ring = std::make_unique<remote::RingLink>(segment, slot);
+                process.link = process.ring.get();
+            }
+        }
+        EXPECT_TRUE(segments_[node].open_gateway_event().is_ok());
+        const auto all = own_.back() ? own_.back()->addresses() : gateways_.back()->addresses();
+        return {all.begin(), all.end()};
+    }
+
+    JobOptions options_;
+    std::deque<node::Segment> segments_;
+    std::deque<Process> processes_;
+    std::vector<std::unique_ptr<OwnGateway>> own_;  // by node; or gateways_
+    std::vector<std::unique_ptr<Gateway>> gateways_;
+    std::vector<bool> is_node_stopped_;
+    std::vector<std::uint32_t> first_;
+    std::uint32_t end_ = 0;
+    std::uint64_t token_ = 100;
+    std::vector<Ended> news_;
+    acp::test::Random random_{42};
+};
+
+}  // namespace acp::gateway::test

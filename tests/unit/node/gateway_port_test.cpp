@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Members of several nodes and the gateways between them: meetings, resets and losses over nodes, and how a gateway
+// that sleeps is woken. Members are threads of this process.
+#include "node/gateway_port.hpp"
+
+#include <mutex>
+
+#include "node/death.hpp"
+#include "node/member.hpp"
+
+#include "unit/node/test_nodes.hpp"
+
+namespace acp::node {
+namespace {
+
+using test::Gateways;
+using test::make_nodes;
+
+class NodesTest : public testing::Test {
+protected:
+    void SetUp() override {
+        for (Segment& segment : segments_) {
+            for (std::uint32_t slot = 0; slot < segment.shape().local_procs; ++slot) {
+                members_.push_back(std::make_unique<Member>(segment.share(), slot));
+                ASSERT_TRUE(members_.back()->take_slot().is_ok());
+            }
+        }
+    }
+
+    // Runs a body for each member, in threads of their own.   body(process index, member)
+    template <typename Body>
+    void for_each(Body body) {
+        std::vector<std::thread> threads;
+        for (std::uint32_t i = 0; i < members_.size(); ++i) {
+            threads.emplace_back([&, i] { body(i, *members_[i]); });
+        }
+        for (std::thread& thread : threads) thread.join();
+    }
+
+    std::vector<Segment> segments_ = make_nodes({2, 1, 3});
+    std::vector<std::unique_ptr<Member>> members_;
+};
+
+TEST_F(NodesTest, nobody_leaves_a_meeting_before_all_of_all_nodes_have_come) {
+    const Gateways gateways(segments_);
+    constexpr std::uint32_t rounds = 50;
+    std::atomic<std::uint32_t> arrived{0};
+    std::atomic<bool> is_early{false};
+    for_each([&](std::uint32_t, Member& member) {
+        for (std::uint32_t round = 1; round <= rounds; ++round) {
+            arrived.fetch_add(1, std::memory_order_relaxed);
+            ASSERT_TRUE(member.meet().is_ok());
+            if (arrived.load(std::memory_order_relaxed) < round * members_.size()) {
+                is_early.store(true, std::memory_order_relaxed);
+            }
+        }
+    });
+    EXPECT_FALSE(is_early.load(std::memory_order_relaxed));
+}
+
+TEST_F(NodesTest, ranks_change_places_over_nodes_twice) {
+    const Gateways gateways(segments_);
+    const std::vector<std::vector<std::uint32_t>> rounds = {{5, 4, 3, 2, 1, 0}, {1, 2, 0, 4, 5, 3}};
+    for_each([&](std::uint32_t process, Member& member) {
+        for (const auto& wanted : rounds) {
+            ASSERT_TRUE(member.agree_on_rank(wanted[process]).is_ok());
+            ASSERT_TRUE(member.meet().is_ok());
+            member.take_rank(wanted[process]);
+            ASSERT_TRUE(member.meet().is_ok());
+            EXPECT_EQ(member.rank(), wanted[process]);
+            for (std::uint32_t other = 0; other < members_.size(); ++other) {
+                EXPECT_EQ(member.segment().rank_of(other), wanted[other]);
+                EXPECT_EQ(member.segment().process_of(wanted[other]), other);
+            }
+            ASSERT_TRUE(member.meet().is_ok());
+        }
+    });
+}
+
+TEST_F(NodesTest, a_rank_asked_for_on_two_nodes_is_refused_everywhere_in_the_same_words) {
+    const Gateways gateways(segments_);
+    for_each([&](std::uint32_t process, Member& member) {
+        const base::Status status = member.agree_on_rank(process == 5 ? 0 : process);
+        EXPECT_EQ(status.code(), base::Code::argument);
+        EXPECT_EQ(status.message(),
+                  "rank 5 asked to become rank 0, and so did rank 0; nothing was changed");
+        ASSERT_TRUE(member.meet().is_ok());
+        EXPECT_EQ(member.rank(), process);
+    });
+}
+
+TEST_F(NodesTest, a_death_on_another_node_ends_the_meetings_here_with_its_name_and_reason) {
+    GatewayPort port(segments_[2]);
+    std::thread gateway([&] {
+        while (Barrier::arrivals(segments_[2]).load(std::memory_order_acquire) < 2) {
+            std::this_thread::yield();
+        }
+        port.publish_death(1, 9);
+    });
+    std::vector<std::thread> threads;
+    for (std::uint32_t process = 3; process < 5; ++process) {
+        threads.emplace_back([&, process] {
+            for (int round = 0; round < 2; ++round) {
+                const base::Status status = members_[process]->meet();
+                EXPECT_EQ(status.code(), base::Code::peer);
+                EXPECT_EQ(status.message(),
+                          "the barrier cannot complete: rank 1 on node 0 (10.0.0.0) was killed by "
+                          "signal 9 (SIGKILL)");
+            }
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    gateway.join();
+}
+
+TEST_F(NodesTest, a_lost_node_ends_the_meetings_here) {
+    GatewayPort port(segments_[0]);
+    port.publish_severed(2, NodeFate::silent);
+    EXPECT_EQ(members_[0]->meet().message(),
+              "the barrier cannot complete: node 2 (10.0.0.2) has not answered for too long");
+}
+
+TEST_F(NodesTest, a_gateway_that_ends_ends_the_meetings_of_its_node) {
+    GatewayPort port(segments_[0]);
+    port.open(0);
+    port.close(9);
+    const base::Status status = members_[0]->meet();
+    EXPECT_EQ(status.code(), base::Code::peer);
+    EXPECT_NE(status.message().find("the gateway of node 0 (process "), std::string::npos);
+}
+
+TEST_F(NodesTest, a_sleeping_gateway_is_woken_by_a_meeting_and_an_awake_one_is_not) {
+    auto event = std::move(os::Event::create()).value();
+    Segment& segment = segments_[1];  // of one process
+    GatewayPort port(segment);
+    port.open(event.fd());
+    ASSERT_TRUE(segment.open_gateway_event().is_ok());
+    Member alone(segment.share(), 0);
+    const auto meet_once = [&](bool is_asleep) {
+        std::thread thread([&] { EXPECT_TRUE(alone.meet().is_ok()); });
+        while (!port.has_work()) std::this_thread::yield();
+        if (is_asleep) {
+            while (!event.drain()) std::this_thread::yield();
+        }
+        port.end_sleep();
+        const auto meeting = port.take_meeting();
+        EXPECT_TRUE(meeting.has_value() && !meeting->has_table);
+        EXPECT_FALSE(port.take_meeting().has_value()) << "given once";
+        port.finish_meeting(meeting->number, {});
+        thread.join();
+        return meeting->number;
+    };
+    EXPECT_EQ(meet_once(false), 0U);
+    EXPECT_FALSE(event.drain());
+    port.announce_sleep();
+    EXPECT_EQ(meet_once(true), 1U);
+    EXPECT_EQ(meet_once(false), 2U);
+    EXPECT_FALSE(event.drain());
+}
+
+TEST_F(NodesTest, a_death_wakes_the_gateway_of_its_node) {
+    auto event = std::move(os::Event::create()).value();
+    GatewayPort port(segments_[0]);
+    port.open(event.fd());
+    ASSERT_TRUE(segments_[0].open_gateway_event().is_ok());
+    mark_dead(segments_[0], 1, 9);
+    EXPECT_TRUE(event.drain());
+}
+
+// A gateway inside the process of a rank: it is turned by who waits.
+class OwnGateway : public Helper {
+public:
+    explicit OwnGateway(GatewayPort& port) : port_(port) {}
+
+    bool turn() override {
+        const auto meeting = port_.take_meeting();
+        if (!meeting) return false;
+        turns_ += 1;
+        if (turns_ % 2 == 1) {
+            held_ = meeting;  // the other nodes are not there yet: it is over in a sleep
+        } else {
+            port_.finish_meeting(meeting->number, {});
+        }
+        return true;
+    }
+
+    void sleep(const std::function<bool()>& is_idle, std::int64_t) override {
+        EXPECT_TRUE(is_idle());
+        if (held_) port_.finish_meeting(held_->number, {});
+        held_.reset();
+    }
+
+private:
+    GatewayPort& port_;
+    std::optional<GatewayPort::Meeting> held_;
+    std::uint32_t turns_ = 0;
+};
+
+TEST_F(NodesTest, who_holds_the_gateway_of_its_node_turns_it_while_it_waits) {
+    GatewayPort port(segments_[1]);
+    OwnGateway own(port);
+    Member& member = *members_[2];
+    member.barrier().set_helper(&own);
+    for (int round = 0; round < 4; ++round) EXPECT_TRUE(member.meet().is_ok());
+}
+
+}  // namespace
+}  // namespace acp::node

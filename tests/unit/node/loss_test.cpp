@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Losses on other nodes: what is told of them, in which order, and that asking costs no memory before the first.
+// One thread.
+#include "node/loss.hpp"
+
+#include <sys/stat.h>
+
+#include "node/death.hpp"
+#include "os/futex.hpp"
+
+#include "unit/node/test_nodes.hpp"
+
+namespace acp::node {
+namespace {
+
+using test::make_nodes;
+
+TEST(LossTest, a_process_is_lost_alone_and_with_its_node) {
+    const std::vector<Segment> segments = make_nodes({2, 3, 2});
+    const Segment& here = segments[0];
+    EXPECT_TRUE(note_lost_process(here, 3, 9));
+    EXPECT_FALSE(note_lost_process(here, 3, 0)) << "known already";
+    EXPECT_TRUE(note_lost_node(here, 2, NodeFate::unreachable));
+    EXPECT_FALSE(note_lost_node(here, 2, NodeFate::silent));
+    for (std::uint32_t process = 0; process < 7; ++process) {
+        EXPECT_EQ(is_lost(here, process), process == 3 || process >= 5) << process;
+    }
+    EXPECT_TRUE(is_node_lost(here, 2));
+    EXPECT_FALSE(is_node_lost(here, 1));
+    EXPECT_FALSE(note_lost_process(here, 7, 9)) << "one past the last";
+    EXPECT_FALSE(note_lost_node(here, 3, NodeFate::told));
+    EXPECT_EQ(fate_of_process(here, 3),
+              "rank 3 on node 1 (10.0.0.1) was killed by signal 9 (SIGKILL)");
+    EXPECT_EQ(fate_of_process(here, 6),
+              "rank 6 is on node 2 (10.0.0.2), which could not be reached at any of its addresses");
+    EXPECT_EQ(told_loss(here, 0), fate_of_process(here, 3));
+    EXPECT_EQ(told_loss(here, 1), "node 2 (10.0.0.2) could not be reached at any of its addresses");
+    EXPECT_EQ(told_loss(here, 2), "");
+    EXPECT_FALSE(is_lost(segments[1], 3)) << "each node is told by its own gateway";
+}
+
+TEST(LossTest, the_first_sixteen_are_told_and_later_ones_are_gone) {
+    const std::vector<Segment> segments = make_nodes({1, 40});
+    for (std::uint32_t i = 0; i <= losses_told; ++i) {
+        EXPECT_TRUE(note_lost_process(segments[0], 1 + i, i << 8U));
+    }
+    EXPECT_EQ(fate_of_process(segments[0], losses_told),
+              "rank 16 on node 1 (10.0.0.1) exited with code 15");
+    EXPECT_EQ(fate_of_process(segments[0], losses_told + 1),
+              "rank 17 on node 1 (10.0.0.1) is gone");
+    EXPECT_TRUE(is_lost(segments[0], losses_told + 1));
+    EXPECT_FALSE(is_lost(segments[0], losses_told + 2));
+    EXPECT_NE(told_loss(segments[0], losses_told - 1), "");
+    EXPECT_EQ(told_loss(segments[0], losses_told), "");
+}
+
+TEST(LossTest, what_came_first_is_told_first_wherever_it_was) {
+    const std::vector<Segment> segments = make_nodes({2, 2});
+    mark_dead(segments[0], 1, 9);
+    EXPECT_TRUE(note_lost_process(segments[0], 2, 9));
+    count_loss(segments[0]);
+    EXPECT_EQ(first_fate(segments[0]).find("rank 1 (process "), 0U);
+    EXPECT_TRUE(note_lost_process(segments[1], 0, 9));
+    count_loss(segments[1]);
+    mark_dead(segments[1], 1, 9);
+    EXPECT_EQ(first_fate(segments[1]).find("rank 0 on node 0 "), 0U);
+    EXPECT_FALSE(first_dead(segments[1]).has_value());
+    EXPECT_EQ(segments[1].control().deaths.load(std::memory_order_relaxed), 2U);
+}
+
+TEST(LossTest, a_loss_wakes_who_sleeps) {
+    const std::vector<Segment> segments = make_nodes({1, 1});
+    sync::Bell<>& bell = segments[0].slot(0).door.waiter_bell;
+    const std::uint32_t value = bell.announce();
+    count_loss(segments[0]);
+    EXPECT_EQ(os::futex_wait(bell.word(), value, 60'000'000'000), os::Wake::changed);
+}
+
+TEST(LossTest, asking_takes_no_memory_before_the_first_loss) {
+    Shape shape;
+    shape.procs = 1U << 20;
+    shape.nodes = 1U << 20;
+    shape.datagram_bytes = 64;
+    const Segment segment = std::move(Segment::create(shape)).value();
+    const auto taken = [&] {
+        struct stat status {};
+
+        EXPECT_EQ(fstat(segment.file(), &status), 0);
+        return status.st_blocks;
+    };
+    const auto before = taken();
+    for (std::uint32_t i = 0; i < shape.procs; i += 1000) {
+        EXPECT_FALSE(is_lost(segment, i) || is_node_lost(segment, i));
+    }
+    EXPECT_EQ(taken(), before);
+}
+
+}  // namespace
+}  // namespace acp::node

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The link over rings, by the suite of all links.
+#include "unit/remote/link_conformance.hpp"
+#include "unit/remote/test_gateway.hpp"
+
+namespace acp::remote::test {
+namespace {
+
+// Behind it a gateway that knows of one memory only and ends what it took a turn later, several at a time.
+class RingBed {
+public:
+    Link& link() { return link_; }
+
+    [[nodiscard]] memory::Command good() const { return copy_to(segment_, 2); }
+
+    [[nodiscard]] memory::Command bad() const {
+        memory::Command command = good();
+        command.source = memory::GaLayout(3).segment_start(bad_process(), 5, 1);
+        return command;
+    }
+
+    [[nodiscard]] static std::uint32_t bad_process() { return 2; }
+
+    void work() {
+        for (const Ended& one : taken_) rings_.complete(0, one);
+        taken_.clear();
+        (void)rings_.take(
+            [this](std::uint32_t slot, std::uint64_t token, const memory::Command& command) {
+                EXPECT_EQ(slot, 0U);
+                end(token, command.source == good().source);
+                return true;
+            },
+            100);
+        rings_.flush();
+    }
+
+private:
+    void end(std::uint64_t token, bool is_good) {
+        if (!is_good) {
+            taken_.push_back(
+                {.token = token, .code = base::Code::address, .end = 2, .process = bad_process()});
+            return;
+        }
+        const bool is_next = !taken_.empty() && taken_.back().code == base::Code::ok &&
+                             taken_.back().token + 2ULL * taken_.back().count == token;
+        if (is_next) {
+            ++taken_.back().count;
+        } else {
+            taken_.push_back({.token = token});
+        }
+    }
+
+    node::Segment segment_ = make_segment(2);
+    GatewayRings rings_{segment_};
+    RingLink link_{segment_, 0};
+    std::vector<Ended> taken_;
+};
+
+INSTANTIATE_TYPED_TEST_SUITE_P(ring, LinkConformance, RingBed);
+
+}  // namespace
+}  // namespace acp::remote::test
