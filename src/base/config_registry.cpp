@@ -217,9 +217,12 @@ const std::vector<LauncherVariable>& launcher_variables() {
         {"ACP_PROCS", "integer", "number of ranks of the job"},
         {"ACP_NODE_FD", "descriptor", "the node segment, inherited"},
         {"ACP_SLOT", "integer", "this process's slot in the node segment"},
+        {"ACP_NODE", "integer", "this node's number, from 0"},
+        {"ACP_NODES", "integer", "number of nodes of the job"},
         {"ACP_JOB_ID", "text", "tells jobs apart in messages"},
         {"ACP_TERMINAL", "columns", "width of the launcher's terminal, set when it has one"},
         {"ACP_SINGLETON", "any", "set by users: be a job of one rank under a foreign launcher"},
+        {"ACP_SSH", "command", "set by users: what acprun reaches hosts by instead of ssh"},
         {"ACP_CC", "command", "set by users: the compiler acpcc calls"},
         {"ACP_CXX", "command", "set by users: the compiler acpc++ calls"},
     };

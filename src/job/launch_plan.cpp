@@ -28,6 +28,34 @@ Taken take_number(std::uint32_t& field, std::string_view value) {
     return Taken::yes;
 }
 
+Taken take_long(std::uint64_t& field, std::string_view value) {
+    const auto number = base::parse_unsigned(value);
+    if (number) field = *number;
+    return number ? Taken::yes : Taken::misfit;
+}
+
+// "0,4,8"; "" is none.
+Taken take_list(std::vector<std::uint32_t>& field, std::string_view value) {
+    field.clear();
+    while (!value.empty()) {
+        const std::size_t comma = value.find(',');
+        std::uint32_t number = 0;
+        if (take_number(number, value.substr(0, comma)) != Taken::yes) return Taken::misfit;
+        field.push_back(number);
+        value.remove_prefix(comma == std::string_view::npos ? value.size() : comma + 1);
+    }
+    return Taken::yes;
+}
+
+std::string list_text(const std::vector<std::uint32_t>& numbers) {
+    std::string text;
+    for (const std::uint32_t number : numbers) {
+        if (!text.empty()) text += ',';
+        text += std::to_string(number);
+    }
+    return text;
+}
+
 Taken take_flag(bool& field, std::string_view value) {
     if (value != "0" && value != "1") return Taken::misfit;
     field = value == "1";
@@ -36,11 +64,22 @@ Taken take_flag(bool& field, std::string_view value) {
 
 Taken take(LaunchPlan& plan, std::string_view name, std::string_view value) {
     if (name == "procs") return take_number(plan.procs, value);
+    if (name == "node") return take_number(plan.node, value);
+    if (name == "first") return take_list(plan.first_process, value);
+    if (name == "machine") return take_number(plan.machine_procs, value);
+    if (name == "job") return take_long(plan.job_id, value);
+    if (name == "netns") return take_flag(plan.is_netns, value);
     if (name == "tags") return take_flag(plan.has_tags, value);
     if (name == "bound") return take_flag(plan.is_bound_to_cores, value);
     if (name == "continue") return take_flag(plan.is_continue_on_failure, value);
     if (name == "program") {
         plan.program = value;
+    } else if (name == "address") {
+        plan.address = value;
+    } else if (name == "networks") {
+        plan.networks = value;
+    } else if (name == "directory") {
+        plan.directory = value;
     } else if (name == "output") {
         plan.output_directory = value;
     } else if (name == "argument") {
@@ -65,6 +104,19 @@ Status check_version(std::string_view name, std::string_view value) {
                       std::string(value) + "\"");
 }
 
+// Every node has at least one process, and every process a node.
+bool are_nodes_sound(const LaunchPlan& plan) {
+    if (plan.node >= plan.nodes()) return false;
+    if (plan.first_process.empty()) return plan.procs >= 1;
+    std::uint64_t least = 0;
+    for (std::size_t i = 0; i < plan.first_process.size(); ++i) {
+        const std::uint32_t first = plan.first_process[i];
+        if (i == 0 ? first != 0 : first < least) return false;
+        least = std::uint64_t{first} + 1;
+    }
+    return least <= plan.procs;
+}
+
 }  // namespace
 
 std::string to_bytes(const LaunchPlan& plan) {
@@ -72,6 +124,14 @@ std::string to_bytes(const LaunchPlan& plan) {
     std::string bytes;
     append(bytes, "version", std::to_string(launch_plan_version));
     append(bytes, "procs", std::to_string(plan.procs));
+    append(bytes, "node", std::to_string(plan.node));
+    append(bytes, "first", list_text(plan.first_process));
+    append(bytes, "machine", std::to_string(plan.machine_procs));
+    append(bytes, "job", std::to_string(plan.job_id));
+    append(bytes, "address", plan.address);
+    append(bytes, "networks", plan.networks);
+    append(bytes, "netns", flag(plan.is_netns));
+    append(bytes, "directory", plan.directory);
     append(bytes, "program", plan.program);
     append(bytes, "output", plan.output_directory);
     append(bytes, "tags", flag(plan.has_tags));
@@ -112,6 +172,12 @@ Result<LaunchPlan> launch_plan_from(std::string_view bytes) {
     }
     if (plan.program.empty() || plan.arguments.empty()) {
         return Status(Code::argument, "the launch plan names no program");
+    }
+    if (!are_nodes_sound(plan)) {
+        return Status(Code::argument,
+                      "node " + std::to_string(plan.node) + " of " + std::to_string(plan.nodes()) +
+                          " with first processes \"" + list_text(plan.first_process) + "\" of " +
+                          std::to_string(plan.procs) + " is no part of a job");
     }
     return plan;
 }

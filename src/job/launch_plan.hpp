@@ -13,22 +13,47 @@
 
 namespace acp::job {
 
-inline constexpr std::uint32_t launch_plan_version = 1;  // launcher and agent must agree
+inline constexpr std::uint32_t launch_plan_version = 2;  // launcher and agent must agree
 
 struct LaunchPlan {
-    std::uint32_t procs = 1;             // of the job, all on this node
-    std::string program;                 // a path; no search
+    std::uint32_t procs = 1;  // of the job
+    std::uint32_t node = 0;   // this one
+    std::vector<std::uint32_t>
+        first_process;  // of each node, ascending from 0; empty: one node has all
+    std::uint32_t machine_procs =
+        0;                     // on this machine, all its nodes together; 0: those of this node
+    std::uint64_t job_id = 0;  // random, the same on all nodes
+    std::string address;       // of this node's gateway; "" = those of the machine's interfaces
+    std::string networks;      // which interfaces, as NetworkChoice reads it
+    std::string directory;     // where the ranks run; "" = where the agent does
+    std::string program;       // a path; no search
     std::vector<std::string> arguments;  // of the program, its name first
     std::vector<std::string> variables;  // "NAME=VALUE", set for the ranks beside what they inherit
     std::string output_directory;        // rank.N.out and rank.N.err go there; "" = pass output on
     bool has_tags = false;               // lines begin with "[rank] "
     bool is_bound_to_cores = false;      // rank i to the i-th usable CPU
     bool is_continue_on_failure = false;  // others run on when a rank fails
+    bool is_netns = false;  // this node has a network of its own (os/network_namespace.hpp)
+
+    [[nodiscard]] std::uint32_t nodes() const noexcept {
+        return first_process.empty() ? 1U : static_cast<std::uint32_t>(first_process.size());
+    }
+
+    // The process indexes of this node: first() .. first() + local_procs() - 1.
+    [[nodiscard]] std::uint32_t first() const noexcept {
+        return first_process.empty() ? 0U : first_process[node];
+    }
+
+    [[nodiscard]] std::uint32_t local_procs() const noexcept {
+        const bool is_last = node + 1 >= nodes();
+        return (is_last ? procs : first_process[node + 1]) - first();
+    }
 };
 
 [[nodiscard]] std::string to_bytes(const LaunchPlan& plan);
 
-// Errors: mismatch (another version, an unknown field), argument (a field that does not parse, no program).
+// Errors: mismatch (another version, an unknown field), argument (a field that does not parse, no program, nodes
+// that do not share the processes among them).
 base::Result<LaunchPlan> launch_plan_from(std::string_view bytes);
 
 // Sets a variable among "NAME=VALUE" entries; a value already there is replaced.

@@ -2,6 +2,7 @@
 // Lines over a stream descriptor.
 #include "job/line_channel.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "base/parse.hpp"
@@ -15,7 +16,9 @@ using base::Status;
 
 namespace {
 
-constexpr std::string_view plan_word = "plan ";
+constexpr std::string_view plan_word = "plan";
+constexpr std::string_view key_head = "key 32\n";
+constexpr std::size_t room_bytes = 4096;  // read at once
 constexpr std::uint64_t plan_bytes_max = 64ULL << 20U;
 
 Status gone() {
@@ -24,8 +27,45 @@ Status gone() {
 
 }  // namespace
 
+// Room beyond what is read at once, so that the key, which comes first, is never moved to other memory.
+LineChannel::LineChannel(os::FileDescriptor stream) : stream_(std::move(stream)) {
+    received_.reserve(2 * room_bytes);
+}
+
+Status LineChannel::send_key(JobKey& key) const {
+    const auto* text = reinterpret_cast<const char*>(key.bytes().data());
+    if (os::write_all(fd(), key_head) != 0 || os::write_all(fd(), {text, job_key_bytes}) != 0)
+        return gone();
+    return {};
+}
+
+Result<JobKey> LineChannel::receive_key() {
+    const std::size_t whole = key_head.size() + job_key_bytes;
+    while (received_.size() < whole) {
+        if (auto status = receive(); !status.is_ok()) return status;
+        const std::size_t seen = std::min(received_.size(), key_head.size());
+        if (received_.compare(0, seen, key_head, 0, seen) != 0) {
+            return Status(Code::argument, "what arrived first is not the key of a job");
+        }
+    }
+    auto made = JobKey::create();
+    if (!made.is_ok()) return std::move(made).failure();
+    JobKey key = std::move(made).value();
+    const auto bytes = std::as_writable_bytes(std::span(received_));
+    std::copy_n(bytes.begin() + key_head.size(), job_key_bytes, key.bytes().begin());
+    // What came after it moves to its place; both places are wiped first.
+    const std::string rest = received_.substr(whole);
+    os::wipe(bytes);
+    received_.assign(rest);
+    return key;
+}
+
 Status LineChannel::send_plan(std::string_view bytes) const {
-    const std::string head = std::string(plan_word) + std::to_string(bytes.size()) + "\n";
+    return send_block(plan_word, bytes);
+}
+
+Status LineChannel::send_block(std::string_view word, std::string_view bytes) const {
+    const std::string head = std::string(word) + " " + std::to_string(bytes.size()) + "\n";
     if (os::write_all(fd(), head) != 0 || os::write_all(fd(), bytes) != 0) return gone();
     return {};
 }
@@ -36,18 +76,24 @@ Result<std::string> LineChannel::receive_plan() {
         if (received_.size() > channel_line_bytes_max) break;
         if (auto status = receive(); !status.is_ok()) return status;
     }
-    const bool is_plan = head && head->compare(0, plan_word.size(), plan_word) == 0;
+    const auto words = words_of(head ? *head : std::string_view(), 2);
     const auto bytes =
-        is_plan ? base::parse_unsigned(head->substr(plan_word.size())) : std::nullopt;
+        words.size() == 2 && words[0] == plan_word ? base::parse_unsigned(words[1]) : std::nullopt;
     if (!bytes || *bytes > plan_bytes_max) {
-        return Status(Code::argument, "what arrived first is not a launch plan");
+        return Status(Code::argument, "what arrived is not a launch plan");
     }
-    while (received_.size() < *bytes) {
+    std::optional<std::string> plan;
+    while (!(plan = take_bytes(*bytes))) {
         if (auto status = receive(); !status.is_ok()) return status;
     }
-    std::string plan = received_.substr(0, *bytes);
-    received_.erase(0, *bytes);
-    return plan;
+    return std::move(*plan);
+}
+
+std::optional<std::string> LineChannel::take_bytes(std::size_t count) {
+    if (received_.size() < count) return std::nullopt;
+    std::string bytes = received_.substr(0, count);
+    received_.erase(0, count);
+    return bytes;
 }
 
 void LineChannel::send(std::string_view line) const noexcept {
@@ -64,11 +110,12 @@ void LineChannel::send(std::string_view line) const noexcept {
 }
 
 Status LineChannel::receive() {
-    std::array<char, 4096> room{};
+    std::array<char, room_bytes> room{};
     const os::ReadResult result = os::read_some(fd(), room);
     if (result.outcome == os::ReadOutcome::would_block) return {};
     if (result.outcome != os::ReadOutcome::some) return gone();
     received_.append(room.data(), result.bytes);
+    os::wipe(std::as_writable_bytes(std::span(room)).first(result.bytes));  // it may be the key
     return {};
 }
 
@@ -103,6 +150,24 @@ std::string rank_ranges(const std::vector<std::uint32_t>& ranks) {
         i = last + 1;
     }
     return text.empty() ? "none" : text;
+}
+
+std::vector<std::uint32_t> ranks_from(std::string_view ranges) {
+    constexpr std::uint64_t count_max = 1U << 20U;  // more than any job has
+    std::vector<std::uint32_t> ranks;
+    while (!ranges.empty()) {
+        const std::string_view word = ranges.substr(0, ranges.find(','));
+        ranges.remove_prefix(std::min(word.size() + 1, ranges.size()));
+        const std::size_t dash = word.find('-');
+        const auto first = base::parse_unsigned(word.substr(0, dash));
+        const auto last =
+            dash == std::string_view::npos ? first : base::parse_unsigned(word.substr(dash + 1));
+        if (!first || !last || *last < *first || *last >= count_max) break;
+        for (std::uint64_t rank = *first; rank <= *last; ++rank) {
+            ranks.push_back(static_cast<std::uint32_t>(rank));
+        }
+    }
+    return ranks;
 }
 
 }  // namespace acp::job

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The talk between a launcher and an agent: lines of words in both directions over one connected
-// descriptor, after the launcher has sent the launch plan. The end of the stream tells each side that the
+// descriptor, after the launcher has sent the job's key and the launch plan. The end of the stream tells each side that the
 // other is gone. Knows no line's meaning, but for the vocabulary below. One thread per side.
 #pragma once
 
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "job/job_key.hpp"
 #include "os/file_descriptor.hpp"
 
 namespace acp::job {
@@ -19,13 +20,20 @@ namespace acp::job {
 //   signal NUMBER     pass a signal on to all ranks
 //   kill              end all ranks at once
 //   timeout           end all ranks; say which were still running
+//   end               end all ranks soon: one of another node has failed
+//   leave             every node has said done
+//   peers BYTES       followed by so many bytes: where all nodes listen (peer_table.hpp); ranks are started then
 // Agent to launcher:
+//   reached                   another machine has answered, and its agent awaits key and plan
+//   listening ADDRESS...      where this node's gateway listens; sent once, and only in a job of several nodes
+//   done                      all ranks of this node are gone and their output is passed on; only among several
 //   passed NUMBER             a signal was passed on to all ranks
 //   running RANKS             in answer to timeout, as rank_ranges() writes it
 //   failed RANK PID STATUS STAGE
 //                             a rank ended as it should not; STATUS as waitpid gives it, STAGE the
 //                             SlotState it ended in
 //   unstarted RANK ERRNO      the program could not be run
+//   unjoined RANKS            ended well and without acp_init, in a job of several nodes
 //   note TEXT                 for the user
 //   error CODE TEXT           the job cannot go on; CODE is the launcher's exit code
 //   ended CODE FAILED KILLED  all ranks are gone; the job's exit code, ranks that failed, ranks that were
@@ -35,11 +43,20 @@ inline constexpr std::size_t channel_line_bytes_max = 65536;
 class LineChannel {
 public:
     // Takes a connected stream descriptor.
-    explicit LineChannel(os::FileDescriptor stream) noexcept : stream_(std::move(stream)) {}
+    explicit LineChannel(os::FileDescriptor stream);
+
+    // The job's key: the first that is sent. Errors: peer (the other side is gone).
+    base::Status send_key(JobKey& key) const;
+
+    // What send_key sent; no copy stays here. Errors: peer, argument (something else came), memory. Blocks.
+    base::Result<JobKey> receive_key();
 
     // Sends bytes as they are, after a line that says how many. Errors: peer (the other side is gone).
     // Blocks until the other side has room.
     base::Status send_plan(std::string_view bytes) const;
+
+    // The same under another word, for the middle of a talk: next_line() gives "WORD COUNT", then take_bytes().
+    base::Status send_block(std::string_view word, std::string_view bytes) const;
 
     // What send_plan sent. Errors: peer, argument (something else came, or more than 64 MiB). Blocks.
     base::Result<std::string> receive_plan();
@@ -54,6 +71,9 @@ public:
     // The next whole line without its end; nullopt when none is there.
     std::optional<std::string> next_line();
 
+    // The next `count` bytes as they are; nullopt, and nothing taken, while fewer have arrived.
+    std::optional<std::string> take_bytes(std::size_t count);
+
     [[nodiscard]] int fd() const noexcept { return stream_.get(); }
 
 private:
@@ -66,5 +86,8 @@ private:
 
 // "0-3,7" for ascending ranks; "none" for no rank.
 [[nodiscard]] std::string rank_ranges(const std::vector<std::uint32_t>& ranks);
+
+// What rank_ranges wrote; ends at the first word that is none of its.
+[[nodiscard]] std::vector<std::uint32_t> ranks_from(std::string_view ranges);
 
 }  // namespace acp::job

@@ -47,6 +47,16 @@ Status set_nonblocking(int fd) {
     return system_failure("fcntl", errno, "descriptor " + std::to_string(fd));
 }
 
+Result<FileDescriptor> duplicate(int fd) {
+    FileDescriptor copy(fcntl(fd, F_DUPFD_CLOEXEC, 3));
+    if (copy.is_open()) return copy;
+    return system_failure("fcntl", errno, "descriptor " + std::to_string(fd));
+}
+
+void end_writing(int fd) noexcept {
+    shutdown(fd, SHUT_WR);  // ENOTSOCK is no failure here
+}
+
 Status set_close_on_exec(int fd) {
     if (fcntl(fd, F_SETFD, FD_CLOEXEC) == 0) return {};
     return system_failure("fcntl", errno, "descriptor " + std::to_string(fd));

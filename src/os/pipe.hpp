@@ -35,6 +35,12 @@ Result<StreamPair> make_stream_pair();
 // Applies to every copy of the descriptor's open file, in other processes too. Errors: system.
 Status set_nonblocking(int fd);
 
+// Another descriptor of the same open file, close-on-exec. Errors: limit (descriptors used up), system.
+Result<FileDescriptor> duplicate(int fd);
+
+// The other end of a connected socket reads its end after what was written; nothing for anything but a socket.
+void end_writing(int fd) noexcept;
+
 // The descriptor will not pass exec. Errors: system (not a descriptor).
 Status set_close_on_exec(int fd);
 

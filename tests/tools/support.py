@@ -15,6 +15,7 @@ ACPRUN = os.path.join(BIN, "acprun")
 ACT = os.path.join(PROGRAMS, "act")
 RANK = os.path.join(PROGRAMS, "rank")
 MEMBER = os.path.join(PROGRAMS, "member")
+SSH_STUB = os.path.join(os.path.dirname(os.path.abspath(__file__)), "ssh_stub.sh")
 WATCHDOG_S = 120  # not a limit to be met: a test that takes as long hangs
 MARK = "TOOLTEST_MARK"
 
@@ -47,6 +48,30 @@ def marked_processes(mark):
     return found
 
 
+def environment_of(pid):
+    """The environment a process was started with; empty when it is gone."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            entries = file.read().decode(errors="replace").split("\0")
+    except OSError:
+        return {}
+    return dict(entry.split("=", 1) for entry in entries if "=" in entry)
+
+
+def stat_of(pid):
+    """The fields of /proc/PID/stat behind the name: state, parent, ..."""
+    with open(f"/proc/{pid}/stat") as file:
+        return file.read().rsplit(")", 1)[1].split()
+
+
+def state_of(pid):
+    return stat_of(pid)[0]
+
+
+def parent_of(pid):
+    return int(stat_of(pid)[1])
+
+
 class Job:
     """An acprun that runs in the background, with all its processes marked."""
 
@@ -74,6 +99,15 @@ class Job:
     def agent(self):
         """The agent's process number."""
         return next(pid for pid, name in marked_processes(self.mark).items() if name == "acp-agent")
+
+    def rank(self, number):
+        """The process number of a rank, which runs its program."""
+        return next(pid for pid, name in marked_processes(self.mark).items()
+                    if name != "acp-agent" and environment_of(pid).get("ACP_RANK") == str(number))
+
+    def agent_of(self, rank):
+        """The agent of the node a rank is on."""
+        return parent_of(self.rank(rank))
 
     def send(self, number):
         self.process.send_signal(number)

@@ -20,7 +20,14 @@ constexpr std::size_t events_max = 64;
 
 int Agent::run() {
     auto status = prepare();
-    if (status.is_ok()) status = launch();
+    if (status.is_ok()) {
+        if (plan_.nodes() == 1) {
+            status = launch();
+        } else {
+            phase_ = Phase::meeting;
+            channel_.send("listening " + job::addresses_text(network_->addresses()));
+        }
+    }
     if (!status.is_ok()) {
         if (!poll_ || !signals_) {  // nothing to wait with, and nothing was started
             channel_.send("error " + std::to_string(job::exit_unavailable) + " " +
@@ -92,6 +99,7 @@ int Agent::end() {
     for (const auto& output : outputs_) {
         if (output != nullptr) output->abandon();
     }
+    if (network_ != nullptr) network_->leave();
     if (is_launcher_lost_) {
         constexpr std::uint64_t patience_ns = 10'000'000'000;
         os::end_all_children(os::now_ns() + patience_ns);

@@ -3,7 +3,8 @@
 // deaths before a process number can be used again, passes signals and output on, and leaves last with no
 // process left behind. Sleeps when nothing happens. Knows nothing of the launcher's options, only of the
 // plan it was sent. Runs in the main thread; output has threads of its own. Its members live in several
-// files, one per kind of event: launch, watch, command, ending.
+// files, one per kind of event: launch, meet, watch, command,
+// ending.
 #pragma once
 
 #include <array>
@@ -24,6 +25,7 @@
 #include "os/poll_set.hpp"
 #include "os/signal_fd.hpp"
 
+#include "network.hpp"
 #include "output.hpp"
 #include "stdin_pump.hpp"
 
@@ -31,9 +33,9 @@ namespace acp::agent {
 
 class Agent {
 public:
-    // Takes the plan and the connection it came over.
-    Agent(job::LaunchPlan plan, job::LineChannel channel)
-        : plan_(std::move(plan)), channel_(std::move(channel)) {}
+    // Takes the plan, the job's key and the connection they came over.
+    Agent(job::LaunchPlan plan, job::JobKey key, job::LineChannel channel)
+        : plan_(std::move(plan)), key_(std::move(key)), channel_(std::move(channel)) {}
 
     // Runs the job to its end and returns the job's exit code. Afterwards the process must end without
     // destroying anything: an output thread may still be blocked.
@@ -56,11 +58,13 @@ private:
     };
 
     enum class Phase {
+        meeting,  // nothing is started: the other nodes' addresses are not known yet
         running,
         ending,     // told to end; at the deadline they are killed
         killing,    // killed; whoever appears is killed too
         lingering,  // all ranks are gone, some of their descendants are not
         finishing,  // no process is left; output is passed on to its end
+        staying,    // nothing is left to do here, but other nodes' ranks may still need this one
         over
     };
 
@@ -70,13 +74,20 @@ private:
     base::Status make_segment();
     base::Status prepare_outputs();
     base::Status launch();
-    base::Status start_rank(std::uint32_t rank, const os::ChildPlan& common);
-    base::Result<Streams> make_streams(std::uint32_t rank);
+    base::Status start_rank(std::uint32_t slot, const os::ChildPlan& common);
+    base::Result<Streams> make_streams(std::uint32_t slot);
     base::Result<os::FileDescriptor> make_input(std::uint32_t rank);
     base::Result<os::FileDescriptor> make_output(std::uint32_t rank, std::size_t which);
     [[nodiscard]] Passing passing_of(std::uint32_t rank, std::size_t which) const;
     base::Status start_carrying();
-    [[nodiscard]] std::vector<std::string> rank_environment(std::uint32_t rank) const;
+    [[nodiscard]] std::vector<std::string> rank_environment(std::uint32_t slot) const;
+    [[nodiscard]] int cpu_of(std::uint32_t slot) const noexcept;
+
+    // meet.cpp: the other nodes
+    base::Status open_network();
+    void on_peers(std::string_view bytes);
+    base::Status launch_with(std::string_view peers);
+    void stay_or_end();
 
     // agent.cpp
     void loop();
@@ -88,11 +99,12 @@ private:
     int end();
 
     // watch.cpp
-    void on_rank_ended(std::uint32_t rank);
+    void on_rank_ended(std::uint32_t slot_index);
+    void tell_nodes(std::uint32_t slot, os::WaitStatus status, node::SlotState state);
     void reap_strangers();
     void take_start_errors();
-    void report(std::uint32_t rank, os::WaitStatus status, node::SlotState state);
-    [[nodiscard]] bool have_others_joined(std::uint32_t rank) const noexcept;
+    void report(std::uint32_t slot, os::WaitStatus status, node::SlotState state);
+    [[nodiscard]] bool have_others_joined(std::uint32_t slot) const noexcept;
 
     // command.cpp
     void on_command();
@@ -111,14 +123,17 @@ private:
     [[nodiscard]] bool is_output_complete() const noexcept;
 
     job::LaunchPlan plan_;
+    job::JobKey key_;  // until the network is open
     job::LineChannel channel_;
+    std::optional<std::size_t> awaited_bytes_;  // of the table of peers, which has been announced
     base::Config config_;
     os::DescriptorLimit descriptors_;
     std::optional<os::PollSet> poll_;
     std::optional<os::SignalFd> signals_;
     node::Segment segment_;
     std::optional<os::Pipe> start_errors_;
-    std::vector<Rank> ranks_;
+    std::unique_ptr<Network> network_;  // in a job of several nodes
+    std::vector<Rank> ranks_;           // of this node, by slot
     std::array<std::unique_ptr<OutputThread>, 2>
         outputs_;                        // stdout, stderr; none when files take all
     os::FileDescriptor terminal_input_;  // to rank 0, until the pump takes it

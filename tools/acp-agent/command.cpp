@@ -20,7 +20,17 @@ void Agent::on_command() {
 }
 
 void Agent::obey_all() {
-    while (const auto line = channel_.next_line()) obey(*line);
+    for (;;) {
+        if (awaited_bytes_) {
+            const auto bytes = channel_.take_bytes(*awaited_bytes_);
+            if (!bytes) return;
+            awaited_bytes_.reset();
+            on_peers(*bytes);
+        }
+        const auto line = channel_.next_line();
+        if (!line) return;
+        obey(*line);
+    }
 }
 
 void Agent::obey(const std::string& line) {
@@ -29,6 +39,13 @@ void Agent::obey(const std::string& line) {
         pass_signal(static_cast<int>(base::parse_unsigned(words[1]).value_or(0)));
     } else if (words[0] == "kill") {
         kill_now();
+    } else if (words[0] == "peers" && words.size() == 2) {
+        awaited_bytes_ = base::parse_unsigned(words[1]).value_or(0);
+    } else if (words[0] == "end") {
+        constexpr std::uint64_t grace_ns = 200'000'000;
+        if (phase_ != Phase::finishing) end_soon(grace_ns);  // output may take its time
+    } else if (words[0] == "leave") {
+        if (phase_ == Phase::staying) phase_ = Phase::over;
     } else if (words[0] == "timeout") {
         channel_.send("running " + job::rank_ranges(running_ranks()));
         if (fixed_code_ == 0) fixed_code_ = job::exit_timeout;
@@ -50,6 +67,8 @@ void Agent::pass_signal(int signal) {
     if (phase_ == Phase::finishing) {
         phase_ =
             Phase::over;  // nobody takes the output, and the user does not want to wait for that
+    } else if (phase_ == Phase::meeting) {
+        kill_now();
     } else if (phase_ == Phase::running) {
         constexpr std::uint64_t grace_ns = 2'000'000'000;
         phase_ = Phase::ending;
@@ -59,8 +78,8 @@ void Agent::pass_signal(int signal) {
 
 std::vector<std::uint32_t> Agent::running_ranks() const {
     std::vector<std::uint32_t> running;
-    for (std::uint32_t rank = 0; rank < plan_.procs; ++rank) {
-        if (ranks_[rank].is_running) running.push_back(rank);
+    for (std::uint32_t slot = 0; slot < plan_.local_procs(); ++slot) {
+        if (ranks_[slot].is_running) running.push_back(plan_.first() + slot);
     }
     return running;
 }

@@ -28,6 +28,7 @@ void Agent::end_soon(std::uint64_t grace_ns) {
         phase_ = Phase::over;
         return;
     }
+    if (phase_ == Phase::meeting) kill_now();
     if (phase_ != Phase::running && phase_ != Phase::lingering) return;
     ended_by_us_ = running_;
     for (const Rank& rank : ranks_) {
@@ -38,7 +39,7 @@ void Agent::end_soon(std::uint64_t grace_ns) {
 }
 
 void Agent::kill_now() {
-    if (phase_ == Phase::finishing) phase_ = Phase::over;
+    if (phase_ == Phase::finishing || phase_ == Phase::staying) phase_ = Phase::over;
     if (phase_ == Phase::over) return;
     if (phase_ == Phase::running) ended_by_us_ = running_;
     phase_ = Phase::killing;
@@ -72,7 +73,9 @@ void Agent::on_deadline(std::uint64_t now_ns) {
         case Phase::finishing:
             phase_ = Phase::over;
             break;
+        case Phase::meeting:
         case Phase::running:
+        case Phase::staying:
         case Phase::over:
             deadline_ns_ = os::poll_forever;
             break;
@@ -84,7 +87,9 @@ void Agent::settle() {
     reap_strangers();
     if (phase_ == Phase::killing)
         os::signal_children(SIGKILL);  // whose parents are gone are ours now
-    if (running_ > 0 || phase_ == Phase::finishing || phase_ == Phase::over) return;
+    const bool is_past_ranks =
+        phase_ == Phase::finishing || phase_ == Phase::staying || phase_ == Phase::over;
+    if (running_ > 0 || phase_ == Phase::meeting || is_past_ranks) return;
     if (!os::has_children()) {
         begin_finishing();
     } else if (phase_ == Phase::running) {
@@ -117,7 +122,7 @@ void Agent::on_output_news() {
                     "cannot write standard output: " + std::generic_category().message(failure));
         }
     }
-    if (phase_ == Phase::finishing && is_output_complete()) phase_ = Phase::over;
+    if (phase_ == Phase::finishing && is_output_complete()) stay_or_end();
 }
 
 bool Agent::is_output_complete() const noexcept {

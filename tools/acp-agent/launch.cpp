@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Making the node segment and starting the ranks.
 #include <csignal>
-#include <random>
+#include <filesystem>
 
 #include "job/identity.hpp"
 #include "node/mailbox_layout.hpp"
@@ -26,11 +26,6 @@ constexpr std::array<int, 2> targets{os::standard_output, os::standard_error};
 constexpr std::array<const char*, 2> thread_names{"acp-stdout", "acp-stderr"};
 constexpr std::array<const char*, 2> file_suffixes{".out", ".err"};
 
-std::uint64_t random_id() {
-    std::random_device source;
-    return (std::uint64_t{source()} << 32U) | source();
-}
-
 std::string hex(std::uint64_t number) {
     constexpr const char* digits = "0123456789abcdef";
     std::string text;
@@ -52,8 +47,9 @@ std::uint32_t datagram_bytes(const base::Config& config) {
 }
 
 bool is_set_by_launcher(const std::string& entry) {
-    constexpr std::array<std::string_view, 6> names{
-        "ACP_RANK=", "ACP_PROCS=", "ACP_SLOT=", "ACP_NODE_FD=", "ACP_JOB_ID=", "ACP_TERMINAL="};
+    constexpr std::array<std::string_view, 8> names{
+        "ACP_RANK=",  "ACP_PROCS=",   "ACP_SLOT=",   "ACP_NODE=",
+        "ACP_NODES=", "ACP_NODE_FD=", "ACP_JOB_ID=", "ACP_TERMINAL="};
     for (const std::string_view name : names) {
         if (entry.compare(0, name.size(), name) == 0) return true;
     }
@@ -70,20 +66,22 @@ std::vector<std::string> merged_environment(const job::LaunchPlan& plan) {
         const std::size_t equals = variable.find('=');
         job::set_variable(entries, variable.substr(0, equals), variable.substr(equals + 1));
     }
+    if (!plan.directory.empty()) job::set_variable(entries, "PWD", plan.directory);
     return entries;
 }
 
 }  // namespace
 
 Status Agent::prepare() {
-    ranks_.resize(plan_.procs);
-    const std::uint64_t wanted = plan_.procs * descriptors_per_rank + descriptors_beside;
+    const std::uint32_t procs = plan_.local_procs();
+    ranks_.resize(procs);
+    const std::uint64_t wanted = procs * descriptors_per_rank + descriptors_beside;
     descriptors_ = os::raise_descriptor_limit(wanted);
     if (descriptors_.now < wanted) {
-        return Status(Code::limit,
-                      std::to_string(plan_.procs) + " ranks need " + std::to_string(wanted) +
-                          " descriptors in the agent, and the hard RLIMIT_NOFILE is " +
-                          std::to_string(descriptors_.now) + " (ulimit -Hn raises it)");
+        return Status(Code::limit, std::to_string(procs) + " ranks need " + std::to_string(wanted) +
+                                       " descriptors in the agent, and the hard RLIMIT_NOFILE is " +
+                                       std::to_string(descriptors_.now) +
+                                       " (ulimit -Hn raises it)");
     }
     if (auto status = os::adopt_orphans(); !status.is_ok()) return status;
     if (auto status = prepare_events(); !status.is_ok()) return status;
@@ -93,7 +91,8 @@ Status Agent::prepare() {
     start_errors_ = std::move(errors).value();
     if (auto status = os::set_nonblocking(start_errors_->reading.get()); !status.is_ok())
         return status;
-    return prepare_outputs();
+    if (auto status = prepare_outputs(); !status.is_ok()) return status;
+    return plan_.nodes() > 1 ? open_network() : Status();
 }
 
 Status Agent::prepare_events() {
@@ -116,14 +115,15 @@ Status Agent::make_segment() {
     node::Shape shape;
     shape.layout_hash = node::layout_hash();
     shape.procs = plan_.procs;
-    shape.local_procs = plan_.procs;
-    shape.machine_procs = plan_.procs;
+    shape.first_rank = plan_.first();
+    shape.local_procs = plan_.local_procs();
+    shape.machine_procs = plan_.machine_procs != 0 ? plan_.machine_procs : plan_.local_procs();
     shape.starter_bytes = config_.starter_bytes;
     shape.mailbox_kind = static_cast<std::uint32_t>(config_.mailbox);
     shape.intranode = static_cast<std::uint32_t>(config_.intranode);
     shape.datagram_bytes = datagram_bytes(config_);
     shape.is_continue_on_failure = plan_.is_continue_on_failure ? 1 : 0;
-    shape.job_id = random_id();
+    shape.job_id = plan_.job_id;
     auto segment = node::Segment::create(shape);
     if (!segment.is_ok()) return std::move(segment).failure();
     segment_ = std::move(segment).value();
@@ -140,7 +140,11 @@ Status Agent::make_segment() {
 }
 
 Status Agent::prepare_outputs() {
-    if (!plan_.output_directory.empty()) return {};
+    if (!plan_.output_directory.empty()) {
+        std::error_code error;  // on another machine than the launcher's it may be missing
+        std::filesystem::create_directories(plan_.output_directory, error);
+        return {};  // a file that cannot be opened tells more
+    }
     constexpr std::array<std::uint64_t, 2> tokens{token_stdout, token_stderr};
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
         auto made = OutputThread::create(thread_names[i], targets[i]);
@@ -161,9 +165,10 @@ Status Agent::launch() {
     common.descriptors_max = descriptors_.before;
     common.leads_group = true;
     common.dies_with_parent = true;
-    for (std::uint32_t rank = 0; rank < plan_.procs; ++rank) {
-        if (auto status = start_rank(rank, common); !status.is_ok()) {
-            return std::move(status).within("starting rank " + std::to_string(rank) + " of " +
+    for (std::uint32_t slot = 0; slot < plan_.local_procs(); ++slot) {
+        if (auto status = start_rank(slot, common); !status.is_ok()) {
+            return std::move(status).within("starting rank " +
+                                            std::to_string(plan_.first() + slot) + " of " +
                                             std::to_string(plan_.procs));
         }
     }
@@ -171,32 +176,40 @@ Status Agent::launch() {
     return start_carrying();
 }
 
-Status Agent::start_rank(std::uint32_t rank, const os::ChildPlan& common) {
-    auto streams = make_streams(rank);
+Status Agent::start_rank(std::uint32_t slot, const os::ChildPlan& common) {
+    auto streams = make_streams(slot);
     if (!streams.is_ok()) return std::move(streams).failure();
     const Streams& ends = streams.value();
     os::ChildPlan child = common;
-    child.environment = rank_environment(rank);
+    child.environment = rank_environment(slot);
     child.input = ends.input.is_open() ? ends.input.get() : os::keep_stream;
     child.output = ends.output.get();
     child.error = ends.error.get();
-    child.number = rank;
-    child.nth_cpu = plan_.is_bound_to_cores ? static_cast<int>(rank) : os::any_cpu;
+    child.number = slot;
+    child.nth_cpu = cpu_of(slot);
     auto started = os::start_child(child);
     if (!started.is_ok()) return std::move(started).failure();
-    ranks_[rank].pid = started.value();
-    ranks_[rank].is_running = true;
+    ranks_[slot].pid = started.value();
+    ranks_[slot].is_running = true;
     ++running_;
     // For messages; a process that joins writes its own. Readers that see 0 say so.
-    segment_.slot(rank).pid.store(static_cast<std::uint32_t>(started.value()),
+    segment_.slot(slot).pid.store(static_cast<std::uint32_t>(started.value()),
                                   std::memory_order_relaxed);
     auto process = os::open_process(started.value());  // cannot name another: we have not reaped it
     if (!process.is_ok()) return std::move(process).failure();
-    ranks_[rank].process = std::move(process).value();
-    return poll_->add(ranks_[rank].process.get(), rank);
+    ranks_[slot].process = std::move(process).value();
+    return poll_->add(ranks_[slot].process.get(), slot);
 }
 
-Result<Agent::Streams> Agent::make_streams(std::uint32_t rank) {
+// The i-th rank of a machine goes to its i-th core; nodes on one machine share its cores.
+int Agent::cpu_of(std::uint32_t slot) const noexcept {
+    if (!plan_.is_bound_to_cores) return os::any_cpu;
+    const bool shares_machine = segment_.shape().machine_procs > plan_.local_procs();
+    return static_cast<int>(shares_machine ? plan_.first() + slot : slot);
+}
+
+Result<Agent::Streams> Agent::make_streams(std::uint32_t slot) {
+    const std::uint32_t rank = plan_.first() + slot;
     Streams streams;
     auto input = make_input(rank);
     if (!input.is_ok()) return std::move(input).failure();
@@ -238,8 +251,8 @@ Result<os::FileDescriptor> Agent::make_output(std::uint32_t rank, std::size_t wh
 // A question at a terminal is no whole line, and its answer is rank 0's to read.
 Passing Agent::passing_of(std::uint32_t rank, std::size_t which) const {
     if (plan_.procs == 1 && !plan_.has_tags) return Passing::at_once;
-    const bool may_ask =
-        rank == 0 && os::is_terminal(os::standard_input) && os::is_terminal(targets[which]);
+    const bool is_heard = plan_.nodes() > 1 || os::is_terminal(targets[which]);
+    const bool may_ask = rank == 0 && os::is_terminal(os::standard_input) && is_heard;
     return may_ask ? Passing::by_lines_and_questions : Passing::by_lines;
 }
 
@@ -248,6 +261,9 @@ Status Agent::start_carrying() {
         if (output == nullptr) continue;
         if (auto status = output->start(); !status.is_ok()) return status;
     }
+    if (network_ != nullptr) {
+        if (auto status = network_->start(); !status.is_ok()) return status;
+    }
     if (terminal_input_.is_open()) {
         return pump_.start(*poll_, std::move(terminal_input_), token_terminal, token_rank_0_input);
     }
@@ -255,10 +271,12 @@ Status Agent::start_carrying() {
         detach_standard_input();  // it is rank 0's now: when that closes it, its writer shall notice
 }
 
-std::vector<std::string> Agent::rank_environment(std::uint32_t rank) const {
+std::vector<std::string> Agent::rank_environment(std::uint32_t slot) const {
     std::vector<std::string> entries = merged_environment(plan_);
-    const job::Identity identity{rank, plan_.procs, rank, segment_.file()};
+    const job::Identity identity{plan_.first() + slot, plan_.procs, slot, segment_.file()};
     for (std::string& entry : job::environment_of(identity)) entries.push_back(std::move(entry));
+    entries.push_back("ACP_NODE=" + std::to_string(plan_.node));
+    entries.push_back("ACP_NODES=" + std::to_string(plan_.nodes()));
     entries.push_back("ACP_JOB_ID=" + hex(segment_.shape().job_id));
     return entries;
 }

@@ -5,19 +5,40 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <iostream>
+#include <system_error>
 
+#include "base/parse.hpp"
 #include "base/version.hpp"
 #include "job/exit_codes.hpp"
 #include "os/child.hpp"
 #include "os/log_line.hpp"
+#include "os/network_namespace.hpp"
+#include "os/socket_address.hpp"
 #include "os/standard_streams.hpp"
 
 #include "agent.hpp"
+#include "answer.hpp"
+#include "reach.hpp"
 
 namespace {
 
 using namespace acp;
+
+// The directory and the network the plan wants this process in.
+base::Status take_place(const job::LaunchPlan& plan) {
+    std::error_code error;
+    if (!plan.directory.empty()) std::filesystem::current_path(plan.directory, error);
+    if (error) {
+        return {base::Code::system, "cannot enter " + plan.directory + ": " + error.message()};
+    }
+    if (!plan.is_netns) return {};
+    constexpr std::uint32_t prefix_bits = 16;
+    const auto address = os::parse_ip(plan.address);
+    if (!address) return {base::Code::argument, "\"" + plan.address + "\" is no address"};
+    return os::join_private_network(plan.node, *address, prefix_bits);
+}
 
 int serve(int descriptor) {
     if (auto status = os::set_close_on_exec(descriptor); !status.is_ok()) {
@@ -26,7 +47,8 @@ int serve(int descriptor) {
         return job::exit_usage;
     }
     job::LineChannel channel((os::FileDescriptor(descriptor)));
-    auto bytes = channel.receive_plan();
+    auto key = channel.receive_key();
+    auto bytes = key.is_ok() ? channel.receive_plan() : std::move(key).failure();
     if (!bytes.is_ok()) {
         // A launcher that is gone needs no message.
         if (bytes.failure().code() != base::Code::peer) {
@@ -36,23 +58,44 @@ int serve(int descriptor) {
         return job::exit_unavailable;
     }
     auto plan = job::launch_plan_from(bytes.value());
-    if (!plan.is_ok()) {
+    auto status = plan.is_ok() ? take_place(plan.value()) : std::move(plan).failure();
+    if (!status.is_ok()) {
         channel.send("error " + std::to_string(job::exit_unavailable) + " " +
-                     std::string(plan.failure().message()));
+                     std::string(status.message()));
         return job::exit_unavailable;
     }
     // Never destroyed: an output thread may be blocked on a reader that never reads.
-    auto* agent = new agent::Agent(std::move(plan).value(), std::move(channel));
+    auto* agent =
+        new agent::Agent(std::move(plan).value(), std::move(key).value(), std::move(channel));
     return agent->run();
+}
+
+int stand_for(const agent::Reach& reached, int descriptor) {
+    if (auto status = os::set_close_on_exec(descriptor); !status.is_ok()) {
+        os::write_line(os::standard_error,
+                       "acp-agent: --channel: " + std::string(status.message()));
+        return job::exit_usage;
+    }
+    return agent::reach(reached, os::FileDescriptor(descriptor));
 }
 
 int serve_with(int argc, char** argv) {
     CLI::App app("The parent of a node's ranks; started by acprun(1), not by hand.", "acp-agent");
     int descriptor = -1;
+    bool is_relay = false;
+    agent::Reach reached;
+    std::string patience = "30";
     app.set_version_flag("--version", std::string("acp-agent (ACP) ") + base::version);
-    app.add_option("--channel", descriptor, "descriptor connected to the launcher")->required();
+    app.add_option("--channel", descriptor, "descriptor connected to the launcher");
+    app.add_flag("--relay", is_relay, "carry an agent's streams over standard input and output");
+    app.add_option("--reach", reached.host, "stand for the agent of this machine");
+    app.add_option("--agent", reached.agent, "acp-agent on that machine");
+    app.add_option("--by", reached.ssh, "a word of the command that runs another there");
+    app.add_option("--patience", patience, "seconds for that machine to answer");
     try {
         app.parse(argc, argv);
+        if (descriptor < 0 && !is_relay) throw CLI::RequiredError("--channel");
+        reached.patience_ns = base::parse_seconds(patience).value_or(0);
     } catch (const CLI::Success& answer) {
         return app.exit(answer);
     } catch (const CLI::ParseError& error) {
@@ -61,6 +104,8 @@ int serve_with(int argc, char** argv) {
     }
     os::block_all_signals();
     os::ensure_standard_streams();
+    if (is_relay) return agent::answer();
+    if (!reached.host.empty() && !reached.ssh.empty()) return stand_for(reached, descriptor);
     if (auto status = os::leave_keeper_behind("acp-keeper"); !status.is_ok()) {
         os::write_line(os::standard_error, "acp-agent: " + std::string(status.message()));
         return job::exit_unavailable;

@@ -20,17 +20,18 @@ constexpr std::uint32_t reports_max = 16;  // further failures are only counted
 
 }  // namespace
 
-void Agent::on_rank_ended(std::uint32_t rank) {
-    Rank& ended = ranks_[rank];
+void Agent::on_rank_ended(std::uint32_t slot_index) {
+    Rank& ended = ranks_[slot_index];
     const auto found = os::ended_child(ended.pid);
     if (!ended.is_running || !found) return;
     take_start_errors();
-    node::Slot& slot = segment_.slot(rank);
+    node::Slot& slot = segment_.slot(slot_index);
     // Acquire: whatever the rank did before it joined or left is done.
     const auto state = static_cast<node::SlotState>(slot.state.load(std::memory_order_acquire));
-    const Verdict verdict = judge({found->status, state, have_others_joined(rank)});
+    const Verdict verdict = judge({found->status, state, have_others_joined(slot_index)});
     // Whoever waits for it waits in vain, if only in a later acp_init of a job this rank left in order.
-    node::mark_dead(segment_, rank, found->status.raw());
+    node::mark_dead(segment_, slot_index, found->status.raw());
+    if (network_ != nullptr) tell_nodes(slot_index, found->status, state);
     poll_->remove(ended.process.get());
     ended.process.close();
     ended.is_running = false;
@@ -41,7 +42,7 @@ void Agent::on_rank_ended(std::uint32_t rank) {
     const bool is_asked_for = phase_ != Phase::running || asked_signal_ != 0;
     if (failure_code_ == 0) failure_code_ = verdict.code;
     if (is_asked_for) return;
-    if (++failed_ <= reports_max) report(rank, found->status, state);
+    if (++failed_ <= reports_max) report(slot_index, found->status, state);
     if (ended.start_error != 0) {
         fixed_code_ = ended.start_error == ENOENT ? job::exit_not_found : job::exit_not_runnable;
         kill_now();
@@ -51,20 +52,31 @@ void Agent::on_rank_ended(std::uint32_t rank) {
     }
 }
 
-void Agent::report(std::uint32_t rank, os::WaitStatus status, node::SlotState state) {
-    const Rank& ended = ranks_[rank];
+// What a process did after acp_finalize is nobody's business: the last meeting of all nodes was before that, and
+// its news may still be under way.
+void Agent::tell_nodes(std::uint32_t slot, os::WaitStatus status, node::SlotState state) {
+    if (state == node::SlotState::left) return;
+    network_->on_local_death(slot, status.raw());
+    const bool is_clean = status.is_exit() && status.exit_code() == 0;
+    if (state == node::SlotState::empty && is_clean) {
+        channel_.send("unjoined " + std::to_string(plan_.first() + slot));
+    }
+}
+
+void Agent::report(std::uint32_t slot, os::WaitStatus status, node::SlotState state) {
+    const Rank& ended = ranks_[slot];
     if (ended.start_error != 0) {
-        channel_.send("unstarted " + std::to_string(rank) + " " +
+        channel_.send("unstarted " + std::to_string(plan_.first() + slot) + " " +
                       std::to_string(ended.start_error) + " " +
                       std::generic_category().message(ended.start_error));
         return;
     }
     std::vector<std::uint32_t> unjoined;
-    for (std::uint32_t other = 0; other < plan_.procs; ++other) {
-        if (ranks_[other].has_ended_unjoined) unjoined.push_back(other);
+    for (std::uint32_t other = 0; other < plan_.local_procs(); ++other) {
+        if (ranks_[other].has_ended_unjoined) unjoined.push_back(plan_.first() + other);
     }
     // As acp_reset left it. Relaxed: whoever wrote it is gone.
-    const std::uint32_t present_rank = segment_.slot(rank).rank.load(std::memory_order_relaxed);
+    const std::uint32_t present_rank = segment_.slot(slot).rank.load(std::memory_order_relaxed);
     channel_.send("failed " + std::to_string(present_rank) + " " + std::to_string(ended.pid) + " " +
                   std::to_string(status.raw()) + " " +
                   std::to_string(static_cast<std::uint32_t>(state)) + " " +
@@ -99,13 +111,13 @@ void Agent::take_start_errors() {
     }
 }
 
-bool Agent::have_others_joined(std::uint32_t rank) const noexcept {
-    for (std::uint32_t other = 0; other < plan_.procs; ++other) {
+bool Agent::have_others_joined(std::uint32_t slot) const noexcept {
+    for (std::uint32_t other = 0; other < plan_.local_procs(); ++other) {
         // Relaxed: the fact alone is asked for.
         const auto state = segment_.slot(other).state.load(std::memory_order_relaxed);
         const bool has_joined = static_cast<node::SlotState>(state) == node::SlotState::joined ||
                                 static_cast<node::SlotState>(state) == node::SlotState::left;
-        if (other != rank && has_joined) return true;
+        if (other != slot && has_joined) return true;
     }
     return false;
 }

@@ -1,83 +1,167 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the agent reports, turned into what the user is told.
+// What the agents report, turned into what the user is told.
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 
 #include "base/parse.hpp"
 #include "job/exit_codes.hpp"
+#include "os/process.hpp"
 
 #include "launcher.hpp"
 
 namespace acp::run {
 
-void Launcher::hear(std::string_view line) {
+void Launcher::hear(std::uint32_t node, std::string_view line) {
     const auto words = job::words_of(line, 2);
     const std::string_view rest = words.size() == 2 ? words[1] : std::string_view();
     if (words[0] == "failed") {
-        hear_failed(rest);
+        hear_failed(node, rest);
     } else if (words[0] == "unstarted") {
-        hear_unstarted(rest);
+        hear_unstarted(node, rest);
+    } else if (words[0] == "unjoined") {
+        unjoined_.push_back(static_cast<std::uint32_t>(base::parse_unsigned(rest).value_or(0)));
     } else if (words[0] == "ended") {
-        hear_ended(rest);
-    } else if (words[0] == "running") {
-        say("timeout of " + base::seconds_text(options_.timeout_ns) + " s: " +
-            (rest == "none"
-                 ? std::string("no rank was")
-                 : ranks_phrase(rest) +
-                       (rest.find_first_of("-,") == std::string_view::npos ? " was" : " were")) +
-            " still running; the job was ended");
+        hear_ended(node, rest);
     } else if (words[0] == "error") {
-        say(rest.substr(rest.find(' ') + 1));
+        hear_error(node, rest);
     } else if (words[0] == "note") {
-        if (!options_.is_quiet) say(rest);
-    } else if (words[0] == "passed" && rest == std::to_string(SIGTSTP)) {
-        os::stop_this_process();  // SIGCONT, which wakes us, is passed on like any other
+        hear_note(rest);
+    } else {
+        hear_answer(node, words[0], rest);
+    }
+}
+
+// What an agent says because it has come so far, or was asked.
+void Launcher::hear_answer(std::uint32_t node, std::string_view word, std::string_view rest) {
+    AgentLink& agent = agents_[node];
+    if (word == "reached") {
+        agent.is_reached = true;
+        plan_is_due(node);
+    } else if (word == "listening") {
+        agent.addresses = job::addresses_from(rest);
+    } else if (word == "done") {
+        agent.is_done = true;
+    } else if (word == "running") {
+        hear_running(node, rest);
+    } else if (word == "passed" && rest == std::to_string(SIGTSTP)) {
+        hear_stopped(node);
     }
 }
 
 // A failure that ends the job is told when that has happened, below all output; others at once.
-void Launcher::hear_failed(std::string_view words) {
-    const auto failed = failed_rank_from(words);
+void Launcher::hear_failed(std::uint32_t node, std::string_view words) {
+    auto failed = failed_rank_from(words);
     if (!failed) return;
-    const bool ends_job = !plan_.is_continue_on_failure && failed->state != node::SlotState::left;
+    if (!deciding_node_) deciding_node_ = node;
+    const bool ends_job =
+        !job_.common.is_continue_on_failure && failed->state != node::SlotState::left;
     if (untold_) return;  // only the first of those
+    if (!unjoined_.empty()) {
+        std::sort(unjoined_.begin(), unjoined_.end());
+        failed->unjoined_ranks = job::rank_ranges(unjoined_);
+    }
     untold_ = failed;
-    if (!ends_job) tell_failure(0);
+    untold_node_ = node;
+    if (!ends_job) return tell_failure(0);
+    end_others(node, "end");
 }
 
-void Launcher::hear_unstarted(std::string_view words) {
+void Launcher::hear_unstarted(std::uint32_t node, std::string_view words) {
+    if (!deciding_node_) deciding_node_ = node;
+    end_others(node, "kill");
     if (has_told_start_) return;
     has_told_start_ = true;
     const auto parts = job::words_of(words, 3);  // rank, errno, text
     if (parts.size() != 3) return;
-    say("cannot run " + plan_.program + ": " + std::string(parts[2]));
+    const std::string where = agents_[node].is_far ? " on " + job_.nodes[node].name : "";
+    say("cannot run " + job_.common.program + where + ": " + std::string(parts[2]));
     if (parts[1] == std::to_string(ENOENT)) {
-        hint("the file is there: the interpreter in its first line, or its loader, is missing");
+        hint(agents_[node].is_far
+                 ? "the program must be there too, under the same name; or its interpreter, or "
+                   "loader, is missing"
+                 : "the file is there: the interpreter in its first line, or its loader, is "
+                   "missing");
     } else if (parts[1] == std::to_string(ENOEXEC)) {
         hint("it is no program for this machine");
     }
 }
 
-void Launcher::hear_ended(std::string_view words) {
+void Launcher::hear_error(std::uint32_t node, std::string_view words) {
+    if (!deciding_node_) deciding_node_ = node;
+    end_others(node, "kill");
+    if (has_told_error_) return;
+    has_told_error_ = true;
+    const std::string where =
+        agents_.size() > 1 || agents_[node].is_far ? job_.nodes[node].name + ": " : "";
+    say(where + std::string(words.substr(words.find(' ') + 1)));
+}
+
+void Launcher::hear_ended(std::uint32_t node, std::string_view words) {
     const auto parts = job::words_of(words, 3);  // code, failed, ended by the agent
     if (parts.size() != 3) return;
-    code_ = static_cast<int>(base::parse_unsigned(parts[0]).value_or(job::exit_unavailable));
-    const std::uint64_t failed = base::parse_unsigned(parts[1]).value_or(0);
-    if (untold_) tell_failure(base::parse_unsigned(parts[2]).value_or(0));
-    if (failed > 1)
-        say(std::to_string(failed) + " of " + std::to_string(plan_.procs) + " ranks failed");
-    const bool was_asked = asked_signal_ != 0 && *code_ == job::exit_signal_base + asked_signal_;
-    if (was_asked && !options_.is_quiet) say("ended by " + os::signal_name(asked_signal_));
+    const auto number = [&parts](std::size_t i) { return base::parse_unsigned(parts[i]); };
+    agents_[node].ended = Ended{static_cast<int>(number(0).value_or(job::exit_unavailable)),
+                                number(1).value_or(0), number(2).value_or(0)};
+}
+
+// All that are left have answered when each still running agent has; those that are gone have nobody.
+void Launcher::hear_running(std::uint32_t node, std::string_view ranges) {
+    agents_[node].has_told_running = true;
+    for (const std::uint32_t rank : job::ranks_from(ranges)) still_running_.push_back(rank);
+    const auto owes_answer = [](const AgentLink& agent) {
+        return agent.is_running() && !agent.is_cut_off && !agent.has_told_running;
+    };
+    if (std::none_of(agents_.begin(), agents_.end(), owes_answer)) tell_running();
+}
+
+void Launcher::tell_running() {
+    if (has_told_running_) return;
+    has_told_running_ = true;
+    std::sort(still_running_.begin(), still_running_.end());
+    const std::string ranges = job::rank_ranges(still_running_);
+    say("timeout of " + base::seconds_text(options_.timeout_ns) + " s: " +
+        (ranges == "none"
+             ? std::string("no rank was")
+             : ranks_phrase(ranges) +
+                   (ranges.find_first_of("-,") == std::string::npos ? " was" : " were")) +
+        " still running; the job was ended");
+}
+
+// When the ranks of all nodes have been stopped, so is this process. SIGCONT, which wakes it, is passed on like any
+// other.
+void Launcher::hear_stopped(std::uint32_t node) {
+    agents_[node].has_passed_stop = true;
+    const auto is_awaited = [](const AgentLink& agent) {
+        return agent.is_running() && !agent.has_passed_stop;
+    };
+    if (std::any_of(agents_.begin(), agents_.end(), is_awaited)) return;
+    for (AgentLink& agent : agents_) agent.has_passed_stop = false;
+    os::stop_this_process();
+}
+
+// Nodes alike have the same to tell: each text once.
+void Launcher::hear_note(std::string_view text) {
+    const bool is_known =
+        std::find(told_notes_.begin(), told_notes_.end(), text) != told_notes_.end();
+    if (is_known || options_.is_quiet) return;
+    told_notes_.emplace_back(text);
+    say(text);
 }
 
 void Launcher::tell_failure(std::uint64_t ended_others) {
-    say(describe_failure(*untold_) + fate_of_others(ended_others));
+    say(describe_failure(*untold_, place_of(untold_node_)) + fate_of_others(ended_others));
     hint(hint_for(*untold_));
     untold_.reset();
 }
 
 void Launcher::hint(const std::string& text) const {
     if (!text.empty() && !options_.is_quiet) say("hint: " + text);
+}
+
+std::string Launcher::place_of(std::uint32_t node) const {
+    if (agents_[node].is_far) return job_.nodes[node].name;
+    return os::host_name() + (agents_.size() > 1 ? ", " + job_.nodes[node].name : "");
 }
 
 }  // namespace acp::run

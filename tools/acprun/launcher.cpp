@@ -1,32 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starting the agent, and the loop that waits for it and for the user.
+// The loop that waits for the agents and for the user.
 #include "launcher.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <csignal>
-#include <vector>
+#include <system_error>
 
-#include "base/parse.hpp"
 #include "job/exit_codes.hpp"
 #include "os/child.hpp"
 #include "os/clock.hpp"
 #include "os/log_line.hpp"
-#include "os/pipe.hpp"
-#include "os/process.hpp"
-#include "os/program_file.hpp"
 #include "os/standard_streams.hpp"
+
+#include "tokens.hpp"
 
 namespace acp::run {
 
-using base::Code;
-using base::Status;
-
 namespace {
 
-constexpr std::uint64_t token_signal = 0;
-constexpr std::uint64_t token_channel = 1;
 constexpr std::uint64_t patience_ns = 10'000'000'000;  // with processes that do not die
+constexpr std::uint64_t unread_ns =
+    2'000'000'000;  // for output nobody takes, once the job shall end
+constexpr std::size_t events_max = 64;
 
 }  // namespace
 
@@ -34,64 +31,24 @@ void say(std::string_view text) {
     os::write_line(os::standard_error, "acprun: " + std::string(text));
 }
 
+Launcher::Launcher(PlannedJob job, LaunchOptions options)
+    : job_(std::move(job)), options_(options), agents_(job_.nodes.size()) {}
+
 int Launcher::run() {
     if (auto status = start(); !status.is_ok()) {
         say(status.message());
         os::end_all_children(os::now_ns() + patience_ns);
+        outputs_.abandon();
         return job::exit_unavailable;
     }
     loop();
     return end();
 }
 
-Status Launcher::start() {
-    os::block_all_signals();
-    if (auto status = os::adopt_orphans(); !status.is_ok()) return status;
-    auto poll = os::PollSet::create();
-    if (!poll.is_ok()) return std::move(poll).failure();
-    poll_ = std::move(poll).value();
-    std::vector<int> heard{SIGTSTP, SIGCONT};
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) {
-        if (!os::is_signal_ignored(signal)) heard.push_back(signal);  // nohup, a shell's "&"
-    }
-    auto signals = os::SignalFd::create(heard);
-    if (!signals.is_ok()) return std::move(signals).failure();
-    signals_.emplace(std::move(signals).value());
-    if (auto status = poll_->add(signals_->fd(), token_signal); !status.is_ok()) return status;
-    if (auto status = start_agent(); !status.is_ok()) return status;
-    if (options_.timeout_ns != 0) deadline_ns_ = os::now_ns() + options_.timeout_ns;
-    return os::detach_standard_input();  // the job's now
-}
-
-Status Launcher::start_agent() {
-    const std::string path = os::executable_directory() + "/acp-agent";
-    if (os::file_kind(path) != os::FileKind::program) {
-        return Status(Code::system,
-                      "cannot run " + path + ": acp-agent must be installed beside acprun");
-    }
-    auto pair = os::make_stream_pair();
-    if (!pair.is_ok()) return std::move(pair).failure();
-    os::ChildPlan child;
-    child.path = path;
-    child.arguments = {"acp-agent", "--channel", std::to_string(pair.value().far.get())};
-    child.environment = os::environment();
-    child.inherited = pair.value().far.get();
-    child.hears_signals = false;  // those of the terminal reach it too, and are not for it
-    auto started = os::start_child(child);
-    if (!started.is_ok()) return std::move(started).failure().within("starting acp-agent");
-    agent_pid_ = started.value();
-    pair.value().far.close();
-    channel_.emplace(std::move(pair.value().near));
-    if (auto status = channel_->send_plan(job::to_bytes(plan_)); !status.is_ok()) {
-        is_agent_gone_ = true;
-        return {};  // end() tells how it ended
-    }
-    return poll_->add(channel_->fd(), token_channel);
-}
-
 void Launcher::loop() {
-    std::array<os::PollEvent, 4> events;
-    while (!is_agent_gone_) {
+    std::array<os::PollEvent, events_max> events;
+    settle();
+    while (!is_over()) {
         const std::uint64_t now = os::now_ns();
         const std::uint64_t timeout = deadline_ns_ == os::poll_forever
                                           ? os::poll_forever
@@ -100,26 +57,34 @@ void Launcher::loop() {
         for (std::size_t i = 0; i < count; ++i) {
             if (events[i].token == token_signal) {
                 on_signals();
+            } else if (events[i].token == token_output) {
+                on_output_news();
             } else {
-                on_channel();
+                on_agent(static_cast<std::uint32_t>(events[i].token));
             }
         }
         on_time();
+        settle();
     }
 }
 
 void Launcher::on_time() {
     if (os::now_ns() < deadline_ns_) return;
     deadline_ns_ = os::poll_forever;
-    if (fallback_code_ != 0) {
-        os::signal_children(SIGKILL);  // the agent does not answer
+    if (is_finishing_) {
+        outputs_.abandon();  // nobody takes it
+        is_abandoned_ = true;
         return;
     }
-    channel_->send("timeout");
+    if (fallback_code_ != 0) {
+        os::signal_children(SIGKILL);  // an agent does not answer
+        return;
+    }
+    end_all("timeout");
     expect_end(job::exit_timeout);
 }
 
-// From now on the agent has a limited time to end the job, whatever state it is in.
+// From now on the agents have a limited time to end the job, whatever state they are in.
 void Launcher::expect_end(int fallback_code) {
     if (fallback_code_ != 0) return;
     fallback_code_ = fallback_code;
@@ -128,36 +93,99 @@ void Launcher::expect_end(int fallback_code) {
 
 void Launcher::on_signals() {
     while (const auto signal = signals_->take()) {
+        const bool asks_for_end = *signal == SIGINT || *signal == SIGTERM;
+        if (is_finishing_ && asks_for_end) deadline_ns_ = os::now_ns();  // of carrying output
+        for (AgentLink& agent : agents_) {
+            if (asks_for_end) agent.drop_output();
+        }
         if (*signal == SIGINT && ++interrupts_ > 1) {
-            channel_->send("kill");
+            end_all("kill");
             expect_end(job::exit_signal_base + SIGINT);
             if (interrupts_ > 2) os::signal_children(SIGKILL);  // the user has no more patience
             continue;
         }
-        if (*signal == SIGINT || *signal == SIGTERM) asked_signal_ = *signal;
-        channel_->send("signal " + std::to_string(*signal));
+        const std::string line = "signal " + std::to_string(*signal);
+        if (asks_for_end) {
+            asked_signal_ = *signal;
+            end_all(line);
+        } else {
+            send_all(line);
+        }
     }
 }
 
-void Launcher::on_channel() {
-    is_agent_gone_ = !channel_->receive().is_ok();
-    while (const auto line = channel_->next_line()) hear(*line);
+void Launcher::on_agent(std::uint32_t node) {
+    AgentLink& agent = agents_[node];
+    if (agent.is_gone) return;
+    const bool is_gone = !agent.channel->receive().is_ok();
+    while (const auto line = agent.channel->next_line()) hear(node, *line);
+    if (!is_gone) return;
+    agent.is_gone = true;
+    poll_->remove(agent.channel->fd());
+    if (agent.ended || agent.is_cut_off) return;
+    if (!lost_node_) lost_node_ = node;
+    end_others(node, "kill");
 }
 
-int Launcher::end() {
-    const os::WaitStatus status = os::wait_for_end(agent_pid_);
-    const bool is_clear = os::end_all_children(os::now_ns() + patience_ns);
-    if (!is_clear) say("a process of the job does not die and is left behind");
-    if (code_) return *code_;
-    if (status.is_exit()) {
-        say("the agent (process " + std::to_string(agent_pid_) + ") exited with code " +
-            std::to_string(status.exit_code()) + " before the job was over; all ranks were ended");
-        return job::exit_unavailable;
+void Launcher::on_output_news() {
+    outputs_.take_news();
+    const int failure = outputs_.failure();
+    if (failure == 0 || fixed_code_ != 0) return;
+    if (failure == EPIPE) {
+        fixed_code_ = job::exit_signal_base + SIGPIPE;  // quietly, as every other tool
+    } else {
+        fixed_code_ = job::exit_output;
+        say("cannot write standard output: " + std::generic_category().message(failure));
     }
-    say("the agent (process " + std::to_string(agent_pid_) + ") was killed by signal " +
-        std::to_string(status.signal()) + " (" + os::signal_name(status.signal()) +
-        "); all ranks were ended");
-    return fallback_code_ != 0 ? fallback_code_ : status.shell_code();
+    end_all("kill");
+}
+
+void Launcher::send_all(std::string_view line) const {
+    for (const AgentLink& agent : agents_) agent.send(line);
+}
+
+// Something went wrong on a node: the job ends on all others.
+void Launcher::end_others(std::uint32_t node, std::string_view line) {
+    is_ending_ = true;
+    for (std::uint32_t other = 0; other < agents_.size(); ++other) {
+        if (other == node) continue;
+        agents_[other].send(line);
+        agents_[other].cut_off();
+    }
+}
+
+void Launcher::end_all(std::string_view line) {
+    is_ending_ = true;
+    for (AgentLink& agent : agents_) {
+        agent.send(line);
+        agent.cut_off();
+    }
+}
+
+// After every event: whether another agent may be started, all have come to the end of their ranks, all are gone.
+void Launcher::settle() {
+    if (const auto status = start_more(); !status.is_ok()) {
+        say(status.message());
+        fixed_code_ = job::exit_unavailable;
+        end_all("kill");
+    }
+    if (!is_ending_) tell_peers();
+    const auto is_running = [](const AgentLink& agent) { return agent.is_running(); };
+    const bool is_complete = is_ending_ || started_ == agents_.size();
+    const auto is_busy = [](const AgentLink& agent) {
+        return agent.is_running() && !agent.is_done;
+    };
+    if (is_complete && std::none_of(agents_.begin(), agents_.end(), is_busy)) send_all("leave");
+    if (!is_complete || std::any_of(agents_.begin(), agents_.end(), is_running)) return;
+    if (is_finishing_) return;
+    is_finishing_ = true;
+    outputs_.finish();
+    const bool is_wanted_over = asked_signal_ != 0 || fixed_code_ != 0 || fallback_code_ != 0;
+    deadline_ns_ = is_wanted_over ? os::now_ns() + unread_ns : os::poll_forever;
+}
+
+bool Launcher::is_over() const noexcept {
+    return is_finishing_ && (is_abandoned_ || outputs_.is_complete());
 }
 
 }  // namespace acp::run

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acprun: runs a program as N ranks of a job on this machine. Options are in options.cpp, what can be refused
+// acprun: runs a program as N ranks of a job, here or on several machines. Options are in options.cpp, what can be refused
 // beforehand in plan.cpp, the running job in launcher.cpp.
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
 
@@ -33,20 +34,23 @@ int run_with(int argc, char** argv) {
         for (const std::string& warning : job.warnings) run::say("warning: " + warning);
     }
     if (options.is_dry_run) {
-        std::cout << run::describe(job.plan);
+        std::cout << run::describe(job);
         return 0;
     }
-    return run::Launcher(std::move(job.plan), {options.timeout_ns, options.is_quiet}).run();
+    // Never destroyed: an output thread may be blocked on a reader that never reads.
+    const run::LaunchOptions how{options.timeout_ns, options.is_quiet};
+    return (new run::Launcher(std::move(job), how))->run();
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+    int code = acp::job::exit_unavailable;
     try {
-        return run_with(argc, argv);
-    } catch (
-        const std::exception& error) {  // out of memory; the agent, if there is one, ends the job
+        code = run_with(argc, argv);
+    } catch (const std::exception& error) {  // out of memory; the agents, if any, end the job
         std::fprintf(stderr, "acprun: %s\n", error.what());
-        return acp::job::exit_unavailable;
     }
+    std::cout.flush();
+    std::_Exit(code);
 }

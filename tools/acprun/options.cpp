@@ -11,7 +11,10 @@
 #include "base/parse.hpp"
 #include "base/version.hpp"
 #include "job/exit_codes.hpp"
+#include "job/network_choice.hpp"
 #include "node/segment.hpp"
+
+#include "placement.hpp"
 
 namespace acp::run {
 
@@ -22,6 +25,8 @@ constexpr const char* description =
 constexpr const char* footer =
     "Example:\n"
     "  acprun -n 4 --tag ./hello            four ranks, each line of output with its rank\n"
+    "  acprun -n 4 --nodes 2 ./hello        as if on two machines, without a second one\n"
+    "  acprun --hosts a:4,b:4 ./hello       eight ranks on two machines, by ssh\n"
     "  acprun -n 8 --timeout 60 ./solve in  ended after a minute\n"
     "Exit code: that of the first rank that failed, 128 + signal, 124 after --timeout, 127 and 126 "
     "when\n"
@@ -38,19 +43,50 @@ public:
 
 // Options as they are given, before they are understood.
 struct Texts {
-    std::string procs = "1";
+    std::string procs;
+    std::string nodes;
+    std::string ssh_timeout;
     std::string timeout;
     std::string starter_size;
     std::string bind = "none";
     std::string on_failure = "kill";
 };
 
+void declare_nodes(CLI::App& app, Options& options, Texts& texts) {
+    app.add_option("--nodes", texts.nodes,
+                   "spread the ranks over K emulated nodes on this machine, which share no memory")
+        ->type_name("K");
+    app.add_flag("--netns", options.is_netns,
+                 "with --nodes: give each a network of its own (takes root)");
+    app.add_option("--hosts", options.hosts, "start the ranks on these machines by ssh")
+        ->type_name("HOST[:SLOTS],...");
+    app.add_option("--hostfile", options.hostfile,
+                   "the same from a file: a host per line, with slots=N (also -machinefile)")
+        ->type_name("FILE");
+    app.add_flag("--oversubscribe", options.may_oversubscribe,
+                 "let hosts have more ranks than slots");
+    app.add_option("--net", options.networks,
+                   "which networks to use between hosts, such as 10.0.0.0/8,!docker0")
+        ->type_name("CIDR,...");
+    app.add_option("--ssh", options.ssh, "the command that runs another on a host; default ssh")
+        ->type_name("COMMAND");
+    app.add_option("--ssh-timeout", texts.ssh_timeout, "how long a host may take; default 30")
+        ->type_name("SECONDS");
+    app.add_option("--agent-path", options.agent_path,
+                   "acp-agent on the hosts; default the path it has here")
+        ->type_name("FILE");
+}
+
 void declare(CLI::App& app, Options& options, Texts& texts) {
     app.set_help_flag("-h,--help", "print this and end");
     app.set_version_flag("--version", std::string("acprun (ACP) ") + base::version,
                          "print the version and end");
-    app.add_option("-n,--procs", texts.procs, "processes to start, 1 to 1024 (also -np); default 1")
+    app.add_option(
+           "-n,--procs", texts.procs,
+           "processes to start, up to 1024 per node (also -np); default 1, or one per node, "
+           "or all slots")
         ->type_name("N");
+    declare_nodes(app, options, texts);
     app.add_flag("--tag", options.has_tags, "put \"[rank] \" before each line of output");
     app.add_option("--output", options.output_directory,
                    "write output to DIR/rank.N.out and DIR/rank.N.err")
@@ -82,8 +118,10 @@ bool takes_value(const CLI::App& app, const std::string& name) {
 // 3.0's long options with one dash.
 std::string modern(const std::string& argument) {
     if (argument == "-np") return "--procs";
+    if (argument == "-machinefile" || argument == "-nodefile") return "--hostfile";
+    if (argument == "-ssh") return "--ssh";
     if (argument == "-smemsize" || argument == "--smemsize") return "--starter-size";
-    for (const char* old : {"-np=", "-smemsize="}) {
+    for (const char* old : {"-np=", "-smemsize=", "-machinefile=", "-nodefile=", "-ssh="}) {
         const std::string prefix(old);
         if (argument.compare(0, prefix.size(), prefix) == 0) {
             return modern(prefix.substr(0, prefix.size() - 1)) + "=" +
@@ -140,21 +178,57 @@ void understand_choices(const Texts& texts, Options& options) {
     options.is_continue_on_failure = texts.on_failure == "continue";
 }
 
+std::uint32_t number(const char* option,
+                     const char* what,
+                     const std::string& text,
+                     std::uint32_t most) {
+    const auto value = base::parse_unsigned(text);
+    if (!value || *value < 1 || *value > most) {
+        refuse(std::string(option) + " wants a number of " + what + " from 1 to " +
+               std::to_string(most) + ", not \"" + text + "\"");
+    }
+    return static_cast<std::uint32_t>(*value);
+}
+
+std::uint64_t seconds(const char* option, const std::string& text) {
+    const auto value = base::parse_seconds(text);
+    if (!value || *value == 0) {
+        refuse(std::string(option) + " wants seconds greater than 0, such as 60 or 0.5, not \"" +
+               text + "\"");
+    }
+    return *value;
+}
+
+void understand_nodes(const Texts& texts, Options& options) {
+    const bool has_hosts = !options.hosts.empty() || !options.hostfile.empty();
+    const bool is_one_node = texts.nodes.empty() && !has_hosts;
+    if (!texts.procs.empty()) {
+        options.procs =
+            number("-n", "processes", texts.procs, is_one_node ? node::local_procs_max : ranks_max);
+    }
+    if (!texts.nodes.empty()) options.nodes = number("--nodes", "nodes", texts.nodes, nodes_max);
+    if (!texts.nodes.empty() && has_hosts) {
+        refuse(
+            "--nodes emulates nodes on this machine; with --hosts or --hostfile, each host is one");
+    }
+    if (!options.hosts.empty() && !options.hostfile.empty()) {
+        refuse("--hosts and --hostfile both say where to start");
+    }
+    if (options.is_netns && texts.nodes.empty()) refuse("--netns goes with --nodes");
+    if (!options.networks.empty() && !has_hosts) {
+        refuse("--net goes with --hosts or --hostfile");
+    }
+    if (const auto choice = job::NetworkChoice::from(options.networks); !choice.is_ok()) {
+        refuse("--net: " + std::string(choice.failure().message()));
+    }
+    if (!texts.ssh_timeout.empty()) {
+        options.ssh_timeout_ns = seconds("--ssh-timeout", texts.ssh_timeout);
+    }
+}
+
 void understand(const Texts& texts, Options& options) {
-    const auto procs = base::parse_unsigned(texts.procs);
-    if (!procs || *procs < 1 || *procs > node::local_procs_max) {
-        refuse("-n wants a number of processes from 1 to " + std::to_string(node::local_procs_max) +
-               ", not \"" + texts.procs + "\"");
-    }
-    options.procs = static_cast<std::uint32_t>(*procs);
-    if (!texts.timeout.empty()) {
-        const auto timeout = base::parse_seconds(texts.timeout);
-        if (!timeout || *timeout == 0) {
-            refuse("--timeout wants seconds greater than 0, such as 60 or 0.5, not \"" +
-                   texts.timeout + "\"");
-        }
-        options.timeout_ns = *timeout;
-    }
+    understand_nodes(texts, options);
+    if (!texts.timeout.empty()) options.timeout_ns = seconds("--timeout", texts.timeout);
     if (!texts.starter_size.empty()) {
         const auto bytes = base::parse_size(texts.starter_size);
         if (!bytes || *bytes > node::starter_bytes_max) {

@@ -11,8 +11,19 @@
 
 namespace acp::run {
 
+inline constexpr std::uint32_t ranks_max = 1U << 20U;  // of a job
+
 struct Options {
-    std::uint32_t procs = 1;                  // 1 .. node::local_procs_max
+    std::optional<std::uint32_t> procs;  // 1 .. ranks_max
+    std::uint32_t nodes = 1;             // emulated on this machine, 1 .. nodes_max
+    bool is_netns = false;               // each of them with a network of its own
+    std::string hosts;                   // "a:4,b:4"; "" = this machine
+    std::string hostfile;                // "" = none
+    std::string networks;                // which interfaces between hosts, and valid
+    std::string ssh;                     // the command; "" = ACP_SSH or ssh
+    std::uint64_t ssh_timeout_ns = 30'000'000'000;
+    std::string agent_path;  // of acp-agent on the hosts; "" = as here
+    bool may_oversubscribe = false;
     std::vector<std::string> command;         // the program and its arguments
     std::vector<std::string> exports;         // "NAME" or "NAME=VALUE"
     std::optional<std::string> starter_size;  // as given, and valid

@@ -2,16 +2,21 @@
 // Checking what the user wants against what is there.
 #include "plan.hpp"
 
+#include <algorithm>
 #include <filesystem>
+#include <span>
 
 #include "base/config.hpp"
 #include "base/parse.hpp"
 #include "job/exit_codes.hpp"
 #include "os/cpu.hpp"
 #include "os/process.hpp"
+#include "os/program_file.hpp"
+#include "os/random_bytes.hpp"
 #include "os/standard_streams.hpp"
 #include "os/terminal.hpp"
 
+#include "plan_nodes.hpp"
 #include "program.hpp"
 
 namespace acp::run {
@@ -70,12 +75,86 @@ std::optional<Refusal> make_output_directory(const Options& options, job::Launch
     return std::nullopt;
 }
 
+std::vector<std::string> words_of(const std::string& text) {
+    std::vector<std::string> words;
+    std::size_t at = 0;
+    while ((at = text.find_first_not_of(' ', at)) != std::string::npos) {
+        const std::size_t end = std::min(text.find(' ', at), text.size());
+        words.push_back(text.substr(at, end - at));
+        at = end;
+    }
+    return words;
+}
+
+// What another machine does not have by itself: the directory, the variables for ACP, the way to get there.
+std::optional<Refusal> plan_reaching(const Options& options, PlannedJob& job) {
+    const auto is_far = [](const PlannedNode& node) { return !node.host.empty(); };
+    if (std::none_of(job.nodes.begin(), job.nodes.end(), is_far)) return std::nullopt;
+    std::error_code error;
+    job.common.directory = std::filesystem::current_path(error).string();
+    if (error) {
+        return Refusal{job::exit_unavailable, "the current directory: " + error.message(), ""};
+    }
+    for (const std::string& entry : os::environment()) {
+        const std::size_t equals = entry.find('=');
+        const std::string name = entry.substr(0, equals);
+        const bool is_given = std::any_of(job.common.variables.begin(), job.common.variables.end(),
+                                          [&](const std::string& other) {
+                                              return other.compare(0, equals + 1, name + "=") == 0;
+                                          });
+        if (entry.compare(0, 4, "ACP_") == 0 && name != "ACP_SSH" && !is_given)
+            job.common.variables.push_back(entry);
+    }
+    const std::string usual =
+        "ssh -x -T -o BatchMode=yes -o ConnectTimeout=" +
+        std::to_string(std::max<std::uint64_t>(1, options.ssh_timeout_ns / 1'000'000'000)) +
+        " -o ServerAliveInterval=5 -o ServerAliveCountMax=3";
+    const std::string wanted =
+        !options.ssh.empty() ? options.ssh : variable("ACP_SSH").value_or("");
+    job.ssh = words_of(wanted.empty() ? usual : wanted);
+    if (job.ssh.empty()) return Refusal{job::exit_usage, "--ssh wants a command", ""};
+    const Program ssh = find_program(job.ssh.front(), variable("PATH").value_or(path_default));
+    if (ssh.path.empty()) return Refusal{job::exit_unavailable, "--ssh: " + ssh.problem, ssh.hint};
+    job.ssh.front() = ssh.path;
+    job.ssh_timeout_ns = options.ssh_timeout_ns;
+    job.agent_path = !options.agent_path.empty() ? options.agent_path
+                                                 : os::executable_directory() + "/acp-agent";
+    return std::nullopt;
+}
+
+// "laptop", "2 nodes of laptop", "3 hosts"
+std::string place_of(const PlannedJob& job) {
+    const std::size_t nodes = job.nodes.size();
+    if (!job.agent_path.empty()) {
+        return nodes == 1 ? job.nodes.front().name : std::to_string(nodes) + " hosts";
+    }
+    return nodes == 1 ? os::host_name() : std::to_string(nodes) + " nodes of " + os::host_name();
+}
+
+std::string describe_nodes(const PlannedJob& job) {
+    if (job.nodes.size() == 1) return "";
+    std::string text;
+    for (std::uint32_t i = 0; i < job.nodes.size(); ++i) {
+        const job::LaunchPlan plan = job.plan_of(i);
+        const std::uint32_t last = plan.first() + plan.local_procs() - 1;
+        text +=
+            "\n  " + job.nodes[i].name +
+            (job.nodes[i].name.size() < 9 ? std::string(9 - job.nodes[i].name.size(), ' ') : "") +
+            " ranks " + std::to_string(plan.first());
+        if (last > plan.first()) text += "-" + std::to_string(last);
+        if (!plan.address.empty()) text += ", address " + plan.address;
+        if (!job.nodes[i].host.empty()) text += ", by " + job.ssh.front();
+    }
+    return text;
+}
+
 }  // namespace
 
 std::variant<PlannedJob, Refusal> plan_job(const Options& options) {
     PlannedJob planned;
-    job::LaunchPlan& plan = planned.plan;
-    plan.procs = options.procs;
+    job::LaunchPlan& plan = planned.common;
+    if (auto refusal = plan_nodes(options, planned)) return *refusal;
+    os::fill_random(std::as_writable_bytes(std::span(&plan.job_id, 1)));
     plan.arguments = options.command;
     plan.has_tags = options.has_tags;
     plan.is_bound_to_cores = options.is_bound_to_cores;
@@ -101,14 +180,25 @@ std::variant<PlannedJob, Refusal> plan_job(const Options& options) {
         job::set_variable(plan.variables, "ACP_TERMINAL",
                           std::to_string(columns != 0 ? columns : columns_default));
     }
+    if (auto refusal = plan_reaching(options, planned)) return *refusal;
     if (auto refusal = make_output_directory(options, plan)) return *refusal;
     return planned;
 }
 
-std::string describe(const job::LaunchPlan& plan) {
+job::LaunchPlan PlannedJob::plan_of(std::uint32_t node) const {
+    job::LaunchPlan plan = common;
+    plan.node = node;
+    plan.address = nodes[node].address;
+    if (nodes[node].host.empty()) plan.directory.clear();
+    return plan;
+}
+
+std::string describe(const PlannedJob& job) {
+    const job::LaunchPlan& plan = job.common;
     std::string text = "would start " + std::to_string(plan.procs) +
-                       (plan.procs == 1 ? " rank" : " ranks") + " on " + os::host_name() +
-                       ":\n  program   " + plan.program + "\n  command  ";
+                       (plan.procs == 1 ? " rank" : " ranks") + " on " + place_of(job) + ":";
+    text += describe_nodes(job);
+    text += "\n  program   " + plan.program + "\n  command  ";
     for (const std::string& argument : plan.arguments) text += " " + argument;
     for (const std::string& entry : plan.variables) text += "\n  variable  " + entry;
     text += "\n  cores     " + std::to_string(os::usable_cpus()) + " usable";

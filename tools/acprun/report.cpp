@@ -6,7 +6,6 @@
 
 #include "base/parse.hpp"
 #include "job/line_channel.hpp"
-#include "os/process.hpp"
 #include "os/signal_fd.hpp"
 
 namespace acp::run {
@@ -53,9 +52,9 @@ std::optional<FailedRank> failed_rank_from(std::string_view words) {
                       static_cast<node::SlotState>(*state), std::string(parts[4])};
 }
 
-std::string describe_failure(const FailedRank& failed) {
+std::string describe_failure(const FailedRank& failed, const std::string& place) {
     return "rank " + std::to_string(failed.rank) + " (process " + std::to_string(failed.pid) +
-           " on " + os::host_name() + ") " + how(failed) + when(failed);
+           " on " + place + ") " + how(failed) + when(failed);
 }
 
 std::string hint_for(const FailedRank& failed) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What acprun tells about a job that did not go well: one clear line, and a hint where there is one. Knows
-// no process and no stream. Pure but for the host's name; any thread.
+// no process and no stream. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,8 @@ struct FailedRank {
 [[nodiscard]] std::optional<FailedRank> failed_rank_from(std::string_view words);
 
 // "rank 2 (process 4711 on host) was killed by signal 9 (SIGKILL: killed) without acp_finalize"
-[[nodiscard]] std::string describe_failure(const FailedRank& failed);
+//   place  the host, and the node where there are several
+[[nodiscard]] std::string describe_failure(const FailedRank& failed, const std::string& place);
 
 // What to do about it; "" when there is nothing to say.
 [[nodiscard]] std::string hint_for(const FailedRank& failed);

@@ -17,6 +17,14 @@ LaunchPlan full_plan() {
     plan.has_tags = true;
     plan.is_bound_to_cores = true;
     plan.is_continue_on_failure = true;
+    plan.node = 1;
+    plan.first_process = {0, 500, 501};
+    plan.machine_procs = 700;
+    plan.job_id = 0xfedcba9876543210ULL;
+    plan.address = "127.0.1.2";
+    plan.networks = "10.0.0.0/8,!eth0";
+    plan.directory = "/work place";
+    plan.is_netns = true;
     return plan;
 }
 
@@ -31,6 +39,36 @@ TEST(LaunchPlanTest, arrives_as_it_was_sent) {
     EXPECT_EQ(plan.variables, sent.variables);
     EXPECT_EQ(plan.output_directory, sent.output_directory);
     EXPECT_TRUE(plan.has_tags && plan.is_bound_to_cores && plan.is_continue_on_failure);
+    EXPECT_EQ(plan.node, sent.node);
+    EXPECT_EQ(plan.first_process, sent.first_process);
+    EXPECT_EQ(plan.machine_procs, sent.machine_procs);
+    EXPECT_EQ(plan.job_id, sent.job_id);
+    EXPECT_EQ(plan.address, sent.address);
+    EXPECT_EQ(plan.networks, sent.networks);
+    EXPECT_EQ(plan.directory, sent.directory);
+    EXPECT_TRUE(plan.is_netns);
+}
+
+TEST(LaunchPlanTest, a_node_knows_its_processes) {
+    LaunchPlan plan;
+    plan.procs = 7;
+    EXPECT_EQ(plan.nodes(), 1U);
+    EXPECT_EQ(plan.first(), 0U);
+    EXPECT_EQ(plan.local_procs(), 7U);
+    plan.first_process = {0, 3, 5};
+    EXPECT_EQ(plan.nodes(), 3U);
+    const std::vector<std::uint32_t> counts{3, 2, 2};
+    for (plan.node = 0; plan.node < 3; ++plan.node) {
+        EXPECT_EQ(plan.first(), plan.first_process[plan.node]);
+        EXPECT_EQ(plan.local_procs(), counts[plan.node]);
+    }
+}
+
+TEST(LaunchPlanTest, nodes_without_processes_and_processes_without_a_node_are_refused) {
+    for (const char* fields :
+         {"node=3", "first=1,2,3", "first=0,0,3", "first=0,5,4", "first=0,3,1024", "procs=501"}) {
+        EXPECT_FALSE(launch_plan_from(to_bytes(full_plan()) + fields + '\0').is_ok()) << fields;
+    }
 }
 
 TEST(LaunchPlanTest, a_plan_cut_off_inside_a_field_is_refused) {
@@ -42,8 +80,8 @@ TEST(LaunchPlanTest, a_plan_cut_off_inside_a_field_is_refused) {
 }
 
 TEST(LaunchPlanTest, another_version_and_unknown_fields_are_a_mismatch) {
-    const std::string body = to_bytes(full_plan()).substr(std::string("version=1").size() + 1);
-    const auto other_version = launch_plan_from(std::string("version=2") + '\0' + body);
+    const std::string body = to_bytes(full_plan()).substr(std::string("version=2").size() + 1);
+    const auto other_version = launch_plan_from(std::string("version=1") + '\0' + body);
     ASSERT_FALSE(other_version.is_ok());
     EXPECT_EQ(other_version.failure().code(), base::Code::mismatch);
     const auto unknown = launch_plan_from(to_bytes(full_plan()) + "colour=red" + '\0');
@@ -53,7 +91,8 @@ TEST(LaunchPlanTest, another_version_and_unknown_fields_are_a_mismatch) {
 }
 
 TEST(LaunchPlanTest, values_that_do_not_fit_are_refused) {
-    for (const char* field : {"procs=", "procs=x", "procs=4294967296", "tags=2", "bound=yes"}) {
+    for (const char* field : {"procs=", "procs=x", "procs=4294967296", "tags=2", "bound=yes",
+                              "first=0,x", "first=0,,3", "job=-1", "netns="}) {
         EXPECT_FALSE(launch_plan_from(to_bytes(full_plan()) + field + '\0').is_ok()) << field;
     }
     EXPECT_FALSE(launch_plan_from("").is_ok());

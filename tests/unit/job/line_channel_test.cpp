@@ -2,6 +2,7 @@
 // The talk between launcher and agent over a real pair of sockets.
 #include "job/line_channel.hpp"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 #include "os/pipe.hpp"
@@ -59,6 +60,54 @@ TEST(LineChannelTest, refuses_what_is_no_plan) {
     }
 }
 
+JobKey some_key() {
+    auto made = JobKey::create();
+    EXPECT_TRUE(made.is_ok());
+    JobKey key = std::move(made).value();
+    for (std::size_t i = 0; i < job_key_bytes; ++i) key.bytes()[i] = static_cast<std::byte>(i * 7);
+    return key;
+}
+
+TEST(LineChannelTest, the_key_comes_first_and_the_plan_after_it) {
+    Ends ends = connect();
+    JobKey expected = some_key();
+    ASSERT_TRUE(ends.launcher.send_key(expected).is_ok());
+    ASSERT_TRUE(ends.launcher.send_plan("version=2").is_ok());
+    ends.launcher.send("kill");
+    auto key = ends.agent.receive_key();
+    ASSERT_TRUE(key.is_ok()) << key.failure().message();
+    EXPECT_TRUE(
+        std::equal(expected.bytes().begin(), expected.bytes().end(), key.value().bytes().begin()));
+    const auto plan = ends.agent.receive_plan();
+    ASSERT_TRUE(plan.is_ok());
+    EXPECT_EQ(plan.value(), "version=2");
+    EXPECT_EQ(line_from(ends.agent), "kill");
+}
+
+TEST(LineChannelTest, what_is_no_key_is_refused_before_it_is_whole) {
+    for (const char* first : {"plan 3", "key 33", "k3y", "x"}) {
+        Ends ends = connect();
+        ends.launcher.send(first);
+        const auto key = ends.agent.receive_key();
+        ASSERT_FALSE(key.is_ok()) << first;
+        EXPECT_EQ(key.failure().code(), base::Code::argument) << first;
+    }
+    Ends ends = connect();
+    ends.launcher.send("key 32");
+    { const LineChannel gone = std::move(ends.launcher); }
+    EXPECT_EQ(ends.agent.receive_key().failure().code(), base::Code::peer);
+}
+
+TEST(LineChannelTest, bytes_in_the_middle_are_taken_when_all_are_there) {
+    Ends ends = connect();
+    ASSERT_TRUE(ends.launcher.send_block("peers", "a\nb").is_ok());
+    EXPECT_EQ(line_from(ends.agent), "peers 3");
+    EXPECT_EQ(ends.agent.take_bytes(4), std::nullopt);
+    EXPECT_EQ(ends.agent.take_bytes(3), "a\nb");
+    EXPECT_EQ(ends.agent.take_bytes(0), "");
+    EXPECT_EQ(ends.agent.take_bytes(1), std::nullopt);
+}
+
 TEST(LineChannelTest, tells_that_the_other_side_is_gone_after_its_last_line) {
     Ends ends = connect();
     ends.launcher.send("kill");
@@ -80,6 +129,14 @@ TEST(LineChannelTest, ranks_are_told_as_ranges) {
     EXPECT_EQ(rank_ranges({}), "none");
     EXPECT_EQ(rank_ranges({5}), "5");
     EXPECT_EQ(rank_ranges({0, 1, 2, 4, 7, 8}), "0-2,4,7-8");
+}
+
+TEST(LineChannelTest, ranges_are_read_as_they_were_told) {
+    using Ranks = std::vector<std::uint32_t>;
+    EXPECT_EQ(ranks_from("none"), Ranks());
+    EXPECT_EQ(ranks_from("0-2,4,7-8"), (Ranks{0, 1, 2, 4, 7, 8}));
+    EXPECT_EQ(ranks_from("3,x,4"), Ranks{3});
+    EXPECT_EQ(ranks_from("0-99999999999"), Ranks());
 }
 
 }  // namespace

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The requests that make bridges, pairs of devices and addresses.
+#include "os/network_namespace.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <linux/veth.h>
+#include <net/if.h>
+#include <sched.h>
+#include <string>
+#include <sys/socket.h>
+
+#include "os/netlink.hpp"
+#include "os/system_error.hpp"
+
+namespace acp::os {
+
+namespace {
+
+constexpr const char* bridge = "acp-bridge";
+constexpr int loopback_index = 1;  // the first device of every network
+
+Status refusal(int error, const std::string& what) {
+    if (error == 0) return {};
+    if (error == EPERM) {
+        return Status(base::Code::system,
+                      what +
+                          ": operation not permitted; networks of one's own take root "
+                          "(CAP_SYS_ADMIN and CAP_NET_ADMIN)");
+    }
+    if (error == EOPNOTSUPP) {
+        return Status(base::Code::unsupported,
+                      what + ": this kernel has no such device (modules bridge and veth)");
+    }
+    return system_failure("netlink", error, what);
+}
+
+Status leave_network() {
+    if (unshare(CLONE_NEWNET) == 0) return {};
+    return refusal(errno, "making a network namespace");
+}
+
+ifinfomsg link(int index, bool is_up) noexcept {
+    ifinfomsg head{};
+    head.ifi_family = AF_UNSPEC;
+    head.ifi_index = index;
+    head.ifi_change = is_up ? IFF_UP : 0;
+    head.ifi_flags = is_up ? IFF_UP : 0;
+    return head;
+}
+
+Status raise(NetlinkSocket& socket, int index, const std::string& name) {
+    NetlinkRequest request(RTM_NEWLINK, 0, link(index, true));
+    return refusal(socket.ask(request), "starting " + name);
+}
+
+Status make_bridge(NetlinkSocket& socket) {
+    NetlinkRequest request(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, link(0, true));
+    request.add_text(IFLA_IFNAME, bridge);
+    const std::size_t information = request.open(IFLA_LINKINFO);
+    request.add_text(IFLA_INFO_KIND, "bridge");
+    request.close(information);
+    return refusal(socket.ask(request), "making a bridge");
+}
+
+// One end on the bridge, in the socket's network, the other in the network of a descriptor.
+Status make_pair(NetlinkSocket& socket, const std::string& name, int bridge_index, int network) {
+    NetlinkRequest request(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, link(0, true));
+    request.add_text(IFLA_IFNAME, name);
+    request.add_value(IFLA_MASTER, bridge_index);
+    const std::size_t information = request.open(IFLA_LINKINFO);
+    request.add_text(IFLA_INFO_KIND, "veth");
+    const std::size_t data = request.open(IFLA_INFO_DATA);
+    const std::size_t peer = request.open(VETH_INFO_PEER);
+    const ifinfomsg peer_head = link(0, false);
+    request.append(std::as_bytes(std::span(&peer_head, 1)));
+    request.add_text(IFLA_IFNAME, private_interface);
+    request.add_value(IFLA_NET_NS_FD, network);
+    request.close(peer);
+    request.close(data);
+    request.close(information);
+    return refusal(socket.ask(request), "making a pair of devices");
+}
+
+Status set_address(NetlinkSocket& socket,
+                   int index,
+                   const SocketAddress& address,
+                   std::uint32_t prefix_bits) {
+    ifaddrmsg head{};
+    head.ifa_family = AF_INET;
+    head.ifa_prefixlen = static_cast<std::uint8_t>(prefix_bits);
+    head.ifa_index = static_cast<unsigned>(index);
+    NetlinkRequest request(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, head);
+    const auto ip = std::as_bytes(std::span(address.ip).first<4>());
+    request.add(IFA_LOCAL, ip);
+    request.add(IFA_ADDRESS, ip);
+    return refusal(socket.ask(request), "setting " + ip_text(address));
+}
+
+// The index of a device in the present network.
+base::Result<int> index_of(const char* name) {
+    const unsigned index = if_nametoindex(name);
+    if (index == 0) return system_failure("if_nametoindex", errno, name);
+    return static_cast<int>(index);
+}
+
+}  // namespace
+
+Status make_private_network() {
+    if (auto status = leave_network(); !status.is_ok()) return status;
+    auto socket = NetlinkSocket::open();
+    if (!socket.is_ok()) return std::move(socket).failure();
+    if (auto status = raise(socket.value(), loopback_index, "lo"); !status.is_ok()) return status;
+    return make_bridge(socket.value());
+}
+
+Status join_private_network(std::uint32_t number,
+                            const SocketAddress& address,
+                            std::uint32_t prefix_bits) {
+    auto outer = NetlinkSocket::open();
+    if (!outer.is_ok()) return std::move(outer).failure();
+    auto bridge_index = index_of(bridge);
+    if (!bridge_index.is_ok()) return std::move(bridge_index).failure();
+    if (auto status = leave_network(); !status.is_ok()) return status;
+    const FileDescriptor network(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
+    if (!network.is_open()) return system_failure("open", errno, "/proc/thread-self/ns/net");
+    auto inner = NetlinkSocket::open();
+    if (!inner.is_ok()) return std::move(inner).failure();
+    const std::string name = "node" + std::to_string(number);
+    if (auto status = make_pair(outer.value(), name, bridge_index.value(), network.get());
+        !status.is_ok()) {
+        return status;
+    }
+    auto index = index_of(private_interface);
+    if (!index.is_ok()) return std::move(index).failure();
+    if (auto status = set_address(inner.value(), index.value(), address, prefix_bits);
+        !status.is_ok()) {
+        return status;
+    }
+    if (auto status = raise(inner.value(), loopback_index, "lo"); !status.is_ok()) return status;
+    return raise(inner.value(), index.value(), private_interface);
+}
+
+}  // namespace acp::os

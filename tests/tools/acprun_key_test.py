@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The job's key: it is nowhere where others could read it. A stub of ssh lets the test hear the talk with one agent, so
+that it knows the key it looks for."""
+import os
+import re
+import signal
+import tempfile
+
+from support import ACT, SSH_STUB, ToolTest, main, marked_processes, ready
+
+PREAMBLE = b"key 32\n"
+
+
+def forms(key):
+    """A secret as programs would write it."""
+    return {"raw": key, "hex": key.hex().encode(), "HEX": key.hex().upper().encode()}
+
+
+def dumped_parts(pid):
+    """(start, end) of the memory of a process that a core dump would hold."""
+    start, parts = None, []
+    with open(f"/proc/{pid}/smaps") as file:
+        for line in file:
+            region = re.match(r"([0-9a-f]+)-([0-9a-f]+) (\S+) \S+ \S+ \S+ *(.*)", line)
+            if region:
+                readable = region[3].startswith("r") and not region[4].startswith(("[vvar", "[vsyscall"))
+                start = (int(region[1], 16), int(region[2], 16)) if readable else None
+            elif line.startswith("VmFlags:") and start and "dd" not in line.split():
+                parts.append(start)
+    return parts
+
+
+class Key(ToolTest):
+    def start_tapped(self):
+        """A job on two hosts that pauses, and the key one agent was sent."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        tap = os.path.join(folder.name, "tap")
+        job = self.start("--hosts", "tapped,b", "--ssh", SSH_STUB, ACT, "print=ready", "pause", env={"STUB_TAP": tap})
+        self.assertEqual(job.read_lines(2), ready(2))
+        with open(tap, "rb") as file:
+            talk = file.read()
+        at = talk.index(PREAMBLE) + len(PREAMBLE)
+        key = talk[at:at + 32]
+        self.assertGreater(len(set(key)), 8)
+        return job, key
+
+    def search(self, content, key, where):
+        for name, form in forms(key).items():
+            self.assertNotIn(form, content, f"the key, {name}, in {where}")
+
+    def test_it_is_in_no_argument_and_no_environment(self):
+        job, key = self.start_tapped()
+        for pid, name in marked_processes(job.mark).items():
+            for file in ("cmdline", "environ"):
+                with open(f"/proc/{pid}/{file}", "rb") as content:
+                    self.search(content.read(), key, f"{file} of {name}")
+
+    def test_it_is_in_nothing_that_is_printed(self):
+        job, key = self.start_tapped()
+        os.kill(job.agent_of(0), signal.SIGKILL)
+        code, out, error = job.finish()
+        self.assertEqual(code, 69)
+        self.search(out.encode() + error.encode(), key, "the output")
+
+    def test_it_is_in_no_memory_that_a_core_dump_would_hold(self):
+        job, key = self.start_tapped()
+        searched = 0
+        for pid, name in marked_processes(job.mark).items():
+            if name not in ("acprun", "acp-agent", "acp-keeper", "act"):
+                continue  # the stub's own tools
+            with open(f"/proc/{pid}/mem", "rb") as memory:
+                for start, end in dumped_parts(pid):
+                    memory.seek(start)
+                    try:
+                        content = memory.read(end - start)
+                    except OSError:
+                        continue  # not there
+                    searched += len(content)
+                    self.search(content, key, f"memory of {name} at {start:#x}")
+        self.assertGreater(searched, 1 << 20)
+
+    def test_each_job_has_another(self):
+        keys = set()
+        for _ in range(3):
+            job, key = self.start_tapped()
+            keys.add(key)
+            job.send(signal.SIGTERM)
+            job.finish()
+        self.assertEqual(len(keys), 3)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""kill -9 of any process of a job over several nodes, here or behind ssh, at any moment: the job ends, it is said why,
+and nobody is left. Moments are chosen by chance; the seed is printed, and TOOLTEST_SEED takes it back."""
+import contextlib
+import os
+import random
+import signal
+import time
+
+from support import ACT, MEMBER, SSH_STUB, WATCHDOG_S, ToolTest, main, marked_processes, parent_of
+
+SEED = int(os.environ.get("TOOLTEST_SEED", random.randrange(2**32)))
+MOMENTS = int(os.environ.get("TOOLTEST_MOMENTS", 25))
+EMULATED = ("-n", "4", "--nodes", "2")
+HOSTS = ("--hosts", "a:2,b:2", "--ssh", SSH_STUB)
+
+
+def kill(pid):
+    with contextlib.suppress(ProcessLookupError):  # it was faster
+        os.kill(pid, signal.SIGKILL)
+
+
+class Pausing(ToolTest):
+    """A job that would never end by itself."""
+
+    def start_pausing(self, nodes):
+        job = self.start(*nodes, ACT, "fork", "ignore=15", "print=ready", "pause")
+        self.assertEqual(job.read_lines(4), ["ready\n"] * 4)
+        return job
+
+    def test_without_an_agent_the_job_ends_with_a_message(self):
+        for rank, node in ((0, 0), (3, 1)):
+            job = self.start_pausing(EMULATED)
+            kill(job.agent_of(rank))
+            code, _, error = job.finish()
+            self.assertEqual(code, 137)
+            self.assertRegex(error, rf"\Aacprun: the agent of node {node} \(process \d+\) was killed by signal 9 "
+                                    r"\(SIGKILL\); all ranks were ended\n\Z")
+            self.assert_nobody_is_left(job)
+
+    def test_without_acprun_the_job_ends(self):
+        for nodes in (EMULATED, HOSTS):
+            job = self.start_pausing(nodes)
+            kill(job.process.pid)
+            job.wait_until_gone()
+
+    def test_without_acprun_and_an_agent_the_job_ends(self):
+        job = self.start_pausing(EMULATED)
+        victims = [job.process.pid, job.agent_of(2)]
+        for pid in victims:
+            kill(pid)
+        job.wait_until_gone()
+
+    def test_a_rank_of_another_node_takes_the_job_with_it(self):
+        for nodes, place in ((EMULATED, ", node 1"), (HOSTS, "on b")):
+            job = self.start_pausing(nodes)
+            kill(job.rank(2))
+            code, _, error = job.finish()
+            self.assertEqual(code, 137)
+            self.assertRegex(error, rf"rank 2 \(process \d+ .*{place}\) was killed by signal 9 \(SIGKILL[^)]*\); "
+                                    r"the other 3 ranks were ended")
+            self.assert_nobody_is_left(job)
+
+    def test_a_stopped_node_dies_with_acprun(self):
+        job = self.start_pausing(EMULATED)
+        os.kill(job.rank(3), signal.SIGSTOP)
+        kill(job.process.pid)
+        job.wait_until_gone()
+
+    def test_an_agent_that_dies_on_a_host_is_told(self):
+        job = self.start_pausing(HOSTS)
+        kill(job.agent_of(2))
+        code, _, error = job.finish()
+        self.assertEqual(code, 69)
+        self.assertRegex(error, r"the agent of b \(process \d+\) exited with code 137 before the job was over")
+        self.assert_nobody_is_left(job)
+
+    def test_a_connection_that_breaks_is_told(self):
+        job = self.start_pausing(HOSTS)
+        relay = parent_of(parent_of(job.agent_of(2)))  # over the keeper
+        kill(relay)
+        code, _, error = job.finish()
+        self.assertEqual(code, 69)
+        self.assertRegex(error, "acprun: b: the connection was lost")
+        job.wait_until_gone()
+
+    def test_what_stands_for_a_host_here_may_die(self):
+        job = self.start_pausing(HOSTS)
+        here = next(pid for pid, name in marked_processes(job.mark).items()
+                    if name == "acp-agent" and parent_of(pid) == job.process.pid)
+        kill(here)
+        self.assertEqual(job.finish()[0], 137)
+        job.wait_until_gone()
+
+    def test_descendants_of_ranks_are_ended_on_all_nodes(self):
+        for nodes in (EMULATED, HOSTS):
+            job = self.start(*nodes, ACT, "fork", "print=done")
+            self.assertEqual(job.finish(), (0, "done\n" * 4, ""))
+            self.assert_nobody_is_left(job)
+
+
+class AtRandomMoments(ToolTest):
+    """The job starts, meets on each node, and ends by itself; a process is killed on the way."""
+
+    def strike(self, nodes, names):
+        chance = random.Random(SEED)
+        print(f"seed {SEED}", flush=True)
+        for _ in range(MOMENTS):
+            job = self.start(*nodes, "sh", "-c", f"{ACT} fork; exec {MEMBER} join print=up meet outlive leave")
+            # How far the job is when the blow falls is what varies: this is the input, not a wait for it.
+            time.sleep(chance.uniform(0, 0.05))
+            victims = sorted(pid for pid, name in marked_processes(job.mark).items() if not names or name in names)
+            if victims:
+                kill(chance.choice(victims))
+            with self.subTest(seed=SEED):
+                job.process.wait(WATCHDOG_S)
+                job.wait_until_gone()
+                self.assertIn(job.process.returncode, (0, -9, 69, 137))
+            job.clean_up()
+
+    def test_any_process_of_emulated_nodes(self):
+        self.strike(EMULATED, None)
+
+    def test_an_agent_of_emulated_nodes(self):
+        self.strike(EMULATED, ("acp-agent", "acp-keeper"))
+
+    def test_acprun_of_emulated_nodes(self):
+        self.strike(EMULATED, ("acprun",))
+
+    def test_any_process_of_hosts(self):
+        self.strike(HOSTS, None)
+
+    def test_acprun_of_hosts(self):
+        self.strike(HOSTS, ("acprun",))
+
+
+if __name__ == "__main__":
+    main()

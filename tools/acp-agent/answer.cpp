@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The far end of a reach.
+#include "answer.hpp"
+
+#include <string>
+
+#include "base/status.hpp"
+#include "job/exit_codes.hpp"
+#include "job/relay.hpp"
+#include "os/child.hpp"
+#include "os/log_line.hpp"
+#include "os/pipe.hpp"
+#include "os/process.hpp"
+#include "os/program_file.hpp"
+#include "os/standard_streams.hpp"
+
+namespace acp::agent {
+
+using base::Result;
+using base::Status;
+using job::Relay;
+using job::RelayStream;
+
+namespace {
+
+// The agent, its streams in the relay's hands. Returns its process number.
+Result<int> start_agent(Relay& relay) {
+    auto channel = os::make_stream_pair();
+    auto input = os::make_pipe();
+    auto output = os::make_pipe();
+    auto error = os::make_pipe();
+    if (!channel.is_ok()) return std::move(channel).failure();
+    for (auto* pipe : {&input, &output, &error}) {
+        if (!pipe->is_ok()) return std::move(*pipe).failure();
+    }
+    os::ChildPlan child;
+    child.path = os::executable_directory() + "/acp-agent";
+    child.arguments = {"acp-agent", "--channel", std::to_string(channel.value().far.get())};
+    child.environment = os::environment();
+    child.inherited = channel.value().far.get();
+    child.input = input.value().reading.get();
+    child.output = output.value().writing.get();
+    child.error = error.value().writing.get();
+    child.hears_signals = false;
+    auto started = os::start_child(child);
+    if (!started.is_ok()) return started;
+    auto copy = os::duplicate(channel.value().near.get());
+    if (!copy.is_ok()) return std::move(copy).failure();
+    auto status = relay.take_from(RelayStream::channel, std::move(channel.value().near));
+    if (status.is_ok()) status = relay.give_to(RelayStream::channel, std::move(copy).value());
+    if (status.is_ok())
+        status = relay.give_to(RelayStream::input, std::move(input.value().writing));
+    if (status.is_ok()) {
+        status = relay.take_from(RelayStream::output, std::move(output.value().reading));
+    }
+    if (status.is_ok()) {
+        status = relay.take_from(RelayStream::error, std::move(error.value().reading));
+    }
+    if (!status.is_ok()) return status;
+    return started;
+}
+
+int refuse(const Status& status) {
+    os::write_line(os::standard_error, "acp-agent: " + std::string(status.message()));
+    return job::exit_unavailable;
+}
+
+}  // namespace
+
+int answer() {
+    auto relay = Relay::create(os::FileDescriptor(os::standard_input),
+                               os::FileDescriptor(os::standard_output));
+    if (!relay.is_ok()) return refuse(relay.failure());
+    if (os::write_all(os::standard_output, job::relay_greeting) != 0) return job::exit_unavailable;
+    const auto agent = start_agent(relay.value());
+    if (!agent.is_ok()) return refuse(agent.failure());
+    while (!relay.value().has_sent_all()) relay.value().turn();
+    return os::wait_for_end(agent.value()).shell_code();
+}
+
+}  // namespace acp::agent

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The other nodes of the job: hearing where they are, and leaving only when nobody there needs this one any more.
+#include "job/exit_codes.hpp"
+
+#include "agent.hpp"
+
+namespace acp::agent {
+
+using base::Status;
+
+Status Agent::open_network() {
+    auto network = Network::open(segment_, plan_, config_, std::move(key_));
+    if (!network.is_ok()) return std::move(network).failure();
+    network_ = std::move(network).value();
+    return {};
+}
+
+void Agent::on_peers(std::string_view bytes) {
+    if (phase_ != Phase::meeting) return;
+    phase_ = Phase::running;
+    if (auto status = launch_with(bytes); !status.is_ok()) {
+        give_up(job::exit_unavailable, std::string(status.message()));
+    }
+}
+
+Status Agent::launch_with(std::string_view peers) {
+    auto table = job::peer_table_from(peers, plan_.nodes());
+    if (!table.is_ok()) return std::move(table).failure();
+    if (auto status = network_->set_peers(table.value()); !status.is_ok()) return status;
+    return launch();
+}
+
+// Nothing is left of this node's ranks. Their memory is: ranks of other nodes may be reading it still, and what
+// the gateway owes them goes out meanwhile. So the launcher tells when all nodes have come as far.
+void Agent::stay_or_end() {
+    if (network_ == nullptr) {
+        phase_ = Phase::over;
+        return;
+    }
+    phase_ = Phase::staying;
+    deadline_ns_ = os::poll_forever;
+    channel_.send("done");
+}
+
+}  // namespace acp::agent

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Starting ssh, waiting for the greeting, and passing on.
+#include "reach.hpp"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+
+#include "base/parse.hpp"
+#include "base/status.hpp"
+#include "job/exit_codes.hpp"
+#include "job/relay.hpp"
+#include "os/child.hpp"
+#include "os/clock.hpp"
+#include "os/pipe.hpp"
+#include "os/poll_set.hpp"
+#include "os/process.hpp"
+#include "os/standard_streams.hpp"
+#include "os/terminal.hpp"
+#include "os/thread.hpp"
+
+#include "stdin_pump.hpp"
+
+namespace acp::agent {
+
+using base::Result;
+using base::Status;
+using job::Relay;
+using job::RelayStream;
+
+namespace {
+
+constexpr std::size_t noise_bytes_max = 65536;         // that a login may print
+constexpr std::size_t said_bytes_max = 1000;           // of it, for people
+constexpr std::uint64_t farewell_ns = 10'000'000'000;  // once nobody here listens any more
+constexpr std::uint64_t token_output = 0;
+constexpr std::uint64_t token_error = 1;
+constexpr std::uint64_t token_channel = 2;
+
+// ssh, connected to us.
+struct Ssh {
+    int pid = 0;
+    os::FileDescriptor input;
+    os::FileDescriptor output;
+    os::FileDescriptor error;
+};
+
+// As one word for any shell.
+std::string quoted(const std::string& text) {
+    std::string word = "'";
+    for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return word + "'";
+}
+
+Result<Ssh> start_ssh(const Reach& wanted) {
+    auto input = os::make_pipe();
+    auto output = os::make_pipe();
+    auto error = os::make_pipe();
+    for (auto* pipe : {&input, &output, &error}) {
+        if (!pipe->is_ok()) return std::move(*pipe).failure();
+    }
+    os::ChildPlan child;
+    child.path = wanted.ssh.front();
+    child.arguments = wanted.ssh;
+    child.arguments.push_back(wanted.host);
+    child.arguments.push_back("exec " + quoted(wanted.agent) + " --relay");
+    child.environment = os::environment();
+    child.input = input.value().reading.get();
+    child.output = output.value().writing.get();
+    child.error = error.value().writing.get();
+    child.dies_with_parent = true;
+    child.hears_signals = false;  // a terminal's are not for it
+    auto started = os::start_child(child);
+    if (!started.is_ok()) return std::move(started).failure().within("starting " + child.path);
+    return Ssh{started.value(), std::move(input.value().writing), std::move(output.value().reading),
+               std::move(error.value().reading)};
+}
+
+// The last words of what was printed, on one line; "" for none.
+std::string last_words(const std::string& text) {
+    std::string words;
+    for (const char c : text) {
+        const bool is_blank = static_cast<unsigned char>(c) <= ' ';
+        if (!is_blank) words += c;
+        if (is_blank && !words.empty() && words.back() != ' ') words += ' ';
+    }
+    while (!words.empty() && words.back() == ' ') words.pop_back();
+    if (words.size() > said_bytes_max) words = "..." + words.substr(words.size() - said_bytes_max);
+    return words;
+}
+
+// Waiting for the machine to answer.
+class Greeting {
+public:
+    Greeting(const Reach& wanted, Ssh& ssh, int channel)
+        : wanted_(wanted), ssh_(ssh), channel_(channel) {}
+
+    // ok: the relay is there, and the next byte is its. Errors: timeout, peer (ssh has ended, or nobody is
+    // interested any more), system.
+    Status await() {
+        auto poll = os::PollSet::create();
+        if (!poll.is_ok()) return std::move(poll).failure();
+        for (const auto& [fd, token] :
+             {std::pair{ssh_.output.get(), token_output}, std::pair{ssh_.error.get(), token_error},
+              std::pair{channel_, token_channel}}) {
+            if (auto status = poll.value().add(fd, token); !status.is_ok()) return status;
+        }
+        const std::uint64_t deadline = os::now_ns() + wanted_.patience_ns;
+        std::array<os::PollEvent, 4> events;
+        for (std::uint64_t now = os::now_ns(); now < deadline; now = os::now_ns()) {
+            const std::size_t count = poll.value().wait(events, deadline - now);
+            for (std::size_t i = 0; i < count; ++i) {
+                if (events[i].token == token_channel) return {base::Code::peer, ""};
+                if (events[i].token == token_error && !hear(ssh_.error.get(), said_)) {
+                    poll.value().remove(ssh_.error.get());
+                }
+                if (events[i].token != token_output) continue;
+                if (!hear_output()) return ended();
+                if (is_there_) return {};
+            }
+        }
+        return {base::Code::timeout,
+                "did not answer within " + base::seconds_text(wanted_.patience_ns) + " s" + said()};
+    }
+
+    [[nodiscard]] std::string said() const {
+        const std::string all = last_words(said_.empty() ? noise_ : said_);
+        return all.empty() ? "" : "; it said: " + all;
+    }
+
+private:
+    static bool hear(int fd, std::string& into) {
+        std::array<char, 4096> room;
+        const os::ReadResult result = os::read_some(fd, room);
+        if (result.outcome != os::ReadOutcome::some) {
+            return result.outcome == os::ReadOutcome::would_block;
+        }
+        into.append(room.data(), result.bytes);
+        if (into.size() > noise_bytes_max) into.erase(0, into.size() - noise_bytes_max);
+        return true;
+    }
+
+    // Byte by byte, so that nothing behind the greeting is taken.
+    bool hear_output() {
+        char byte = 0;
+        const os::ReadResult result = os::read_some(ssh_.output.get(), {&byte, 1});
+        if (result.outcome != os::ReadOutcome::some) return false;
+        noise_ += byte;
+        const std::size_t length = job::relay_greeting.size();
+        is_there_ = noise_.size() >= length &&
+                    noise_.compare(noise_.size() - length, length, job::relay_greeting) == 0;
+        if (noise_.size() > noise_bytes_max) noise_.erase(0, noise_bytes_max / 2);
+        return true;
+    }
+
+    Status ended() {
+        while (hear(ssh_.error.get(), said_)) {
+        }
+        const os::WaitStatus status = os::wait_for_end(ssh_.pid);
+        const std::string& program = wanted_.ssh.front();
+        const std::string name = program.substr(program.rfind('/') + 1);
+        return {
+            base::Code::peer,
+            name +
+                (status.is_exit() ? " exited with code " + std::to_string(status.exit_code())
+                                  : " was killed by signal " + std::to_string(status.signal())) +
+                " before acp-agent answered" + said()};
+    }
+
+    const Reach& wanted_;
+    Ssh& ssh_;
+    int channel_;
+    std::string said_;   // on standard error
+    std::string noise_;  // before the greeting
+    bool is_there_ = false;
+};
+
+// A terminal belongs to the job's foreground only: read by a thread that knows that, into a pipe.
+class Terminal {
+public:
+    Result<os::FileDescriptor> start() {
+        auto pipe = os::make_pipe();
+        if (!pipe.is_ok()) return std::move(pipe).failure();
+        auto poll = os::PollSet::create();
+        if (!poll.is_ok()) return std::move(poll).failure();
+        poll_.emplace(std::move(poll).value());
+        if (auto status = pump_.start(*poll_, std::move(pipe.value().writing), 0, 1);
+            !status.is_ok()) {
+            return status;
+        }
+        auto thread = os::Thread::start("acp-terminal", [this] { run(); });
+        if (!thread.is_ok()) return std::move(thread).failure();
+        thread.value().forget();  // the process ends without it
+        return std::move(pipe.value().reading);
+    }
+
+private:
+    [[noreturn]] void run() noexcept {
+        std::array<os::PollEvent, 2> events;
+        for (;;) {
+            const std::uint64_t now = os::now_ns();
+            const std::uint64_t due = pump_.deadline_ns();
+            const std::size_t count =
+                poll_->wait(events, due == os::poll_forever ? due : due - std::min(due, now));
+            for (std::size_t i = 0; i < count; ++i) {
+                if (events[i].token == 0) {
+                    pump_.on_readable(os::now_ns());
+                } else {
+                    pump_.on_writable();
+                }
+            }
+            if (os::now_ns() >= pump_.deadline_ns()) pump_.on_time();
+        }
+    }
+
+    std::optional<os::PollSet> poll_;
+    StdinPump pump_;
+};
+
+Result<os::FileDescriptor> own_input() {
+    static Terminal terminal;  // its thread lives as long as the process
+    if (os::is_terminal(os::standard_input)) return terminal.start();
+    auto copy = os::duplicate(os::standard_input);
+    // So that whoever writes there notices when rank 0 reads no more.
+    if (copy.is_ok()) static_cast<void>(os::detach_standard_input());
+    return copy;
+}
+
+Status connect(Relay& relay, os::FileDescriptor channel) {
+    auto copy = os::duplicate(channel.get());
+    auto input = own_input();
+    auto output = os::duplicate(os::standard_output);
+    auto error = os::duplicate(os::standard_error);
+    for (auto* fd : {&copy, &input, &output, &error}) {
+        if (!fd->is_ok()) return std::move(*fd).failure();
+    }
+    // acprun takes the end of the talk for the end of everything, so it comes last.
+    auto status = relay.give_to(RelayStream::channel, std::move(copy).value(), true);
+    if (status.is_ok()) status = relay.take_from(RelayStream::channel, std::move(channel));
+    if (status.is_ok()) status = relay.take_from(RelayStream::input, std::move(input).value());
+    if (status.is_ok()) status = relay.give_to(RelayStream::output, std::move(output).value());
+    if (status.is_ok()) status = relay.give_to(RelayStream::error, std::move(error).value());
+    return status;
+}
+
+// In the agent's stead. Whatever it was saying is broken off.
+void say_error(int channel, const std::string& text) {
+    const std::string code = std::to_string(job::exit_unavailable);
+    static_cast<void>(
+        os::write_all(channel, "\nerror " + code + " " + text + "\nended " + code + " 0 0\n"));
+}
+
+// While acprun is there, as long as it takes; afterwards a moment, for the agent to end its ranks.
+void carry(Relay& relay) {
+    std::uint64_t deadline = os::poll_forever;
+    while (!relay.has_given_all()) {
+        const std::uint64_t now = os::now_ns();
+        if (deadline == os::poll_forever && !relay.is_taking(RelayStream::channel)) {
+            deadline = now + farewell_ns;
+        }
+        if (now >= deadline) return;
+        relay.turn(deadline == os::poll_forever ? deadline : deadline - now);
+    }
+}
+
+int end_ssh(int pid) {
+    auto process = os::open_process(pid);
+    auto poll = os::PollSet::create();
+    std::array<os::PollEvent, 1> events;
+    const bool is_watched =
+        process.is_ok() && poll.is_ok() && poll.value().add(process.value().get(), 0).is_ok();
+    if (is_watched) poll.value().wait(events, farewell_ns);
+    if (!os::ended_child(pid)) os::send_signal(pid, SIGKILL);
+    return os::wait_for_end(pid).shell_code();
+}
+
+}  // namespace
+
+int reach(const Reach& wanted, os::FileDescriptor channel) {
+    const int talk = channel.get();
+    auto ssh = start_ssh(wanted);
+    if (!ssh.is_ok()) {
+        say_error(talk, std::string(ssh.failure().message()));
+        return job::exit_unavailable;
+    }
+    Greeting greeting(wanted, ssh.value(), talk);
+    auto status = greeting.await();
+    if (!status.is_ok()) {
+        if (!status.message().empty()) say_error(talk, std::string(status.message()));
+        os::send_signal(ssh.value().pid, SIGKILL);
+        return job::exit_unavailable;
+    }
+    auto relay = Relay::create(std::move(ssh.value().output), std::move(ssh.value().input));
+    if (relay.is_ok()) status = relay.value().listen_to(std::move(ssh.value().error));
+    if (relay.is_ok() && status.is_ok()) status = connect(relay.value(), std::move(channel));
+    if (!relay.is_ok() || !status.is_ok()) return job::exit_unavailable;
+    static_cast<void>(os::write_all(talk, "reached\n"));
+    carry(relay.value());
+    const bool was_lost = !relay.value().has_ended(RelayStream::channel);
+    const std::string words = last_words(relay.value().words());
+    if (was_lost && relay.value().is_taking(RelayStream::channel)) {
+        say_error(talk, "the connection was lost" + (words.empty() ? "" : "; it said: " + words));
+    }
+    relay.value().hang_up();
+    return end_ssh(ssh.value().pid);
+}
+
+}  // namespace acp::agent

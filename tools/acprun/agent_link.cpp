@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Starting an agent.
+#include "agent_link.hpp"
+
+#include <csignal>
+
+#include "base/parse.hpp"
+#include "os/child.hpp"
+#include "os/pipe.hpp"
+#include "os/process.hpp"
+#include "os/program_file.hpp"
+
+namespace acp::run {
+
+using base::Code;
+using base::Status;
+
+Status AgentLink::start(const PlannedJob& job, std::uint32_t node, const AgentStreams& streams) {
+    const std::string path = os::executable_directory() + "/acp-agent";
+    if (os::file_kind(path) != os::FileKind::program) {
+        return Status(Code::system,
+                      "cannot run " + path + ": acp-agent must be installed beside acprun");
+    }
+    auto pair = os::make_stream_pair();
+    if (!pair.is_ok()) return std::move(pair).failure();
+    os::ChildPlan child;
+    child.path = path;
+    child.arguments = {"acp-agent", "--channel", std::to_string(pair.value().far.get())};
+    const std::string& host = job.nodes[node].host;
+    if (!host.empty()) {
+        child.arguments.insert(child.arguments.end(),
+                               {"--reach", host, "--agent", job.agent_path, "--patience",
+                                base::seconds_text(job.ssh_timeout_ns)});
+        for (const std::string& word : job.ssh) child.arguments.push_back("--by=" + word);
+    }
+    child.environment = os::environment();
+    child.inherited = pair.value().far.get();
+    if (streams.input.is_open()) child.input = streams.input.get();
+    if (streams.output.is_open()) child.output = streams.output.get();
+    if (streams.error.is_open()) child.error = streams.error.get();
+    child.hears_signals = false;  // those of the terminal reach it too, and are not for it
+    auto started = os::start_child(child);
+    if (!started.is_ok()) return std::move(started).failure().within("starting acp-agent");
+    pid = started.value();
+    is_far = !host.empty();
+    channel.emplace(std::move(pair.value().near));
+    return {};
+}
+
+bool AgentLink::send_plan(const PlannedJob& job, std::uint32_t node, job::JobKey& key) {
+    return channel->send_key(key).is_ok() &&
+           channel->send_plan(job::to_bytes(job.plan_of(node))).is_ok();
+}
+
+void AgentLink::send(std::string_view line) const {
+    if (is_running()) channel->send(line);
+}
+
+void AgentLink::cut_off() {
+    if (!is_awaited()) return;
+    is_cut_off = true;
+    os::send_signal(pid, SIGKILL);
+}
+
+void AgentLink::drop_output() const {
+    if (is_running() && is_far && ended) os::send_signal(pid, SIGKILL);
+}
+
+}  // namespace acp::run

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One agent as acprun knows it: its process, the talk with it and how far it has come. Decides nothing about the
+// job. Main thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "job/job_key.hpp"
+#include "job/line_channel.hpp"
+#include "job/peer_table.hpp"
+#include "os/file_descriptor.hpp"
+
+#include "plan.hpp"
+
+namespace acp::run {
+
+// What an agent said last.
+struct Ended {
+    int code = 0;
+    std::uint64_t failed = 0;  // ranks
+    std::uint64_t killed = 0;  // ranks, because another failed
+};
+
+// Streams of an agent that are not acprun's own.
+struct AgentStreams {
+    os::FileDescriptor input;
+    os::FileDescriptor output;
+    os::FileDescriptor error;
+};
+
+class AgentLink {
+public:
+    // Starts the agent of a node, here or on another machine, where it is reached by acp-agent --reach.
+    // Errors: limit, memory, system.
+    base::Status start(const PlannedJob& job, std::uint32_t node, const AgentStreams& streams);
+
+    // Sends key and plan: to an agent on another machine when it has been reached. false: it is gone.
+    bool send_plan(const PlannedJob& job, std::uint32_t node, job::JobKey& key);
+
+    // Nothing when there is no agent any more.
+    void send(std::string_view line) const;
+
+    // Ends an agent on another machine that was not reached yet: it hears nothing.
+    void cut_off();
+
+    // Ends what stands for an agent on another machine that has said its last: it carries output nobody takes.
+    void drop_output() const;
+
+    [[nodiscard]] bool is_running() const noexcept { return channel && !is_gone; }
+
+    [[nodiscard]] bool is_awaited() const noexcept { return is_running() && is_far && !is_reached; }
+
+    std::optional<job::LineChannel> channel;
+    int pid = 0;
+    bool is_far = false;      // on another machine
+    bool is_reached = false;  // that machine has answered
+    bool is_cut_off = false;
+    bool is_done = false;                 // nothing is left to do on its node
+    bool has_told_running = false;        // in answer to timeout
+    bool has_passed_stop = false;         // SIGTSTP, to its ranks
+    bool is_gone = false;                 // it has closed the talk
+    std::vector<job::Address> addresses;  // of its gateway, once told
+    std::optional<Ended> ended;
+};
+
+}  // namespace acp::run

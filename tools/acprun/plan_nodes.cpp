@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where the ranks of a job go: all to this machine, to emulated nodes of it, or to hosts.
+#include "plan_nodes.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "job/exit_codes.hpp"
+#include "node/segment.hpp"
+#include "os/process.hpp"
+#include "os/program_file.hpp"
+
+#include "placement.hpp"
+#include "plan.hpp"
+
+namespace acp::run {
+
+namespace {
+
+constexpr std::uint32_t per_octet = 250;
+
+// 127.0.1.1 and on, or 10.77.1.1 and on where each node has a network.
+std::string emulated_address(std::uint32_t node, bool is_netns) {
+    return (is_netns ? "10.77." : "127.0.") + std::to_string(1 + node / per_octet) + "." +
+           std::to_string(1 + node % per_octet);
+}
+
+Refusal refuse(const base::Status& status, const char* hint = "") {
+    return {job::exit_usage, std::string(status.message()), hint};
+}
+
+// Nodes begin where the ones before end.
+std::optional<Refusal> give_processes(const std::vector<std::uint32_t>& counts, PlannedJob& job) {
+    std::uint32_t first = 0;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+        if (counts[i] > node::local_procs_max) {
+            return Refusal{job::exit_usage,
+                           job.nodes[i].name + " would have " + std::to_string(counts[i]) +
+                               " ranks; a node holds at most " +
+                               std::to_string(node::local_procs_max),
+                           ""};
+        }
+        job.common.first_process.push_back(first);
+        first += counts[i];
+    }
+    job.common.procs = first;
+    if (counts.size() == 1) job.common.first_process.clear();
+    return std::nullopt;
+}
+
+std::optional<Refusal> plan_emulated(const Options& options, PlannedJob& job) {
+    const std::uint32_t nodes = options.nodes;
+    const std::uint32_t procs = options.procs.value_or(nodes);
+    if (procs < nodes) {
+        return Refusal{job::exit_usage,
+                       std::to_string(nodes) + " nodes want at least " + std::to_string(nodes) +
+                           " ranks, not " + std::to_string(procs),
+                       "-n " + std::to_string(nodes)};
+    }
+    for (std::uint32_t node = 0; node < nodes; ++node) {
+        job.nodes.push_back({"", "node " + std::to_string(node),
+                             nodes > 1 || options.is_netns
+                                 ? emulated_address(node, options.is_netns)
+                                 : std::string()});
+    }
+    job.is_netns = options.is_netns;
+    job.common.is_netns = options.is_netns;
+    job.common.machine_procs = procs;
+    return give_processes(split_evenly(procs, nodes), job);
+}
+
+base::Result<std::vector<HostSlots>> read_hosts(const Options& options) {
+    if (options.hostfile.empty()) return hosts_from_list(options.hosts);
+    std::ifstream file(options.hostfile);
+    std::stringstream text;
+    if (std::filesystem::is_directory(options.hostfile) || !(text << file.rdbuf())) {
+        return base::Status(base::Code::argument,
+                            "--hostfile " + options.hostfile + ": there is nothing to read");
+    }
+    return hosts_from_file(text.str(), options.hostfile);
+}
+
+bool is_this_machine(const std::string& host) {
+    return host == "localhost" || host == os::host_name();
+}
+
+std::optional<Refusal> plan_hosts(const Options& options, PlannedJob& job) {
+    const auto hosts = read_hosts(options);
+    if (!hosts.is_ok()) return refuse(hosts.failure());
+    std::uint32_t slots = 0;
+    for (const HostSlots& host : hosts.value()) slots += host.slots;
+    const auto filled =
+        fill_slots(hosts.value(), options.procs.value_or(slots), options.may_oversubscribe);
+    if (!filled.is_ok()) {
+        return refuse(filled.failure(), "--oversubscribe lets hosts have more ranks than slots");
+    }
+    std::vector<std::uint32_t> counts;
+    for (std::size_t i = 0; i < hosts.value().size(); ++i) {
+        if (filled.value()[i] == 0) continue;
+        const std::string& host = hosts.value()[i].host;
+        job.nodes.push_back({is_this_machine(host) ? "" : host, host, ""});
+        counts.push_back(filled.value()[i]);
+    }
+    job.common.networks = options.networks;
+    return give_processes(counts, job);
+}
+
+}  // namespace
+
+std::optional<Refusal> plan_nodes(const Options& options, PlannedJob& job) {
+    const bool has_hosts = !options.hosts.empty() || !options.hostfile.empty();
+    return has_hosts ? plan_hosts(options, job) : plan_emulated(options, job);
+}
+
+}  // namespace acp::run

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Starting the agents, a few at a time, until all know of each other.
+#include <algorithm>
+#include <csignal>
+
+#include "os/child.hpp"
+#include "os/clock.hpp"
+#include "os/network_namespace.hpp"
+#include "os/random_bytes.hpp"
+#include "os/standard_streams.hpp"
+#include "os/terminal.hpp"
+
+#include "launcher.hpp"
+#include "tokens.hpp"
+
+namespace acp::run {
+
+using base::Status;
+
+Status Launcher::start() {
+    os::block_all_signals();
+    if (auto status = os::adopt_orphans(); !status.is_ok()) return status;
+    if (auto status = prepare_events(); !status.is_ok()) return status;
+    if (auto status = make_key(); !status.is_ok()) return status;
+    if (job_.is_netns) {
+        if (auto status = os::make_private_network(); !status.is_ok()) {
+            return std::move(status).within("--netns");
+        }
+    }
+    if (agents_.size() > 1 || !job_.agent_path.empty()) {
+        if (auto status = outputs_.prepare(*poll_, token_output); !status.is_ok()) return status;
+    }
+    if (options_.timeout_ns != 0) deadline_ns_ = os::now_ns() + options_.timeout_ns;
+    return start_more();
+}
+
+Status Launcher::prepare_events() {
+    auto poll = os::PollSet::create();
+    if (!poll.is_ok()) return std::move(poll).failure();
+    poll_ = std::move(poll).value();
+    std::vector<int> heard{SIGTSTP, SIGCONT};
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) {
+        if (!os::is_signal_ignored(signal)) heard.push_back(signal);  // nohup, a shell's "&"
+    }
+    auto signals = os::SignalFd::create(heard);
+    if (!signals.is_ok()) return std::move(signals).failure();
+    signals_.emplace(std::move(signals).value());
+    return poll_->add(signals_->fd(), token_signal);
+}
+
+Status Launcher::make_key() {
+    auto key = job::JobKey::create();
+    if (!key.is_ok()) return std::move(key).failure();
+    key_ = std::move(key).value();
+    os::fill_random(key_.bytes());
+    return {};
+}
+
+// As many as may be under way. Once all have been started, their output is carried, and standard input is theirs.
+Status Launcher::start_more() {
+    const auto is_awaited = [](const AgentLink& agent) { return agent.is_awaited(); };
+    const auto nodes = static_cast<std::uint32_t>(agents_.size());
+    if (is_ending_ || started_ == nodes) return {};
+    while (started_ < nodes && std::count_if(agents_.begin(), agents_.end(), is_awaited) <
+                                   static_cast<std::ptrdiff_t>(reached_at_once_max)) {
+        if (auto status = start_agent(started_); !status.is_ok()) return status;
+        ++started_;
+    }
+    if (started_ < nodes) return {};
+    if (auto status = outputs_.start(); !status.is_ok()) return status;
+    return os::detach_standard_input();
+}
+
+Status Launcher::start_agent(std::uint32_t node) {
+    AgentStreams streams;
+    if (outputs_.is_used()) {
+        const bool may_ask = node == 0 && os::is_terminal(os::standard_input);
+        agent::Passing passing =
+            may_ask ? agent::Passing::by_lines_and_questions : agent::Passing::by_lines;
+        if (job_.common.procs == 1 && !job_.common.has_tags) passing = agent::Passing::at_once;
+        auto made = outputs_.add(passing);
+        if (!made.is_ok()) return std::move(made).failure();
+        streams = std::move(made).value();
+    }
+    if (node != 0) {
+        auto nothing = os::open_null();
+        if (!nothing.is_ok()) return std::move(nothing).failure();
+        streams.input = std::move(nothing).value();
+    }
+    AgentLink& agent = agents_[node];
+    if (auto status = agent.start(job_, node, streams); !status.is_ok()) return status;
+    if (auto status = poll_->add(agent.channel->fd(), node); !status.is_ok()) return status;
+    if (!agent.is_far) plan_is_due(node);
+    return {};
+}
+
+// An agent that is gone is noticed when its talk is read.
+void Launcher::plan_is_due(std::uint32_t node) {
+    static_cast<void>(agents_[node].send_plan(job_, node, key_));
+}
+
+// When all have told where they listen, all are told.
+void Launcher::tell_peers() {
+    const auto has_told = [](const AgentLink& agent) { return !agent.addresses.empty(); };
+    if (have_peers_ || !std::all_of(agents_.begin(), agents_.end(), has_told)) return;
+    have_peers_ = true;
+    job::PeerTable table;
+    for (const AgentLink& agent : agents_) table.push_back(agent.addresses);
+    const std::string bytes = job::to_bytes(table);
+    for (const AgentLink& agent : agents_) {
+        if (agent.is_running()) static_cast<void>(agent.channel->send_block("peers", bytes));
+    }
+}
+
+}  // namespace acp::run

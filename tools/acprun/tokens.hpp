@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What acprun's poll set watches, by token: a node's number, or one of these. Constants only.
+#pragma once
+
+#include <cstdint>
+
+namespace acp::run {
+
+inline constexpr std::uint64_t token_signal = 1ULL << 32U;
+inline constexpr std::uint64_t token_output = token_signal + 1;
+
+}  // namespace acp::run
