@@ -178,7 +178,7 @@ bool Core::work(Time now) {
     if (endpoint_->deadline() <= now) endpoint_->on_timer(now);
     bool has_moved = placement_.turn();
     has_moved = router_->turn(now) || has_moved;
-    return transport_->send(*endpoint_) || has_moved;
+    return transport_->send(*endpoint_, now) || has_moved;
 }
 
 Time Core::deadline() const noexcept {
@@ -195,7 +195,7 @@ void Core::leave(std::int64_t timeout_ns) {
         if (until > now) transport_->wait(until - now);
     }
     endpoint_->close();
-    (void)transport_->send(*endpoint_);
+    (void)transport_->send(*endpoint_, os::now_ns());
     transport_->close();
 }
 

@@ -77,7 +77,7 @@ public:
 
     // Sends what the endpoint has to send, as long as the kernel takes it and for a bounded number of bursts.
     // true when something was sent.
-    bool send(datagram::Endpoint& endpoint);
+    bool send(datagram::Endpoint& endpoint, Time now);
 
     // When send() has something to do though the endpoint has not; datagram::never.
     [[nodiscard]] Time deadline() const noexcept;
@@ -107,7 +107,7 @@ public:
 
 private:
     static constexpr std::uint32_t receives_per_turn = 4;
-    static constexpr std::uint32_t bursts_per_turn = 32;
+    static constexpr std::uint32_t bursts_per_turn = 8;
     static constexpr std::uint32_t messages_per_receive = 16;
     static constexpr std::uint32_t send_bytes = 65'536;
     static constexpr Time retry_ns = 100'000;  // after the kernel had no room

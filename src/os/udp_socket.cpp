@@ -4,8 +4,6 @@
 
 #include <arpa/inet.h>
 #include <cerrno>
-#include <ctime>
-#include <climits>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
