@@ -12,6 +12,7 @@
 #include "job/identity.hpp"
 #include "node/mailbox_layout.hpp"
 #include "os/process.hpp"
+#include "remote/ring_link.hpp"
 
 #include <acp/error.h>
 #include <acp/init.h>
@@ -32,6 +33,26 @@ base::Result<node::Segment> open_segment(const job::Identity& identity,
         return node::Segment::open(os::FileDescriptor(identity.node_file));
     }
     return node::Segment::create(node::shape_for(config, 1));
+}
+
+// How commands reach other nodes. The gateway is a thread of the agent.
+void open_link(Library& instance) {
+    node::Member& member = *instance.member;
+    if (!member.segment().has_gateway()) {
+        return;
+    }
+    instance.link = std::make_unique<remote::RingLink>(member.segment(), member.slot_index());
+    if (instance.link->wait_fd() >= 0) {
+        instance.helper = std::make_unique<gma::LinkHelper>(*instance.link);
+        member.barrier().set_helper(instance.helper.get());
+    }
+}
+
+void close_gma(Library& instance) {
+    if (instance.helper) {
+        instance.helper->set_gma(nullptr);
+    }
+    instance.gma.reset();
 }
 
 // Finds out who we are and maps the node, once per process.
@@ -55,6 +76,7 @@ base::Status become_member(Library& instance) {
         std::make_unique<node::Member>(std::move(segment).value(), identity.value().slot);
     instance.hazards =
         std::make_unique<local::Hazards>(instance.member->segment(), identity.value().slot);
+    open_link(instance);
     return {};
 }
 
@@ -67,12 +89,15 @@ void follow_job(base::Config& config, const node::Shape& shape) {
 
 base::Status open_epoch(Library& instance) {
     instance.member->begin_epoch();
-    auto gma =
-        gma::Gma::open(*instance.member, *instance.hazards, api::fast_path, instance.config, true);
+    auto gma = gma::Gma::open(*instance.member, *instance.hazards, api::fast_path, instance.config,
+                              true, instance.link.get());
     if (!gma.is_ok()) {
         return std::move(gma).failure();
     }
     instance.gma = std::move(gma).value();
+    if (instance.helper) {
+        instance.helper->set_gma(instance.gma.get());
+    }
     return {};
 }
 
@@ -126,7 +151,7 @@ base::Status initialize(int* argc, char*** argv) {
         status = instance.gma->check_requirements();
     }
     if (!status.is_ok()) {
-        instance.gma.reset();
+        close_gma(instance);
         instance.member->give_up();  // nobody waits for this rank for ever
         return status;
     }
@@ -145,7 +170,7 @@ base::Status finalize() {
         api::print_report(*instance.member, *instance.gma);
     }
     auto status = instance.member->meet();
-    instance.gma.reset();
+    close_gma(instance);
     instance.life.store(Life::finalized, std::memory_order_release);
     instance.member->leave();
     return status;
@@ -161,7 +186,7 @@ base::Status reset(int rank) {
     if (auto status = instance.member->agree_on_rank(wanted); !status.is_ok()) {
         return std::move(status).within("acp_reset");
     }
-    instance.gma.reset();
+    close_gma(instance);
     if (auto status = instance.member->meet(); !status.is_ok()) {  // every row is closed
         return std::move(status).within("acp_reset");
     }

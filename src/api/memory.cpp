@@ -126,7 +126,11 @@ void* acp_query_address(acp_ga_t ga) {
         }
         local::Place place;
         const base::Code code = library().gma->space().find(ga, 1, place);
-        if (code != base::Code::ok) {
+        if (code == base::Code::address && library().gma->space().is_elsewhere(ga, 1)) {
+            keep({base::Code::unsupported,
+                  "acp_query_address: rank " + std::to_string(rank_of(ga)) +
+                      " is on another node; copy its memory with acp_copy"});
+        } else if (code != base::Code::ok) {
             keep({code, "acp_query_address: " + library().gma->space().explain(ga, 1)});
         } else if (place.direct == nullptr) {
             keep({base::Code::unsupported,

@@ -3,6 +3,7 @@
 #include "api/report.hpp"
 
 #include <cstdio>
+#include <string>
 
 namespace acp::api {
 
@@ -11,16 +12,20 @@ void print_report(const node::Member& member, gma::Gma& gma) {
     const std::uint32_t peer =
         member.slot_index() == 0 && member.segment().shape().local_procs > 1 ? 1 : 0;
     const gma::Path path = gma.private_path(peer);
+    const std::string remote = member.segment().has_gateway()
+                                   ? "; other nodes " + std::to_string(traffic.remote_commands) +
+                                         " commands " + std::to_string(traffic.remote_bytes) + " B"
+                                   : "";
     std::fprintf(
         stderr,
-        "acp: rank %u: direct %llu commands %llu B; attach %llu, %llu B; forwarded %llu, %llu B; "
+        "acp: rank %u: direct %llu commands %llu B; attach %llu, %llu B; forwarded %llu, %llu B%s; "
         "private memory of other ranks: %s%s%s\n",
         member.rank(), static_cast<unsigned long long>(traffic.direct_commands),
         static_cast<unsigned long long>(traffic.direct_bytes),
         static_cast<unsigned long long>(traffic.attach_commands),
         static_cast<unsigned long long>(traffic.attach_bytes),
         static_cast<unsigned long long>(traffic.forwarded_commands),
-        static_cast<unsigned long long>(traffic.forwarded_bytes), path.name,
+        static_cast<unsigned long long>(traffic.forwarded_bytes), remote.c_str(), path.name,
         path.reason.empty() ? "" : ": ", path.reason.c_str());
 }
 

@@ -65,6 +65,7 @@ CommandQueue::Admission CommandQueue::admit(const memory::Command& command, Hand
         record(number).state = State::ready;
         is_ready = true;
     }
+    waiting_count_ += is_ready ? 0 : 1;
     publish();
     return {number, is_ready};
 }
@@ -89,6 +90,7 @@ void CommandQueue::end(std::uint64_t number,
         --outstanding_;
         if (ended.is_followed) {
             record(number + 2).state = State::ready;
+            --waiting_count_;
             ready.push_back(number + 2);
         }
     } else {
@@ -110,6 +112,7 @@ void CommandQueue::end_failed(std::uint64_t number, base::Status failure) {
         auto [current, outcome] = std::move(ends.back());
         ends.pop_back();
         Record& ended = record(current);
+        waiting_count_ -= ended.state == State::waiting ? 1 : 0;
         ended.state = State::finished;
         --outstanding_;
         unreported_.emplace(current, std::move(outcome));
@@ -135,6 +138,7 @@ void CommandQueue::release_waiting(std::vector<std::uint64_t>& ready) {
     const auto rest = waiting_.upper_bound(done_);
     for (auto waiting = waiting_.begin(); waiting != rest; ++waiting) {
         record(waiting->second).state = State::ready;
+        --waiting_count_;
         ready.push_back(waiting->second);
     }
     waiting_.erase(waiting_.begin(), rest);

@@ -106,7 +106,15 @@ public:
     // Takes the first failure up to `number` that was not yet reported.
     std::optional<base::Status> take_failure(std::uint64_t number);
 
+    // Whether a number was admitted, may run, and has not ended.
+    [[nodiscard]] bool is_ready(std::uint64_t number) const noexcept {
+        return is_outstanding(number) && record(number).state == State::ready;
+    }
+
     [[nodiscard]] std::uint64_t outstanding() const noexcept { return outstanding_; }
+
+    // Of those, how many wait for others to end.
+    [[nodiscard]] std::uint64_t waiting() const noexcept { return waiting_count_; }
 
     [[nodiscard]] std::uint64_t issued() const noexcept { return issued_; }
 
@@ -151,6 +159,7 @@ private:
     std::uint64_t done_ = 0;
     std::uint64_t issued_ = 0;
     std::uint64_t outstanding_ = 0;
+    std::uint64_t waiting_count_ = 0;
     std::multimap<std::uint64_t, std::uint64_t> waiting_;  // by the prefix that must have ended
     std::map<std::uint64_t, base::Status> unreported_;
     std::set<std::uint64_t> failed_;  // the newest failures_remembered_max, reported or not

@@ -20,7 +20,11 @@ local::Reach reach_of(const base::Config& config) {
 
 }  // namespace
 
-Gma::Gma(node::Member& member, local::Hazards& hazards, FastPath& fast, const base::Config& config)
+Gma::Gma(node::Member& member,
+         local::Hazards& hazards,
+         FastPath& fast,
+         const base::Config& config,
+         remote::Link* link)
     : member_(member),
       hazards_(hazards),
       fast_(fast),
@@ -29,6 +33,8 @@ Gma::Gma(node::Member& member, local::Hazards& hazards, FastPath& fast, const ba
       may_waiter_forward_(config.is_bypass_on && config.intranode != IntraNode::udp &&
                           config.mailbox == base::MailboxKind::mpsc),
       queue_(fast.marks),
+      link_(link),
+      is_gateway_here_(link != nullptr && link->wait_fd() >= 0),
       is_death_noted_(node::slots_of(member.segment().shape())),
       service_waiter_(member.segment(), 2) {}
 
@@ -36,8 +42,9 @@ base::Result<std::unique_ptr<Gma>> Gma::open(node::Member& member,
                                              local::Hazards& hazards,
                                              FastPath& fast,
                                              const base::Config& config,
-                                             bool has_own_window) {
-    std::unique_ptr<Gma> gma(new Gma(member, hazards, fast, config));
+                                             bool has_own_window,
+                                             remote::Link* link) {
+    std::unique_ptr<Gma> gma(new Gma(member, hazards, fast, config, link));
     if (auto status = gma->open_all(has_own_window); !status.is_ok()) {
         return status;
     }
@@ -79,12 +86,29 @@ base::Status Gma::open_all(bool has_own_window) {
     if (trace_) {
         fast_.view.index_count = 0;  // everything goes the long way and is recorded
     }
-    // Where memory of others is not mapped by decree, the owner's thread serves also starter memory.
-    return space_.reach().is_shared_direct && may_waiter_run_ ? base::Status() : ensure_service();
+    if (is_gateway_here_) {
+        auto event = os::Event::create();
+        if (!event.is_ok()) {
+            return std::move(event).failure().within("making the wake-up of the service thread");
+        }
+        service_event_.emplace(std::move(event).value());
+    }
+    {
+        const std::scoped_lock lock(mutex_);
+        want_service();
+    }
+    // Where memory of others is not mapped by decree, the owner's thread serves also starter memory; and where the
+    // gateway is in this process, it serves all nodes.
+    const bool can_do_without =
+        space_.reach().is_shared_direct && may_waiter_run_ && !is_gateway_here_;
+    return can_do_without ? base::Status() : ensure_service();
 }
 
 Gma::~Gma() {
     stop_service();
+    if (link_ != nullptr) {
+        link_->set_service_wanted(false);
+    }
     fast_.view = {};
     fast_.marks.complete_floor.store(0, std::memory_order_relaxed);
     fast_.marks.order_floor.store(0, std::memory_order_relaxed);
@@ -117,7 +141,7 @@ base::Result<local::Key> Gma::register_memory(void* address,
                                               std::uint64_t bytes,
                                               std::uint32_t color) {
     auto key = registry_->add(address, bytes, color);
-    if (key.is_ok() && space_.segment().shape().local_procs > 1) {
+    if (key.is_ok() && node::slots_of(space_.segment().shape()) > 1) {
         if (auto status = ensure_service(); !status.is_ok()) {  // others may need it from now on
             (void)registry_->remove(key.value());
             return status;
@@ -131,11 +155,16 @@ Path Gma::path(GlobalAddress target, GlobalAddress source) {
     memory::enter<memory::HazardFence::processor>(lease.line(), target, source);
     local::Place to;
     local::Place from;
-    const bool is_found = space_.find(target, 1, to) == base::Code::ok &&
-                          space_.find(source, 1, from) == base::Code::ok;
+    const bool has_target = space_.find(target, 1, to) == base::Code::ok;
+    const bool has_source = space_.find(source, 1, from) == base::Code::ok;
     memory::leave(lease.line());
-    if (!is_found) {
+    const bool is_target_far = !has_target && is_far(target, 1);
+    const bool is_source_far = !has_source && is_far(source, 1);
+    if (!(has_target || is_target_far) || !(has_source || is_source_far)) {
         return {};
+    }
+    if (is_target_far || is_source_far) {
+        return {Route::remote, "remote", false, where_is(is_target_far ? target : source)};
     }
     switch (choose({.target = target, .source = source, .bytes = 1}, to, from)) {
         case Route::direct:
@@ -145,6 +174,7 @@ Path Gma::path(GlobalAddress target, GlobalAddress source) {
         case Route::forward:
             return {Route::forward, config_.intranode == IntraNode::udp ? "udp" : "mailbox", true,
                     attach_->refusal(is_here(to) ? from.slot : to.slot)};
+        case Route::remote:
         case Route::none:
             break;
     }
@@ -181,6 +211,8 @@ Traffic Gma::traffic() const {
     traffic.attach_bytes += slot.attach_bytes.load(std::memory_order_relaxed);
     traffic.forwarded_commands = slot.mailbox_commands.load(std::memory_order_relaxed);
     traffic.forwarded_bytes = slot.mailbox_bytes.load(std::memory_order_relaxed);
+    traffic.remote_commands = slot.remote_commands.load(std::memory_order_relaxed);
+    traffic.remote_bytes = slot.remote_bytes.load(std::memory_order_relaxed);
     return traffic;
 }
 

@@ -3,8 +3,9 @@
 // comes here. A command that is ready is either a job (this process moves the bytes: direct or attach) or is
 // forwarded to another process of the node. Jobs are run by threads that wait, else by the service thread,
 // which is made with the first command or registration that may need it and sleeps when nothing is to do; so
-// every command finishes without any further call. One Gma per epoch; calls by any thread unless said otherwise.
-// Split by event: gma_issue, gma_attach, gma_run, gma_wait, gma_service. Tests: tests/unit/gma/gma_test.cpp.
+// every command finishes without any further call. A command with an end on another node is handed to the node's
+// gateway through a remote::Link. One Gma per epoch; calls by any thread unless said otherwise.
+// Split by event: gma_issue, gma_attach, gma_run, gma_remote, gma_wait, gma_service. Tests: tests/unit/gma/gma_test.cpp.
 #pragma once
 
 #include <atomic>
@@ -12,6 +13,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,17 +30,22 @@
 #include "local/registry.hpp"
 #include "local/space.hpp"
 #include "node/member.hpp"
+#include "os/event.hpp"
 #include "os/thread.hpp"
+#include "remote/link.hpp"
 
 namespace acp::gma {
 
 using memory::Command;
 
-enum class Route : std::uint8_t { none, direct, attach, forward };
+// "acp_copy", "acp_cas", ...: the call that a command stands for.
+[[nodiscard]] const char* name_of(const Command& command) noexcept;
+
+enum class Route : std::uint8_t { none, direct, attach, forward, remote };
 
 struct Path {
     Route route = Route::none;
-    const char* name = "none";     // static text: direct, attach, mailbox, udp, none
+    const char* name = "none";     // static text: direct, attach, mailbox, udp, remote, none
     bool must_owner_help = false;  // a thread of the owning process must run
     std::string reason;            // why not a better one; "" when there is none
 };
@@ -51,6 +58,8 @@ struct Traffic {
     std::uint64_t attach_bytes = 0;
     std::uint64_t forwarded_commands = 0;
     std::uint64_t forwarded_bytes = 0;
+    std::uint64_t remote_commands = 0;
+    std::uint64_t remote_bytes = 0;
 };
 
 class Gma {
@@ -59,12 +68,14 @@ public:
     // all ranks before the first use.
     //   member, hazards, fast  must outlive this
     //   has_own_window         false when several ranks are threads of one process (tests)
+    //   link                   to the gateway of the node, in a job of several; must outlive this
     // Errors: config (a forced path that cannot work here), system, memory, limit.
     static base::Result<std::unique_ptr<Gma>> open(node::Member& member,
                                                    local::Hazards& hazards,
                                                    FastPath& fast,
                                                    const base::Config& config,
-                                                   bool has_own_window);
+                                                   bool has_own_window,
+                                                   remote::Link* link = nullptr);
     // Nothing may be outstanding, and nobody may use this rank's memory any more.
     ~Gma();
     Gma(const Gma&) = delete;
@@ -109,6 +120,9 @@ public:
 
     [[nodiscard]] Traffic traffic() const;
 
+    // Turns the link once, for who waits for other nodes elsewhere than here. true when something moved.
+    bool help();
+
 private:
     // Who works: a thread that waits (attends), one that only looks or issues, the service thread.
     enum class Driver { waiter, passer_by, service };
@@ -125,7 +139,11 @@ private:
     static constexpr std::uint32_t naps_before_deep_sleep = 16;
     static constexpr std::uint32_t lone_attaches_to_trust = 2;
 
-    Gma(node::Member& member, local::Hazards& hazards, FastPath& fast, const base::Config& config);
+    Gma(node::Member& member,
+        local::Hazards& hazards,
+        FastPath& fast,
+        const base::Config& config,
+        remote::Link* link);
     base::Status open_all(bool has_own_window);
 
     // gma_issue.cpp
@@ -177,6 +195,31 @@ private:
     bool release();                                               // mutex_ held
     void note_deaths();
 
+    // gma_remote.cpp
+    [[nodiscard]] bool is_far(GlobalAddress address, std::uint64_t bytes) const noexcept {
+        return link_ != nullptr && space_.is_elsewhere(address, bytes);
+    }
+
+    [[nodiscard]] bool is_far(const Command& command) const noexcept {
+        return is_far(command.target, command.bytes) || is_far(command.source, command.bytes);
+    }
+
+    [[nodiscard]] bool has_link_news() const noexcept;
+    [[nodiscard]] bool has_link_task() const noexcept;
+    std::uint32_t turn_link();       // driver_ held
+    std::uint32_t hand_to_link();    // driver_ held
+    std::uint32_t take_link_ends();  // driver_ held
+    void want_service();             // mutex_ held
+    void on_gateway_death();         // driver_ held
+    [[nodiscard]] bool is_gateway_dead() const noexcept;
+    [[gnu::cold]] base::Status no_gateway(const Command& command) const;
+    [[gnu::cold]] base::Status remote_failure(const Command& command,
+                                              const remote::Ended& ended) const;
+    [[nodiscard]] std::string where_is(GlobalAddress address) const;
+    void wake_service();
+    void sleep_service(std::int64_t timeout_ns);
+    void tell_service_when();
+
     // gma_service.cpp
     base::Status ensure_service();
     void serve();
@@ -214,6 +257,7 @@ private:
     CommandQueue queue_;
     std::deque<Job> jobs_;
     std::deque<Job> to_forward_;
+    std::deque<Job> to_remote_;
     std::vector<std::uint64_t> ready_;  // scratch
     // jobs_ + to_forward_, for looks without the lock. Written with the lock.
     std::atomic<std::uint64_t> pending_{0};
@@ -222,6 +266,14 @@ private:
     std::atomic<bool> is_turn_wanted_{false};    // somebody found driver_ taken and may go to sleep
     std::vector<local::Ended> ended_;            // guarded by driver_
     std::atomic<bool> has_forward_work_{false};  // written under driver_
+    // The link to the node's gateway. Its calls are guarded by driver_, but for those any thread may make.
+    remote::Link* link_ = nullptr;
+    bool is_gateway_here_ =
+        false;  // in this process: whoever works turns it, the service thread sleeps there
+    std::vector<remote::Ended> link_ended_;
+    std::atomic<bool> has_link_work_{false};      // to_remote_ holds what was not tried yet
+    std::atomic<bool> is_service_wanted_{false};  // written with the lock
+
     std::atomic<std::uint32_t> deaths_seen_{0};
     std::vector<bool> is_death_noted_;  // guarded by driver_
 
@@ -231,6 +283,11 @@ private:
     std::atomic<bool> is_stopping_{false};
     std::atomic<bool> is_napping_{false};
     node::Waiter service_waiter_;
+    // Where the gateway is in this process:
+    std::optional<os::Event> service_event_;
+    std::atomic<bool> is_service_asleep_{false};
+    std::atomic<std::uint64_t> service_until_ns_{
+        0};  // when the service thread turns the link again at the latest
 };
 
 }  // namespace acp::gma

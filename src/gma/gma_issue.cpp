@@ -9,15 +9,11 @@
 
 namespace acp::gma {
 
-namespace {
-
-const char* name_of(const Command& command) {
+const char* name_of(const Command& command) noexcept {
     static constexpr const char* names[] = {"acp_copy", "acp_cas", "acp_swap", "acp_add",
                                             "acp_xor",  "acp_or",  "acp_and"};
     return names[static_cast<std::size_t>(command.operation)];
 }
-
-}  // namespace
 
 bool Gma::can_attach(const local::Place& place) noexcept {
     const base::IntraNode mode = config_.intranode;
@@ -62,13 +58,17 @@ base::Status Gma::check(const Command& command, memory::HazardLine& line, Route&
     const base::Code target_code = space_.find(command.target, command.bytes, target);
     const base::Code source_code = space_.find(command.source, command.bytes, source);
     memory::leave(line);
-    if (target_code != base::Code::ok) {
+    const bool is_target_far =
+        target_code != base::Code::ok && is_far(command.target, command.bytes);
+    const bool is_source_far =
+        source_code != base::Code::ok && is_far(command.source, command.bytes);
+    if (target_code != base::Code::ok && !is_target_far) {
         return bad_address(command, true, target_code);
     }
-    if (source_code != base::Code::ok) {
+    if (source_code != base::Code::ok && !is_source_far) {
         return bad_address(command, false, source_code);
     }
-    if (!command.is_copy()) {
+    if (!command.is_copy()) {  // what is far counts as aligned here, and is looked at there
         const std::uint64_t places = target.owner_address | source.owner_address;
         if (places % command.width != 0) {
             return {base::Code::alignment,
@@ -80,6 +80,10 @@ base::Status Gma::check(const Command& command, memory::HazardLine& line, Route&
                                                                                  : command.source,
                                        command.bytes)};
         }
+    }
+    if (is_target_far || is_source_far) {
+        route = Route::remote;
+        return is_gateway_dead() ? no_gateway(command) : base::Status();
     }
     route = choose(command, target, source);
     if (route == Route::none) {
@@ -158,20 +162,29 @@ Handle Gma::queue(const Command& command, Route route, Handle order) {
     if (admission.is_ready) {
         dispatch(admission.number, route);
     }
+    want_service();
     lock.unlock();
     if (admission.is_ready) {
-        if (has_forward_work_.load(std::memory_order_relaxed) && may_waiter_forward_) {
+        const bool has_message = has_forward_work_.load(std::memory_order_relaxed) ||
+                                 has_link_work_.load(std::memory_order_relaxed);
+        if (has_message && may_waiter_forward_) {
             if (turn_forwarder()) {  // the message leaves now, whoever waits later
                 tell_waiters(Driver::passer_by);
             }
         }
-        notify();
+        // What the gateway has taken needs nobody here.
+        if (route != Route::remote || has_link_work_.load(std::memory_order_relaxed)) {
+            notify();
+        }
     }
     return admission.number;
 }
 
 // What runs the command looks at its addresses again, under a hazard line.
 Route Gma::route_of(const Command& command) {
+    if (is_far(command)) {
+        return Route::remote;
+    }
     local::Place target;
     local::Place source;
     const bool is_known = space_.find(command.target, command.bytes, target) == base::Code::ok &&
@@ -181,6 +194,11 @@ Route Gma::route_of(const Command& command) {
 
 void Gma::dispatch(std::uint64_t number, Route route) {
     const Command* command = &queue_.command(number);
+    if (route == Route::remote) {
+        to_remote_.push_back({number, command, route});
+        has_link_work_.store(true, std::memory_order_seq_cst);  // partner: is_idle(), as below
+        return;
+    }
     if (route == Route::forward) {
         to_forward_.push_back({number, command, route});
         has_forward_work_.store(true, std::memory_order_relaxed);
@@ -198,7 +216,7 @@ void Gma::notify() {
         return;
     }
     if (!is_napping_.load(std::memory_order_seq_cst)) {
-        port_->wake_service();
+        wake_service();
     }
 }
 

@@ -228,13 +228,15 @@ bool Gma::release() {
 }
 
 bool Gma::turn_forwarder() {
-    if (!has_forward_work_.load(std::memory_order_relaxed) && !port_->has_mail()) {
+    if (!has_forward_work_.load(std::memory_order_relaxed) && !port_->has_mail() &&
+        !has_link_news()) {
         return false;
     }
     if (!take_driver()) {
         return false;
     }
     const std::uint32_t done = turn_once();
+    tell_service_when();
     driver_.clear(std::memory_order_seq_cst);  // partner: take_driver()
     // Somebody looked meanwhile and may sleep by now, over mail that came after we looked: the caller tells
     // all who wait to look again.
@@ -285,7 +287,7 @@ std::uint32_t Gma::turn_once() {
     if (forwarder_->has_backlog()) {
         has_forward_work_.store(true, std::memory_order_relaxed);
     }
-    return done;
+    return done + turn_link();
 }
 
 void Gma::note_deaths() {
@@ -298,6 +300,9 @@ void Gma::note_deaths() {
             is_death_noted_[slot] = true;
             port_->forget(slot);
             forwarder_->on_death(slot);
+            if (link_ != nullptr && slot == space_.segment().gateway_slot()) {
+                on_gateway_death();
+            }
         }
     }
     has_forward_work_.store(true, std::memory_order_relaxed);

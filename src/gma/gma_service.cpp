@@ -32,7 +32,7 @@ void Gma::stop_service() {
     }
     is_stopping_.store(
         true, std::memory_order_seq_cst);  // partner: is_idle() after the sleep was announced
-    port_->wake_service();
+    wake_service();
     service_.join();
     has_service_.store(false, std::memory_order_relaxed);
 }
@@ -45,10 +45,10 @@ bool Gma::is_idle() {
     if (deaths != deaths_seen_.load(std::memory_order_relaxed)) {
         return false;
     }
-    const bool is_attended = may_waiter_forward_ && may_waiter_run_ &&
+    const bool is_attended = may_waiter_forward_ && may_waiter_run_ && !is_gateway_here_ &&
                              member_.slot().door.is_attended.load(std::memory_order_seq_cst) != 0;
-    return is_attended ||
-           (pending_.load(std::memory_order_seq_cst) == 0 && !port_->has_mail() && !can_forward());
+    return is_attended || (pending_.load(std::memory_order_seq_cst) == 0 && !port_->has_mail() &&
+                           !has_link_task() && !can_forward());
 }
 
 // Whether what is queued in the forwarder has found room. Who holds the token looks itself before it sleeps.
@@ -74,13 +74,14 @@ void Gma::serve() {
         const bool is_nap = naps < naps_before_deep_sleep && may_waiter_run_;
         is_napping_.store(is_nap, std::memory_order_seq_cst);
         const std::int64_t bound = is_nap ? std::min(nap_ns, timeout_ns) : timeout_ns;
-        port_->sleep_service([this] { return is_idle(); }, bound);
+        sleep_service(bound);
         is_napping_.store(false, std::memory_order_relaxed);
         return os::Wake::woken;
     };
     const node::Door& door = member_.slot().door;
     while (!is_stopping_.load(std::memory_order_relaxed)) {
-        if (may_waiter_forward_ && door.is_attended.load(std::memory_order_relaxed) != 0) {
+        if (may_waiter_forward_ && !is_gateway_here_ &&
+            door.is_attended.load(std::memory_order_relaxed) != 0) {
             sleep(
                 node::
                     liveness_check_ns);  // a waiting thread does the work: do not compete for the core
@@ -93,11 +94,12 @@ void Gma::serve() {
 // A waiting thread leaves: mail that came meanwhile rang its bell, not the service thread's.
 void Gma::hand_over() {
     if (pending_.load(std::memory_order_relaxed) == 0 &&
-        !has_forward_work_.load(std::memory_order_relaxed) && !port_->has_mail()) {
+        !has_forward_work_.load(std::memory_order_relaxed) && !port_->has_mail() &&
+        !has_link_task()) {
         return;
     }
     if (ensure_service().is_ok()) {
-        port_->wake_service();
+        wake_service();
     }
 }
 

@@ -131,7 +131,9 @@ std::string Space::explain(GlobalAddress address, std::uint64_t bytes) const {
     const std::uint32_t rank = segment_->rank_of(static_cast<std::uint32_t>(process));
     const memory::Entry* entry = entry_of(address);
     if (entry == nullptr) {
-        return text + ": rank " + std::to_string(rank) + " is on another node";
+        return text + (layout_.generation(address) == 0 || is_elsewhere(address, bytes)
+                           ? ": rank " + std::to_string(rank) + " is on another node"
+                           : ": it leads beyond the memory of rank " + std::to_string(rank));
     }
     const std::uint64_t size = entry->bytes.load(std::memory_order_acquire);
     const std::uint64_t start = entry->start.load(std::memory_order_relaxed);

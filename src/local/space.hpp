@@ -162,6 +162,16 @@ public:
         return base::Code::ok;
     }
 
+    // Whether `bytes` bytes at an address may be memory of a process of another node. Whether they are is known there.
+    [[nodiscard]] bool is_elsewhere(GlobalAddress address, std::uint64_t bytes) const noexcept {
+        const std::uint64_t process = layout_.process(address);
+        const std::uint64_t room = layout_.granule_bytes() << memory::granule_bits;
+        return process < segment_->shape().procs &&
+               !is_on_node(static_cast<std::uint32_t>(process)) &&
+               layout_.generation(address) != 0 &&
+               memory::is_within(address & (room - 1), room, bytes);
+    }
+
     // For a message: what is wrong with an address find() refused.
     [[nodiscard]] std::string explain(GlobalAddress address, std::uint64_t bytes) const;
 

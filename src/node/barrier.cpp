@@ -68,8 +68,7 @@ base::Status Barrier::wait(bool has_table) {
             is_said = true;
             say_who_is_missing(waited_ns);
         }
-        if (helper_ != nullptr) {
-            helper_->sleep([&] { return !is_over(); }, timeout_ns);
+        if (helper_ != nullptr && helper_->sleep([&] { return !is_over(); }, timeout_ns)) {
             return os::Wake::woken;
         }
         std::uint32_t value = released.load();

@@ -31,9 +31,9 @@ public:
     // blocks.
     virtual bool turn() = 0;
 
-    // Sleeps until something comes for the gateway, or its event is signalled, or the time is over. Another thread
-    // may sleep there too: all are woken. is_idle() is asked after the sleep was announced; false ends the call.
-    virtual void sleep(const std::function<bool()>& is_idle, std::int64_t timeout_ns) = 0;
+    // Sleeps until something comes for the gateway or the time is over; false at once when another thread of the
+    // process does so and turns it: then the caller sleeps on what it waits for. is_idle() is asked before.
+    virtual bool sleep(const std::function<bool()>& is_idle, std::int64_t timeout_ns) = 0;
 };
 
 class Barrier {

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <ctime>
 #include <limits>
+#include <poll.h>
 #include <string>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
@@ -47,6 +48,17 @@ int wait_exactly(int set, epoll_event* ready, int room, std::uint64_t timeout_ns
 }
 
 }  // namespace
+
+bool wait_readable(int fd, int other_fd, std::int64_t timeout_ns) noexcept {
+    // A negative descriptor is ignored by the kernel.
+    pollfd looks[2] = {{fd, POLLIN, 0}, {other_fd, POLLIN, 0}};
+    timespec timeout{};
+    if (timeout_ns >= 0) {
+        timeout.tv_sec = static_cast<time_t>(timeout_ns / 1'000'000'000);
+        timeout.tv_nsec = static_cast<long>(timeout_ns % 1'000'000'000);
+    }
+    return ppoll(looks, 2, timeout_ns >= 0 ? &timeout : nullptr, nullptr) > 0;
+}
 
 Result<PollSet> PollSet::create() {
     FileDescriptor descriptor(epoll_create1(EPOLL_CLOEXEC));

@@ -15,6 +15,11 @@ namespace acp::os {
 using base::Result;
 using base::Status;
 
+// Waits until one of two descriptors can be read or is hung up; a negative one is left out.
+//   timeout_ns  < 0: no limit
+// true when one can. Blocks.
+bool wait_readable(int fd, int other_fd, std::int64_t timeout_ns) noexcept;
+
 enum class PollFor { reading, writing };
 
 struct PollEvent {

@@ -4,13 +4,12 @@
 
 #include <arpa/inet.h>
 #include <cerrno>
-#include <ctime>
 #include <netinet/in.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
 #include "os/kernel_address.hpp"
+#include "os/poll_set.hpp"
 #include "os/system_error.hpp"
 
 namespace acp::os {
@@ -77,14 +76,7 @@ std::int64_t UdpSocket::receive(std::span<std::byte> buffer, std::uint16_t* sour
 }
 
 bool UdpSocket::wait_readable(int extra_fd, std::int64_t timeout_ns) noexcept {
-    pollfd looks[2] = {{descriptor_.get(), POLLIN, 0}, {extra_fd, POLLIN, 0}};
-    timespec timeout{};
-    if (timeout_ns >= 0) {
-        timeout.tv_sec = static_cast<time_t>(timeout_ns / 1'000'000'000);
-        timeout.tv_nsec = static_cast<long>(timeout_ns % 1'000'000'000);
-    }
-    // A negative descriptor is ignored by the kernel.
-    return ppoll(looks, 2, timeout_ns >= 0 ? &timeout : nullptr, nullptr) > 0;
+    return os::wait_readable(descriptor_.get(), extra_fd, timeout_ns);
 }
 
 }  // namespace acp::os

@@ -320,6 +320,10 @@ public:
         const Numbers outstanding = model_.outstanding();
         EXPECT_EQ(queue_.all_outstanding(), outstanding);
         EXPECT_EQ(queue_.outstanding(), outstanding.size());
+        EXPECT_EQ(queue_.waiting(), model_.numbers_in(QueueModel::State::waiting).size());
+        for (const std::uint64_t number : outstanding) {
+            EXPECT_EQ(queue_.is_ready(number), model_.is_ready(number));
+        }
         EXPECT_EQ(queue_.oldest_outstanding(), outstanding.empty() ? 0 : outstanding.front());
         const Handle order = any_order(random);
         EXPECT_EQ(queue_.is_satisfied(order), model_.is_satisfied(order)) << "order " << order;

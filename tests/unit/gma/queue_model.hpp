@@ -102,6 +102,10 @@ public:
         return 2 * count + 1;
     }
 
+    [[nodiscard]] bool is_ready(std::uint64_t number) const {
+        return records_[number / 2 - 1].state == State::ready;
+    }
+
     [[nodiscard]] std::vector<std::uint64_t> numbers_in(State state) const {
         std::vector<std::uint64_t> numbers;
         for (std::size_t count = 1; count <= records_.size(); ++count) {

@@ -184,10 +184,11 @@ public:
         return true;
     }
 
-    void sleep(const std::function<bool()>& is_idle, std::int64_t) override {
+    bool sleep(const std::function<bool()>& is_idle, std::int64_t) override {
         EXPECT_TRUE(is_idle());
         if (held_) port_.finish_meeting(held_->number, {});
         held_.reset();
+        return true;
     }
 
 private:

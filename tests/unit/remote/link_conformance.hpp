@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every kind of link keeps to. A kind is instantiated with a bed: the link and all that stands behind it.
-//   INSTANTIATE_TYPED_TEST_SUITE_P(name, LinkConformance, RingBed);
+// What every kind of link keeps to. A kind is instantiated with a bed, the link and all that stands behind it,
+// by INSTANTIATE_TYPED_TEST_SUITE_P(name, LinkConformance, Bed).
 // One thread.
 #pragma once
 

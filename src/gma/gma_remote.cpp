@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Commands with an end on another node: handed to the gateway through the link, ended when it tells, and failed when
+// it is gone. The words of a failure are made here, for the code and the process come from far away. Where the
+// gateway is in this process, the service thread sleeps on its sockets, and whoever waits turns it meanwhile.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "gma/gma.hpp"
+#include "node/death.hpp"
+#include "node/loss.hpp"
+#include "node/node_table.hpp"
+#include "os/clock.hpp"
+#include "os/poll_set.hpp"
+#include "os/process.hpp"
+
+namespace acp::gma {
+
+// Whether to turn the link: a gateway that is here must be turned to hear of anything.
+bool Gma::has_link_news() const noexcept {
+    return link_ != nullptr &&
+           (is_gateway_here_ || has_link_work_.load(std::memory_order_relaxed) ||
+            link_->has_news());
+}
+
+// Whether the service thread must not sleep. Else what has ended waits for the next call.
+bool Gma::has_link_task() const noexcept {
+    if (link_ == nullptr) {
+        return false;
+    }
+    const bool is_heard = is_gateway_here_ || is_service_wanted_.load(std::memory_order_seq_cst);
+    return has_link_work_.load(std::memory_order_seq_cst) || (is_heard && link_->has_news());
+}
+
+bool Gma::help() {
+    const bool has_moved = turn_forwarder();
+    if (has_moved) {
+        tell_waiters(Driver::passer_by);
+    }
+    return has_moved;
+}
+
+std::uint32_t Gma::turn_link() {
+    if (link_ == nullptr) {
+        return 0;
+    }
+    std::uint32_t done = 0;
+    // relaxed: who queues one sets this under the lock, then turns or wakes somebody: it may be missed here
+    if (has_link_work_.load(std::memory_order_relaxed)) {
+        done += hand_to_link();
+    }
+    link_ended_.clear();
+    if (!link_->turn(link_ended_)) {
+        return done;
+    }
+    return done + 1 + take_link_ends() + hand_to_link();  // there may be room now
+}
+
+std::uint32_t Gma::hand_to_link() {
+    std::uint32_t handed = 0;
+    std::uint64_t bytes = 0;
+    {
+        const std::scoped_lock lock(mutex_);
+        has_link_work_.store(false, std::memory_order_relaxed);
+        while (!to_remote_.empty()) {
+            const Job& job = to_remote_.front();
+            if (is_gateway_dead()) {
+                queue_.finish(job.number, no_gateway(*job.command), ready_);
+            } else if (!link_->submit(job.number, *job.command)) {
+                break;
+            } else {
+                bytes += job.command->bytes;
+            }
+            ++handed;
+            to_remote_.pop_front();
+        }
+        if (handed == 0) {
+            return 0;
+        }
+        node::Slot& slot = member_.slot();  // one writer at a time: who holds the lock
+        slot.remote_commands.store(slot.remote_commands.load(std::memory_order_relaxed) + handed,
+                                   std::memory_order_relaxed);
+        slot.remote_bytes.store(slot.remote_bytes.load(std::memory_order_relaxed) + bytes,
+                                std::memory_order_relaxed);
+        release();
+        want_service();
+    }
+    link_->flush();
+    return handed;
+}
+
+std::uint32_t Gma::take_link_ends() {
+    if (link_ended_.empty()) {
+        return 0;
+    }
+    const std::scoped_lock lock(mutex_);
+    for (const remote::Ended& ended : link_ended_) {
+        for (std::uint32_t i = 0; i < ended.count; ++i) {
+            const std::uint64_t number = ended.token + 2 * std::uint64_t{i};
+            if (!queue_.is_ready(number)) {
+                continue;  // it ended already, by a death
+            }
+            const Command& command = queue_.command(number);
+            base::Status status;
+            if (ended.code != base::Code::ok) {
+                status = remote_failure(command, ended);
+            } else if (trace_) {
+                trace_->record(command, "remote", space_.rank());
+            }
+            queue_.finish(number, std::move(status), ready_);
+        }
+    }
+    release();
+    want_service();
+    return static_cast<std::uint32_t>(link_ended_.size());
+}
+
+// What has ended needs a thread of ours at once when something waits for it, or for room.
+void Gma::want_service() {
+    if (link_ == nullptr) {
+        return;
+    }
+    const bool is_wanted = !may_waiter_forward_ || queue_.waiting() != 0 || !to_remote_.empty();
+    if (is_wanted == is_service_wanted_.load(std::memory_order_relaxed)) {
+        return;
+    }
+    is_service_wanted_.store(is_wanted, std::memory_order_seq_cst);  // partner: has_link_task()
+    link_->set_service_wanted(is_wanted);
+    if (is_wanted && link_->has_news()) {  // it came before anybody was wanted
+        notify();
+    }
+}
+
+bool Gma::is_gateway_dead() const noexcept {
+    return node::is_dead(space_.segment(), space_.segment().gateway_slot());
+}
+
+void Gma::on_gateway_death() {
+    const std::scoped_lock lock(mutex_);
+    to_remote_.clear();
+    for (const std::uint64_t number : queue_.all_outstanding()) {
+        if (queue_.is_ready(number) && is_far(queue_.command(number))) {
+            queue_.finish(number, no_gateway(queue_.command(number)), ready_);
+        }
+    }
+    release();
+    want_service();
+}
+
+base::Status Gma::no_gateway(const Command& command) const {
+    return {base::Code::peer, std::string(name_of(command)) + " by rank " +
+                                  std::to_string(space_.rank()) + ": " +
+                                  node::fate(space_.segment(), space_.segment().gateway_slot()) +
+                                  ", so no other node can be reached"};
+}
+
+std::string Gma::where_is(GlobalAddress address) const {
+    const node::Segment& segment = space_.segment();
+    const auto process = static_cast<std::uint32_t>(space_.layout().process(address));
+    return "rank " + std::to_string(segment.rank_of(process)) + " is on " +
+           node::node_name(segment, node::NodeTable(segment).node_of(process));
+}
+
+base::Status Gma::remote_failure(const Command& command, const remote::Ended& ended) const {
+    const node::Segment& segment = space_.segment();
+    const std::string who = std::string(name_of(command)) + " by rank " +
+                            std::to_string(space_.rank()) + " on " + os::host_name() + ": ";
+    if (ended.code == base::Code::peer) {
+        return {ended.code, who + node::fate_of_process(segment, ended.process)};
+    }
+    if (ended.end == 0) {
+        return {ended.code, who + "the way between the nodes failed: " + where_is(command.source) +
+                                ", " + where_is(command.target) + ": " + base::phrase(ended.code)};
+    }
+    const GlobalAddress address = ended.end == 1 ? command.target : command.source;
+    std::string what = base::phrase(ended.code);
+    if (ended.code == base::Code::address) {
+        what = "no memory is registered there";
+    } else if (ended.code == base::Code::stale) {
+        what = "that memory was unregistered";
+    } else if (ended.code == base::Code::alignment) {
+        what = "it is no multiple of " + std::to_string(command.width);
+    }
+    return {ended.code, who + "the " + (ended.end == 1 ? "target" : "source") + " is " +
+                            space_.explain(address, command.bytes) + "; " + where_is(address) +
+                            ": " + what};
+}
+
+void Gma::wake_service() {
+    if (!is_gateway_here_) {
+        port_->wake_service();
+        return;
+    }
+    // seq_cst: what we wake it for comes before; partner: sleep_service, which sets, then looks
+    if (is_service_asleep_.exchange(false, std::memory_order_seq_cst)) {
+        service_event_->signal();
+    }
+}
+
+void Gma::sleep_service(std::int64_t timeout_ns) {
+    if (!is_gateway_here_) {
+        port_->sleep_service([this] { return is_idle(); }, timeout_ns);
+        return;
+    }
+    is_service_asleep_.store(true, std::memory_order_seq_cst);  // partner: wake_service
+    // Before the link is asked: who makes it due earlier meanwhile sees this and wakes us. seq_cst: as above
+    service_until_ns_.exchange(~0ULL, std::memory_order_seq_cst);
+    const std::int64_t due_ns = link_->timeout_ns();
+    if (due_ns >= 0) {
+        service_until_ns_.store(os::now_ns() + static_cast<std::uint64_t>(due_ns),
+                                std::memory_order_seq_cst);
+    }
+    if (is_idle()) {
+        const bool is_due_first = due_ns >= 0 && (timeout_ns < 0 || due_ns < timeout_ns);
+        (void)os::wait_readable(link_->wait_fd(), service_event_->fd(),
+                                is_due_first ? due_ns : timeout_ns);
+    }
+    is_service_asleep_.store(false, std::memory_order_relaxed);
+    (void)service_event_->drain();
+}
+
+// After a turn: wakes the service thread when the link must be turned before that would do so.
+void Gma::tell_service_when() {
+    if (!is_gateway_here_) {
+        return;
+    }
+    // A read-modify-write that changes nothing: what the turn stored comes before the look. Partner: sleep_service
+    const std::uint64_t until_ns = service_until_ns_.fetch_add(0, std::memory_order_seq_cst);
+    const std::int64_t due_ns = link_->timeout_ns();
+    if (due_ns >= 0 && os::now_ns() + static_cast<std::uint64_t>(due_ns) < until_ns) {
+        wake_service();
+    }
+}
+
+}  // namespace acp::gma

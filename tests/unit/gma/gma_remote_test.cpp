@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Commands with an end on another node: what they do, in which order, how they fail and who is told, in all modes
+// of waiting. Another thread stands for gateways and network.
+#include <thread>
+
+#include "gma/link_helper.hpp"
+#include "node/death.hpp"
+
+#include "support/watchdog.hpp"
+#include "unit/gma/test_network.hpp"
+
+namespace acp::gma::test {
+namespace {
+
+using base::Code;
+using memory::Operation;
+
+Command copy(GlobalAddress target, GlobalAddress source, std::uint64_t bytes) {
+    return {.target = target, .source = source, .bytes = bytes};
+}
+
+Command add(GlobalAddress result, GlobalAddress word, std::uint64_t value) {
+    return {.operation = Operation::add,
+            .width = 8,
+            .target = result,
+            .source = word,
+            .bytes = 8,
+            .operand = value};
+}
+
+std::atomic_ref<std::uint64_t> word_at(char* place) {
+    return std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(place));
+}
+
+struct Mode {
+    const char* name;
+    base::IntraNode intranode = base::IntraNode::automatic;
+    base::MailboxKind mailbox = base::MailboxKind::mpsc;
+    bool is_bypass_on = true;
+};
+
+class GmaRemoteTest : public testing::TestWithParam<Mode> {
+protected:
+    GmaRemoteTest() {
+        config_.starter_bytes = starter_bytes;
+        config_.intranode = GetParam().intranode;
+        config_.mailbox = GetParam().mailbox;
+        config_.is_bypass_on = GetParam().is_bypass_on;
+        for (std::uint32_t slot = 0; slot < procs_per_node; ++slot) {
+            const node::Segment& segment = network_.segment(0);
+            ranks_.push_back(std::make_unique<RemoteRank>(
+                segment, slot, config_, std::make_unique<remote::RingLink>(segment, slot)));
+        }
+    }
+
+    RemoteRank& rank() { return *ranks_[0]; }
+
+    Gma& gma() { return *ranks_[0]->gma; }
+
+    base::Status wait(Handle handle) { return gma().wait(handle, node::for_ever, false); }
+
+    [[nodiscard]] static std::string text(const base::Status& status) {
+        return std::string(status.message());
+    }
+
+    base::Config config_;
+    Network network_{GetParam().intranode, GetParam().mailbox};
+    std::vector<std::unique_ptr<RemoteRank>> ranks_;
+};
+
+TEST_P(GmaRemoteTest, copies_to_from_and_between_other_ranks_and_atomics_there) {
+    network_.start();
+    std::memcpy(network_.starter(0), "hello", 6);
+    EXPECT_TRUE(wait(gma().issue(copy(rank().starter(3, 100), rank().starter(0), 6), 0)).is_ok());
+    EXPECT_STREQ(network_.starter(3) + 100, "hello");
+    EXPECT_TRUE(wait(gma().issue(copy(rank().starter(2), rank().starter(3, 100), 6), 0)).is_ok());
+    EXPECT_STREQ(network_.starter(2), "hello");
+    EXPECT_TRUE(wait(gma().issue(copy(rank().starter(1, 50), rank().starter(2), 6), 0)).is_ok());
+    EXPECT_STREQ(network_.starter(1) + 50, "hello");
+    word_at(network_.starter(2) + 64).store(40, std::memory_order_relaxed);
+    EXPECT_TRUE(wait(gma().issue(add(rank().starter(0, 8), rank().starter(2, 64), 2), 0)).is_ok());
+    EXPECT_EQ(word_at(network_.starter(0) + 8).load(std::memory_order_relaxed), 40U);
+    EXPECT_EQ(word_at(network_.starter(2) + 64).load(std::memory_order_relaxed), 42U);
+    const Traffic traffic = gma().traffic();
+    EXPECT_EQ(traffic.remote_commands, 4U);
+    EXPECT_EQ(traffic.remote_bytes, 26U);
+}
+
+// There and back through a counter: each step reads what the one before wrote.
+TEST_P(GmaRemoteTest, a_chain_of_far_and_near_commands_runs_in_order_with_no_further_call) {
+    network_.start();
+    word_at(network_.starter(0)).store(7, std::memory_order_relaxed);
+    Handle last = handle_null;
+    for (std::uint64_t i = 0; i < 20; ++i) {
+        const std::uint64_t at = 8 * i;
+        last = gma().issue(copy(rank().starter(2, at), rank().starter(0, at), 8),
+                           i == 0 ? handle_null : last);
+        last = gma().issue(copy(rank().starter(1, at), rank().starter(2, at), 8), last);
+        last = gma().issue(copy(rank().starter(0, at + 8), rank().starter(1, at), 8),
+                           i % 2 == 0 ? last : handle_cont);
+    }
+    while (word_at(network_.starter(0) + 160).load(std::memory_order_acquire) != 7) {
+        std::this_thread::yield();
+    }
+    EXPECT_TRUE(wait(last).is_ok());
+}
+
+TEST_P(GmaRemoteTest, more_commands_than_the_link_holds_all_end) {
+    network_.start();
+    constexpr std::uint64_t commands = 5000;
+    for (std::uint64_t i = 0; i < commands; ++i) {
+        const GlobalAddress word = rank().starter(2, 8 * (i % 10));
+        EXPECT_NE(gma().issue(add(rank().starter(0, 128), word, 1), handle_null), handle_null);
+    }
+    EXPECT_TRUE(wait(handle_all).is_ok());
+    for (std::uint64_t i = 0; i < 10; ++i) {
+        EXPECT_EQ(word_at(network_.starter(2) + 8 * i).load(std::memory_order_relaxed),
+                  commands / 10);
+    }
+}
+
+TEST_P(GmaRemoteTest, memory_that_is_none_fails_there_and_names_rank_node_and_reason) {
+    network_.start();
+    const GlobalAddress wild = gma().space().layout().segment_start(3, 77, 1);
+    const base::Status status = wait(gma().issue(copy(wild, rank().starter(0), 8), handle_null));
+    EXPECT_EQ(status.code(), Code::address);
+    EXPECT_NE(text(status).find("acp_copy by rank 0 on "), std::string::npos) << text(status);
+    EXPECT_NE(text(status).find("the target is 8 bytes at global address 0x"), std::string::npos)
+        << text(status);
+    EXPECT_NE(text(status).find("rank 3 is on node 1 (10.0.0.1): no memory is registered there"),
+              std::string::npos)
+        << text(status);
+    EXPECT_EQ(wait(gma().issue(add(rank().starter(0), wild, 8), handle_null)).code(),
+              Code::address);
+    EXPECT_TRUE(wait(gma().issue(copy(rank().starter(3), rank().starter(0), 8), 0)).is_ok());
+}
+
+TEST_P(GmaRemoteTest, what_cannot_be_an_address_is_refused_here) {
+    const memory::GaLayout& layout = gma().space().layout();
+    const std::uint64_t room = layout.granule_bytes() * memory::granules_per_process;
+    const GlobalAddress start = rank().starter(3);
+
+    struct Case {
+        GlobalAddress target;
+        std::uint64_t bytes;
+    };
+
+    for (const Case& one : {Case{layout.segment_start(3, 0, 0), 8}, Case{start, room + 1},
+                            Case{start + room - 7, 8}, Case{start, ~0ULL}}) {
+        const base::Status status =
+            wait(gma().issue(copy(one.target, rank().starter(0), one.bytes), handle_null));
+        EXPECT_EQ(status.code(), Code::address) << one.bytes;
+    }
+    EXPECT_EQ(network_.turn(), 0U) << "nothing was sent";
+    EXPECT_EQ(wait(gma().issue(copy(start, rank().starter(0, starter_bytes), 8), 0)).code(),
+              Code::address)
+        << "the near end is looked at here";
+}
+
+TEST_P(GmaRemoteTest, says_that_a_path_is_remote_and_why) {
+    for (const auto& [target, source] : {std::pair(rank().starter(2), rank().starter(0)),
+                                         {rank().starter(1), rank().starter(2)}}) {
+        const Path path = gma().path(target, source);
+        EXPECT_EQ(path.route, Route::remote);
+        EXPECT_STREQ(path.name, "remote");
+        EXPECT_FALSE(path.must_owner_help);
+        EXPECT_EQ(path.reason, "rank 2 is on node 1 (10.0.0.1)");
+    }
+    EXPECT_EQ(gma().path(rank().starter(2), rank().starter(0, starter_bytes)).route, Route::none);
+}
+
+TEST_P(GmaRemoteTest, the_end_of_the_gateway_ends_what_is_under_way_and_all_that_comes) {
+    const Handle first = gma().issue(copy(rank().starter(2), rank().starter(0), 8), handle_null);
+    const Handle second = gma().issue(copy(rank().starter(1), rank().starter(2), 8), first);
+    std::thread death([&] { network_.port(0).close(9); });
+    const base::Status status = wait(first);
+    EXPECT_EQ(status.code(), Code::peer);
+    EXPECT_NE(text(status).find("acp_copy by rank 0: the gateway of node 0 (process "),
+              std::string::npos)
+        << text(status);
+    EXPECT_NE(text(status).find("was killed by signal 9"), std::string::npos) << text(status);
+    EXPECT_EQ(wait(second).code(), Code::order);
+    death.join();
+    const Handle later = gma().issue(copy(rank().starter(3), rank().starter(0), 8), handle_null);
+    EXPECT_EQ(wait(later).code(), Code::peer);
+    const Handle near = gma().issue(copy(rank().starter(1), rank().starter(0), 8), handle_null);
+    EXPECT_TRUE(wait(near).is_ok()) << "the node's own memory is still there";
+}
+
+const Mode modes[] = {
+    {.name = "automatic"},
+    {.name = "no_bypass", .is_bypass_on = false},
+    {.name = "pairs", .mailbox = base::MailboxKind::pairs},
+    {.name = "udp", .intranode = base::IntraNode::udp},
+};
+
+std::string name_of_mode(const testing::TestParamInfo<Mode>& info) {
+    return info.param.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(modes, GmaRemoteTest, testing::ValuesIn(modes), name_of_mode);
+
+// A link whose gateway is in this process, without network: it ends what it was given when its descriptor was
+// signalled.
+class OwnLink final : public remote::Link {
+public:
+    bool submit(std::uint64_t token, const Command&) override {
+        given_.push_back(token);
+        return true;
+    }
+
+    void flush() override { due_ns_.store(due_after_ns_, std::memory_order_relaxed); }
+
+    bool turn(std::vector<remote::Ended>& ended) override {
+        turns_.fetch_add(1, std::memory_order_relaxed);
+        if (!event_.drain()) return false;
+        for (const std::uint64_t token : given_) {
+            ended.push_back({.token = token, .code = code_, .process = process_});
+        }
+        given_.clear();
+        due_ns_.store(-1, std::memory_order_relaxed);
+        return true;
+    }
+
+    [[nodiscard]] bool has_news() const noexcept override { return false; }
+
+    [[nodiscard]] int wait_fd() const noexcept override { return event_.fd(); }
+
+    [[nodiscard]] std::int64_t timeout_ns() const noexcept override {
+        return due_ns_.load(std::memory_order_relaxed);
+    }
+
+    void set_service_wanted(bool) noexcept override {}
+
+    // What comes from other nodes.
+    void arrive() { event_.signal(); }
+
+    [[nodiscard]] std::uint64_t turns() const { return turns_.load(std::memory_order_relaxed); }
+
+    std::int64_t due_after_ns_ = -1;
+    Code code_ = Code::ok;
+    std::uint32_t process_ = 0;
+
+private:
+    os::Event event_ = std::move(os::Event::create()).value();
+    std::vector<std::uint64_t> given_;  // guarded by gma's driver flag
+    std::atomic<std::int64_t> due_ns_{-1};
+    std::atomic<std::uint64_t> turns_{0};
+};
+
+class GmaOwnLinkTest : public testing::Test {
+protected:
+    GmaOwnLinkTest() : segment_(make_node_of_two(0)) {
+        config_.starter_bytes = starter_bytes;
+        auto link = std::make_unique<OwnLink>();
+        link_ = link.get();
+        rank_ = std::make_unique<RemoteRank>(segment_, 0, config_, std::move(link));
+    }
+
+    Handle issue() {
+        return rank_->gma->issue(copy(rank_->starter(2), rank_->starter(0), 8), handle_null);
+    }
+
+    base::Config config_;
+    node::Segment segment_;
+    std::unique_ptr<RemoteRank> rank_;
+    OwnLink* link_ = nullptr;
+};
+
+TEST_F(GmaOwnLinkTest, what_arrives_ends_the_wait) {
+    for (int round = 0; round < 20; ++round) {
+        const Handle handle = issue();
+        std::thread network([&] { link_->arrive(); });
+        EXPECT_TRUE(rank_->gma->wait(handle, node::for_ever, false).is_ok());
+        network.join();
+    }
+}
+
+TEST_F(GmaOwnLinkTest, what_arrives_is_served_while_nobody_calls) {
+    const Handle first = issue();
+    const Handle near = rank_->gma->issue(copy(rank_->starter(0, 64), rank_->starter(0), 8), first);
+    word_at(segment_.starter(0)).store(5, std::memory_order_relaxed);
+    link_->arrive();
+    while (word_at(segment_.starter(0) + 64).load(std::memory_order_acquire) != 5) {
+        std::this_thread::yield();
+    }
+    EXPECT_TRUE(rank_->gma->wait(near, node::for_ever, false).is_ok());
+}
+
+TEST_F(GmaOwnLinkTest, the_gateway_is_turned_again_when_it_is_due_though_nothing_arrives) {
+    link_->due_after_ns_ = 1'000'000;
+    const Handle handle = issue();  // flushed: due
+    const std::uint64_t before = link_->turns();
+    while (link_->turns() < before + 3) std::this_thread::yield();
+    link_->arrive();
+    EXPECT_TRUE(rank_->gma->wait(handle, node::for_ever, false).is_ok());
+}
+
+TEST_F(GmaOwnLinkTest, a_failure_between_the_nodes_tells_who_is_where) {
+    link_->code_ = Code::memory;
+    const Handle handle = issue();
+    link_->arrive();
+    const base::Status status = rank_->gma->wait(handle, node::for_ever, false);
+    EXPECT_EQ(status.code(), Code::memory);
+    const std::string text(status.message());
+    EXPECT_NE(text.find("rank 0 is on node 0 (10.0.0.0), rank 2 is on node 1 (10.0.0.1)"),
+              std::string::npos)
+        << text;
+}
+
+TEST_F(GmaOwnLinkTest, a_peer_that_died_is_named_with_its_fate) {
+    node::GatewayPort(segment_).publish_death(2, 9);
+    link_->code_ = Code::peer;
+    link_->process_ = 2;
+    const Handle handle = issue();
+    link_->arrive();
+    const base::Status status = rank_->gma->wait(handle, node::for_ever, false);
+    EXPECT_EQ(status.code(), Code::peer);
+    const std::string text(status.message());
+    EXPECT_NE(text.find("rank 2 on node 1 (10.0.0.1) was killed by signal 9 (SIGKILL)"),
+              std::string::npos)
+        << text;
+}
+
+TEST_F(GmaOwnLinkTest, a_helper_turns_the_gateway_between_epochs_and_leaves_it_to_gma_in_one) {
+    LinkHelper helper(*link_);
+    helper.set_gma(rank_->gma.get());
+    EXPECT_FALSE(helper.sleep([] { return true; }, node::for_ever)) << "the service thread does";
+    helper.set_gma(nullptr);
+    rank_->gma.reset();
+    EXPECT_FALSE(helper.turn());
+    link_->arrive();
+    EXPECT_TRUE(helper.sleep([] { return true; }, node::for_ever));
+    EXPECT_TRUE(helper.turn());
+    EXPECT_TRUE(helper.sleep([] { return false; }, node::for_ever)) << "it is over already";
+    EXPECT_TRUE(helper.sleep([] { return true; }, 1));
+}
+
+}  // namespace
+}  // namespace acp::gma::test

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Two nodes of one job and, instead of gateways and a network, one thread that takes commands from the rings of
+// both and runs them on their starter memories. Ranks are objects of the test's process.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "gma/gma.hpp"
+#include "local/direct.hpp"
+#include "node/gateway_port.hpp"
+#include "node/node_table.hpp"
+#include "os/event.hpp"
+#include "remote/gateway_rings.hpp"
+#include "remote/ring_link.hpp"
+
+namespace acp::gma::test {
+
+using memory::GlobalAddress;
+
+inline constexpr std::uint64_t starter_bytes = 64 * 1024;
+inline constexpr std::uint32_t procs_per_node = 2;
+inline constexpr std::uint32_t procs = 2 * procs_per_node;
+
+inline node::Segment make_node_of_two(std::uint32_t node,
+                                      base::IntraNode intranode = base::IntraNode::automatic,
+                                      base::MailboxKind mailbox = base::MailboxKind::mpsc) {
+    node::Shape shape;
+    shape.procs = procs;
+    shape.nodes = 2;
+    shape.node = node;
+    shape.first_process = node * procs_per_node;
+    shape.local_procs = shape.machine_procs = procs_per_node;
+    shape.starter_bytes = starter_bytes;
+    shape.datagram_bytes = 4096;
+    shape.intranode = static_cast<std::uint32_t>(intranode);
+    shape.mailbox_kind = static_cast<std::uint32_t>(mailbox);
+    auto made = node::Segment::create(shape);
+    EXPECT_TRUE(made.is_ok()) << made.failure().message();
+    for (std::uint32_t other = 0; other < 2; ++other) {
+        node::NodeAddress address;
+        address.family = 4;
+        address.ip = {10, 0, 0, static_cast<std::uint8_t>(other)};
+        EXPECT_TRUE(node::NodeTable(made.value())
+                        .set(other, other * procs_per_node, {&address, 1})
+                        .is_ok());
+    }
+    return std::move(made).value();
+}
+
+// The gateways of both nodes.
+class Network {
+public:
+    Network(base::IntraNode intranode, base::MailboxKind mailbox) {
+        for (std::uint32_t node = 0; node < 2; ++node) {
+            segments_.push_back(make_node_of_two(node, intranode, mailbox));
+            events_.push_back(std::move(os::Event::create()).value());
+        }
+        for (std::uint32_t node = 0; node < 2; ++node) {
+            ports_.emplace_back(segments_[node]);
+            ports_[node].open(events_[node].fd());
+            EXPECT_TRUE(segments_[node].open_gateway_event().is_ok());
+            rings_.push_back(std::make_unique<remote::GatewayRings>(segments_[node]));
+        }
+    }
+
+    ~Network() { stop(); }
+
+    Network(const Network&) = delete;
+    Network& operator=(const Network&) = delete;
+
+    void start() {
+        thread_ = std::thread([this] {
+            while (!is_stopping_.load(std::memory_order_relaxed)) {
+                if (turn() == 0) std::this_thread::yield();
+            }
+        });
+    }
+
+    void stop() {
+        is_stopping_.store(true, std::memory_order_relaxed);
+        if (thread_.joinable()) thread_.join();
+    }
+
+    // Takes and runs what is there; by the test while the thread does not run.
+    std::uint32_t turn() {
+        std::uint32_t taken = 0;
+        for (std::uint32_t node = 0; node < 2; ++node) {
+            taken += rings_[node]->take(
+                [&](std::uint32_t slot, std::uint64_t token, const Command& command) {
+                    remote::Ended ended = run(command);
+                    ended.token = token;
+                    rings_[node]->complete(slot, ended);
+                    return true;
+                },
+                1000);
+            rings_[node]->flush();
+        }
+        return taken;
+    }
+
+    [[nodiscard]] const node::Segment& segment(std::uint32_t node) const { return segments_[node]; }
+
+    [[nodiscard]] node::GatewayPort& port(std::uint32_t node) { return ports_[node]; }
+
+    // Where a process's starter memory is in this process.
+    [[nodiscard]] char* starter(std::uint32_t process) const {
+        return segments_[process / procs_per_node].starter(process % procs_per_node);
+    }
+
+private:
+    [[nodiscard]] char* place(GlobalAddress address, std::uint64_t bytes) const {
+        const std::uint64_t process = layout_.process(address);
+        const std::uint64_t offset = address - layout_.segment_start(process, 0, 1);
+        return memory::is_within(offset, starter_bytes, bytes)
+                   ? starter(static_cast<std::uint32_t>(process)) + offset
+                   : nullptr;
+    }
+
+    [[nodiscard]] remote::Ended run(const Command& command) const {
+        char* target = place(command.target, command.bytes);
+        char* source = place(command.source, command.bytes);
+        if (target == nullptr || source == nullptr) {
+            const GlobalAddress bad = target == nullptr ? command.target : command.source;
+            return {.code = base::Code::address,
+                    .end = static_cast<std::uint8_t>(target == nullptr ? 1 : 2),
+                    .process = static_cast<std::uint32_t>(layout_.process(bad))};
+        }
+        if (command.is_copy()) {
+            local::move_bytes(target, source, command.bytes);
+        } else {
+            local::store_old(target, local::apply(command, source), command.width);
+        }
+        return {};
+    }
+
+    memory::GaLayout layout_{procs};
+    std::vector<node::Segment> segments_;
+    std::vector<os::Event> events_;
+    std::vector<node::GatewayPort> ports_;
+    std::vector<std::unique_ptr<remote::GatewayRings>> rings_;
+    std::atomic<bool> is_stopping_{false};
+    std::thread thread_;
+};
+
+// One rank of them.
+class RemoteRank {
+public:
+    RemoteRank(const node::Segment& segment,
+               std::uint32_t slot,
+               const base::Config& config,
+               std::unique_ptr<remote::Link> its_link)
+        : member(segment.share(), slot),
+          hazards(member.segment(), slot),
+          link(std::move(its_link)) {
+        EXPECT_TRUE(member.take_slot().is_ok());
+        auto opened = Gma::open(member, hazards, fast, config, false, link.get());
+        EXPECT_TRUE(opened.is_ok()) << opened.failure().message();
+        gma = std::move(opened).value();
+    }
+
+    [[nodiscard]] GlobalAddress starter(std::uint32_t process, std::uint64_t offset = 0) const {
+        return gma->space().starter_address(process) + offset;
+    }
+
+    node::Member member;
+    local::Hazards hazards;
+    FastPath fast;
+    std::unique_ptr<remote::Link> link;
+    std::unique_ptr<Gma> gma;
+};
+
+}  // namespace acp::gma::test
