@@ -23,6 +23,7 @@ struct LaunchPlan {
     std::uint32_t machine_procs =
         0;                     // on this machine, all its nodes together; 0: those of this node
     std::uint64_t job_id = 0;  // random, the same on all nodes
+    std::uint32_t cipher = 0;  // between nodes, the same on all: a crypto::CipherWish, resolved
     std::string address;       // of this node's gateway; "" = those of the machine's interfaces
     std::string networks;      // which interfaces, as NetworkChoice reads it
     std::string directory;     // where the ranks run; "" = where the agent does

@@ -103,7 +103,9 @@ void run_program(const std::string& path, char* const* arguments, char* const* e
     }
     if (plan.leads_group) setpgid(0, 0);
     place_streams(plan);
-    if (plan.inherited >= 0 && fcntl(plan.inherited, F_SETFD, 0) != 0) fail(plan, errno);
+    for (const int descriptor : plan.inherited) {
+        if (fcntl(descriptor, F_SETFD, 0) != 0) fail(plan, errno);
+    }
     if (plan.nth_cpu != any_cpu && !pin_to_cpu(plan.nth_cpu).is_ok()) fail(plan, EINVAL);
     set_limits(plan);
     if (plan.hears_signals) hear_signals();

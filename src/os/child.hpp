@@ -28,7 +28,7 @@ struct ChildPlan {
     int input = keep_stream;               // descriptors to become 0, 1 and 2; still the caller's
     int output = keep_stream;
     int error = keep_stream;
-    int inherited = -1;                 // passes exec under its own number; -1 = none
+    std::vector<int> inherited;         // pass exec under their own numbers
     int failures = -1;                  // end of a pipe to which ExecFailure is written; -1 = none
     std::uint32_t number = 0;           // named in ExecFailure
     int nth_cpu = any_cpu;              // index into the usable CPUs, taken modulo their count

@@ -86,7 +86,7 @@ class Placement(ToolTest):
         self.assert_fails(acprun("-n", "2", "--nodes", "3", ACT), 64, "3 nodes want at least 3 ranks, not 2")
 
     def test_more_ranks_than_nodes_hold_are_refused(self):
-        self.assert_fails(acprun("-n", "2049", "--nodes", "2", ACT), 64, "node 0 would have 1025 ranks", "1024")
+        self.assert_fails(acprun("-n", "2047", "--nodes", "2", ACT), 64, "node 0 would have 1024 ranks", "1023")
 
     def test_what_does_not_go_together_is_refused(self):
         for options in (("--nodes", "0"), ("--nodes", "x"), ("--nodes", "62501"), ("--netns",),

@@ -99,12 +99,12 @@ int Agent::end() {
     for (const auto& output : outputs_) {
         if (output != nullptr) output->abandon();
     }
-    if (network_ != nullptr) network_->leave();
     if (is_launcher_lost_) {
         constexpr std::uint64_t patience_ns = 10'000'000'000;
         os::end_all_children(os::now_ns() + patience_ns);
         return job::exit_signal_base + SIGKILL;
     }
+    if (network_ != nullptr) network_->leave();
     int code = failure_code_;
     const bool was_cut_short = code != 0 || !is_output_complete();
     if (asked_signal_ != 0 && failed_ == 0 && was_cut_short) {

@@ -37,7 +37,7 @@ Result<int> start_agent(Relay& relay) {
     child.path = os::executable_directory() + "/acp-agent";
     child.arguments = {"acp-agent", "--channel", std::to_string(channel.value().far.get())};
     child.environment = os::environment();
-    child.inherited = channel.value().far.get();
+    child.inherited = {channel.value().far.get()};
     child.input = input.value().reading.get();
     child.output = output.value().writing.get();
     child.error = error.value().writing.get();

@@ -115,7 +115,9 @@ Status Agent::make_segment() {
     node::Shape shape;
     shape.layout_hash = node::layout_hash();
     shape.procs = plan_.procs;
-    shape.first_rank = plan_.first();
+    shape.node = plan_.node;
+    shape.nodes = plan_.nodes();
+    shape.first_process = plan_.first();
     shape.local_procs = plan_.local_procs();
     shape.machine_procs = plan_.machine_procs != 0 ? plan_.machine_procs : plan_.local_procs();
     shape.starter_bytes = config_.starter_bytes;
@@ -160,7 +162,8 @@ Status Agent::launch() {
     os::ChildPlan common;
     common.path = plan_.program;
     common.arguments = plan_.arguments;
-    common.inherited = segment_.file();
+    common.inherited = {segment_.file()};
+    if (network_ != nullptr) common.inherited.push_back(network_->event_fd());
     common.failures = start_errors_->writing.get();
     common.descriptors_max = descriptors_.before;
     common.leads_group = true;

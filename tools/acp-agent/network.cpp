@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which addresses a node has.
+// Which addresses a node has, and the gateway's life.
 #include "network.hpp"
 
+#include <algorithm>
+#include <bit>
+
+#include "gateway/addresses.hpp"
 #include "job/network_choice.hpp"
+#include "node/node_table.hpp"
 #include "os/interfaces.hpp"
+#include "os/secret_memory.hpp"
 
 namespace acp::agent {
 
@@ -13,7 +19,7 @@ using base::Status;
 
 namespace {
 
-constexpr std::uint32_t receive_bytes = 1U << 23U;
+constexpr std::uint64_t stack_bytes = 1U << 20U;  // of the gateway's thread
 
 std::string all_of(const std::vector<os::InterfaceAddress>& addresses) {
     std::string text;
@@ -41,38 +47,84 @@ Result<std::vector<job::Address>> choose_addresses(const job::LaunchPlan& plan) 
     return chosen;
 }
 
+gateway::GatewaySettings settings_of(const job::LaunchPlan& plan, const base::Config& config) {
+    gateway::GatewaySettings settings;
+    settings.job_id = plan.job_id;
+    settings.node = plan.node;
+    settings.nodes = plan.nodes();
+    settings.first_process = plan.first_process;
+    settings.first_process.push_back(plan.procs);
+    settings.is_interface_named = !plan.networks.empty() || plan.is_netns;
+    settings.config = config;
+    settings.cipher = static_cast<crypto::CipherWish>(plan.cipher);
+    return settings;
+}
+
 }  // namespace
 
-Result<std::unique_ptr<Network>> Network::open(const node::Segment& /*segment*/,
+Result<std::unique_ptr<Network>> Network::open(const node::Segment& segment,
                                                const job::LaunchPlan& plan,
-                                               const base::Config& /*config*/,
+                                               const base::Config& config,
                                                job::JobKey key) {
     auto chosen = choose_addresses(plan);
     if (!chosen.is_ok()) return std::move(chosen).failure();
-    std::unique_ptr<Network> network(new Network);
-    network->key_ = std::move(key);
+    gateway::GatewaySettings settings = settings_of(plan, config);
     for (const job::Address& address : chosen.value()) {
-        auto socket = os::DatagramSocket::open({address, receive_bytes});
-        if (!socket.is_ok()) return std::move(socket).failure();
-        network->addresses_.push_back(socket.value().address());
-        network->sockets_.push_back(std::move(socket).value());
+        settings.bind.push_back(gateway::as_address(address));
     }
+    std::copy(key.bytes().begin(), key.bytes().end(), settings.job_key.begin());
+    auto gateway = gateway::Gateway::open(segment, settings);
+    os::wipe(settings.job_key);
+    if (!gateway.is_ok()) return std::move(gateway).failure().within("the gateway");
+    std::unique_ptr<Network> network(new Network(segment, plan.first_process));
+    network->gateway_ = std::move(gateway).value();
     return network;
 }
 
+std::vector<job::Address> Network::addresses() const {
+    std::vector<job::Address> addresses;
+    for (const gateway::Address& address : gateway_->addresses()) {
+        addresses.push_back(gateway::as_socket_address(address));
+    }
+    return addresses;
+}
+
 Status Network::set_peers(const job::PeerTable& peers) {
-    peers_ = peers;
-    return {};
+    node::NodeTable table(segment_);
+    std::vector<std::vector<gateway::Address>> rows;
+    for (std::uint32_t node = 0; node < peers.size(); ++node) {
+        std::vector<gateway::Address> row;
+        std::vector<node::NodeAddress> known;
+        for (const job::Address& address : peers[node]) {
+            row.push_back(gateway::as_address(address));
+            known.push_back(std::bit_cast<node::NodeAddress>(address));
+        }
+        rows.push_back(std::move(row));
+        if (auto status = table.set(node, first_process_[node], known); !status.is_ok()) {
+            return status;
+        }
+    }
+    return gateway_->set_peers(std::move(rows));
 }
 
 Status Network::start() {
+    auto thread = os::Thread::start(
+        "acp-gateway", [this] { gateway_->run(is_leaving_); }, stack_bytes);
+    if (!thread.is_ok()) return std::move(thread).failure();
+    thread_ = std::move(thread).value();
     return {};
 }
 
-void Network::on_local_death(std::uint32_t /*slot*/, std::uint32_t /*wait_status*/) noexcept {}
+void Network::on_local_death(std::uint32_t slot, std::uint32_t wait_status) noexcept {
+    gateway_->on_local_death(slot, wait_status);
+}
 
 void Network::leave() noexcept {
-    sockets_.clear();
+    constexpr std::int64_t farewell_ns = 200'000'000;
+    is_leaving_.store(true, std::memory_order_release);  // partner: the loop of run()
+    gateway_->wake();
+    thread_.join();
+    gateway_->leave(farewell_ns);
 }
 
 }  // namespace acp::agent

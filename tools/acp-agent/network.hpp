@@ -1,36 +1,44 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The agent's side of its node's gateway in a job of several nodes: chooses the addresses, opens the sockets,
-// learns where the other nodes are, tells of deaths, and takes leave at the end. Knows nothing of ranks' output or
-// of the launcher. The agent's main thread; the gateway runs in a thread of its own.
+// The agent's side of its node's gateway in a job of several nodes: chooses the addresses, opens it, tells it and the
+// node where the other nodes are, runs it in a thread, tells it of deaths, and takes leave at the end. Knows nothing of
+// ranks' output or of the launcher. The agent's main thread; the gateway runs in a thread of its own. A rank that is
+// alone on its node may one day run the gateway itself: then this opens the sockets and hands them on.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "base/config.hpp"
 #include "base/status.hpp"
+#include "gateway/gateway.hpp"
 #include "job/job_key.hpp"
 #include "job/launch_plan.hpp"
 #include "job/peer_table.hpp"
 #include "node/segment.hpp"
-#include "os/datagram_socket.hpp"
+#include "os/thread.hpp"
 
 namespace acp::agent {
 
 class Network {
 public:
-    // Opens sockets on the node's addresses, and sends nothing yet.
+    // Opens the gateway's sockets on the node's addresses, and sends nothing yet.
     //   segment  of this node; must outlive this
-    // Errors: argument (no address of this machine fits), system, limit, memory.
+    //   key      of the job; gone afterwards
+    // Errors: argument (no address of this machine fits), config, system, limit, memory, unsupported (no cipher).
     static base::Result<std::unique_ptr<Network>> open(const node::Segment& segment,
                                                        const job::LaunchPlan& plan,
                                                        const base::Config& config,
                                                        job::JobKey key);
 
     // Where this node listens; for the launcher to tell all nodes.
-    [[nodiscard]] const std::vector<job::Address>& addresses() const noexcept { return addresses_; }
+    [[nodiscard]] std::vector<job::Address> addresses() const;
 
-    // Where all nodes listen, a row per node. Errors: argument.
+    // A descriptor the ranks inherit under its number: it wakes the gateway.
+    [[nodiscard]] int event_fd() const noexcept { return gateway_->event_fd(); }
+
+    // Where all nodes listen, a row per node; before any rank starts. Errors: argument.
     base::Status set_peers(const job::PeerTable& peers);
 
     // Starts the gateway's thread, when all processes have been started. Errors: limit, system.
@@ -43,12 +51,14 @@ public:
     void leave() noexcept;
 
 private:
-    Network() = default;
+    Network(const node::Segment& segment, std::vector<std::uint32_t> first_process)
+        : segment_(segment), first_process_(std::move(first_process)) {}
 
-    std::vector<os::DatagramSocket> sockets_;
-    std::vector<job::Address> addresses_;
-    job::PeerTable peers_;
-    job::JobKey key_;
+    const node::Segment& segment_;
+    std::vector<std::uint32_t> first_process_;  // of each node
+    std::unique_ptr<gateway::Gateway> gateway_;
+    std::atomic<bool> is_leaving_{false};
+    os::Thread thread_;
 };
 
 }  // namespace acp::agent

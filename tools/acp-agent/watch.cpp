@@ -75,8 +75,8 @@ void Agent::report(std::uint32_t slot, os::WaitStatus status, node::SlotState st
     for (std::uint32_t other = 0; other < plan_.local_procs(); ++other) {
         if (ranks_[other].has_ended_unjoined) unjoined.push_back(plan_.first() + other);
     }
-    // As acp_reset left it. Relaxed: whoever wrote it is gone.
-    const std::uint32_t present_rank = segment_.slot(slot).rank.load(std::memory_order_relaxed);
+    // As acp_reset left it.
+    const std::uint32_t present_rank = segment_.rank_of(plan_.first() + slot);
     channel_.send("failed " + std::to_string(present_rank) + " " + std::to_string(ended.pid) + " " +
                   std::to_string(status.raw()) + " " +
                   std::to_string(static_cast<std::uint32_t>(state)) + " " +

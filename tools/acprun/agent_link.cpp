@@ -34,7 +34,7 @@ Status AgentLink::start(const PlannedJob& job, std::uint32_t node, const AgentSt
         for (const std::string& word : job.ssh) child.arguments.push_back("--by=" + word);
     }
     child.environment = os::environment();
-    child.inherited = pair.value().far.get();
+    child.inherited = {pair.value().far.get()};
     if (streams.input.is_open()) child.input = streams.input.get();
     if (streams.output.is_open()) child.output = streams.output.get();
     if (streams.error.is_open()) child.error = streams.error.get();

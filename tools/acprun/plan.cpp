@@ -8,6 +8,7 @@
 
 #include "base/config.hpp"
 #include "base/parse.hpp"
+#include "crypto/choose.hpp"
 #include "job/exit_codes.hpp"
 #include "os/cpu.hpp"
 #include "os/process.hpp"
@@ -154,6 +155,7 @@ std::variant<PlannedJob, Refusal> plan_job(const Options& options) {
     PlannedJob planned;
     job::LaunchPlan& plan = planned.common;
     if (auto refusal = plan_nodes(options, planned)) return *refusal;
+    plan.cipher = static_cast<std::uint32_t>(crypto::resolve(crypto::CipherWish::automatic));
     os::fill_random(std::as_writable_bytes(std::span(&plan.job_id, 1)));
     plan.arguments = options.command;
     plan.has_tags = options.has_tags;

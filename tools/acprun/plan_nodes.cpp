@@ -32,13 +32,14 @@ Refusal refuse(const base::Status& status, const char* hint = "") {
 
 // Nodes begin where the ones before end.
 std::optional<Refusal> give_processes(const std::vector<std::uint32_t>& counts, PlannedJob& job) {
+    // Where there are several, each node's gateway takes a place, too.
+    const std::uint32_t most = node::local_procs_max - (counts.size() > 1 ? 1 : 0);
     std::uint32_t first = 0;
     for (std::size_t i = 0; i < counts.size(); ++i) {
-        if (counts[i] > node::local_procs_max) {
+        if (counts[i] > most) {
             return Refusal{job::exit_usage,
                            job.nodes[i].name + " would have " + std::to_string(counts[i]) +
-                               " ranks; a node holds at most " +
-                               std::to_string(node::local_procs_max),
+                               " ranks; a node holds at most " + std::to_string(most),
                            ""};
         }
         job.common.first_process.push_back(first);

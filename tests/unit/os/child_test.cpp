@@ -73,7 +73,7 @@ TEST(ChildTest, inherits_the_one_descriptor_it_is_given) {
     ChildPlan plan =
         shell("for n in " + number(given.value().reading) + " " + number(kept.value().reading) +
               "; do [ -e /proc/self/fd/$n ] && echo has $n; done");
-    plan.inherited = given.value().reading.get();
+    plan.inherited = {given.value().reading.get()};
     EXPECT_EQ(output_of(plan), "has " + number(given.value().reading) + "\n");
 }
 

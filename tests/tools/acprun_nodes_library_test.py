@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs that use ACP, on several nodes: joining, meeting and leaving, and what a death on another node does."""
+import os
+import signal
+import unittest
+
+from support import RANK, SSH_STUB, ToolTest, acprun, main
+
+WAYS = (("--nodes", "4"), ("--nodes", "2"), ("--hosts", "a:2,b:2", "--ssh", SSH_STUB))
+
+
+class Library(ToolTest):
+    def test_ranks_of_several_nodes_join_meet_and_leave(self):
+        for way in WAYS:
+            result = acprun("-n", "4", *way, RANK, "init", "who", "sync", "sync", "finalize")
+            self.assertEqual((result.returncode, result.stderr), (0, b""), way)
+            self.assertEqual(sorted(result.stdout.splitlines()), [b"%d of 4" % rank for rank in range(4)])
+
+    @unittest.skipUnless(os.getuid() == 0, "network namespaces take root: not tested with networks of their own")
+    def test_they_do_over_networks_of_their_own(self):
+        result = acprun("-n", "4", "--nodes", "2", "--netns", RANK, "init", "who", "sync", "finalize")
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        self.assertEqual(sorted(result.stdout.splitlines()), [b"%d of 4" % rank for rank in range(4)])
+
+    def test_they_may_join_again(self):
+        result = acprun("-n", "4", "--nodes", "2", RANK, "init", "sync", "finalize", "init", "sync", "who", "finalize")
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        self.assertEqual(len(result.stdout.splitlines()), 4)
+
+    def test_a_death_ends_the_job_of_all_nodes(self):
+        for way in WAYS:
+            result = acprun("-n", "4", *way, RANK, "init", "sync", "3:signal=9", "sync", "pause")
+            self.assert_fails(result, 137, r"rank 3 .* was killed by signal 9 .* the other 3 ranks were ended")
+
+    def test_with_continue_a_death_on_another_node_is_an_error_that_names_it(self):
+        job = self.start("-n", "4", "--nodes", "4", "--on-failure=continue", RANK, "init", "sync", "2:signal=9", "sync",
+                         "print=on", "pause")
+        lines = [line for line in job.read_lines(6)]
+        self.assertEqual(lines[:3], ["on\n"] * 3)
+        for line in lines[3:]:
+            self.assertRegex(line, r"sync: .*rank 2 on node 2 \(127.0.1.3\) was killed by signal 9")
+        job.send(signal.SIGTERM)
+        self.assertEqual(job.finish()[0], 137)
+
+    def test_a_rank_that_never_joins_is_told_to_those_who_wait_elsewhere(self):
+        result = acprun("-n", "2", "--nodes", "2", "--on-failure=continue", RANK, "1:exit=0", "init", "exit=7")
+        self.assertRegex(result.stdout.decode(), r"\Ainit: .*rank 1 on node 1")
+        self.assertEqual(result.returncode, 7)
+
+    def test_ends_after_finalize_harm_nobody(self):
+        result = acprun("-n", "4", "--nodes", "4", RANK, "init", "finalize", "2:exit=3", "print=done")
+        self.assert_fails(result, 3, "rank 2 .* exited with code 3 after acp_finalize")
+        self.assertEqual(result.stdout, b"done\n" * 3)
+
+    def test_many_short_jobs_end_well(self):
+        for _ in range(30):
+            result = acprun("-n", "4", "--nodes", "4", RANK, "init", "sync", "finalize")
+            self.assertEqual((result.returncode, result.stderr), (0, b""))
+
+
+if __name__ == "__main__":
+    main()
