@@ -67,7 +67,8 @@ bool BareUdp::receive(std::vector<std::byte>& datagram, std::uint64_t patience) 
     const std::uint64_t start = os::now_ns();
     for (int polls = 0;; ++polls) {
         const std::int64_t bytes = receive_datagram(socket_->fd(), datagram, sender_);
-        if (bytes >= 0) return true;
+        if (bytes >= 0 && datagram[1] == turn_) return true;
+        if (bytes >= 0) continue;
         if (polls < polls_before_yield) continue;
         if (os::now_ns() - start > patience) return false;
         os::yield_cpu();
@@ -75,6 +76,7 @@ bool BareUdp::receive(std::vector<std::byte>& datagram, std::uint64_t patience) 
 }
 
 void BareUdp::echo() {
+    begin();
     std::vector<std::byte> datagram(burst_bytes_max);
     for (;;) {
         if (!receive(datagram, ~std::uint64_t{0}) || datagram[0] == kind_end) return;
@@ -85,18 +87,17 @@ void BareUdp::echo() {
 }
 
 void BareUdp::settle() {
-    forget_arrived();
+    begin();
     round_trips(1);
 }
 
-void BareUdp::forget_arrived() {
-    while (socket_->receive_burst(*batch_) != 0) {
-    }
+void BareUdp::begin() {
+    turn_ = static_cast<std::byte>(static_cast<unsigned>(turn_) + 1);
 }
 
 void BareUdp::round_trips(std::uint64_t count) {
     std::vector<std::byte> datagram(burst_bytes_max);
-    std::array<std::byte, small_datagram> ball{kind_ball};
+    std::array<std::byte, small_datagram> ball{kind_ball, turn_};
     for (std::uint64_t i = 0; i < count; ++i) {
         do {
             send_datagram(socket_->fd(), places_[peer_], ball);
@@ -105,12 +106,13 @@ void BareUdp::round_trips(std::uint64_t count) {
 }
 
 void BareUdp::end() {
-    const std::array<std::byte, small_datagram> end{kind_end};
+    const std::array<std::byte, small_datagram> end{kind_end, turn_};
     for (std::uint32_t i = 0; i < ends; ++i) send_datagram(socket_->fd(), places_[peer_], end);
 }
 
 // Tells after each batch how much came, which is also what keeps the sender from running ahead.
 void BareUdp::drain() {
+    begin();
     std::uint64_t bytes = 0;
     bool is_over = false;
     while (!is_over) {
@@ -120,27 +122,30 @@ void BareUdp::drain() {
         }
         os::SocketAddress sender;
         batch_->for_each([&](const os::SocketAddress& from, std::span<std::byte> datagram) {
+            if (datagram.size() < 2 || datagram[1] != turn_) return;
             sender = from;
             if (datagram[0] == kind_payload) bytes += datagram.size();
             if (datagram[0] == kind_end) is_over = true;
         });
-        std::array<std::byte, small_datagram> count{kind_count};
+        std::array<std::byte, small_datagram> count{kind_count, turn_};
         std::memcpy(count.data() + 8, &bytes, sizeof bytes);
-        if (!is_over) send_datagram(socket_->fd(), sender, count);
+        if (!is_over && sender.family != 0) send_datagram(socket_->fd(), sender, count);
     }
 }
 
 double BareUdp::stream_mb_per_s(double duration_ns) {
     constexpr std::uint64_t window = receive_bytes / 4;  // under way: no receive buffer overflows
     const std::uint32_t segments = burst_bytes_max / datagram_bytes_;
-    const std::vector<std::byte> burst(std::size_t{segments} * datagram_bytes_, kind_payload);
+    begin();
+    std::vector<std::byte> burst(std::size_t{segments} * datagram_bytes_, kind_payload);
+    for (std::size_t at = 1; at < burst.size(); at += datagram_bytes_) burst[at] = turn_;
     std::vector<std::byte> answer(burst_bytes_max);
-    forget_arrived();
     std::uint64_t sent = 0;
     std::uint64_t arrived = 0;
     const auto take_counts = [&] {
         while (receive_datagram(socket_->fd(), answer, sender_) >= 0) {
-            if (answer[0] == kind_count) std::memcpy(&arrived, answer.data() + 8, sizeof arrived);
+            if (answer[0] == kind_count && answer[1] == turn_)
+                std::memcpy(&arrived, answer.data() + 8, sizeof arrived);
         }
     };
     const std::uint64_t start = os::now_ns();

@@ -51,11 +51,13 @@ public:
 private:
     // false when nothing came in time.   datagram  room for the longest
     bool receive(std::vector<std::byte>& datagram, std::uint64_t patience);
-    void forget_arrived();
+    void begin();
 
     std::optional<os::DatagramSocket> socket_;
     std::optional<os::DatagramBatch> batch_;
     std::size_t peer_ = 0;
+    std::byte turn_{
+        0};  // of echo and drain, in every datagram: what is left of an earlier one is ignored
     std::uint32_t datagram_bytes_ = 1472;
     os::SocketAddress sender_;               // of the last datagram
     std::vector<os::SocketAddress> places_;  // of each rank
