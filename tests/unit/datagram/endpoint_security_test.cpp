@@ -72,13 +72,16 @@ TEST_P(EndpointSecurity, notices_every_changed_bit_when_on) {
     EXPECT_EQ(net.hosts[1].arrived.size(), 2U);
 }
 
+std::string name_of_level(const ::testing::TestParamInfo<Security>& level) {
+    static constexpr const char* names[] = {"encrypt", "authenticate", "off"};
+    return names[static_cast<std::size_t>(level.param)];
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Levels,
     EndpointSecurity,
     ::testing::Values(Security::encrypt, Security::authenticate, Security::off),
-    [](const auto& tested) {
-        return std::array{"encrypt", "authenticate", "off"}[static_cast<std::size_t>(tested.param)];
-    });
+    name_of_level);
 
 }  // namespace
 }  // namespace acp::datagram::testing
