@@ -4,7 +4,7 @@
 // nodes of one rank each on loopback: threads on a core each, both polling; or, with "serial", one thread that does
 // both sides' work in turn and counts its own processor time, which a busy machine disturbs less. Batches of all
 // alternate.
-//   gateway_speed [encrypt|auth|off] [batches] [serial]
+//   gateway_speed [encrypt|auth|off] [serial] [put|stream|rate] [batches]
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -22,6 +22,7 @@
 #include "crypto/choose.hpp"
 #include "gateway/addresses.hpp"
 #include "gateway/own_gateway.hpp"
+#include "gateway/stats_publisher.hpp"
 #include "local/hazards.hpp"
 #include "local/space.hpp"
 #include "os/clock.hpp"
@@ -39,7 +40,7 @@ constexpr std::uint32_t small_puts = 400'000;           // per batch
 constexpr std::uint32_t small_window = 4096;            // of them under way
 constexpr std::uint32_t stream_window = 8;
 constexpr std::uint32_t datagram_bytes = 8972;  // of the bare stream
-constexpr std::uint64_t starter_bytes = 16ULL * 1024 * 1024;
+constexpr std::uint64_t starter_bytes = 2ULL * 1024 * 1024;
 
 enum Phase : std::uint32_t { gateway_phase, echo_phase, sink_phase, end_phase };
 
@@ -145,7 +146,7 @@ public:
 private:
     void echo() {
         os::DatagramSocket& socket = bench_.sockets[1];
-        if (socket.receive_burst(batch_) == 0) return;
+        if (socket.receive_burst(batch_, 1) == 0) return;
         batch_.for_each([&](const os::SocketAddress& from, std::span<std::byte> datagram) {
             (void)socket.send_burst(from, datagram, static_cast<std::uint32_t>(datagram.size()),
                                     false);
@@ -176,7 +177,7 @@ double bare_round_trip(Bench& bench) {
         if (i == 0) start = clock_ns();
         (void)bench.sockets[0].send_burst(bench.sockets[1].address(), message, 64, false);
         do bench.let_other_side();
-        while (bench.sockets[0].receive_burst(bench.own_batch) == 0);
+        while (bench.sockets[0].receive_burst(bench.own_batch, 1) == 0);
     }
     return seconds_since(start) * 1e6 / round_trips;
 }
@@ -281,17 +282,68 @@ void print(const char* name, const std::vector<double>& sample, double unit, con
                 sorted[sorted.size() / 4] / unit, sorted[sorted.size() * 3 / 4] / unit);
 }
 
-base::Security security_of(std::string_view word) {
-    if (word == "encrypt") return base::Security::encrypt;
-    if (word == "auth") return base::Security::authenticate;
-    if (word == "off") return base::Security::off;
-    fail("the first argument is encrypt, auth or off");
+// What the gateway says of itself after all.
+void print_stats(Rank& rank) {
+    const auto mapped =
+        need(os::Mapping::map_shared(rank.link->stats_fd(), sizeof(gateway::StatsBlock)));
+    const auto& block = *reinterpret_cast<const gateway::StatsBlock*>(mapped.data());
+    rank.link->publish_stats();
+    std::vector<remote::Ended> ended;
+    rank.link->turn(ended);
+    gateway::StatsValues values;
+    if (!gateway::read_stats(block, values)) fail("the counters cannot be read");
+    const auto& transport = values.tables.transport;
+    const auto& peer = values.peers[0];
+    std::printf(
+        "turns %llu, datagrams %llu in %llu calls, received %llu in %llu calls, resent %llu, "
+        "drops %llu, rtt %llu ns (least %llu), window %llu bytes\n",
+        static_cast<unsigned long long>(values.turns),
+        static_cast<unsigned long long>(transport[0]),
+        static_cast<unsigned long long>(transport[2]),
+        static_cast<unsigned long long>(transport[3]),
+        static_cast<unsigned long long>(transport[5]),
+        static_cast<unsigned long long>(peer.retransmitted),
+        static_cast<unsigned long long>(values.receive_drops),
+        static_cast<unsigned long long>(peer.rtt_ns),
+        static_cast<unsigned long long>(peer.minimum_rtt_ns),
+        static_cast<unsigned long long>(peer.window_bytes));
 }
 
-void measure(base::Security security, int batches) {
+// What the command line asks for.
+struct Wish {
+    base::Security security = base::Security::encrypt;
+    int batches = 20;
+    bool has_put = true;
+    bool has_stream = true;
+    bool has_rate = true;
+};
+
+Wish read_arguments(std::span<char*> arguments) {
+    Wish wish;
+    for (const std::string_view word : arguments) {
+        if (word == "encrypt") {
+            wish.security = base::Security::encrypt;
+        } else if (word == "auth") {
+            wish.security = base::Security::authenticate;
+        } else if (word == "off") {
+            wish.security = base::Security::off;
+        } else if (word == "serial") {
+            is_serial = true;
+        } else if (word == "put" || word == "stream" || word == "rate") {
+            wish.has_put = word == "put";
+            wish.has_stream = word == "stream";
+            wish.has_rate = word == "rate";
+        } else {
+            wish.batches = std::max(1, std::atoi(std::string(word).c_str()));
+        }
+    }
+    return wish;
+}
+
+void measure(const Wish& wish) {
     Bench bench;
-    Rank here(0, security);
-    Rank there(1, security);
+    Rank here(0, wish.security);
+    Rank there(1, wish.security);
     const std::vector<std::vector<datagram::Address>> peers{
         {here.link->addresses().begin(), here.link->addresses().end()},
         {there.link->addresses().begin(), there.link->addresses().end()}};
@@ -321,39 +373,48 @@ void measure(base::Security security, int batches) {
     std::array<std::vector<double>, 6> samples;
     auto& [bare_trips, put_trips, bare_streams, put_streams, ciphers, rates] = samples;
     (void)run_puts(bench, here, long_put, 200, stream_window);  // the path's length is found
-    for (int batch = 0; batch < batches; ++batch) {
-        bare_trips.push_back(bare_round_trip(bench));
-        put_trips.push_back(put_round_trip(bench, here, put));
-        bare_streams.push_back(bare_stream(bench));
-        const auto puts = static_cast<std::uint32_t>(stream_bytes / put_bytes);
-        put_streams.push_back(static_cast<double>(stream_bytes) /
-                              run_puts(bench, here, long_put, puts, stream_window));
-        ciphers.push_back(cipher_stream());
-        rates.push_back(small_puts / run_puts(bench, here, put, small_puts, small_window));
+    for (int batch = 0; batch < wish.batches; ++batch) {
+        if (wish.has_put) {
+            bare_trips.push_back(bare_round_trip(bench));
+            put_trips.push_back(put_round_trip(bench, here, put));
+        }
+        if (wish.has_stream) {
+            bare_streams.push_back(bare_stream(bench));
+            const auto puts = static_cast<std::uint32_t>(stream_bytes / put_bytes);
+            put_streams.push_back(static_cast<double>(stream_bytes) /
+                                  run_puts(bench, here, long_put, puts, stream_window));
+            ciphers.push_back(cipher_stream());
+        }
+        if (wish.has_rate) {
+            rates.push_back(small_puts / run_puts(bench, here, put, small_puts, small_window));
+        }
     }
     bench.phase.store(end_phase);
     if (other.joinable()) other.join();
     std::printf("%s, %s, %d batches, median (quartiles)\n", here.link->security_name().c_str(),
-                is_serial ? "processor time of one thread" : "a thread on each side", batches);
-    print("bare round trip", bare_trips, 1, "us");
-    print("8 B put and its end", put_trips, 1, "us");
-    print("bare stream, GSO and GRO", bare_streams, 1e9, "GB/s");
-    print("cipher alone", ciphers, 1e9, "GB/s");
-    print("stream of 1 MiB puts", put_streams, 1e9, "GB/s");
-    print("8 B puts", rates, 1e6, "M/s");
-    // One thread seals and opens; two do so at once.
-    const double sealings = is_serial ? 2 : 1;
-    const double in_turn = 1 / (1 / median(bare_streams) + sealings / median(ciphers));
-    std::printf("put / bare round trip %.2f; stream / (bare and cipher in turn) %.2f\n",
-                median(put_trips) / median(bare_trips), median(put_streams) / in_turn);
+                is_serial ? "processor time of one thread" : "a thread on each side", wish.batches);
+    if (wish.has_put) {
+        print("bare round trip", bare_trips, 1, "us");
+        print("8 B put and its end", put_trips, 1, "us");
+        std::printf("put / bare round trip %.2f\n", median(put_trips) / median(bare_trips));
+    }
+    if (wish.has_stream) {
+        print("bare stream, GSO and GRO", bare_streams, 1e9, "GB/s");
+        print("cipher alone", ciphers, 1e9, "GB/s");
+        print("stream of 1 MiB puts", put_streams, 1e9, "GB/s");
+        // One thread seals and opens; two do so at once.
+        const double sealings = is_serial ? 2 : 1;
+        const double in_turn = 1 / (1 / median(bare_streams) + sealings / median(ciphers));
+        std::printf("stream / (bare and cipher in turn) %.2f\n", median(put_streams) / in_turn);
+    }
+    if (wish.has_rate) print("8 B puts", rates, 1e6, "M/s");
+    print_stats(here);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    const base::Security security = security_of(argc > 1 ? argv[1] : "encrypt");
-    const int batches = argc > 2 ? std::max(1, std::atoi(argv[2])) : 20;
-    is_serial = argc > 3 && std::string_view(argv[3]) == "serial";
-    std::thread(measure, security, batches).join();  // pins itself
+    const Wish wish = read_arguments(std::span(argv, static_cast<std::size_t>(argc)).subspan(1));
+    std::thread(measure, wish).join();  // pins itself
     return 0;
 }

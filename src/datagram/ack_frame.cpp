@@ -12,6 +12,8 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the wire's order is the machine's");
 
+constexpr std::uint8_t drain_bit = 0x80;
+
 template <class T>
 void store(std::byte* at, T value) noexcept {
     std::memcpy(at, &value, sizeof value);
@@ -65,7 +67,7 @@ std::size_t encode_ack(const AckFrame& ack, std::uint8_t type, std::span<std::by
     const Time delay = std::min<Time>(ack.delay_ns / AckFrame::delay_unit_ns, 0xFFFF);
     std::byte* at = out.data();
     store(at, type);
-    store(at + 1, ack.count);
+    store(at + 1, static_cast<std::uint8_t>(ack.count | (ack.is_drain ? drain_bit : 0)));
     store(at + 2, static_cast<std::uint16_t>(delay));
     store(at + 4, ack.run);
     store(at + 8, ack.largest);
@@ -81,7 +83,9 @@ std::size_t decode_ack(std::span<const std::byte> in, AckFrame& ack) noexcept {
     if (in.size() < AckFrame::head_bytes) return 0;
     AckFrame read;
     const std::byte* at = in.data();
-    read.count = load<std::uint8_t>(at + 1);
+    const auto counted = load<std::uint8_t>(at + 1);
+    read.count = static_cast<std::uint8_t>(counted % drain_bit);
+    read.is_drain = (counted & drain_bit) != 0;
     read.delay_ns = load<std::uint16_t>(at + 2) * AckFrame::delay_unit_ns;
     read.run = load<std::uint32_t>(at + 4);
     read.largest = load<PacketNumber>(at + 8);

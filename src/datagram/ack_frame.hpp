@@ -6,7 +6,7 @@
 // Tests: tests/unit/datagram/ack_frame_test.cpp.
 //
 //    0 u8  type            the caller's; not looked at here
-//    1 u8  words n         0 .. 16
+//    1 u8  words n         0 .. 16; bit 7: all who send here are asked to let the path run empty now
 //    2 u16 delay           units of 256 ns, saturating
 //    4 u32 run             largest - run .. largest came, all of them
 //    8 u64 largest         packet number
@@ -44,6 +44,7 @@ struct AckFrame {
     std::uint16_t credit = 0;
     std::uint16_t marked = 0;
     std::uint8_t count = 0;  // of words
+    bool is_drain = false;   // asks the sender to let the path run empty (CongestionDelay)
     std::array<std::uint64_t, words_max> words{};
 
     [[nodiscard]] PacketNumber run_start() const noexcept { return largest - run; }

@@ -61,6 +61,7 @@ void AckRanges::report(Time now, AckFrame& ack) noexcept {
     // Whether what is forgotten came is not known: the peer must not take it for received.
     ack.run = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(run_below(largest_wanting_), largest_wanting_ - forgotten_));
+    ack.is_drain = now % drain_every_ns < drain_asked_ns;  // WIRE-65
     ack.count = 0;
     const PacketNumber start = ack.run_start();
     const std::uint64_t first = block_of(start);

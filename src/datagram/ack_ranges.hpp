@@ -20,6 +20,10 @@ public:
     static constexpr std::uint64_t span_blocks = 32;
     static constexpr std::uint64_t span = span_blocks * block_packets;  // packet numbers remembered
     static constexpr std::size_t repeats = 8;  // acknowledgements that tell of each packet
+    // So often, and for so long, all who send here are asked together to let the path run empty, so that each of
+    // them finds its true round trip.
+    static constexpr Time drain_every_ns = 250'000'000;
+    static constexpr Time drain_asked_ns = 2'000'000;
 
     enum class Seen : std::uint8_t { fresh, duplicate, too_old };
 
@@ -39,7 +43,7 @@ public:
     // Whether since the last report a packet came out of order, behind a hole or into one: then acknowledge at once.
     [[nodiscard]] bool is_disordered() const noexcept { return is_disordered_; }
 
-    // Fills largest, run, delay and words. Each packet is told of in at least `repeats` reports, as far as it lies
+    // Fills largest, run, delay, words and is_drain. Each packet is told of in at least `repeats` reports, as far as it lies
     // within 1024 of the run's start; older ones are left out to keep the frame short.
     void report(Time now, AckFrame& ack) noexcept;
 

@@ -25,8 +25,7 @@ struct CongestionSample {
     Time sent = never;  // when the largest acked was sent; never: no sample of the round trip
     Time rtt_ns = 0;    // of it, without the peer's delay
     Time smoothed_rtt_ns = 0;
-    Time least_rtt_ns = 0;             // RttEstimator::least
-    Time least_seen_at = 0;            // RttEstimator::least_seen_at
+    bool is_drain_asked = false;       // AckFrame::is_drain
     std::uint64_t in_flight = 0;       // bytes, before this acknowledgement was taken
     std::uint32_t datagram_bytes = 0;  // the longest on this path now
 };

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Congestion control by delay, after Swift (Kumar et al., SIGCOMM 2020), changed for kernel sockets: the target is
-// the least round trip, a base target, and an allowance for the time that batches of 64 KiB take by themselves at
-// the rate measured. A round counts by its least delay, so that a thread that was late is no congestion. Loss counts
-// as congestion when it comes with delay or is more than a few per cent; so scattered loss costs little. Marks count
-// as in DCTCP. Additive increase makes flows equal; far below the target the window grows by an eighth per round, so
-// that it recovers soon. The least round trip is measured anew, with an emptied path, when it was not seen for long.
+// Congestion control by delay, after Swift (Kumar et al., SIGCOMM 2020), changed for kernel sockets. The target is
+// the same for all short paths, whatever round trip a newcomer finds, and grows as a window gets smaller: so large
+// windows give way to small ones. It leaves room for the batches of 64 KiB that sender and receiver handle at once.
+// A round counts by its least delay, so that a thread that was late is no congestion. Loss counts as congestion
+// when it comes with delay or is more than a few per cent; so scattered loss costs little. Marks count as in
+// DCTCP. Additive increase makes flows equal; far below the target the window grows by an eighth per round, so that
+// it recovers soon. The least round trip is measured anew, with an emptied path, when it was not seen for long.
 // Knows no clock. One thread.
 // Tests: tests/unit/datagram/congestion_delay_test.cpp, congestion_link_test.cpp.
 #pragma once
@@ -17,14 +18,22 @@ namespace acp::datagram {
 
 class CongestionDelay final : public Congestion {
 public:
-    static constexpr Time base_target_ns = 200'000;
-    static constexpr Time batch_target_max_ns = 300'000;
-    static constexpr std::uint64_t batch_bytes = 65536;
-    static constexpr std::uint64_t batches_allowed = 6;  // in and between sender, path and receiver
+    static constexpr Time short_path_target_ns = 350'000;  // of the whole round trip
+    static constexpr Time long_path_extra_ns = 150'000;    // above the least, where that is more
+    static constexpr Time long_path_share = 8;             // or this part of the least
+    static constexpr Time scale_ns =
+        100'000;  // more, for a window of scale_bytes; as its inverse root
+    static constexpr std::uint64_t scale_bytes = 1U << 20;
+    static constexpr Time scale_max_ns = 3'000'000;
     static constexpr std::uint32_t initial_datagrams = 32;
     static constexpr std::uint32_t floor_datagrams = 2;
     static constexpr std::uint64_t window_max = 1ULL << 30;
-    static constexpr Time drain_after_ns = 8'000'000'000;  // since the least round trip was seen
+    // The receiver asks for drains; without it, one begins when the least round trip was not seen for so long.
+    static constexpr Time drain_pause_ns = 100'000'000;  // at least, from one drain to the next
+    static constexpr std::uint64_t drain_pause_rounds = 30;
+    static constexpr std::uint64_t patience_rounds = 200;
+    static constexpr Time patience_min_ns = 1'000'000'000;
+    static constexpr Time patience_max_ns = 10'000'000'000;
 
     explicit CongestionDelay(std::uint32_t datagram_bytes) noexcept;
 
@@ -36,7 +45,7 @@ public:
 
     [[nodiscard]] bool is_slow_start() const noexcept override { return is_slow_start_; }
 
-    [[nodiscard]] Time target_ns() const noexcept { return least_rtt_ + allowed_; }
+    [[nodiscard]] Time target_ns() const noexcept { return target_; }
 
 private:
     // One round trip: from when something was sent until it was acknowledged.
@@ -60,6 +69,9 @@ private:
     [[nodiscard]] bool judge_marks(const CongestionSample& sample) noexcept;
     void judge_loss(const CongestionSample& sample) noexcept;
     void grow() noexcept;
+    // Where between the least round trip (0) and the target (1) a round trip lies.
+    [[nodiscard]] double fullness(Time rtt_ns) const noexcept;
+    void note_least(const CongestionSample& sample) noexcept;
     void drain_when_due(const CongestionSample& sample) noexcept;
     void reduce(Time now, double factor) noexcept;
     void limit_window() noexcept;
@@ -68,14 +80,18 @@ private:
     std::uint32_t datagram_;
     double window_;  // bytes; below floor_datagrams it is kept by pacing
     double before_reduction_ = 0;
-    double rate_ = 0;    // bytes per ns: the best of recent rounds, fading
-    double marked_ = 1;  // DCTCP's alpha
-    Time allowed_ = base_target_ns + batch_target_max_ns;  // of delay above the least
-    Time least_rtt_ = 0;
+    double marked_ = 1;   // DCTCP's alpha
+    double ceiling_ = 0;  // near where loss was congestion: from there on only additive growth
+    std::uint32_t ceiling_rounds_ = 0;
+    Time target_ = short_path_target_ns;
+    Time least_rtt_ = never;
+    Time least_seen_ = 0;
     Time latest_rtt_ = 0;
     Time reduced_at_ = 0;
-    Time drained_at_ =
-        0;  // the end of the last drain, or since when this one is empty; never: not yet
+    Time emptied_at_ = never;  // while draining: when the path was empty of ours; never: not yet
+    Time drained_at_ = 0;
+    Time drain_hold_ = 0;
+    Time drained_least_ = never;
     Round round_;
     LossCount losses_;
     bool is_slow_start_ = true;

@@ -26,7 +26,11 @@ void EndpointMachine::on_ack(Peer& peer, const AckFrame& ack) {
         peer.bypass = 0;
     }
     if (settled.acked + settled.lost != 0 || has_sample) {
-        adapt(peer, settled, has_sample ? peer.rtt.latest() : 0, in_flight);
+        CongestionSample sample;
+        sample.rtt_ns = has_sample ? peer.rtt.latest() : 0;
+        sample.in_flight = in_flight;
+        sample.is_drain_asked = ack.is_drain;
+        adapt(peer, settled, sample);
     }
     rearm_probe(peer);
     note_owing(peer);
@@ -58,11 +62,8 @@ void EndpointMachine::on_lost(Peer& peer, const SentDatagram& record) {
 }
 
 // Tells the window and the pace what has been learned.
-void EndpointMachine::adapt(Peer& peer,
-                            const Settled& settled,
-                            Time rtt_ns,
-                            std::uint64_t in_flight) {
-    CongestionSample sample;
+//   sample  what the caller alone knows
+void EndpointMachine::adapt(Peer& peer, const Settled& settled, CongestionSample sample) {
     sample.now = now_;
     sample.acked_bytes = settled.acked_bytes;
     sample.acked = settled.acked;
@@ -70,11 +71,7 @@ void EndpointMachine::adapt(Peer& peer,
     sample.lost = settled.lost;
     sample.newest_lost_sent = settled.newest_lost_sent;
     sample.sent = settled.largest_sent;
-    sample.rtt_ns = rtt_ns;
     sample.smoothed_rtt_ns = peer.rtt.smoothed();
-    sample.least_rtt_ns = peer.rtt.least();
-    sample.least_seen_at = peer.rtt.least_seen_at();
-    sample.in_flight = in_flight;
     sample.datagram_bytes = peer.mtu.current();
     peer.congestion->on_sample(sample);
     peer.pacer.set_rate(peer.congestion->pacing_window_bytes(), peer.rtt.smoothed(),

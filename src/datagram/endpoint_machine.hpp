@@ -36,7 +36,9 @@ public:
     static constexpr Time init_retry_ns = 30'000'000;
     static constexpr Time init_retry_max_ns = 200'000'000;
     static constexpr std::uint32_t probes_before_severing = 3;
-    static constexpr std::uint32_t answers_max = 64;       // handshake answers waiting to be sent
+    static constexpr Time stopped_after_ns =
+        1'000'000'000;                                // an alarm so late: the process was stopped
+    static constexpr std::uint32_t answers_max = 64;  // handshake answers waiting to be sent
     static constexpr std::uint32_t closes_at_once = 64;    // WIRE-82
     static constexpr Time close_allowance_ns = 1'000'000;  // one more each
     static constexpr std::uint32_t batch_datagrams = 63;   // and an acknowledgement
@@ -172,7 +174,7 @@ private:
     void on_ack(Peer& peer, const AckFrame& ack);
     void on_acked(Peer& peer, const SentDatagram& record);
     void on_lost(Peer& peer, const SentDatagram& record);
-    void adapt(Peer& peer, const Settled& settled, Time rtt_ns, std::uint64_t in_flight);
+    void adapt(Peer& peer, const Settled& settled, CongestionSample sample);
     void rearm_probe(Peer& peer) noexcept;
 
     // endpoint_timer.cpp
@@ -217,6 +219,7 @@ private:
     std::uint64_t instance_ = 0;
     std::uint32_t half_open_ = 0;
     Time now_ = 0;
+    Time resumed_ = 0;  // after the process had been stopped
     Counters counters_;
 
     Peer* first_ready_ = nullptr;

@@ -16,15 +16,18 @@ Time after(Time begin, Time span) noexcept {
 
 void EndpointMachine::on_timer(Time now) {
     now_ = std::max(now_, now);
+    // WIRE-87: whoever was stopped for long has not listened either.
+    if (now_ >= after(timers_.next(), stopped_after_ns)) resumed_ = now_;
     while (Peer* peer = timers_.ring(now_)) {
-        if (!table_.is_severed(peer->node)) ring(*peer);
+        if (!table_.is_severed(peer->node) && !is_closing_) ring(*peer);
     }
     settle();
 }
 
 Time EndpointMachine::deadline() const noexcept {
-    if (answers_count_ != 0 || !news_.empty() || first_ready_ != nullptr) return 0;
-    return timers_.next();
+    if (answers_count_ != 0 || !news_.empty()) return 0;
+    if (is_closing_) return farewell_next_ < settings_.nodes ? 0 : never;
+    return first_ready_ != nullptr ? 0 : timers_.next();
 }
 
 void EndpointMachine::ring(Peer& peer) {
@@ -85,10 +88,11 @@ void EndpointMachine::ring_connected(Peer& peer) {
     }
     if (now_ >= peer.loss.deadline()) {
         Settled settled;
-        const std::uint64_t in_flight = peer.sent.bytes_in_flight();
+        CongestionSample sample;
+        sample.in_flight = peer.sent.bytes_in_flight();
         peer.loss.detect(peer.sent, now_, peer.rtt, settled,
                          [&](PacketNumber, const SentDatagram& record) { on_lost(peer, record); });
-        if (settled.lost != 0) adapt(peer, settled, 0, in_flight);
+        if (settled.lost != 0) adapt(peer, settled, sample);
         if (peer.sent.count() == 0) peer.probe.disarm();
     }
     if (now_ >= peer.probe.deadline() && peer.sent.count() != 0) probe(peer);
@@ -136,7 +140,7 @@ void EndpointMachine::probe(Peer& peer) {
 // WIRE-87
 Time EndpointMachine::silence_deadline(const Peer& peer) const noexcept {
     if (settings_.peer_timeout_ns == 0 || peer.owing_since == never) return never;
-    return after(std::max(peer.heard, peer.owing_since), settings_.peer_timeout_ns);
+    return after(std::max({peer.heard, peer.owing_since, resumed_}), settings_.peer_timeout_ns);
 }
 
 // WIRE-85: only when nothing is in flight; what is gets probes anyway.

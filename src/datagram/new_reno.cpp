@@ -19,7 +19,8 @@ void NewReno::on_sample(const CongestionSample& sample) noexcept {
         reduce(sample.now);
         return;
     }
-    if (sample.in_flight < window_ / 4 * 3) return;  // not the window kept it from sending
+    if (sample.in_flight + datagram_ < window_ / 4 * 3)
+        return;  // not the window kept it from sending
     if (is_slow_start()) {
         window_ = std::min(window_ + sample.acked_bytes, window_max);
         return;

@@ -140,7 +140,7 @@ private:
     void advance() noexcept;  // oldest_block_ to the next block with something in flight
 
     SentPool& pool_;
-    std::array<std::uint16_t, blocks_max> directory_;
+    std::array<std::uint16_t, blocks_max> directory_{};
     std::uint64_t oldest_block_ = 0;
     std::uint64_t newest_block_ = 0;
     PacketNumber next_ = 0;

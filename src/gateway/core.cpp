@@ -62,25 +62,30 @@ Status check(const GatewaySettings& settings) {
     return {};
 }
 
-// What every path carries, and what is probed for: no more than the own interfaces do.
+// The longest datagram the interfaces behind these addresses carry, at most as long as is probed for.
+std::uint32_t carried_bytes(std::span<const Address> bind) {
+    std::uint32_t least = datagram_bytes_probed;
+    auto interfaces = os::list_interface_addresses();
+    if (!interfaces.is_ok()) return least;
+    for (const os::InterfaceAddress& one : interfaces.value()) {
+        const bool is_bound = std::any_of(bind.begin(), bind.end(), [&one](Address address) {
+            address.port = 0;
+            return address == as_address(one.address);
+        });
+        const std::uint32_t carried = os::datagram_bytes_max(one);
+        if (is_bound && carried != 0) least = std::min(least, carried);
+    }
+    return least;
+}
+
+// What every path carries, and what is probed for.
 void choose_lengths(const GatewaySettings& settings, datagram::Settings& chosen) {
     const bool has_ipv6 = std::any_of(settings.bind.begin(), settings.bind.end(),
                                       [](const Address& one) { return one.family == 6; });
     chosen.datagram_bytes = has_ipv6 ? datagram_bytes_ipv6 : datagram_bytes_ipv4;
     if (settings.datagram_bytes != 0) chosen.datagram_bytes = settings.datagram_bytes;
-    chosen.datagram_bytes_max = datagram_bytes_probed;
-    if (auto interfaces = os::list_interface_addresses(); interfaces.is_ok()) {
-        for (const os::InterfaceAddress& one : interfaces.value()) {
-            for (Address bound : settings.bind) {
-                bound.port = 0;
-                const std::uint32_t carried = os::datagram_bytes_max(one);
-                if (as_address(one.address) == bound && carried != 0) {
-                    chosen.datagram_bytes_max = std::min(chosen.datagram_bytes_max, carried);
-                }
-            }
-        }
-    }
-    if (settings.datagram_bytes_max != 0) chosen.datagram_bytes_max = settings.datagram_bytes_max;
+    chosen.datagram_bytes_max = settings.datagram_bytes_max != 0 ? settings.datagram_bytes_max
+                                                                 : carried_bytes(settings.bind);
     chosen.datagram_bytes_max = std::max(chosen.datagram_bytes_max, chosen.datagram_bytes);
 }
 
@@ -178,7 +183,7 @@ bool Core::work(Time now) {
     if (endpoint_->deadline() <= now) endpoint_->on_timer(now);
     bool has_moved = placement_.turn();
     has_moved = router_->turn(now) || has_moved;
-    return transport_->send(*endpoint_) || has_moved;
+    return transport_->send(*endpoint_, now) || has_moved;
 }
 
 Time Core::deadline() const noexcept {
@@ -195,7 +200,7 @@ void Core::leave(std::int64_t timeout_ns) {
         if (until > now) transport_->wait(until - now);
     }
     endpoint_->close();
-    (void)transport_->send(*endpoint_);
+    (void)transport_->send(*endpoint_, os::now_ns());
     transport_->close();
 }
 

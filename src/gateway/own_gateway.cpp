@@ -58,18 +58,20 @@ public:
     [[nodiscard]] std::string security_name() const override { return core_->security_name(); }
 
     bool submit(std::uint64_t token, const memory::Command& command) override {
-        const bool is_taken = core_->router().submit(os::now_ns(), {process_, token, command});
-        publish_news();
+        const bool is_taken = core_->router().submit(now_, {process_, token, command});
+        deadline_.store(0, std::memory_order_relaxed);  // it leaves with the next flush()
+        if (!ended_.empty()) has_ended_.store(true, std::memory_order_release);
         return is_taken;
     }
 
     void flush() override {
-        (void)core_->work(os::now_ns());
+        now_ = os::now_ns();
+        (void)core_->work(now_);
         publish_news();
     }
 
     bool turn(std::vector<remote::Ended>& ended) override {
-        const Time now = os::now_ns();
+        const Time now = now_ = os::now_ns();
         ++own_.turns;
         bool has_moved = core_->receive(now);
         has_moved = duties_->turn() || has_moved;
@@ -155,6 +157,7 @@ private:
 
     const node::Segment& segment_;
     std::uint32_t process_ = 0;
+    Time now_ = os::now_ns();  // of the last round: precise enough for what is submitted
     std::unique_ptr<Core> core_;
     std::optional<Duties> duties_;
     std::optional<StatsPublisher> stats_;

@@ -144,13 +144,14 @@ bool Transport::send_kept(Time now) {
     return false;
 }
 
-bool Transport::send(datagram::Endpoint& endpoint) {
+bool Transport::send(datagram::Endpoint& endpoint, Time now) {
     const std::uint64_t sent_before = counters_.datagrams_sent;
-    Time now = os::now_ns();
     retry_at_ = datagram::never;
     if (!send_kept(now)) return false;
     const datagram::MutableBytes into(buffer_.get(), send_bytes);
     for (std::uint32_t burst = 0; burst < bursts_per_turn; ++burst) {
+        // a burst took microseconds: the next one's time of departure matters
+        if (burst > 1) now = os::now_ns();
         const Transmit next = endpoint.next_transmit(now, into);
         if (next.bytes == 0) break;
         if (injector_) {
@@ -159,7 +160,6 @@ bool Transport::send(datagram::Endpoint& endpoint) {
             retry_at_ = now + retry_ns;
             break;
         }
-        now = os::now_ns();
     }
     if (injector_ && !injector_->flush(now, send_one_)) retry_at_ = now + retry_ns;
     return counters_.datagrams_sent != sent_before;

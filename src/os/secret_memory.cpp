@@ -22,7 +22,7 @@ std::size_t rounded_up(std::size_t bytes, std::size_t unit) noexcept {
 }  // namespace
 
 void wipe(std::span<std::byte> secret) noexcept {
-    explicit_bzero(secret.data(), secret.size());
+    if (!secret.empty()) explicit_bzero(secret.data(), secret.size());
 }
 
 Result<SecretMemory> SecretMemory::allocate(std::size_t bytes) {

@@ -224,8 +224,8 @@ bool Router::State::resend(const Resend& again) {
     const std::uint32_t index = book.find(again.initiator, again.token);
     if (index == no_index) return true;
     Outstanding& record = commands[index];
-    const std::uint32_t attempts = record.attempts;
-    record.attempts = std::min(attempts + 1, 255U) & 255U;
+    const std::uint8_t attempts = record.attempts;
+    if (attempts < 0xffU) ++record.attempts;
     ++counters.resends;
     const std::uint64_t source = source_process(record);
     bool is_begun = false;
@@ -238,7 +238,7 @@ bool Router::State::resend(const Resend& again) {
             request(peer_of(static_cast<std::uint32_t>(source)), record, again.offset, again.bytes);
     }
     if (is_begun) return true;
-    record.attempts = attempts & 255U;
+    record.attempts = attempts;
     --counters.resends;
     return false;
 }
@@ -252,7 +252,7 @@ bool Router::State::resend_value(const Outstanding& record, std::uint64_t value)
     operation.target = record.target;
     operation.source = record.source;
     operation.operand = value;
-    operation.width = record.width & 15U;
+    operation.width = record.width;
     operation.node = peer_of(static_cast<std::uint32_t>(where(record.target))).node;
     enqueue(index);
     return true;

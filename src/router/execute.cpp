@@ -76,7 +76,10 @@ bool Router::State::begin_pieces(const Task& task, Peer& to) {
     }
     const std::uint64_t bytes = task.command.bytes;
     if (to.flows.is_empty() && !to.is_blocked && bytes + sizeof(PutFrame) <= to.frame_bytes) {
-        const Sent sent = send_piece(to, task, 0, static_cast<std::uint32_t>(bytes));
+        const Piece piece{task.command.source, task.command.target,
+                          task.total,          task.token,
+                          task.initiator,      static_cast<std::uint32_t>(bytes)};
+        const Sent sent = send_piece(to, piece);
         if (sent == Sent::sent || sent == Sent::failed) return true;
     }
     const std::uint32_t index = take_task(task, Work::pieces, to.node);
@@ -105,29 +108,25 @@ void Router::State::go_on(std::uint32_t index, Step step) {
 }
 
 // WIRE-110. One piece from memory of this node straight into the datagram.
-Sent Router::State::send_piece(Peer& to,
-                               const Task& task,
-                               std::uint64_t offset,
-                               std::uint32_t bytes) {
-    std::byte* room = reserve(to, sizeof(PutFrame) + bytes);
+Sent Router::State::send_piece(Peer& to, const Piece& piece) {
+    std::byte* room = reserve(to, sizeof(PutFrame) + piece.bytes);
     if (room == nullptr) return Sent::no_room;
-    const GlobalAddress source = task.command.source + offset;
-    const Settlement got = placement.get_now(source, {room + sizeof(PutFrame), bytes});
+    const Settlement got = placement.get_now(piece.source, {room + sizeof(PutFrame), piece.bytes});
     if (got.progress != Progress::settled) return Sent::not_now;
     if (got.code != Code::ok) {
-        fail(task.initiator, task.token, {got.code, End::source, named(where(source))});
+        fail(piece.initiator, piece.token, {got.code, End::source, named(where(piece.source))});
         return Sent::failed;
     }
     PutFrame frame;
-    frame.bytes = static_cast<std::uint16_t>(bytes);
-    frame.initiator = task.initiator;
-    frame.token = task.token;
-    frame.target = task.command.target + offset;
-    frame.total = task.total;
+    frame.bytes = static_cast<std::uint16_t>(piece.bytes);
+    frame.initiator = piece.initiator;
+    frame.token = piece.token;
+    frame.target = piece.target;
+    frame.total = piece.total;
     write(room, frame);
-    commit(to, sizeof frame + bytes);
+    commit(to, sizeof frame + piece.bytes);
     ++counters.puts_sent;
-    counters.bytes_sent += bytes;
+    counters.bytes_sent += piece.bytes;
     return Sent::sent;
 }
 
@@ -168,13 +167,13 @@ Step Router::State::step_pieces(std::uint32_t index, Peer& to) {
     const std::uint64_t left = operation.bytes - operation.offset;
     auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(left, piece_bytes(to)));
     if (!operation.is_staged) {
-        Task task;
-        task.command.source = operation.source;
-        task.command.target = operation.target;
-        task.total = operation.total;
-        task.token = operation.token;
-        task.initiator = operation.initiator;
-        switch (send_piece(to, task, operation.offset, bytes)) {
+        const Piece piece{operation.source + operation.offset,
+                          operation.target + operation.offset,
+                          operation.total,
+                          operation.token,
+                          operation.initiator,
+                          bytes};
+        switch (send_piece(to, piece)) {
             case Sent::sent:
                 operation.offset += bytes;
                 return operation.offset == operation.bytes ? Step::done : Step::again;

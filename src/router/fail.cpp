@@ -145,6 +145,8 @@ void Router::State::end_work_of_process(std::uint32_t process) {
             if (target != process) continue;
             operation.is_cancelled = true;
             settle_piece(operation, Code::peer);
+        } else if (operation.work == Work::request) {
+            continue;  // ended with its command
         } else if (target == process || source == process) {
             operation.is_cancelled = true;
             fail(

@@ -5,6 +5,7 @@
 // Protocol: docs/spec/frames.md. Tests: tests/unit/router/frames_test.cpp.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -129,16 +130,25 @@ static_assert(sizeof(PutFrame) == 32 && sizeof(CommandFrame) == 48 && sizeof(Sho
 static_assert(sizeof(LongFrame) == 24 && sizeof(InvokeFrame) == 24 && sizeof(ResultFrame) == 16);
 static_assert(sizeof(MeetFrame) == 16 && sizeof(RefusedFrame) == 32);
 
+template <typename Frame>
+inline void write(std::byte* at, const Frame& frame) noexcept {
+    std::memcpy(at, &frame, sizeof frame);
+}
+
+// By whole words: a frame put together field by field in memory would be read back before it is there.
+inline void write(std::byte* at, const PutFrame& frame) noexcept {
+    const std::array<std::uint64_t, 4> words = {
+        static_cast<std::uint64_t>(frame.type) | std::uint64_t{frame.is_value} << 8U |
+            std::uint64_t{frame.bytes} << 16U | std::uint64_t{frame.initiator} << 32U,
+        frame.token, frame.target, frame.total};
+    std::memcpy(at, words.data(), sizeof words);
+}
+
 // What a codec must know of the job to check a frame.
 struct JobShape {
     std::uint32_t nodes = 1;
     std::uint32_t procs = 1;
 };
-
-template <typename Frame>
-inline void write(std::byte* at, const Frame& frame) noexcept {
-    std::memcpy(at, &frame, sizeof frame);
-}
 
 [[nodiscard]] Fault check(const CommandFrame& frame, JobShape shape) noexcept;
 [[nodiscard]] Fault check(const ShortFrame& frame, JobShape shape) noexcept;

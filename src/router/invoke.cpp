@@ -32,7 +32,8 @@ bool Router::State::invoke(const Call& call, Bytes bytes) {
     record.operation = invoke_operation;
     record.width = 0;
     record.attempts = 0;
-    record.age = scan_number & 255U;
+    record.age = static_cast<std::uint8_t>(scan_number);
+    enter(index);
     return begin_outstanding(index);
 }
 

@@ -19,7 +19,8 @@ namespace acp::router {
     return layout.process(address);
 }
 
-inline constexpr std::uint32_t invoke_operation = 7;  // beside those of memory::Operation
+inline constexpr std::uint8_t invoke_operation = 7;  // beside those of memory::Operation
+inline constexpr std::uint8_t bad_operation = 8;     // whatever a process may ask for instead
 
 // A command of a process of this node, until its completion: one cache line.
 struct alignas(64) Outstanding {
@@ -32,11 +33,11 @@ struct alignas(64) Outstanding {
     std::uint32_t initiator = 0;
     std::uint32_t next = 0;
     std::uint32_t chain = 0;
-    std::uint32_t operation : 3 = 0;
-    std::uint32_t width : 4 = 0;
-    std::uint32_t attempts : 8 = 0;  // sent again because refused
-    std::uint32_t age : 8 = 0;       // the scan before which it came
-    std::uint32_t is_taken : 1 = 0;
+    std::uint8_t operation = 0;
+    std::uint8_t attempts = 0;  // sent again because refused
+    std::uint8_t age = 0;       // the scan before which it came
+    std::uint8_t width : 7 = 0;
+    std::uint8_t is_taken : 1 = 0;
 };
 
 static_assert(sizeof(Outstanding) == 64);

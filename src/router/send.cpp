@@ -67,14 +67,12 @@ void Router::State::enqueue(std::uint32_t index, bool is_first) {
 // Gives work for a severed node up, and says so.
 void Router::State::abandon(std::uint32_t index) {
     const Operation& operation = operations[index];
-    if (!operation.is_cancelled) {
-        const bool is_invoke = operation.work == Work::invoke;
-        const std::uint64_t process =
-            is_invoke
-                ? operation.target
-                : where(operation.work == Work::request ? operation.source : operation.target);
-        const End end = operation.work == Work::request || is_invoke ? End::source : End::target;
-        fail(operation.initiator, operation.token, {Code::peer, end, named(process)});
+    if (!operation.is_cancelled && operation.work == Work::request) {
+        fail(operation.initiator, operation.token,
+             {Code::peer, End::source, named(peer(operation.node).first)});
+    } else if (!operation.is_cancelled && operation.work != Work::invoke) {
+        fail(operation.initiator, operation.token,
+             {Code::peer, End::target, named(where(operation.target))});
     }
     release(index);
 }

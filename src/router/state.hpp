@@ -39,6 +39,16 @@ struct Task {
     Share share = Share::own;
 };
 
+// Bytes of memory of this node on their way to another.
+struct Piece {
+    GlobalAddress source = 0;
+    GlobalAddress target = 0;
+    std::uint64_t total = 0;  // of the whole copy
+    std::uint64_t token = 0;
+    std::uint32_t initiator = 0;
+    std::uint32_t bytes = 0;
+};
+
 enum class Sent : std::uint8_t { sent, failed, no_room, not_now };
 enum class Step : std::uint8_t { done, again, parked, blocked };
 
@@ -95,6 +105,8 @@ struct Router::State final : Meeting::Layout {
     // submit.cpp: commands begin.
     bool submit(const Request& request);
     bool invoke(const Call& call, Bytes arguments);
+    [[nodiscard]] bool begin_short_put(const Request& request, std::uint64_t target);
+    void enter(std::uint32_t index);
     [[nodiscard]] bool begin_outstanding(std::uint32_t index);
     [[nodiscard]] bool begin_own_invoke(const Outstanding& record);
     [[nodiscard]] bool is_lost(const Outstanding& command, Failure& failure);
@@ -153,10 +165,7 @@ struct Router::State final : Meeting::Layout {
         return (std::uint64_t{operation.generation} << 32) | (index + 1);
     }
 
-    [[nodiscard]] Sent send_piece(Peer& to,
-                                  const Task& task,
-                                  std::uint64_t offset,
-                                  std::uint32_t bytes);
+    [[nodiscard]] Sent send_piece(Peer& to, const Piece& piece);
     [[nodiscard]] Step step(std::uint32_t index, Peer& to);
     [[nodiscard]] Step step_request(Operation& operation, Peer& to);
     [[nodiscard]] Step step_pieces(std::uint32_t index, Peer& to);

@@ -24,7 +24,7 @@ void Router::State::scan() {
         if (record.is_taken == 0) continue;
         const std::uint32_t scans = (scan_number - record.age) & 255U;
         if (scans < 2) continue;
-        record.age = (scan_number - 2) & 255U;  // old, and never young again
+        record.age = static_cast<std::uint8_t>(scan_number - 2);  // old, and never young again
         want_watched(peer_of(named(target_process(record))).node);
         want_watched(peer_of(named(source_process(record))).node);
     }

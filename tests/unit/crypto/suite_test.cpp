@@ -93,8 +93,7 @@ ByteVector open(datagram::Aead& aead,
                 const ByteVector& additional,
                 ByteVector sealed) {
     if (!aead.open(nonce_of(nonce), additional, sealed)) return {std::byte{0xff}};
-    sealed.resize(sealed.size() - datagram::tag_bytes);
-    return sealed;
+    return {sealed.begin(), sealed.end() - static_cast<std::ptrdiff_t>(datagram::tag_bytes)};
 }
 
 const ByteVector unopened = {std::byte{0xff}};

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
-#include "test_net.hpp"
+#include "unit/datagram/test_net.hpp"
 
 namespace acp::datagram::testing {
 namespace {
@@ -173,6 +173,45 @@ TEST(EndpointDelivery, a_receiver_with_a_small_buffer_is_never_overrun) {
     EXPECT_EQ(net.hosts[0].arrived.size(), 8U * 300);
     // In the kernel's accounting a datagram of this size takes 2304 bytes.
     EXPECT_LE(most * 2304, settings.receive_bytes);
+}
+
+// The window must grow to fill what lies between, though batches of 64 KiB delay themselves.
+TEST(EndpointDelivery, a_stream_fills_a_fast_path) {
+    for (const double bytes_per_ns : {0.125, 1.25, 3.0}) {
+        SCOPED_TRACE(bytes_per_ns);
+        Settings settings;
+        settings.datagram_bytes_max = settings.datagram_bytes;
+        Net net(2, 1, settings);
+        net.faults.jitter = 0;
+        net.faults.delay = 15 * us;
+        net.faults.bytes_per_ns = bytes_per_ns;
+        pump(net, 0, 1, 1000, 1432);
+        const Time begin = net.now;
+        net.hosts[1].arrived.clear();
+        pump(net, 0, 1, 20'000, 1432);
+        const double rate = 20'000.0 * 1472 / static_cast<double>(net.now - begin);
+        EXPECT_GT(rate, 0.85 * bytes_per_ns);
+        EXPECT_EQ(net[0].counters().retransmitted, 0U);
+    }
+}
+
+// What 64 KiB take on the way must not be taken for congestion.
+TEST(EndpointDelivery, loss_costs_little_of_the_rate) {
+    Settings settings;
+    settings.datagram_bytes_max = settings.datagram_bytes;
+    double clean = 0;
+    for (const std::uint64_t loss : {0U, 10U, 100U}) {
+        SCOPED_TRACE(loss);
+        Net net(2, 1, settings);
+        net.faults.jitter = 0;
+        net.faults.bytes_per_ns = 1.25;
+        net.faults.loss = loss;
+        const Time begin = net.now;
+        pump(net, 0, 1, 20'000, 1432);
+        const double rate = 20'000.0 * 1472 / static_cast<double>(net.now - begin);
+        if (loss == 0) clean = rate;
+        EXPECT_GT(rate, clean * (loss <= 10 ? 0.8 : 0.5));
+    }
 }
 
 }  // namespace

@@ -4,13 +4,14 @@
 // threads for gateways. Nodes of one rank may run their gateway inside it.
 #pragma once
 
-#include <chrono>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <deque>
 #include <gtest/gtest.h>
 #include <memory>
 #include <string>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -106,7 +107,10 @@ public:
         }
     }
 
-    ~Job() { acp::test::arm_watchdog(0, ""); }
+    ~Job() {
+        stop_threads();
+        acp::test::arm_watchdog(0, "");
+    }
 
     Job(const Job&) = delete;
     Job& operator=(const Job&) = delete;
@@ -114,7 +118,8 @@ public:
     // One turn of everybody that is awake.
     void turn() {
         for (std::uint32_t node = 0; node < gateways_.size(); ++node) {
-            if (gateways_[node] && !is_node_stopped_[node]) gateways_[node]->turn(os::now_ns());
+            const bool is_here = gateways_[node] && !is_node_stopped_[node] && threads_.empty();
+            if (is_here) gateways_[node]->turn(os::now_ns());
         }
         for (Process& process : processes_) {
             if (process.is_stopped || is_node_stopped_[process.node]) continue;
@@ -130,6 +135,23 @@ public:
             }
             news_.clear();
         }
+    }
+
+    // From here on every gateway that is not a rank's own runs in a thread, as in an agent.
+    void start_threads() {
+        for (const auto& gateway : gateways_) {
+            if (gateway) threads_.emplace_back([this, &gateway] { gateway->run(is_stopping_); });
+        }
+    }
+
+    void stop_threads() {
+        is_stopping_.store(true);
+        for (const auto& gateway : gateways_) {
+            if (gateway) gateway->wake();
+        }
+        for (std::thread& thread : threads_) thread.join();
+        threads_.clear();
+        is_stopping_.store(false);
     }
 
     // Hands a command over, whatever room there is. Returns its token.
@@ -284,6 +306,8 @@ private:
     std::vector<std::unique_ptr<OwnGateway>> own_;  // by node; or gateways_
     std::vector<std::unique_ptr<Gateway>> gateways_;
     std::vector<bool> is_node_stopped_;
+    std::vector<std::thread> threads_;
+    std::atomic<bool> is_stopping_{false};
     std::vector<std::uint32_t> first_;
     std::uint32_t end_ = 0;
     std::uint64_t token_ = 100;

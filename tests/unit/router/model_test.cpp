@@ -36,6 +36,7 @@ struct Issued {
     std::vector<std::byte> arguments;
     std::uint32_t completions = 0;
     Code code = Code::ok;
+    std::uint32_t about = 0;  // of a failure: whose
 };
 
 class Model {
@@ -225,6 +226,7 @@ private:
         EXPECT_EQ(issued.completions, 1U) << "command " << end.token << " completed twice";
         EXPECT_EQ(end.initiator, issued.initiator);
         issued.code = end.code;
+        issued.about = end.process;
         if (end.code == Code::ok) check_in_place(issued);
     }
 
@@ -262,7 +264,7 @@ private:
             EXPECT_EQ(issued.completions, 1U) << "command " << token(index);
             if (issued.code != Code::ok) {
                 EXPECT_EQ(issued.code, Code::peer) << "command " << token(index);
-                EXPECT_TRUE(has_failures_ && may_fail(issued)) << "command " << token(index);
+                EXPECT_TRUE(has_failures_ && may_fail(issued)) << describe(index);
             }
         }
         for (NodeId node = 0; node < job_.nodes.size(); ++node) {
@@ -286,6 +288,21 @@ private:
         check_memory();
     }
 
+    [[nodiscard]] std::string describe(std::size_t index) const {
+        const Issued& issued = issued_[index];
+        std::string text = "command " + std::to_string(token(index)) + " of process " +
+                           std::to_string(issued.initiator) + ", operation " +
+                           std::to_string(static_cast<int>(issued.command.operation)) + ", bytes " +
+                           std::to_string(issued.command.bytes);
+        if (issued.is_invoke) {
+            text += ", invoked on " + std::to_string(issued.process);
+        } else {
+            text += ", from " + std::to_string(process_at(issued.command.source)) + " to " +
+                    std::to_string(process_at(issued.command.target));
+        }
+        return text + ", failed about " + std::to_string(issued.about) + state();
+    }
+
     [[nodiscard]] std::string state() const {
         std::string text;
         for (const auto& node : job_.nodes) {
@@ -294,7 +311,11 @@ private:
                     std::to_string(router.is_idle()) + ", deadline " +
                     std::to_string(router.deadline()) + ", now " + std::to_string(job_.now) +
                     ", taken " + std::to_string(node->memory.has_taken()) + ", lost " +
-                    std::to_string(node->ends.dead_nodes.size());
+                    std::to_string(node->ends.dead_nodes.size()) + ", resends " +
+                    std::to_string(router.counters().resends) + ", kept " +
+                    std::to_string(router.counters().puts_kept) + ", refused " +
+                    std::to_string(router.counters().puts_refused) + ", commands refused " +
+                    std::to_string(router.counters().commands_refused);
         }
         return text + "\n  network empty " + std::to_string(job_.network.is_empty());
     }
