@@ -146,7 +146,7 @@ public:
 private:
     void echo() {
         os::DatagramSocket& socket = bench_.sockets[1];
-        if (socket.receive_burst(batch_) == 0) return;
+        if (socket.receive_burst(batch_, 1) == 0) return;
         batch_.for_each([&](const os::SocketAddress& from, std::span<std::byte> datagram) {
             (void)socket.send_burst(from, datagram, static_cast<std::uint32_t>(datagram.size()),
                                     false);
@@ -177,7 +177,7 @@ double bare_round_trip(Bench& bench) {
         if (i == 0) start = clock_ns();
         (void)bench.sockets[0].send_burst(bench.sockets[1].address(), message, 64, false);
         do bench.let_other_side();
-        while (bench.sockets[0].receive_burst(bench.own_batch) == 0);
+        while (bench.sockets[0].receive_burst(bench.own_batch, 1) == 0);
     }
     return seconds_since(start) * 1e6 / round_trips;
 }

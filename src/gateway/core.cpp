@@ -62,25 +62,30 @@ Status check(const GatewaySettings& settings) {
     return {};
 }
 
-// What every path carries, and what is probed for: no more than the own interfaces do.
+// The longest datagram the interfaces behind these addresses carry, at most as long as is probed for.
+std::uint32_t carried_bytes(std::span<const Address> bind) {
+    std::uint32_t least = datagram_bytes_probed;
+    auto interfaces = os::list_interface_addresses();
+    if (!interfaces.is_ok()) return least;
+    for (const os::InterfaceAddress& one : interfaces.value()) {
+        const bool is_bound = std::any_of(bind.begin(), bind.end(), [&one](Address address) {
+            address.port = 0;
+            return address == as_address(one.address);
+        });
+        const std::uint32_t carried = os::datagram_bytes_max(one);
+        if (is_bound && carried != 0) least = std::min(least, carried);
+    }
+    return least;
+}
+
+// What every path carries, and what is probed for.
 void choose_lengths(const GatewaySettings& settings, datagram::Settings& chosen) {
     const bool has_ipv6 = std::any_of(settings.bind.begin(), settings.bind.end(),
                                       [](const Address& one) { return one.family == 6; });
     chosen.datagram_bytes = has_ipv6 ? datagram_bytes_ipv6 : datagram_bytes_ipv4;
     if (settings.datagram_bytes != 0) chosen.datagram_bytes = settings.datagram_bytes;
-    chosen.datagram_bytes_max = datagram_bytes_probed;
-    if (auto interfaces = os::list_interface_addresses(); interfaces.is_ok()) {
-        for (const os::InterfaceAddress& one : interfaces.value()) {
-            for (Address bound : settings.bind) {
-                bound.port = 0;
-                const std::uint32_t carried = os::datagram_bytes_max(one);
-                if (as_address(one.address) == bound && carried != 0) {
-                    chosen.datagram_bytes_max = std::min(chosen.datagram_bytes_max, carried);
-                }
-            }
-        }
-    }
-    if (settings.datagram_bytes_max != 0) chosen.datagram_bytes_max = settings.datagram_bytes_max;
+    chosen.datagram_bytes_max = settings.datagram_bytes_max != 0 ? settings.datagram_bytes_max
+                                                                 : carried_bytes(settings.bind);
     chosen.datagram_bytes_max = std::max(chosen.datagram_bytes_max, chosen.datagram_bytes);
 }
 

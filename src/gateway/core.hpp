@@ -31,6 +31,8 @@ public:
                                                     std::vector<NumberedOperation> operations,
                                                     router::Completions& completions);
     ~Core() override;
+    Core(const Core&) = delete;
+    Core& operator=(const Core&) = delete;
 
     base::Status set_peers(const std::vector<std::vector<Address>>& peers) {
         return book_.fill(peers, nodes_);

@@ -59,7 +59,8 @@ public:
 
     bool submit(std::uint64_t token, const memory::Command& command) override {
         const bool is_taken = core_->router().submit(now_, {process_, token, command});
-        publish_news();
+        deadline_.store(0, std::memory_order_relaxed);  // it leaves with the next flush()
+        if (!ended_.empty()) has_ended_.store(true, std::memory_order_release);
         return is_taken;
     }
 

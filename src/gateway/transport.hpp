@@ -61,7 +61,10 @@ public:
         bool has_any = false;
         for (os::DatagramSocket& socket : sockets_) {
             for (std::uint32_t round = 0; round < receives_per_turn; ++round) {
-                if (socket.receive_burst(batch_) == 0) break;
+                const std::uint32_t wanted = is_busy() ? messages_per_receive : 1;
+                const std::uint32_t got = socket.receive_burst(batch_, wanted);
+                note_received(wanted, got);
+                if (got == 0) break;
                 has_any = true;
                 ++counters_.receives;
                 batch_.for_each([&](const os::SocketAddress& from, std::span<std::byte> datagram) {
@@ -69,7 +72,7 @@ public:
                     counters_.bytes_received += datagram.size();
                     visit(as_address(from), datagram);
                 });
-                if (!batch_.is_full()) break;
+                if (got < messages_per_receive) break;
             }
         }
         return has_any;
@@ -109,6 +112,7 @@ private:
     static constexpr std::uint32_t receives_per_turn = 4;
     static constexpr std::uint32_t bursts_per_turn = 8;
     static constexpr std::uint32_t messages_per_receive = 16;
+    static constexpr std::uint32_t lone_messages_max = 4;  // in a row before more are looked for
     static constexpr std::uint32_t send_bytes = 65'536;
     static constexpr Time retry_ns = 100'000;  // after the kernel had no room
 
@@ -119,6 +123,19 @@ private:
 
     Transport(os::DatagramBatch batch, os::Event event, os::PollSet poll);
     [[nodiscard]] std::size_t socket_for(const Address& to) const noexcept;
+
+    // Where messages come one by one each is taken alone: looking for a second costs as much as a third of the
+    // first. A series without a pause, or several at once, is a reason to take as many as there are.
+    [[nodiscard]] bool is_busy() const noexcept { return lone_messages_ >= lone_messages_max; }
+
+    void note_received(std::uint32_t wanted, std::uint32_t got) noexcept {
+        if (got == 0 || (wanted > 1 && got == 1)) {
+            lone_messages_ = 0;
+        } else if (wanted == 1) {
+            ++lone_messages_;
+        }
+    }
+
     bool transmit(const Transmit& transmit, datagram::MutableBytes bytes);
     bool send_kept(Time now);
 
@@ -134,6 +151,7 @@ private:
     Transmit kept_;  // a burst the kernel did not take yet, at kept_at_ in the buffer
     std::uint32_t kept_at_ = 0;
     Time retry_at_ = datagram::never;
+    std::uint32_t lone_messages_ = 0;  // received one by one without a pause
     TransportCounters counters_;
 };
 

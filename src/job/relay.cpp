@@ -148,7 +148,7 @@ void Relay::take(std::size_t stream) {
     Outgoing& outgoing = outgoing_[stream];
     if (!outgoing.from.is_open()) return;
     if (!is_cut_ && (outgoing.credit == 0 || to_send_.size() >= to_send_bytes_max)) return;
-    std::array<char, read_bytes> room;
+    std::array<char, read_bytes> room{};
     const std::size_t most = is_cut_ ? room.size() : std::min(room.size(), outgoing.credit);
     const os::ReadResult result = os::read_some(outgoing.from.get(), std::span(room).first(most));
     if (result.outcome == os::ReadOutcome::would_block) return;
@@ -195,7 +195,7 @@ void Relay::give(std::size_t stream) {
 }
 
 void Relay::hear() {
-    std::array<char, words_bytes_max> room;
+    std::array<char, words_bytes_max> room{};
     const os::ReadResult result = os::read_some(side_.get(), room);
     if (result.outcome == os::ReadOutcome::would_block) return;
     if (result.outcome != os::ReadOutcome::some) {
@@ -208,7 +208,7 @@ void Relay::hear() {
 }
 
 void Relay::read_trunk() {
-    std::array<char, read_bytes> room;
+    std::array<char, read_bytes> room{};
     const os::ReadResult result = os::read_some(from_trunk_.get(), room);
     if (result.outcome == os::ReadOutcome::would_block) return;
     if (result.outcome != os::ReadOutcome::some) return cut();

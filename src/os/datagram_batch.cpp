@@ -2,6 +2,7 @@
 // The kernel's headers of many messages at once, and what they say afterwards.
 #include "os/datagram_batch.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -73,9 +74,10 @@ std::uint32_t DatagramBatch::datagrams() const noexcept {
     return count;
 }
 
-void DatagramBatch::receive(int fd) noexcept {
+void DatagramBatch::receive(int fd, std::uint32_t at_most) noexcept {
     Headers& headers = *headers_;
-    const auto room = static_cast<unsigned>(messages_.size());
+    const auto room =
+        std::min(static_cast<unsigned>(messages_.size()), static_cast<unsigned>(at_most));
     for (unsigned i = 0; i < room; ++i) {
         msghdr& header = headers.messages[i].msg_hdr;
         header.msg_name = &headers.sources[i];

@@ -76,7 +76,7 @@ private:
         return reinterpret_cast<std::byte*>(memory_.data()) + std::size_t{message} * message_bytes_;
     }
 
-    void receive(int fd) noexcept;
+    void receive(int fd, std::uint32_t at_most) noexcept;
     void note(std::uint32_t message) noexcept;
 
     Mapping memory_;

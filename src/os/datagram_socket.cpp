@@ -161,8 +161,9 @@ Sent DatagramSocket::send_burst(const SocketAddress& to,
     if (to.family != address_.family || to.port == 0) return {0, SendOutcome::unreachable};
     if (segment_bytes == 0 || segment_bytes > payload_max) return {0, SendOutcome::too_long};
     if (!set_fragmenting(may_fragment)) return {0, SendOutcome::unreachable};
+    if (burst.size() <= segment_bytes) return send_one(to, burst);
     Sent sent;
-    if (burst.size() > segment_bytes && segment_bytes <= segment_bytes_max_) {
+    if (segment_bytes <= segment_bytes_max_) {
         sent = send_segmented(to, burst, segment_bytes);
         const std::size_t done = std::size_t{sent.datagrams} * segment_bytes;
         if (sent.outcome != SendOutcome::sent || done >= burst.size()) return sent;
@@ -170,6 +171,18 @@ Sent DatagramSocket::send_burst(const SocketAddress& to,
     }
     const Sent rest = send_singly(to, burst, segment_bytes);
     return {sent.datagrams + rest.datagrams, rest.outcome};
+}
+
+Sent DatagramSocket::send_one(const SocketAddress& to,
+                              std::span<const std::byte> datagram) noexcept {
+    KernelAddress address{};
+    const socklen_t address_bytes = to_kernel(to, address);
+    const long result = persist([&] {
+        return sendto(descriptor_.get(), datagram.data(), datagram.size(), send_flags, &address.any,
+                      address_bytes);
+    });
+    if (result < 0) return {0, outcome_of(errno)};
+    return {1, SendOutcome::sent};
 }
 
 // Returns `sent` with a part of the burst left when this kernel, or device, will not segment it.
@@ -237,8 +250,8 @@ Sent DatagramSocket::send_singly(const SocketAddress& to,
     return sent;
 }
 
-std::uint32_t DatagramSocket::receive_burst(DatagramBatch& batch) noexcept {
-    batch.receive(descriptor_.get());
+std::uint32_t DatagramSocket::receive_burst(DatagramBatch& batch, std::uint32_t at_most) noexcept {
+    batch.receive(descriptor_.get(), at_most);
     return batch.messages();
 }
 

@@ -80,8 +80,10 @@ public:
                     bool may_fragment) noexcept;
 
     // Takes what has arrived, at most as much as the batch has room for; what the batch held is gone. Returns
-    // the number of messages, each of one or more datagrams; 0 when nothing has arrived.
-    std::uint32_t receive_burst(DatagramBatch& batch) noexcept;
+    // the number of messages, 0 when there is none.
+    //   at_most  messages: who expects one saves the kernel a look for a second; >= 1
+    std::uint32_t receive_burst(DatagramBatch& batch,
+                                std::uint32_t at_most = DatagramBatch::messages_max) noexcept;
 
     // nullopt where the kernel does not tell (before Linux 4.12).
     [[nodiscard]] std::optional<ReceiveQueue> receive_queue() const noexcept;
@@ -95,6 +97,7 @@ private:
 
     void use_options(const Options& options) noexcept;
     bool set_fragmenting(bool may_fragment) noexcept;
+    Sent send_one(const SocketAddress& to, std::span<const std::byte> datagram) noexcept;
     Sent send_segmented(const SocketAddress& to,
                         std::span<const std::byte> burst,
                         std::uint32_t segment_bytes) noexcept;

@@ -229,7 +229,7 @@ class Failing(ToolTest):
             self.open_gate()
             code, _, error = job.finish()
         self.assertEqual(code, 69)
-        self.assertRegex(error, rf"acprun: (gated|b): cannot enter {gone}: No such file or directory")
+        self.assertRegex(error, rf"\Aacprun: (gated|b): cannot enter {gone}: No such file or directory\n\Z")
 
     def test_a_missing_ssh_is_said_before_anything_starts(self):
         self.assert_fails(acprun("--hosts", "a,b", "--ssh", "no-such-ssh -p 22", ACT), 69, "--ssh: .*no-such-ssh")

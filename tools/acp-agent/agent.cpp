@@ -32,6 +32,7 @@ int Agent::run() {
         if (!poll_ || !signals_) {  // nothing to wait with, and nothing was started
             channel_.send("error " + std::to_string(job::exit_unavailable) + " " +
                           std::string(status.message()));
+            channel_.send("ended " + std::to_string(job::exit_unavailable) + " 0 0");
             return job::exit_unavailable;
         }
         give_up(job::exit_unavailable, std::string(status.message()));

@@ -40,6 +40,21 @@ base::Status take_place(const job::LaunchPlan& plan) {
     return os::join_private_network(plan.node, *address, prefix_bits);
 }
 
+// Nothing to be told to acprun: it is gone, which needs no message, or it is none.
+int refuse_talk(const base::Status& status) {
+    if (status.code() != base::Code::peer) {
+        os::write_line(os::standard_error, "acp-agent: " + std::string(status.message()));
+    }
+    return job::exit_unavailable;
+}
+
+int refuse_plan(const job::LineChannel& channel, const base::Status& status) {
+    const std::string code = std::to_string(job::exit_unavailable);
+    channel.send("error " + code + " " + std::string(status.message()));
+    channel.send("ended " + code + " 0 0");
+    return job::exit_unavailable;
+}
+
 int serve(int descriptor) {
     if (auto status = os::set_close_on_exec(descriptor); !status.is_ok()) {
         os::write_line(os::standard_error,
@@ -48,21 +63,13 @@ int serve(int descriptor) {
     }
     job::LineChannel channel((os::FileDescriptor(descriptor)));
     auto key = channel.receive_key();
-    auto bytes = key.is_ok() ? channel.receive_plan() : std::move(key).failure();
-    if (!bytes.is_ok()) {
-        // A launcher that is gone needs no message.
-        if (bytes.failure().code() != base::Code::peer) {
-            os::write_line(os::standard_error,
-                           "acp-agent: " + std::string(bytes.failure().message()));
-        }
-        return job::exit_unavailable;
-    }
+    if (!key.is_ok()) return refuse_talk(key.failure());
+    auto bytes = channel.receive_plan();
+    if (!bytes.is_ok()) return refuse_talk(bytes.failure());
     auto plan = job::launch_plan_from(bytes.value());
-    auto status = plan.is_ok() ? take_place(plan.value()) : std::move(plan).failure();
-    if (!status.is_ok()) {
-        channel.send("error " + std::to_string(job::exit_unavailable) + " " +
-                     std::string(status.message()));
-        return job::exit_unavailable;
+    if (!plan.is_ok()) return refuse_plan(channel, plan.failure());
+    if (const auto status = take_place(plan.value()); !status.is_ok()) {
+        return refuse_plan(channel, status);
     }
     // Never destroyed: an output thread may be blocked on a reader that never reads.
     auto* agent =

@@ -130,7 +130,7 @@ public:
 
 private:
     static bool hear(int fd, std::string& into) {
-        std::array<char, 4096> room;
+        std::array<char, 4096> room{};
         const os::ReadResult result = os::read_some(fd, room);
         if (result.outcome != os::ReadOutcome::some) {
             return result.outcome == os::ReadOutcome::would_block;
