@@ -80,13 +80,14 @@ void EndpointMachine::on_data(const OuterHeader& outer,
         return;
     }
     if (const FoldedPeer* folded = table_.folded(outer.source)) {
-        // It stays folded unless the datagram proves to be its own.
+        // WIRE-91: it stays folded unless the datagram proves to be its own.
         std::unique_ptr<Peer> woken = wake(*folded, outer.source);
         if (woken != nullptr && open(*woken, outer, datagram, plain)) {
             take(table_.seat(std::move(woken)), outer, datagram_bytes, plain);
         }
         return;
     }
+    // WIRE-80
     ++counters_.not_connected;
     if (datagram.size() >= sizeof(ClosePacket)) send_close(from, outer.source, 0, outer.number);
 }
@@ -166,7 +167,7 @@ void EndpointMachine::take(Peer& peer,
     if (!table_.is_severed(peer.node)) arm(peer);
 }
 
-// WIRE-20 .. WIRE-25: all lengths must add up.
+// WIRE-20 WIRE-25: all lengths must add up, before anything is acted upon.
 bool EndpointMachine::parse(Bytes plain, Opened& opened) noexcept {
     Reader reader(plain);
     opened.header = reader.take<SealedHeader>();

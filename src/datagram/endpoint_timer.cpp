@@ -106,7 +106,7 @@ void EndpointMachine::ring_connected(Peer& peer) {
     arm(peer);
 }
 
-// WIRE-51 .. WIRE-53: the oldest go again; long datagrams may be too long by now.
+// WIRE-51 WIRE-52 WIRE-53: the oldest go again; long datagrams may be too long by now.
 void EndpointMachine::probe(Peer& peer) {
     const std::uint32_t count = peer.probe.expire(now_, peer.rtt);
     ++peer.probes_unanswered;

@@ -36,7 +36,7 @@ Datagram joined(Datagram a, const Datagram& b) {
 
 const auto nothing = [](auto&) {};
 
-// WIRE-2 .. WIRE-7
+// WIRE-1 WIRE-2 WIRE-3 WIRE-4 WIRE-5 WIRE-6 WIRE-7
 const std::vector<Row> clear_rows{
     {"twenty_four_bytes_of_zero", &Counters::wrong_version, [](Scene&) { return Datagram(24); }},
     {"empty", &Counters::short_header, [](Scene&) { return Datagram(); }},
@@ -70,7 +70,7 @@ const std::vector<Row> clear_rows{
      [](Scene&) { return header(1, 4, Scene::severed, 100); }},
 };
 
-// WIRE-30 .. WIRE-32
+// WIRE-30 WIRE-31 WIRE-32
 const std::vector<Row> sealed_rows{
     {"epoch_that_the_number_denies", &Counters::wrong_epoch,
      [](Scene& scene) {
@@ -140,7 +140,7 @@ const std::vector<Row> sealed_rows{
      [](Scene& scene) { return scene.data_of(Scene::caller, 0); }},
 };
 
-// WIRE-20 .. WIRE-25 WIRE-33 WIRE-41
+// WIRE-20 WIRE-21 WIRE-22 WIRE-25 WIRE-33 WIRE-41
 const std::vector<Row> inside_rows{
     {"more_frames_than_bytes", &Counters::malformed,
      [](Scene& scene) {

@@ -214,5 +214,21 @@ TEST(EndpointDelivery, loss_costs_little_of_the_rate) {
     }
 }
 
+// WIRE-88
+TEST(EndpointDelivery, what_an_acknowledgement_covers_is_not_sent_again) {
+    Net net(2, 1);
+    net.hosts[0].send(1, 1);
+    ASSERT_TRUE(net.settle(s));
+    // All arrives; the acknowledgements come back only after everything has been taken for lost.
+    net.cut = {{1, 0}};
+    for (std::uint64_t name = 2; name < 100; ++name) ASSERT_TRUE(net.hosts[0].send(1, name, 1400));
+    net.run_for(2 * s);
+    const std::uint64_t before = net[0].counters().retransmitted;
+    net.cut.clear();
+    ASSERT_TRUE(net.settle(2 * s));
+    EXPECT_LE(net[0].counters().retransmitted - before, ProbeTimer::probes_max);
+    EXPECT_EQ(net.hosts[1].arrived.size(), 99U);
+}
+
 }  // namespace
 }  // namespace acp::datagram::testing

@@ -75,7 +75,7 @@ TEST(EndpointHandshake, goes_on_through_loss) {
     }
 }
 
-// WIRE-50
+// WIRE-70
 TEST(EndpointHandshake, both_at_once_make_one_connection_begun_by_the_lower) {
     Net net(2, 1);
     net.hosts[0].send(1, 1);
@@ -199,7 +199,7 @@ TEST(EndpointHandshake, half_open_handshakes_are_bounded) {
     EXPECT_EQ(net.hosts[0].arrived.size(), 9U);
 }
 
-// WIRE-53
+// WIRE-73
 TEST(EndpointHandshake, a_gateway_that_was_started_anew_is_severed) {
     Net net(2, 1);
     net.hosts[0].send(1, 1);

@@ -24,7 +24,7 @@ TEST(EndpointLife, silence_between_idle_nodes_costs_nothing) {
     EXPECT_TRUE(net.hosts[0].severed.empty() && net.hosts[1].severed.empty());
 }
 
-// WIRE-85
+// WIRE-23 WIRE-85
 TEST(EndpointLife, a_watched_node_is_pinged_once_a_second) {
     Net net(2, 1);
     net[0].watch(1);

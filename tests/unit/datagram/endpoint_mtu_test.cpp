@@ -23,7 +23,7 @@ void stream(Net& net, std::uint64_t first, std::uint64_t count) {
     EXPECT_FALSE(net.hosts[1].has_damage);
 }
 
-// WIRE-75
+// WIRE-24 WIRE-75
 TEST(EndpointMtu, a_longer_path_is_found_while_it_is_used) {
     Net net(2, 1);
     stream(net, 0, 200);

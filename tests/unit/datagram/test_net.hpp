@@ -237,6 +237,7 @@ public:
     std::uint64_t steps_max = 20'000'000;
 
 private:
+    // WIRE-89
     void check_shape(const Transmit& out) {
         EXPECT_LE(out.bytes, 65507U);
         EXPECT_LE(out.count, 64U);
