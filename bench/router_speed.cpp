@@ -11,6 +11,7 @@
 #include <cstring>
 #include <vector>
 
+#include "router/records.hpp"
 #include "router/router.hpp"
 
 namespace {
@@ -161,7 +162,7 @@ private:
 
     template <typename Act>
     Settlement move(GlobalAddress address, std::uint64_t bytes, Act act) {
-        const std::uint64_t process = layout_.rank(address) - first_;
+        const std::uint64_t process = acp::router::process_of(layout_, address) - first_;
         const std::uint64_t offset = address & (layout_.granule_bytes() - 1);
         if (process >= count_ || bytes > memory_bytes || offset > memory_bytes - bytes) {
             return {Progress::settled, acp::base::Code::address};

@@ -150,7 +150,7 @@ std::string first_fate(const Segment& segment) {
     if (const auto slot = first_dead(segment)) {
         return fate(segment, *slot);
     }
-    const std::string told = told_loss(segment, 0);
+    std::string told = told_loss(segment, 0);
     return told.empty() ? "a rank is gone" : told;
 }
 
@@ -177,9 +177,9 @@ std::string fate(const Segment& segment, std::uint32_t slot) {
     const Slot& dead = segment.slot(slot);
     const std::uint32_t status =
         is_dead(segment, slot) ? dead.wait_status.load(std::memory_order_relaxed) : unknown_status;
-    const std::string text = name_of(segment, slot) + " (process " +
-                             std::to_string(dead.pid.load(std::memory_order_relaxed)) + " on " +
-                             os::host_name() + ") " + ending_text(status);
+    std::string text = name_of(segment, slot) + " (process " +
+                       std::to_string(dead.pid.load(std::memory_order_relaxed)) + " on " +
+                       os::host_name() + ") " + ending_text(status);
     if (status == unknown_status || status == gave_up_status || slot == segment.gateway_slot()) {
         return text;
     }

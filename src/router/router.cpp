@@ -99,6 +99,7 @@ bool Router::invoke(Time now,
 }
 
 void Router::meet(std::uint32_t number, std::span<const std::uint32_t> wanted) {
+    if (state_->is_meeting_lost) return;  // ORD-26
     state_->meeting.come(number, wanted);
     state_->is_meeting_ready = true;
     state_->meeting_scans = 0;

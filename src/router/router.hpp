@@ -111,6 +111,7 @@ public:
                 std::span<const std::byte> arguments);
 
     // All processes of this node have come to meeting `number` (consecutive, from 0).
+    // Nothing comes of it when a node is gone: on_node_dead has told.
     //   wanted  a value per process of this node, or empty; all nodes alike
     void meet(std::uint32_t number, std::span<const std::uint32_t> wanted);
 

@@ -27,7 +27,7 @@ inline constexpr Time retry_ns_max = 1'000'000;
 inline constexpr Time resend_ns_min = 200'000;       // another node had no room
 inline constexpr std::uint32_t resends_min = 4096;   // ranges kept to be sent again
 inline constexpr std::uint32_t resend_levels = 9;    // each waits twice as long: up to 51 ms
-inline constexpr std::uint32_t runs_open_max = 16;   // a power of two
+inline constexpr std::uint32_t runs_open_max = 64;   // a power of two
 inline constexpr std::uint32_t quiet_scans_max = 2;  // then the initiator is asked
 
 // A command to be begun at the node of its source: the part of it that starts at its addresses.
@@ -110,6 +110,7 @@ struct Router::State final : Meeting::Layout {
     [[nodiscard]] bool begin_outstanding(std::uint32_t index);
     [[nodiscard]] bool begin_own_invoke(const Outstanding& record);
     [[nodiscard]] bool is_lost(const Outstanding& command, Failure& failure);
+    [[nodiscard]] bool fits(const Outstanding& call);
     [[nodiscard]] static Task task_of(const Outstanding& record,
                                       std::uint64_t offset,
                                       std::uint64_t bytes) noexcept;

@@ -71,6 +71,14 @@ bool Router::State::begin_short_put(const Request& request, std::uint64_t target
     return sent == Sent::sent || sent == Sent::failed;
 }
 
+// Whether a datagram to its node carries an operation's arguments.
+bool Router::State::fits(const Outstanding& call) {
+    Peer& to = peer_of(named(call.target));
+    if (to.node == settings.node) return true;
+    to.frame_bytes = endpoint->frame_bytes_max(to.node);
+    return to.frame_bytes >= sizeof(InvokeFrame) + call.bytes;
+}
+
 // ORD-22: what involves a lost node or a dead process ends before it begins.
 bool Router::State::is_lost(const Outstanding& command, Failure& failure) {
     const std::uint64_t source = source_process(command);
@@ -83,6 +91,8 @@ bool Router::State::is_lost(const Outstanding& command, Failure& failure) {
         failure = {Code::peer, End::target, named(target)};
     } else if (is_dead(source) || peer_of(named(source)).is_severed) {
         failure = {Code::peer, End::source, named(source)};
+    } else if (command.operation == invoke_operation && !fits(command)) {
+        failure = {Code::limit, End::none, named(target)};
     } else if (command.operation == bad_operation) {
         failure = {Code::argument, End::none, 0};
     } else {
@@ -95,7 +105,7 @@ bool Router::State::begin_outstanding(std::uint32_t index) {
     const Outstanding& record = commands[index];
     const std::uint64_t source = source_process(record);
     if (source >= settings.procs || target_process(record) >= settings.procs || is_any_lost ||
-        record.operation == bad_operation) [[unlikely]] {
+        record.operation >= invoke_operation) [[unlikely]] {
         Failure failure;
         if (is_lost(record, failure)) {
             complete(index, failure);

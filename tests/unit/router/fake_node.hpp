@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "router/records.hpp"
 #include "router/router.hpp"
 
 #include "support/random.hpp"
@@ -79,7 +80,7 @@ public:
 
     // nullptr when it is not all inside one segment.
     [[nodiscard]] std::byte* find(GlobalAddress address, std::uint64_t bytes) {
-        const std::uint64_t process = layout_.rank(address) - first_;
+        const std::uint64_t process = process_of(layout_, address) - first_;
         if (process >= count_ || layout_.generation(address) != 1) return nullptr;
         const bool is_private = is_private_at(address);
         const std::uint64_t offset =
@@ -321,7 +322,8 @@ public:
 
     template <typename T>
     T& at(GlobalAddress address) {
-        return node_of(static_cast<std::uint32_t>(layout.process(address))).memory.at<T>(address);
+        return node_of(static_cast<std::uint32_t>(process_of(layout, address)))
+            .memory.at<T>(address);
     }
 
     bool copy(std::uint32_t initiator,
