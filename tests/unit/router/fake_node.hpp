@@ -322,7 +322,8 @@ public:
 
     template <typename T>
     T& at(GlobalAddress address) {
-        return node_of(static_cast<std::uint32_t>(layout.process(address))).memory.at<T>(address);
+        return node_of(static_cast<std::uint32_t>(process_of(layout, address)))
+            .memory.at<T>(address);
     }
 
     bool copy(std::uint32_t initiator,
