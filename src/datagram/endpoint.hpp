@@ -4,7 +4,8 @@
 // (on_datagram), frames come out (EndpointHandler). Frames arrive exactly once, in any order. A peer is
 // connected to when something is first owed to it. A peer once severed stays severed: it answers nothing but
 // an authenticated CLOSE, so that the other side learns of it; nothing is ever silently lost or resumed.
-// No allocation after a peer is connected. One thread. Protocol: docs/spec/wire.md.
+// No allocation after a peer is connected but for its next key, once in 2^22 datagrams, and to wake one that was
+// idle for a minute. One thread. Protocol: docs/spec/wire.md.
 // Tests: tests/unit/datagram/endpoint_*_test.cpp.
 #pragma once
 
@@ -17,12 +18,11 @@
 #include "base/status.hpp"
 #include "datagram/address.hpp"
 #include "datagram/cipher.hpp"
+#include "datagram/time.hpp"
 
 namespace acp::datagram {
 
 using NodeId = std::uint32_t;
-using Time = std::uint64_t;  // nanoseconds, monotonic, from any origin
-inline constexpr Time never = ~0ULL;
 
 enum class Security : std::uint8_t { encrypt, authenticate, off };
 enum class Control : std::uint8_t { delay, new_reno };  // congestion control
@@ -32,14 +32,15 @@ enum class SeverReason : std::uint8_t {
     unreachable,  // no answer to the handshake within connect_timeout on any of its addresses
     restarted,    // another instance of that gateway answered
     closed,       // it left the job, or has severed us
-    told          // sever() was called
+    told,         // sever() was called
+    no_memory     // for its keys
 };
 
 struct Settings {
     std::uint64_t job_id = 0;
     NodeId node = 0;                      // this one
     NodeId nodes = 1;                     // of the job
-    std::array<std::byte, 32> job_key{};  // wiped by the endpoint when it has derived from it
+    std::array<std::byte, 32> job_key{};  // the endpoint keeps what it derived, not this
     Security security = Security::encrypt;
     Control control = Control::delay;
     std::uint32_t datagram_bytes = 1472;  // UDP payload to start with, and what every path carries
@@ -48,6 +49,11 @@ struct Settings {
         1U << 23;  // of the socket's buffer, in the kernel's accounting: credit is cut from it
     std::uint32_t send_buffers =
         8192;  // datagrams unacknowledged or waiting, of all peers together
+    std::uint32_t half_open_max =
+        1024;  // answered handshakes whose initiator has not been heard again
+    std::uint32_t key_packets_log2 = 22;  // a key seals 2^this datagrams; less only in tests
+    std::uint32_t first_dsn = 0;          // serial number to begin with: tests let it wrap
+    Time idle_fold_ns = 60'000'000'000;   // a peer silent so long keeps 128 bytes; 0: never
     Time initial_rtt_ns = 10'000'000;
     Time connect_timeout_ns = 5'000'000'000;
     Time peer_timeout_ns = 10'000'000'000;  // 0: never
@@ -64,7 +70,8 @@ public:
     [[nodiscard]] virtual std::span<const Address> addresses_of(NodeId node) const noexcept = 0;
 };
 
-// Called from inside on_datagram, on_timer and next_transmit. May call reserve, commit, watch and sever.
+// Called from inside on_datagram, on_timer and next_transmit, never from other functions. May call reserve, commit,
+// watch, unwatch and sever.
 class EndpointHandler {
 public:
     EndpointHandler() = default;
@@ -92,9 +99,8 @@ struct Transmit {
 };
 
 // Since the endpoint was made, all peers together, those severed included.
-struct Counters;  // datagram/counters.hpp: a named counter for every reason to drop, and traffic
-struct
-    PeerStats;  // datagram/counters.hpp: rtt, window, in flight, retransmissions, bytes of one peer
+struct Counters;   // datagram/counters.hpp: a named counter for every reason to drop, and traffic
+struct PeerStats;  // datagram/counters.hpp: rtt, window, in flight, retransmissions of one peer
 
 class Endpoint {
 public:
@@ -121,6 +127,7 @@ public:
     virtual void watch(NodeId node) = 0;
     virtual void unwatch(NodeId node) = 0;
 
+    // At once: is_severed() holds and reserve() gives nothing. The handler hears of it in the next call.
     virtual void sever(NodeId node) = 0;
     [[nodiscard]] virtual bool is_severed(NodeId node) const noexcept = 0;
 

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Makes the congestion control a setting names. Any thread.
+#include "datagram/congestion.hpp"
+
+#include <new>
+
+#include "datagram/congestion_delay.hpp"
+#include "datagram/endpoint.hpp"
+#include "datagram/new_reno.hpp"
+
+namespace acp::datagram {
+
+std::unique_ptr<Congestion> make_congestion(Control control, std::uint32_t datagram_bytes) {
+    std::unique_ptr<Congestion> made;
+    switch (control) {
+        case Control::delay:
+            made.reset(new (std::nothrow) CongestionDelay(datagram_bytes));
+            break;
+        case Control::new_reno:
+            made.reset(new (std::nothrow) NewReno(datagram_bytes));
+            break;
+    }
+    return made;
+}
+
+}  // namespace acp::datagram

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What an endpoint counts: traffic, and under its own name every reason not to take a datagram. Numbers only grow.
+// Knows nothing of how they are shown but their names. Written by the endpoint's thread, which alone reads them.
+// Tests: tests/unit/datagram/endpoint_bad_input_test.cpp.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace acp::datagram {
+
+struct Counters {
+    // What went through.
+    std::uint64_t datagrams_sent = 0;  // all that next_transmit gave out
+    std::uint64_t bytes_sent = 0;
+    std::uint64_t datagrams_received = 0;  // all that on_datagram was given
+    std::uint64_t bytes_received = 0;
+    std::uint64_t delivered = 0;         // datagrams whose frames the handler got
+    std::uint64_t retransmitted = 0;     // sent again under a new packet number
+    std::uint64_t acknowledgements = 0;  // datagrams sent that carry nothing but one
+    std::uint64_t probes = 0;            // sent because no acknowledgement came
+    std::uint64_t pings = 0;             // sent because a watched node was silent
+    std::uint64_t path_probes = 0;       // padded datagrams that try a longer path
+    std::uint64_t path_fallbacks = 0;    // long datagrams stopped getting through
+    std::uint64_t key_changes = 0;       // of a sending direction
+    std::uint64_t connections = 0;
+    std::uint64_t severed = 0;
+    std::uint64_t folded = 0;  // idle peers put into few bytes
+    std::uint64_t inits_sent = 0;
+    std::uint64_t cookies_sent = 0;
+    std::uint64_t responses_sent = 0;
+    std::uint64_t closes_sent = 0;
+    std::uint64_t no_buffer = 0;  // reserve found the pool empty or the peer's share used up
+
+    // Datagrams dropped before anything was believed, in the order of the checks.
+    std::uint64_t short_header = 0;
+    std::uint64_t wrong_version = 0;
+    std::uint64_t unknown_type = 0;
+    std::uint64_t wrong_length = 0;   // for its type
+    std::uint64_t unknown_node = 0;   // source not of this job, or this node itself
+    std::uint64_t from_severed = 0;   // data of a node that is severed; may be answered
+    std::uint64_t not_connected = 0;  // data of a node without a connection; may be answered
+    std::uint64_t wrong_epoch = 0;    // field and packet number differ, or neither key nor next key
+    std::uint64_t replayed = 0;       // packet number seen before or too old
+    std::uint64_t wrong_tag = 0;
+    std::uint64_t wrong_mac = 0;  // handshake message or close
+    std::uint64_t wrong_job = 0;
+    std::uint64_t wrong_target = 0;    // meant for another node
+    std::uint64_t wrong_features = 0;  // security differs between the two
+    std::uint64_t stale_cookie = 0;    // cookie wrong or too old
+    std::uint64_t init_crossed = 0;    // the other side will answer ours
+    std::uint64_t init_severed = 0;    // from a node that is severed; answered
+    std::uint64_t init_repeated = 0;   // connected already; an old response may be on its way
+    std::uint64_t half_open_full = 0;
+    std::uint64_t unexpected_cookie = 0;
+    std::uint64_t unexpected_response = 0;
+    std::uint64_t stale_close = 0;   // of another instance, or of before the connection
+    std::uint64_t answers_full = 0;  // no room or no allowance for an answer
+
+    // Authenticated, and yet wrong: the other gateway is broken.
+    std::uint64_t malformed = 0;  // lengths inside do not add up
+    std::uint64_t unknown_frame = 0;
+    std::uint64_t beyond_window = 0;        // serial number further than a window ahead
+    std::uint64_t unsent_acknowledged = 0;  // a packet or serial number never used
+
+    // Authenticated and right, but not news.
+    std::uint64_t duplicates = 0;  // delivered before
+};
+
+struct CounterName {
+    const char* name;
+    std::uint64_t Counters::*member;
+};
+
+// All of them, in the order above.
+inline constexpr std::array counter_names{
+    CounterName{"datagrams_sent", &Counters::datagrams_sent},
+    CounterName{"bytes_sent", &Counters::bytes_sent},
+    CounterName{"datagrams_received", &Counters::datagrams_received},
+    CounterName{"bytes_received", &Counters::bytes_received},
+    CounterName{"delivered", &Counters::delivered},
+    CounterName{"retransmitted", &Counters::retransmitted},
+    CounterName{"acknowledgements", &Counters::acknowledgements},
+    CounterName{"probes", &Counters::probes},
+    CounterName{"pings", &Counters::pings},
+    CounterName{"path_probes", &Counters::path_probes},
+    CounterName{"path_fallbacks", &Counters::path_fallbacks},
+    CounterName{"key_changes", &Counters::key_changes},
+    CounterName{"connections", &Counters::connections},
+    CounterName{"severed", &Counters::severed},
+    CounterName{"folded", &Counters::folded},
+    CounterName{"inits_sent", &Counters::inits_sent},
+    CounterName{"cookies_sent", &Counters::cookies_sent},
+    CounterName{"responses_sent", &Counters::responses_sent},
+    CounterName{"closes_sent", &Counters::closes_sent},
+    CounterName{"no_buffer", &Counters::no_buffer},
+    CounterName{"short_header", &Counters::short_header},
+    CounterName{"wrong_version", &Counters::wrong_version},
+    CounterName{"unknown_type", &Counters::unknown_type},
+    CounterName{"wrong_length", &Counters::wrong_length},
+    CounterName{"unknown_node", &Counters::unknown_node},
+    CounterName{"from_severed", &Counters::from_severed},
+    CounterName{"not_connected", &Counters::not_connected},
+    CounterName{"wrong_epoch", &Counters::wrong_epoch},
+    CounterName{"replayed", &Counters::replayed},
+    CounterName{"wrong_tag", &Counters::wrong_tag},
+    CounterName{"wrong_mac", &Counters::wrong_mac},
+    CounterName{"wrong_job", &Counters::wrong_job},
+    CounterName{"wrong_target", &Counters::wrong_target},
+    CounterName{"wrong_features", &Counters::wrong_features},
+    CounterName{"stale_cookie", &Counters::stale_cookie},
+    CounterName{"init_crossed", &Counters::init_crossed},
+    CounterName{"init_severed", &Counters::init_severed},
+    CounterName{"init_repeated", &Counters::init_repeated},
+    CounterName{"half_open_full", &Counters::half_open_full},
+    CounterName{"unexpected_cookie", &Counters::unexpected_cookie},
+    CounterName{"unexpected_response", &Counters::unexpected_response},
+    CounterName{"stale_close", &Counters::stale_close},
+    CounterName{"answers_full", &Counters::answers_full},
+    CounterName{"malformed", &Counters::malformed},
+    CounterName{"unknown_frame", &Counters::unknown_frame},
+    CounterName{"beyond_window", &Counters::beyond_window},
+    CounterName{"unsent_acknowledged", &Counters::unsent_acknowledged},
+    CounterName{"duplicates", &Counters::duplicates},
+};
+
+static_assert(counter_names.size() * sizeof(std::uint64_t) == sizeof(Counters),
+              "every counter has a name");
+
+// One peer, now.
+struct PeerStats {
+    bool is_connected = false;
+    bool is_folded = false;
+    bool is_severed = false;
+    std::uint32_t datagram_bytes = 0;   // longest datagram of its path
+    std::uint64_t smoothed_rtt_ns = 0;  // 0: not measured
+    std::uint64_t minimum_rtt_ns = 0;
+    std::uint64_t window_bytes = 0;  // congestion window
+    std::uint32_t credit = 0;        // new datagrams the peer still has room for
+    std::uint64_t in_flight_bytes = 0;
+    std::uint32_t buffers_held = 0;  // waiting and unacknowledged datagrams
+    std::uint64_t packets_sent = 0;
+    std::uint64_t packets_received = 0;
+    std::uint64_t retransmitted = 0;
+    std::uint64_t bytes_sent = 0;
+    std::uint64_t bytes_received = 0;
+};
+
+}  // namespace acp::datagram

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What acknowledgements and losses do to a peer: buffers come free or are queued again, and all that estimates the
+// path is told. Decides neither when something is lost nor how large the window is; the parts do.
+#include "base/assert.hpp"
+#include "datagram/endpoint_machine.hpp"
+
+namespace acp::datagram {
+
+void EndpointMachine::on_ack(Peer& peer, const AckFrame& ack) {
+    // WIRE-25: what was never sent cannot have come.
+    if (ack.largest >= peer.sent.next() ||
+        !peer.credit.on_ack(now_, ack.cumulative, ack.credit, peer.next_dsn)) {
+        ++counters_.unsent_acknowledged;
+        return;
+    }
+    const std::uint64_t in_flight = peer.sent.bytes_in_flight();
+    Settled settled = peer.loss.on_ack(
+        peer.sent, ack, [&](PacketNumber, const SentDatagram& record) { on_acked(peer, record); });
+    if (settled.largest_sent != never) peer.rtt.sample(now_, settled.largest_sent, ack.delay_ns);
+    peer.loss.detect(peer.sent, now_, peer.rtt, settled,
+                     [&](PacketNumber, const SentDatagram& record) { on_lost(peer, record); });
+    if (settled.spurious != 0) peer.congestion->on_spurious();
+    const bool has_sample = settled.largest_sent != never;
+    if (has_sample || settled.acked != 0) {
+        peer.probe.on_ack();
+        peer.bypass = 0;
+    }
+    if (settled.acked + settled.lost != 0 || has_sample) {
+        CongestionSample sample;
+        sample.rtt_ns = has_sample ? peer.rtt.latest() : 0;
+        sample.in_flight = in_flight;
+        sample.is_drain_asked = ack.is_drain;
+        adapt(peer, settled, sample);
+    }
+    rearm_probe(peer);
+    note_owing(peer);
+    make_ready(peer);
+}
+
+void EndpointMachine::on_acked(Peer& peer, const SentDatagram& record) {
+    if (record.is_path_probe) {
+        peer.mtu.on_acknowledged(record.bytes);
+        was_released_ = true;  // more fits into what may be reserved
+        return;
+    }
+    if (record.bytes > peer.mtu.least()) peer.mtu.on_long_acknowledged();
+    if (!record.has_dsn) return;
+    ACP_ASSERT(pool_[record.buffer].dsn == record.dsn);
+    release(peer, record.buffer);
+}
+
+void EndpointMachine::on_lost(Peer& peer, const SentDatagram& record) {
+    if (record.is_path_probe) {
+        peer.mtu.on_lost(now_);
+        return;
+    }
+    if (record.bytes > peer.mtu.least() && peer.mtu.on_long_lost(now_)) ++counters_.path_fallbacks;
+    if (record.has_dsn) {
+        peer.lost.push(pool_, record.buffer);
+        make_ready(peer);
+    }
+}
+
+// Tells the window and the pace what has been learned.
+//   sample  what the caller alone knows
+void EndpointMachine::adapt(Peer& peer, const Settled& settled, CongestionSample sample) {
+    sample.now = now_;
+    sample.acked_bytes = settled.acked_bytes;
+    sample.acked = settled.acked;
+    sample.lost_bytes = settled.lost_bytes;
+    sample.lost = settled.lost;
+    sample.newest_lost_sent = settled.newest_lost_sent;
+    sample.sent = settled.largest_sent;
+    sample.smoothed_rtt_ns = peer.rtt.smoothed();
+    sample.datagram_bytes = peer.mtu.current();
+    peer.congestion->on_sample(sample);
+    peer.pacer.set_rate(peer.congestion->pacing_window_bytes(), peer.rtt.smoothed(),
+                        peer.congestion->is_slow_start());
+}
+
+void EndpointMachine::rearm_probe(Peer& peer) noexcept {
+    if (peer.sent.count() == 0) {
+        peer.probe.disarm();
+    } else {
+        peer.probe.arm(now_, peer.rtt);
+    }
+}
+
+}  // namespace acp::datagram

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Datagrams coming in. Checks run from cheap to dear (WIRE-7), each failure has its counter, and nothing changes
+// before the tag has been found right. What is inside is checked as a whole before any of it is acted upon.
+#include <algorithm>
+
+#include "datagram/endpoint_machine.hpp"
+
+namespace acp::datagram {
+
+void EndpointMachine::on_datagram(Time now, const Address& from, MutableBytes datagram) {
+    now_ = std::max(now_, now);
+    ++counters_.datagrams_received;
+    counters_.bytes_received += datagram.size();
+    if (datagram.size() < outer_bytes) {
+        ++counters_.short_header;
+        return;
+    }
+    const auto outer = load<OuterHeader>(datagram.data());
+    // WIRE-3
+    if (outer.version != wire_version) {
+        ++counters_.wrong_version;
+        return;
+    }
+    // WIRE-4
+    if (outer.type < static_cast<std::uint8_t>(PacketType::init) ||
+        outer.type > static_cast<std::uint8_t>(PacketType::close)) {
+        ++counters_.unknown_type;
+        return;
+    }
+    // WIRE-5
+    if (outer.source >= settings_.nodes || outer.source == settings_.node) {
+        ++counters_.unknown_node;
+        return;
+    }
+    switch (static_cast<PacketType>(outer.type)) {
+        case PacketType::init:
+            on_init(outer, from, datagram);
+            break;
+        case PacketType::cookie:
+            on_cookie(outer, from, datagram);
+            break;
+        case PacketType::response:
+            on_response(outer, from, datagram);
+            break;
+        case PacketType::close:
+            on_close(outer, datagram);
+            break;
+        case PacketType::data:
+            on_data(outer, from, datagram);
+            break;
+    }
+    settle();
+}
+
+void EndpointMachine::on_data(const OuterHeader& outer,
+                              const Address& from,
+                              MutableBytes datagram) {
+    // WIRE-6
+    if (datagram.size() < outer_bytes + sealed_bytes + tag_bytes_ ||
+        datagram.size() > datagram_bytes_most) {
+        ++counters_.wrong_length;
+        return;
+    }
+    if (table_.is_severed(outer.source) || is_closing_) {
+        ++counters_.from_severed;
+        // WIRE-14: no answer longer than its question.
+        if (datagram.size() >= sizeof(ClosePacket)) {
+            send_close(from, outer.source, table_.instance_of_severed(outer.source), outer.number);
+        }
+        return;
+    }
+    const auto datagram_bytes = static_cast<std::uint32_t>(datagram.size());
+    MutableBytes plain;
+    if (Peer* peer = table_.hot(outer.source)) {
+        if (peer->state == Peer::State::connecting) {
+            ++counters_.not_connected;
+        } else if (open(*peer, outer, datagram, plain)) {
+            take(*peer, outer, datagram_bytes, plain);
+        }
+        return;
+    }
+    if (const FoldedPeer* folded = table_.folded(outer.source)) {
+        // WIRE-91: it stays folded unless the datagram proves to be its own.
+        std::unique_ptr<Peer> woken = wake(*folded, outer.source);
+        if (woken != nullptr && open(*woken, outer, datagram, plain)) {
+            take(table_.seat(std::move(woken)), outer, datagram_bytes, plain);
+        }
+        return;
+    }
+    // WIRE-80
+    ++counters_.not_connected;
+    if (datagram.size() >= sizeof(ClosePacket)) send_close(from, outer.source, 0, outer.number);
+}
+
+bool EndpointMachine::open(Peer& peer,
+                           const OuterHeader& outer,
+                           MutableBytes datagram,
+                           MutableBytes& plain) {
+    // WIRE-30
+    const std::uint64_t epoch = outer.number >> settings_.key_packets_log2;
+    if (outer.epoch != static_cast<std::uint16_t>(epoch)) {
+        ++counters_.wrong_epoch;
+        return false;
+    }
+    // WIRE-31: before authentication nothing is noted.
+    if (peer.came.look(outer.number) != AckRanges::Seen::fresh) {
+        ++counters_.replayed;
+        return false;
+    }
+    if (settings_.security == Security::off) {
+        plain = datagram.subspan(outer_bytes);
+        return true;
+    }
+    DirectionKey* key = peer.receive_keys.find(peer.secret, epoch, company_.suite);
+    if (key == nullptr) {
+        ++counters_.wrong_epoch;
+        return false;
+    }
+    // WIRE-32 WIRE-27
+    const std::size_t clear =
+        settings_.security == Security::encrypt ? outer_bytes : datagram.size() - tag_bytes;
+    if (!key->aead->open(key->nonce(outer.number), datagram.first(clear),
+                         datagram.subspan(clear))) {
+        ++counters_.wrong_tag;
+        return false;
+    }
+    peer.receive_keys.confirm(now_, epoch);
+    plain = datagram.subspan(outer_bytes, datagram.size() - outer_bytes - tag_bytes);
+    return true;
+}
+
+// An authentic datagram.
+void EndpointMachine::take(Peer& peer,
+                           const OuterHeader& outer,
+                           std::uint32_t datagram_bytes,
+                           Bytes plain) {
+    Opened opened;
+    const bool is_sound = parse(plain, opened);
+    const Seen seen = is_sound ? look(peer, opened) : Seen::refused;
+    peer.came.record(now_, outer.number, seen != Seen::refused && opened.wants_ack);
+    peer.largest_came = peer.has_come ? std::max(peer.largest_came, outer.number) : outer.number;
+    peer.has_come = true;
+    peer.heard = now_;
+    peer.probes_unanswered = 0;
+    ++peer.packets_received;
+    peer.bytes_received += datagram_bytes;
+    if (peer.state == Peer::State::half_open) {
+        // WIRE-74
+        peer.state = Peer::State::connected;
+        peer.owing_since = never;
+        --half_open_;
+        ++counters_.connections;
+        make_ready(peer);
+    }
+    if (seen == Seen::refused) return;
+    peer.longest_came = std::max(peer.longest_came, datagram_bytes);
+    act_on_control(peer, opened.control);
+    if (opened.wants_ack) {
+        peer.active = now_;
+        want_ack(peer, seen == Seen::repeated || peer.came.is_disordered());
+    }
+    if (seen == Seen::fresh) {
+        budget_.on_received(peer.share);
+        ++counters_.delivered;
+        company_.handler.on_frames(peer.node, opened.frames);
+    }
+    if (!table_.is_severed(peer.node)) arm(peer);
+}
+
+// WIRE-20 WIRE-25: all lengths must add up, before anything is acted upon.
+bool EndpointMachine::parse(Bytes plain, Opened& opened) noexcept {
+    Reader reader(plain);
+    opened.header = reader.take<SealedHeader>();
+    opened.frames = reader.take_bytes(opened.header.frame_bytes);
+    opened.control = reader.take_bytes(reader.left());
+    const bool has_content = opened.header.flags == has_dsn;
+    const bool is_plausible = has_content ? opened.header.frame_bytes != 0
+                                          : opened.header.flags == 0 && opened.header.dsn == 0 &&
+                                                opened.header.frame_bytes == 0;
+    if (!reader.is_good() || opened.header.reserved != 0 || !is_plausible) {
+        ++counters_.malformed;
+        return false;
+    }
+    opened.wants_ack = has_content;
+    return parse_control(opened.control, opened.wants_ack);
+}
+
+bool EndpointMachine::parse_control(Bytes control, bool& wants_ack) noexcept {
+    while (!control.empty()) {
+        switch (static_cast<ControlFrame>(control[0])) {
+            case ControlFrame::padding:
+                return true;          // WIRE-24
+            case ControlFrame::ping:  // WIRE-23
+                wants_ack = true;
+                control = control.subspan(1);
+                break;
+            case ControlFrame::ack: {  // WIRE-22
+                AckFrame ack;
+                const std::size_t bytes = decode_ack(control, ack);
+                if (bytes == 0) {
+                    ++counters_.malformed;
+                    return false;
+                }
+                control = control.subspan(bytes);
+                break;
+            }
+            default:
+                ++counters_.unknown_frame;
+                return false;
+        }
+    }
+    return true;
+}
+
+// What parse_control() found sound.
+void EndpointMachine::act_on_control(Peer& peer, Bytes control) {
+    while (!control.empty()) {
+        switch (static_cast<ControlFrame>(control[0])) {
+            case ControlFrame::ping:
+                control = control.subspan(1);
+                break;
+            case ControlFrame::ack: {
+                AckFrame ack;
+                const std::size_t bytes = decode_ack(control, ack);
+                if (bytes == 0) return;
+                on_ack(peer, ack);
+                control = control.subspan(bytes);
+                break;
+            }
+            default:
+                return;
+        }
+    }
+}
+
+// WIRE-33: content that came before is acknowledged again, and not delivered; content beyond the window is
+// neither.
+EndpointMachine::Seen EndpointMachine::look(Peer& peer, const Opened& opened) noexcept {
+    if (opened.header.flags != has_dsn) return Seen::no_content;
+    switch (peer.content.insert(opened.header.dsn)) {
+        case DuplicateWindow::Seen::fresh:
+            return Seen::fresh;
+        case DuplicateWindow::Seen::duplicate:
+            ++counters_.duplicates;
+            return Seen::repeated;
+        case DuplicateWindow::Seen::too_old:
+        case DuplicateWindow::Seen::too_far:
+            break;
+    }
+    ++counters_.beyond_window;
+    return Seen::refused;
+}
+
+// WIRE-44: at once when something is amiss, with every second one, else soon.
+void EndpointMachine::want_ack(Peer& peer, bool at_once) noexcept {
+    ++peer.unacknowledged;
+    if (at_once || peer.unacknowledged >= 2) {
+        peer.is_ack_due = true;
+        make_ready(peer);
+    } else {
+        peer.ack_at = std::min(peer.ack_at, now_ + ack_delay_ns);
+    }
+}
+
+}  // namespace acp::datagram

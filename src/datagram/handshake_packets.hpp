@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The messages that make and end a connection, as bytes: INIT, COOKIE, RESPONSE, CLOSE. Each has a fixed length, the
+// outer header first and a MAC under the handshake key last; none is longer than an INIT. Knows no state. Pure; any
+// thread. Layouts: docs/spec/wire.md. Tests: tests/unit/datagram/handshake_packets_test.cpp.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "datagram/cipher.hpp"
+#include "datagram/wire.hpp"
+
+namespace acp::datagram {
+
+using Mac = std::array<std::byte, 16>;
+using Random16 = std::array<std::byte, 16>;
+
+// WIRE-10: "I want to talk to you", the same nonce in every try.
+struct InitPacket {
+    static constexpr PacketType type = PacketType::init;
+    OuterHeader outer;
+    std::uint64_t job = 0;
+    std::uint32_t target = 0;
+    std::uint32_t features = 0;   // security; both sides' must be equal
+    std::uint64_t instance = 0;   // drawn when the gateway started
+    std::uint32_t first_dsn = 0;  // serial number it begins with
+    std::uint32_t credit = 0;     // KiB it lets the other have in flight
+    Random16 nonce{};
+    Random16 cookie{};  // zero at first
+    Mac mac{};
+};
+
+static_assert(sizeof(InitPacket) == 96 && offsetof(InitPacket, mac) == 80);
+
+// WIRE-11: "say that again with this", so that whoever answers keeps no state for a source it has not seen.
+struct CookiePacket {
+    static constexpr PacketType type = PacketType::cookie;
+    OuterHeader outer;
+    std::uint64_t job = 0;
+    std::uint32_t target = 0;
+    std::uint32_t reserved = 0;
+    Random16 nonce{};  // of the INIT
+    Random16 cookie{};
+    Mac mac{};
+};
+
+static_assert(sizeof(CookiePacket) == 80 && offsetof(CookiePacket, mac) == 64);
+
+// WIRE-12: "we talk".
+struct ResponsePacket {
+    static constexpr PacketType type = PacketType::response;
+    OuterHeader outer;
+    std::uint64_t job = 0;
+    std::uint32_t target = 0;
+    std::uint32_t features = 0;
+    std::uint64_t instance = 0;
+    std::uint32_t first_dsn = 0;
+    std::uint32_t credit = 0;
+    Random16 nonce{};            // the responder's
+    Random16 initiator_nonce{};  // of the INIT
+    Mac mac{};
+};
+
+static_assert(sizeof(ResponsePacket) == 96 && offsetof(ResponsePacket, mac) == 80);
+
+enum class CloseReason : std::uint32_t { leaving = 1, severed = 2, unknown = 3 };
+
+// WIRE-13: "we do not talk, and never will". outer.number repeats the packet number of the data it answers.
+struct ClosePacket {
+    static constexpr PacketType type = PacketType::close;
+    OuterHeader outer;
+    std::uint64_t job = 0;
+    std::uint32_t target = 0;
+    std::uint32_t reason = 0;          // CloseReason
+    std::uint64_t instance = 0;        // of the sender
+    std::uint64_t other_instance = 0;  // of the target, as the sender knows it; 0: it does not
+    Mac mac{};
+};
+
+// WIRE-14: no answer is longer than what it answers. Data shorter than a CLOSE is not answered.
+static_assert(sizeof(ClosePacket) == 64 && offsetof(ClosePacket, mac) == 48);
+static_assert(sizeof(CookiePacket) <= sizeof(InitPacket) &&
+              sizeof(ResponsePacket) <= sizeof(InitPacket) &&
+              sizeof(ClosePacket) <= sizeof(InitPacket));
+
+inline constexpr std::size_t handshake_bytes_max = sizeof(InitPacket);
+
+// Fills the MAC in: over all bytes before it.
+template <typename Packet>
+void sign(Packet& packet, Bytes handshake_key, CipherSuite& suite) noexcept {
+    static_assert(std::is_trivially_copyable_v<Packet>);
+    std::array<std::byte, sizeof(Packet)> bytes;
+    store(bytes.data(), packet);
+    suite.authenticate(handshake_key, Bytes(bytes).first(sizeof(Packet) - sizeof(Mac)), packet.mac);
+}
+
+// WIRE-15: nothing of a message is looked at before its MAC has been found right.
+template <typename Packet>
+[[nodiscard]] bool is_signed(const Packet& packet,
+                             Bytes handshake_key,
+                             CipherSuite& suite) noexcept {
+    Packet copy = packet;
+    sign(copy, handshake_key, suite);
+    // All bytes are compared, whatever the first ones are: no time tells how many were right.
+    std::byte difference{};
+    for (std::size_t i = 0; i < sizeof(Mac); ++i) difference |= copy.mac[i] ^ packet.mac[i];
+    return difference == std::byte{};
+}
+
+}  // namespace acp::datagram

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Derivation of keys: every label is of its own, so that no two derivations share an input.
+#include "datagram/key_schedule.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "datagram/wire.hpp"
+
+namespace acp::datagram {
+namespace {
+
+// Collects the info of a derivation: fixed-length fields after a label.
+class Info {
+public:
+    explicit Info(const char* label) noexcept {
+        const std::size_t bytes = std::strlen(label);
+        std::memcpy(bytes_.data(), label, bytes);
+        used_ = bytes;
+    }
+
+    template <typename T>
+    Info& with(const T& value) noexcept {
+        store(bytes_.data() + used_, value);
+        used_ += sizeof value;
+        return *this;
+    }
+
+    [[nodiscard]] Bytes bytes() const noexcept { return Bytes(bytes_).first(used_); }
+
+private:
+    std::array<std::byte, 64> bytes_{};
+    std::size_t used_ = 0;
+};
+
+}  // namespace
+
+void wipe(MutableBytes secret) noexcept {
+    volatile std::byte* bytes = secret.data();
+    for (std::size_t i = 0; i < secret.size(); ++i) bytes[i] = std::byte{};
+}
+
+JobSecrets::JobSecrets(Bytes job_key, std::uint64_t job, CipherSuite& suite) noexcept {
+    // WIRE-34
+    std::array<std::byte, 8> salt;
+    store(salt.data(), job);
+    suite.derive(job_key, salt, Info("acp1 handshake").bytes(), handshake);
+    suite.derive(job_key, salt, Info("acp1 traffic").bytes(), traffic);
+}
+
+JobSecrets::~JobSecrets() {
+    wipe(handshake);
+    wipe(traffic);
+}
+
+Secret connection_secret(const Secret& traffic,
+                         const Parties& parties,
+                         CipherSuite& suite) noexcept {
+    // WIRE-35
+    std::array<std::byte, 32> salt;
+    std::copy(parties.initiator_nonce.begin(), parties.initiator_nonce.end(), salt.begin());
+    std::copy(parties.responder_nonce.begin(), parties.responder_nonce.end(), salt.begin() + 16);
+    Secret secret;
+    suite.derive(traffic, salt,
+                 Info("acp1 connection")
+                     .with(parties.job)
+                     .with(parties.initiator)
+                     .with(parties.responder)
+                     .bytes(),
+                 secret);
+    return secret;
+}
+
+Nonce DirectionKey::nonce(std::uint64_t number) const noexcept {
+    Nonce nonce;
+    std::copy(salt.begin(), salt.end(), nonce.begin());
+    store(nonce.data() + 4, number);
+    return nonce;
+}
+
+bool make_direction_key(const Secret& connection,
+                        NodeId from,
+                        std::uint64_t epoch,
+                        CipherSuite& suite,
+                        DirectionKey& key) {
+    // WIRE-36
+    std::array<std::byte, key_bytes_max + 4> material;
+    const std::size_t bytes = std::min(suite.key_bytes(), key_bytes_max);
+    suite.derive(connection, {}, Info("acp1 key").with(from).with(epoch).bytes(),
+                 MutableBytes(material).first(bytes + 4));
+    key.aead = suite.make(Bytes(material).first(bytes));
+    std::copy_n(material.begin() + static_cast<std::ptrdiff_t>(bytes), 4, key.salt.begin());
+    key.epoch = epoch;
+    wipe(material);
+    return key.aead != nullptr;
+}
+
+bool ReceiveKeys::begin(const Secret& connection,
+                        NodeId from,
+                        std::uint64_t epoch,
+                        CipherSuite& suite) {
+    from_ = from;
+    previous_ = {};
+    next_ = {};
+    return make_direction_key(connection, from, epoch, suite, current_);
+}
+
+DirectionKey* ReceiveKeys::find(const Secret& connection, std::uint64_t epoch, CipherSuite& suite) {
+    // WIRE-38
+    if (epoch == current_.epoch) return &current_;
+    if (epoch == current_.epoch + 1) {
+        if (next_.aead == nullptr && !make_direction_key(connection, from_, epoch, suite, next_)) {
+            return nullptr;
+        }
+        return &next_;
+    }
+    if (epoch + 1 == current_.epoch && previous_.aead != nullptr) return &previous_;
+    return nullptr;
+}
+
+void ReceiveKeys::confirm(Time now, std::uint64_t epoch) noexcept {
+    if (epoch != current_.epoch + 1 || next_.aead == nullptr) return;
+    previous_ = std::move(current_);
+    current_ = std::move(next_);
+    next_ = {};
+    advanced_ = now;
+}
+
+void ReceiveKeys::retire(Time now, Time keep_ns) noexcept {
+    if (previous_.aead != nullptr && now - advanced_ >= keep_ns) previous_ = {};
+}
+
+}  // namespace acp::datagram

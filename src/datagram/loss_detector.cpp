@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The loss detector's bookkeeping: what was lost, and what was not after all. One thread.
+#include "datagram/loss_detector.hpp"
+
+namespace acp::datagram {
+
+// WIRE-50
+Time LossDetector::time_threshold(const RttEstimator& rtt) noexcept {
+    const Time longest = std::max(rtt.smoothed(), rtt.latest());
+    return std::max(time_floor_ns, longest + longest / 8);
+}
+
+void LossDetector::remember(PacketNumber number) noexcept {
+    lost_[next_remembered_] = number;
+    next_remembered_ = (next_remembered_ + 1) % remembered_max;
+    remembered_ = std::min<std::uint32_t>(remembered_ + 1, remembered_max);
+}
+
+void LossDetector::settle(const SentDatagram& record, Settled& settled) noexcept {
+    if (record.is_path_probe) return;
+    ++settled.lost;
+    settled.lost_bytes += record.bytes;
+    settled.newest_lost_sent = std::max(settled.newest_lost_sent, record.sent);
+}
+
+// WIRE-49
+std::uint32_t LossDetector::recognise(const AckFrame& ack) noexcept {
+    std::uint32_t spurious = 0;
+    for (std::uint32_t i = 0; i < remembered_;) {
+        const PacketNumber number = lost_[i];
+        if (!ack.contains(number)) {
+            ++i;
+            continue;
+        }
+        ++spurious;
+        // so far it was overtaken, as far as can be known
+        const auto distance =
+            std::min<PacketNumber>(ack.largest - number + 1, packet_threshold_max);
+        packet_threshold_ = std::max(packet_threshold_, static_cast<std::uint32_t>(distance));
+        lost_[i] = lost_[--remembered_];
+        next_remembered_ = remembered_;
+    }
+    return spurious;
+}
+
+}  // namespace acp::datagram

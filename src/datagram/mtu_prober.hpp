@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How long a datagram of one path may be, in the manner of RFC 8899: begin with what every path carries, try longer
+// ones by padded probes that must not be fragmented, and fall back when long datagrams stop arriving. Knows no
+// packet and no timer; it is told of both. One thread. Tests: tests/unit/datagram/mtu_prober_test.cpp.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "datagram/endpoint.hpp"
+
+namespace acp::datagram {
+
+class MtuProber {
+public:
+    static constexpr std::uint32_t tries_max = 3;       // of one length
+    static constexpr std::uint32_t silent_losses = 24;  // likewise, when others do arrive
+    static constexpr std::uint32_t silent_timeouts =
+        3;  // of long datagrams, one after the other: fall back
+    static constexpr Time again_ns = 600'000'000'000;  // after all lengths have been tried
+    static constexpr std::uint32_t jumbo_half = 4058;  // tried before the longest
+
+    MtuProber() noexcept = default;
+
+    //   least  what every path carries; most  what is probed for, >= least
+    MtuProber(std::uint32_t least, std::uint32_t most) noexcept
+        : least_(least), most_(most), current_(least), goal_(most) {}
+
+    // WIRE-75: the longest datagram that may be sent now.
+    [[nodiscard]] std::uint32_t current() const noexcept { return current_; }
+
+    [[nodiscard]] std::uint32_t least() const noexcept { return least_; }
+
+    // The length to probe now; 0: none. The longest first; when it does not get through, one of half the length.
+    [[nodiscard]] std::uint32_t wanted(Time now) const noexcept {
+        if (is_probing_ || current_ >= most_) return 0;
+        if (goal_ <= current_) return now >= again_ ? most_ : 0;
+        return goal_;
+    }
+
+    // When wanted() may change by itself; never: it does not.
+    [[nodiscard]] Time deadline() const noexcept {
+        if (is_probing_ || current_ >= most_) return never;
+        return goal_ <= current_ ? again_ : 0;
+    }
+
+    void on_sent(std::uint32_t bytes) noexcept {
+        is_probing_ = true;
+        goal_ = bytes;
+        ++tries_;
+    }
+
+    void on_acknowledged(std::uint32_t bytes) noexcept {
+        is_probing_ = false;
+        tries_ = 0;
+        if (bytes > current_) current_ = bytes;
+        timeouts_ = 0;
+    }
+
+    // WIRE-76: after three tries of a length the next shorter one.
+    void on_lost(Time now) noexcept {
+        is_probing_ = false;
+        if (tries_ < tries_max) return;
+        tries_ = 0;
+        goal_ = goal_ > jumbo_half && jumbo_half > current_ ? jumbo_half : current_;
+        if (goal_ <= current_) again_ = now + again_ns;
+    }
+
+    // A probe timeout while nothing but datagrams longer than least() was unacknowledged. true: the path was cut
+    // back to least().
+    [[nodiscard]] bool on_long_timeout(Time now) noexcept {
+        if (current_ <= least_ || ++timeouts_ < silent_timeouts) return false;
+        // WIRE-77
+        timeouts_ = 0;
+        losses_ = 0;
+        tries_ = 0;
+        is_probing_ = false;
+        current_ = least_;
+        goal_ = current_;
+        again_ = now + again_ns;
+        return true;
+    }
+
+    // The same, when shorter ones do get through: a datagram longer than least() was found lost.
+    [[nodiscard]] bool on_long_lost(Time now) noexcept {
+        if (current_ <= least_ || ++losses_ < silent_losses) return false;
+        timeouts_ = silent_timeouts - 1;
+        return on_long_timeout(now);
+    }
+
+    // A datagram longer than least() got through.
+    void on_long_acknowledged() noexcept {
+        timeouts_ = 0;
+        losses_ = 0;
+    }
+
+private:
+    std::uint32_t least_ = 0;
+    std::uint32_t most_ = 0;
+    std::uint32_t current_ = 0;
+    std::uint32_t goal_ = 0;  // <= current_: all tried
+    std::uint32_t tries_ = 0;
+    std::uint32_t timeouts_ = 0;
+    std::uint32_t losses_ = 0;
+    bool is_probing_ = false;
+    Time again_ = 0;
+};
+
+}  // namespace acp::datagram

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What an endpoint knows of one node it talks to, or tries to: plain data and the parts that judge it. And the few
+// bytes that stay of it when it has been idle for long. Knows no socket; decides nothing. One thread: the endpoint's.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "datagram/ack_ranges.hpp"
+#include "datagram/address.hpp"
+#include "datagram/congestion.hpp"
+#include "datagram/credit_budget.hpp"
+#include "datagram/duplicate_window.hpp"
+#include "datagram/key_schedule.hpp"
+#include "datagram/loss_detector.hpp"
+#include "datagram/mtu_prober.hpp"
+#include "datagram/pacer.hpp"
+#include "datagram/probe_timer.hpp"
+#include "datagram/rtt_estimator.hpp"
+#include "datagram/send_credit.hpp"
+#include "datagram/send_pool.hpp"
+#include "datagram/sent_datagrams.hpp"
+#include "datagram/timer_heap.hpp"
+
+namespace acp::datagram {
+
+// A connected peer that has long been idle: nothing is in flight, and nothing came out of order.
+struct FoldedPeer {
+    Secret secret{};
+    std::uint64_t instance = 0;
+    PacketNumber next_number = 0;
+    PacketNumber largest_came = 0;
+    Address address;
+    Dsn next_dsn = 0;
+    Dsn next_content = 0;  // first not yet received
+    std::uint32_t smoothed_rtt_us = 0;
+    std::uint16_t datagram_bytes = 0;
+    std::uint8_t unscheduled = 0;
+    bool has_come = false;  // largest_came counts
+};
+
+// docs/spec/wire.md, WIRE-92: 128 bytes per idle peer, with its seat in the table.
+static_assert(sizeof(FoldedPeer) <= 104);
+
+struct Peer : Timed {
+    enum class State : std::uint8_t {
+        connecting,  // our INIT has not been answered
+        half_open,   // we answered one; nobody has proved to have got the answer
+        connected
+    };
+
+    Peer(NodeId its_node, const Settings& settings, SentPool& pool)
+        : node(its_node),
+          next_dsn(settings.first_dsn),
+          sent(pool),
+          rtt(settings.initial_rtt_ns),
+          congestion(make_congestion(settings.control, settings.datagram_bytes)),
+          credit(settings.first_dsn, 0),
+          mtu(settings.datagram_bytes, settings.datagram_bytes_max) {}
+
+    ~Peer() { wipe(secret); }
+
+    Peer(const Peer&) = delete;
+    Peer& operator=(const Peer&) = delete;
+
+    NodeId node;
+    State state = State::connecting;
+    std::uint32_t watchers = 0;
+    Address address;             // where datagrams go to
+    std::uint64_t instance = 0;  // of its gateway; 0: not known
+
+    // Connecting (both sides).
+    Random16 nonce{};        // ours
+    Random16 other_nonce{};  // half open: the initiator's
+    Random16 cookie{};
+    Time began = 0;      // first INIT sent, or last one received
+    Time next_init = 0;  // when to send INIT again
+    std::uint32_t inits = 0;
+    std::uint32_t inits_due = 0;
+
+    // Keys.
+    Secret secret{};
+    DirectionKey send_key;
+    ReceiveKeys receive_keys;
+
+    // Sending.
+    PacketNumber next_number = 0;
+    Dsn next_dsn;
+    BufferQueue waiting;              // never sent
+    BufferQueue lost;                 // to be sent again
+    BufferIndex filling = no_buffer;  // the last of waiting, while frames are added to it
+    std::uint32_t held = 0;           // buffers: waiting, lost and in flight
+    SentDatagrams sent;
+    RttEstimator rtt;
+    LossDetector loss;
+    ProbeTimer probe;
+    std::unique_ptr<Congestion> congestion;
+    Pacer pacer;
+    SendCredit credit;
+    std::uint8_t unscheduled = 0;  // credit it gives unasked
+    MtuProber mtu;
+    std::uint32_t bypass = 0;  // datagrams that may leave whatever window, pace and credit say
+    bool is_ping_due = false;
+    bool is_paced = false;    // waits for the pacer
+    bool is_starved = false;  // found no record to note a datagram in, and has nothing in flight
+    bool wants_room = false;  // reserve() found none
+
+    // Receiving.
+    AckRanges came;
+    PacketNumber largest_came = 0;
+    bool has_come = false;
+    DuplicateWindow content;
+    CreditShare share;
+    std::uint32_t unacknowledged = 0;  // datagrams received that want it
+    bool is_ack_due = false;
+    bool is_ack_left_out = false;  // of a batch, for want of room
+    Time ack_at = never;
+    std::uint32_t longest_came = 0;  // bytes of a datagram
+
+    // Life.
+    Time heard = 0;  // last authentic datagram, or the connection's beginning
+    Time owing_since = never;
+    Time active = 0;  // last datagram that mattered, in either direction
+    std::uint32_t probes_unanswered = 0;
+
+    // In the queue of those that may have something to send.
+    Peer* next_ready = nullptr;
+    bool is_ready = false;
+
+    std::uint64_t packets_received = 0;
+    std::uint64_t retransmitted = 0;
+    std::uint64_t bytes_sent = 0;
+    std::uint64_t bytes_received = 0;
+};
+
+}  // namespace acp::datagram

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All nodes of a job as one endpoint sees them: a seat of 16 bytes each, found by node number; beside it a full
+// record while there is something to do with the node, few bytes while it is idle, and a reason once it is severed.
+// Knows not when which is due. One thread. Tests: tests/unit/datagram/peer_table_test.cpp.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/assert.hpp"
+#include "datagram/peer.hpp"
+
+namespace acp::datagram {
+
+class PeerTable {
+public:
+    explicit PeerTable(NodeId nodes) : seats_(nodes) {}
+
+    ~PeerTable() {
+        for (Seat& seat : seats_) {
+            if (seat.place == Place::hot) delete seat.peer;
+        }
+        for (const auto& chunk : chunks_) {
+            for (FoldedPeer& folded : *chunk) wipe(folded.secret);
+        }
+    }
+
+    PeerTable(const PeerTable&) = delete;
+    PeerTable& operator=(const PeerTable&) = delete;
+
+    [[nodiscard]] NodeId nodes() const noexcept { return static_cast<NodeId>(seats_.size()); }
+
+    // The full record; nullptr: there is none.
+    [[nodiscard]] Peer* hot(NodeId node) const noexcept {
+        const Seat& seat = seats_[node];
+        return seat.place == Place::hot ? seat.peer : nullptr;
+    }
+
+    [[nodiscard]] const FoldedPeer* folded(NodeId node) const noexcept {
+        const Seat& seat = seats_[node];
+        return seat.place == Place::folded ? &record(seat.folded) : nullptr;
+    }
+
+    [[nodiscard]] bool is_severed(NodeId node) const noexcept { return seats_[node].is_severed; }
+
+    // Of a severed node's gateway, if it was ever known; else 0.
+    [[nodiscard]] std::uint64_t instance_of_severed(NodeId node) const noexcept {
+        const Seat& seat = seats_[node];
+        return seat.place == Place::severed ? seat.instance : 0;
+    }
+
+    // Takes a full record; a folded one of that node is forgotten.
+    Peer& seat(std::unique_ptr<Peer> peer) {
+        Seat& seat = seats_[peer->node];
+        ACP_ASSERT(!seat.is_severed && seat.place != Place::hot);
+        forget_folded(seat);
+        seat.place = Place::hot;
+        seat.peer = peer.release();
+        ++hot_count_;
+        return *seat.peer;
+    }
+
+    // The full record becomes a few bytes.
+    void fold(NodeId node, const FoldedPeer& folded) {
+        const std::uint32_t index = take_record();
+        drop(node);
+        record(index) = folded;
+        seats_[node].place = Place::folded;
+        seats_[node].folded = index;
+    }
+
+    // The full record goes, without a trace.
+    void drop(NodeId node) noexcept {
+        Seat& seat = seats_[node];
+        ACP_ASSERT(seat.place == Place::hot);
+        delete seat.peer;
+        seat.peer = nullptr;
+        seat.place = Place::unknown;
+        --hot_count_;
+    }
+
+    // For good. A full record stays until bury(), so that it can be taken apart in peace.
+    void mark_severed(NodeId node) noexcept { seats_[node].is_severed = true; }
+
+    void bury(NodeId node) noexcept {
+        Seat& seat = seats_[node];
+        std::uint64_t instance = 0;
+        if (seat.place == Place::hot) {
+            instance = seat.peer->instance;
+            drop(node);
+        } else if (seat.place == Place::folded) {
+            instance = record(seat.folded).instance;
+            forget_folded(seat);
+        } else if (seat.place == Place::severed) {
+            return;
+        }
+        seat.place = Place::severed;
+        seat.instance = instance;
+    }
+
+    [[nodiscard]] std::uint32_t hot_count() const noexcept { return hot_count_; }
+
+    // Of everything but full records.
+    [[nodiscard]] std::size_t bytes() const noexcept {
+        return seats_.capacity() * sizeof(Seat) + chunks_.size() * sizeof(Chunk) +
+               chunks_.capacity() * sizeof(chunks_[0]) + free_.capacity() * sizeof(free_[0]);
+    }
+
+private:
+    enum class Place : std::uint8_t { unknown, hot, folded, severed };
+
+    struct Seat {
+        union {
+            Peer* peer = nullptr;    // hot; owned
+            std::uint64_t instance;  // severed
+        };
+
+        std::uint32_t folded = 0;  // index of the record
+        Place place = Place::unknown;
+        bool is_severed = false;
+    };
+
+    static constexpr std::size_t chunk_records = 256;
+    using Chunk = std::array<FoldedPeer, chunk_records>;
+
+    static_assert(sizeof(Seat) == 16);
+    static_assert(sizeof(Seat) + sizeof(FoldedPeer) <= 124, "some bytes are left for lists");
+
+    [[nodiscard]] FoldedPeer& record(std::uint32_t index) const noexcept {
+        return (*chunks_[index / chunk_records])[index % chunk_records];
+    }
+
+    [[nodiscard]] std::uint32_t take_record() {
+        if (free_.empty()) {
+            const auto first = static_cast<std::uint32_t>(chunks_.size() * chunk_records);
+            chunks_.push_back(std::make_unique<Chunk>());
+            // Forgetting a record must not allocate.
+            free_.reserve(chunks_.size() * chunk_records);
+            for (std::uint32_t i = chunk_records; i-- > 0;) free_.push_back(first + i);
+        }
+        const std::uint32_t index = free_.back();
+        free_.pop_back();
+        return index;
+    }
+
+    void forget_folded(Seat& seat) noexcept {
+        if (seat.place != Place::folded) return;
+        FoldedPeer& folded = record(seat.folded);
+        wipe(folded.secret);
+        folded = {};
+        free_.push_back(seat.folded);
+        seat.place = Place::unknown;
+    }
+
+    std::vector<Seat> seats_;
+    std::vector<std::unique_ptr<Chunk>> chunks_;
+    std::vector<std::uint32_t> free_;
+    std::uint32_t hot_count_ = 0;
+};
+
+}  // namespace acp::datagram

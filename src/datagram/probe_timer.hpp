@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// When to send again though nothing was heard: the probe timeout of RFC 9002, section 6.2, with a backoff that ends
+// at half a second, and more datagrams per probe the longer nothing is heard, so that a path which loses half of
+// what it carries still gets an answer soon. Knows no clock; the caller sends the probes. One thread.
+// Tests: tests/unit/datagram/probe_timer_test.cpp.
+#pragma once
+
+#include <cstdint>
+
+#include "datagram/rtt_estimator.hpp"
+#include "datagram/time.hpp"
+
+namespace acp::datagram {
+
+class ProbeTimer {
+public:
+    static constexpr Time ack_delay_max_ns = 200'000;  // what a receiver may wait before it answers
+    static constexpr Time granularity_ns = 1'000'000;
+    static constexpr Time timeout_max_ns = 500'000'000;
+    static constexpr std::uint32_t probes_min = 2;
+    static constexpr std::uint32_t probes_max = 8;
+    static constexpr std::uint32_t persistent_count = 3;
+
+    // Something that wants an acknowledgement was sent; or heard of, while more is in flight.
+    void arm(Time now, const RttEstimator& rtt) noexcept;
+
+    void disarm() noexcept { deadline_ = never; }  // nothing is in flight
+
+    // Anything newly acknowledged ends the backoff. To be followed by arm() or disarm().
+    void on_ack() noexcept { expirations_ = 0; }
+
+    // deadline() has come: returns how many datagrams, the oldest first, to send again at once whatever window,
+    // pacing and credit say. Armed anew, with backoff.
+    [[nodiscard]] std::uint32_t expire(Time now, const RttEstimator& rtt) noexcept;
+
+    // Exactly when the third timeout in a row has just expired: all in flight is to be given up, the window to go
+    // to its floor.
+    [[nodiscard]] bool is_persistent() const noexcept { return expirations_ == persistent_count; }
+
+    [[nodiscard]] Time deadline() const noexcept { return deadline_; }
+
+    [[nodiscard]] std::uint32_t expirations() const noexcept { return expirations_; }
+
+    [[nodiscard]] Time timeout(const RttEstimator& rtt) const noexcept;  // with backoff
+
+private:
+    Time deadline_ = never;
+    std::uint32_t expirations_ = 0;  // since anything was acknowledged
+};
+
+}  // namespace acp::datagram

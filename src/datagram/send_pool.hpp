@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The plain text of datagrams until they are acknowledged: a fixed number of equal buffers, and queues of them. The
+// buffer given back last is taken first, so that little memory is touched when little is under way. Knows no peer.
+// One thread. Tests: tests/unit/datagram/send_pool_test.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "datagram/time.hpp"
+#include "datagram/wire.hpp"
+
+namespace acp::datagram {
+
+using BufferIndex = std::uint32_t;
+inline constexpr BufferIndex no_buffer = ~0U;
+
+struct SendBuffer {
+    BufferIndex next = no_buffer;   // in its queue
+    Dsn dsn = 0;                    // once numbered
+    std::uint32_t frame_bytes = 0;  // committed
+    bool is_numbered = false;       // sent at least once
+};
+
+class SendPool {
+public:
+    //   frame_bytes_max  per buffer; the pool adds room for header and tag
+    SendPool(std::uint32_t buffers, std::uint32_t datagram_bytes_max)
+        : stride_((std::size_t{datagram_bytes_max} + 63) & ~std::size_t{63}),
+          bytes_(new std::byte[std::size_t{buffers} * stride_]),
+          buffers_(buffers),
+          free_count_(buffers) {
+        for (BufferIndex i = 0; i < buffers; ++i)
+            buffers_[i].next = i + 1 < buffers ? i + 1 : no_buffer;
+        free_ = buffers == 0 ? no_buffer : 0;
+    }
+
+    // no_buffer when there is none.
+    [[nodiscard]] BufferIndex take() noexcept {
+        const BufferIndex index = free_;
+        if (index == no_buffer) return index;
+        SendBuffer& buffer = buffers_[index];
+        free_ = buffer.next;
+        --free_count_;
+        buffer = SendBuffer{};
+        return index;
+    }
+
+    void give_back(BufferIndex index) noexcept {
+        buffers_[index].next = free_;
+        free_ = index;
+        ++free_count_;
+    }
+
+    [[nodiscard]] SendBuffer& operator[](BufferIndex index) noexcept { return buffers_[index]; }
+
+    // Of the plain text: sealed header, frames, then room for control frames.
+    [[nodiscard]] std::byte* plain(BufferIndex index) noexcept {
+        return bytes_.get() + std::size_t{index} * stride_;
+    }
+
+    [[nodiscard]] std::byte* frames(BufferIndex index) noexcept {
+        return plain(index) + sealed_bytes;
+    }
+
+    [[nodiscard]] std::uint32_t free_count() const noexcept { return free_count_; }
+
+    [[nodiscard]] std::uint32_t size() const noexcept {
+        return static_cast<std::uint32_t>(buffers_.size());
+    }
+
+private:
+    std::size_t stride_;
+    std::unique_ptr<std::byte[]> bytes_;  // not touched before it is used
+    std::vector<SendBuffer> buffers_;
+    BufferIndex free_ = no_buffer;
+    std::uint32_t free_count_;
+};
+
+// First in, first out, through the buffers' own links.
+class BufferQueue {
+public:
+    [[nodiscard]] bool empty() const noexcept { return first_ == no_buffer; }
+
+    [[nodiscard]] BufferIndex front() const noexcept { return first_; }
+
+    [[nodiscard]] BufferIndex back() const noexcept { return last_; }
+
+    [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
+
+    void push(SendPool& pool, BufferIndex index) noexcept {
+        pool[index].next = no_buffer;
+        if (empty()) {
+            first_ = index;
+        } else {
+            pool[last_].next = index;
+        }
+        last_ = index;
+        ++size_;
+    }
+
+    BufferIndex pop(SendPool& pool) noexcept {
+        const BufferIndex index = first_;
+        first_ = pool[index].next;
+        if (first_ == no_buffer) last_ = no_buffer;
+        --size_;
+        return index;
+    }
+
+private:
+    BufferIndex first_ = no_buffer;
+    BufferIndex last_ = no_buffer;
+    std::uint32_t size_ = 0;
+};
+
+}  // namespace acp::datagram

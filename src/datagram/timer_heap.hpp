@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One alarm per member, the earliest on top: a binary heap in which each member knows its place. An alarm that is
+// put off is left where it is until it comes: most are put off with every datagram, and that must cost nothing. Knows
+// no clock. One thread. Tests: tests/unit/datagram/timer_heap_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "datagram/endpoint.hpp"
+
+namespace acp::datagram {
+
+// Base of what is in a heap. Not copied while it is.
+struct Timed {
+    static constexpr std::uint32_t nowhere = ~0U;
+    std::uint32_t place = nowhere;
+};
+
+template <typename Member>
+class TimerHeap {
+public:
+    // Rings the member not after `at`; it may ring earlier, never later. never: leaves an alarm where it is.
+    void set(Member& member, Time at) {
+        if (member.place == Timed::nowhere) {
+            if (at == never) return;
+            member.place = static_cast<std::uint32_t>(entries_.size());
+            entries_.push_back({at, &member});
+            rise(member.place);
+        } else if (at < entries_[member.place].at) {
+            entries_[member.place].at = at;
+            rise(member.place);
+        }
+    }
+
+    void remove(Member& member) noexcept {
+        const std::uint32_t place = member.place;
+        if (place == Timed::nowhere) return;
+        member.place = Timed::nowhere;
+        const Entry last = entries_.back();
+        entries_.pop_back();
+        if (place == entries_.size()) return;
+        put(place, last);
+        rise(place);
+        sink(last.member->place);
+    }
+
+    [[nodiscard]] Time next() const noexcept { return entries_.empty() ? never : entries_[0].at; }
+
+    // The member that rings at or before `now`, out of the heap; nullptr: none.
+    [[nodiscard]] Member* ring(Time now) noexcept {
+        if (next() > now || entries_.empty()) return nullptr;
+        Member* member = entries_[0].member;
+        remove(*member);
+        return member;
+    }
+
+    void reserve(std::size_t members) { entries_.reserve(members); }
+
+private:
+    struct Entry {
+        Time at;
+        Member* member;
+    };
+
+    void put(std::uint32_t place, const Entry& entry) noexcept {
+        entries_[place] = entry;
+        entry.member->place = place;
+    }
+
+    void rise(std::uint32_t place) noexcept {
+        const Entry entry = entries_[place];
+        while (place > 0) {
+            const std::uint32_t parent = (place - 1) / 2;
+            if (entries_[parent].at <= entry.at) break;
+            put(place, entries_[parent]);
+            place = parent;
+        }
+        put(place, entry);
+    }
+
+    void sink(std::uint32_t place) noexcept {
+        const Entry entry = entries_[place];
+        const auto count = static_cast<std::uint32_t>(entries_.size());
+        for (;;) {
+            std::uint32_t child = 2 * place + 1;
+            if (child >= count) break;
+            if (child + 1 < count && entries_[child + 1].at < entries_[child].at) ++child;
+            if (entries_[child].at >= entry.at) break;
+            put(place, entries_[child]);
+            place = child;
+        }
+        put(place, entry);
+    }
+
+    std::vector<Entry> entries_;
+};
+
+}  // namespace acp::datagram

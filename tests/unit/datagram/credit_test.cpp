@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Credit on both sides: what all senders may have on the way always fits the receiver's buffer, none is starved, and
+// silence gives back. One thread.
+#include <deque>
+#include <gtest/gtest.h>
+#include <memory>
+#include <vector>
+
+#include "base/random.hpp"
+#include "datagram/credit_budget.hpp"
+#include "datagram/duplicate_window.hpp"
+#include "datagram/send_credit.hpp"
+
+namespace acp::datagram {
+namespace {
+
+constexpr std::uint64_t buffer = 8U << 20;
+constexpr std::uint32_t small = 1472;
+constexpr Time ms = 1'000'000;
+
+TEST(CreditBudget, reckons_with_what_a_datagram_occupies) {
+    EXPECT_EQ(true_bytes(64), 2304U);
+    EXPECT_EQ(true_bytes(1472), 2304U);
+    EXPECT_EQ(true_bytes(8972), 16384U + 256);
+    EXPECT_GE(true_bytes(65507), 65507U);
+}
+
+TEST(CreditBudget, allows_every_sender_2_to_16_datagrams_unasked) {
+    EXPECT_EQ(unscheduled_datagrams(buffer, 1, small), 16U);
+    EXPECT_EQ(unscheduled_datagrams(buffer, 113, small), 16U);
+    EXPECT_EQ(unscheduled_datagrams(buffer, 200, small), 9U);
+    EXPECT_EQ(unscheduled_datagrams(buffer, 100'000, small), 2U);
+    EXPECT_EQ(unscheduled_datagrams(buffer, 0, small), 16U);
+}
+
+TEST(CreditBudget, lets_a_single_sender_have_a_megabyte_on_the_way) {
+    CreditBudget budget(buffer, 1, small);
+    CreditShare share;
+    EXPECT_GE(std::uint64_t{budget.grant(0, share, small)} * small, 1U << 20);
+}
+
+TEST(CreditBudget, divides_equally_once_the_first_has_used_what_it_was_promised) {
+    CreditBudget budget(buffer, 15, small);
+    std::vector<std::unique_ptr<CreditShare>> shares;
+    shares.push_back(std::make_unique<CreditShare>());
+    const std::uint32_t alone = budget.grant(0, *shares[0], small);
+    for (int i = 1; i < 15; ++i) {
+        shares.push_back(std::make_unique<CreditShare>());
+        EXPECT_EQ(budget.grant(0, *shares.back(), small), budget.unscheduled())
+            << "all but the allowance is promised already";
+    }
+    for (std::uint32_t i = 0; i < alone; ++i) {
+        budget.on_received(*shares[0]);
+        for (const auto& share : shares) (void)budget.grant(0, *share, small);
+    }
+    const std::uint64_t part = budget.shared_bytes() / 15 / true_bytes(small);
+    for (const auto& share : shares) EXPECT_EQ(share->promised(), part);
+}
+
+TEST(CreditBudget, silence_and_leaving_give_back_what_was_promised) {
+    CreditBudget budget(buffer, 3, small);
+    CreditShare quiet;
+    CreditShare other;
+    (void)budget.grant(0, quiet, small);
+    EXPECT_EQ(budget.grant(CreditBudget::lease_ns - 1, other, small), budget.unscheduled());
+    EXPECT_EQ(budget.active(), 2U);
+    EXPECT_GT(budget.grant(CreditBudget::lease_ns, other, small), 1000U);
+    EXPECT_EQ(budget.active(), 1U);
+    EXPECT_EQ(quiet.promised(), 0U);
+    budget.leave(other);
+    EXPECT_EQ(budget.promised_bytes(), 0U);
+    {
+        CreditShare gone;
+        (void)budget.grant(CreditBudget::lease_ns, gone, small);
+        EXPECT_NE(budget.promised_bytes(), 0U);
+    }
+    EXPECT_EQ(budget.promised_bytes(), 0U);
+}
+
+TEST(SendCredit, has_the_allowance_at_first_and_what_was_promised_later) {
+    SendCredit credit(1000, 8);
+    EXPECT_EQ(credit.left(0, 1000), 8U);
+    EXPECT_EQ(credit.left(0, 1006), 2U);
+    EXPECT_EQ(credit.left(0, 1008), 0U);
+    EXPECT_TRUE(credit.on_ack(0, 1008, 100, 1008));
+    EXPECT_EQ(credit.left(0, 1008), 100U);
+    EXPECT_TRUE(credit.on_ack(0, 1004, 200, 1008)) << "an old one, overtaken";
+    EXPECT_EQ(credit.left(0, 1008), 100U);
+    EXPECT_TRUE(credit.on_ack(0, 1008, 50, 1008)) << "promises do not shrink";
+    EXPECT_EQ(credit.left(0, 1008), 100U);
+}
+
+TEST(SendCredit, refuses_what_was_never_sent) {
+    SendCredit credit(5, 8);
+    EXPECT_FALSE(credit.on_ack(0, 8, 100, 7));
+    EXPECT_EQ(credit.cumulative(), 5U);
+    EXPECT_EQ(credit.left(0, 7), 6U);
+}
+
+TEST(SendCredit, falls_back_to_the_allowance_after_a_silence) {
+    SendCredit credit(0, 8);
+    EXPECT_TRUE(credit.on_ack(0, 0, 100, 0));
+    EXPECT_EQ(credit.left(SendCredit::lease_ns, 0), 100U);
+    EXPECT_EQ(credit.left(SendCredit::lease_ns + 1, 0), 8U);
+    EXPECT_TRUE(credit.on_ack(SendCredit::lease_ns + 1, 0, 30, 0)) << "a new, smaller promise";
+    EXPECT_EQ(credit.left(SendCredit::lease_ns + 1, 0), 30U);
+}
+
+TEST(SendCredit, counts_across_the_wrap) {
+    SendCredit credit(0U - 10U, 16);
+    EXPECT_EQ(credit.left(0, 0U - 4U), 10U);
+    EXPECT_TRUE(credit.on_ack(0, 0U - 4U, 100, 3));
+    EXPECT_EQ(credit.left(0, 3), 93U);
+}
+
+// Senders with all the data in the world, some at first silent, on a network that loses, delays and drops
+// acknowledgements. The receiver reads in fits, so that its buffer fills.
+class CreditIncastTest : public testing::TestWithParam<std::uint32_t> {
+protected:
+    struct Sender {
+        SendCredit credit{0, 0};
+        Dsn next = 0;
+        CreditShare share;
+        DuplicateWindow window;
+        std::uint64_t arrived = 0;
+        std::deque<Dsn> to_resend;
+    };
+
+    struct Letter {
+        std::uint32_t sender;
+        Dsn dsn;
+    };
+
+    void send_all(Time now, base::Random& random, bool is_active_half_only) {
+        for (std::uint32_t i = 0; i < senders_.size(); ++i) {
+            if (is_active_half_only && i % 2 == 1) continue;
+            Sender& sender = *senders_[i];
+            while (!sender.to_resend.empty()) {
+                put(i, sender.to_resend.front(), random);
+                sender.to_resend.pop_front();
+            }
+            for (std::uint32_t left = sender.credit.left(now, sender.next); left != 0; --left) {
+                put(i, sender.next++, random);
+            }
+        }
+    }
+
+    void put(std::uint32_t index, Dsn dsn, base::Random& random) {
+        if (random.below(50) == 0) {
+            senders_[index]->to_resend.push_back(dsn);
+        } else {
+            queue_.push_back({index, dsn});
+        }
+    }
+
+    static void acknowledge(Time now, Sender& sender, CreditBudget& budget, bool is_lost) {
+        if (sender.next == 0) return;
+        const std::uint32_t more = budget.grant(now, sender.share, small);
+        const std::uint32_t credit = std::min(more + sender.window.beyond(), DuplicateWindow::span);
+        if (is_lost) return;
+        ASSERT_TRUE(sender.credit.on_ack(now, sender.window.base(), credit, sender.next));
+    }
+
+    std::vector<std::unique_ptr<Sender>> senders_;
+    std::deque<Letter> queue_;
+};
+
+TEST_P(CreditIncastTest, the_sum_on_the_way_never_exceeds_the_buffer_and_all_get_the_same) {
+    const std::uint32_t count = GetParam();
+    const std::uint64_t seed = 1000 + count;
+    base::Random random(seed);
+    CreditBudget budget(buffer, count, small);
+    for (std::uint32_t i = 0; i < count; ++i) {
+        senders_.push_back(std::make_unique<Sender>());
+        senders_.back()->credit = SendCredit(0, budget.unscheduled());
+    }
+    std::uint64_t queued_max = 0;
+    for (Time now = 0; now < 3'000 * ms; now += ms) {
+        send_all(now, random, now < 1'000 * ms);
+        queued_max = std::max<std::uint64_t>(queued_max, queue_.size());
+        ASSERT_LE(queue_.size() * true_bytes(small), buffer) << "seed " << seed << ", " << now;
+        ASSERT_LE(budget.promised_bytes(), budget.shared_bytes());
+        for (std::uint64_t reads = random.below(2 * queue_.size() + 2); reads != 0; --reads) {
+            if (queue_.empty()) break;
+            const Letter letter = queue_.front();
+            queue_.pop_front();
+            Sender& sender = *senders_[letter.sender];
+            ASSERT_EQ(sender.window.insert(letter.dsn), DuplicateWindow::Seen::fresh);
+            ++sender.arrived;
+            budget.on_received(sender.share);
+            if (random.below(4) == 0) acknowledge(now, sender, budget, random.below(10) == 0);
+        }
+        for (const auto& sender : senders_) {  // whose probe was answered
+            if (random.below(10) == 0) acknowledge(now, *sender, budget, false);
+        }
+        if (now == 1'500 * ms) {
+            for (const auto& sender : senders_) sender->arrived = 0;
+        }
+    }
+    EXPECT_GE(queued_max * true_bytes(small), buffer / 4) << "the buffer is put to use";
+    double sum = 0;
+    double squares = 0;
+    for (const auto& sender : senders_) {
+        const auto arrived = static_cast<double>(sender->arrived);
+        sum += arrived;
+        squares += arrived * arrived;
+    }
+    EXPECT_GE(sum * sum / (squares * count), 0.9);
+}
+
+INSTANTIATE_TEST_SUITE_P(Senders, CreditIncastTest, testing::Values(16, 40, 100));
+
+}  // namespace
+}  // namespace acp::datagram

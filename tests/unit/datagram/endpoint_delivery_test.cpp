@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Frames arrive exactly once and unharmed, over networks that are good, bad and very bad.
+#include <gtest/gtest.h>
+#include <string>
+
+#include "unit/datagram/test_net.hpp"
+
+namespace acp::datagram::testing {
+namespace {
+
+void expect_each_once(const Host& host, std::uint64_t first, std::uint64_t count) {
+    EXPECT_FALSE(host.has_damage);
+    EXPECT_EQ(host.arrived.size(), count);
+    for (std::uint64_t name = first; name < first + count; ++name) {
+        const auto found = host.arrived.find(name);
+        ASSERT_NE(found, host.arrived.end()) << "frame " << name << " never came";
+        EXPECT_EQ(found->second, 1) << "frame " << name;
+    }
+}
+
+// Sends `count` frames from one node to another as room allows.
+void pump(Net& net, NodeId from, NodeId to, std::uint64_t count, std::uint32_t bytes) {
+    Host& host = net.hosts[from];
+    std::uint64_t next = 0;
+    const bool is_done = net.run_until(net.now + 600 * s, [&] {
+        while (next < count && host.send(to, next, bytes)) ++next;
+        net.flush(from);
+        return next == count && host.endpoint->is_quiet();
+    });
+    EXPECT_TRUE(is_done) << next << " of " << count << " sent, " << net.hosts[to].arrived.size()
+                         << " arrived";
+}
+
+TEST(EndpointDelivery, connects_at_the_first_frame_and_delivers_it) {
+    Net net(2, 1);
+    ASSERT_TRUE(net.hosts[0].send(1, 5, 100));
+    EXPECT_FALSE(net[0].is_quiet());
+    ASSERT_TRUE(net.settle(1 * s));
+    expect_each_once(net.hosts[1], 5, 1);
+    EXPECT_EQ(net[0].counters().connections, 1U);
+    EXPECT_EQ(net[1].counters().connections, 1U);
+    EXPECT_EQ(net[0].counters().retransmitted, 0U);
+}
+
+TEST(EndpointDelivery, a_round_trip_takes_no_longer_than_the_network) {
+    Net net(2, 1);
+    net.faults.jitter = 0;
+    net.hosts[1].on_frame = [&](NodeId from, std::uint64_t name) {
+        net.hosts[1].send(from, name + 1);
+    };
+    net.hosts[0].send(1, 10);
+    ASSERT_TRUE(net.run_until(net.now + s, [&] { return net.hosts[0].arrived.contains(11); }));
+    for (std::uint64_t i = 20; i < 40; i += 2) {
+        const Time begin = net.now;
+        net.hosts[0].send(1, i);
+        ASSERT_TRUE(
+            net.run_until(net.now + s, [&] { return net.hosts[0].arrived.contains(i + 1); }));
+        EXPECT_EQ(net.now - begin, 2 * net.faults.delay);
+    }
+}
+
+TEST(EndpointDelivery, many_frames_share_a_datagram) {
+    Net net(2, 1);
+    for (std::uint64_t name = 0; name < 400; ++name) ASSERT_TRUE(net.hosts[0].send(1, name, 30));
+    ASSERT_TRUE(net.settle(1 * s));
+    expect_each_once(net.hosts[1], 0, 400);
+    EXPECT_LE(net[1].counters().delivered, 400U * 30 / 1400 + 2);
+}
+
+TEST(EndpointDelivery, both_ways_at_once) {
+    Net net(2, 1);
+    for (std::uint64_t name = 0; name < 1000; ++name) {
+        net.hosts[0].send(1, name, 1000);
+        net.hosts[1].send(0, name, 1000);
+        if (name % 10 == 0) net.run_for(20 * us);
+    }
+    ASSERT_TRUE(net.settle(10 * s));
+    EXPECT_GT(net.hosts[0].arrived.size(), 500U);
+    EXPECT_EQ(net.hosts[0].severed.size(), 0U);
+}
+
+TEST(EndpointDelivery, a_long_stream_arrives_over_a_good_network_without_retransmission) {
+    Net net(2, 1);
+    net.faults.jitter = 0;  // else some are overtaken by more than three
+    pump(net, 0, 1, 20'000, 1400);
+    expect_each_once(net.hosts[1], 0, 20'000);
+    EXPECT_EQ(net[0].counters().retransmitted, 0U);
+}
+
+struct Weather {
+    const char* name;
+    Faults faults;
+    std::uint64_t frames;
+};
+
+class EndpointWeather : public ::testing::TestWithParam<Weather> {};
+
+// WIRE-45 WIRE-46
+TEST_P(EndpointWeather, delivers_each_frame_once) {
+    const Weather& weather = GetParam();
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        Settings settings;
+        settings.first_dsn = 0U - 100U;
+        settings.key_packets_log2 = 7;
+        settings.peer_timeout_ns = 60 * s;
+        settings.connect_timeout_ns = 60 * s;
+        settings.idle_fold_ns = 2 * s;
+        Net net(2, seed, settings);
+        net.faults = weather.faults;
+        pump(net, 0, 1, weather.frames, 700);
+        expect_each_once(net.hosts[1], 0, weather.frames);
+        EXPECT_TRUE(net.hosts[0].severed.empty() && net.hosts[1].severed.empty());
+        if (::testing::Test::HasFailure()) return;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Weathers,
+    EndpointWeather,
+    ::testing::Values(Weather{"Fair", {}, 2000},
+                      Weather{"Loss1", {.loss = 100}, 2000},
+                      Weather{"Loss10", {.loss = 1000}, 1000},
+                      Weather{"Loss30", {.loss = 3000}, 500},
+                      Weather{"Loss50", {.loss = 5000}, 200},
+                      Weather{"Doubled50", {.doubled = 5000}, 1000},
+                      Weather{"Damaged10", {.damaged = 1000}, 1000},
+                      Weather{"Reordered", {.jitter = 500 * us}, 1000},
+                      Weather{"Everything",
+                              {.loss = 1000, .doubled = 2000, .damaged = 500, .jitter = 300 * us},
+                              500}),
+    [](const auto& tested) { return tested.param.name; });
+
+TEST(EndpointDelivery, half_of_the_datagrams_lost_and_still_soon_there) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        Net net(2, seed);
+        net.hosts[0].send(1, 1);
+        ASSERT_TRUE(net.settle(5 * s));
+        net.faults.loss = 5000;
+        const Time begin = net.now;
+        for (std::uint64_t name = 2; name < 12; ++name) net.hosts[0].send(1, name, 1400);
+        ASSERT_TRUE(net.settle(10 * s));
+        EXPECT_LT(net.now - begin, 3 * s);
+        expect_each_once(net.hosts[1], 1, 11);
+    }
+}
+
+// WIRE-55
+TEST(EndpointDelivery, a_receiver_with_a_small_buffer_is_never_overrun) {
+    Settings settings;
+    settings.receive_bytes = 65536 * 4;
+    settings.datagram_bytes_max = settings.datagram_bytes;
+    Net net(9, 1, settings);
+    net.faults.jitter = 0;   // what is sent twice takes room twice
+    std::uint64_t most = 0;  // datagrams on the way to node 0
+    for (NodeId node = 1; node < 9; ++node) {
+        net.hosts[node].on_room_for = [](NodeId) {};
+    }
+    std::vector<std::uint64_t> next(9);
+    const bool is_done = net.run_until(net.now + 60 * s, [&] {
+        bool all = true;
+        for (NodeId node = 1; node < 9; ++node) {
+            while (next[node] < 300 && net.hosts[node].send(0, node * 1000 + next[node], 1400))
+                ++next[node];
+            net.flush(node);
+            all = all && next[node] == 300 && net[node].is_quiet();
+        }
+        most = std::max(most, net.under_way[0]);
+        return all;
+    });
+    EXPECT_TRUE(is_done);
+    EXPECT_EQ(net.hosts[0].arrived.size(), 8U * 300);
+    // In the kernel's accounting a datagram of this size takes 2304 bytes.
+    EXPECT_LE(most * 2304, settings.receive_bytes);
+}
+
+// The window must grow to fill what lies between, though batches of 64 KiB delay themselves.
+TEST(EndpointDelivery, a_stream_fills_a_fast_path) {
+    for (const double bytes_per_ns : {0.125, 1.25, 3.0}) {
+        SCOPED_TRACE(bytes_per_ns);
+        Settings settings;
+        settings.datagram_bytes_max = settings.datagram_bytes;
+        Net net(2, 1, settings);
+        net.faults.jitter = 0;
+        net.faults.delay = 15 * us;
+        net.faults.bytes_per_ns = bytes_per_ns;
+        pump(net, 0, 1, 1000, 1432);
+        const Time begin = net.now;
+        net.hosts[1].arrived.clear();
+        pump(net, 0, 1, 20'000, 1432);
+        const double rate = 20'000.0 * 1472 / static_cast<double>(net.now - begin);
+        EXPECT_GT(rate, 0.85 * bytes_per_ns);
+        EXPECT_EQ(net[0].counters().retransmitted, 0U);
+    }
+}
+
+// What 64 KiB take on the way must not be taken for congestion.
+TEST(EndpointDelivery, loss_costs_little_of_the_rate) {
+    Settings settings;
+    settings.datagram_bytes_max = settings.datagram_bytes;
+    double clean = 0;
+    for (const std::uint64_t loss : {0U, 10U, 100U}) {
+        SCOPED_TRACE(loss);
+        Net net(2, 1, settings);
+        net.faults.jitter = 0;
+        net.faults.bytes_per_ns = 1.25;
+        net.faults.loss = loss;
+        const Time begin = net.now;
+        pump(net, 0, 1, 20'000, 1432);
+        const double rate = 20'000.0 * 1472 / static_cast<double>(net.now - begin);
+        if (loss == 0) clean = rate;
+        EXPECT_GT(rate, clean * (loss <= 10 ? 0.8 : 0.5));
+    }
+}
+
+// WIRE-88
+TEST(EndpointDelivery, what_an_acknowledgement_covers_is_not_sent_again) {
+    Net net(2, 1);
+    net.hosts[0].send(1, 1);
+    ASSERT_TRUE(net.settle(s));
+    // All arrives; the acknowledgements come back only after everything has been taken for lost.
+    net.cut = {{1, 0}};
+    for (std::uint64_t name = 2; name < 100; ++name) ASSERT_TRUE(net.hosts[0].send(1, name, 1400));
+    net.run_for(2 * s);
+    const std::uint64_t before = net[0].counters().retransmitted;
+    net.cut.clear();
+    ASSERT_TRUE(net.settle(2 * s));
+    EXPECT_LE(net[0].counters().retransmitted - before, ProbeTimer::probes_max);
+    EXPECT_EQ(net.hosts[1].arrived.size(), 99U);
+}
+
+}  // namespace
+}  // namespace acp::datagram::testing

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Silence, watching, severing and leaving: whoever waits hears of the end, and what is severed stays so.
+#include <gtest/gtest.h>
+#include <string>
+
+#include "unit/datagram/test_net.hpp"
+
+namespace acp::datagram::testing {
+namespace {
+
+void connect(Net& net) {
+    net.hosts[0].send(1, 1);
+    ASSERT_TRUE(net.settle(5 * s));
+    ASSERT_TRUE(net.hosts[1].arrived.contains(1));
+}
+
+TEST(EndpointLife, silence_between_idle_nodes_costs_nothing) {
+    Net net(2, 1);
+    connect(net);
+    net.run_for(s);
+    const std::uint64_t launched = net.launched;
+    net.run_for(1000 * s);
+    EXPECT_EQ(net.launched, launched);
+    EXPECT_TRUE(net.hosts[0].severed.empty() && net.hosts[1].severed.empty());
+}
+
+// WIRE-23 WIRE-85
+TEST(EndpointLife, a_watched_node_is_pinged_once_a_second) {
+    Net net(2, 1);
+    net[0].watch(1);
+    net.run_for(s);
+    const std::uint64_t pings = net[0].counters().pings;
+    net.run_for(100 * s);
+    EXPECT_NEAR(static_cast<double>(net[0].counters().pings - pings), 100, 2);
+    EXPECT_EQ(net[1].counters().pings, 0U);
+    net[0].unwatch(1);
+    net.run_for(3 * s);
+    const std::uint64_t launched = net.launched;
+    net.run_for(50 * s);
+    EXPECT_EQ(net.launched, launched);
+}
+
+// WIRE-87
+TEST(EndpointLife, a_watched_node_that_vanishes_is_severed_after_the_peer_timeout) {
+    Net net(2, 1);
+    net[0].watch(1);
+    net.run_for(3 * s);
+    net.hosts[1].endpoint.reset();
+    const Time begin = net.now;
+    ASSERT_TRUE(net.run_until(net.now + 30 * s, [&] { return !net.hosts[0].severed.empty(); }));
+    EXPECT_EQ(net.hosts[0].severed[0], std::pair(NodeId{1}, SeverReason::silent));
+    EXPECT_GE(net.now - begin, 8 * s);
+    EXPECT_LE(net.now - begin, 11 * s);
+}
+
+// WIRE-87
+TEST(EndpointLife, a_node_that_owes_an_acknowledgement_and_vanishes_is_severed) {
+    Net net(2, 1);
+    connect(net);
+    net.run_for(5 * s);
+    net.hosts[1].endpoint.reset();
+    const Time begin = net.now;
+    net.hosts[0].send(1, 2);
+    ASSERT_TRUE(net.run_until(net.now + 30 * s, [&] { return !net.hosts[0].severed.empty(); }));
+    EXPECT_EQ(net.hosts[0].severed[0].second, SeverReason::silent);
+    EXPECT_NEAR(static_cast<double>(net.now - begin), 10e9, 0.6e9);
+    EXPECT_TRUE(net[0].is_quiet());
+}
+
+TEST(EndpointLife, without_a_peer_timeout_nobody_is_given_up) {
+    Settings settings;
+    settings.peer_timeout_ns = 0;
+    Net net(2, 1, settings);
+    connect(net);
+    net.cut = {{1, 0}, {0, 1}};
+    net.hosts[0].send(1, 2);
+    net.run_for(1000 * s);
+    EXPECT_TRUE(net.hosts[0].severed.empty());
+    net.cut.clear();
+    ASSERT_TRUE(net.settle(2 * s));
+    EXPECT_EQ(net.hosts[1].arrived[2], 1);
+}
+
+TEST(EndpointLife, a_hole_of_nine_seconds_is_survived) {
+    Net net(2, 1);
+    connect(net);
+    for (std::uint64_t name = 2; name < 50; ++name) net.hosts[0].send(1, name, 1000);
+    net.cut = {{0, 1}, {1, 0}};
+    net.run_for(9 * s);
+    net.cut.clear();
+    const Time begin = net.now;
+    ASSERT_TRUE(net.settle(5 * s));
+    EXPECT_LT(net.now - begin, 600 * ms);
+    EXPECT_EQ(net.hosts[1].arrived.size(), 49U);
+}
+
+// WIRE-87
+TEST(EndpointLife, a_gateway_that_was_stopped_does_not_blame_the_others) {
+    Net net(2, 1);
+    connect(net);
+    net[0].watch(1);
+    net[1].watch(0);
+    net.run_for(s);
+    net.stopped = {0};
+    net.run_for(8 * s);
+    net.stopped.clear();
+    net.run_for(5 * s);
+    net.stopped = {0, 1};
+    net.run_for(60 * s);
+    net.stopped = {1};
+    net.run_for(5 * s);
+    net.stopped.clear();
+    net.run_for(5 * s);
+    EXPECT_TRUE(net.hosts[0].severed.empty());
+    EXPECT_TRUE(net.hosts[1].severed.empty());
+}
+
+// WIRE-83
+TEST(EndpointLife, severing_is_told_to_the_other_side_and_stays) {
+    Net net(2, 1);
+    connect(net);
+    net.hosts[1].send(0, 7);
+    net[0].sever(1);
+    EXPECT_TRUE(net[0].is_severed(1));
+    EXPECT_FALSE(net.hosts[0].send(1, 8));
+    net.run_for(s);
+    ASSERT_EQ(net.hosts[0].severed.size(), 1U);
+    EXPECT_EQ(net.hosts[0].severed[0], std::pair(NodeId{1}, SeverReason::told));
+    ASSERT_EQ(net.hosts[1].severed.size(), 1U);
+    EXPECT_EQ(net.hosts[1].severed[0], std::pair(NodeId{0}, SeverReason::closed));
+    EXPECT_FALSE(net.hosts[1].send(0, 9));
+    net[0].sever(1);
+    net.run_for(s);
+    EXPECT_EQ(net.hosts[0].severed.size(), 1U) << "once, for good";
+    PeerStats stats;
+    EXPECT_TRUE(net[0].stats(1, stats));
+    EXPECT_TRUE(stats.is_severed);
+}
+
+// WIRE-80
+TEST(EndpointLife, one_who_did_not_hear_of_the_severing_is_told_when_it_sends) {
+    Net net(2, 1);
+    connect(net);
+    net.cut = {{0, 1}};
+    net[0].sever(1);
+    net.run_for(s);
+    EXPECT_TRUE(net.hosts[1].severed.empty());
+    net.cut.clear();
+    net.hosts[1].send(0, 7);
+    ASSERT_TRUE(net.run_until(net.now + s, [&] { return !net.hosts[1].severed.empty(); }));
+    EXPECT_EQ(net.hosts[1].severed[0].second, SeverReason::closed);
+}
+
+// WIRE-80 WIRE-26
+TEST(EndpointLife, one_who_only_watches_is_told_as_well) {
+    Net net(2, 1);
+    connect(net);
+    net.cut = {{0, 1}};
+    net[0].sever(1);
+    net.run_for(s);
+    net.cut.clear();
+    net[1].watch(0);
+    ASSERT_TRUE(net.run_until(net.now + 3 * s, [&] { return !net.hosts[1].severed.empty(); }));
+}
+
+// WIRE-80
+TEST(EndpointLife, a_node_severed_before_it_was_met_is_told_when_it_asks) {
+    Net net(2, 1);
+    net[0].sever(1);
+    net.hosts[1].send(0, 7);
+    ASSERT_TRUE(net.run_until(net.now + s, [&] { return !net.hosts[1].severed.empty(); }));
+    EXPECT_EQ(net.hosts[1].severed[0].second, SeverReason::closed);
+    EXPECT_EQ(net[0].counters().init_severed, 1U);
+}
+
+// WIRE-84
+TEST(EndpointLife, leaving_is_told_to_all_who_are_connected) {
+    Net net(4, 1);
+    net.hosts[0].send(1, 1);
+    net.hosts[2].send(0, 2);
+    ASSERT_TRUE(net.settle(s));
+    net[0].close();
+    net.run_for(s);
+    EXPECT_EQ(net.hosts[1].severed.size(), 1U);
+    EXPECT_EQ(net.hosts[2].severed.size(), 1U);
+    EXPECT_TRUE(net.hosts[3].severed.empty());
+    net.hosts[3].send(0, 3);
+    net.run_for(s);
+    ASSERT_EQ(net.hosts[3].severed.size(), 1U);
+    EXPECT_EQ(net.hosts[3].severed[0].second, SeverReason::closed);
+}
+
+// WIRE-82
+TEST(EndpointLife, closes_are_few) {
+    Net net(2, 1);
+    connect(net);
+    net[0].sever(1);
+    net.run_for(s);
+    std::vector<std::byte> forged(100);
+    store(forged.data(), OuterHeader{1, 4, 0, 1, 5});
+    const std::uint64_t before = net[0].counters().closes_sent;
+    for (int i = 0; i < 10'000; ++i) {
+        std::vector<std::byte> one = forged;
+        net[0].on_datagram(net.now, address_of(1), one);
+        if (i % 16 == 0) net.flush(0);
+    }
+    EXPECT_EQ(net[0].counters().closes_sent - before, EndpointMachine::closes_at_once);
+}
+
+TEST(EndpointLife, a_handler_may_sever_the_node_it_hears_from) {
+    Net net(2, 1);
+    connect(net);
+    net.hosts[1].on_frame = [&](NodeId from, std::uint64_t) { net[1].sever(from); };
+    for (std::uint64_t name = 2; name < 100; ++name) net.hosts[0].send(1, name, 1000);
+    net.run_for(s);
+    EXPECT_EQ(net.hosts[0].severed.size(), 1U);
+    EXPECT_EQ(net.hosts[1].severed.size(), 1U);
+    EXPECT_TRUE(net[0].is_quiet() && net[1].is_quiet());
+}
+
+TEST(EndpointLife, a_handler_may_use_the_endpoint_when_it_hears_of_the_end) {
+    Net net(3, 1);
+    connect(net);
+    net.hosts[0].send(2, 5);
+    ASSERT_TRUE(net.settle(s));
+    net[0].sever(1);
+    net[0].sever(2);
+    net.run_for(s);
+    EXPECT_EQ(net.hosts[0].severed.size(), 2U);
+}
+
+TEST(EndpointLife, room_is_offered_again_when_it_was_used_up) {
+    Settings settings;
+    settings.send_buffers = 16;
+    Net net(2, 1, settings);
+    std::uint64_t next = 0;
+    while (net.hosts[0].send(1, next, 1400)) ++next;
+    EXPECT_LE(next, 16U);
+    EXPECT_EQ(net.hosts[0].rooms[1], 0);
+    net.hosts[0].on_room_for = [&](NodeId) {
+        while (next < 1000 && net.hosts[0].send(1, next, 1400)) ++next;
+    };
+    ASSERT_TRUE(net.run_until(net.now + 10 * s, [&] { return next == 1000 && net[0].is_quiet(); }));
+    EXPECT_EQ(net.hosts[1].arrived.size(), 1000U);
+    EXPECT_EQ(net[0].free_buffers(), 16U);
+}
+
+TEST(EndpointLife, no_peer_takes_all_buffers) {
+    Settings settings;
+    settings.send_buffers = 256;
+    Net net(3, 1, settings);
+    connect(net);
+    net.cut = {{0, 1}};
+    while (net.hosts[0].send(1, 9, 1400)) net.flush(0);
+    ASSERT_TRUE(net.hosts[0].send(2, 10, 1400));
+    net.run_for(s);
+    EXPECT_EQ(net.hosts[2].arrived.size(), 1U);
+}
+
+}  // namespace
+}  // namespace acp::datagram::testing

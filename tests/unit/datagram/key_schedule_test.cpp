@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Keys: both sides derive the same, everybody else something different, and epochs follow each other.
+#include "datagram/key_schedule.hpp"
+
+#include <gtest/gtest.h>
+#include <set>
+#include <vector>
+
+#include "support/test_cipher.hpp"
+
+namespace acp::datagram {
+namespace {
+
+Parties some_parties() {
+    Parties parties{
+        .job = 5, .initiator = 1, .responder = 2, .initiator_nonce = {}, .responder_nonce = {}};
+    parties.initiator_nonce[0] = std::byte{3};
+    parties.responder_nonce[15] = std::byte{4};
+    return parties;
+}
+
+bool opens(DirectionKey& sealing, DirectionKey& opening) {
+    const std::array<std::byte, 5> plain{std::byte{1}, std::byte{2}};
+    std::array<std::byte, 5 + tag_bytes> sealed{};
+    sealing.aead->seal(sealing.nonce(9), {}, plain, sealed);
+    return opening.aead->open(opening.nonce(9), {}, sealed);
+}
+
+// WIRE-34
+TEST(KeySchedule, the_two_secrets_of_a_job_differ_and_depend_on_key_and_job) {
+    test::TestSuite suite;
+    std::set<Secret> seen;
+    for (const std::uint64_t job : {1U, 2U}) {
+        for (const int first : {1, 2}) {
+            const std::array<std::byte, 32> key{static_cast<std::byte>(first)};
+            const JobSecrets secrets(key, job, suite);
+            seen.insert(secrets.handshake);
+            seen.insert(secrets.traffic);
+        }
+    }
+    EXPECT_EQ(seen.size(), 8U);
+}
+
+// WIRE-35
+TEST(KeySchedule, a_connection_secret_depends_on_every_field) {
+    test::TestSuite suite;
+    const Secret traffic{std::byte{1}};
+    std::vector<Parties> all(6, some_parties());
+    all[1].job = 6;
+    all[2].initiator = 7;
+    all[3].responder = 7;
+    all[4].initiator_nonce[15] = std::byte{1};
+    all[5].responder_nonce[0] = std::byte{1};
+    std::set<Secret> seen;
+    for (const Parties& parties : all) seen.insert(connection_secret(traffic, parties, suite));
+    seen.insert(connection_secret(Secret{}, some_parties(), suite));
+    EXPECT_EQ(seen.size(), 7U);
+    EXPECT_EQ(connection_secret(traffic, some_parties(), suite),
+              connection_secret(traffic, some_parties(), suite));
+}
+
+// WIRE-36
+TEST(KeySchedule, a_key_opens_only_its_own_direction_and_epoch) {
+    test::TestSuite suite;
+    const Secret secret{std::byte{1}};
+    DirectionKey key;
+    DirectionKey same;
+    DirectionKey other_way;
+    DirectionKey later;
+    ASSERT_TRUE(make_direction_key(secret, 1, 0, suite, key));
+    ASSERT_TRUE(make_direction_key(secret, 1, 0, suite, same));
+    ASSERT_TRUE(make_direction_key(secret, 2, 0, suite, other_way));
+    ASSERT_TRUE(make_direction_key(secret, 1, 1, suite, later));
+    EXPECT_TRUE(opens(key, same));
+    EXPECT_FALSE(opens(key, other_way));
+    EXPECT_FALSE(opens(key, later));
+}
+
+// WIRE-37
+TEST(KeySchedule, a_nonce_is_the_salt_and_the_packet_number) {
+    DirectionKey key;
+    key.salt = {std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}};
+    const Nonce nonce = key.nonce(0x0c0b0a0908070605);
+    for (std::uint8_t i = 0; i < 12; ++i) EXPECT_EQ(std::to_integer<int>(nonce[i]), i + 1);
+}
+
+// WIRE-38
+TEST(ReceiveKeys, know_this_epoch_and_the_next_and_no_other) {
+    test::TestSuite suite;
+    const Secret secret{std::byte{1}};
+    ReceiveKeys keys;
+    ASSERT_TRUE(keys.begin(secret, 1, 5, suite));
+    EXPECT_NE(keys.find(secret, 5, suite), nullptr);
+    EXPECT_NE(keys.find(secret, 6, suite), nullptr);
+    EXPECT_EQ(keys.find(secret, 4, suite), nullptr);
+    EXPECT_EQ(keys.find(secret, 7, suite), nullptr);
+    EXPECT_EQ(keys.epoch(), 5U) << "only an authentic packet advances it";
+}
+
+// WIRE-39
+TEST(ReceiveKeys, keep_the_epoch_before_for_a_while) {
+    test::TestSuite suite;
+    const Secret secret{std::byte{1}};
+    ReceiveKeys keys;
+    ASSERT_TRUE(keys.begin(secret, 1, 0, suite));
+    ASSERT_NE(keys.find(secret, 1, suite), nullptr);
+    keys.confirm(1000, 1);
+    EXPECT_EQ(keys.epoch(), 1U);
+    EXPECT_NE(keys.find(secret, 0, suite), nullptr);
+    keys.retire(1299, 300);
+    EXPECT_TRUE(keys.has_previous());
+    keys.retire(1300, 300);
+    EXPECT_EQ(keys.find(secret, 0, suite), nullptr);
+    EXPECT_NE(keys.find(secret, 1, suite), nullptr);
+}
+
+TEST(ReceiveKeys, say_when_there_is_no_memory) {
+    test::TestSuite suite;
+    const Secret secret{};
+    ReceiveKeys keys;
+    ASSERT_TRUE(keys.begin(secret, 1, 0, suite));
+    suite.starve(1);
+    EXPECT_EQ(keys.find(secret, 1, suite), nullptr);
+    EXPECT_NE(keys.find(secret, 1, suite), nullptr);
+    suite.starve(1);
+    EXPECT_FALSE(keys.begin(secret, 1, 0, suite));
+}
+
+TEST(KeySchedule, wipe_leaves_nothing) {
+    Secret secret;
+    secret.fill(std::byte{0xff});
+    wipe(secret);
+    EXPECT_EQ(secret, Secret{});
+}
+
+}  // namespace
+}  // namespace acp::datagram

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A modelled link on which the real parts of the protocol run: senders with all the data in the world, one queue
+// that drops what does not fit, random loss, a receiver that acknowledges by batches. Acknowledgements are not
+// lost. Events have times of their own; nothing reads a clock, and the same settings give the same run. One thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <queue>
+#include <vector>
+
+#include "base/random.hpp"
+#include "datagram/ack_ranges.hpp"
+#include "datagram/congestion.hpp"
+#include "datagram/endpoint.hpp"
+#include "datagram/loss_detector.hpp"
+#include "datagram/pacer.hpp"
+#include "datagram/probe_timer.hpp"
+
+namespace acp::datagram {
+
+struct LinkSettings {
+    double bytes_per_ns = 1.25;  // 10 Gb/s
+    Time base_rtt_ns = 30'000;
+    std::uint64_t queue_bytes = 4U << 20;
+    std::uint64_t mark_above_bytes = ~0ULL;  // of queue: datagrams that find more are marked
+    double loss = 0;                         // probability per datagram
+    std::uint32_t flows = 1;
+    Time stagger_ns = 0;  // flow k begins at k times this
+    std::uint32_t datagram_bytes = 1472;
+    std::uint32_t ack_every = 8;            // datagrams per acknowledgement, at most
+    double sender_bytes_per_ns = 1e9;       // how fast a sender makes datagrams
+    std::uint64_t credit_datagrams = 3600;  // per flow, at most in flight
+    Control control = Control::delay;
+    std::uint64_t seed = 1;
+};
+
+class LinkModel {
+public:
+    explicit LinkModel(const LinkSettings& settings);
+    ~LinkModel();
+
+    void run_until(Time end);
+
+    // Forgets what was measured so far.
+    void measure_from_here();
+
+    [[nodiscard]] double utilisation() const;  // of the link, by datagrams that arrived
+    [[nodiscard]] double fairness() const;     // Jain's index of what the flows got
+
+    [[nodiscard]] std::uint64_t queue_max() const { return queue_max_; }
+
+    [[nodiscard]] std::uint64_t dropped() const { return dropped_; }  // for want of room
+
+    [[nodiscard]] std::uint64_t window(std::size_t flow = 0) const;
+    [[nodiscard]] std::uint64_t pacing_window(std::size_t flow = 0) const;
+
+    [[nodiscard]] std::uint64_t in_flight_max() const { return in_flight_max_; }
+
+    [[nodiscard]] Time now() const { return now_; }
+
+    // From now on.
+    void set_loss(double loss) { settings_.loss = loss; }
+
+    void stop_flows_from(std::size_t first) { active_flows_ = first; }
+
+private:
+    struct Flow;
+    enum class Kind : std::uint8_t { wake, arrive, acknowledge };
+
+    struct Event {
+        Time at = 0;
+        std::uint64_t order = 0;
+        Kind kind = Kind::wake;
+        std::uint32_t flow = 0;
+        std::uint32_t cargo = 0;  // index of packets_ or acks_
+
+        bool operator<(const Event& other) const {
+            return at != other.at ? at > other.at : order > other.order;
+        }
+    };
+
+    struct Packets {
+        std::vector<PacketNumber> numbers;
+        std::uint32_t marked = 0;
+    };
+
+    void schedule(Time at, Kind kind, std::uint32_t flow, std::uint32_t cargo);
+    void wake(Flow& flow);
+    void send(Flow& flow);
+    void carry(Flow& flow, PacketNumber first);
+    void arrive(Flow& flow, std::uint32_t cargo);
+    void acknowledge(Flow& flow, const AckFrame& ack);
+    void tell(Flow& flow, const Settled& settled, const AckFrame* ack, std::uint64_t in_flight);
+    void plan_wake(Flow& flow);
+
+    LinkSettings settings_;
+    base::Random random_;
+    SentPool pool_;
+    std::vector<std::unique_ptr<Flow>> flows_;
+    std::priority_queue<Event> events_;
+    std::vector<Packets> packets_;
+    std::vector<std::uint32_t> free_packets_;
+    std::vector<AckFrame> acks_;
+    std::vector<std::uint32_t> free_acks_;
+    std::uint64_t order_ = 0;
+    Time now_ = 0;
+    Time measured_from_ = 0;
+    double busy_until_ = 0;
+    std::uint64_t queue_max_ = 0;
+    std::uint64_t dropped_ = 0;
+    std::uint64_t in_flight_max_ = 0;
+    std::size_t active_flows_;
+};
+
+}  // namespace acp::datagram

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bursts and gaps. One thread.
+#include "datagram/pacer.hpp"
+
+#include <gtest/gtest.h>
+
+namespace acp::datagram {
+namespace {
+
+constexpr Time us = 1000;
+
+TEST(Pacer, a_burst_is_at_most_one_hand_over_and_a_quarter_of_the_window_or_16_datagrams) {
+    Pacer pacer;
+    pacer.set_rate(10'000'000, 1'000 * us, false);
+    EXPECT_EQ(pacer.burst_bytes(1472), 44U * 1472);
+    EXPECT_EQ(pacer.burst_bytes(8972), 7U * 8972);
+    EXPECT_EQ(pacer.burst_bytes(65507), 65507U);
+    pacer.set_rate(40 * 1472, 1'000 * us, false);
+    EXPECT_EQ(pacer.burst_bytes(1472), 16U * 1472);
+    pacer.set_rate(5 * 1472, 1'000 * us, false);
+    EXPECT_EQ(pacer.burst_bytes(1472), 5U * 1472);
+    pacer.set_rate(100, 1'000 * us, false);
+    EXPECT_EQ(pacer.burst_bytes(1472), 1472U) << "less than a datagram cannot be sent";
+}
+
+TEST(Pacer, gaps_let_a_window_leave_in_four_fifths_of_a_round_trip) {
+    Pacer pacer;
+    pacer.set_rate(100'000, 1'000 * us, false);
+    EXPECT_TRUE(pacer.may_send(10'000 * us));
+    pacer.on_sent(10'000 * us, 50'000);
+    Time now = 10'000 * us;
+    std::uint64_t sent = 0;
+    for (; now < 110'000 * us; now = std::max(now, pacer.deadline())) {
+        pacer.on_sent(now, 50'000);
+        sent += 50'000;
+    }
+    EXPECT_NEAR(static_cast<double>(sent), 100 * 125'000, 2 * 125'000);
+}
+
+TEST(Pacer, slow_start_is_paced_at_twice_the_window) {
+    Pacer pacer;
+    pacer.set_rate(100'000, 1'000 * us, true);
+    Time now = 0;
+    for (int i = 0; i < 100; ++i) {
+        now = std::max(now, pacer.deadline());
+        pacer.on_sent(now, 20'000);
+    }
+    EXPECT_NEAR(static_cast<double>(now), 100 * 100.0 * us, 1'000.0 * us);
+}
+
+TEST(Pacer, who_comes_late_makes_up_for_half_a_round_trip_and_no_more) {
+    Pacer pacer;
+    pacer.set_rate(100'000, 1'000 * us, false);  // 125 bytes per microsecond
+    pacer.on_sent(1'000 * us, 12'500);
+    const Time late = 50'000 * us;
+    std::uint64_t at_once = 0;
+    while (pacer.may_send(late)) {
+        pacer.on_sent(late, 12'500);
+        at_once += 12'500;
+    }
+    EXPECT_LE(at_once, 125U * 500 + 12'500);
+    EXPECT_GE(at_once, 125U * 500);
+}
+
+TEST(Pacer, a_window_of_a_part_of_a_datagram_sends_one_in_several_round_trips) {
+    Pacer pacer;
+    pacer.set_rate(1472 / 8, 1'000 * us, false);
+    const Time now = 1'000'000 * us;
+    pacer.on_sent(now, 1472);
+    EXPECT_GE(pacer.deadline(), now + 5'000 * us);
+    EXPECT_LE(pacer.deadline(), now + 8'000 * us);
+}
+
+}  // namespace
+}  // namespace acp::datagram
