@@ -2,7 +2,7 @@
 // How the router reaches the memory of its own node: the gateway implements it over local/, the simulator over
 // arrays. Each call settles at once, or is taken and settles later through Router::on_settled, or finds no room
 // now. Addresses come from the network: every one is checked here (segment, bounds, generation, alignment).
-// Knows no frame. One thread.
+// Knows no frame. One thread. Called from inside the router: may call on_settled (of earlier tickets), nothing else.
 #pragma once
 
 #include <cstddef>
@@ -40,6 +40,12 @@ public:
                            std::span<const std::byte> bytes,
                            Ticket ticket) = 0;
 
+    // Reads memory of this node into `into` during the call, or refuses, nothing done: what cannot be read at once
+    // is then asked of get(). Memory that is mapped here should be read here: it saves a copy.
+    virtual Settlement get_now(GlobalAddress /*source*/, std::span<std::byte> /*into*/) {
+        return {Progress::refused, base::Code::ok};
+    }
+
     // Reads memory of this node into `into`, which stays valid until it settles.
     virtual Settlement get(GlobalAddress source, std::span<std::byte> into, Ticket ticket) = 0;
 
@@ -50,8 +56,8 @@ public:
                            std::uint64_t& old,
                            Ticket ticket) = 0;
 
-    // A numbered operation on memory of a process of this node. `again`: Progress::refused.
-    //   result  room for invoke_bytes_max; result_bytes  written when settled at once
+    // A numbered operation on memory of a process of this node. `again`: Progress::refused. Never taken.
+    //   result  room for a result; result_bytes  written when settled with ok, <= result.size()
     virtual Settlement invoke(std::uint32_t operation,
                               std::uint32_t process,
                               std::span<const std::byte> arguments,

@@ -3,7 +3,9 @@
 // node that holds the source it reads and sends; on the target's node it places, counts, and tells the initiator
 // when all is in place, never before. An atomic runs once. Nothing is dropped in silence: what cannot end well
 // ends with a code. Commands of one rank delay no other rank's. Pure: no socket, clock, thread; bounded memory.
-// One thread. Protocol: docs/spec/frames.md, docs/spec/ordering.md. Tests: tests/unit/router/*_test.cpp.
+// One thread. Completions are called from inside any call, submit() included, and must not call the router.
+// Ends and pieces are collected and leave with the next turn(): call it after a batch of datagrams or submits.
+// Protocol: docs/spec/frames.md, docs/spec/ordering.md. Tests: tests/unit/router/*_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +16,7 @@
 #include "datagram/endpoint.hpp"
 #include "memory/command.hpp"
 #include "memory/ga_layout.hpp"
+#include "router/counters.hpp"
 #include "router/placement.hpp"
 
 namespace acp::router {
@@ -63,7 +66,7 @@ public:
     virtual void on_result(std::uint32_t initiator,
                            std::uint64_t token,
                            std::span<const std::byte> result) = 0;
-    // News passed on by other nodes, each once.
+    // News of others or found out here, each once; not of this node's own processes.
     virtual void on_process_dead(std::uint32_t process, std::uint32_t wait_status) = 0;
     virtual void on_node_dead(NodeId node) = 0;
     // meeting `number` is over on all nodes; the table it gathered, or empty
@@ -77,6 +80,11 @@ struct RouterSettings {
     std::uint32_t commands_max = 1U << 16;                // outstanding of this node's initiators
     std::uint32_t executions_max = 1U << 14;              // commands of others under way here
     std::uint64_t undelivered_bytes_max = 256ULL * 1024;  // per target process; beyond it REFUSED
+    std::uint32_t invokes_max =
+        1024;  // outstanding of this node's initiators; of others waiting here
+    std::uint32_t notes_max =
+        1U << 18;  // ends and the like waiting for room; beyond it their node is severed
+    std::uint32_t staging_buffers = 128;  // pieces being read that placement could not read at once
 };
 
 class Router final : public datagram::EndpointHandler {
@@ -90,9 +98,10 @@ public:
     ~Router() override;
     void bind(datagram::Endpoint& endpoint) noexcept;
 
-    // Takes a command with an end on another node. false: no room now, try after a turn.
+    // Takes a command. false: no room now, try after a turn; nothing was done then.
     bool submit(Time now, const Request& request);
 
+    // Runs a numbered operation on the node of a process. on_result comes before the completion, if it went well.
     //   arguments.size() <= invoke_bytes_max; copied
     bool invoke(Time now,
                 std::uint32_t initiator,
@@ -102,6 +111,7 @@ public:
                 std::span<const std::byte> arguments);
 
     // All processes of this node have come to meeting `number` (consecutive, from 0).
+    // Nothing comes of it when a node is gone: on_node_dead has told.
     //   wanted  a value per process of this node, or empty; all nodes alike
     void meet(std::uint32_t number, std::span<const std::uint32_t> wanted);
 
@@ -111,11 +121,16 @@ public:
     // What Placement took is done.   value  the old one of an atomic
     void on_settled(Ticket ticket, base::Code code, std::uint64_t value);
 
+    // Placement may have room again for what it refused for this process; earlier than the router would try.
+    void on_place_room(std::uint32_t process);
+
     // Sends what waits and has room; asks placement again what was refused; sees to what is overdue. true when
     // something moved.
     bool turn(Time now);
-    [[nodiscard]] Time deadline() const noexcept;
+    [[nodiscard]] Time deadline()
+        const noexcept;  // past: a turn would do something; never: nothing to wait for
 
+    [[nodiscard]] const Counters& counters() const noexcept;
     [[nodiscard]] std::uint32_t outstanding() const noexcept;  // of this node's initiators
     [[nodiscard]] std::uint32_t outstanding_of(std::uint32_t initiator) const noexcept;
     [[nodiscard]] bool is_idle() const noexcept;  // nothing of anybody's is under way here

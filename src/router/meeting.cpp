@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rounds of a meeting. A node's message of round r holds the values of its own node and of the c - 1 nodes
+// below it, c = min(2^r, nodes - 2^r): a run of process indexes that may wrap, kept at its place in the table.
+#include "router/meeting.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "base/assert.hpp"
+
+namespace acp::router {
+
+Meeting::Meeting(std::uint32_t node, std::uint32_t nodes, const Layout& layout)
+    : node_(node),
+      nodes_(nodes),
+      layout_(layout),
+      rounds_(nodes <= 1 ? 0U : static_cast<std::uint32_t>(std::bit_width(nodes - 1))) {}
+
+std::uint32_t Meeting::above(std::uint32_t distance) const noexcept {
+    return static_cast<std::uint32_t>((std::uint64_t{node_} + distance) % nodes_);
+}
+
+std::uint32_t Meeting::below(std::uint32_t distance) const noexcept {
+    return static_cast<std::uint32_t>((std::uint64_t{node_} + nodes_ - distance) % nodes_);
+}
+
+void Meeting::span_of(std::uint32_t sender,
+                      std::uint32_t round,
+                      std::uint32_t& start,
+                      std::uint32_t& count) const noexcept {
+    const std::uint32_t distance = 1U << round;
+    const std::uint32_t blocks = std::min(distance, nodes_ - distance);
+    const auto lowest =
+        static_cast<std::uint32_t>((std::uint64_t{sender} + nodes_ - (blocks - 1)) % nodes_);
+    start = layout_.first(lowest);
+    const std::uint32_t end = layout_.first(sender + 1);
+    count = lowest <= sender ? end - start : procs() - start + end;
+}
+
+void Meeting::come(std::uint32_t number, std::span<const std::uint32_t> values) {
+    ACP_ASSERT(!is_on_ && number == number_);
+    is_on_ = true;
+    is_met_ = false;
+    has_table_ = !values.empty();
+    round_ = 0;
+    sent_ = 0;
+    is_round_sent_ = false;
+    // The next meeting's place still held the one before this.
+    heard_[(number + 1) & 1U] = Heard{};
+    if (has_table_) {
+        std::vector<std::uint32_t>& table = heard_[number & 1U].table;
+        table.resize(procs());
+        ACP_ASSERT(values.size() == layout_.first(node_ + 1) - layout_.first(node_));
+        std::copy(values.begin(), values.end(), table.begin() + layout_.first(node_));
+    }
+    advance();
+}
+
+// WIRE-119
+Fault Meeting::hear(std::uint32_t from, const Part& part, std::span<const std::byte> values) {
+    const bool is_next = part.number == number_ + 1 && is_on_;
+    if ((part.number != number_ && !is_next) || part.round >= rounds_) return Fault::bad_meeting;
+    if (from != below(1U << part.round)) return Fault::forged;
+    Heard& heard = heard_[part.number & 1U];
+    if (heard.is_whole[part.round]) return Fault::bad_meeting;
+    if (part.total != 0) {
+        std::uint32_t start = 0;
+        std::uint32_t count = 0;
+        span_of(from, part.round, start, count);
+        if (part.total != count || (part.number == number_ && is_on_ && !has_table_)) {
+            return Fault::bad_meeting;
+        }
+        if (heard.values[part.round] + part.count > count) return Fault::overrun;
+        if (heard.table.empty()) heard.table.resize(procs());
+        for (std::uint32_t i = 0; i < part.count; ++i) {
+            const std::uint64_t at = (std::uint64_t{start} + part.offset + i) % procs();
+            std::memcpy(&heard.table[at], values.data() + std::size_t{i} * 4, 4);
+        }
+        heard.values[part.round] += part.count;
+    } else if (part.number == number_ && is_on_ && has_table_) {
+        return Fault::bad_meeting;
+    }
+    heard.is_whole[part.round] = heard.values[part.round] == part.total;
+    if (is_on_) advance();
+    return Fault::none;
+}
+
+bool Meeting::next(std::uint32_t values_max, std::uint32_t& to, Part& part) const {
+    if (!is_on_ || is_round_sent_) return false;
+    part = Part{};
+    part.number = number_;
+    part.round = static_cast<std::uint8_t>(round_);
+    to = above(1U << round_);
+    if (has_table_) {
+        std::uint32_t start = 0;
+        span_of(node_, round_, start, part.total);
+        part.offset = sent_;
+        part.count = std::min(values_max, part.total - sent_);
+    }
+    return true;
+}
+
+void Meeting::copy_values(const Part& part, std::byte* into) const noexcept {
+    std::uint32_t start = 0;
+    std::uint32_t count = 0;
+    span_of(node_, part.round, start, count);
+    const std::vector<std::uint32_t>& table = heard_[part.number & 1U].table;
+    for (std::uint32_t i = 0; i < part.count; ++i) {
+        const std::uint64_t at = (std::uint64_t{start} + part.offset + i) % procs();
+        std::memcpy(into + std::size_t{i} * 4, &table[at], 4);
+    }
+}
+
+void Meeting::sent(const Part& part) {
+    sent_ += part.count;
+    is_round_sent_ = sent_ == part.total;
+    advance();
+}
+
+void Meeting::advance() {
+    const Heard& heard = heard_[number_ & 1U];
+    while (round_ < rounds_ && is_round_sent_ && heard.is_whole[round_]) {
+        ++round_;
+        sent_ = 0;
+        is_round_sent_ = false;
+    }
+    if (round_ < rounds_) return;
+    is_on_ = false;
+    is_met_ = true;
+    is_round_sent_ = true;
+    ++number_;
+}
+
+bool Meeting::take_met(std::uint32_t& number, std::span<const std::uint32_t>& table) {
+    if (!is_met_) return false;
+    is_met_ = false;
+    number = number_ - 1;
+    table = has_table_ ? std::span<const std::uint32_t>(heard_[number & 1U].table)
+                       : std::span<const std::uint32_t>();
+    return true;
+}
+
+std::uint32_t Meeting::awaited() const noexcept {
+    return below(1U << round_);
+}
+
+}  // namespace acp::router

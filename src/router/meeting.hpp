@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How all nodes meet: dissemination in ceil(log2 nodes) rounds. In round r a node tells the node 2^r above it, and
+// hears from the node 2^r below, that it and all it has heard of have come; after the last round it has heard of
+// all. On the way a table of one value per process can be gathered (Bruck): each round's message carries what the
+// sender has, up to 2^r nodes' values. Knows no frame format, no router, no time. One thread.
+// Sources: Hensgen, Finkel, Manber, IJPP 17 (1988); Bruck et al., IEEE TPDS 8 (1997).
+// Tests: tests/unit/router/meeting_test.cpp.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "router/counters.hpp"
+
+namespace acp::router {
+
+class Meeting {
+public:
+    // Where a node's processes start, as Map::first_process.
+    struct Layout {
+        virtual ~Layout() = default;
+        [[nodiscard]] virtual std::uint32_t first(std::uint32_t node) const noexcept = 0;
+    };
+
+    // A part of a round's message: values offset .. offset + count - 1 of total.
+    struct Part {
+        std::uint32_t number = 0;
+        std::uint8_t round = 0;
+        std::uint32_t offset = 0;
+        std::uint32_t total = 0;
+        std::uint32_t count = 0;
+    };
+
+    //   nodes >= 1, node < nodes; layout outlives this and is asked only when a table is gathered
+    Meeting(std::uint32_t node, std::uint32_t nodes, const Layout& layout);
+
+    // This node has come to meeting `number`: the one after the last, from 0; the last is over here.
+    //   values  of this node's processes, or empty: no table; all nodes alike
+    void come(std::uint32_t number, std::span<const std::uint32_t> values);
+
+    // A part from another node, perhaps of the next meeting, to which this node has not come yet.
+    //   values  part.count of them, unaligned
+    [[nodiscard]] Fault hear(std::uint32_t from,
+                             const Part& part,
+                             std::span<const std::byte> values);
+
+    // Whether something is to be sent; to whom, and what part, of at most values_max values.
+    [[nodiscard]] bool next(std::uint32_t values_max, std::uint32_t& to, Part& part) const;
+
+    // Writes the part's values to `into`, count * 4 bytes, unaligned.
+    void copy_values(const Part& part, std::byte* into) const noexcept;
+
+    // The part that next() gave was sent.
+    void sent(const Part& part);
+
+    // Whether a meeting ended since the last call; its number, and its table until the next come().
+    [[nodiscard]] bool take_met(std::uint32_t& number, std::span<const std::uint32_t>& table);
+
+    // This node has come and not met.
+    [[nodiscard]] bool is_on() const noexcept { return is_on_; }
+
+    // Whom this node waits to hear from now; only when is_on().
+    [[nodiscard]] std::uint32_t awaited() const noexcept;
+
+private:
+    static constexpr std::uint32_t rounds_max = 32;
+
+    // What was heard of one meeting. Two are kept: this and the next one, by the number's lowest bit.
+    struct Heard {
+        std::array<std::uint32_t, rounds_max> values{};  // heard so far, per round
+        std::array<bool, rounds_max> is_whole{};
+        std::vector<std::uint32_t> table;  // one per process, empty without a table
+    };
+
+    [[nodiscard]] std::uint32_t above(std::uint32_t distance) const noexcept;
+    [[nodiscard]] std::uint32_t below(std::uint32_t distance) const noexcept;
+
+    [[nodiscard]] std::uint32_t procs() const noexcept { return layout_.first(nodes_); }
+
+    // The message a node sends in a round: the table's index of its first value and how many.
+    void span_of(std::uint32_t sender,
+                 std::uint32_t round,
+                 std::uint32_t& start,
+                 std::uint32_t& count) const noexcept;
+    void advance();
+
+    std::uint32_t node_;
+    std::uint32_t nodes_;
+    const Layout& layout_;
+    std::uint32_t rounds_ = 0;
+    std::array<Heard, 2> heard_;
+    std::uint32_t number_ = 0;  // of the meeting that is on, or of the next
+    bool is_on_ = false;
+    bool has_table_ = false;
+    bool is_met_ = false;  // not yet taken
+    std::uint32_t round_ = 0;
+    std::uint32_t sent_ = 0;  // values of this round's message
+    bool is_round_sent_ = false;
+};
+
+}  // namespace acp::router

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The records a router keeps of what is under way: commands of this node's processes, work done here, copies that
+// have arrived in part, short frames that wait for room, and nodes. Data only; router/state.hpp has the rules.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "memory/command.hpp"
+#include "router/frames.hpp"
+#include "router/pool.hpp"
+#include "router/router.hpp"
+
+namespace acp::router {
+
+// The one place that knows what a global address says about where it is.
+[[nodiscard]] inline std::uint64_t process_of(const memory::GaLayout& layout,
+                                              GlobalAddress address) noexcept {
+    return layout.rank(address);
+}
+
+inline constexpr std::uint8_t invoke_operation = 7;  // beside those of memory::Operation
+inline constexpr std::uint8_t bad_operation = 8;     // whatever a process may ask for instead
+
+// A command of a process of this node, until its completion: one cache line.
+struct alignas(64) Outstanding {
+    std::uint64_t token = 0;
+    GlobalAddress target = 0;   // of an invoke: the process
+    GlobalAddress source = 0;   // of an invoke: the operation
+    std::uint64_t bytes = 0;    // of a copy, or of arguments
+    std::uint64_t operand = 0;  // of an invoke: index of its arguments
+    std::uint64_t expected = 0;
+    std::uint32_t initiator = 0;
+    std::uint32_t next = 0;
+    std::uint32_t chain = 0;
+    std::uint8_t operation = 0;
+    std::uint8_t attempts = 0;  // sent again because refused
+    std::uint8_t age = 0;       // the scan before which it came
+    std::uint8_t width : 7 = 0;
+    std::uint8_t is_taken : 1 = 0;
+};
+
+static_assert(sizeof(Outstanding) == 64);
+
+// A short frame that waits for room at its node's endpoint.
+struct Note {
+    std::uint64_t token = 0;
+    std::uint64_t detail = 0;
+    std::uint64_t bytes = 0;
+    std::uint32_t initiator = 0;
+    std::uint32_t next = 0;
+    FrameType type = FrameType::end;
+    std::uint8_t code_and_end = 0;  // of REFUSED: is_command
+    std::uint16_t count = 0;
+    bool is_taken = false;
+};
+
+// What is done here, for whomever: at the node of a source (request: at the initiator's; place: at the target's).
+enum class Work : std::uint8_t {
+    request,  // to be sent: a command or an invoke of a process of this node
+    pieces,   // a copy to another node, being cut and sent
+    staged,   // one piece of it that placement reads, or has read
+    value,    // the old value of an atomic, to be sent to a third node
+    run,      // a command whose ends, or whose word, are here
+    invoke,   // an operation
+    place     // a piece that has come: placement is at it, or had no room
+};
+
+// Who is counted for it: none may take the room of the others.
+enum class Share : std::uint8_t { own, foreign, inner, value };
+inline constexpr std::size_t share_count = 4;
+
+struct Operation {
+    std::uint64_t token = 0;
+    GlobalAddress target = 0;  // of an invoke: the process
+    GlobalAddress source = 0;  // of an invoke: the operation
+    std::uint64_t bytes = 0;   // to be done here
+    std::uint64_t total = 0;   // of the whole copy
+    std::uint64_t offset = 0;  // done
+    std::uint64_t operand = 0;
+    std::uint64_t expected = 0;
+    std::byte* kept = nullptr;  // of place: what had no room; owned
+    std::uint32_t initiator = 0;
+    NodeId node = 0;  // in whose flow it waits; of place: whence it came
+    std::uint32_t next = 0;
+    std::uint32_t generation = 1;  // so that a ticket names one use of this record
+    std::uint32_t buffer = no_index;
+    std::uint32_t parent = no_index;  // of staged: whose piece it is
+    std::uint32_t parent_generation = 0;
+    Work work = Work::request;
+    Share share = Share::own;
+    std::uint8_t operation = 0;
+    std::uint8_t width = 0;
+    bool is_taken = false;
+    bool is_with_placement = false;  // on_settled will tell
+    bool is_cancelled = false;       // nobody wants it any more; told already
+    bool is_staged = false;          // of pieces: placement cannot read them at once
+    bool is_value = false;           // of place
+};
+
+// What one initiator wants sent to one node, in turns with others. Exists while there is something.
+struct Flow {
+    std::uint64_t token = 0;  // 2 * node
+    std::uint32_t initiator = 0;
+    std::uint32_t next = 0;
+    std::uint32_t chain = 0;
+    Queue work;
+    bool is_taken = false;
+};
+
+// A copy of which a part has come.
+struct Partial {
+    std::uint64_t token = 0;
+    std::uint64_t total = 0;
+    std::uint64_t arrived = 0;  // bytes taken in, refused ones not counted
+    std::uint64_t settled = 0;  // bytes in place or failed
+    std::uint32_t initiator = 0;
+    std::uint32_t next = 0;
+    std::uint32_t chain = 0;
+    NodeId from = 0;
+    std::uint32_t quiet_scans = 0;
+    bool is_failed = false;
+    bool is_taken = false;
+};
+
+// A part of a command that was refused and is to be sent again.
+struct Resend {
+    std::uint64_t token = 0;
+    std::uint64_t offset = 0;  // or the old value of an atomic
+    std::uint64_t bytes = 0;
+    Time due = 0;
+    std::uint32_t initiator = 0;
+    std::uint32_t next = 0;
+    bool is_value = false;
+    bool is_taken = false;
+};
+
+struct Arguments {
+    std::uint32_t next = 0;
+    bool is_taken = false;
+    std::byte bytes
+        [invoke_bytes_max];  // NOLINT(cppcoreguidelines-pro-type-member-init): written by the taker
+};
+
+// A node something was sent to or heard from.
+struct Peer {
+    NodeId node = 0;
+    std::uint32_t first = 0;  // process
+    std::uint32_t count = 0;
+    bool is_severed = false;
+    bool is_blocked = false;  // no room at the endpoint; on_room ends it
+    bool is_ready = false;    // in the ready queue
+    bool is_watched = false;
+    std::uint32_t frame_bytes = 0;  // longest frame, when last asked
+    std::uint32_t watch_scan = 0;   // the last scan that wanted it watched
+    Queue notes;
+    Queue flows;
+    Peer* next_ready = nullptr;
+
+    [[nodiscard]] bool has(std::uint64_t process) const noexcept { return process - first < count; }
+};
+
+// A process of this node.
+struct LocalProcess {
+    Queue waiting;  // work placement had no room for
+    std::uint64_t kept_bytes = 0;
+    std::uint32_t outstanding = 0;
+    bool is_dead = false;
+    bool is_waiting = false;  // in the list of those with waiting work
+};
+
+// Consecutive ends of one initiator, collected.
+struct Run {
+    std::uint64_t token = 0;
+    std::uint32_t initiator = 0;
+    std::uint32_t count = 0;
+};
+
+}  // namespace acp::router

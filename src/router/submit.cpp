@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A command of a process of this node begins: what can be done from here is begun at once (a put, or a command
+// whose source is here), the rest is asked of the node that holds the source.
+#include <cstring>
+
+#include "base/assert.hpp"
+#include "router/state.hpp"
+
+namespace acp::router {
+
+using base::Code;
+
+namespace {
+
+// What a process asks for is not to be trusted.
+std::uint8_t operation_of(const memory::Command& command) noexcept {
+    const auto operation = static_cast<std::uint8_t>(command.operation);
+    const bool has_width = command.width == 4 || command.width == 8;
+    if (command.is_copy() || (operation < invoke_operation && has_width)) return operation;
+    return bad_operation;
+}
+
+}  // namespace
+
+bool Router::State::submit(const Request& request) {
+    ACP_ASSERT(is_mine(request.initiator));
+    const std::uint32_t index = commands.take();
+    if (index == no_index) return false;
+    const memory::Command& command = request.command;
+    Outstanding& record = commands[index];
+    record.token = request.token;
+    record.target = command.target;
+    record.source = command.source;
+    record.bytes = command.is_copy() ? command.bytes : command.width;
+    record.operand = command.operand;
+    record.expected = command.expected;
+    record.initiator = request.initiator;
+    record.operation = operation_of(command);
+    record.width = command.width & 15U;
+    record.attempts = 0;
+    record.age = static_cast<std::uint8_t>(scan_number);
+    enter(index);
+    const std::uint64_t target = where(command.target);
+    if (command.is_copy() && is_mine(where(command.source)) && target < settings.procs &&
+        !is_any_lost && begin_short_put(request, target)) {
+        return true;
+    }
+    return begin_outstanding(index);
+}
+
+void Router::State::enter(std::uint32_t index) {
+    book.insert(index);
+    ++local(commands[index].initiator).outstanding;
+    ++counters.commands;
+    arm();
+}
+
+// The shortest way of the most frequent command: one piece, into the datagram being filled for the target's node.
+// false: it must go the long way.
+bool Router::State::begin_short_put(const Request& request, std::uint64_t target) {
+    Peer& to = peer_of(static_cast<std::uint32_t>(target));
+    const std::uint64_t bytes = request.command.bytes;
+    if (bytes > to.frame_bytes - sizeof(PutFrame) || !to.flows.is_empty() || to.is_blocked ||
+        to.node == settings.node) {
+        return false;
+    }
+    const Piece piece{
+        request.command.source, request.command.target, bytes,
+        request.token,          request.initiator,      static_cast<std::uint32_t>(bytes)};
+    const Sent sent = send_piece(to, piece);
+    return sent == Sent::sent || sent == Sent::failed;
+}
+
+// Whether a datagram to its node carries an operation's arguments.
+bool Router::State::fits(const Outstanding& call) {
+    Peer& to = peer_of(named(call.target));
+    if (to.node == settings.node) return true;
+    to.frame_bytes = endpoint->frame_bytes_max(to.node);
+    return to.frame_bytes >= sizeof(InvokeFrame) + call.bytes;
+}
+
+// ORD-22: what involves a lost node or a dead process ends before it begins.
+bool Router::State::is_lost(const Outstanding& command, Failure& failure) {
+    const std::uint64_t source = source_process(command);
+    const std::uint64_t target = target_process(command);
+    if (source >= settings.procs) {
+        failure = {Code::address, End::source, 0};
+    } else if (target >= settings.procs) {
+        failure = {Code::address, End::target, 0};
+    } else if (is_dead(target) || peer_of(named(target)).is_severed) {
+        failure = {Code::peer, End::target, named(target)};
+    } else if (is_dead(source) || peer_of(named(source)).is_severed) {
+        failure = {Code::peer, End::source, named(source)};
+    } else if (command.operation == invoke_operation && !fits(command)) {
+        failure = {Code::limit, End::none, named(target)};
+    } else if (command.operation == bad_operation) {
+        failure = {Code::argument, End::none, 0};
+    } else {
+        return false;
+    }
+    return true;
+}
+
+bool Router::State::begin_outstanding(std::uint32_t index) {
+    const Outstanding& record = commands[index];
+    const std::uint64_t source = source_process(record);
+    if (source >= settings.procs || target_process(record) >= settings.procs || is_any_lost ||
+        record.operation >= invoke_operation) [[unlikely]] {
+        Failure failure;
+        if (is_lost(record, failure)) {
+            complete(index, failure);
+            return true;
+        }
+    }
+    bool is_begun = false;
+    if (record.operation == invoke_operation && is_mine(source)) {
+        is_begun = begin_own_invoke(record);
+    } else if (is_mine(source)) {
+        is_begun = begin(task_of(record, 0, record.bytes));
+    } else {
+        is_begun = request(peer_of(static_cast<std::uint32_t>(source)), record, 0, record.bytes);
+    }
+    if (!is_begun) {
+        --counters.commands;
+        forget(index);
+    }
+    return is_begun;
+}
+
+Task Router::State::task_of(const Outstanding& record,
+                            std::uint64_t offset,
+                            std::uint64_t bytes) noexcept {
+    Task task;
+    task.command.operation = static_cast<memory::Operation>(record.operation);
+    task.command.width = record.width;
+    task.command.target = record.target + offset;
+    task.command.source = record.source + offset;
+    task.command.bytes = bytes;
+    task.command.operand = record.operand;
+    task.command.expected = record.expected;
+    task.total = record.bytes;
+    task.token = record.token;
+    task.initiator = record.initiator;
+    task.share = Share::own;
+    return task;
+}
+
+// Sends the request, or queues it behind what waits for that node.
+bool Router::State::request(Peer& to,
+                            const Outstanding& record,
+                            std::uint64_t offset,
+                            std::uint64_t bytes) {
+    if (to.flows.is_empty() && !to.is_blocked && write_request(to, record, offset, bytes)) {
+        return true;
+    }
+    const std::uint32_t index = take_operation(Share::own, Work::request);
+    if (index == no_index) return false;
+    Operation& operation = operations[index];
+    operation.token = record.token;
+    operation.initiator = record.initiator;
+    operation.target = record.target;
+    operation.source = record.source;
+    operation.offset = offset;
+    operation.bytes = bytes;
+    operation.node = to.node;
+    enqueue(index);
+    return true;
+}
+
+// WIRE-111, WIRE-117
+bool Router::State::write_request(Peer& to,
+                                  const Outstanding& record,
+                                  std::uint64_t offset,
+                                  std::uint64_t bytes) {
+    if (record.operation == invoke_operation) {
+        std::byte* room = reserve(to, sizeof(InvokeFrame) + record.bytes);
+        if (room == nullptr) return false;
+        InvokeFrame frame;
+        frame.bytes = static_cast<std::uint16_t>(record.bytes);
+        frame.initiator = record.initiator;
+        frame.token = record.token;
+        frame.operation = static_cast<std::uint32_t>(record.source);
+        frame.process = static_cast<std::uint32_t>(record.target);
+        write(room, frame);
+        const Arguments& arguments = own_arguments[static_cast<std::uint32_t>(record.operand)];
+        std::memcpy(room + sizeof frame, arguments.bytes, record.bytes);
+        commit(to, sizeof frame + record.bytes);
+        return true;
+    }
+    std::byte* room = reserve(to, sizeof(CommandFrame));
+    if (room == nullptr) return false;
+    CommandFrame frame;
+    frame.operation = static_cast<memory::Operation>(record.operation);
+    frame.width = record.width;
+    frame.initiator = record.initiator;
+    frame.token = record.token;
+    frame.target = record.target + offset;
+    frame.source = record.source + offset;
+    const bool is_copy = frame.operation == memory::Operation::copy;
+    frame.operand = is_copy ? bytes : record.operand;
+    frame.expected = is_copy ? record.bytes : record.expected;
+    if (is_copy) frame.width = 0;
+    write(room, frame);
+    commit(to, sizeof frame);
+    return true;
+}
+
+}  // namespace acp::router

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is overdue, found by looking at everything once a second instead of by a timer each (ORD-31): nodes that a
+// command outstanding for one to two seconds involves are watched; of copies that have stopped half-way the
+// initiator is asked whether they are over (ORD-32).
+#include "router/state.hpp"
+
+namespace acp::router {
+
+void Router::State::want_watched(NodeId node) {
+    if (node == settings.node) return;
+    Peer& wanted = peer(node);
+    if (wanted.is_severed) return;
+    wanted.watch_scan = scan_number;
+    if (wanted.is_watched) return;
+    wanted.is_watched = true;
+    watched.push_back(node);
+    endpoint->watch(node);
+}
+
+void Router::State::scan() {
+    ++scan_number;
+    for (std::uint32_t index = 0; index < commands.touched(); ++index) {
+        Outstanding& record = commands[index];
+        if (record.is_taken == 0) continue;
+        const std::uint32_t scans = (scan_number - record.age) & 255U;
+        if (scans < 2) continue;
+        record.age = static_cast<std::uint8_t>(scan_number - 2);  // old, and never young again
+        want_watched(peer_of(named(target_process(record))).node);
+        want_watched(peer_of(named(source_process(record))).node);
+    }
+    if (!meeting.is_on() || is_meeting_lost) {
+        meeting_scans = 0;
+    } else if (++meeting_scans >= 2) {
+        want_watched(meeting.awaited());
+    }
+    scan_partials();
+    for (std::size_t i = 0; i < watched.size();) {
+        Peer& held = peer(watched[i]);
+        if (held.watch_scan == scan_number) {
+            ++i;
+            continue;
+        }
+        held.is_watched = false;
+        endpoint->unwatch(held.node);
+        watched[i] = watched.back();
+        watched.pop_back();
+    }
+    scan_at = datagram::never;
+    const bool is_needed = commands.used() != 0 || partials.used() != 0 || !watched.empty() ||
+                           (meeting.is_on() && !is_meeting_lost);
+    if (is_needed) arm();
+}
+
+void Router::State::scan_partials() {
+    for (std::uint32_t index = 0; index < partials.touched(); ++index) {
+        Partial& partial = partials[index];
+        if (!partial.is_taken || ++partial.quiet_scans <= quiet_scans_max) continue;
+        partial.quiet_scans = 0;
+        if (is_mine(partial.initiator)) {
+            if (book.find(partial.initiator, partial.token) == no_index) drop_partial(index);
+            continue;
+        }
+        Note note;
+        note.type = FrameType::ask;
+        note.initiator = partial.initiator;
+        note.token = partial.token;
+        post(peer_of(note.initiator), note);
+    }
+}
+
+}  // namespace acp::router

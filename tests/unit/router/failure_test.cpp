@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Nodes and processes are lost: what involves them ends once with the peer's code, what does not goes on, the news
+// reaches all, and who is waited for too long is watched.
+#include <algorithm>
+#include <gtest/gtest.h>
+
+#include "router/frames.hpp"
+
+#include "unit/router/fake_node.hpp"
+
+namespace acp::router::test {
+namespace {
+
+constexpr Time second = 1'000'000'000;
+
+// ORD-20, ORD-22
+TEST(RouterFailureTest, ends_what_involves_a_severed_node_and_nothing_else) {
+    NetworkSettings slow;
+    slow.deliver_percent = 0;
+    FakeJob job({1, 1, 1}, 1, slow);
+    ASSERT_TRUE(job.copy(0, 2, job.shared(1), job.shared(0), 8));
+    ASSERT_TRUE(job.copy(0, 4, job.shared(0), job.shared(1), 8));
+    ASSERT_TRUE(job.copy(0, 6, job.shared(2), job.shared(1), 8));
+    ASSERT_TRUE(job.copy(0, 8, job.shared(2), job.shared(0), 8));
+    job.network.endpoint(0).sever(1);
+    const std::vector<Completion>& ended = job.nodes[0]->ends.ended;
+    ASSERT_EQ(ended.size(), 3U);
+    for (const Completion& end : ended) {
+        EXPECT_EQ(end.code, Code::peer);
+        EXPECT_EQ(end.process, 1U);
+        EXPECT_EQ(end.end, end.token == 2 ? End::target : End::source);
+    }
+    EXPECT_EQ(job.nodes[0]->router.outstanding(), 1U);
+    // What comes later is refused at once.
+    ASSERT_TRUE(job.copy(0, 10, job.shared(1), job.shared(0), 8));
+    EXPECT_EQ(ended.back().token, 10U);
+    EXPECT_EQ(ended.back().code, Code::peer);
+}
+
+// ORD-25
+TEST(RouterFailureTest, tells_every_node_of_a_node_that_one_has_lost) {
+    FakeJob job(std::vector<std::uint32_t>(9, 1));
+    job.network.cut(2, 7);
+    ASSERT_TRUE(job.copy(2, 2, job.shared(7), job.shared(2), 8));
+    ASSERT_TRUE(job.run());
+    for (NodeId node = 0; node < 9; ++node) {
+        if (node == 7) continue;
+        const std::vector<NodeId>& dead = job.nodes[node]->ends.dead_nodes;
+        EXPECT_EQ(std::count(dead.begin(), dead.end(), 7U), 1) << node;
+        EXPECT_TRUE(job.network.endpoint(node).is_severed(7)) << node;
+    }
+    EXPECT_EQ(job.nodes[2]->ends.ended.at(0).code, Code::peer);
+    EXPECT_TRUE(job.is_idle());
+}
+
+TEST(RouterFailureTest, tells_nobody_of_a_node_that_has_left) {
+    FakeJob job({1, 1, 1});
+    job.network.endpoint(0).sever(2, datagram::SeverReason::closed);
+    ASSERT_TRUE(job.run());
+    EXPECT_EQ(job.nodes[0]->ends.dead_nodes, std::vector<NodeId>{2});
+    EXPECT_TRUE(job.nodes[1]->ends.dead_nodes.empty());
+}
+
+// ORD-24, ORD-25
+TEST(RouterFailureTest, tells_every_node_of_a_dead_process_and_its_wait_status_once) {
+    FakeJob job({2, 1, 3, 1, 1, 1});
+    job.node_of(4).router.on_local_death(4, 139);
+    ASSERT_TRUE(job.run());
+    for (NodeId node = 0; node < 6; ++node) {
+        const auto& dead = job.nodes[node]->ends.dead;
+        if (node == 2) {
+            EXPECT_TRUE(dead.empty()) << "it told us itself";
+            continue;
+        }
+        ASSERT_EQ(dead.size(), 1U) << node;
+        EXPECT_EQ(dead[0], std::make_pair(4U, 139U));
+    }
+}
+
+TEST(RouterFailureTest, ends_what_involves_a_dead_process_but_not_what_involves_its_neighbour) {
+    FakeJob job({1, 2, 1});
+    ASSERT_TRUE(job.run());
+    job.node_of(1).router.on_local_death(1, 9);
+    ASSERT_TRUE(job.run());
+    ASSERT_TRUE(job.copy(0, 2, job.shared(1), job.shared(0), 8));
+    ASSERT_TRUE(job.copy(0, 4, job.shared(2), job.shared(0), 8));
+    ASSERT_TRUE(job.add(0, 6, job.shared(0), job.shared(1), 1));
+    ASSERT_TRUE(job.run());
+    ASSERT_EQ(job.nodes[0]->ends.ended.size(), 3U);
+    for (const Completion& end : job.nodes[0]->ends.ended) {
+        EXPECT_EQ(end.code, end.token == 4 ? Code::ok : Code::peer) << end.token;
+    }
+    EXPECT_EQ(job.nodes[1]->memory.runs(), 0U);
+}
+
+// A put that is on its way when its target's process dies: the target's node knows first, and says so.
+TEST(RouterFailureTest, says_so_when_a_piece_comes_for_a_process_already_dead) {
+    FakeJob job({1, 1});
+    ASSERT_TRUE(job.copy(0, 2, job.shared(1), job.shared(0), 8));
+    job.node_of(1).router.on_local_death(1, 9);
+    ASSERT_TRUE(job.run());
+    ASSERT_EQ(job.nodes[0]->ends.ended.size(), 1U);
+    EXPECT_EQ(job.nodes[0]->ends.ended[0].code, Code::peer);
+    EXPECT_EQ(job.at<std::uint64_t>(job.shared(1)), 0U);
+}
+
+TEST(RouterFailureTest, completes_the_commands_of_a_dead_initiator_too) {
+    FakeJob job({1, 1});
+    ASSERT_TRUE(job.copy(0, 2, job.shared(1), job.shared(0), 40'000));
+    ASSERT_TRUE(job.add(0, 4, job.shared(0), job.shared(1), 1));
+    job.node_of(0).router.on_local_death(0, 9);
+    EXPECT_EQ(job.nodes[0]->router.outstanding(), 0U);
+    ASSERT_TRUE(job.run());
+    EXPECT_EQ(job.nodes[0]->ends.ended.size(), 2U);
+    EXPECT_TRUE(job.is_idle());
+}
+
+// ORD-31
+TEST(RouterFailureTest, watches_the_nodes_of_a_command_that_takes_longer_than_a_second) {
+    NetworkSettings still;
+    still.deliver_percent = 0;
+    FakeJob job({1, 1, 1, 1}, 1, still);
+    Router& router = job.nodes[0]->router;
+    ASSERT_TRUE(job.copy(0, 2, job.shared(2), job.shared(1), 8));
+    const Time start = job.now;
+    for (Time at = start; at < start + second; at += second / 10) router.turn(at);
+    EXPECT_EQ(job.network.endpoint(0).watches(1), 0U);
+    for (Time at = start + second; at <= start + 3 * second; at += second / 10) router.turn(at);
+    EXPECT_EQ(job.network.endpoint(0).watches(1), 1U);
+    EXPECT_EQ(job.network.endpoint(0).watches(2), 1U);
+    EXPECT_EQ(job.network.endpoint(0).watches(3), 0U);
+    EXPECT_LE(router.deadline(), start + 4 * second);
+    job.network.endpoint(0).sever(1);
+    for (Time at = start + 3 * second; at <= start + 5 * second; at += second / 10) router.turn(at);
+    EXPECT_EQ(job.network.endpoint(0).watches(1), 0U);
+    EXPECT_EQ(job.network.endpoint(0).watches(2), 0U);
+    EXPECT_EQ(router.deadline(), datagram::never);
+}
+
+TEST(RouterFailureTest, notices_a_node_that_holds_a_command_and_has_fallen_silent) {
+    FakeJob job({1, 1, 1});
+    // Operation 3 never settles: the command has arrived, and nothing is owed any more.
+    ASSERT_TRUE(job.nodes[0]->router.invoke(job.now, 0, 2, 3, 1, {}));
+    for (int i = 0; i < 200; ++i) job.step();
+    EXPECT_EQ(job.nodes[0]->router.outstanding(), 1U);
+    job.network.cut_off(1);
+    for (int i = 0; i < 100'000 && job.nodes[0]->router.outstanding() != 0; ++i) {
+        job.step();
+        job.now += second / 1000;
+    }
+    ASSERT_EQ(job.nodes[0]->ends.ended.size(), 1U);
+    EXPECT_EQ(job.nodes[0]->ends.ended[0].code, Code::peer);
+}
+
+// ORD-32
+TEST(RouterFailureTest, forgets_a_copy_that_stopped_half_way_when_its_initiator_says_it_is_over) {
+    FakeJob job({1, 1});
+    PutFrame frame;
+    frame.bytes = 4;
+    frame.total = 8;
+    frame.token = 2;
+    frame.target = job.shared(1);
+    std::vector<std::byte> bytes(sizeof frame + 4);
+    write(bytes.data(), frame);
+    job.network.inject(0, 1, bytes);
+    EXPECT_FALSE(job.is_idle());
+    ASSERT_TRUE(job.run());
+    EXPECT_TRUE(job.is_idle());
+    EXPECT_EQ(job.nodes[1]->router.counters().forgotten, 1U);
+}
+
+TEST(RouterFailureTest, remembers_a_copy_that_has_stopped_but_is_not_over) {
+    FakeJob job({1, 1, 1});
+    // The second half never comes; the command is outstanding at its initiator.
+    ASSERT_TRUE(job.nodes[0]->router.invoke(job.now, 0, 2, 3, 2, {}));
+    PutFrame frame;
+    frame.bytes = 4;
+    frame.total = 8;
+    frame.token = 2;
+    frame.target = job.shared(1);
+    std::vector<std::byte> bytes(sizeof frame + 4);
+    write(bytes.data(), frame);
+    job.network.inject(0, 1, bytes);
+    for (int i = 0; i < 30; ++i) {
+        job.now += second / 2;
+        job.step();
+    }
+    EXPECT_FALSE(job.nodes[1]->router.is_idle());
+    EXPECT_EQ(job.nodes[1]->router.counters().forgotten, 0U);
+}
+
+// ORD-26
+TEST(RouterFailureTest, gives_a_meeting_up_when_a_node_is_gone) {
+    FakeJob job({1, 1, 1});
+    job.network.cut_off(2);
+    job.nodes[0]->router.meet(0, {});
+    job.nodes[1]->router.meet(0, {});
+    ASSERT_TRUE(job.run());
+    EXPECT_EQ(job.nodes[0]->ends.dead_nodes, std::vector<NodeId>{2});
+    EXPECT_EQ(job.nodes[1]->ends.dead_nodes, std::vector<NodeId>{2});
+    EXPECT_TRUE(job.nodes[0]->ends.met.empty());
+    EXPECT_TRUE(job.nodes[0]->router.is_idle());
+}
+
+TEST(RouterMeetingTest, meets_and_gathers_a_table_over_the_network) {
+    NetworkSettings small;
+    small.datagram_bytes = 40;
+    FakeJob job({3, 1, 7, 2, 2}, 3, small);
+    for (std::uint32_t number = 0; number < 3; ++number) {
+        const bool has_table = number == 1;
+        for (NodeId node = 0; node < 5; ++node) {
+            std::vector<std::uint32_t> wanted;
+            for (std::uint32_t process = job.map.first_process(node);
+                 has_table && process < job.map.first_process(node + 1); ++process) {
+                wanted.push_back(100 - process);
+            }
+            job.nodes[node]->router.meet(number, wanted);
+        }
+        ASSERT_TRUE(job.run());
+        for (NodeId node = 0; node < 5; ++node) {
+            const auto& met = job.nodes[node]->ends.met;
+            ASSERT_EQ(met.size(), number + 1);
+            EXPECT_EQ(met[number].first, number);
+            ASSERT_EQ(met[number].second.size(), has_table ? 15U : 0U);
+            for (std::uint32_t process = 0; process < met[number].second.size(); ++process) {
+                EXPECT_EQ(met[number].second[process], 100 - process);
+            }
+        }
+    }
+    EXPECT_TRUE(job.is_idle());
+}
+
+TEST(RouterMeetingTest, is_over_at_once_on_a_single_node) {
+    FakeJob job({4});
+    job.nodes[0]->router.meet(0, {});
+    ASSERT_TRUE(job.run());
+    EXPECT_EQ(job.nodes[0]->ends.met.size(), 1U);
+}
+
+}  // namespace
+}  // namespace acp::router::test

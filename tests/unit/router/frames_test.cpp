@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The codec against hostile bytes: every field of every frame outside its range is refused under its own name,
+// and nothing reads past the end. A router given random frames counts, severs, and harms nothing.
+#include "router/frames.hpp"
+
+#include <gtest/gtest.h>
+
+#include "support/random.hpp"
+#include "unit/router/fake_node.hpp"
+
+namespace acp::router::test {
+namespace {
+
+constexpr JobShape shape{4, 10};
+
+template <typename Frame>
+std::vector<std::byte> bytes_of(const Frame& frame, std::size_t tail = 0) {
+    std::vector<std::byte> bytes(sizeof frame + tail, std::byte{0x5a});
+    write(bytes.data(), frame);
+    return bytes;
+}
+
+template <typename Frame>
+Fault fault_of(const Frame& frame, std::size_t tail = 0) {
+    const std::vector<std::byte> bytes = bytes_of(frame, tail);
+    Bytes rest(bytes);
+    Frame again;
+    Bytes following;
+    return read(rest, shape, again, following);
+}
+
+PutFrame put(std::uint16_t bytes, std::uint64_t total) {
+    PutFrame frame;
+    frame.bytes = bytes;
+    frame.total = total;
+    frame.initiator = 9;
+    return frame;
+}
+
+// WIRE-102
+TEST(FramesTest, takes_a_frame_and_its_bytes_off_the_front) {
+    PutFrame frame = put(3, 700);
+    frame.token = 0x1122'3344'5566'7788;
+    frame.target = 0x99aa'bbcc'ddee'ff00;
+    std::vector<std::byte> bytes = bytes_of(frame, 3);
+    bytes.push_back(std::byte{0x77});
+    Bytes rest(bytes);
+    PutFrame again;
+    Bytes following;
+    ASSERT_EQ(read(rest, shape, again, following), Fault::none);
+    EXPECT_EQ(again.token, frame.token);
+    EXPECT_EQ(again.target, frame.target);
+    EXPECT_EQ(again.total, 700U);
+    EXPECT_EQ(following.size(), 3U);
+    ASSERT_EQ(rest.size(), 1U);
+    EXPECT_EQ(rest[0], std::byte{0x77});
+}
+
+// WIRE-100: the bytes are where the table says.
+TEST(FramesTest, lays_a_put_out_in_little_endian) {
+    PutFrame frame = put(0x0201, 0x0807'0605'0403'0201);
+    frame.is_value = 1;
+    frame.initiator = 0x0403'0201;
+    frame.token = 0x18;
+    frame.target = 0x28;
+    std::array<std::byte, sizeof frame> bytes{};
+    write(bytes.data(), frame);
+    constexpr std::array<int, 32> expected = {1,    1, 1, 2, 1, 2, 3, 4,  //
+                                              0x18, 0, 0, 0, 0, 0, 0, 0,  //
+                                              0x28, 0, 0, 0, 0, 0, 0, 0,  //
+                                              1,    2, 3, 4, 5, 6, 7, 8};
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        EXPECT_EQ(std::to_integer<int>(bytes[i]), expected[i]) << i;
+    }
+}
+
+// WIRE-103
+TEST(FramesTest, refuses_a_frame_cut_short_at_any_byte) {
+    const std::vector<std::byte> bytes = bytes_of(put(20, 20), 20);
+    for (std::size_t size = 0; size < bytes.size(); ++size) {
+        Bytes rest(bytes.data(), size);
+        PutFrame frame;
+        Bytes following;
+        EXPECT_EQ(read(rest, shape, frame, following), Fault::short_frame) << size;
+    }
+}
+
+// WIRE-110
+TEST(FramesTest, refuses_puts_out_of_range) {
+    EXPECT_EQ(fault_of(put(8, 8), 8), Fault::none);
+    EXPECT_EQ(fault_of(put(0, 0)), Fault::none);
+    PutFrame stranger = put(8, 8);
+    stranger.initiator = 10;
+    EXPECT_EQ(fault_of(stranger, 8), Fault::bad_process);
+    EXPECT_EQ(fault_of(put(9, 8), 9), Fault::bad_length);
+    EXPECT_EQ(fault_of(put(0, 8)), Fault::bad_length);
+    PutFrame value = put(8, 8);
+    value.is_value = 1;
+    EXPECT_EQ(fault_of(value, 8), Fault::none);
+    value.is_value = 2;
+    EXPECT_EQ(fault_of(value, 8), Fault::bad_reserved);
+    value = put(5, 5);
+    value.is_value = 1;
+    EXPECT_EQ(fault_of(value, 5), Fault::bad_reserved);
+}
+
+// WIRE-111
+TEST(FramesTest, refuses_commands_out_of_range) {
+    CommandFrame frame;
+    frame.operand = 8;
+    frame.expected = 8;
+    EXPECT_EQ(fault_of(frame), Fault::none);
+    frame.operand = 9;
+    EXPECT_EQ(fault_of(frame), Fault::bad_length);
+    frame.operand = 0;
+    EXPECT_EQ(fault_of(frame), Fault::bad_length);
+    frame.operand = 8;
+    frame.width = 8;
+    EXPECT_EQ(fault_of(frame), Fault::bad_operation);
+    frame.operation = memory::Operation::bit_and;
+    EXPECT_EQ(fault_of(frame), Fault::none);
+    frame.width = 2;
+    EXPECT_EQ(fault_of(frame), Fault::bad_operation);
+    frame.width = 4;
+    frame.operation = static_cast<memory::Operation>(7);
+    EXPECT_EQ(fault_of(frame), Fault::bad_operation);
+    frame.operation = memory::Operation::add;
+    frame.reserved = 1;
+    EXPECT_EQ(fault_of(frame), Fault::bad_reserved);
+    frame.reserved = 0;
+    frame.initiator = 10;
+    EXPECT_EQ(fault_of(frame), Fault::bad_process);
+}
+
+// WIRE-112, WIRE-113
+TEST(FramesTest, refuses_short_frames_out_of_range) {
+    ShortFrame frame;
+    EXPECT_EQ(fault_of(frame), Fault::bad_count);
+    frame.count = 1;
+    EXPECT_EQ(fault_of(frame), Fault::none);
+    frame.reserved = 1;
+    EXPECT_EQ(fault_of(frame), Fault::bad_reserved);
+    frame.reserved = 0;
+    frame.initiator = 10;
+    EXPECT_EQ(fault_of(frame), Fault::bad_process);
+    for (const FrameType type : {FrameType::ask, FrameType::over, FrameType::dead}) {
+        ShortFrame other;
+        other.type = type;
+        EXPECT_EQ(fault_of(other), Fault::none);
+        other.count = 1;
+        EXPECT_EQ(fault_of(other), Fault::bad_reserved);
+    }
+    ShortFrame dead;
+    dead.type = FrameType::dead;
+    dead.token = 1ULL << 32;
+    EXPECT_EQ(fault_of(dead), Fault::bad_code);
+    ShortFrame gone;
+    gone.type = FrameType::gone;
+    gone.initiator = 3;
+    EXPECT_EQ(fault_of(gone), Fault::none);
+    gone.initiator = 4;
+    EXPECT_EQ(fault_of(gone), Fault::bad_node);
+    gone.initiator = 3;
+    gone.token = 1;
+    EXPECT_EQ(fault_of(gone), Fault::bad_reserved);
+}
+
+// WIRE-114, WIRE-115, WIRE-116
+TEST(FramesTest, refuses_long_frames_out_of_range) {
+    LongFrame value;
+    value.detail = ~0ULL;
+    EXPECT_EQ(fault_of(value), Fault::none);
+    value.code_and_end = 1;
+    EXPECT_EQ(fault_of(value), Fault::bad_reserved);
+    LongFrame failed;
+    failed.type = FrameType::failed;
+    EXPECT_EQ(fault_of(failed), Fault::bad_code);
+    failed.code_and_end = 2 + 64 * 2;
+    EXPECT_EQ(fault_of(failed), Fault::none);
+    failed.code_and_end = 2 + 64 * 3;
+    EXPECT_EQ(fault_of(failed), Fault::bad_code);
+    failed.code_and_end = base::code_count;
+    EXPECT_EQ(fault_of(failed), Fault::bad_code);
+    failed.code_and_end = 2;
+    failed.detail = 10;
+    EXPECT_EQ(fault_of(failed), Fault::bad_process);
+    RefusedFrame refused;
+    EXPECT_EQ(fault_of(refused), Fault::none);
+    refused.is_command = 2;
+    EXPECT_EQ(fault_of(refused), Fault::bad_reserved);
+    refused.is_command = 0;
+    refused.initiator = 10;
+    EXPECT_EQ(fault_of(refused), Fault::bad_process);
+}
+
+// WIRE-117, WIRE-118, WIRE-119
+TEST(FramesTest, refuses_operations_and_meetings_out_of_range) {
+    InvokeFrame invoke;
+    invoke.bytes = invoke_bytes_max;
+    EXPECT_EQ(fault_of(invoke, invoke_bytes_max), Fault::none);
+    invoke.bytes = invoke_bytes_max + 1;
+    EXPECT_EQ(fault_of(invoke, invoke_bytes_max + 1), Fault::bad_length);
+    invoke.bytes = 0;
+    invoke.process = 10;
+    EXPECT_EQ(fault_of(invoke), Fault::bad_process);
+    ResultFrame result;
+    result.bytes = invoke_bytes_max + 1;
+    EXPECT_EQ(fault_of(result, invoke_bytes_max + 1), Fault::bad_length);
+    result.bytes = 1;
+    result.code = 1;
+    EXPECT_EQ(fault_of(result, 1), Fault::bad_length);
+    result.bytes = 0;
+    result.code = base::code_count;
+    EXPECT_EQ(fault_of(result), Fault::bad_code);
+    MeetFrame meet;
+    EXPECT_EQ(fault_of(meet), Fault::none);
+    meet.total = 10;
+    EXPECT_EQ(fault_of(meet), Fault::bad_count);
+    meet.count = 4;
+    meet.offset = 6;
+    EXPECT_EQ(fault_of(meet, 16), Fault::none);
+    meet.offset = 7;
+    EXPECT_EQ(fault_of(meet, 16), Fault::bad_length);
+    meet.offset = 0;
+    meet.total = 11;
+    EXPECT_EQ(fault_of(meet, 16), Fault::bad_length);
+}
+
+TEST(FramesTest, names_every_fault) {
+    for (std::size_t fault = 0; fault < fault_count; ++fault) {
+        EXPECT_NE(name_of(static_cast<Fault>(fault)), "?");
+        EXPECT_FALSE(name_of(static_cast<Fault>(fault)).empty());
+    }
+    EXPECT_EQ(name_of(Fault::bad_meeting), "bad_meeting");
+    EXPECT_EQ(name_of(static_cast<Fault>(fault_count)), "?");
+}
+
+// What node 1 refuses of what node 0 says, with which fault.
+Fault refused(FakeJob& job, const std::vector<std::byte>& frames) {
+    job.network.inject(0, 1, frames);
+    const Counters& counters = job.nodes[1]->router.counters();
+    for (std::size_t fault = 1; fault < fault_count; ++fault) {
+        if (counters.faults[fault] != 0) return static_cast<Fault>(fault);
+    }
+    return Fault::none;
+}
+
+// WIRE-104
+TEST(HostileFramesTest, severs_who_sends_what_is_no_frame) {
+    FakeJob job({1, 1});
+    EXPECT_EQ(refused(job, {std::byte{0}}), Fault::unknown_type);
+    EXPECT_TRUE(job.network.endpoint(1).is_severed(0));
+    EXPECT_EQ(job.nodes[1]->ends.dead_nodes, std::vector<NodeId>{0});
+}
+
+TEST(HostileFramesTest, refuses_a_put_for_another_node) {
+    FakeJob job({1, 1, 1});
+    PutFrame frame = put(8, 8);
+    frame.initiator = 0;
+    frame.target = job.shared(2);
+    EXPECT_EQ(refused(job, bytes_of(frame, 8)), Fault::misdirected);
+}
+
+TEST(HostileFramesTest, refuses_more_bytes_than_a_copy_has) {
+    FakeJob job({1, 1});
+    PutFrame frame = put(8, 12);
+    frame.initiator = 0;
+    frame.target = job.shared(1);
+    EXPECT_EQ(refused(job, bytes_of(frame, 8)), Fault::none);
+    EXPECT_EQ(refused(job, bytes_of(frame, 8)), Fault::overrun);
+}
+
+TEST(HostileFramesTest, refuses_two_totals_of_one_copy) {
+    FakeJob job({1, 1});
+    PutFrame frame = put(8, 12);
+    frame.initiator = 0;
+    frame.target = job.shared(1);
+    EXPECT_EQ(refused(job, bytes_of(frame, 8)), Fault::none);
+    frame.total = 20;
+    EXPECT_EQ(refused(job, bytes_of(frame, 8)), Fault::contradiction);
+}
+
+TEST(HostileFramesTest, refuses_a_command_in_the_name_of_another_node) {
+    FakeJob job({1, 1, 1});
+    CommandFrame frame;
+    frame.initiator = 2;
+    frame.source = job.shared(1);
+    frame.target = job.shared(0);
+    EXPECT_EQ(refused(job, bytes_of(frame)), Fault::forged);
+}
+
+TEST(HostileFramesTest, refuses_a_piece_outside_what_was_asked_for) {
+    FakeJob job({1, 1});
+    ASSERT_TRUE(job.copy(1, 2, job.shared(1, 64), job.shared(0), 8));
+    PutFrame frame = put(8, 8);
+    frame.initiator = 1;
+    frame.token = 2;
+    frame.target = job.shared(1, 72);
+    EXPECT_EQ(refused(job, bytes_of(frame, 8)), Fault::overrun);
+    EXPECT_EQ(job.at<std::uint64_t>(job.shared(1, 72)), 0U);
+}
+
+TEST(HostileFramesTest, ignores_ends_of_what_is_not_outstanding) {
+    FakeJob job({1, 1});
+    ShortFrame end;
+    end.count = 0xffff;
+    end.initiator = 1;
+    end.token = ~0ULL - 100;
+    EXPECT_EQ(refused(job, bytes_of(end)), Fault::none);
+    EXPECT_EQ(job.nodes[1]->router.counters().late_ends, 0xffffU);
+    EXPECT_TRUE(job.nodes[1]->ends.ended.empty());
+}
+
+TEST(HostileFramesTest, ignores_ends_from_who_is_not_involved) {
+    FakeJob job({1, 1, 1});
+    ASSERT_TRUE(job.copy(1, 2, job.shared(2), job.shared(1), 8));
+    ShortFrame end;
+    end.count = 1;
+    end.initiator = 1;
+    end.token = 2;
+    EXPECT_EQ(refused(job, bytes_of(end)), Fault::none);
+    EXPECT_EQ(job.nodes[1]->router.counters().stranger_ends, 1U);
+    EXPECT_EQ(job.nodes[1]->router.outstanding(), 1U);
+}
+
+// Any bytes: counted and severed, or harmless. Frames are half right, so that they come far.
+TEST(HostileFramesTest, survives_random_frames) {
+    const std::uint64_t seed = acp::test::fresh_seed();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    acp::test::Random random(seed);
+    for (int round = 0; round < 3000; ++round) {
+        FakeJob job({1, 2, 1}, seed + static_cast<std::uint64_t>(round));
+        ASSERT_TRUE(job.copy(1, 2, job.shared(1), job.shared(0), 100));
+        ASSERT_TRUE(job.copy(1, 4, job.shared(0), job.shared(1), 100));
+        ASSERT_TRUE(job.add(2, 2, job.shared(1), job.shared(0), 1));
+        for (int frame = 0; frame < 20; ++frame) {
+            std::vector<std::byte> bytes(random.below(80) + 1);
+            for (std::byte& byte : bytes) {
+                byte =
+                    static_cast<std::byte>(random.chance(60) ? random.below(4) : random.below(256));
+            }
+            bytes[0] = static_cast<std::byte>(random.below(15));
+            if (bytes.size() >= 24 && random.chance(70)) {
+                const GlobalAddress address =
+                    job.shared(static_cast<std::uint32_t>(random.below(4)), random.below(70'000));
+                std::memcpy(&bytes[16], &address, 8);
+            }
+            job.network.inject(random.chance(50) ? 0 : 2, 1, bytes);
+        }
+        ASSERT_TRUE(job.run());
+        ASSERT_EQ(job.nodes[1]->router.outstanding(), 0U);
+        ASSERT_EQ(job.nodes[1]->ends.ended.size(), 3U);
+    }
+}
+
+}  // namespace
+}  // namespace acp::router::test

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Meetings of up to 33 nodes in every order a seed gives: nobody is through before all have come, tables are whole
+// and alike, what comes early is kept, what cannot be is refused.
+#include "router/meeting.hpp"
+
+#include <cstring>
+#include <gtest/gtest.h>
+#include <memory>
+#include <numeric>
+
+#include "support/random.hpp"
+
+namespace acp::router::test {
+namespace {
+
+struct Firsts final : Meeting::Layout {
+    explicit Firsts(const std::vector<std::uint32_t>& procs) : at{0} {
+        for (std::uint32_t count : procs) at.push_back(at.back() + count);
+    }
+
+    [[nodiscard]] std::uint32_t first(std::uint32_t node) const noexcept override {
+        return at[node];
+    }
+
+    std::vector<std::uint32_t> at;
+};
+
+struct Message {
+    std::uint32_t from = 0;
+    std::uint32_t to = 0;
+    Meeting::Part part;
+    std::vector<std::byte> values;
+};
+
+class Meetings {
+public:
+    Meetings(const std::vector<std::uint32_t>& procs, std::uint64_t seed)
+        : firsts_(procs), random_(seed) {
+        for (std::uint32_t node = 0; node < procs.size(); ++node) {
+            nodes_.push_back(
+                std::make_unique<Meeting>(node, static_cast<std::uint32_t>(procs.size()), firsts_));
+            come_.push_back(0);
+            met_.push_back(0);
+        }
+    }
+
+    // Every node meets so often; values, if any, are a mix of meeting and process.
+    void run(std::uint32_t meetings, bool has_table) {
+        while (*std::min_element(met_.begin(), met_.end()) < meetings) {
+            const auto node = static_cast<std::uint32_t>(random_.below(nodes_.size()));
+            if (random_.chance(30) && come_[node] == met_[node] && come_[node] < meetings) {
+                come(node, has_table);
+            }
+            send(node);
+            if (!under_way_.empty()) deliver(random_.below(under_way_.size()));
+            for (std::uint32_t one = 0; one < nodes_.size(); ++one) take(one, has_table);
+            if (testing::Test::HasFailure()) return;
+        }
+        EXPECT_TRUE(under_way_.empty());
+    }
+
+    std::uint64_t messages = 0;
+
+private:
+    static std::uint32_t value(std::uint32_t number, std::uint32_t process) {
+        return number * 1000 + process * 7 + 1;
+    }
+
+    void come(std::uint32_t node, bool has_table) {
+        std::vector<std::uint32_t> values;
+        for (std::uint32_t process = firsts_.at[node]; has_table && process < firsts_.at[node + 1];
+             ++process) {
+            values.push_back(value(come_[node], process));
+        }
+        nodes_[node]->come(come_[node]++, values);
+    }
+
+    void send(std::uint32_t node) {
+        Message message;
+        message.from = node;
+        while (nodes_[node]->next(3, message.to, message.part)) {
+            message.values.resize(std::size_t{message.part.count} * 4);
+            nodes_[node]->copy_values(message.part, message.values.data());
+            under_way_.push_back(message);
+            nodes_[node]->sent(message.part);
+            ++messages;
+        }
+    }
+
+    void deliver(std::size_t index) {
+        const Message message = under_way_[index];
+        under_way_.erase(under_way_.begin() + static_cast<std::ptrdiff_t>(index));
+        ASSERT_EQ(nodes_[message.to]->hear(message.from, message.part, message.values),
+                  Fault::none);
+        send(message.to);
+    }
+
+    void take(std::uint32_t node, bool has_table) {
+        std::uint32_t number = 0;
+        std::span<const std::uint32_t> table;
+        if (!nodes_[node]->take_met(number, table)) return;
+        ASSERT_EQ(number, met_[node]);
+        ++met_[node];
+        for (const std::uint32_t come : come_)
+            ASSERT_GT(come, number) << "through before all had come";
+        ASSERT_EQ(table.size(), has_table ? firsts_.at.back() : 0);
+        for (std::uint32_t process = 0; process < table.size(); ++process) {
+            ASSERT_EQ(table[process], value(number, process));
+        }
+    }
+
+    Firsts firsts_;
+    acp::test::Random random_;
+    std::vector<std::unique_ptr<Meeting>> nodes_;
+    std::vector<Message> under_way_;
+    std::vector<std::uint32_t> come_;
+    std::vector<std::uint32_t> met_;
+};
+
+TEST(MeetingTest, lets_nobody_through_before_all_have_come) {
+    for (std::uint32_t nodes = 1; nodes <= 33; ++nodes) {
+        Meetings(std::vector<std::uint32_t>(nodes, 1), nodes).run(5, false);
+    }
+}
+
+TEST(MeetingTest, gathers_a_table_of_all_processes) {
+    acp::test::Random random(99);
+    for (std::uint32_t nodes = 1; nodes <= 20; ++nodes) {
+        std::vector<std::uint32_t> procs;
+        for (std::uint32_t i = 0; i < nodes; ++i)
+            procs.push_back(static_cast<std::uint32_t>(random.between(1, 5)));
+        Meetings(procs, nodes).run(4, true);
+    }
+}
+
+TEST(MeetingTest, sends_one_message_per_round) {
+    Meetings meetings(std::vector<std::uint32_t>(10, 1), 1);
+    meetings.run(1, false);
+    EXPECT_EQ(meetings.messages, 10U * 4);
+}
+
+Meeting::Part part(std::uint32_t number, std::uint8_t round) {
+    Meeting::Part made;
+    made.number = number;
+    made.round = round;
+    return made;
+}
+
+TEST(MeetingTest, refuses_what_cannot_be) {
+    const Firsts firsts({1, 1, 1, 1, 1});
+    Meeting meeting(0, 5, firsts);
+    EXPECT_EQ(meeting.hear(4, part(0, 0), {}), Fault::none);         // it is early, that is all
+    EXPECT_EQ(meeting.hear(4, part(0, 0), {}), Fault::bad_meeting);  // twice
+    EXPECT_EQ(meeting.hear(4, part(1, 0), {}), Fault::bad_meeting);  // nobody can be there yet
+    EXPECT_EQ(meeting.hear(1, part(0, 1), {}), Fault::forged);       // not its partner
+    EXPECT_EQ(meeting.hear(3, part(0, 3), {}), Fault::bad_meeting);  // there are three rounds
+    meeting.come(0, {});
+    EXPECT_EQ(meeting.hear(4, part(1, 0), {}), Fault::none);
+    const std::vector<std::byte> four(4);
+    Meeting::Part values = part(0, 1);
+    values.total = 2;
+    values.count = 1;
+    EXPECT_EQ(meeting.hear(3, values, four), Fault::bad_meeting);  // this meeting has no table
+    values = part(1, 1);
+    values.total = 3;
+    values.count = 1;
+    EXPECT_EQ(meeting.hear(3, values, four),
+              Fault::bad_meeting);  // round 1 carries two nodes' values
+    values.total = 2;
+    EXPECT_EQ(meeting.hear(3, values, four), Fault::none);
+    const std::vector<std::byte> eight(8);
+    values.count = 2;
+    EXPECT_EQ(meeting.hear(3, values, eight), Fault::overrun);
+}
+
+}  // namespace
+}  // namespace acp::router::test
