@@ -116,7 +116,8 @@ public:
 
     // Room for one frame of exactly `bytes` in the datagram being filled for a node; nullptr when there is none
     // now (on_room will tell) or the node is severed. Valid until commit, or forgotten by the next reserve.
-    //   bytes  1 .. frame_bytes_max(node)
+    //   bytes  1 .. frame_bytes_max(node), now or when it was last asked: longer than the path is by now, the
+    //          datagram goes in fragments
     virtual std::byte* reserve(NodeId node, std::uint32_t bytes) = 0;
     virtual void commit(NodeId node, std::uint32_t bytes) = 0;  // <= reserved
 

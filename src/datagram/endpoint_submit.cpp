@@ -92,10 +92,12 @@ std::byte* EndpointMachine::reserve(NodeId node, std::uint32_t bytes) {
     if (table_.is_severed(node) || is_closing_) return nullptr;
     Peer* peer = table_.hot(node);
     if (peer == nullptr && (peer = meet(node)) == nullptr) return nullptr;
-    ACP_ASSERT(bytes >= 1 && bytes <= peer->mtu.current() - overhead_bytes);
+    // What was asked for a path that has become shorter since goes in fragments.
+    ACP_ASSERT(bytes >= 1 && bytes <= settings_.datagram_bytes_max - overhead_bytes);
     if (peer->filling != no_buffer) {
         SendBuffer& buffer = pool_[peer->filling];
-        if (buffer.frame_bytes + bytes <= peer->mtu.current() - overhead_bytes) {
+        if (buffer.frame_bytes == 0 ||
+            buffer.frame_bytes + bytes <= peer->mtu.current() - overhead_bytes) {
             return pool_.frames(peer->filling) + buffer.frame_bytes;
         }
         // Nothing of it is in use but room that does not suffice: it is full. An empty one always suffices.
