@@ -164,8 +164,13 @@ Time EndpointMachine::half_open_deadline(const Peer& peer) const noexcept {
 
 Time EndpointMachine::deadline_of(const Peer& peer) const noexcept {
     switch (peer.state) {
-        case Peer::State::connecting:
-            return std::min(peer.next_init, after(peer.began, settings_.connect_timeout_ns));
+        case Peer::State::connecting: {
+            // A try that is due is sent by next_transmit, which sets the alarm for the next one.
+            if (peer.inits_due != 0) return never;
+            // Past it, but not enough tries were made: the next try rings.
+            const Time end = after(peer.began, settings_.connect_timeout_ns);
+            return end > now_ ? std::min(peer.next_init, end) : peer.next_init;
+        }
         case Peer::State::half_open:
             return half_open_deadline(peer);
         case Peer::State::connected:
