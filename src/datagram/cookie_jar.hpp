@@ -49,7 +49,7 @@ private:
                                 const Address& from,
                                 NodeId node,
                                 const Random16& nonce) noexcept {
-        std::array<std::byte, sizeof bucket + sizeof from + sizeof node + sizeof nonce> message;
+        std::array<std::byte, sizeof bucket + sizeof from + sizeof node + sizeof nonce> message{};
         store(message.data(), bucket);
         store(message.data() + 8, from);
         store(message.data() + 28, node);

@@ -63,7 +63,7 @@ void EndpointMachine::on_lost(Peer& peer, const SentDatagram& record) {
 
 // Tells the window and the pace what has been learned.
 //   sample  what the caller alone knows
-void EndpointMachine::adapt(Peer& peer, const Settled& settled, CongestionSample sample) {
+void EndpointMachine::adapt(Peer& peer, const Settled& settled, CongestionSample sample) const {
     sample.now = now_;
     sample.acked_bytes = settled.acked_bytes;
     sample.acked = settled.acked;
@@ -78,7 +78,7 @@ void EndpointMachine::adapt(Peer& peer, const Settled& settled, CongestionSample
                         peer.congestion->is_slow_start());
 }
 
-void EndpointMachine::rearm_probe(Peer& peer) noexcept {
+void EndpointMachine::rearm_probe(Peer& peer) const noexcept {
     if (peer.sent.count() == 0) {
         peer.probe.disarm();
     } else {

@@ -68,6 +68,7 @@ Transmit EndpointMachine::transmit_init(Peer& peer, MutableBytes into) noexcept 
     const Time retry = std::max(init_retry_ns, 3 * settings_.initial_rtt_ns);
     const Time most = std::max(init_retry_max_ns, retry);
     peer.next_init = now_ + std::min(retry << std::min(peer.inits, 8U), most);
+    ++peer.inits;
     if (peer.address.family == 0) return {};
     InitPacket init{.outer = outer_of(PacketType::init)};
     init.job = settings_.job_id;
@@ -82,7 +83,6 @@ Transmit EndpointMachine::transmit_init(Peer& peer, MutableBytes into) noexcept 
     store(into.data(), init);
     ++counters_.inits_sent;
     const Address to = peer.address;
-    ++peer.inits;
     if (peer.inits_due == 0) peer.address = {};
     return {to, sizeof init, sizeof init, 1, false};
 }

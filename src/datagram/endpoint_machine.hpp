@@ -51,7 +51,6 @@ public:
     static constexpr Time starved_retry_ns = 1'000'000;
 
     EndpointMachine(const Settings& settings, const Company& company);
-    ~EndpointMachine() override;
 
     std::byte* reserve(NodeId node, std::uint32_t bytes) override;
     void commit(NodeId node, std::uint32_t bytes) override;
@@ -147,6 +146,7 @@ private:
     [[nodiscard]] bool parse(Bytes plain, Opened& opened) noexcept;
     [[nodiscard]] bool parse_control(Bytes control, bool& wants_ack) noexcept;
     void act_on_control(Peer& peer, Bytes control);
+    [[nodiscard]] std::size_t control_frame_bytes(Bytes control, AckFrame& ack) noexcept;
     [[nodiscard]] Seen look(Peer& peer, const Opened& opened) noexcept;
     void want_ack(Peer& peer, bool at_once) noexcept;
 
@@ -174,8 +174,8 @@ private:
     void on_ack(Peer& peer, const AckFrame& ack);
     void on_acked(Peer& peer, const SentDatagram& record);
     void on_lost(Peer& peer, const SentDatagram& record);
-    void adapt(Peer& peer, const Settled& settled, CongestionSample sample);
-    void rearm_probe(Peer& peer) noexcept;
+    void adapt(Peer& peer, const Settled& settled, CongestionSample sample) const;
+    void rearm_probe(Peer& peer) const noexcept;
 
     // endpoint_timer.cpp
     void ring(Peer& peer);

@@ -186,51 +186,41 @@ bool EndpointMachine::parse(Bytes plain, Opened& opened) noexcept {
 }
 
 bool EndpointMachine::parse_control(Bytes control, bool& wants_ack) noexcept {
+    AckFrame ack;
     while (!control.empty()) {
-        switch (static_cast<ControlFrame>(control[0])) {
-            case ControlFrame::padding:
-                return true;          // WIRE-24
-            case ControlFrame::ping:  // WIRE-23
-                wants_ack = true;
-                control = control.subspan(1);
-                break;
-            case ControlFrame::ack: {  // WIRE-22
-                AckFrame ack;
-                const std::size_t bytes = decode_ack(control, ack);
-                if (bytes == 0) {
-                    ++counters_.malformed;
-                    return false;
-                }
-                control = control.subspan(bytes);
-                break;
-            }
-            default:
-                ++counters_.unknown_frame;
-                return false;
-        }
+        const std::size_t bytes = control_frame_bytes(control, ack);
+        if (bytes == 0) return false;
+        wants_ack |= static_cast<ControlFrame>(control[0]) == ControlFrame::ping;
+        control = control.subspan(bytes);
     }
     return true;
 }
 
 // What parse_control() found sound.
 void EndpointMachine::act_on_control(Peer& peer, Bytes control) {
+    AckFrame ack;
     while (!control.empty()) {
-        switch (static_cast<ControlFrame>(control[0])) {
-            case ControlFrame::ping:
-                control = control.subspan(1);
-                break;
-            case ControlFrame::ack: {
-                AckFrame ack;
-                const std::size_t bytes = decode_ack(control, ack);
-                if (bytes == 0) return;
-                on_ack(peer, ack);
-                control = control.subspan(bytes);
-                break;
-            }
-            default:
-                return;
+        const std::size_t bytes = control_frame_bytes(control, ack);
+        if (static_cast<ControlFrame>(control[0]) == ControlFrame::ack) on_ack(peer, ack);
+        control = control.subspan(bytes);
+    }
+}
+
+// Of the control frame at the front.   0: it is not one, and counted
+std::size_t EndpointMachine::control_frame_bytes(Bytes control, AckFrame& ack) noexcept {
+    switch (static_cast<ControlFrame>(control[0])) {
+        case ControlFrame::padding:
+            return control.size();  // WIRE-24
+        case ControlFrame::ping:
+            return 1;              // WIRE-23
+        case ControlFrame::ack: {  // WIRE-22
+            const std::size_t bytes = decode_ack(control, ack);
+            if (bytes == 0) ++counters_.malformed;
+            return bytes;
         }
     }
+    ++counters_.unknown_frame;
+    return 0;
 }
 
 // WIRE-33: content that came before is acknowledged again, and not delivered; content beyond the window is

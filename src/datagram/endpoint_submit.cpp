@@ -85,8 +85,6 @@ EndpointMachine::EndpointMachine(const Settings& settings, const Company& compan
     }
 }
 
-EndpointMachine::~EndpointMachine() = default;
-
 std::byte* EndpointMachine::reserve(NodeId node, std::uint32_t bytes) {
     ACP_ASSERT(node < settings_.nodes && node != settings_.node);
     if (table_.is_severed(node) || is_closing_) return nullptr;

@@ -191,8 +191,9 @@ Time EndpointMachine::deadline_of(const Peer& peer) const noexcept {
     return at;
 }
 
+// Never for a time already past: on_timer() ends, whatever a deadline says.
 void EndpointMachine::arm(Peer& peer) {
-    timers_.set(peer, deadline_of(peer));
+    timers_.set(peer, std::max(deadline_of(peer), now_ + 1));
 }
 
 }  // namespace acp::datagram

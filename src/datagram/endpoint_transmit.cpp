@@ -123,7 +123,10 @@ EndpointMachine::Batch EndpointMachine::plan(Peer& peer) {
         const bool is_again = !peer.lost.empty();
         (is_again ? peer.lost : peer.waiting).pop(pool_);
         if (buffer == peer.filling) peer.filling = no_buffer;
-        if (!is_again) pool_[buffer].dsn = peer.next_dsn++;
+        if (!is_again) {
+            pool_[buffer].dsn = peer.next_dsn++;
+            was_released_ = true;  // another may wait in its place
+        }
         const bool is_padded =
             bytes < batch.segment_bytes && (batch.segment_bytes - bytes) * 4 <= batch.segment_bytes;
         batch.last_bytes = is_padded ? batch.segment_bytes : bytes;

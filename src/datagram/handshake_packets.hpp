@@ -91,7 +91,7 @@ inline constexpr std::size_t handshake_bytes_max = sizeof(InitPacket);
 template <typename Packet>
 void sign(Packet& packet, Bytes handshake_key, CipherSuite& suite) noexcept {
     static_assert(std::is_trivially_copyable_v<Packet>);
-    std::array<std::byte, sizeof(Packet)> bytes;
+    std::array<std::byte, sizeof(Packet)> bytes{};
     store(bytes.data(), packet);
     suite.authenticate(handshake_key, Bytes(bytes).first(sizeof(Packet) - sizeof(Mac)), packet.mac);
 }

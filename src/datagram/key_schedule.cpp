@@ -42,7 +42,7 @@ void wipe(MutableBytes secret) noexcept {
 
 JobSecrets::JobSecrets(Bytes job_key, std::uint64_t job, CipherSuite& suite) noexcept {
     // WIRE-34
-    std::array<std::byte, 8> salt;
+    std::array<std::byte, 8> salt{};
     store(salt.data(), job);
     suite.derive(job_key, salt, Info("acp1 handshake").bytes(), handshake);
     suite.derive(job_key, salt, Info("acp1 traffic").bytes(), traffic);
@@ -57,7 +57,7 @@ Secret connection_secret(const Secret& traffic,
                          const Parties& parties,
                          CipherSuite& suite) noexcept {
     // WIRE-35
-    std::array<std::byte, 32> salt;
+    std::array<std::byte, 32> salt{};
     std::copy(parties.initiator_nonce.begin(), parties.initiator_nonce.end(), salt.begin());
     std::copy(parties.responder_nonce.begin(), parties.responder_nonce.end(), salt.begin() + 16);
     Secret secret;
@@ -84,7 +84,7 @@ bool make_direction_key(const Secret& connection,
                         CipherSuite& suite,
                         DirectionKey& key) {
     // WIRE-36
-    std::array<std::byte, key_bytes_max + 4> material;
+    std::array<std::byte, key_bytes_max + 4> material{};
     const std::size_t bytes = std::min(suite.key_bytes(), key_bytes_max);
     suite.derive(connection, {}, Info("acp1 key").with(from).with(epoch).bytes(),
                  MutableBytes(material).first(bytes + 4));

@@ -111,6 +111,7 @@ public:
 private:
     enum class Place : std::uint8_t { unknown, hot, folded, severed };
 
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): one member of a union is enough
     struct Seat {
         union {
             Peer* peer = nullptr;    // hot; owned

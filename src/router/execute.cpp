@@ -190,7 +190,7 @@ Step Router::State::step_pieces(std::uint32_t index, Peer& to) {
     return stage(index, bytes);
 }
 
-std::byte* Router::State::staging_room(std::uint32_t buffer) noexcept {
+std::byte* Router::State::staging_room(std::uint32_t buffer) const noexcept {
     return staging.get() + std::size_t{buffer} * staging_bytes_max;
 }
 

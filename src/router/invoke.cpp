@@ -92,8 +92,8 @@ Step Router::State::step_local_invoke(std::uint32_t index) {
     const std::uint32_t command = book.find(operation.initiator, operation.token);
     const Outstanding& record = commands[command];
     const Arguments& arguments = own_arguments[static_cast<std::uint32_t>(record.operand)];
-    std::array<std::byte, invoke_bytes_max>
-        result;  // NOLINT(*-member-init): the operation's to write
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): the operation's to write
+    std::array<std::byte, invoke_bytes_max> result;
     std::uint32_t result_bytes = 0;
     const Settlement ran = placement.invoke(static_cast<std::uint32_t>(record.source),
                                             static_cast<std::uint32_t>(record.target),

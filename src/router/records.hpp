@@ -135,11 +135,11 @@ struct Resend {
     bool is_taken = false;
 };
 
-struct Arguments {
+struct
+    Arguments {  // NOLINT(cppcoreguidelines-pro-type-member-init): bytes are the taker's to write
     std::uint32_t next = 0;
     bool is_taken = false;
-    std::byte bytes
-        [invoke_bytes_max];  // NOLINT(cppcoreguidelines-pro-type-member-init): written by the taker
+    std::byte bytes[invoke_bytes_max];
 };
 
 // A node something was sent to or heard from.

@@ -96,6 +96,8 @@ public:
            Placement& placement,
            Completions& completions);
     ~Router() override;
+    Router(const Router&) = delete;
+    Router& operator=(const Router&) = delete;
     void bind(datagram::Endpoint& endpoint) noexcept;
 
     // Takes a command. false: no room now, try after a turn; nothing was done then.

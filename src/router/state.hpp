@@ -104,7 +104,7 @@ struct Router::State final : Meeting::Layout {
 
     // submit.cpp: commands begin.
     bool submit(const Request& request);
-    bool invoke(const Call& call, Bytes arguments);
+    bool invoke(const Call& call, Bytes bytes);
     [[nodiscard]] bool begin_short_put(const Request& request, std::uint64_t target);
     void enter(std::uint32_t index);
     [[nodiscard]] bool begin_outstanding(std::uint32_t index);
@@ -159,7 +159,7 @@ struct Router::State final : Meeting::Layout {
     [[nodiscard]] std::uint32_t take_task(const Task& task, Work work, NodeId node);
     void release(std::uint32_t index);
     void go_on(std::uint32_t index, Step step);
-    [[nodiscard]] std::byte* staging_room(std::uint32_t buffer) noexcept;
+    [[nodiscard]] std::byte* staging_room(std::uint32_t buffer) const noexcept;
 
     [[nodiscard]] static Ticket ticket_of(std::uint32_t index,
                                           const Operation& operation) noexcept {

@@ -245,6 +245,35 @@ TEST(EndpointLife, room_is_offered_again_when_it_was_used_up) {
     EXPECT_EQ(net[0].free_buffers(), 16U);
 }
 
+TEST(EndpointLife, room_is_offered_as_datagrams_leave_not_only_as_they_are_acknowledged) {
+    Net net(2, 1);
+    net.faults.delay = 20 * ms;
+    net.faults.jitter = 0;
+    std::uint64_t next = 0;
+    const auto fill = [&](NodeId) {
+        while (next < 20'000 && net.hosts[0].send(1, next, 1400)) ++next;
+    };
+    net.hosts[0].on_room_for = fill;
+    fill(1);
+    std::uint64_t most = 0;
+    ASSERT_TRUE(net.run_until(net.now + 60 * s, [&] {
+        PeerStats stats;
+        net[0].stats(1, stats);
+        most = std::max(most, stats.in_flight_bytes);
+        return next == 20'000 && net[0].is_quiet();
+    }));
+    EXPECT_GT(most, 1000U * 1400);
+}
+
+TEST(EndpointLife, a_node_without_an_address_is_severed_like_one_that_does_not_answer) {
+    Net net(2, 1);
+    net.book.set(1, {});
+    net.hosts[0].send(1, 1);
+    ASSERT_TRUE(net.run_until(net.now + 20 * s, [&] { return !net.hosts[0].severed.empty(); }));
+    EXPECT_EQ(net.hosts[0].severed[0].second, SeverReason::unreachable);
+    EXPECT_EQ(net.launched, 0U);
+}
+
 TEST(EndpointLife, no_peer_takes_all_buffers) {
     Settings settings;
     settings.send_buffers = 256;
