@@ -38,7 +38,7 @@ void Router::State::complete(std::uint32_t index, const Failure& failure) {
     completions.on_completion(completion);
 }
 
-// All of a copy, or an atomic's old value, is in place here. ORD-10
+// All of a copy, or an atomic's old value, is in place here. ORD-60
 void Router::State::finish(std::uint32_t initiator, std::uint64_t token) {
     if (is_mine(initiator)) {
         const std::uint32_t index = book.find(initiator, token);

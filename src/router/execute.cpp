@@ -317,7 +317,7 @@ Step Router::State::after_run(std::uint32_t index, Code code, std::uint64_t old)
     return Step::done;
 }
 
-// Sees to the old value: written already, told to the initiator, or sent to a third node. ORD-12
+// Sees to the old value: written already, told to the initiator, or sent to a third node. ORD-62
 Step Router::State::after_atomic(std::uint32_t index, std::uint64_t old) {
     Operation& operation = operations[index];
     const auto target = static_cast<std::uint32_t>(where(operation.target));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Pieces of copies arrive at the node of their target: placed at once, or by placement in its time, or kept while
-// the process has no room, or refused. When all bytes of a copy are in place, and not before, it ends (ORD-10).
+// the process has no room, or refused. When all bytes of a copy are in place, and not before, it ends (ORD-60).
 #include <cstring>
 #include <new>
 

@@ -73,7 +73,7 @@ memory::GlobalAddress Memory::stale_address(std::uint32_t process,
 base::Code Memory::find(memory::GlobalAddress address,
                         std::uint64_t bytes,
                         Range& range) const noexcept {
-    const std::uint64_t process = layout_.rank(address);
+    const std::uint64_t process = layout_.process(address);
     if (process >= arrays_.size()) return base::Code::address;
     const std::uint64_t start = layout_.segment_start(process, segment_granule, segment_generation);
     const std::uint64_t offset = (address & layout_.colorless_mask()) - start;

@@ -9,6 +9,7 @@ namespace {
 
 constexpr Time us = 1000;
 
+// WIRE-59
 TEST(Pacer, a_burst_is_at_most_one_hand_over_and_a_quarter_of_the_window_or_16_datagrams) {
     Pacer pacer;
     pacer.set_rate(10'000'000, 1'000 * us, false);

@@ -246,6 +246,7 @@ Fault refused(FakeJob& job, const std::vector<std::byte>& frames) {
 }
 
 // WIRE-104
+// WIRE-101
 TEST(HostileFramesTest, severs_who_sends_what_is_no_frame) {
     FakeJob job({1, 1});
     EXPECT_EQ(refused(job, {std::byte{0}}), Fault::unknown_type);

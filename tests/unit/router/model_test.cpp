@@ -230,7 +230,7 @@ private:
         if (end.code == Code::ok) check_in_place(issued);
     }
 
-    // ORD-10: what the completion says is so.
+    // ORD-60: what the completion says is so.
     void check_in_place(const Issued& issued) {
         if (issued.is_invoke || issued.command.bytes == 0) return;
         FakeMemory& source = job_.node_of(process_at(issued.command.source)).memory;

@@ -87,7 +87,7 @@ TEST(RouterRoomTest, asks_placement_again_as_soon_as_it_is_told_of_room) {
     EXPECT_EQ(router.counters().bytes_placed, 8U);
 }
 
-// ORD-12: an atomic runs once, though it was refused, though its value had to wait.
+// ORD-62: an atomic runs once, though it was refused, though its value had to wait.
 TEST(RouterRoomTest, runs_an_atomic_once_however_often_there_was_no_room) {
     RouterSettings settings;
     settings.executions_max = 1;
