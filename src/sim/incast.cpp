@@ -23,7 +23,7 @@ Plan make_incast_plan(const IncastOptions& options) {
     plan.executions_max = 256;
     plan.link.delay_ns = 10 * us;
     plan.link.ns_per_kib = ns_per_kib;
-    plan.link.queue_bytes = 4 << 20;
+    plan.link.queue_bytes = 4U << 20;
     plan.copy_bytes_max = options.copy_bytes;
     // More than the link could carry if one sender had it alone.
     plan.steps = static_cast<std::uint32_t>(
@@ -44,7 +44,7 @@ Workplan make_incast_work(const Plan& plan) {
             Step step;
             const std::uint64_t slot = i % copies_under_way;
             step.source = {sender, slot * block, block};
-            step.target = {0, (sender * copies_under_way + slot) * block, block};
+            step.target = {0, (std::uint64_t{sender} * copies_under_way + slot) * block, block};
             step.command.bytes = block;
             if (i >= copies_under_way) step.after = i - copies_under_way;
             work.programs[sender].push_back(step);

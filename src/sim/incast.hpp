@@ -14,9 +14,9 @@ struct IncastOptions {
     std::uint64_t seed = 0;
     NodeId senders = 16;
     Time duration_ns = 1 * s;
-    Time warm_up_ns = 200 * ms;             // not counted
-    std::uint64_t receive_bytes = 1 << 20;  // of the receiver's socket
-    std::uint64_t copy_bytes = 64 * 1024;
+    Time warm_up_ns = 200 * ms;         // not counted
+    std::uint64_t receive_bytes = mib;  // of the receiver's socket
+    std::uint64_t copy_bytes = 64 * kib;
 };
 
 struct IncastResult {

@@ -40,6 +40,8 @@ class Node final : public datagram::EndpointHandler, public router::Completions 
 public:
     Node(const Common& common, NodeId self);
     ~Node() override;
+    Node(const Node&) = delete;
+    Node& operator=(const Node&) = delete;
 
     // Makes endpoint and router. false: the endpoint refused its settings, the judge knows.
     bool start();

@@ -171,7 +171,7 @@ bool ArrayPlacement::on_event(const Event& event) {
     return true;
 }
 
-base::Code ArrayPlacement::do_job(Job& job, std::uint64_t& value) {
+base::Code ArrayPlacement::do_job(const Job& job, std::uint64_t& value) const {
     if ((*around_.dead)[job.process] != 0) return base::Code::peer;  // it was to do it itself
     if (job.kind == Kind::put) {
         std::memcpy(around_.memory->held(job.range).data(), job.bytes.data(), job.bytes.size());

@@ -12,7 +12,7 @@ namespace acp::sim {
 
 namespace {
 
-constexpr std::uint32_t percent = million / 100;
+constexpr std::uint64_t percent = million / 100;
 
 void choose_shape(Plan& plan, base::Random& random, Scale scale) {
     const std::uint64_t kind = random.below(100);
@@ -49,10 +49,10 @@ void choose_endpoint(Plan& plan, base::Random& random, Scale scale) {
     if (random.below(4) == 0) plan.control = datagram::Control::new_reno;
     plan.send_buffers =
         static_cast<std::uint32_t>(log_uniform(random, 64, scale == Scale::small ? 256 : 2048));
-    plan.receive_bytes = log_uniform(random, 128 * 1024, 8 << 20);
+    plan.receive_bytes = log_uniform(random, 128 * kib, 8 * mib);
     plan.commands_max = static_cast<std::uint32_t>(log_uniform(random, 8, 256));
     plan.executions_max = static_cast<std::uint32_t>(log_uniform(random, 8, 256));
-    plan.undelivered_bytes_max = log_uniform(random, 16 * 1024, 256 * 1024);
+    plan.undelivered_bytes_max = log_uniform(random, 16 * kib, 256 * kib);
     if (random.below(3) == 0) {
         plan.first_delivery = 0U - static_cast<std::uint32_t>(random.below(64));  // it will wrap
     }
@@ -68,7 +68,7 @@ void choose_link(Plan& plan, base::Random& random) {
     link.jitter_ns = random.below(2) == 0 ? 0 : random.below(link.delay_ns + 1);
     link.ns_per_kib =
         static_cast<std::uint32_t>(log_uniform(random, 80, 80'000));  // 100 Gb/s .. 100 Mb/s
-    link.queue_bytes = static_cast<std::uint32_t>(log_uniform(random, 32 * 1024, 4 << 20));
+    link.queue_bytes = static_cast<std::uint32_t>(log_uniform(random, 32 * kib, 4 * mib));
     if (random.below(6) == 0) return;  // clean
     if (random.below(2) == 0) {
         link.loss_ppm = static_cast<std::uint32_t>(
@@ -169,11 +169,11 @@ void choose_work(Plan& plan, base::Random& random, Scale scale) {
     if (size < 700) {
         plan.copy_bytes_max = log_uniform(random, 16, 4096);
     } else if (size < 960) {
-        plan.copy_bytes_max = 16 * 1024;
+        plan.copy_bytes_max = 16 * kib;
     } else if (size < 1000 - 3 * large) {
-        plan.copy_bytes_max = 128 * 1024;
+        plan.copy_bytes_max = 128 * kib;
     } else {
-        plan.copy_bytes_max = 1 << 20;
+        plan.copy_bytes_max = mib;
     }
     plan.gap_ns_max = log_uniform(random, 100, 2 * ms);
     plan.meetings = random.below(3) == 0 ? static_cast<std::uint32_t>(1 + random.below(3)) : 0;
@@ -231,14 +231,14 @@ Plan make_soak_plan(std::uint64_t seed, std::uint32_t rounds) {
     plan.idle_fold_ns = 8 * s;
     plan.link = {
         .delay_ns = 50 * us, .jitter_ns = 20 * us, .ns_per_kib = 800, .queue_bytes = 1 << 20};
-    plan.link.loss_ppm = 1 * percent;
-    plan.link.duplicate_ppm = 1 * percent;
+    plan.link.loss_ppm = 10'000;
+    plan.link.duplicate_ppm = 10'000;
     plan.link.duplicate_late_ns = 1 * s;
-    plan.link.reorder_ppm = 5 * percent;
+    plan.link.reorder_ppm = 50'000;
     plan.link.reorder_span = 32;
     plan.link.corrupt_ppm = 1000;
     plan.steps = 16;
-    plan.copy_bytes_max = 16 * 1024;
+    plan.copy_bytes_max = 16 * kib;
     plan.meetings = 1;
     for (std::uint32_t round = 0; round < rounds; ++round) {
         if (random.below(4) != 0) continue;

@@ -18,6 +18,8 @@ enum class Scale : std::uint8_t { small, full };
 inline constexpr std::uint32_t nodes_max = 64;
 inline constexpr std::uint32_t reorder_span_max = 256;
 inline constexpr std::uint32_t million = 1'000'000;
+inline constexpr std::uint64_t kib = 1024;
+inline constexpr std::uint64_t mib = 1024 * kib;
 
 // One direction of every pair of nodes, while faults are on. Chances are in parts per million.
 struct LinkPlan {
@@ -82,7 +84,7 @@ struct Plan {
     Time idle_fold_ns = 60 * s;
     std::uint32_t commands_max = 64;
     std::uint32_t executions_max = 64;
-    std::uint64_t undelivered_bytes_max = 64 * 1024;
+    std::uint64_t undelivered_bytes_max = 64 * kib;
 
     LinkPlan link;
     std::vector<Fault> faults;

@@ -159,7 +159,7 @@ bool Referee::submit(std::uint32_t process, std::uint32_t index, Time now, route
 
 bool Referee::invoke(std::uint32_t process, std::uint32_t index, Time now, router::Router& router) {
     const Step& step = step_of(process, index);
-    std::array<std::byte, router::invoke_bytes_max> room;
+    std::array<std::byte, router::invoke_bytes_max> room{};
     const auto arguments = arguments_of(invoke_id(process, index), step.argument_bytes, room);
     return router.invoke(now, process, 2 * std::uint64_t{index} + 2, step.operation, step.process,
                          arguments);
@@ -241,7 +241,7 @@ void Referee::on_invoked(std::uint32_t process, std::span<const std::byte> argum
         return judge_->fail("an operation ran that nobody asked for");
     }
     const Step& step = step_of(initiator, index);
-    std::array<std::byte, router::invoke_bytes_max> room;
+    std::array<std::byte, router::invoke_bytes_max> room{};
     const auto wanted = arguments_of(id, step.argument_bytes, room);
     Progress& progress = initiators_[initiator].steps[index];
     if (step.kind != StepKind::invoke || step.process != process ||

@@ -50,7 +50,7 @@ bool Referee::find(NodeId node,
 void Referee::on_completion(NodeId node, const router::Completion& completion) {
     for (std::uint32_t i = 0; i < completion.count; ++i) {
         std::uint32_t index = 0;
-        if (!find(node, completion.initiator, completion.token + 2 * i, index)) return;
+        if (!find(node, completion.initiator, completion.token + 2ULL * i, index)) return;
         judge_->note((std::uint64_t{completion.initiator} << 32) ^ index ^
                      (static_cast<std::uint64_t>(completion.code) << 56));
         end_one(completion.initiator, index, completion);
