@@ -38,9 +38,11 @@ struct FaultPlan {
     }
 };
 
-inline constexpr std::string_view fault_plan_type =
+inline constexpr std::string_view fault_plan_terms =
     "list of loss=, dup=, corrupt= (each 0..1), burst=, reorder=, delay=TIME, "
     "blackhole=TIME..TIME, seed=";
+// The same, briefly, for a table.
+inline constexpr std::string_view fault_plan_type = "loss=P,dup=P,...";
 
 // "loss=0.01,dup=0.02,reorder=16,delay=1ms,blackhole=2s..3.5s,seed=7"; "" is the plan that does nothing.
 // nullopt for an unknown word, one given twice (but blackhole), and a value that does not fit.

@@ -68,7 +68,9 @@ Transmit EndpointMachine::transmit_init(Peer& peer, MutableBytes into) noexcept 
     const Time retry = std::max(init_retry_ns, 3 * settings_.initial_rtt_ns);
     const Time most = std::max(init_retry_max_ns, retry);
     peer.next_init = now_ + std::min(retry << std::min(peer.inits, 8U), most);
-    ++peer.inits;
+    if (peer.address.family == 0) peer.inits_due = 0;  // no way there is a try all the same
+    // Those sent together are one try, or two addresses would never take turns.
+    if (peer.inits_due == 0) ++peer.inits;
     if (peer.address.family == 0) return {};
     InitPacket init{.outer = outer_of(PacketType::init)};
     init.job = settings_.job_id;

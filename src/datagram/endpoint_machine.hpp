@@ -108,6 +108,7 @@ private:
     Peer* meet(NodeId node);
     [[nodiscard]] std::uint32_t waiting_limit(const Peer& peer) const noexcept;
     [[nodiscard]] bool has_room(const Peer& peer) const noexcept;
+    [[nodiscard]] std::uint32_t share() const noexcept;
     void release(Peer& peer, BufferIndex buffer) noexcept;
     [[nodiscard]] std::uint32_t owed(const Peer& peer) noexcept;
     void note_owing(Peer& peer) noexcept;

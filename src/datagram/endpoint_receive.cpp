@@ -186,6 +186,7 @@ bool EndpointMachine::parse(Bytes plain, Opened& opened) noexcept {
 }
 
 bool EndpointMachine::parse_control(Bytes control, bool& wants_ack) noexcept {
+    if (control.empty()) return true;
     AckFrame ack;
     while (!control.empty()) {
         const std::size_t bytes = control_frame_bytes(control, ack);
@@ -198,6 +199,7 @@ bool EndpointMachine::parse_control(Bytes control, bool& wants_ack) noexcept {
 
 // What parse_control() found sound.
 void EndpointMachine::act_on_control(Peer& peer, Bytes control) {
+    if (control.empty()) return;
     AckFrame ack;
     while (!control.empty()) {
         const std::size_t bytes = control_frame_bytes(control, ack);

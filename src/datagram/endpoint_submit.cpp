@@ -169,15 +169,20 @@ void EndpointMachine::unwatch(NodeId node) {
 // How many datagrams may wait: enough to fill a window that opens at once, not so many that one peer has all.
 std::uint32_t EndpointMachine::waiting_limit(const Peer& peer) const noexcept {
     const std::uint64_t window = peer.congestion->window_bytes() / peer.mtu.current();
-    const std::uint32_t fair =
-        std::max(waiting_share_min, pool_.size() / 2 / std::max(table_.hot_count(), 1U));
     return std::min(
         static_cast<std::uint32_t>(std::clamp<std::uint64_t>(window, waiting_min, waiting_max)),
-        fair);
+        share());
 }
 
 bool EndpointMachine::has_room(const Peer& peer) const noexcept {
-    return peer.waiting.size() < waiting_limit(peer);
+    // Who holds more than a share leaves the last of the pool to others.
+    return peer.waiting.size() < waiting_limit(peer) &&
+           (peer.held < share() || pool_.free_count() > pool_.size() / 8);
+}
+
+// Of the pool, for each of those who talk.
+std::uint32_t EndpointMachine::share() const noexcept {
+    return std::max(waiting_share_min, pool_.size() / 2 / std::max(table_.hot_count(), 1U));
 }
 
 void EndpointMachine::release(Peer& peer, BufferIndex buffer) noexcept {
@@ -245,7 +250,8 @@ void EndpointMachine::offer_room() {
         if (peer == nullptr || !peer->wants_room || table_.is_severed(node)) continue;
         // Not for every single one: a quarter of what may wait, at least.
         const std::uint32_t limit = waiting_limit(*peer);
-        if (peer->waiting.size() > limit - limit / 4 || pool_.free_count() == 0) {
+        if (peer->waiting.size() > limit - limit / 4 || !has_room(*peer) ||
+            pool_.free_count() == 0) {
             room_wanted_[kept++] = node;
             continue;
         }

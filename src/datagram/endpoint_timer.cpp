@@ -187,8 +187,7 @@ Time EndpointMachine::deadline_of(const Peer& peer) const noexcept {
     // Past it, but not enough probes were sent: the probe timer rings.
     if (silence > now_) at = std::min(at, silence);
     const Time fold = fold_deadline(peer);
-    if (fold > now_) at = std::min(at, fold);
-    return at;
+    return std::min(at, fold > now_ ? fold : now_ + settings_.idle_fold_ns);
 }
 
 // Never for a time already past: on_timer() ends, whatever a deadline says.

@@ -203,8 +203,9 @@ void EndpointMachine::add_ack(Peer& peer,
                               Transmit& transmit) {
     std::array<std::byte, sealed_bytes + AckFrame::bytes_max> plain{};
     peer.is_ack_left_out = true;
+    constexpr std::uint32_t longest = outer_bytes + std::uint32_t{plain.size()} + tag_bytes;
     if (batch.last_bytes != batch.segment_bytes || transmit.count != batch.count ||
-        batch.segment_bytes < plain.size() + outer_bytes + tag_bytes) {
+        batch.segment_bytes < longest || transmit.bytes + longest > datagram_bytes_most) {
         return;
     }
     const std::uint32_t used =

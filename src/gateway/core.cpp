@@ -132,7 +132,7 @@ Status Core::open_all(const GatewaySettings& settings) {
     const auto faults = base::parse_fault_plan(settings.config.fault);
     if (!faults) {
         return {Code::config, "ACP_FAULT=" + settings.config.fault + " does not fit: it takes " +
-                                  std::string(base::fault_plan_type)};
+                                  std::string(base::fault_plan_terms)};
     }
     Transport::Options options;
     options.bind = settings.bind;

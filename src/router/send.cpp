@@ -10,7 +10,7 @@ namespace acp::router {
 
 using base::Code;
 
-std::byte* Router::State::reserve(Peer& to, std::uint64_t bytes) {
+std::byte* Router::State::reserve(Peer& to, std::uint64_t bytes) const {
     std::byte* room = endpoint->reserve(to.node, static_cast<std::uint32_t>(bytes));
     if (room == nullptr) to.is_blocked = true;
     return room;
@@ -22,7 +22,7 @@ void Router::State::commit(Peer& to, std::uint64_t bytes) {
 }
 
 // The longest piece of a copy a datagram carries; whole words, so that the next starts aligned.
-std::uint32_t Router::State::piece_bytes(Peer& to) {
+std::uint32_t Router::State::piece_bytes(Peer& to) const {
     to.frame_bytes = endpoint->frame_bytes_max(to.node);
     const std::uint64_t bytes = std::min<std::uint64_t>(to.frame_bytes - sizeof(PutFrame), 0xffffU);
     return static_cast<std::uint32_t>(bytes) & ~7U;

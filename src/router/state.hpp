@@ -191,9 +191,9 @@ struct Router::State final : Meeting::Layout {
     void abandon(std::uint32_t index);
     void post(Peer& to, const Note& note);
     [[nodiscard]] bool write_note(Peer& to, const Note& note);
-    [[nodiscard]] std::byte* reserve(Peer& to, std::uint64_t bytes);
+    [[nodiscard]] std::byte* reserve(Peer& to, std::uint64_t bytes) const;
     void commit(Peer& to, std::uint64_t bytes);
-    [[nodiscard]] std::uint32_t piece_bytes(Peer& to);
+    [[nodiscard]] std::uint32_t piece_bytes(Peer& to) const;
     void pump(Peer& to);
     void pump_all();
     void retry_waiting();

@@ -64,6 +64,20 @@ TEST(EndpointHandshake, the_addresses_of_a_node_are_tried_in_turn) {
 }
 
 // WIRE-71
+TEST(EndpointHandshake, addresses_take_turns_also_when_tries_are_doubled) {
+    Net net(2, 1);
+    net.book.set(1, {ipv4(10, 0, 77, 77, 1), address_of(1)});
+    // The first eight tries are lost wherever they go.
+    int tries = 0;
+    net.drops = [&](NodeId, NodeId, Bytes bytes) {
+        return type_of(bytes) == init_type && tries++ < 8;
+    };
+    net.hosts[0].send(1, 1);
+    ASSERT_TRUE(net.settle(4 * s));
+    EXPECT_EQ(net.hosts[1].arrived.size(), 1U);
+}
+
+// WIRE-71
 TEST(EndpointHandshake, goes_on_through_loss) {
     for (std::uint64_t seed = 1; seed <= 100; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));

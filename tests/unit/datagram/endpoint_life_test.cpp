@@ -286,5 +286,22 @@ TEST(EndpointLife, no_peer_takes_all_buffers) {
     EXPECT_EQ(net.hosts[2].arrived.size(), 1U);
 }
 
+TEST(EndpointLife, peers_with_much_in_flight_leave_buffers_to_others) {
+    Settings settings;
+    settings.send_buffers = 256;
+    Net net(4, 1, settings);
+    net.faults.delay = 20 * ms;
+    for (const NodeId node : {1U, 2U}) {
+        const auto fill = [&net](NodeId to) {
+            while (net.hosts[0].send(to, 9, 1400)) continue;
+        };
+        net.hosts[0].on_room_for = fill;
+        fill(node);
+    }
+    net.run_for(5 * s);
+    EXPECT_LT(net[0].free_buffers(), 64U);
+    EXPECT_TRUE(net.hosts[0].send(3, 10, 1400));
+}
+
 }  // namespace
 }  // namespace acp::datagram::testing

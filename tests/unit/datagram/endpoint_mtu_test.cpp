@@ -100,5 +100,21 @@ TEST(EndpointMtu, datagrams_may_be_as_long_as_udp_allows) {
     EXPECT_EQ(net[1].counters().delivered, 300U);
 }
 
+// WIRE-89
+TEST(EndpointMtu, the_longest_datagrams_leave_room_for_no_acknowledgement) {
+    Settings settings;
+    settings.datagram_bytes = settings.datagram_bytes_max = 65507;
+    settings.receive_bytes = 1U << 26;
+    Net net(2, 1, settings);
+    for (std::uint64_t name = 0; name < 100; ++name) {
+        net.hosts[0].send(1, name, 65507 - overhead_bytes);
+        net.hosts[1].send(0, name, 65507 - overhead_bytes);
+        net.run_for(100 * us);
+    }
+    ASSERT_TRUE(net.settle(10 * s));
+    EXPECT_EQ(net.hosts[0].arrived.size(), 100U);
+    EXPECT_EQ(net.hosts[1].arrived.size(), 100U);
+}
+
 }  // namespace
 }  // namespace acp::datagram::testing
