@@ -37,7 +37,7 @@ quiet := $(if $(filter Ninja,$(CMAKE_GENERATOR)),--quiet,-s)
 
 help:
 	@echo "make               builds into $(release), programs in $(bin)"
-	@echo "make run           a real job on 4 processes, then the evaluation and its report"
+	@echo "make run           real jobs on 4 processes of one node and of two, and the evaluation with its report"
 	@echo "make test          everything that must hold: lint, tests, tests under sanitizers"
 	@echo "make lint          the house rules, by machine"
 	@echo "make format        lays all sources out as lint wants them"

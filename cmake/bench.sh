@@ -27,6 +27,13 @@ measure sync-hogs 8 sync --hogs 2
 measure sync-late 8 sync --late 1000
 measure resolve 2 resolve
 measure idle 4 idle
+for nodes in 2 3; do
+    echo "== net, $nodes nodes"
+    "$bin/acprun" -n "$nodes" --nodes "$nodes" --starter-size 16M "$bin/acpbench" net --json "$report/net-$nodes.json"
+    "$bin/acprun" -n "$nodes" --nodes "$nodes" "$bin/acpbench" sync --json "$report/sync-nodes-$nodes.json"
+done
+"$bin/acprun" -n 4 --nodes 2 --starter-size 16M "$bin/acpbench" net --json "$report/net-crowd.json"
+"$bin/acprun" -n 3 --nodes 3 --starter-size 16M "$bin/acpbench" copy --json "$report/copy-nodes.json"
 for experiment in memory start poll; do  # these start jobs of their own
     echo "== $experiment"
     "$bin/acpbench" "$experiment" --json "$report/$experiment.json"

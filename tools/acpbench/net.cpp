@@ -105,7 +105,7 @@ void take_part_in_crowd(Job& job, const Regions& memory, const Order& order) {
 class Net {
 public:
     Net(Job& job, const Options& options, const Regions& memory, BareUdp& bare, Sites sites)
-        : job_(job), options_(options), memory_(memory), bare_(bare), sites_(sites) {
+        : job_(job), memory_(memory), bare_(bare), sites_(sites) {
         slices_ = options.slices > 0 ? options.slices : options.is_quick ? 2 : 20;
         slice_ns_ = options.is_quick ? 2e6 : 10e6;
     }
@@ -346,7 +346,6 @@ private:
     }
 
     Job& job_;
-    const Options& options_;
     const Regions& memory_;
     BareUdp& bare_;
     Sites sites_;

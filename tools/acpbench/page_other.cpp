@@ -41,6 +41,10 @@ constexpr Section sections[] = {
     {"sync", "Barrier",
      "acp_sync of all ranks; the mean over whole slices is what counts where cores are short.",
      Drawn::extra_by_ranks, "mean_us"},
+    {"net", "Between nodes",
+     "Beside bare datagrams between the same two processes; streams beside segmentation offload "
+     "and the cipher alone.",
+     Drawn::nothing},
     {"memory", "Memory",
      "Proportional set size per rank after acp_init, beside the same program without ACP.",
      Drawn::extra_by_ranks, "pss_KiB"},

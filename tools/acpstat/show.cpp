@@ -3,6 +3,7 @@
 #include "show.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -48,8 +49,7 @@ std::string rate(const Look& look, std::uint64_t now, std::uint64_t before) {
     if (look.before == nullptr) return std::to_string(now);
     const double seconds = seconds_of(look);
     if (seconds <= 0) return "0";  // nothing was written since: nothing happened
-    return std::to_string(
-        static_cast<std::uint64_t>(static_cast<double>(now - before) / seconds + 0.5));
+    return std::to_string(std::llround(static_cast<double>(now - before) / seconds));
 }
 
 std::string bytes_rate(const Look& look, std::uint64_t now, std::uint64_t before) {
