@@ -6,6 +6,9 @@
 function(acp_add_library)
     set(objects "")
     foreach(layer IN LISTS ACP_OBJECT_LAYERS)
+        if(layer STREQUAL "sim")  # for tools and tests alone
+            continue()
+        endif()
         list(APPEND objects "$<TARGET_OBJECTS:acp_${layer}>")
     endforeach()
     foreach(kind SHARED STATIC)

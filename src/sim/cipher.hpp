@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A cipher suite for the simulator: quick, of no cryptographic worth, but a changed bit fails to open, sealed
+// bytes look like nothing until they are opened, and a ledger that all endpoints of a run share, those before
+// and after a restart too, notices when a key and a nonce seal twice. One thread.
+// Tests: tests/unit/sim/cipher_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/random.hpp"
+#include "datagram/cipher.hpp"
+#include "sim/judge.hpp"
+
+namespace acp::sim {
+
+// Every (key, nonce) that sealed something, as a set of 64-bit hashes: of 10^5 seals one in 10^9 runs would be
+// accused wrongly.
+class NonceLedger {
+public:
+    NonceLedger();
+    // false: it was there.
+    bool add(std::uint64_t key, std::uint64_t nonce);
+
+    [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+
+private:
+    void grow();
+
+    std::vector<std::uint64_t> cells_;  // 0 = empty
+    std::uint64_t size_ = 0;
+};
+
+class CheckingSuite final : public datagram::CipherSuite {
+public:
+    //   both must outlive the suite and what it makes
+    CheckingSuite(NonceLedger& ledger, Judge& judge) noexcept : ledger_(&ledger), judge_(&judge) {}
+
+    [[nodiscard]] const char* name() const noexcept override { return "checking"; }
+
+    [[nodiscard]] std::size_t key_bytes() const noexcept override { return 16; }
+
+    [[nodiscard]] std::unique_ptr<datagram::Aead> make(datagram::Bytes key) override;
+    void derive(datagram::Bytes secret,
+                datagram::Bytes salt,
+                datagram::Bytes info,
+                datagram::MutableBytes out) noexcept override;
+    void authenticate(datagram::Bytes key,
+                      datagram::Bytes message,
+                      std::span<std::byte, 16> mac) noexcept override;
+
+private:
+    NonceLedger* ledger_;
+    Judge* judge_;
+};
+
+class SeededEntropy final : public datagram::Entropy {
+public:
+    explicit SeededEntropy(std::uint64_t seed) noexcept : random_(seed) {}
+
+    void fill(datagram::MutableBytes out) noexcept override;
+
+private:
+    base::Random random_;
+};
+
+}  // namespace acp::sim

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a simulated node's memory answers its router: at once, at the next flush, later, or not now, as the
+// process's manner says; wrong addresses are refused as a real node refuses them. One thread.
+// Tests: tests/unit/sim/placement_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "router/router.hpp"
+#include "sim/agenda.hpp"
+#include "sim/memory.hpp"
+#include "sim/plan.hpp"
+
+namespace acp::sim {
+
+inline constexpr std::uint32_t operation_echo = 1;  // every other number is unknown
+
+// What operation_echo answers: a function of its arguments.
+[[nodiscard]] std::uint32_t echo(std::span<const std::byte> arguments,
+                                 std::span<std::byte> result) noexcept;
+
+// Hears of each operation that ran.
+class Witness {
+public:
+    Witness() = default;
+    virtual ~Witness() = default;
+    Witness(const Witness&) = delete;
+    Witness& operator=(const Witness&) = delete;
+    virtual void on_invoked(std::uint32_t process, std::span<const std::byte> arguments) = 0;
+};
+
+class ArrayPlacement final : public router::Placement {
+public:
+    struct Surroundings {
+        const Plan* plan;
+        Memory* memory;
+        Agenda* agenda;
+        Witness* witness;
+        const std::vector<std::uint8_t>* dead;  // per process
+    };
+
+    ArrayPlacement(const Surroundings& around, NodeId node, std::uint32_t incarnation);
+
+    void bind(router::Router& router) noexcept { router_ = &router; }
+
+    router::Settlement put(router::GlobalAddress target,
+                           std::span<const std::byte> bytes,
+                           router::Ticket ticket) override;
+    router::Settlement get_now(router::GlobalAddress source, std::span<std::byte> into) override;
+    router::Settlement get(router::GlobalAddress source,
+                           std::span<std::byte> into,
+                           router::Ticket ticket) override;
+    router::Settlement run(const memory::Command& command,
+                           bool is_value_wanted,
+                           std::uint64_t& old,
+                           router::Ticket ticket) override;
+    router::Settlement invoke(std::uint32_t operation,
+                              std::uint32_t process,
+                              std::span<const std::byte> arguments,
+                              std::span<std::byte> result,
+                              std::uint32_t& result_bytes) override;
+    void flush() override;
+
+    // An event of kind settle. false: it was of a placement before a restart.
+    bool on_event(const Event& event);
+
+    // What was taken and has not settled.
+    [[nodiscard]] std::uint32_t pending() const noexcept { return pending_; }
+
+private:
+    enum class Kind : std::uint8_t { none, put, get, run };
+
+    struct Job {
+        Kind kind = Kind::none;
+        bool is_value_wanted = false;
+        std::uint32_t process = 0;
+        router::Ticket ticket = 0;
+        Range range;                   // of put and get
+        memory::Command command;       // of run
+        std::vector<std::byte> bytes;  // of put
+        std::span<std::byte> into;     // of get
+    };
+
+    // What the process does with the next request.
+    router::Progress answer(std::uint32_t process);
+    Job& take(std::uint32_t process, Kind kind, router::Ticket ticket);
+    base::Code do_job(const Job& job, std::uint64_t& value) const;
+    void settle(std::uint32_t slot);
+
+    Surroundings around_;
+    NodeId node_;
+    std::uint32_t incarnation_;
+    base::Random random_;
+    router::Router* router_ = nullptr;
+    std::vector<Job> jobs_;
+    std::vector<std::uint32_t> free_;
+    std::vector<std::uint32_t> batch_;  // slots that settle in flush()
+    std::vector<Time> refuses_until_;   // per process of the job
+    std::uint32_t pending_ = 0;
+};
+
+}  // namespace acp::sim

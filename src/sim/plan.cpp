@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From a seed to a plan. Knows what is worth trying, not what comes of it. Pure; any thread.
+#include "sim/plan.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <iterator>
+
+#include "base/format.hpp"
+
+namespace acp::sim {
+
+namespace {
+
+constexpr std::uint64_t percent = million / 100;
+
+void choose_shape(Plan& plan, base::Random& random, Scale scale) {
+    const std::uint64_t kind = random.below(100);
+    if (scale == Scale::small) {
+        plan.nodes = static_cast<NodeId>(kind < 50   ? 2
+                                         : kind < 85 ? 3 + random.below(2)
+                                                     : 5 + random.below(4));
+    } else {
+        plan.nodes = static_cast<NodeId>(kind < 20 ? 2 : log_uniform(random, 2, nodes_max));
+    }
+    const std::uint64_t procs_max = scale == Scale::small ? 2 : plan.nodes > 16 ? 3 : 8;
+    plan.first_process.push_back(0);
+    for (NodeId node = 0; node < plan.nodes; ++node) {
+        plan.first_process.push_back(plan.first_process.back() +
+                                     static_cast<std::uint32_t>(1 + random.below(procs_max)));
+    }
+    const std::uint64_t manners = random.below(3);  // all prompt, one other, mixed
+    const auto other = static_cast<Manner>(1 + random.below(3));
+    for (std::uint32_t process = 0; process < plan.procs(); ++process) {
+        Manner manner = Manner::prompt;
+        if (manners == 1 && random.below(2) == 0) manner = other;
+        if (manners == 2) manner = static_cast<Manner>(random.below(4));
+        plan.manners.push_back(manner);
+    }
+}
+
+void choose_endpoint(Plan& plan, base::Random& random, Scale scale) {
+    const std::uint64_t mtu = random.below(10);
+    plan.datagram_bytes = mtu < 7 ? 1472 : mtu < 9 ? 1232 : 8972;
+    plan.datagram_bytes_max = plan.datagram_bytes;
+    if (random.below(4) == 0) plan.datagram_bytes_max = random.below(2) == 0 ? 4058 : 8972;
+    plan.datagram_bytes_max = std::max(plan.datagram_bytes_max, plan.datagram_bytes);
+    if (random.below(10) == 0) plan.security = datagram::Security::authenticate;
+    if (random.below(4) == 0) plan.control = datagram::Control::new_reno;
+    plan.send_buffers =
+        static_cast<std::uint32_t>(log_uniform(random, 64, scale == Scale::small ? 256 : 2048));
+    plan.receive_bytes = log_uniform(random, 128 * kib, 8 * mib);
+    plan.commands_max = static_cast<std::uint32_t>(log_uniform(random, 8, 256));
+    plan.executions_max = static_cast<std::uint32_t>(log_uniform(random, 8, 256));
+    plan.undelivered_bytes_max = log_uniform(random, 16 * kib, 256 * kib);
+    if (random.below(3) == 0) {
+        plan.first_delivery = 0U - static_cast<std::uint32_t>(random.below(64));  // it will wrap
+    }
+    if (random.below(4) == 0) plan.idle_fold_ns = log_uniform(random, 10 * ms, 10 * s);
+    constexpr Time timeouts[] = {2 * s, 5 * s, 10 * s, 10 * s};
+    plan.peer_timeout_ns = timeouts[random.below(4)];
+    plan.connect_timeout_ns = 5 * s;
+}
+
+void choose_link(Plan& plan, base::Random& random) {
+    LinkPlan& link = plan.link;
+    link.delay_ns = log_uniform(random, 2 * us, random.below(8) == 0 ? 50 * ms : 500 * us);
+    link.jitter_ns = random.below(2) == 0 ? 0 : random.below(link.delay_ns + 1);
+    link.ns_per_kib =
+        static_cast<std::uint32_t>(log_uniform(random, 80, 80'000));  // 100 Gb/s .. 100 Mb/s
+    link.queue_bytes = static_cast<std::uint32_t>(log_uniform(random, 32 * kib, 4 * mib));
+    if (random.below(6) == 0) return;  // clean
+    if (random.below(2) == 0) {
+        link.loss_ppm = static_cast<std::uint32_t>(
+            log_uniform(random, 1000, random.below(4) == 0 ? 50 * percent : 10 * percent));
+    }
+    if (random.below(5) == 0) {
+        link.burst_enter_ppm = static_cast<std::uint32_t>(log_uniform(random, 1000, 5 * percent));
+        link.burst_leave_ppm =
+            static_cast<std::uint32_t>(log_uniform(random, 2 * percent, 50 * percent));
+    }
+    if (random.below(3) == 0) {
+        link.duplicate_ppm =
+            static_cast<std::uint32_t>(log_uniform(random, 1 * percent, 50 * percent));
+        link.duplicate_late_ns =
+            random.below(3) == 0 ? random.below(3 * s) : random.below(20 * link.delay_ns);
+    }
+    if (random.below(3) == 0) {
+        link.reorder_ppm =
+            static_cast<std::uint32_t>(log_uniform(random, 1 * percent, 50 * percent));
+        link.reorder_span = static_cast<std::uint32_t>(log_uniform(random, 1, reorder_span_max));
+    }
+    if (random.below(5) == 0) {
+        link.corrupt_ppm = static_cast<std::uint32_t>(log_uniform(random, 1000, 10 * percent));
+    }
+    if (link.loss_ppm > 10 * percent || link.burst_enter_ppm > 0) {
+        // Else bad luck alone would sever nodes, and little would be tried.
+        plan.peer_timeout_ns = 30 * s;
+        plan.connect_timeout_ns = 30 * s;
+    }
+}
+
+// How long a fault lasts: mostly short, sometimes longer than a node waits for another.
+Time lasting(base::Random& random, const Plan& plan) {
+    if (random.below(5) == 0) return plan.peer_timeout_ns + random.below(5 * s);
+    return log_uniform(random, 1 * ms, plan.peer_timeout_ns / 2);
+}
+
+Fault choose_fault(const Plan& plan, base::Random& random, Time span) {
+    Fault fault;
+    const std::uint64_t kind = random.below(100);
+    fault.from = random.below(span);
+    fault.until = fault.from + lasting(random, plan);
+    fault.a = static_cast<std::uint32_t>(random.below(plan.nodes));
+    fault.b = static_cast<std::uint32_t>((fault.a + 1 + random.below(plan.nodes - 1)) % plan.nodes);
+    if (kind < 25) {
+        fault.kind = FaultKind::one_way;
+    } else if (kind < 40) {
+        fault.kind = FaultKind::isolate;
+    } else if (kind < 45) {
+        fault.kind = FaultKind::split;
+        fault.a = static_cast<std::uint32_t>(1 + random.below(plan.nodes - 1));
+    } else if (kind < 55) {
+        fault.kind = FaultKind::mtu_hole;
+        fault.bytes = plan.datagram_bytes;
+    } else if (kind < 75) {
+        fault.kind = FaultKind::pause;
+    } else if (kind < 85) {
+        fault.kind = FaultKind::restart;
+    } else if (kind < 97) {
+        fault.kind = FaultKind::death;
+        fault.a = static_cast<std::uint32_t>(random.below(plan.procs()));
+    } else {
+        fault.kind = FaultKind::sever;
+    }
+    return fault;
+}
+
+void choose_faults(Plan& plan, base::Random& random, Scale scale) {
+    const Time span = plan.gap_ns_max * plan.steps + 4 * plan.link.delay_ns * plan.steps;
+    plan.faults_end = span + log_uniform(random, 10 * ms, 2 * s);
+    if (random.below(2) == 0) return;
+    const std::uint64_t count = 1 + random.below(scale == Scale::small ? 3 : 6);
+    for (std::uint64_t i = 0; i < count; ++i) {
+        plan.faults.push_back(choose_fault(plan, random, span));
+        plan.faults_end = std::max(plan.faults_end, plan.faults.back().until);
+    }
+}
+
+// Keys are found again across one change that was missed and not across two: so there is a key's length that no
+// burst of losses may exceed.
+void choose_keys(Plan& plan, base::Random& random, Scale scale) {
+    if (random.below(2) == 0) return;
+    const LinkPlan& link = plan.link;
+    const bool is_calm =
+        plan.faults.empty() && link.burst_enter_ppm == 0 && link.loss_ppm <= 10 * percent;
+    const std::uint64_t least = !is_calm             ? (scale == Scale::small ? 10 : 13)
+                                : link.loss_ppm == 0 ? 5
+                                                     : 7;
+    plan.key_packets_log2 = static_cast<std::uint32_t>(least + random.below(3));
+}
+
+void choose_work(Plan& plan, base::Random& random, Scale scale) {
+    plan.steps = static_cast<std::uint32_t>(
+        scale == Scale::small ? 3 + random.below(14)
+                              : log_uniform(random, 8, plan.nodes > 16 ? 40 : 200));
+    const std::uint64_t size = random.below(1000);
+    const std::uint64_t large = scale == Scale::small ? 1 : 4;
+    if (size < 700) {
+        plan.copy_bytes_max = log_uniform(random, 16, 4096);
+    } else if (size < 960) {
+        plan.copy_bytes_max = 16 * kib;
+    } else if (size < 1000 - 3 * large) {
+        plan.copy_bytes_max = 128 * kib;
+    } else {
+        plan.copy_bytes_max = mib;
+    }
+    plan.gap_ns_max = log_uniform(random, 100, 2 * ms);
+    plan.meetings = random.below(3) == 0 ? static_cast<std::uint32_t>(1 + random.below(3)) : 0;
+    plan.has_bad_addresses = random.below(5) == 0;
+    plan.is_closed_by_one = random.below(4) == 0;
+}
+
+const char* name_of(FaultKind kind) {
+    constexpr const char* names[] = {"one-way cut", "isolation", "split", "mtu hole",
+                                     "pause",       "restart",   "death", "sever"};
+    return names[static_cast<std::size_t>(kind)];
+}
+
+}  // namespace
+
+NodeId Plan::node_of(std::uint32_t process) const noexcept {
+    const auto after = std::upper_bound(first_process.begin(), first_process.end(), process);
+    return static_cast<NodeId>(after - first_process.begin() - 1);
+}
+
+std::uint64_t log_uniform(base::Random& random, std::uint64_t low, std::uint64_t high) {
+    // A number of bits first, then a number of so many bits, drawn again when it lies outside.
+    const auto bits_low = static_cast<std::uint64_t>(std::bit_width(low));
+    const auto bits_high = static_cast<std::uint64_t>(std::bit_width(high));
+    const std::uint64_t bits = bits_low + random.below(bits_high - bits_low + 1);
+    const std::uint64_t from = std::max(low, std::uint64_t{1} << (bits - 1));
+    const std::uint64_t to = std::min(high, (std::uint64_t{1} << (bits - 1)) * 2 - 1);
+    return from + random.below(to - from + 1);
+}
+
+Plan make_plan(std::uint64_t seed, Scale scale) {
+    base::Random random(base::mix64(seed));
+    Plan plan;
+    plan.seed = seed;
+    choose_shape(plan, random, scale);
+    choose_endpoint(plan, random, scale);
+    choose_link(plan, random);
+    choose_work(plan, random, scale);
+    choose_faults(plan, random, scale);
+    choose_keys(plan, random, scale);
+    return plan;
+}
+
+Plan make_soak_plan(std::uint64_t seed, std::uint32_t rounds) {
+    base::Random random(base::mix64(seed ^ 0x736f616bU));
+    Plan plan;
+    plan.seed = seed;
+    plan.nodes = 4;
+    plan.first_process = {0, 2, 4, 6, 8};
+    plan.manners = {Manner::prompt, Manner::batched,   Manner::late,   Manner::prompt,
+                    Manner::prompt, Manner::reluctant, Manner::prompt, Manner::late};
+    plan.datagram_bytes_max = 8972;
+    plan.key_packets_log2 = 12;
+    plan.first_delivery = ~0U - 100'000;
+    plan.idle_fold_ns = 8 * s;
+    plan.link = {
+        .delay_ns = 50 * us, .jitter_ns = 20 * us, .ns_per_kib = 800, .queue_bytes = 1 << 20};
+    plan.link.loss_ppm = 10'000;
+    plan.link.duplicate_ppm = 10'000;
+    plan.link.duplicate_late_ns = 1 * s;
+    plan.link.reorder_ppm = 50'000;
+    plan.link.reorder_span = 32;
+    plan.link.corrupt_ppm = 1000;
+    plan.steps = 16;
+    plan.copy_bytes_max = 16 * kib;
+    plan.meetings = 1;
+    for (std::uint32_t round = 0; round < rounds; ++round) {
+        if (random.below(4) != 0) continue;
+        constexpr FaultKind kinds[] = {FaultKind::one_way, FaultKind::isolate, FaultKind::split,
+                                       FaultKind::mtu_hole, FaultKind::pause};
+        Fault fault;
+        fault.kind = kinds[random.below(std::size(kinds))];
+        fault.a = static_cast<std::uint32_t>(fault.kind == FaultKind::split ? 1 + random.below(3)
+                                                                            : random.below(4));
+        fault.b = (fault.a + 1 + static_cast<std::uint32_t>(random.below(3))) % 4;
+        fault.bytes = plan.datagram_bytes;
+        fault.from = round * soak_round_ns + random.below(2 * ms);
+        fault.until = fault.from + log_uniform(random, 1 * ms, 4 * s);
+        plan.faults.push_back(fault);
+    }
+    plan.faults_end = ~0ULL;
+    return plan;
+}
+
+std::string describe(const Plan& plan) {
+    const LinkPlan& link = plan.link;
+    const auto share = [](std::uint32_t ppm) { return std::to_string(ppm / 10'000) + " %"; };
+    std::string text = "seed " + std::to_string(plan.seed) + ": " + std::to_string(plan.nodes) +
+                       " nodes, " + std::to_string(plan.procs()) + " processes, " +
+                       std::to_string(plan.steps) + " commands each up to " +
+                       base::human_size(plan.copy_bytes_max) + ", " +
+                       std::to_string(plan.meetings) + " meetings\n";
+    text += "datagrams of " + std::to_string(plan.datagram_bytes) + " to " +
+            std::to_string(plan.datagram_bytes_max) + " B, " + std::to_string(plan.send_buffers) +
+            " buffers, socket " + base::human_size(plan.receive_bytes) + ", peer timeout " +
+            base::human_duration(static_cast<double>(plan.peer_timeout_ns)) + "\n";
+    text += "links: delay " + base::human_duration(static_cast<double>(link.delay_ns)) +
+            ", jitter " + base::human_duration(static_cast<double>(link.jitter_ns)) + ", " +
+            std::to_string(8'192'000 / link.ns_per_kib) + " Mb/s, loss " + share(link.loss_ppm) +
+            ", bursts " + share(link.burst_enter_ppm) + ", duplicates " +
+            share(link.duplicate_ppm) + ", reordered " + share(link.reorder_ppm) + " by " +
+            std::to_string(link.reorder_span) + ", corrupt " + share(link.corrupt_ppm) + "\n";
+    for (const Fault& fault : plan.faults) {
+        text += std::string(name_of(fault.kind)) + " " + std::to_string(fault.a) + " " +
+                std::to_string(fault.b) + " from " +
+                base::human_duration(static_cast<double>(fault.from)) + " until " +
+                base::human_duration(static_cast<double>(fault.until)) + "\n";
+    }
+    return text + "faults end at " + base::human_duration(static_cast<double>(plan.faults_end)) +
+           "\n";
+}
+
+}  // namespace acp::sim

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A whole simulated job: from a plan to a verdict. First the faults rage, and nothing wrong may happen; then they
+// stop, and everything must end; then nothing may be left over. Knows no command line. One run, one thread; any
+// number of runs side by side. Tests: tests/unit/sim/world_test.cpp.
+#pragma once
+
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/node.hpp"
+
+namespace acp::sim {
+
+struct Verdict {
+    std::string violation;  // empty: none
+    std::uint64_t hash = 0;
+    Time virtual_ns = 0;
+    std::uint64_t events = 0;
+    RefereeCounts work;
+    NetworkCounts network;
+    std::uint32_t severed = 0;  // pairs, each way counted
+    std::uint64_t retransmitted = 0;
+    std::uint64_t key_changes = 0;
+    std::uint64_t folded = 0;
+
+    [[nodiscard]] bool is_ok() const noexcept { return violation.empty(); }
+};
+
+struct WorldOptions {
+    std::FILE* story = nullptr;
+    std::uint32_t rounds = 1;  // of every program, one after the other
+    Time round_ns = 0;         // the next round begins no earlier than so long after the last began
+    std::function<void(std::uint32_t rounds, const Verdict&)> on_round;  // may be empty
+};
+
+class World {
+public:
+    World(const Plan& plan, const WorldOptions& options);
+    //   work  made by hand, for the plan
+    World(const Plan& plan, Workplan work, const WorldOptions& options);
+    ~World();
+    World(const World&) = delete;
+    World& operator=(const World&) = delete;
+
+    // Runs it to its end.
+    Verdict run();
+
+    // Step by step, for who wants to look on: begin() once, then one event at a time. false: nothing follows.
+    bool begin();
+    bool advance();
+
+    [[nodiscard]] Time now() const noexcept { return agenda_.now(); }
+
+    [[nodiscard]] Network& network() noexcept { return network_; }
+
+    [[nodiscard]] const Referee& referee() const noexcept { return *referee_; }
+
+    [[nodiscard]] Verdict verdict() const;
+
+private:
+    class Addresses;
+    class Places;
+
+    void step(const Event& event);
+    void apply(const Fault& fault, bool is_begin);
+    void run_until_done();
+    void run_until_rest();
+    void check_silence();
+    void check_closing();
+    bool run_for(Time duration);
+
+    [[nodiscard]] bool is_endless() const noexcept { return plan_.faults_end == datagram::never; }
+
+    [[nodiscard]] Time limit() const;
+
+    Plan plan_;
+    WorldOptions options_;
+    Judge judge_;
+    Agenda agenda_;
+    Workplan work_;
+    std::unique_ptr<Memory> memory_;
+    Network network_;
+    NonceLedger ledger_;
+    std::unique_ptr<Addresses> addresses_;
+    std::unique_ptr<Places> places_;
+    std::unique_ptr<Referee> referee_;
+    std::vector<std::byte> scratch_;
+    std::vector<std::vector<std::uint8_t>> cuts_;
+    std::vector<std::uint32_t> incarnations_;
+    std::vector<std::unique_ptr<Node>> nodes_;
+    std::uint64_t events_ = 0;
+    std::uint32_t rounds_done_ = 0;
+};
+
+// One seed, once.
+[[nodiscard]] Verdict run_seed(std::uint64_t seed, Scale scale, std::FILE* story = nullptr);
+
+// One seed twice: also a violation when the two runs differ.
+[[nodiscard]] Verdict run_seed_twice(std::uint64_t seed, Scale scale);
+
+// Rounds of one job under faults that heal; each begins ten virtual seconds after the one before.
+[[nodiscard]] Verdict run_soak(std::uint64_t seed,
+                               std::uint32_t rounds,
+                               const std::function<void(std::uint32_t, const Verdict&)>& on_round);
+
+}  // namespace acp::sim
