@@ -4,6 +4,7 @@
 #   PREFIX=/usr/local where `make install` puts things
 #   CHECKED="unit"    which groups of tests the sanitizers run in `make test`, `make asan`, `make tsan`
 #   SANITIZERS=""     which sanitizer presets `make test` builds (empty: none)
+#   SEEDS=0..99999    which seeds `make sim` runs
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
@@ -14,6 +15,7 @@ PREFIX ?= /usr/local
 CHECKED ?= unit
 SANITIZERS ?= asan tsan
 SOAK_ROUNDS ?= 1
+SEEDS ?= 0..99999
 
 export CMAKE_GENERATOR ?= $(if $(shell command -v ninja),Ninja,Unix Makefiles)
 export CTEST_PARALLEL_LEVEL ?= $(JOBS)
@@ -31,7 +33,7 @@ define build_preset
 endef
 quiet := $(if $(filter Ninja,$(CMAKE_GENERATOR)),--quiet,-s)
 
-.PHONY: help build setup run test lint format bench install clean test-aarch64 asan tsan report soak ctest
+.PHONY: help build setup run test lint format bench install clean test-aarch64 asan tsan report soak ctest sim mutants
 
 help:
 	@echo "make               builds into $(release), programs in $(bin)"
@@ -45,6 +47,8 @@ help:
 	@echo "make bench         every experiment, into $(report)"
 	@echo "make report        the report page from what is in $(report)"
 	@echo "make soak          the long randomised tests, SOAK_ROUNDS times"
+	@echo "make sim           SEEDS ($(SEEDS)) of the network simulator"
+	@echo "make mutants       defects planted into the protocol: does the simulator find each?"
 	@echo "make install       into PREFIX ($(PREFIX))"
 	@echo "make clean         removes build/"
 
@@ -110,6 +114,16 @@ soak:
 	    echo "soak: round $$round of $(SOAK_ROUNDS)"; \
 	    ctest --test-dir $(release) --output-on-failure -L '^soak$$' -Q -O build/soak.log || \
 	        { cat build/soak.log; exit 1; }; done
+
+sim:
+	@cmake/setup.sh build
+	$(call build_preset,release,acpsim)
+	@$(bin)/acpsim run --seeds $(SEEDS) --jobs $(JOBS)
+
+mutants:
+	@cmake/setup.sh build
+	$(call build_preset,release,acpsim)
+	@python3 tests/sim/mutants.py --build $(release) --jobs $(JOBS)
 
 install: build
 	@cmake --install $(release) --prefix '$(PREFIX)'

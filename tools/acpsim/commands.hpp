@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The four subcommands of acpsim. Each returns the exit code: 0 all held, 1 something did not. Main thread; run
+// makes threads of its own.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "options.hpp"
+
+namespace acp::sim_tool {
+
+int run_seeds(const Options& options);
+int replay_seed(const Options& options);
+int run_soak(const Options& options);
+int run_incast(const Options& options);
+
+// From now on a crash of this thread names the seed. `replay` outlives the thread's runs.
+void name_crash(std::uint64_t seed, const std::string& scale) noexcept;
+
+// Makes crashes (assertions, bad accesses) print what name_crash was told, and end the process with 1.
+void watch_crashes() noexcept;
+
+// "acpsim replay 7 --scale small --trace"
+[[nodiscard]] std::string replay_command(std::uint64_t seed, const std::string& scale);
+
+}  // namespace acp::sim_tool

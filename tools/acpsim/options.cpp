@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The command line: subcommands and options, by CLI11, which no other file of this program knows. Main
+// thread only.
+#include "options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+
+#include "base/parse.hpp"
+#include "base/version.hpp"
+
+namespace acp::sim_tool {
+
+namespace {
+
+// "A..B", or one number.
+std::string take_seeds(const std::string& text, Options& options) {
+    const std::size_t dots = text.find("..");
+    const std::string_view whole = text;
+    const auto first = base::parse_unsigned(whole.substr(0, dots));
+    const auto last =
+        dots == std::string::npos ? first : base::parse_unsigned(whole.substr(dots + 2));
+    if (!first || !last || *last < *first) return "\"" + text + "\" is not A..B with A <= B";
+    options.first_seed = *first;
+    options.last_seed = *last;
+    return {};
+}
+
+void add_scale(CLI::App& app, Options& options) {
+    app.add_option("--scale", options.scale,
+                   "small: 2-8 nodes, short programs; full: 2-64 nodes, long ones")
+        ->check(CLI::IsMember({"small", "full"}))
+        ->capture_default_str();
+}
+
+void add_run(CLI::App& app, Options& options) {
+    CLI::App* run =
+        app.add_subcommand("run", "run many seeds, each twice; stop at the first violation");
+    run->add_option_function<std::string>(
+           "--seeds",
+           [&options](const std::string& text) {
+               const std::string wrong = take_seeds(text, options);
+               if (!wrong.empty()) throw CLI::ValidationError("--seeds", wrong);
+           },
+           "the seeds, first and last (default 0..999)")
+        ->type_name("A..B");
+    add_scale(*run, options);
+    run->add_option("--jobs", options.jobs, "threads (default: one per CPU)")
+        ->check(CLI::Range(1, 1024));
+    run->add_flag("--once", options.is_once,
+                  "run each seed once only: quicker, blind for what is not repeatable");
+    run->add_flag("--all", options.goes_on, "go on after a violation, and count them");
+    run->add_flag("--quiet", options.is_quiet, "no progress bar");
+}
+
+void add_others(CLI::App& app, Options& options) {
+    CLI::App* replay = app.add_subcommand("replay", "run one seed and tell what happened");
+    replay->add_option("seed", options.seed, "the seed")->required();
+    add_scale(*replay, options);
+    replay->add_flag("--trace", options.has_story, "tell it event by event");
+
+    CLI::App* soak = app.add_subcommand(
+        "soak", "one job that works for hours of virtual time under faults that heal");
+    soak->add_option("--hours", options.hours, "how long")
+        ->check(CLI::Range(0.01, 100000.0))
+        ->capture_default_str();
+    soak->add_option("--seed", options.seed, "decides everything")->capture_default_str();
+    soak->add_flag("--quiet", options.is_quiet, "no progress bar");
+
+    CLI::App* incast = app.add_subcommand("incast", "many nodes copy to one: drops and shares");
+    incast->add_option("--senders", options.senders, "nodes that send")
+        ->check(CLI::Range(2, 200))
+        ->capture_default_str();
+    incast
+        ->add_option("--milliseconds", options.milliseconds,
+                     "of virtual time, after a warm-up of 200")
+        ->check(CLI::Range(10, 100000))
+        ->capture_default_str();
+    incast->add_option("--receive-bytes", options.receive_bytes, "of the receiver's socket buffer")
+        ->transform(CLI::AsSizeValue(false))
+        ->capture_default_str();
+    incast->add_option("--seed", options.seed, "decides everything")->capture_default_str();
+}
+
+}  // namespace
+
+Options parse_options(int argc, char** argv) {
+    Options options;
+    CLI::App app(
+        "acpsim - ACP's network protocol under simulated faults\n"
+        "A seed decides everything: nodes, links, faults and programs.",
+        "acpsim");
+    app.set_version_flag("--version", std::string("acpsim ") + base::version);
+    app.require_subcommand(1);
+    add_run(app, options);
+    add_others(app, options);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& failure) {
+        std::exit(
+            app.exit(failure) == 0 ? 0 : 2);  // NOLINT(concurrency-mt-unsafe): no other thread yet
+    }
+    options.command = app.get_subcommands().front()->get_name();
+    return options;
+}
+
+}  // namespace acp::sim_tool
