@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Plants one defect after the other into the protocol and lets the simulator find it.
+
+The sources stay as they are: a changed copy of one file is compiled into a folder of its own and linked before the
+built libraries, whose own object of that file is then not taken. A rule whose text is no longer found, once, is an
+error: the rule is to be mended with the code. Needs a built tree; prints a table; ends with 1 when a defect stays
+unnoticed within --seeds.
+"""
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+# name: (file, [(text, instead)...])
+MUTANTS = {
+    "no duplicate window": ("datagram/duplicate_window.cpp", [
+        ("    if (seen != Seen::fresh) return seen;\n    if (dsn != base_)",
+         "    if (seen != Seen::fresh) return seen == Seen::duplicate ? Seen::fresh : seen;\n    if (dsn != base_)")]),
+    "no replay window": ("datagram/endpoint_receive.cpp", [
+        ("if (peer.came.look(outer.number) != AckRanges::Seen::fresh) {",
+         "if (peer.came.look(outer.number) != AckRanges::Seen::fresh && outer.number == 0) {")]),
+    "nonce reused after a restart": ("datagram/key_schedule.cpp", [
+        ("    std::copy(parties.initiator_nonce.begin(), parties.initiator_nonce.end(), salt.begin());\n"
+         "    std::copy(parties.responder_nonce.begin(), parties.responder_nonce.end(), salt.begin() + 16);\n",
+         "    salt.fill({});\n")]),
+    "acknowledges what it did not receive": ("datagram/ack_ranges.cpp", [
+        ("return static_cast<std::uint32_t>(run == 0 ? 0 : run - 1);",
+         "return static_cast<std::uint32_t>(run == 0 ? 0 : std::min(run, number));")]),
+    "credit never returned": ("datagram/send_credit.cpp", [
+        ("if (is_stale(now) || distance(limit, limit_) > 0) limit_ = limit;", "static_cast<void>(limit);"),
+        ("const Dsn limit = is_stale(now) ? cumulative_ + unscheduled_ : limit_;",
+         "static_cast<void>(now);\n    const Dsn limit = limit_;")]),
+    "buffer kept after its acknowledgement": ("datagram/endpoint_acknowledge.cpp", [
+        ("    release(peer, record.buffer);\n", "    if (record.dsn % 64 != 7) release(peer, record.buffer);\n")]),
+    "loses what a probe should send again": ("datagram/endpoint_timer.cpp", [
+        ("            if (record.has_dsn) peer.lost.push(pool_, record.buffer);\n", "")]),
+    "probes never back off": ("datagram/probe_timer.cpp", [
+        ("single << doublings", "single << (doublings & 0U)")]),
+    "probes never fire": ("datagram/probe_timer.cpp", [
+        ("    deadline_ = now + timeout(rtt);", "    static_cast<void>(now + timeout(rtt));\n    deadline_ = ~0ULL;")]),
+    "severed node resumed": ("datagram/endpoint_handshake.cpp", [
+        ("    if (table_.is_severed(node) || is_closing_) {\n        // WIRE-80",
+         "    if (is_closing_) {\n        // WIRE-80")]),
+    "END before placement": ("router/place.cpp", [
+        ("        use_spare(frame, from);\n    } else {\n        keep(frame, bytes, from);",
+         "        use_spare(frame, from);\n        finish(frame.initiator, frame.token);\n    } else {\n"
+         "        keep(frame, bytes, from);")]),
+    "END forgotten when another initiator's comes": ("router/command.cpp", [
+        ("        flush_run(run);\n    }\n    run = {", "        --runs_open;\n    }\n    run = {")]),
+    "atomic run twice": ("router/execute.cpp", [
+        ("    if (ran.progress == Progress::refused) {\n        park(index, where(operation.source));",
+         "    if (ran.progress == Progress::settled && !command.is_copy() && operation.token % 32 == 2) {\n"
+         "        (void)placement.run(command, is_value_wanted, old, ticket_of(index, operation));\n    }\n"
+         "    if (ran.progress == Progress::refused) {\n        park(index, where(operation.source));")]),
+    "REFUSED forgotten": ("router/command.cpp", [
+        ("    if (!is_mine(frame.initiator)) return Fault::misdirected;\n"
+         "    const std::uint32_t index = involved(from, frame.initiator, frame.token);\n"
+         "    if (index == no_index) return Fault::none;\n"
+         "    const Outstanding& record = commands[index];\n"
+         "    const bool is_command",
+         "    if (!is_mine(frame.initiator)) return Fault::misdirected;\n"
+         "    const std::uint32_t index = involved(from, frame.initiator, frame.token);\n"
+         "    if (frame.is_command < 2) return Fault::none;\n"
+         "    const Outstanding& record = commands[index];\n"
+         "    const bool is_command")]),
+    "DEAD not gossiped": ("router/fail.cpp", [
+        ("    news.token = wait_status;\n    pass_on(news);\n", "    news.token = wait_status;\n")]),
+    "table gathered in a wrong order": ("router/meeting.cpp", [
+        ("            std::memcpy(&heard.table[at], values.data() + std::size_t{i} * 4, 4);",
+         "            std::memcpy(&heard.table[at], values.data() + std::size_t{part.count - 1 - i} * 4, 4);")]),
+    "forgets a half copy in silence": ("router/fail.cpp", [
+        ("            fail(partial.initiator, partial.token, {Code::peer, End::source, named(gone.first)});\n", "")]),
+    "watches nobody": ("router/watch.cpp", [
+        ("    endpoint->watch(node);\n", ""), ("        endpoint->unwatch(held.node);\n", "")]),
+}
+
+
+def mutated(name: str) -> tuple[pathlib.Path, str]:
+    file, changes = MUTANTS[name]
+    text = (ROOT / "src" / file).read_text()
+    for old, new in changes:
+        if text.count(old) != 1:
+            raise SystemExit(f"mutants: \"{name}\": its text stands {text.count(old)} times in src/{file}: mend the rule")
+        text = text.replace(old, new)
+    return ROOT / "src" / file, text
+
+
+def build(name: str, tree: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
+    file, text = mutated(name)
+    slug = re.sub(r"\W+", "_", name)
+    source, made, program = (folder / f"{slug}{end}" for end in (".cpp", ".o", ""))
+    source.write_text(text)
+    for entry in json.loads((tree / "compile_commands.json").read_text()):
+        if pathlib.Path(entry["file"]) == file:
+            words = entry["command"].split()
+            break
+    else:
+        raise SystemExit(f"mutants: {tree} does not compile {file}")
+    words = [made if word == words[words.index("-o") + 1] else word for word in words]
+    words = [str(source) if word == str(file) else str(word) for word in words]
+    words = [word for word in words if not re.fullmatch(r"-MD|-Werror", word)]
+    for flag in ("-MT", "-MF"):
+        if flag in words:
+            at = words.index(flag)
+            del words[at:at + 2]
+    subprocess.run(words, check=True, cwd=tree)
+    objects = sorted(str(path) for path in (tree / "CMakeFiles/acpsim.dir/tools/acpsim").glob("*.o"))
+    layers = [str(tree / f"lib/libacp_{layer}.a") for layer in ("sim", "router", "datagram", "memory", "base")]
+    present = [library for library in layers if pathlib.Path(library).exists()]
+    subprocess.run([words[0] if "ccache" not in words[0] else words[1], "-pthread", *objects, str(made), *present,
+                    *present, "-o", str(program)], check=True)
+    return program
+
+
+def hunt(program: pathlib.Path, seeds: int, jobs: int) -> tuple[int | None, str]:
+    """The seed that found the defect, and what was violated."""
+    done = subprocess.run([program, "run", "--seeds", f"0..{seeds - 1}", "--jobs", str(jobs), "--once", "--quiet"],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    output = done.stdout + done.stderr
+    found = re.search(r"seed (\d+): (?:[\d.]+ s: )?([^\n]*)", output)
+    if done.returncode == 0 or not found:
+        return None, output.strip().splitlines()[-1] if done.returncode else ""
+    broken = re.search(r"broken invariant: ([^\n(]*)", output)
+    return int(found.group(1)), f"assertion {broken.group(1)}" if broken else found.group(2)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", default=str(ROOT / "build/release"), help="a built tree")
+    parser.add_argument("--seeds", type=int, default=10_000, help="within so many each must be found")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--only", default="", help="only mutants whose name holds this text")
+    parser.add_argument("--check", action="store_true", help="only see whether every rule still fits the sources")
+    arguments = parser.parse_args()
+    for name in MUTANTS:
+        mutated(name)
+    if arguments.check:
+        print(f"{len(MUTANTS)} rules fit the sources")
+        return 0
+    tree = pathlib.Path(arguments.build).resolve()
+    folder = tree / "mutants"
+    folder.mkdir(exist_ok=True)
+    missed = 0
+    print(f"{'planted defect':46} {'found by seed':>13} {'seconds':>8}  as")
+    for name in MUTANTS:
+        if arguments.only not in name:
+            continue
+        program = build(name, tree, folder)
+        start = time.monotonic()
+        seed, violation = hunt(program, arguments.seeds, arguments.jobs)
+        missed += seed is None
+        print(f"{name:46} {'NOT FOUND' if seed is None else seed:>13} {time.monotonic() - start:8.1f}  "
+              f"{violation[:90]}", flush=True)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
