@@ -99,8 +99,8 @@ Options parse_options(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& failure) {
-        std::exit(
-            app.exit(failure) == 0 ? 0 : 2);  // NOLINT(concurrency-mt-unsafe): no other thread yet
+        const int code = app.exit(failure) == 0 ? 0 : 2;
+        std::exit(code);  // NOLINT(concurrency-mt-unsafe): no other thread yet
     }
     options.command = app.get_subcommands().front()->get_name();
     return options;
