@@ -9,6 +9,7 @@
 #include "job/network_choice.hpp"
 #include "node/node_table.hpp"
 #include "os/interfaces.hpp"
+#include "os/poll_set.hpp"
 #include "os/secret_memory.hpp"
 
 namespace acp::agent {
@@ -76,7 +77,10 @@ Result<std::unique_ptr<Network>> Network::open(const node::Segment& segment,
     auto gateway = gateway::Gateway::open(segment, settings);
     os::wipe(settings.job_key);
     if (!gateway.is_ok()) return std::move(gateway).failure().within("the gateway");
-    std::unique_ptr<Network> network(new Network(segment, plan.first_process));
+    auto end = os::Event::create();
+    if (!end.is_ok()) return std::move(end).failure();
+    std::unique_ptr<Network> network(
+        new Network(segment, plan.first_process, std::move(end).value()));
     network->gateway_ = std::move(gateway).value();
     return network;
 }
@@ -109,7 +113,12 @@ Status Network::set_peers(const job::PeerTable& peers) {
 
 Status Network::start() {
     auto thread = os::Thread::start(
-        "acp-gateway", [this] { gateway_->run(is_leaving_); }, stack_bytes);
+        "acp-gateway",
+        [this] {
+            gateway_->run(is_leaving_);
+            end_.signal();
+        },
+        stack_bytes);
     if (!thread.is_ok()) return std::move(thread).failure();
     thread_ = std::move(thread).value();
     return {};
@@ -120,9 +129,14 @@ void Network::on_local_death(std::uint32_t slot, std::uint32_t wait_status) noex
 }
 
 void Network::leave() noexcept {
-    constexpr std::int64_t farewell_ns = 200'000'000;
+    constexpr std::int64_t farewell_ns = 0;  // nobody is left to whom anything could be owed
+    constexpr std::int64_t patience_ns = 2'000'000'000;  // many rounds of its loop
     is_leaving_.store(true, std::memory_order_release);  // partner: the loop of run()
     gateway_->wake();
+    if (thread_.is_joinable() && !os::wait_readable(end_.fd(), -1, patience_ns)) {
+        thread_.forget();
+        return;
+    }
     thread_.join();
     gateway_->leave(farewell_ns);
 }

@@ -17,6 +17,7 @@
 #include "job/launch_plan.hpp"
 #include "job/peer_table.hpp"
 #include "node/segment.hpp"
+#include "os/event.hpp"
 #include "os/thread.hpp"
 
 namespace acp::agent {
@@ -44,19 +45,21 @@ public:
     // Starts the gateway's thread, when all processes have been started. Errors: limit, system.
     base::Status start();
 
-    // A process of this node has ended otherwise than it should (after node::mark_dead).
+    // A process of this node has ended (after node::mark_dead).
     void on_local_death(std::uint32_t slot, std::uint32_t wait_status) noexcept;
 
-    // Takes leave of the other nodes; at most a moment.
+    // Takes leave of the other nodes, for at most a moment: a gateway that does not come to an end is left behind in
+    // its thread, so the process must end soon.
     void leave() noexcept;
 
 private:
-    Network(const node::Segment& segment, std::vector<std::uint32_t> first_process)
-        : segment_(segment), first_process_(std::move(first_process)) {}
+    Network(const node::Segment& segment, std::vector<std::uint32_t> first_process, os::Event end)
+        : segment_(segment), first_process_(std::move(first_process)), end_(std::move(end)) {}
 
     const node::Segment& segment_;
     std::vector<std::uint32_t> first_process_;  // of each node
     std::unique_ptr<gateway::Gateway> gateway_;
+    os::Event end_;  // of the gateway's thread
     std::atomic<bool> is_leaving_{false};
     os::Thread thread_;
 };

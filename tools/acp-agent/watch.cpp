@@ -52,10 +52,7 @@ void Agent::on_rank_ended(std::uint32_t slot_index) {
     }
 }
 
-// What a process did after acp_finalize is nobody's business: the last meeting of all nodes was before that, and
-// its news may still be under way.
 void Agent::tell_nodes(std::uint32_t slot, os::WaitStatus status, node::SlotState state) {
-    if (state == node::SlotState::left) return;
     network_->on_local_death(slot, status.raw());
     const bool is_clean = status.is_exit() && status.exit_code() == 0;
     if (state == node::SlotState::empty && is_clean) {
