@@ -100,7 +100,6 @@ private:
 
     // watch.cpp
     void on_rank_ended(std::uint32_t slot_index);
-    void tell_nodes(std::uint32_t slot, os::WaitStatus status, node::SlotState state);
     void reap_strangers();
     void take_start_errors();
     void report(std::uint32_t slot, os::WaitStatus status, node::SlotState state);

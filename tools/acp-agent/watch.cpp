@@ -29,34 +29,31 @@ void Agent::on_rank_ended(std::uint32_t slot_index) {
     // Acquire: whatever the rank did before it joined or left is done.
     const auto state = static_cast<node::SlotState>(slot.state.load(std::memory_order_acquire));
     const Verdict verdict = judge({found->status, state, have_others_joined(slot_index)});
+    // Told first: ranks of other nodes that fail because of it must not be heard of before.
+    const bool is_asked_for = phase_ != Phase::running || asked_signal_ != 0;
+    const bool is_news = verdict.is_failure && !is_asked_for;
+    if (is_news && ++failed_ <= reports_max) report(slot_index, found->status, state);
+    ended.has_ended_unjoined = !verdict.is_failure && state == node::SlotState::empty;
+    if (network_ != nullptr && ended.has_ended_unjoined) {
+        channel_.send("unjoined " + std::to_string(plan_.first() + slot_index));
+    }
     // Whoever waits for it waits in vain, if only in a later acp_init of a job this rank left in order.
     node::mark_dead(segment_, slot_index, found->status.raw());
-    if (network_ != nullptr) tell_nodes(slot_index, found->status, state);
+    if (network_ != nullptr) network_->on_local_death(slot_index, found->status.raw());
     poll_->remove(ended.process.get());
     ended.process.close();
     ended.is_running = false;
-    ended.has_ended_unjoined = !verdict.is_failure && state == node::SlotState::empty;
     --running_;
     os::reap(ended.pid);
     if (!verdict.is_failure) return;
-    const bool is_asked_for = phase_ != Phase::running || asked_signal_ != 0;
     if (failure_code_ == 0) failure_code_ = verdict.code;
     if (is_asked_for) return;
-    if (++failed_ <= reports_max) report(slot_index, found->status, state);
     if (ended.start_error != 0) {
         fixed_code_ = ended.start_error == ENOENT ? job::exit_not_found : job::exit_not_runnable;
         kill_now();
     } else if (verdict.ends_others && !plan_.is_continue_on_failure) {
         constexpr std::uint64_t grace_ns = 200'000'000;
         end_soon(grace_ns);
-    }
-}
-
-void Agent::tell_nodes(std::uint32_t slot, os::WaitStatus status, node::SlotState state) {
-    network_->on_local_death(slot, status.raw());
-    const bool is_clean = status.is_exit() && status.exit_code() == 0;
-    if (state == node::SlotState::empty && is_clean) {
-        channel_.send("unjoined " + std::to_string(plan_.first() + slot));
     }
 }
 
