@@ -53,6 +53,7 @@ private:
     }
 
     void look_for_the_dead();
+    void look_at(std::uint32_t slot);
     [[nodiscard]] bool is_anybody_joined() const noexcept;
 
     const node::Segment& segment_;

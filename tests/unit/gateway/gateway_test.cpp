@@ -224,6 +224,20 @@ TEST_P(MeetingTest, a_death_is_told_to_all_nodes_and_ends_what_needs_the_dead) {
               Code::ok);
 }
 
+// The second of a node is killed, and the first gives up on its account before the gateway has looked.
+TEST(GatewayDeaths, other_nodes_are_told_first_of_who_died_first) {
+    JobOptions options;
+    options.counts = {2, 2};
+    Job job(options);
+    ASSERT_EQ(job.copy(0, job.memory(2, true).address, job.memory(0, false).address, 8), Code::ok);
+    node::mark_dead(job.segment(1), 1, 9);
+    node::mark_dead(job.segment(1), 0, node::gave_up_status);
+    job.turn_until([&] { return node::is_lost(job.segment(0), 2); });
+    EXPECT_TRUE(node::is_lost(job.segment(0), 3));
+    const std::string told = node::first_fate(job.segment(0));
+    EXPECT_NE(told.find("rank 3 "), std::string::npos) << told;
+}
+
 TEST_P(GatewayTest, it_counts_what_it_does_where_others_can_read_it) {
     const std::uint32_t last = job_.procs() - 1;
     ASSERT_EQ(job_.copy(0, job_.memory(last, false).address, job_.memory(0, false).address, 8000),
