@@ -46,12 +46,13 @@ struct Counters {
     std::uint64_t wrong_tag = 0;
     std::uint64_t wrong_mac = 0;  // handshake message or close
     std::uint64_t wrong_job = 0;
-    std::uint64_t wrong_target = 0;    // meant for another node
-    std::uint64_t wrong_features = 0;  // security differs between the two
-    std::uint64_t stale_cookie = 0;    // cookie wrong or too old
-    std::uint64_t init_crossed = 0;    // the other side will answer ours
-    std::uint64_t init_severed = 0;    // from a node that is severed; answered
-    std::uint64_t init_repeated = 0;   // connected already; an old response may be on its way
+    std::uint64_t wrong_target = 0;      // meant for another node
+    std::uint64_t wrong_features = 0;    // security differs between the two
+    std::uint64_t stale_cookie = 0;      // cookie wrong or too old
+    std::uint64_t init_crossed = 0;      // the other side will answer ours
+    std::uint64_t init_severed = 0;      // from a node that is severed; answered
+    std::uint64_t response_severed = 0;  // likewise
+    std::uint64_t init_repeated = 0;     // connected already; an old response may be on its way
     std::uint64_t half_open_full = 0;
     std::uint64_t unexpected_cookie = 0;
     std::uint64_t unexpected_response = 0;
@@ -112,6 +113,7 @@ inline constexpr std::array counter_names{
     CounterName{"stale_cookie", &Counters::stale_cookie},
     CounterName{"init_crossed", &Counters::init_crossed},
     CounterName{"init_severed", &Counters::init_severed},
+    CounterName{"response_severed", &Counters::response_severed},
     CounterName{"init_repeated", &Counters::init_repeated},
     CounterName{"half_open_full", &Counters::half_open_full},
     CounterName{"unexpected_cookie", &Counters::unexpected_cookie},

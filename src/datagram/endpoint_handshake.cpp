@@ -235,9 +235,15 @@ void EndpointMachine::on_response(const OuterHeader& outer, const Address& from,
         ++counters_.wrong_features;
         return;
     }
+    if (table_.is_severed(outer.source) || is_closing_) {
+        // WIRE-80: it has just answered what we asked before that.
+        ++counters_.response_severed;
+        send_close(from, outer.source, response.instance, 0);
+        return;
+    }
     Peer* peer = table_.hot(outer.source);
     if (peer == nullptr || peer->state != Peer::State::connecting || peer->inits == 0 ||
-        peer->nonce != response.initiator_nonce || table_.is_severed(outer.source)) {
+        peer->nonce != response.initiator_nonce) {
         ++counters_.unexpected_response;
         return;
     }

@@ -111,7 +111,7 @@ bool EndpointMachine::open(Peer& peer,
         plain = datagram.subspan(outer_bytes);
         return true;
     }
-    DirectionKey* key = peer.receive_keys.find(peer.secret, epoch, company_.suite);
+    DirectionKey* key = peer.receive_keys.find(now_, peer.secret, epoch, company_.suite);
     if (key == nullptr) {
         ++counters_.wrong_epoch;
         return false;
