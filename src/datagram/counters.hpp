@@ -38,6 +38,7 @@ struct Counters {
     std::uint64_t wrong_version = 0;
     std::uint64_t unknown_type = 0;
     std::uint64_t wrong_length = 0;   // for its type
+    std::uint64_t too_long = 0;       // for the receive buffer: a path probe that gets no answer
     std::uint64_t unknown_node = 0;   // source not of this job, or this node itself
     std::uint64_t from_severed = 0;   // data of a node that is severed; may be answered
     std::uint64_t not_connected = 0;  // data of a node without a connection; may be answered
@@ -100,6 +101,7 @@ inline constexpr std::array counter_names{
     CounterName{"wrong_version", &Counters::wrong_version},
     CounterName{"unknown_type", &Counters::unknown_type},
     CounterName{"wrong_length", &Counters::wrong_length},
+    CounterName{"too_long", &Counters::too_long},
     CounterName{"unknown_node", &Counters::unknown_node},
     CounterName{"from_severed", &Counters::from_severed},
     CounterName{"not_connected", &Counters::not_connected},
