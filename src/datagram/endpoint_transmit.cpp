@@ -83,6 +83,8 @@ BufferIndex EndpointMachine::next_buffer(Peer& peer,
         if (peer.sent.count() == 0 && batch.count == 0) peer.is_ping_due = true;
         return no_buffer;
     }
+    // WIRE-52: where less is in flight than a timeout sends, new content goes along.
+    if (peer.bypass > batch.count) return buffer;
     const std::uint64_t bytes = peer.sent.bytes_in_flight() + planned_bytes;
     const std::uint64_t size = pool_[buffer].frame_bytes + overhead_bytes;
     if (bytes != 0 && bytes + size > peer.congestion->window_bytes()) return no_buffer;
