@@ -2,7 +2,7 @@
 // The gateway of a node that has one rank, inside that rank's process: a command goes straight to the router and
 // its datagram to the kernel, and the thread that waits for its end is the one that receives it. No other thread
 // takes part, no ring, no hand-over. Calls by the thread that holds gma's driver flag, but for has_news(),
-// wait_fd() and timeout_ns(), which any thread may ask. Tests: tests/unit/gateway/own_gateway_test.cpp.
+// wait_fd() and timeout_ns(), which any thread may ask. Tests: tests/unit/gateway/gateway_test.cpp.
 #pragma once
 
 #include <memory>
