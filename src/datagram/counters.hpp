@@ -38,6 +38,7 @@ struct Counters {
     std::uint64_t wrong_version = 0;
     std::uint64_t unknown_type = 0;
     std::uint64_t wrong_length = 0;   // for its type
+    std::uint64_t too_long = 0;       // for the receive buffer: a path probe that gets no answer
     std::uint64_t unknown_node = 0;   // source not of this job, or this node itself
     std::uint64_t from_severed = 0;   // data of a node that is severed; may be answered
     std::uint64_t not_connected = 0;  // data of a node without a connection; may be answered
@@ -46,12 +47,13 @@ struct Counters {
     std::uint64_t wrong_tag = 0;
     std::uint64_t wrong_mac = 0;  // handshake message or close
     std::uint64_t wrong_job = 0;
-    std::uint64_t wrong_target = 0;    // meant for another node
-    std::uint64_t wrong_features = 0;  // security differs between the two
-    std::uint64_t stale_cookie = 0;    // cookie wrong or too old
-    std::uint64_t init_crossed = 0;    // the other side will answer ours
-    std::uint64_t init_severed = 0;    // from a node that is severed; answered
-    std::uint64_t init_repeated = 0;   // connected already; an old response may be on its way
+    std::uint64_t wrong_target = 0;      // meant for another node
+    std::uint64_t wrong_features = 0;    // security differs between the two
+    std::uint64_t stale_cookie = 0;      // cookie wrong or too old
+    std::uint64_t init_crossed = 0;      // the other side will answer ours
+    std::uint64_t init_severed = 0;      // from a node that is severed; answered
+    std::uint64_t response_severed = 0;  // likewise
+    std::uint64_t init_repeated = 0;     // connected already; an old response may be on its way
     std::uint64_t half_open_full = 0;
     std::uint64_t unexpected_cookie = 0;
     std::uint64_t unexpected_response = 0;
@@ -99,6 +101,7 @@ inline constexpr std::array counter_names{
     CounterName{"wrong_version", &Counters::wrong_version},
     CounterName{"unknown_type", &Counters::unknown_type},
     CounterName{"wrong_length", &Counters::wrong_length},
+    CounterName{"too_long", &Counters::too_long},
     CounterName{"unknown_node", &Counters::unknown_node},
     CounterName{"from_severed", &Counters::from_severed},
     CounterName{"not_connected", &Counters::not_connected},
@@ -112,6 +115,7 @@ inline constexpr std::array counter_names{
     CounterName{"stale_cookie", &Counters::stale_cookie},
     CounterName{"init_crossed", &Counters::init_crossed},
     CounterName{"init_severed", &Counters::init_severed},
+    CounterName{"response_severed", &Counters::response_severed},
     CounterName{"init_repeated", &Counters::init_repeated},
     CounterName{"half_open_full", &Counters::half_open_full},
     CounterName{"unexpected_cookie", &Counters::unexpected_cookie},

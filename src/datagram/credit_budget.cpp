@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "base/assert.hpp"
+#include "datagram/mtu_prober.hpp"
 
 namespace acp::datagram {
 
@@ -32,10 +33,17 @@ std::uint32_t true_bytes(std::uint32_t datagram_bytes) noexcept {
 std::uint32_t unscheduled_datagrams(std::uint64_t receive_bytes,
                                     std::uint32_t senders,
                                     std::uint32_t datagram_bytes) noexcept {
-    const std::uint64_t budget = receive_bytes / true_bytes(datagram_bytes);
+    const std::uint64_t budget = usable_bytes(receive_bytes) / true_bytes(datagram_bytes);
     const std::uint64_t each = budget / (2 * std::uint64_t{std::max(senders, 1U)});
     return static_cast<std::uint32_t>(
         std::clamp<std::uint64_t>(each, unscheduled_min, unscheduled_max));
+}
+
+std::uint32_t allowance_of(std::uint32_t unscheduled,
+                           std::uint32_t least,
+                           std::uint32_t datagram_bytes) noexcept {
+    return std::max(unscheduled * true_bytes(least) / true_bytes(std::max(datagram_bytes, least)),
+                    1U);
 }
 
 CreditShare::~CreditShare() {
@@ -44,11 +52,22 @@ CreditShare::~CreditShare() {
 
 CreditBudget::CreditBudget(std::uint64_t receive_bytes,
                            std::uint32_t senders,
-                           std::uint32_t datagram_bytes) noexcept
-    : unscheduled_(unscheduled_datagrams(receive_bytes, senders, datagram_bytes)) {
-    const std::uint64_t allowances =
-        std::uint64_t{senders} * unscheduled_ * true_bytes(datagram_bytes);
-    shared_bytes_ = receive_bytes - std::min(receive_bytes, allowances);
+                           std::uint32_t least,
+                           std::uint32_t most) noexcept
+    : least_(least),
+      longest_(least),
+      unscheduled_(unscheduled_datagrams(receive_bytes, senders, least)) {
+    const std::uint64_t usable = usable_bytes(receive_bytes);
+    std::uint64_t each = std::uint64_t{unscheduled_} * true_bytes(least);
+    // WIRE-78: the allowance of one datagram and a probe of each take half of it at most.
+    for (const std::uint32_t bytes : {most, MtuProber::jumbo_half}) {
+        const std::uint64_t longer = true_bytes(bytes);
+        if (bytes <= least || bytes > most || 4 * senders * longer > usable) continue;
+        longest_ = bytes;
+        each = std::max(each, longer) + longer;
+        break;
+    }
+    shared_bytes_ = usable - std::min(usable, senders * each);
 }
 
 CreditBudget::~CreditBudget() {
@@ -56,9 +75,36 @@ CreditBudget::~CreditBudget() {
 }
 
 void CreditBudget::on_received(CreditShare& share) noexcept {
+    share.came_ = std::min(share.came_ + 1, early_datagrams);
     if (share.promised_ == 0) return;  // it was of the allowance
     --share.promised_;
-    promised_bytes_ -= share.each_;
+    if (share.short_ != 0) {
+        --share.short_;
+        promised_bytes_ -= share.short_each_;
+    } else {
+        promised_bytes_ -= share.each_;
+    }
+}
+
+std::uint64_t CreditBudget::part_of(const CreditShare& share) const noexcept {
+    const std::uint64_t part = shared_bytes_ / active_;
+    const bool is_early = share.came_ < early_datagrams && share.each_ < true_bytes(longest_);
+    return is_early ? std::min(part, std::uint64_t{early_promise} * share.each_) : part;
+}
+
+std::uint64_t CreditBudget::bytes_of(const CreditShare& share) noexcept {
+    return std::uint64_t{share.short_} * share.short_each_ +
+           std::uint64_t{share.promised_ - share.short_} * share.each_;
+}
+
+// What was promised so far stays as it was. Two growths in a row are taken together, as of the longer.
+// true: datagrams have become longer
+bool CreditBudget::lengthen(CreditShare& share, std::uint32_t each) noexcept {
+    if (each <= share.each_) return false;
+    share.short_ = share.promised_;
+    share.short_each_ = share.each_;
+    share.each_ = each;
+    return true;
 }
 
 // WIRE-54
@@ -70,25 +116,26 @@ std::uint32_t CreditBudget::grant(Time now,
     if (share.budget_ != nullptr) unlink(share);
     share.granted_at_ = now;
     append(share);
-    const std::uint32_t each = true_bytes(datagram_bytes);
-    promised_bytes_ -= std::uint64_t{share.promised_} * share.each_;
-    promised_bytes_ += std::uint64_t{share.promised_} * each;
-    share.each_ = each;
-    const std::uint64_t part = shared_bytes_ / active_ / each;
-    const std::uint64_t free = (shared_bytes_ - std::min(shared_bytes_, promised_bytes_)) / each;
-    if (share.promised_ < part) {
-        const auto more = static_cast<std::uint32_t>(std::min(part - share.promised_, free));
+    promised_bytes_ -= bytes_of(share);
+    const bool is_longer = lengthen(share, true_bytes(datagram_bytes)) && datagram_bytes > least_;
+    const std::uint64_t held = bytes_of(share);
+    promised_bytes_ += held;
+    const std::uint64_t part = part_of(share);
+    const std::uint64_t free = shared_bytes_ - std::min(shared_bytes_, promised_bytes_);
+    // The acknowledgement that tells a sender of its longer path promises nothing that it would take for short.
+    if (held < part && !is_longer) {
+        const auto more = static_cast<std::uint32_t>(std::min(part - held, free) / share.each_);
         share.promised_ += more;
-        promised_bytes_ += std::uint64_t{more} * each;
+        promised_bytes_ += std::uint64_t{more} * share.each_;
     }
-    return unscheduled_ + share.promised_;
+    return allowance_of(unscheduled_, least_, datagram_bytes) + share.promised_;
 }
 
 void CreditBudget::leave(CreditShare& share) noexcept {
     if (share.budget_ != this) return;
     unlink(share);
-    promised_bytes_ -= std::uint64_t{share.promised_} * share.each_;
-    share.promised_ = 0;
+    promised_bytes_ -= bytes_of(share);
+    share.promised_ = share.short_ = share.each_ = 0;
     share.budget_ = nullptr;
 }
 

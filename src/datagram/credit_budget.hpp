@@ -3,8 +3,10 @@
 // the way together always fits. A promise is a number of datagrams that may still come from a peer; it never
 // shrinks but by datagrams that came, or by silence: a peer not answered for lease_ns has lost what was
 // promised beyond the allowance that everybody has unasked (its own side gives it up after half that time,
-// SendCredit). The sum of all promises and allowances never exceeds the budget, as long as two datagrams for every
-// possible sender fit in half of it. Knows neither wire nor sockets. One thread, no allocation.
+// SendCredit). Promises are counted in datagrams and held to bytes: what was promised to a peer before its
+// datagrams grew longer is counted as short, and its sender keeps it so (Peer::long_from). The sum of all promises,
+// allowances and path probes never exceeds the budget, as long as two datagrams for every possible sender fit in
+// half of it. Knows neither wire nor sockets. One thread, no allocation.
 // Tests: tests/unit/datagram/credit_test.cpp.
 #pragma once
 
@@ -17,11 +19,22 @@ namespace acp::datagram {
 // What a datagram of that many bytes (UDP payload) occupies in a socket's receive buffer, rather too much.
 [[nodiscard]] std::uint32_t true_bytes(std::uint32_t datagram_bytes) noexcept;
 
-// What every sender may send unasked: clamp(budget / (2 * senders), 2, 16) datagrams. Both sides reckon it from
-// what they know of the job: settings must agree on receive_bytes and nodes, or RESP tells it.
+// Of a socket's buffer, what may be promised. The kernel takes what was read off its account only when that is
+// a quarter of the buffer or nothing is left to read; and acknowledgements, which no credit counts, lie there too.
+[[nodiscard]] constexpr std::uint64_t usable_bytes(std::uint64_t receive_bytes) noexcept {
+    return receive_bytes / 8 * 5;
+}
+
+// What every sender may send unasked: clamp(budget / (2 * senders), 2, 16) datagrams of the length all begin with.
 [[nodiscard]] std::uint32_t unscheduled_datagrams(std::uint64_t receive_bytes,
                                                   std::uint32_t senders,
                                                   std::uint32_t datagram_bytes) noexcept;
+
+// As many bytes in longer datagrams, but one at least.
+//   unscheduled  datagrams of `least` bytes
+[[nodiscard]] std::uint32_t allowance_of(std::uint32_t unscheduled,
+                                         std::uint32_t least,
+                                         std::uint32_t datagram_bytes) noexcept;
 
 class CreditBudget;
 
@@ -43,31 +56,42 @@ private:
     CreditShare* newer_ = nullptr;
     Time granted_at_ = 0;
     std::uint32_t promised_ = 0;
-    std::uint32_t each_ = 0;  // true bytes of one datagram of this peer
+    std::uint32_t each_ = 0;        // true bytes of one datagram of this peer, as of its last grant
+    std::uint32_t short_ = 0;       // of promised_, the first: made when its datagrams were shorter
+    std::uint32_t short_each_ = 0;  // true bytes of one of those
+    std::uint32_t came_ = 0;        // datagrams, up to CreditBudget::early_datagrams
 };
 
 class CreditBudget {
 public:
     static constexpr Time lease_ns = 1'000'000'000;
+    // What is promised for short datagrams stays with them: not much, before a longer path could be found.
+    static constexpr std::uint32_t early_datagrams = 512;
+    static constexpr std::uint32_t early_promise = 64;
 
     //   receive_bytes   of the socket's buffer, in the kernel's accounting
     //   senders         all that may ever send: nodes of the job - 1; at least 1
-    //   datagram_bytes  what senders send at first
+    //   least           bytes of the datagrams all begin with
+    //   most            bytes of the longest they may find a path for
     CreditBudget(std::uint64_t receive_bytes,
                  std::uint32_t senders,
-                 std::uint32_t datagram_bytes) noexcept;
+                 std::uint32_t least,
+                 std::uint32_t most) noexcept;
     ~CreditBudget();
     CreditBudget(const CreditBudget&) = delete;
     CreditBudget& operator=(const CreditBudget&) = delete;
 
     [[nodiscard]] std::uint32_t unscheduled() const noexcept { return unscheduled_; }
 
+    // The longest datagram there is room for: one for every sender unasked, and a path probe of each.
+    [[nodiscard]] std::uint32_t longest() const noexcept { return longest_; }
+
     // New content came from this peer: DuplicateWindow said fresh.
     void on_received(CreditShare& share) noexcept;
 
-    // For an acknowledgement: how many datagrams may still come, never fewer than unscheduled(). What goes on the
+    // For an acknowledgement: how many datagrams may still come, never fewer than the allowance. What goes on the
     // wire is min(this + DuplicateWindow::beyond(), DuplicateWindow::span).
-    //   datagram_bytes  the longest this peer sends now
+    //   datagram_bytes  the longest this peer sends now; never less than before
     [[nodiscard]] std::uint32_t grant(Time now,
                                       CreditShare& share,
                                       std::uint32_t datagram_bytes) noexcept;
@@ -81,12 +105,17 @@ public:
     [[nodiscard]] std::uint64_t shared_bytes() const noexcept { return shared_bytes_; }
 
 private:
+    [[nodiscard]] std::uint64_t part_of(const CreditShare& share) const noexcept;
+    [[nodiscard]] static std::uint64_t bytes_of(const CreditShare& share) noexcept;
+    [[nodiscard]] static bool lengthen(CreditShare& share, std::uint32_t each) noexcept;
     void expire(Time now) noexcept;
     void append(CreditShare& share) noexcept;
     void unlink(CreditShare& share) noexcept;
 
     std::uint64_t shared_bytes_;  // the budget without all allowances
     std::uint64_t promised_bytes_ = 0;
+    std::uint32_t least_;
+    std::uint32_t longest_;
     std::uint32_t unscheduled_;
     std::uint32_t active_ = 0;
     CreditShare* oldest_ = nullptr;

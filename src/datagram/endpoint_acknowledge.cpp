@@ -20,6 +20,8 @@ void EndpointMachine::on_ack(Peer& peer, const AckFrame& ack) {
     peer.loss.detect(peer.sent, now_, peer.rtt, settled,
                      [&](PacketNumber, const SentDatagram& record) { on_lost(peer, record); });
     if (settled.spurious != 0) peer.congestion->on_spurious();
+    const std::uint32_t before = peer.mtu.current();
+    if (peer.mtu.recognise(ack)) on_longer_path(peer, before);
     const bool has_sample = settled.largest_sent != never;
     if (has_sample || settled.acked != 0) {
         peer.probe.on_ack();
@@ -39,8 +41,9 @@ void EndpointMachine::on_ack(Peer& peer, const AckFrame& ack) {
 
 void EndpointMachine::on_acked(Peer& peer, const SentDatagram& record) {
     if (record.is_path_probe) {
+        const std::uint32_t before = peer.mtu.current();
         peer.mtu.on_acknowledged(record.bytes);
-        was_released_ = true;  // more fits into what may be reserved
+        on_longer_path(peer, before);
         return;
     }
     if (record.bytes > peer.mtu.least()) peer.mtu.on_long_acknowledged();
@@ -49,16 +52,38 @@ void EndpointMachine::on_acked(Peer& peer, const SentDatagram& record) {
     release(peer, record.buffer);
 }
 
+// WIRE-79: what was promised so far was promised for short datagrams. The acknowledgement of the probe told of all
+// those promises; those after it are for long ones.
+void EndpointMachine::on_longer_path(Peer& peer, std::uint32_t before) noexcept {
+    if (peer.mtu.current() <= before) return;
+    const bool has_short =
+        peer.short_bytes != 0 && static_cast<std::int32_t>(peer.next_dsn - peer.long_from) < 0;
+    peer.short_bytes = has_short ? std::min(peer.short_bytes, before) : before;
+    peer.long_from = peer.credit.limit(now_);
+    fit_allowance(peer);
+    was_released_ = true;  // more fits into what may be reserved
+}
+
+void EndpointMachine::fit_allowance(Peer& peer) const noexcept {
+    peer.credit.set_allowance(
+        allowance_of(peer.unscheduled, settings_.datagram_bytes, peer.mtu.current()));
+}
+
 void EndpointMachine::on_lost(Peer& peer, const SentDatagram& record) {
     if (record.is_path_probe) {
         peer.mtu.on_lost(now_);
         return;
     }
-    if (record.bytes > peer.mtu.least() && peer.mtu.on_long_lost(now_)) ++counters_.path_fallbacks;
+    if (record.bytes > peer.mtu.least() && peer.mtu.on_long_lost(now_)) on_cut_path(peer);
     if (record.has_dsn) {
         peer.lost.push(pool_, record.buffer);
         make_ready(peer);
     }
+}
+
+void EndpointMachine::on_cut_path(Peer& peer) noexcept {
+    ++counters_.path_fallbacks;
+    fit_allowance(peer);
 }
 
 // Tells the window and the pace what has been learned.

@@ -235,9 +235,15 @@ void EndpointMachine::on_response(const OuterHeader& outer, const Address& from,
         ++counters_.wrong_features;
         return;
     }
+    if (table_.is_severed(outer.source) || is_closing_) {
+        // WIRE-80: it has just answered what we asked before that.
+        ++counters_.response_severed;
+        send_close(from, outer.source, response.instance, 0);
+        return;
+    }
     Peer* peer = table_.hot(outer.source);
     if (peer == nullptr || peer->state != Peer::State::connecting || peer->inits == 0 ||
-        peer->nonce != response.initiator_nonce || table_.is_severed(outer.source)) {
+        peer->nonce != response.initiator_nonce) {
         ++counters_.unexpected_response;
         return;
     }
@@ -303,6 +309,8 @@ std::unique_ptr<Peer> EndpointMachine::wake(const FoldedPeer& folded, NodeId nod
     }
     if (folded.datagram_bytes > peer->mtu.current())
         peer->mtu.on_acknowledged(folded.datagram_bytes);
+    peer->longest_came = folded.longest_came;
+    fit_allowance(*peer);
     peer->heard = peer->active = now_;
     const auto shift = settings_.key_packets_log2;
     if (!peer->receive_keys.begin(peer->secret, node, folded.largest_came >> shift,
@@ -334,6 +342,7 @@ bool EndpointMachine::fold(Peer& peer) {
             ? static_cast<std::uint32_t>(std::clamp<Time>(peer.rtt.smoothed() / 1000, 1, ~0U))
             : 0;
     folded.datagram_bytes = static_cast<std::uint16_t>(peer.mtu.current());
+    folded.longest_came = static_cast<std::uint16_t>(peer.longest_came);
     folded.unscheduled = peer.unscheduled;
     folded.has_come = peer.has_come;
     timers_.remove(peer);

@@ -175,6 +175,9 @@ private:
     void on_ack(Peer& peer, const AckFrame& ack);
     void on_acked(Peer& peer, const SentDatagram& record);
     void on_lost(Peer& peer, const SentDatagram& record);
+    void on_longer_path(Peer& peer, std::uint32_t before) noexcept;
+    void on_cut_path(Peer& peer) noexcept;
+    void fit_allowance(Peer& peer) const noexcept;
     void adapt(Peer& peer, const Settled& settled, CongestionSample sample) const;
     void rearm_probe(Peer& peer) const noexcept;
 

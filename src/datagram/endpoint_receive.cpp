@@ -61,6 +61,11 @@ void EndpointMachine::on_data(const OuterHeader& outer,
         ++counters_.wrong_length;
         return;
     }
+    // WIRE-78: as if the path did not carry it.
+    if (datagram.size() > budget_.longest()) {
+        ++counters_.too_long;
+        return;
+    }
     if (table_.is_severed(outer.source) || is_closing_) {
         ++counters_.from_severed;
         // WIRE-14: no answer longer than its question.
@@ -111,7 +116,7 @@ bool EndpointMachine::open(Peer& peer,
         plain = datagram.subspan(outer_bytes);
         return true;
     }
-    DirectionKey* key = peer.receive_keys.find(peer.secret, epoch, company_.suite);
+    DirectionKey* key = peer.receive_keys.find(now_, peer.secret, epoch, company_.suite);
     if (key == nullptr) {
         ++counters_.wrong_epoch;
         return false;

@@ -74,7 +74,10 @@ EndpointMachine::EndpointMachine(const Settings& settings, const Company& compan
       cookies_(company.suite, company.entropy),
       pool_(settings.send_buffers, settings.datagram_bytes_max),
       records_(record_blocks(settings.send_buffers)),
-      budget_(settings.receive_bytes, std::max(settings.nodes - 1, 1U), settings.datagram_bytes),
+      budget_(settings.receive_bytes,
+              std::max(settings.nodes - 1, 1U),
+              settings.datagram_bytes,
+              settings.datagram_bytes_max),
       table_(settings.nodes),
       tag_bytes_(settings.security == Security::off ? 0 : tag_bytes) {
     wipe(settings_.job_key);
@@ -95,12 +98,13 @@ std::byte* EndpointMachine::reserve(NodeId node, std::uint32_t bytes) {
     if (peer->filling != no_buffer) {
         SendBuffer& buffer = pool_[peer->filling];
         if (buffer.frame_bytes == 0 ||
-            buffer.frame_bytes + bytes <= peer->mtu.current() - overhead_bytes) {
+            buffer.frame_bytes + bytes <= peer->filling_bytes - overhead_bytes) {
             return pool_.frames(peer->filling) + buffer.frame_bytes;
         }
         // Nothing of it is in use but room that does not suffice: it is full. An empty one always suffices.
         peer->filling = no_buffer;
     }
+    const std::uint32_t most = peer->next_bytes();
     const BufferIndex buffer = has_room(*peer) ? pool_.take() : no_buffer;
     if (buffer == no_buffer) {
         ++counters_.no_buffer;
@@ -112,6 +116,7 @@ std::byte* EndpointMachine::reserve(NodeId node, std::uint32_t bytes) {
     }
     peer->waiting.push(pool_, buffer);
     peer->filling = buffer;
+    peer->filling_bytes = most;
     ++peer->held;
     ++uncommitted_;
     return pool_.frames(buffer);
@@ -130,7 +135,7 @@ void EndpointMachine::commit(NodeId node, std::uint32_t bytes) {
 
 std::uint32_t EndpointMachine::frame_bytes_max(NodeId node) const noexcept {
     const Peer* peer = table_.hot(node);
-    if (peer != nullptr) return peer->mtu.current() - overhead_bytes;
+    if (peer != nullptr) return peer->next_bytes() - overhead_bytes;
     const FoldedPeer* folded = table_.folded(node);
     return (folded != nullptr ? folded->datagram_bytes : settings_.datagram_bytes) - overhead_bytes;
 }

@@ -124,7 +124,7 @@ void EndpointMachine::probe(Peer& peer) {
         }
         return true;
     });
-    if (is_long && peer.mtu.on_long_timeout(now_)) ++counters_.path_fallbacks;
+    if (is_long && peer.mtu.on_long_timeout(now_)) on_cut_path(peer);
     if (peer.probe.is_persistent()) {
         Settled settled;
         peer.loss.lose_all(peer.sent, settled, [&](PacketNumber, const SentDatagram& record) {

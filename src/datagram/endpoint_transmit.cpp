@@ -265,7 +265,7 @@ Transmit EndpointMachine::transmit_path_probe(Peer& peer, MutableBytes into) {
     if (sealed == 0) return {};
     peer.sent.add(number, {now_, 0, no_buffer, sealed, false, true});
     peer.probe.arm(now_, peer.rtt);
-    peer.mtu.on_sent(bytes);
+    peer.mtu.on_sent(bytes, number);
     ++counters_.path_probes;
     return single(peer, sealed);
 }

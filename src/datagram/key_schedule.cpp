@@ -101,28 +101,32 @@ bool ReceiveKeys::begin(const Secret& connection,
                         CipherSuite& suite) {
     from_ = from;
     previous_ = {};
-    next_ = {};
+    later_ = {};
     return make_direction_key(connection, from, epoch, suite, current_);
 }
 
-DirectionKey* ReceiveKeys::find(const Secret& connection, std::uint64_t epoch, CipherSuite& suite) {
+DirectionKey* ReceiveKeys::find(Time now,
+                                const Secret& connection,
+                                std::uint64_t epoch,
+                                CipherSuite& suite) {
     // WIRE-38
     if (epoch == current_.epoch) return &current_;
-    if (epoch == current_.epoch + 1) {
-        if (next_.aead == nullptr && !make_direction_key(connection, from_, epoch, suite, next_)) {
-            return nullptr;
-        }
-        return &next_;
+    if (epoch < current_.epoch) {
+        return previous_.aead != nullptr && epoch == previous_.epoch ? &previous_ : nullptr;
     }
-    if (epoch + 1 == current_.epoch && previous_.aead != nullptr) return &previous_;
-    return nullptr;
+    if (later_.aead != nullptr && epoch == later_.epoch) return &later_;
+    if (epoch != current_.epoch + 1) {
+        if (now < may_skip_) return nullptr;
+        may_skip_ = now + skip_every_ns;
+    }
+    return make_direction_key(connection, from_, epoch, suite, later_) ? &later_ : nullptr;
 }
 
 void ReceiveKeys::confirm(Time now, std::uint64_t epoch) noexcept {
-    if (epoch != current_.epoch + 1 || next_.aead == nullptr) return;
+    if (epoch <= current_.epoch || later_.aead == nullptr || epoch != later_.epoch) return;
     previous_ = std::move(current_);
-    current_ = std::move(next_);
-    next_ = {};
+    current_ = std::move(later_);
+    later_ = {};
     advanced_ = now;
 }
 

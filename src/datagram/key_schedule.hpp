@@ -64,9 +64,11 @@ struct DirectionKey {
                                       CipherSuite& suite,
                                       DirectionKey& key);
 
-// The keys a receiver may need at a time: of the epoch it is in, the one before, the one to come.
+// The keys a receiver may need at a time: of the epoch it is in, the one it was in before, one to come.
 class ReceiveKeys {
 public:
+    static constexpr Time skip_every_ns = 1'000'000;
+
     ReceiveKeys() = default;
 
     // false when there is no memory for it.
@@ -76,12 +78,14 @@ public:
                              CipherSuite& suite);
 
     // The key for a packet's epoch; nullptr when it is neither the current, the one before (as long as that is
-    // kept) nor the next. Makes the next one when first asked: a forger gains one derivation per epoch.
-    [[nodiscard]] DirectionKey* find(const Secret& connection,
+    // kept) nor a later one. Makes a later one when first asked for it; beyond the next, once in skip_every_ns:
+    // no more can a forger make it derive.
+    [[nodiscard]] DirectionKey* find(Time now,
+                                     const Secret& connection,
                                      std::uint64_t epoch,
                                      CipherSuite& suite);
 
-    // A packet of that epoch was found authentic: the current key advances when it is the next one's.
+    // A packet of that epoch was found authentic: the current key advances when it is a later one's.
     void confirm(Time now, std::uint64_t epoch) noexcept;
 
     // WIRE-39: drops the one before when it has been kept long enough.
@@ -95,9 +99,10 @@ public:
 private:
     NodeId from_ = 0;
     Time advanced_ = 0;
+    Time may_skip_ = 0;  // when a key beyond the next may be made
     DirectionKey previous_;
     DirectionKey current_;
-    DirectionKey next_;
+    DirectionKey later_;  // mostly the next
 };
 
 }  // namespace acp::datagram

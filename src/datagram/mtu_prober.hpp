@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How long a datagram of one path may be, in the manner of RFC 8899: begin with what every path carries, try longer
-// ones by padded probes that must not be fragmented, and fall back when long datagrams stop arriving. Knows no
-// packet and no timer; it is told of both. One thread. Tests: tests/unit/datagram/mtu_prober_test.cpp.
+// ones by padded probes that must not be fragmented, and fall back when long datagrams stop arriving. A probe may
+// be lost by chance, or be taken for lost because somebody was late: tries keep apart, one acknowledged late
+// counts, and the search begins anew, ever more rarely. Knows packets by their numbers and no timer; it is told of
+// both. One thread. Tests: tests/unit/datagram/mtu_prober_test.cpp.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
+#include "datagram/ack_frame.hpp"
 #include "datagram/endpoint.hpp"
 
 namespace acp::datagram {
@@ -17,8 +21,11 @@ public:
     static constexpr std::uint32_t silent_losses = 24;  // likewise, when others do arrive
     static constexpr std::uint32_t silent_timeouts =
         3;  // of long datagrams, one after the other: fall back
-    static constexpr Time again_ns = 600'000'000'000;  // after all lengths have been tried
-    static constexpr std::uint32_t jumbo_half = 4058;  // tried before the longest
+    static constexpr Time try_gap_ns = 10'000'000;         // after the first try; then ten times it
+    static constexpr Time again_min_ns = 1'000'000'000;    // after all lengths have been tried
+    static constexpr Time again_max_ns = 600'000'000'000;  // twice as long each time
+    static constexpr Time again_cut_ns = 30'000'000'000;   // at least, after a path was cut back
+    static constexpr std::uint32_t jumbo_half = 4058;      // tried after the longest
 
     MtuProber() noexcept = default;
 
@@ -33,37 +40,45 @@ public:
 
     // The length to probe now; 0: none. The longest first; when it does not get through, one of half the length.
     [[nodiscard]] std::uint32_t wanted(Time now) const noexcept {
-        if (is_probing_ || current_ >= most_) return 0;
-        if (goal_ <= current_) return now >= again_ ? most_ : 0;
-        return goal_;
+        if (is_probing_ || current_ >= most_ || now < next_at_) return 0;
+        return goal_ <= current_ ? most_ : goal_;
     }
 
-    // When wanted() may change by itself; never: it does not.
-    [[nodiscard]] Time deadline() const noexcept {
-        if (is_probing_ || current_ >= most_) return never;
-        return goal_ <= current_ ? again_ : 0;
-    }
-
-    void on_sent(std::uint32_t bytes) noexcept {
+    void on_sent(std::uint32_t bytes, PacketNumber number) noexcept {
         is_probing_ = true;
         goal_ = bytes;
+        number_ = number;
         ++tries_;
     }
 
     void on_acknowledged(std::uint32_t bytes) noexcept {
         is_probing_ = false;
         tries_ = 0;
-        if (bytes > current_) current_ = bytes;
+        given_up_ = 0;
         timeouts_ = 0;
+        if (bytes > current_) current_ = bytes;
     }
 
     // WIRE-76: after three tries of a length the next shorter one.
     void on_lost(Time now) noexcept {
         is_probing_ = false;
+        lost_[given_up_ % tries_max] = {number_, goal_};
+        given_up_ = std::min(given_up_ + 1, tries_max);
+        next_at_ = now + (tries_ <= 1 ? try_gap_ns : 10 * try_gap_ns);
         if (tries_ < tries_max) return;
         tries_ = 0;
         goal_ = goal_ > jumbo_half && jumbo_half > current_ ? jumbo_half : current_;
-        if (goal_ <= current_) again_ = now + again_ns;
+        if (goal_ <= current_) rest(now, again_min_ns);
+    }
+
+    // An acknowledgement that may name a probe taken for lost.   true: it does, and the path is longer
+    [[nodiscard]] bool recognise(const AckFrame& ack) noexcept {
+        for (std::uint32_t i = 0; i < given_up_; ++i) {
+            if (lost_[i].bytes <= current_ || !ack.contains(lost_[i].number)) continue;
+            on_acknowledged(lost_[i].bytes);
+            return true;
+        }
+        return false;
     }
 
     // A probe timeout while nothing but datagrams longer than least() was unacknowledged. true: the path was cut
@@ -74,10 +89,11 @@ public:
         timeouts_ = 0;
         losses_ = 0;
         tries_ = 0;
+        given_up_ = 0;
         is_probing_ = false;
         current_ = least_;
         goal_ = current_;
-        again_ = now + again_ns;
+        rest(now, again_cut_ns);
         return true;
     }
 
@@ -95,6 +111,16 @@ public:
     }
 
 private:
+    struct Probe {
+        PacketNumber number = 0;
+        std::uint32_t bytes = 0;
+    };
+
+    void rest(Time now, Time at_least) noexcept {
+        pause_ = std::clamp(2 * pause_, at_least, again_max_ns);
+        next_at_ = now + pause_;
+    }
+
     std::uint32_t least_ = 0;
     std::uint32_t most_ = 0;
     std::uint32_t current_ = 0;
@@ -102,8 +128,12 @@ private:
     std::uint32_t tries_ = 0;
     std::uint32_t timeouts_ = 0;
     std::uint32_t losses_ = 0;
+    std::uint32_t given_up_ = 0;  // of lost_
     bool is_probing_ = false;
-    Time again_ = 0;
+    PacketNumber number_ = 0;  // of the last probe
+    Time next_at_ = 0;
+    Time pause_ = 0;
+    std::array<Probe, tries_max> lost_{};  // the last taken for lost
 };
 
 }  // namespace acp::datagram

@@ -35,6 +35,7 @@ struct FoldedPeer {
     Dsn next_content = 0;  // first not yet received
     std::uint32_t smoothed_rtt_us = 0;
     std::uint16_t datagram_bytes = 0;
+    std::uint16_t longest_came = 0;
     std::uint8_t unscheduled = 0;
     bool has_come = false;  // largest_came counts
 };
@@ -89,6 +90,7 @@ struct Peer : Timed {
     BufferQueue waiting;              // never sent
     BufferQueue lost;                 // to be sent again
     BufferIndex filling = no_buffer;  // the last of waiting, while frames are added to it
+    std::uint32_t filling_bytes = 0;  // how long its datagram may become
     std::uint32_t held = 0;           // buffers: waiting, lost and in flight
     SentDatagrams sent;
     RttEstimator rtt;
@@ -99,7 +101,9 @@ struct Peer : Timed {
     SendCredit credit;
     std::uint8_t unscheduled = 0;  // credit it gives unasked
     MtuProber mtu;
-    std::uint32_t bypass = 0;  // datagrams that may leave whatever window, pace and credit say
+    Dsn long_from = 0;  // content before it was promised room for datagrams of short_bytes
+    std::uint32_t short_bytes = 0;  // 0: none was
+    std::uint32_t bypass = 0;       // datagrams that may leave whatever window, pace and credit say
     bool is_ping_due = false;
     bool is_paced = false;    // waits for the pacer
     bool is_starved = false;  // found no record to note a datagram in, and has nothing in flight
@@ -122,6 +126,13 @@ struct Peer : Timed {
     Time owing_since = never;
     Time active = 0;  // last datagram that mattered, in either direction
     std::uint32_t probes_unanswered = 0;
+
+    // How long the datagram may be that the content behind all that waits will travel in.
+    [[nodiscard]] std::uint32_t next_bytes() const noexcept {
+        const Dsn next = next_dsn + waiting.size();
+        const bool is_short = short_bytes != 0 && static_cast<std::int32_t>(next - long_from) < 0;
+        return is_short ? std::min(short_bytes, mtu.current()) : mtu.current();
+    }
 
     // In the queue of those that may have something to send.
     Peer* next_ready = nullptr;

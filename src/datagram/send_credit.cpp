@@ -32,9 +32,12 @@ bool SendCredit::on_ack(Time now, Dsn cumulative, std::uint32_t credit, Dsn next
 }
 
 // WIRE-56
+Dsn SendCredit::limit(Time now) const noexcept {
+    return is_stale(now) ? cumulative_ + unscheduled_ : limit_;
+}
+
 std::uint32_t SendCredit::left(Time now, Dsn next) const noexcept {
-    const Dsn limit = is_stale(now) ? cumulative_ + unscheduled_ : limit_;
-    return static_cast<std::uint32_t>(std::max(0, distance(limit, next)));
+    return static_cast<std::uint32_t>(std::max(0, distance(limit(now), next)));
 }
 
 }  // namespace acp::datagram

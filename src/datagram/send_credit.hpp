@@ -26,6 +26,12 @@ public:
     // New datagrams that may be sent from serial number `next` on.
     [[nodiscard]] std::uint32_t left(Time now, Dsn next) const noexcept;
 
+    // The serial number from which on nothing may be sent now.
+    [[nodiscard]] Dsn limit(Time now) const noexcept;
+
+    // Datagrams have become longer or shorter: how many may be sent unasked.
+    void set_allowance(std::uint32_t unscheduled) noexcept { unscheduled_ = unscheduled; }
+
     [[nodiscard]] Dsn cumulative() const noexcept { return cumulative_; }
 
 private:

@@ -19,6 +19,7 @@ Plan make_incast_plan(const IncastOptions& options) {
     plan.manners.assign(plan.nodes, Manner::prompt);
     plan.send_buffers = 2048;
     plan.receive_bytes = options.receive_bytes;
+    plan.datagram_bytes_max = options.datagram_bytes_max;
     plan.commands_max = 256;
     plan.executions_max = 256;
     plan.link.delay_ns = 10 * us;
@@ -30,6 +31,10 @@ Plan make_incast_plan(const IncastOptions& options) {
         (options.warm_up_ns + options.duration_ns) / (options.copy_bytes * ns_per_kib / 1024) + 64);
     plan.gap_ns_max = 0;
     plan.faults_end = 0;
+    const Time end = options.pause_ns == 0 ? 0 : options.warm_up_ns + options.duration_ns;
+    for (Time from = ms; from < end; from += 3 * options.pause_ns) {
+        plan.faults.push_back({FaultKind::pause, 0, 0, 0, from, from + options.pause_ns});
+    }
     return plan;
 }
 

@@ -14,8 +14,10 @@ struct IncastOptions {
     std::uint64_t seed = 0;
     NodeId senders = 16;
     Time duration_ns = 1 * s;
-    Time warm_up_ns = 200 * ms;         // not counted
-    std::uint64_t receive_bytes = mib;  // of the receiver's socket
+    Time warm_up_ns = 200 * ms;               // not counted
+    std::uint64_t receive_bytes = mib;        // of the receiver's socket
+    std::uint32_t datagram_bytes_max = 1472;  // paths carry as much
+    Time pause_ns = 0;  // so long does the receiver not read, of every three times as long
     std::uint64_t copy_bytes = 64 * kib;
 };
 

@@ -4,12 +4,13 @@
 
 #include <cstring>
 
+#include "datagram/credit_budget.hpp"
+
 namespace acp::sim {
 
 namespace {
 
-constexpr std::uint64_t wire_overhead_bytes = 66;     // UDP, IP, Ethernet, gap
-constexpr std::uint64_t socket_overhead_bytes = 832;  // of a datagram in the kernel's accounting
+constexpr std::uint64_t wire_overhead_bytes = 66;  // UDP, IP, Ethernet, gap
 constexpr std::uint16_t port_number = 7000;
 constexpr std::uint32_t nodes_per_byte = 250;
 constexpr std::uint64_t bits_flipped_max = 4;
@@ -194,7 +195,8 @@ bool Network::on_event(const Event& event) {
 bool Network::on_arrival(std::uint32_t index) {
     Packet& packet = packets_[index];
     Socket& socket = sockets_[packet.to];
-    const std::uint64_t bytes = packet.bytes.size() + socket_overhead_bytes;
+    const std::uint64_t bytes =
+        datagram::true_bytes(static_cast<std::uint32_t>(packet.bytes.size()));
     if (socket.bytes + bytes > plan_->receive_bytes) {
         ++counts_.socket_full;
         release(index);
@@ -210,7 +212,12 @@ bool Network::receive(NodeId node, std::uint32_t& index) {
     if (socket.packets.empty()) return false;
     index = socket.packets.front();
     socket.packets.pop_front();
-    socket.bytes -= packets_[index].bytes.size() + socket_overhead_bytes;
+    // As Linux does: what was read is taken off the account when nothing is left, or when it is a quarter.
+    socket.read += datagram::true_bytes(static_cast<std::uint32_t>(packets_[index].bytes.size()));
+    if (socket.packets.empty() || socket.read >= plan_->receive_bytes / 4) {
+        socket.bytes -= socket.read;
+        socket.read = 0;
+    }
     ++counts_.handed;
     return true;
 }
@@ -219,7 +226,7 @@ void Network::drop_socket(NodeId node) {
     Socket& socket = sockets_[node];
     for (const std::uint32_t index : socket.packets) release(index);
     socket.packets.clear();
-    socket.bytes = 0;
+    socket.bytes = socket.read = 0;
 }
 
 }  // namespace acp::sim

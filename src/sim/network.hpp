@@ -96,6 +96,7 @@ private:
     struct Socket {
         std::deque<std::uint32_t> packets;
         std::uint64_t bytes = 0;  // in the kernel's accounting
+        std::uint64_t read = 0;   // of them, and still on the account
         Time port_free_at = 0;
     };
 

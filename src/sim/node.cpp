@@ -172,8 +172,11 @@ void Node::send_one(Time now, const datagram::Transmit& batch, std::span<const s
         }
         if (now > sight.sent + storm_gap_ns) sight.busy = now;
         sight.sent = now;
+        // A CLOSE answers what has come, and there are few of them (WIRE-82).
+        const bool is_answer =
+            type_of(bytes) == static_cast<std::uint8_t>(datagram::PacketType::close);
         const bool is_silent =
-            now > std::max({sight.heard, sight.busy, paused_until_}) + silence_ns;
+            !is_answer && now > std::max({sight.heard, sight.busy, paused_until_}) + silence_ns;
         if (is_silent && ++sight.sent_in_slice > silent_sends_max) {
             common_.judge->fail("node " + std::to_string(self_) + " storms node " +
                                 std::to_string(to) + ", which is silent");

@@ -147,17 +147,10 @@ void choose_faults(Plan& plan, base::Random& random, Scale scale) {
     }
 }
 
-// Keys are found again across one change that was missed and not across two: so there is a key's length that no
-// burst of losses may exceed.
-void choose_keys(Plan& plan, base::Random& random, Scale scale) {
+// Short ones are changed many times within a burst of losses.
+void choose_keys(Plan& plan, base::Random& random) {
     if (random.below(2) == 0) return;
-    const LinkPlan& link = plan.link;
-    const bool is_calm =
-        plan.faults.empty() && link.burst_enter_ppm == 0 && link.loss_ppm <= 10 * percent;
-    const std::uint64_t least = !is_calm             ? (scale == Scale::small ? 10 : 13)
-                                : link.loss_ppm == 0 ? 5
-                                                     : 7;
-    plan.key_packets_log2 = static_cast<std::uint32_t>(least + random.below(3));
+    plan.key_packets_log2 = static_cast<std::uint32_t>(4 + random.below(9));
 }
 
 void choose_work(Plan& plan, base::Random& random, Scale scale) {
@@ -213,7 +206,7 @@ Plan make_plan(std::uint64_t seed, Scale scale) {
     choose_link(plan, random);
     choose_work(plan, random, scale);
     choose_faults(plan, random, scale);
-    choose_keys(plan, random, scale);
+    choose_keys(plan, random);
     return plan;
 }
 

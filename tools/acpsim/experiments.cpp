@@ -58,6 +58,8 @@ int run_incast(const Options& options) {
     incast.senders = options.senders;
     incast.duration_ns = options.milliseconds * sim::ms;
     incast.receive_bytes = options.receive_bytes;
+    incast.datagram_bytes_max = options.datagram_bytes;
+    incast.pause_ns = options.pause_us * sim::us;
     name_crash(options.seed, "small");
     const sim::IncastResult result = sim::run_incast(incast);
     std::uint64_t total = 0;

@@ -81,6 +81,14 @@ void add_others(CLI::App& app, Options& options) {
     incast->add_option("--receive-bytes", options.receive_bytes, "of the receiver's socket buffer")
         ->transform(CLI::AsSizeValue(false))
         ->capture_default_str();
+    incast->add_option("--datagram", options.datagram_bytes, "bytes that paths carry")
+        ->check(CLI::Range(1472, 65507))
+        ->capture_default_str();
+    incast
+        ->add_option("--pause", options.pause_us,
+                     "microseconds the receiver does not read, of every three times as many")
+        ->check(CLI::Range(0, 100000))
+        ->capture_default_str();
     incast->add_option("--seed", options.seed, "decides everything")->capture_default_str();
 }
 

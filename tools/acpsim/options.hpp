@@ -22,6 +22,8 @@ struct Options {
     std::uint32_t senders = 16;
     std::uint64_t milliseconds = 500;       // incast, of virtual time
     std::uint64_t receive_bytes = 1 << 20;  // incast
+    std::uint32_t datagram_bytes = 1472;    // incast
+    std::uint64_t pause_us = 0;             // incast
 };
 
 // Parses and, for --help, --version and mistakes, prints and ends the process.

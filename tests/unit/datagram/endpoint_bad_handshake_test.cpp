@@ -116,6 +116,12 @@ const std::vector<Row> answer_rows{
              scene.response_of(Scene::connected, 0),
              [](ResponsePacket& response) { response.outer.source = Scene::connecting; });
      }},
+    {"response_of_a_severed_node", &Counters::response_severed,
+     [](Scene& scene) {
+         return scene.signed_as(
+             scene.response_of(Scene::connected, 0),
+             [](ResponsePacket& response) { response.outer.source = Scene::severed; });
+     }},
     {"response_with_other_security", &Counters::wrong_features,
      [](Scene& scene) {
          return scene.signed_as(scene.response_of(Scene::connected, 0),

@@ -78,10 +78,12 @@ const std::vector<Row> sealed_rows{
      }},
     {"number_that_the_epoch_denies", &Counters::wrong_epoch,
      [](Scene& scene) {
-         return flipped(scene.inside({1, 12, has_dsn, 0}), 15);
+         return flipped(scene.inside({1, 12, has_dsn, 0}), 11);
      }},
-    {"epoch_after_the_next", &Counters::wrong_epoch,
-     [](Scene& scene) { return scene.sealed(Scene::connected, 2ULL << 22, Datagram(48)); }},
+    {"epoch_far_ahead_by_a_forger", &Counters::wrong_tag,
+     [](Scene& scene) {
+         return flipped(scene.sealed(Scene::connected, 99ULL << 22, Datagram(48)), 60);
+     }},
     {"next_epoch_by_a_forger", &Counters::wrong_tag,
      [](Scene& scene) {
          return flipped(scene.sealed(Scene::connected, 1ULL << 22, Datagram(48)), 60);

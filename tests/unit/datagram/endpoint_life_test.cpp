@@ -173,6 +173,35 @@ TEST(EndpointLife, a_node_severed_before_it_was_met_is_told_when_it_asks) {
     EXPECT_EQ(net[0].counters().init_severed, 1U);
 }
 
+// WIRE-80
+TEST(EndpointLife, a_node_severed_while_it_was_being_connected_to_is_told_when_it_answers) {
+    Net net(2, 1);
+    net.hosts[0].send(1, 7);
+    net.flush(0);
+    net[0].sever(1);
+    ASSERT_TRUE(net.run_until(net.now + s, [&] { return !net.hosts[1].severed.empty(); }));
+    EXPECT_EQ(net.hosts[1].severed[0].second, SeverReason::closed);
+    EXPECT_EQ(net[0].counters().response_severed, 1U);
+}
+
+// WIRE-38
+TEST(EndpointLife, a_receiver_that_missed_many_key_changes_still_understands) {
+    Settings settings;
+    settings.key_packets_log2 = 4;
+    Net net(2, 1, settings);
+    connect(net);
+    net.cut = {{0, 1}};
+    const std::uint64_t before = net[0].counters().key_changes;
+    for (std::uint64_t name = 2; name < 102; ++name) {
+        ASSERT_TRUE(net.hosts[0].send(1, name, 1400));
+    }
+    net.run_for(8 * s);
+    EXPECT_GT(net[0].counters().key_changes, before + 2);
+    net.cut.clear();
+    ASSERT_TRUE(net.settle(2 * s));
+    EXPECT_EQ(net.hosts[1].arrived.size(), 101U);
+}
+
 // WIRE-84
 TEST(EndpointLife, leaving_is_told_to_all_who_are_connected) {
     Net net(4, 1);

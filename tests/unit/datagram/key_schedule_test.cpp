@@ -85,16 +85,46 @@ TEST(KeySchedule, a_nonce_is_the_salt_and_the_packet_number) {
 }
 
 // WIRE-38
-TEST(ReceiveKeys, know_this_epoch_and_the_next_and_no_other) {
+TEST(ReceiveKeys, know_this_epoch_and_later_ones) {
     test::TestSuite suite;
     const Secret secret{std::byte{1}};
     ReceiveKeys keys;
     ASSERT_TRUE(keys.begin(secret, 1, 5, suite));
-    EXPECT_NE(keys.find(secret, 5, suite), nullptr);
-    EXPECT_NE(keys.find(secret, 6, suite), nullptr);
-    EXPECT_EQ(keys.find(secret, 4, suite), nullptr);
-    EXPECT_EQ(keys.find(secret, 7, suite), nullptr);
+    EXPECT_NE(keys.find(0, secret, 5, suite), nullptr);
+    EXPECT_NE(keys.find(0, secret, 6, suite), nullptr);
+    EXPECT_EQ(keys.find(0, secret, 4, suite), nullptr);
+    EXPECT_NE(keys.find(0, secret, 70'000, suite), nullptr);
     EXPECT_EQ(keys.epoch(), 5U) << "only an authentic packet advances it";
+}
+
+// WIRE-38
+TEST(ReceiveKeys, skip_epochs_that_were_missed) {
+    test::TestSuite suite;
+    const Secret secret{std::byte{1}};
+    ReceiveKeys keys;
+    ASSERT_TRUE(keys.begin(secret, 1, 5, suite));
+    DirectionKey sealing;
+    ASSERT_TRUE(make_direction_key(secret, 1, 9, suite, sealing));
+    DirectionKey* const key = keys.find(0, secret, 9, suite);
+    ASSERT_NE(key, nullptr);
+    EXPECT_TRUE(opens(sealing, *key));
+    keys.confirm(0, 9);
+    EXPECT_EQ(keys.epoch(), 9U);
+    EXPECT_NE(keys.find(0, secret, 5, suite), nullptr) << "the one before is the one it was in";
+    EXPECT_EQ(keys.find(0, secret, 8, suite), nullptr);
+}
+
+// WIRE-38
+TEST(ReceiveKeys, derive_keys_far_ahead_once_in_a_while) {
+    test::TestSuite suite;
+    const Secret secret{std::byte{1}};
+    ReceiveKeys keys;
+    ASSERT_TRUE(keys.begin(secret, 1, 0, suite));
+    EXPECT_NE(keys.find(0, secret, 100, suite), nullptr);
+    EXPECT_EQ(keys.find(ReceiveKeys::skip_every_ns - 1, secret, 200, suite), nullptr);
+    EXPECT_NE(keys.find(ReceiveKeys::skip_every_ns - 1, secret, 1, suite), nullptr)
+        << "the next one is always to be had";
+    EXPECT_NE(keys.find(ReceiveKeys::skip_every_ns, secret, 200, suite), nullptr);
 }
 
 // WIRE-39
@@ -103,15 +133,15 @@ TEST(ReceiveKeys, keep_the_epoch_before_for_a_while) {
     const Secret secret{std::byte{1}};
     ReceiveKeys keys;
     ASSERT_TRUE(keys.begin(secret, 1, 0, suite));
-    ASSERT_NE(keys.find(secret, 1, suite), nullptr);
+    ASSERT_NE(keys.find(0, secret, 1, suite), nullptr);
     keys.confirm(1000, 1);
     EXPECT_EQ(keys.epoch(), 1U);
-    EXPECT_NE(keys.find(secret, 0, suite), nullptr);
+    EXPECT_NE(keys.find(0, secret, 0, suite), nullptr);
     keys.retire(1299, 300);
     EXPECT_TRUE(keys.has_previous());
     keys.retire(1300, 300);
-    EXPECT_EQ(keys.find(secret, 0, suite), nullptr);
-    EXPECT_NE(keys.find(secret, 1, suite), nullptr);
+    EXPECT_EQ(keys.find(0, secret, 0, suite), nullptr);
+    EXPECT_NE(keys.find(0, secret, 1, suite), nullptr);
 }
 
 TEST(ReceiveKeys, say_when_there_is_no_memory) {
@@ -120,8 +150,8 @@ TEST(ReceiveKeys, say_when_there_is_no_memory) {
     ReceiveKeys keys;
     ASSERT_TRUE(keys.begin(secret, 1, 0, suite));
     suite.starve(1);
-    EXPECT_EQ(keys.find(secret, 1, suite), nullptr);
-    EXPECT_NE(keys.find(secret, 1, suite), nullptr);
+    EXPECT_EQ(keys.find(0, secret, 1, suite), nullptr);
+    EXPECT_NE(keys.find(0, secret, 1, suite), nullptr);
     suite.starve(1);
     EXPECT_FALSE(keys.begin(secret, 1, 0, suite));
 }

@@ -7,13 +7,25 @@
 namespace acp::datagram {
 namespace {
 
-void lose_three(MtuProber& prober, Time now) {
+constexpr Time ms = 1'000'000;
+constexpr Time s = 1'000'000'000;
+
+PacketNumber number = 0;
+
+void lose_three(MtuProber& prober, Time& now) {
     for (std::uint32_t i = 0; i < MtuProber::tries_max; ++i) {
         const std::uint32_t bytes = prober.wanted(now);
-        ASSERT_NE(bytes, 0U);
-        prober.on_sent(bytes);
+        ASSERT_NE(bytes, 0U) << "try " << i;
+        prober.on_sent(bytes, ++number);
         prober.on_lost(now);
+        now += 100 * ms;
     }
+}
+
+AckFrame ack_of(PacketNumber largest) {
+    AckFrame ack;
+    ack.largest = largest;
+    return ack;
 }
 
 // WIRE-75
@@ -21,45 +33,91 @@ TEST(MtuProber, uses_the_least_length_until_a_longer_one_got_through) {
     MtuProber prober(1472, 8972);
     EXPECT_EQ(prober.current(), 1472U);
     EXPECT_EQ(prober.wanted(0), 8972U);
-    prober.on_sent(8972);
+    prober.on_sent(8972, 5);
     EXPECT_EQ(prober.wanted(0), 0U) << "one probe at a time";
     EXPECT_EQ(prober.current(), 1472U);
     prober.on_acknowledged(8972);
     EXPECT_EQ(prober.current(), 8972U);
     EXPECT_EQ(prober.wanted(0), 0U);
-    EXPECT_EQ(prober.deadline(), never);
 }
 
 TEST(MtuProber, probes_nothing_when_there_is_nothing_longer) {
     const MtuProber prober(1472, 1472);
     EXPECT_EQ(prober.wanted(0), 0U);
-    EXPECT_EQ(prober.deadline(), never);
 }
 
 // WIRE-76
 TEST(MtuProber, tries_a_length_three_times_then_a_shorter_one_then_waits) {
     MtuProber prober(1472, 8972);
-    lose_three(prober, 5);
-    EXPECT_EQ(prober.wanted(5), MtuProber::jumbo_half);
-    lose_three(prober, 7);
-    EXPECT_EQ(prober.wanted(7), 0U);
+    Time now = 5;
+    lose_three(prober, now);
+    EXPECT_EQ(prober.wanted(now), MtuProber::jumbo_half);
+    lose_three(prober, now);
+    EXPECT_EQ(prober.wanted(now), 0U);
     EXPECT_EQ(prober.current(), 1472U);
-    EXPECT_EQ(prober.deadline(), 7 + MtuProber::again_ns);
-    EXPECT_EQ(prober.wanted(7 + MtuProber::again_ns), 8972U);
+    EXPECT_EQ(prober.wanted(now + MtuProber::again_min_ns), 8972U);
+}
+
+// WIRE-76
+TEST(MtuProber, keeps_tries_apart_so_that_one_burst_of_losses_does_not_take_all) {
+    MtuProber prober(1472, 8972);
+    prober.on_sent(8972, 5);
+    prober.on_lost(s);
+    EXPECT_EQ(prober.wanted(s + 10 * ms - 1), 0U);
+    EXPECT_EQ(prober.wanted(s + 10 * ms), 8972U);
+    prober.on_sent(8972, 9);
+    prober.on_lost(2 * s);
+    EXPECT_EQ(prober.wanted(2 * s + 100 * ms - 1), 0U);
+    EXPECT_EQ(prober.wanted(2 * s + 100 * ms), 8972U);
+}
+
+// WIRE-76
+TEST(MtuProber, searches_again_ever_more_rarely) {
+    MtuProber prober(1472, 8972);
+    Time now = 0;
+    Time pause = MtuProber::again_min_ns;
+    for (int i = 0; i < 15; ++i) {
+        lose_three(prober, now);
+        lose_three(prober, now);
+        const Time last = now - 100 * ms;
+        ASSERT_EQ(prober.wanted(last + pause - 1), 0U) << "search " << i;
+        ASSERT_EQ(prober.wanted(last + pause), 8972U) << "search " << i;
+        now = last + pause;
+        pause = std::min(2 * pause, MtuProber::again_max_ns);
+    }
+}
+
+// WIRE-76
+TEST(MtuProber, counts_a_probe_that_was_only_late) {
+    MtuProber prober(1472, 8972);
+    prober.on_sent(8972, 5);
+    prober.on_lost(s);
+    prober.on_sent(8972, 9);
+    prober.on_lost(2 * s);
+    EXPECT_FALSE(prober.recognise(ack_of(8)));
+    EXPECT_EQ(prober.current(), 1472U);
+    EXPECT_TRUE(prober.recognise(ack_of(5)));
+    EXPECT_EQ(prober.current(), 8972U);
+    EXPECT_FALSE(prober.recognise(ack_of(9))) << "no news";
 }
 
 TEST(MtuProber, keeps_the_shorter_one_that_got_through_and_tries_the_longest_later) {
     MtuProber prober(1472, 8972);
-    lose_three(prober, 5);
-    prober.on_sent(MtuProber::jumbo_half);
+    Time now = 5;
+    lose_three(prober, now);
+    prober.on_sent(MtuProber::jumbo_half, 77);
     prober.on_acknowledged(MtuProber::jumbo_half);
+    EXPECT_EQ(prober.current(), MtuProber::jumbo_half);
+    EXPECT_EQ(prober.wanted(now), 8972U);
+    lose_three(prober, now);
+    EXPECT_EQ(prober.wanted(now), 0U);
     EXPECT_EQ(prober.current(), MtuProber::jumbo_half);
 }
 
 // WIRE-77
 TEST(MtuProber, falls_back_after_three_silent_timeouts_of_long_datagrams) {
     MtuProber prober(1472, 8972);
-    prober.on_sent(8972);
+    prober.on_sent(8972, 3);
     prober.on_acknowledged(8972);
     EXPECT_FALSE(prober.on_long_timeout(1));
     EXPECT_FALSE(prober.on_long_timeout(2));
@@ -69,7 +127,7 @@ TEST(MtuProber, falls_back_after_three_silent_timeouts_of_long_datagrams) {
     EXPECT_TRUE(prober.on_long_timeout(5));
     EXPECT_EQ(prober.current(), 1472U);
     EXPECT_EQ(prober.wanted(6), 0U);
-    EXPECT_EQ(prober.wanted(5 + MtuProber::again_ns), 8972U);
+    EXPECT_EQ(prober.wanted(5 + MtuProber::again_cut_ns), 8972U);
 }
 
 TEST(MtuProber, never_falls_below_the_least) {
