@@ -10,7 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { window_bytes = 16 << 20, stream_bytes = 1 << 20, stream_depth = 16, row_depth = 4096, batch = 32 };
+enum {
+    window_bytes = 16 << 20,
+    stream_bytes = 1 << 20,
+    stream_depth = 16,
+    row_depth = 4096,
+    batch = 32
+};
 
 struct state {
     MPI_Win window;
@@ -38,7 +44,8 @@ static void add(struct state* its) {
 }
 
 static void row(struct state* its) {
-    for (int i = 0; i < row_depth; ++i) MPI_Put(its->own, 8, MPI_BYTE, 1, 8 * i, 8, MPI_BYTE, its->window);
+    for (int i = 0; i < row_depth; ++i)
+        MPI_Put(its->own, 8, MPI_BYTE, 1, 8 * i, 8, MPI_BYTE, its->window);
     MPI_Win_flush(1, its->window);
 }
 
