@@ -83,13 +83,24 @@ class Running(AcpstatTest):
         until(self.nodes(), lambda seen: 0 in seen and seen[0]["outstanding"] == 0)
         self.end(job)
 
+    def test_a_rank_alone_on_its_node_may_have_a_gateway_of_its_own(self):
+        job = self.start_traffic(ranks=2)
+        def gateways():
+            result = acpstat(self.name, "--json")
+            nodes = json.loads(result.stdout)["nodes"] if result.returncode == 0 else []
+            return sorted((node["node"], node["process"]) for node in nodes)
+        wanted = sorted((rank, process) for rank in (0, 1) for process in (job.rank(rank), job.agent_of(rank)))
+        until(gateways, lambda seen: seen == wanted)
+        self.end(job)
+
     def test_finds_a_job_by_the_beginning_of_its_name_and_by_its_processes(self):
         job = self.start_traffic()
         until(self.nodes(), lambda seen: len(seen) == 2)
         for wish in (self.name[:12], str(job.process.pid), str(job.agent_of(0)), str(job.rank(3))):
-            result = acpstat(wish)
+            result = acpstat(wish, "--json")
             self.assertEqual(result.returncode, 0, (wish, result.stderr))
-            self.assertIn(self.name, result.stdout, wish)
+            shown = json.loads(result.stdout)
+            self.assertEqual((shown["job"], [node["node"] for node in shown["nodes"]]), (self.name, [0, 1]), wish)
         self.end(job)
 
     def test_watches_what_changes_per_second_as_often_as_asked(self):

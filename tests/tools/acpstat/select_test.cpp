@@ -42,11 +42,12 @@ TEST(AcpstatSelect, a_name_that_no_job_has_is_refused_with_those_there_are) {
     EXPECT_FALSE(select({}, "ff").is_ok());
 }
 
-TEST(AcpstatSelect, takes_the_job_of_a_process_above_or_below_its_gateway) {
+TEST(AcpstatSelect, takes_the_whole_job_of_a_process_above_or_below_one_of_its_gateways) {
     auto all = two_jobs();
-    all[2].pid = all[3].pid = getpid();
+    all[2].pid = getpid();
     const auto chosen = select(std::move(all), std::to_string(getppid()));
     ASSERT_TRUE(chosen.is_ok()) << chosen.failure().message();
+    ASSERT_EQ(chosen.value().size(), 2U);
     EXPECT_EQ(chosen.value()[0].job_id, 0xabd0000000000002ULL);
 }
 

@@ -46,6 +46,7 @@ TEST(AcpstatShow, lists_each_job_once_with_the_nodes_that_are_here) {
     std::vector<Gateway> all;
     all.push_back(some_gateway(1, 0, 2));
     all.push_back(some_gateway(1, 1, 2));
+    all.push_back(some_gateway(1, 1, 2));  // its rank's own
     all.push_back(some_gateway(2, 5, 9));
     const auto lines = lines_of(list_text(all));
     ASSERT_EQ(lines.size(), 3U);
