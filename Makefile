@@ -2,9 +2,10 @@
 # The short way to the common actions; CMake does the work. `make help` lists them.
 #   JOBS=2            parallel compilations and tests (default: all CPUs)
 #   PREFIX=/usr/local where `make install` puts things
-#   CHECKED="unit"    which groups of tests the sanitizers run in `make test`, `make asan`, `make tsan`
+#   CHECKED="unit fuzz" which groups of tests the sanitizers run in `make test`, `make asan`, `make tsan`
 #   SANITIZERS=""     which sanitizer presets `make test` builds (asan; `make tsan` takes as long again)
 #   SEEDS=0..99999    which seeds `make sim` runs
+#   FUZZ_SECONDS=60   how long `make fuzz` runs each target
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
@@ -12,10 +13,11 @@ MAKEFLAGS += --no-print-directory
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
-CHECKED ?= unit
+CHECKED ?= unit fuzz
 SANITIZERS ?= asan
 SOAK_ROUNDS ?= 1
 SEEDS ?= 0..99999
+FUZZ_SECONDS ?= 60
 
 export CMAKE_GENERATOR ?= $(if $(shell command -v ninja),Ninja,Unix Makefiles)
 export CTEST_PARALLEL_LEVEL ?= $(JOBS)
@@ -33,7 +35,7 @@ define build_preset
 endef
 quiet := $(if $(filter Ninja,$(CMAKE_GENERATOR)),--quiet,-s)
 
-.PHONY: help build setup run test lint format bench install clean test-aarch64 asan tsan report soak ctest sim mutants
+.PHONY: help build setup run test lint format bench install clean test-aarch64 asan tsan report soak ctest sim mutants fuzz
 
 help:
 	@echo "make               builds into $(release), programs in $(bin)"
@@ -49,6 +51,7 @@ help:
 	@echo "make soak          the long randomised tests, SOAK_ROUNDS times"
 	@echo "make sim           SEEDS ($(SEEDS)) of the network simulator"
 	@echo "make mutants       defects planted into the protocol: does the simulator find each?"
+	@echo "make fuzz          every fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS))"
 	@echo "make install       into PREFIX ($(PREFIX))"
 	@echo "make clean         removes build/"
 
@@ -88,7 +91,7 @@ format:
 
 asan tsan:
 	@cmake/setup.sh build test
-	$(call build_preset,$@,$(if $(filter-out unit,$(CHECKED)),all,checked_tests))
+	$(call build_preset,$@,$(if $(filter-out unit fuzz,$(CHECKED)),all,checked_tests))
 	@mkdir -p build/log
 	@ctest --preset $@ -L '$(checked_label)' -O build/log/$@.log
 
@@ -124,6 +127,11 @@ mutants:
 	@cmake/setup.sh build
 	$(call build_preset,release,acpsim)
 	@python3 tests/sim/mutants.py --build $(release) --jobs $(JOBS)
+
+fuzz:
+	@cmake/setup.sh build test fuzz
+	$(call build_preset,fuzz,fuzz_targets)
+	@tests/fuzz/run.sh build/fuzz $(FUZZ_SECONDS)
 
 install: build
 	@cmake --install $(release) --prefix '$(PREFIX)'

@@ -58,6 +58,12 @@ if(ACP_SANITIZE)
     target_link_options(acp_options INTERFACE ${acp_sanitize})
 endif()
 
+if(ACP_FUZZ)
+    # Everything tells the fuzzer where it goes; only the targets of tests/fuzz have its main().
+    target_compile_options(acp_options INTERFACE -fsanitize=fuzzer-no-link)
+    target_link_options(acp_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 # Gives a target the project's settings without showing them to those who link it.
 function(acp_configure target)
     target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:acp_options>)

@@ -88,7 +88,7 @@ ACP_API int acp_wait(acp_handle_t handle, int64_t timeout_ns);
 
 /* The path bytes take between two addresses. */
 typedef struct {
-    /* "direct", "attach", "mailbox", "udp", or "none" (no such memory); static text */
+    /* "direct", "attach", "mailbox", "udp", "remote", or "none" (no such memory); static text */
     const char* name;
     /* 1: needs a thread of the owning process to run (it may compute, not be stopped) */
     int owner_must_help;

@@ -12,7 +12,6 @@
 #include "job/identity.hpp"
 #include "node/mailbox_layout.hpp"
 #include "os/process.hpp"
-#include "remote/ring_link.hpp"
 
 #include <acp/error.h>
 #include <acp/init.h>
@@ -35,24 +34,10 @@ base::Result<node::Segment> open_segment(const job::Identity& identity,
     return node::Segment::create(node::shape_for(config, 1));
 }
 
-// How commands reach other nodes. The gateway is a thread of the agent.
-void open_link(Library& instance) {
-    node::Member& member = *instance.member;
-    if (!member.segment().has_gateway()) {
-        return;
-    }
-    instance.link = std::make_unique<remote::RingLink>(member.segment(), member.slot_index());
-    if (instance.link->wait_fd() >= 0) {
-        instance.helper = std::make_unique<gma::LinkHelper>(*instance.link);
-        member.barrier().set_helper(instance.helper.get());
-    }
-}
-
 void close_gma(Library& instance) {
-    if (instance.helper) {
-        instance.helper->set_gma(nullptr);
-    }
+    instance.link.leave(*instance.member);
     instance.gma.reset();
+    instance.link.close();
 }
 
 // Finds out who we are and maps the node, once per process.
@@ -76,7 +61,6 @@ base::Status become_member(Library& instance) {
         std::make_unique<node::Member>(std::move(segment).value(), identity.value().slot);
     instance.hazards =
         std::make_unique<local::Hazards>(instance.member->segment(), identity.value().slot);
-    open_link(instance);
     return {};
 }
 
@@ -89,15 +73,17 @@ void follow_job(base::Config& config, const node::Shape& shape) {
 
 base::Status open_epoch(Library& instance) {
     instance.member->begin_epoch();
+    auto status = instance.link.open(*instance.member, *instance.hazards, instance.config);
+    if (!status.is_ok()) {
+        return status;
+    }
     auto gma = gma::Gma::open(*instance.member, *instance.hazards, api::fast_path, instance.config,
                               true, instance.link.get());
     if (!gma.is_ok()) {
         return std::move(gma).failure();
     }
     instance.gma = std::move(gma).value();
-    if (instance.helper) {
-        instance.helper->set_gma(instance.gma.get());
-    }
+    instance.link.join(*instance.member, *instance.gma);
     return {};
 }
 

@@ -10,13 +10,12 @@
 #include <mutex>
 #include <string>
 
+#include "api/link.hpp"
 #include "base/config.hpp"
 #include "base/status.hpp"
 #include "gma/gma.hpp"
-#include "gma/link_helper.hpp"
 #include "local/hazards.hpp"
 #include "node/member.hpp"
-#include "remote/link.hpp"
 
 namespace acp::api {
 
@@ -28,9 +27,8 @@ struct Library {
     // Once made they live as long as the process: a later epoch uses the same segment, slot and lines.
     std::unique_ptr<node::Member> member;
     std::unique_ptr<local::Hazards> hazards;
-    std::unique_ptr<remote::Link> link;  // to the gateway of the node, in a job of several nodes
-    std::unique_ptr<gma::LinkHelper> helper;  // when that gateway is in this process
-    std::unique_ptr<gma::Gma> gma;            // one per epoch
+    Link link;                      // to other nodes, in a job of several
+    std::unique_ptr<gma::Gma> gma;  // one per epoch
 };
 
 // The instance; constructed at first use, never destroyed (threads may outlive main).

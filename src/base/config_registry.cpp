@@ -27,6 +27,15 @@ constexpr std::array<Word<Attach>, 2> attach_words{
     {{"auto", Attach::automatic}, {"off", Attach::off}}};
 constexpr std::array<Word<Security>, 3> security_words{
     {{"encrypt", Security::encrypt}, {"auth", Security::authenticate}, {"off", Security::off}}};
+constexpr std::array<Word<Cipher>, 3> cipher_words{{{"auto", Cipher::automatic},
+                                                    {"aes", Cipher::aes_128_gcm},
+                                                    {"chacha", Cipher::chacha20_poly1305}}};
+constexpr std::array<Word<CipherLibrary>, 3> cipher_library_words{
+    {{"auto", CipherLibrary::automatic},
+     {"libcrypto", CipherLibrary::libcrypto},
+     {"ipsec-mb", CipherLibrary::ipsec_mb}}};
+constexpr std::array<Word<GatewayPlace>, 2> gateway_words{
+    {{"auto", GatewayPlace::automatic}, {"agent", GatewayPlace::agent}}};
 constexpr std::array<Word<MailboxKind>, 3> mailbox_words{
     {{"mpsc", MailboxKind::mpsc}, {"pairs", MailboxKind::pairs}, {"bitmap", MailboxKind::bitmap}}};
 // The first word of a value is the one shown.
@@ -200,6 +209,16 @@ const std::vector<Variable>& variables() {
          "datagrams between nodes: encrypted, only authenticated, or trusted",
          parse_choice<&Config::security, security_words>,
          show_choice<&Config::security, security_words>},
+        {"ACP_CIPHER", "auto|aes|chacha",
+         "what protects datagrams between nodes: AES-128-GCM or ChaCha20-Poly1305",
+         parse_choice<&Config::cipher, cipher_words>, show_choice<&Config::cipher, cipher_words>},
+        {"ACP_CIPHER_LIBRARY", "auto|libcrypto|ipsec-mb", "which library computes the cipher",
+         parse_choice<&Config::cipher_library, cipher_library_words>,
+         show_choice<&Config::cipher_library, cipher_library_words>},
+        {"ACP_GATEWAY", "auto|agent",
+         "auto: where each node has one rank, ranks reach other nodes themselves",
+         parse_choice<&Config::gateway, gateway_words>,
+         show_choice<&Config::gateway, gateway_words>},
         {"ACP_PEER_TIMEOUT", "seconds, 0 never",
          "a node from which nothing is heard this long while it is needed is lost",
          parse_duration<&Config::peer_timeout_ns>, show_duration<&Config::peer_timeout_ns>},

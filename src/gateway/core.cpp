@@ -159,18 +159,22 @@ Status Core::open_all(const GatewaySettings& settings) {
     if (!endpoint.is_ok()) return std::move(endpoint).failure();
     endpoint_ = std::move(endpoint).value();
     router_->bind(*endpoint_);
+    if (settings.is_outspoken) say_what_weakens(settings, *faults);
+    return {};
+}
+
+void Core::say_what_weakens(const GatewaySettings& settings, const base::FaultPlan& faults) const {
     const auto granted = static_cast<std::uint32_t>(transport_->receive_bytes());
     if (const std::string advice = os::receive_buffer_advice(settings.config.socket_bytes, granted);
         !advice.empty()) {
         say(node_, advice);
     }
-    if (!faults->is_harmless()) say(node_, FaultInjector::announcement(settings.config.fault));
+    if (!faults.is_harmless()) say(node_, FaultInjector::announcement(settings.config.fault));
     if (security_ == base::Security::off) {
         say(node_, "security is off: whoever reaches " +
                        os::address_text(as_socket_address(transport_->addresses().front())) +
                        " can read and write this job's memory");
     }
-    return {};
 }
 
 bool Core::receive(Time now) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fault_plan.hpp"
 #include "base/status.hpp"
 #include "crypto/choose.hpp"
 #include "gateway/gateway.hpp"
@@ -60,6 +61,9 @@ public:
 
     [[nodiscard]] const NodeMap& map() const noexcept { return map_; }
 
+    // Nothing comes from this node any more: somebody else knows it is gone. Its commands end with the next work().
+    void sever(NodeId node) { endpoint_->sever(node); }
+
     // Why a node was severed here; told when the news came from others.
     [[nodiscard]] datagram::SeverReason reason_of(NodeId node) const noexcept;
 
@@ -75,6 +79,7 @@ private:
          router::Completions& completions,
          const memory::GaLayout& layout);
     base::Status open_all(const GatewaySettings& settings);
+    void say_what_weakens(const GatewaySettings& settings, const base::FaultPlan& faults) const;
 
     void on_frames(NodeId from, datagram::Bytes frames) override;
     void on_room(NodeId node) override;

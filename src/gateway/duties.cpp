@@ -57,21 +57,26 @@ bool Duties::turn() {
     return has_moved;
 }
 
-// A process that left in order is nobody's loss, but what was asked of it ends all the same.
+// The first to die comes first: the others may have given up on its account, and whoever waits elsewhere is told
+// the first it heard of.
 void Duties::look_for_the_dead() {
     deaths_seen_ = deaths();
-    for (std::uint32_t slot = 0; slot < is_gone_.size(); ++slot) {
-        if (is_gone_[slot] || !node::is_dead(segment_, slot)) continue;
-        is_gone_[slot] = true;
-        const node::Slot& gone = segment_.slot(slot);
-        const bool has_left = gone.state_at_death.load(std::memory_order_relaxed) ==
-                              static_cast<std::uint32_t>(node::SlotState::left);
-        on_gone_(slot);
-        core_.placement().on_death(slot);
-        if (!has_left) {
-            core_.router().on_local_death(segment_.shape().first_process + slot,
-                                          gone.wait_status.load(std::memory_order_relaxed));
-        }
+    if (const auto first = node::first_dead(segment_)) look_at(*first);
+    for (std::uint32_t slot = 0; slot < is_gone_.size(); ++slot) look_at(slot);
+}
+
+// A process that left in order is nobody's loss, but what was asked of it ends all the same.
+void Duties::look_at(std::uint32_t slot) {
+    if (slot >= is_gone_.size() || is_gone_[slot] || !node::is_dead(segment_, slot)) return;
+    is_gone_[slot] = true;
+    const node::Slot& gone = segment_.slot(slot);
+    const bool has_left = gone.state_at_death.load(std::memory_order_relaxed) ==
+                          static_cast<std::uint32_t>(node::SlotState::left);
+    on_gone_(slot);
+    core_.placement().on_death(slot);
+    if (!has_left) {
+        core_.router().on_local_death(segment_.shape().first_process + slot,
+                                      gone.wait_status.load(std::memory_order_relaxed));
     }
 }
 

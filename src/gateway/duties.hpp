@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a gateway does for its node beside carrying commands: meets the other nodes when all processes of the node
 // have come to a barrier, spreads the news of a process that died here, and tells the node who died elsewhere.
-// The same in the agent and in a rank that is alone on its node. Knows no ring. The gateway's thread.
+// Knows no ring. The gateway's thread.
 // Tests: tests/unit/gateway/gateway_test.cpp.
 #pragma once
 
@@ -53,6 +53,7 @@ private:
     }
 
     void look_for_the_dead();
+    void look_at(std::uint32_t slot);
     [[nodiscard]] bool is_anybody_joined() const noexcept;
 
     const node::Segment& segment_;

@@ -49,42 +49,77 @@ void FaultInjector::corrupt(datagram::MutableBytes datagram) noexcept {
     ++counters_.corrupted;
 }
 
+FaultInjector::Fate FaultInjector::draw_fate(Time now) noexcept {
+    ++counters_.seen;
+    Fate fate;
+    fate.is_lost = is_lost(now);
+    fate.is_doubled = draw(plan_.duplicate);
+    fate.is_damaged = draw(plan_.corrupt);
+    fate.is_overtaken = plan_.reorder > 0 && random_.below(reorder_one_in) == 0;
+    fate.by = plan_.reorder > 0 ? 1 + random_.below(plan_.reorder) : 0;
+    return fate;
+}
+
+bool FaultInjector::is_left_alone(const Fate& fate) const noexcept {
+    return !fate.is_lost && !fate.is_doubled && !fate.is_damaged && !fate.is_overtaken &&
+           plan_.delay_ns == 0;
+}
+
 void FaultInjector::transmit(Time now,
                              const Transmit& burst,
                              datagram::MutableBytes bytes,
                              const Send& send) {
     if (start_ == datagram::never) start_ = now;
+    std::uint32_t run_begin = 0;
+    std::uint32_t run_count = 0;  // datagrams left alone, in a row, not passed on yet
+    const auto pass_run = [&](std::uint32_t end) {
+        if (run_count == 0) return;
+        const std::uint32_t length = end - run_begin;
+        const std::uint32_t segment = std::min(burst.segment_bytes, length);
+        pass(now, {burst.to, length, segment, run_count, burst.may_fragment},
+             bytes.subspan(run_begin, length), send);
+        run_count = 0;
+    };
     for (std::uint32_t at = 0; at < burst.bytes; at += burst.segment_bytes) {
+        const Fate fate = draw_fate(now);
+        if (is_left_alone(fate)) {
+            if (run_count++ == 0) run_begin = at;
+            continue;
+        }
+        pass_run(at);
         const std::uint32_t length = std::min(burst.segment_bytes, burst.bytes - at);
-        const Transmit one{burst.to, length, length, 1, burst.may_fragment};
-        pass(now, one, bytes.subspan(at, length), send);
+        touch(now, fate, {burst.to, length, length, 1, burst.may_fragment},
+              bytes.subspan(at, length), send);
+    }
+    pass_run(burst.bytes);
+}
+
+void FaultInjector::touch(Time now,
+                          const Fate& fate,
+                          const Transmit& one,
+                          datagram::MutableBytes bytes,
+                          const Send& send) {
+    if (fate.is_lost) return;
+    if (fate.is_damaged) corrupt(bytes);
+    if (fate.is_doubled) ++counters_.duplicated;
+    for (int copies = fate.is_doubled ? 2 : 1; copies > 0; --copies) {
+        if (fate.is_overtaken) {
+            ++counters_.reordered;
+            hold(one, bytes, now + plan_.delay_ns + reorder_wait_ns, counters_.seen + fate.by);
+        } else if (plan_.delay_ns > 0) {
+            ++counters_.delayed;
+            hold(one, bytes, now + plan_.delay_ns, 0);
+        } else {
+            pass(now, one, bytes, send);
+        }
     }
 }
 
 void FaultInjector::pass(Time now,
-                         const Transmit& one,
+                         const Transmit& run,
                          datagram::MutableBytes bytes,
                          const Send& send) {
-    ++counters_.seen;
-    const bool is_gone = is_lost(now);
-    const bool is_doubled = draw(plan_.duplicate);
-    const bool is_damaged = draw(plan_.corrupt);
-    const bool is_overtaken = plan_.reorder > 0 && random_.below(reorder_one_in) == 0;
-    const std::uint64_t by = plan_.reorder > 0 ? 1 + random_.below(plan_.reorder) : 0;
-    if (is_gone) return;
-    if (is_damaged) corrupt(bytes);
-    if (is_doubled) ++counters_.duplicated;
-    for (int copies = is_doubled ? 2 : 1; copies > 0; --copies) {
-        if (is_overtaken) {
-            ++counters_.reordered;
-            hold(one, bytes, now + plan_.delay_ns + reorder_wait_ns, counters_.seen + by);
-        } else if (plan_.delay_ns > 0) {
-            ++counters_.delayed;
-            hold(one, bytes, now + plan_.delay_ns, 0);
-        } else if (!send(one, bytes)) {
-            hold(one, bytes, now, 0);
-        }
-    }
+    if (!send(run, bytes)) hold(run, bytes, now, 0);
 }
 
 void FaultInjector::hold(const Transmit& one,

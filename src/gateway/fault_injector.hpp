@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Carries out a fault plan (base/fault_plan.hpp) between the endpoint and the socket: loses, doubles, delays,
 // reorders and damages datagrams on their way out. What happens to the n-th datagram depends on the seed alone.
-// A burst that is touched falls into its datagrams. Knows no socket: what is to be sent goes to a function, which
+// What is left alone stays together, as bursts; only a datagram something happens to leaves alone. Knows no socket: what is to be sent goes to a function, which
 // may refuse for now. Holds at most held_datagrams_max datagrams; beyond it they go at once. One thread.
 // Tests: tests/unit/gateway/fault_injector_test.cpp.
 #pragma once
@@ -65,10 +65,26 @@ private:
         std::vector<std::byte> bytes;
     };
 
+    // What happens to one datagram.
+    struct Fate {
+        bool is_lost = false;
+        bool is_doubled = false;
+        bool is_damaged = false;
+        bool is_overtaken = false;
+        std::uint64_t by = 0;  // so many, when overtaken
+    };
+
     [[nodiscard]] bool draw(double chance) noexcept;
     [[nodiscard]] bool is_lost(Time now) noexcept;
+    [[nodiscard]] Fate draw_fate(Time now) noexcept;
+    [[nodiscard]] bool is_left_alone(const Fate& fate) const noexcept;
     void corrupt(datagram::MutableBytes datagram) noexcept;
-    void pass(Time now, const Transmit& one, datagram::MutableBytes bytes, const Send& send);
+    void touch(Time now,
+               const Fate& fate,
+               const Transmit& one,
+               datagram::MutableBytes bytes,
+               const Send& send);
+    void pass(Time now, const Transmit& run, datagram::MutableBytes bytes, const Send& send);
     void hold(const Transmit& one, datagram::MutableBytes bytes, Time due, std::uint64_t after);
 
     base::FaultPlan plan_;

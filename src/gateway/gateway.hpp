@@ -2,7 +2,8 @@
 // A node's gateway: carries commands of its processes to other nodes and runs those of others on memory of its
 // own. It ties UDP sockets, the endpoint (reliable datagrams), the router (commands) and the node's memory
 // together, takes commands from the rings in the node segment and gives their ends back. A thread of the agent
-// runs it; where a rank is alone on its node OwnGateway (own_gateway.hpp) does the same inside the rank.
+// runs it. Where each node has one rank, commands take a shorter way (own_gateway.hpp), and what remains for this
+// one are meetings and deaths.
 //
 // Order of calls: open, addresses() told to all nodes, set_peers(), then run(). open .. leave() by one thread at
 // a time; wake(), on_local_death() and publish_stats() by any thread. Nothing here blocks but sleep(), run() and
@@ -54,6 +55,7 @@ struct GatewaySettings {
     // The same on all nodes: who starts the job resolves `automatic` once.
     crypto::CipherWish cipher = crypto::CipherWish::automatic;
     crypto::BackendWish cipher_backend = crypto::BackendWish::automatic;
+    bool is_outspoken = true;  // says on stderr what weakens the job's safety or speed
 };
 
 class Gateway {

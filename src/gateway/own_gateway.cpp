@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Link calls onto the core, and the rounds of work that waiting threads do.
+// Link calls onto the core, and the rounds of work that waiting threads do. Losses come from the node segment.
 #include "gateway/own_gateway.hpp"
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "gateway/core.hpp"
-#include "gateway/duties.hpp"
 #include "gateway/stats_publisher.hpp"
+#include "node/loss.hpp"
 #include "os/clock.hpp"
 #include "os/secret_memory.hpp"
 
@@ -19,6 +19,7 @@ namespace {
 
 // How often a turn that found nothing takes back what the event was signalled for.
 constexpr std::uint32_t idle_turns_per_drain = 16;
+constexpr std::uint32_t port_attempts = 16;
 
 class LoneGateway final : public OwnGateway, private router::Completions {
 public:
@@ -30,16 +31,14 @@ public:
         if (segment_.shape().local_procs != 1) {
             return {base::Code::argument, "a rank runs its node's gateway only where it is alone"};
         }
-        auto core = Core::open(settings, {&space, &hazards, nullptr, nullptr}, {}, *this);
-        if (!core.is_ok()) return std::move(core).failure();
-        core_ = std::move(core).value();
+        if (auto status = open_core(settings, {&space, &hazards, nullptr, nullptr});
+            !status.is_ok()) {
+            return status;
+        }
         process_ = segment_.shape().first_process;
         auto stats = StatsPublisher::create(settings.node, settings.nodes, process_, 1);
         if (!stats.is_ok()) return std::move(stats).failure();
         stats_.emplace(std::move(stats).value());
-        duties_.emplace(segment_, *core_, [](std::uint32_t) {});
-        duties_->open(core_->transport().event_fd());
-        duties_->announce_sleep();  // for good: who asks for a meeting always signals the event
         return {};
     }
 
@@ -50,8 +49,6 @@ public:
     base::Status set_peers(std::vector<std::vector<Address>> peers) override {
         return core_->set_peers(peers);
     }
-
-    [[nodiscard]] int event_fd() const noexcept override { return core_->transport().event_fd(); }
 
     [[nodiscard]] int stats_fd() const noexcept override { return stats_->fd(); }
 
@@ -74,12 +71,12 @@ public:
         const Time now = now_ = os::now_ns();
         ++own_.turns;
         bool has_moved = core_->receive(now);
-        has_moved = duties_->turn() || has_moved;
+        look_for_losses();
         has_moved = core_->work(now) || has_moved || !ended_.empty();
         ended.insert(ended.end(), ended_.begin(), ended_.end());
         ended_.clear();
         idle_turns_ = has_moved ? 0 : idle_turns_ + 1;
-        if (idle_turns_ % idle_turns_per_drain == 1) drain();
+        if (idle_turns_ % idle_turns_per_drain == 1) core_->transport().drain();
         is_dirty_ = is_dirty_ || has_moved;
         if (stats_->is_due(now, is_dirty_)) publish(now);
         publish_news();
@@ -107,16 +104,46 @@ public:
         core_->transport().wake();
     }
 
-    void leave(std::int64_t timeout_ns) override {
-        core_->leave(timeout_ns);
-        duties_->close();
-    }
+    void leave(std::int64_t timeout_ns) override { core_->leave(timeout_ns); }
 
 private:
-    // A meeting asked for before the event was drained is seen: it is looked for afterwards.
-    void drain() {
-        core_->transport().drain();
-        (void)duties_->turn();
+    // The kernel chooses the port of the first address; on the others somebody else may have it.
+    base::Status open_core(GatewaySettings settings, const LocalPlacement::Parts& parts) {
+        const std::vector<Address> wished = settings.bind;
+        for (std::uint32_t attempt = 1;; ++attempt) {
+            if (wished.size() > 1) {
+                settings.bind = {wished.front()};
+                auto probe = Transport::open({settings.bind, settings.config.socket_bytes, {}});
+                if (!probe.is_ok()) return std::move(probe).failure();
+                const std::uint16_t port = probe.value()->addresses().front().port;
+                settings.bind = wished;
+                for (Address& address : settings.bind) address.port = port;
+            }
+            auto core = Core::open(settings, parts, {}, *this);
+            if (core.is_ok()) {
+                core_ = std::move(core).value();
+                return {};
+            }
+            if (wished.size() <= 1 || attempt == port_attempts) return std::move(core).failure();
+        }
+    }
+
+    // What the agent's gateway has learned of others.
+    void look_for_losses() {
+        // acquire: partner is node::note_lost_node and its like
+        const std::uint32_t losses = segment_.control().losses.load(std::memory_order_acquire);
+        if (losses == losses_seen_) [[likely]] {
+            return;
+        }
+        losses_seen_ = losses;
+        for (NodeId node = 0; node < segment_.shape().nodes; ++node) {
+            if (node == segment_.shape().node) continue;
+            const std::uint32_t first = core_->map().first_process(node);
+            const bool has_one = core_->map().first_process(node + 1) == first + 1;
+            if (node::is_node_lost(segment_, node) || (has_one && node::is_lost(segment_, first))) {
+                core_->sever(node);
+            }
+        }
     }
 
     void publish(Time now) {
@@ -145,25 +172,22 @@ private:
                    std::uint64_t /*token*/,
                    std::span<const std::byte> /*result*/) override {}
 
-    void on_process_dead(std::uint32_t process, std::uint32_t wait_status) override {
-        duties_->on_process_dead(process, wait_status);
-    }
+    // The agents' gateways know this first and better.
+    void on_process_dead(std::uint32_t /*process*/, std::uint32_t /*wait_status*/) override {}
 
-    void on_node_dead(NodeId node) override { duties_->on_node_dead(node); }
+    void on_node_dead(NodeId /*node*/) override {}
 
-    void on_met(std::uint32_t number, std::span<const std::uint32_t> table) override {
-        duties_->on_met(number, table);
-    }
+    void on_met(std::uint32_t /*number*/, std::span<const std::uint32_t> /*table*/) override {}
 
     const node::Segment& segment_;
     std::uint32_t process_ = 0;
     Time now_ = os::now_ns();  // of the last round: precise enough for what is submitted
     std::unique_ptr<Core> core_;
-    std::optional<Duties> duties_;
     std::optional<StatsPublisher> stats_;
     StatsPublisher::Own own_;
     std::vector<remote::Ended> ended_;
     std::uint32_t idle_turns_ = 0;
+    std::uint32_t losses_seen_ = 0;
     bool is_dirty_ = true;
     std::atomic<bool> has_ended_{false};
     std::atomic<Time> deadline_{0};

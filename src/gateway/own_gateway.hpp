@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The gateway of a node that has one rank, inside that rank's process: a command goes straight to the router and
-// its datagram to the kernel, and the thread that waits for its end is the one that receives it. No other thread
-// takes part, no ring, no hand-over. Calls by the thread that holds gma's driver flag, but for has_news(),
-// wait_fd() and timeout_ns(), which any thread may ask. Tests: tests/unit/gateway/own_gateway_test.cpp.
+// The short way between nodes that have one rank each: every rank has a gateway for commands in its own process. A
+// command goes straight to the router and its datagram to the kernel, and the thread that waits for its end is the
+// one that receives it. No other thread takes part, no ring, no hand-over. These gateways form a network of their own,
+// with a key derived from the job's, for one epoch: made when all ranks are there, gone when all have met for the last
+// time. Meetings and deaths remain the business of the agents' gateways; what those tell about losses is taken from
+// the node segment. Calls by the thread that holds gma's driver flag, but for has_news(), wait_fd() and
+// timeout_ns(), which any thread may ask. Tests: tests/unit/gateway/own_gateway_test.cpp.
 #pragma once
 
 #include <memory>
@@ -21,7 +24,8 @@ namespace acp::gateway {
 class OwnGateway : public remote::Link {
 public:
     // As Gateway::open, with the rank's own view of its memory.
-    //   segment         of this node, one process; the caller calls segment.open_gateway_event() afterwards
+    // All addresses of settings.bind get the same port.
+    //   segment         of this node, one process
     //   space, hazards  of the rank; all must outlive the gateway
     static base::Result<std::unique_ptr<OwnGateway>> open(const node::Segment& segment,
                                                           local::Space& space,
@@ -31,7 +35,6 @@ public:
     // As Gateway's. Before the first submit().
     [[nodiscard]] virtual std::span<const Address> addresses() const noexcept = 0;
     virtual base::Status set_peers(std::vector<std::vector<Address>> peers) = 0;
-    [[nodiscard]] virtual int event_fd() const noexcept = 0;
     [[nodiscard]] virtual int stats_fd() const noexcept = 0;
     virtual void publish_stats() noexcept = 0;
     [[nodiscard]] virtual std::string security_name() const = 0;

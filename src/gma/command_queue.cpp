@@ -96,10 +96,7 @@ void CommandQueue::end(std::uint64_t number,
     } else {
         end_failed(number, std::move(status));
     }
-    while (!records_.empty() && records_.front().state == State::finished) {
-        records_.pop_front();
-        done_ += 2;
-    }
+    skip_finished();
 }
 
 // A failure ends at once what follows exactly this one and what waits for a prefix with it (not when the

@@ -78,6 +78,21 @@ public:
         return true;
     }
 
+    // finish() of the `count` oldest outstanding commands, all ready, which went well, when nothing waits for anything
+    // and nothing failed lately. false: not so, and nothing was done.
+    bool finish_oldest(std::uint64_t number, std::uint32_t count) {
+        if (number != done_ + 2 || waiting_count_ != 0 || !unreported_.empty() ||
+            !failed_.empty() || count > records_.size()) {
+            return false;
+        }
+        records_.erase(records_.begin(), records_.begin() + count);
+        outstanding_ -= count;
+        done_ += 2 * std::uint64_t{count};
+        skip_finished();
+        publish_floors(done_, done_);
+        return true;
+    }
+
     // Gives a number to a command that is already known to fail.
     std::uint64_t admit_failed(base::Status failure);
 
@@ -144,6 +159,14 @@ private:
     [[nodiscard]] bool rests_on_failure(Handle order, std::uint64_t prefix) const;
     void end(std::uint64_t number, base::Status status, std::vector<std::uint64_t>& ready);
     void end_failed(std::uint64_t number, base::Status failure);
+
+    void skip_finished() {
+        while (!records_.empty() && records_.front().state == State::finished) {
+            records_.pop_front();
+            done_ += 2;
+        }
+    }
+
     void release_waiting(std::vector<std::uint64_t>& ready);
     void publish() noexcept;
 

@@ -164,7 +164,10 @@ Path Gma::path(GlobalAddress target, GlobalAddress source) {
         return {};
     }
     if (is_target_far || is_source_far) {
-        return {Route::remote, "remote", false, where_is(is_target_far ? target : source)};
+        // A gateway reaches private memory as a rank of its node does: by attach, or through the owner.
+        const bool is_any_private = !space_.is_starter(target) || !space_.is_starter(source);
+        const bool must_help = is_any_private && config_.attach == base::Attach::off;
+        return {Route::remote, "remote", must_help, where_is(is_target_far ? target : source)};
     }
     switch (choose({.target = target, .source = source, .bytes = 1}, to, from)) {
         case Route::direct:

@@ -5,7 +5,7 @@
 // which is made with the first command or registration that may need it and sleeps when nothing is to do; so
 // every command finishes without any further call. A command with an end on another node is handed to the node's
 // gateway through a remote::Link. One Gma per epoch; calls by any thread unless said otherwise.
-// Split by event: gma_issue, gma_attach, gma_run, gma_remote, gma_wait, gma_service. Tests: tests/unit/gma/gma_test.cpp.
+// Split by event: gma_issue, gma_attach, gma_run, gma_remote, gma_own_link, gma_wait, gma_service. Tests: tests/unit/gma/gma_test.cpp.
 #pragma once
 
 #include <atomic>
@@ -86,7 +86,8 @@ public:
 
     // Issues a command. Always returns a handle; a bad command gives a failed one.
     [[gnu::always_inline]] Handle issue(const Command& command, Handle order) {
-        const Handle handle = issue_attach(command, order);
+        const Handle handle =
+            is_gateway_here_ ? issue_remote(command, order) : issue_attach(command, order);
         return handle != handle_null ? handle : issue_other(command, order);
     }
 
@@ -123,6 +124,9 @@ public:
     // Turns the link once, for who waits for other nodes elsewhere than here. true when something moved.
     bool help();
 
+    // Who helped is about to sleep: the service thread listens to the link.
+    void rest();
+
 private:
     // Who works: a thread that waits (attends), one that only looks or issues, the service thread.
     enum class Driver { waiter, passer_by, service };
@@ -136,6 +140,8 @@ private:
     static constexpr std::uint32_t batch_max = local::attach_batch_max;
     static constexpr std::uint64_t batched_bytes_max = 64ULL * 1024;  // longer ones: own call
     static constexpr std::int64_t nap_ns = 1'000'000;
+    static constexpr std::uint32_t collected_max = 64;    // copies between two turns of the link
+    static constexpr std::int64_t deaf_nap_ns = 250'000;  // while others turn the link
     static constexpr std::uint32_t naps_before_deep_sleep = 16;
     static constexpr std::uint32_t lone_attaches_to_trust = 2;
 
@@ -187,8 +193,9 @@ private:
                     memory::HazardLine& line);
     [[gnu::cold]] base::Status outcome_of(const Command& command, const local::AttachCopy& copy);
     base::Status run_atomic_remote_result(const Command& command, memory::HazardLine& line);
-    bool turn_forwarder();
+    bool turn_forwarder(Driver driver);
     bool take_driver();
+    bool give_driver();
     std::uint32_t turn_once();  // driver_ held
     void count_attached(std::span<const Job> batch,
                         std::span<const base::Status> outcomes);  // mutex_ held
@@ -216,9 +223,14 @@ private:
     [[gnu::cold]] base::Status remote_failure(const Command& command,
                                               const remote::Ended& ended) const;
     [[nodiscard]] std::string where_is(GlobalAddress address) const;
+    void count_remote(std::uint64_t commands, std::uint64_t bytes);  // mutex_ held
+
+    // gma_own_link.cpp
+    Handle issue_remote(const Command& command, Handle order);
+    [[nodiscard]] bool is_link_attended();
+    void note_link_turn();  // driver_ held
     void wake_service();
     void sleep_service(std::int64_t timeout_ns);
-    void tell_service_when();
 
     // gma_service.cpp
     base::Status ensure_service();
@@ -286,6 +298,10 @@ private:
     // Where the gateway is in this process:
     std::optional<os::Event> service_event_;
     std::atomic<bool> is_service_asleep_{false};
+    std::atomic<bool> is_service_deaf_{false};  // it sleeps, but not on the link
+    std::uint32_t uncollected_ = 0;             // copies since the link was turned last; by driver_
+    std::atomic<std::uint32_t> link_turns_{0};  // by other threads; written under driver_
+    std::uint32_t link_turns_seen_ = 0;         // by the service thread
     std::atomic<std::uint64_t> service_until_ns_{
         0};  // when the service thread turns the link again at the latest
 };

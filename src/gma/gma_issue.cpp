@@ -168,7 +168,7 @@ Handle Gma::queue(const Command& command, Route route, Handle order) {
         const bool has_message = has_forward_work_.load(std::memory_order_relaxed) ||
                                  has_link_work_.load(std::memory_order_relaxed);
         if (has_message && may_waiter_forward_) {
-            if (turn_forwarder()) {  // the message leaves now, whoever waits later
+            if (turn_forwarder(Driver::passer_by)) {  // the message leaves now, whoever waits later
                 tell_waiters(Driver::passer_by);
             }
         }

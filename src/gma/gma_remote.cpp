@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Commands with an end on another node: handed to the gateway through the link, ended when it tells, and failed when
-// it is gone. The words of a failure are made here, for the code and the process come from far away. Where the
-// gateway is in this process, the service thread sleeps on its sockets, and whoever waits turns it meanwhile.
+// it is gone. The words of a failure are made here, for the code and the process come from far away.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -10,8 +9,6 @@
 #include "node/death.hpp"
 #include "node/loss.hpp"
 #include "node/node_table.hpp"
-#include "os/clock.hpp"
-#include "os/poll_set.hpp"
 #include "os/process.hpp"
 
 namespace acp::gma {
@@ -30,14 +27,6 @@ bool Gma::has_link_task() const noexcept {
     }
     const bool is_heard = is_gateway_here_ || is_service_wanted_.load(std::memory_order_seq_cst);
     return has_link_work_.load(std::memory_order_seq_cst) || (is_heard && link_->has_news());
-}
-
-bool Gma::help() {
-    const bool has_moved = turn_forwarder();
-    if (has_moved) {
-        tell_waiters(Driver::passer_by);
-    }
-    return has_moved;
 }
 
 std::uint32_t Gma::turn_link() {
@@ -77,11 +66,7 @@ std::uint32_t Gma::hand_to_link() {
         if (handed == 0) {
             return 0;
         }
-        node::Slot& slot = member_.slot();  // one writer at a time: who holds the lock
-        slot.remote_commands.store(slot.remote_commands.load(std::memory_order_relaxed) + handed,
-                                   std::memory_order_relaxed);
-        slot.remote_bytes.store(slot.remote_bytes.load(std::memory_order_relaxed) + bytes,
-                                std::memory_order_relaxed);
+        count_remote(handed, bytes);
         release();
         want_service();
     }
@@ -95,6 +80,10 @@ std::uint32_t Gma::take_link_ends() {
     }
     const std::scoped_lock lock(mutex_);
     for (const remote::Ended& ended : link_ended_) {
+        if (ended.code == base::Code::ok && !trace_ &&
+            queue_.finish_oldest(ended.token, ended.count)) [[likely]] {
+            continue;
+        }
         for (std::uint32_t i = 0; i < ended.count; ++i) {
             const std::uint64_t number = ended.token + 2 * std::uint64_t{i};
             if (!queue_.is_ready(number)) {
@@ -184,52 +173,6 @@ base::Status Gma::remote_failure(const Command& command, const remote::Ended& en
     return {ended.code, who + "the " + (ended.end == 1 ? "target" : "source") + " is " +
                             space_.explain(address, command.bytes) + "; " + where_is(address) +
                             ": " + what};
-}
-
-void Gma::wake_service() {
-    if (!is_gateway_here_) {
-        port_->wake_service();
-        return;
-    }
-    // seq_cst: what we wake it for comes before; partner: sleep_service, which sets, then looks
-    if (is_service_asleep_.exchange(false, std::memory_order_seq_cst)) {
-        service_event_->signal();
-    }
-}
-
-void Gma::sleep_service(std::int64_t timeout_ns) {
-    if (!is_gateway_here_) {
-        port_->sleep_service([this] { return is_idle(); }, timeout_ns);
-        return;
-    }
-    is_service_asleep_.store(true, std::memory_order_seq_cst);  // partner: wake_service
-    // Before the link is asked: who makes it due earlier meanwhile sees this and wakes us. seq_cst: as above
-    service_until_ns_.exchange(~0ULL, std::memory_order_seq_cst);
-    const std::int64_t due_ns = link_->timeout_ns();
-    if (due_ns >= 0) {
-        service_until_ns_.store(os::now_ns() + static_cast<std::uint64_t>(due_ns),
-                                std::memory_order_seq_cst);
-    }
-    if (is_idle()) {
-        const bool is_due_first = due_ns >= 0 && (timeout_ns < 0 || due_ns < timeout_ns);
-        (void)os::wait_readable(link_->wait_fd(), service_event_->fd(),
-                                is_due_first ? due_ns : timeout_ns);
-    }
-    is_service_asleep_.store(false, std::memory_order_relaxed);
-    (void)service_event_->drain();
-}
-
-// After a turn: wakes the service thread when the link must be turned before that would do so.
-void Gma::tell_service_when() {
-    if (!is_gateway_here_) {
-        return;
-    }
-    // A read-modify-write that changes nothing: what the turn stored comes before the look. Partner: sleep_service
-    const std::uint64_t until_ns = service_until_ns_.fetch_add(0, std::memory_order_seq_cst);
-    const std::int64_t due_ns = link_->timeout_ns();
-    if (due_ns >= 0 && os::now_ns() + static_cast<std::uint64_t>(due_ns) < until_ns) {
-        wake_service();
-    }
 }
 
 }  // namespace acp::gma

@@ -17,10 +17,13 @@ bool Gma::drive(Driver driver) {
         has_done = run_jobs();
     }
     if (driver == Driver::service || may_waiter_forward_) {
-        has_done = turn_forwarder() || has_done;
+        has_done = turn_forwarder(driver) || has_done;
     }
     if (has_done) {
         tell_waiters(driver);
+        if (is_gateway_here_) {  // whoever it was about may be waiting for us to go on
+            (driver == Driver::service ? service_waiter_ : member_.waiter()).note_progress();
+        }
     }
     return has_done;
 }
@@ -227,7 +230,7 @@ bool Gma::release() {
     return is_any;
 }
 
-bool Gma::turn_forwarder() {
+bool Gma::turn_forwarder(Driver driver) {
     if (!has_forward_work_.load(std::memory_order_relaxed) && !port_->has_mail() &&
         !has_link_news()) {
         return false;
@@ -236,12 +239,18 @@ bool Gma::turn_forwarder() {
         return false;
     }
     const std::uint32_t done = turn_once();
-    tell_service_when();
+    if (driver != Driver::service) {
+        note_link_turn();
+    }
+    return give_driver() || done != 0;
+}
+
+// Gives the right back. True when somebody looked meanwhile and may sleep by now, over mail that came after we
+// looked: the caller tells all who wait to look again.
+bool Gma::give_driver() {
     driver_.clear(std::memory_order_seq_cst);  // partner: take_driver()
-    // Somebody looked meanwhile and may sleep by now, over mail that came after we looked: the caller tells
-    // all who wait to look again.
-    const bool is_turn_wanted = is_turn_wanted_.exchange(false, std::memory_order_seq_cst);
-    return done != 0 || is_turn_wanted;
+    return is_turn_wanted_.load(std::memory_order_seq_cst) &&
+           is_turn_wanted_.exchange(false, std::memory_order_seq_cst);
 }
 
 // Takes the right to turn the forwarder. When another thread has it, that one learns that it was wanted after

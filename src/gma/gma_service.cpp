@@ -85,6 +85,9 @@ void Gma::serve() {
             sleep(
                 node::
                     liveness_check_ns);  // a waiting thread does the work: do not compete for the core
+        } else if (is_gateway_here_ &&
+                   link_turns_seen_ != link_turns_.load(std::memory_order_relaxed)) {
+            sleep(node::liveness_check_ns);  // likewise
         } else {
             service_waiter_.wait(ready, sleep, node::for_ever);
         }

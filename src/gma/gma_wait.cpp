@@ -67,6 +67,7 @@ base::Status Gma::wait_announced(std::uint64_t number,
             is_said = true;
             say_what_is_awaited(number, waited_ns);
         }
+        rest();
         return node::sleep_on_bell(door.waiter_bell, ready, nap_ns_left);
     };
     const node::Outcome outcome = member_.waiter().wait(ready, sleep, timeout_ns, is_interruptible);

@@ -40,6 +40,9 @@ struct LaunchPlan {
         return first_process.empty() ? 1U : static_cast<std::uint32_t>(first_process.size());
     }
 
+    // Whether the user chose the network, or it is one of the job's own.
+    [[nodiscard]] bool is_network_named() const noexcept { return !networks.empty() || is_netns; }
+
     // The process indexes of this node: first() .. first() + local_procs() - 1.
     [[nodiscard]] std::uint32_t first() const noexcept {
         return first_process.empty() ? 0U : first_process[node];

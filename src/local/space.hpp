@@ -129,7 +129,7 @@ public:
 
     //   process < procs; the address of a rank's starter memory is that of segment().process_of(rank)
     [[nodiscard]] GlobalAddress starter_address(std::uint32_t process) const noexcept {
-        return layout_.segment_start(process, 0, 1);
+        return layout_.segment_start(process, 0, starter_generation);
     }
 
     // Finds `bytes` bytes at an address of this node. The caller's hazard line names the address.
@@ -162,14 +162,23 @@ public:
         return base::Code::ok;
     }
 
-    // Whether `bytes` bytes at an address may be memory of a process of another node. Whether they are is known there.
+    // Whether `bytes` bytes at an address may be memory of a process of another node. Of starter memory, which all
+    // have alike, this is certain; whether something else is registered is known there.
     [[nodiscard]] bool is_elsewhere(GlobalAddress address, std::uint64_t bytes) const noexcept {
         const std::uint64_t process = layout_.process(address);
-        const std::uint64_t room = layout_.granule_bytes() << memory::granule_bits;
+        const std::uint64_t offset = offset_in_process(address);
         return process < segment_->shape().procs &&
                !is_on_node(static_cast<std::uint32_t>(process)) &&
-               layout_.generation(address) != 0 &&
-               memory::is_within(address & (room - 1), room, bytes);
+               (is_starter(address) ? layout_.generation(address) == starter_generation &&
+                                          memory::is_within(offset, starter_bytes(), bytes)
+                                    : layout_.generation(address) != 0 &&
+                                          memory::is_within(offset, process_room(), bytes));
+    }
+
+    // Whether an address lies where a process, of whatever node, has its starter memory and nothing else.
+    [[nodiscard]] bool is_starter(GlobalAddress address) const noexcept {
+        return offset_in_process(address) <
+               layout_.granules_for(starter_bytes()) * layout_.granule_bytes();
     }
 
     // For a message: what is wrong with an address find() refused.
@@ -194,6 +203,21 @@ private:
 
     [[nodiscard, gnu::cold]] base::Code refusal(const memory::Entry* entry,
                                                 GlobalAddress address) const noexcept;
+
+    static constexpr std::uint32_t starter_generation = 1;
+
+    [[nodiscard]] std::uint64_t starter_bytes() const noexcept {
+        return segment_->shape().starter_bytes;
+    }
+
+    // Of all addresses of one process and generation.
+    [[nodiscard]] std::uint64_t process_room() const noexcept {
+        return layout_.granule_bytes() << memory::granule_bits;
+    }
+
+    [[nodiscard]] std::uint64_t offset_in_process(GlobalAddress address) const noexcept {
+        return address & (process_room() - 1);
+    }
 
     const node::Segment* segment_ = nullptr;
     memory::GaLayout layout_;

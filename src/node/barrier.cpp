@@ -56,7 +56,10 @@ base::Status Barrier::wait(bool has_table) {
         return is_released() || control.deaths.load(std::memory_order_relaxed) != 0;
     };
     const auto ready = [&] {
-        return is_over() || (helper_ != nullptr && helper_->turn() && is_over());
+        if (is_over()) return true;
+        if (helper_ == nullptr || !helper_->turn()) return false;
+        waiter_.note_progress();
+        return is_over();
     };
     std::uint64_t start_ns =
         0;  // a clock costs as much as half a barrier: read only before a sleep
@@ -68,9 +71,7 @@ base::Status Barrier::wait(bool has_table) {
             is_said = true;
             say_who_is_missing(waited_ns);
         }
-        if (helper_ != nullptr && helper_->sleep([&] { return !is_over(); }, timeout_ns)) {
-            return os::Wake::woken;
-        }
+        if (helper_ != nullptr) helper_->rest();
         std::uint32_t value = released.load();
         if (sync::SleepWord<>::reached(value, number) || !released.announce_sleep(value) ||
             control.deaths.load(std::memory_order_seq_cst) !=

@@ -11,7 +11,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 
 #include "base/status.hpp"
 #include "node/segment.hpp"
@@ -19,7 +18,7 @@
 
 namespace acp::node {
 
-// The gateway of a node when it lives in a rank's process: whoever waits there turns it.
+// What carries commands to other nodes when that is the business of this process: who waits turns it.
 class Helper {
 public:
     Helper() = default;
@@ -31,9 +30,8 @@ public:
     // blocks.
     virtual bool turn() = 0;
 
-    // Sleeps until something comes for the gateway or the time is over; false at once when another thread of the
-    // process does so and turns it: then the caller sleeps on what it waits for. is_idle() is asked before.
-    virtual bool sleep(const std::function<bool()>& is_idle, std::int64_t timeout_ns) = 0;
+    // The caller is about to sleep: others see to what comes.
+    virtual void rest() = 0;
 };
 
 class Barrier {
@@ -50,8 +48,7 @@ public:
     // After how long a wait says on stderr who is missing; 0 = never. Default: never.
     void set_hang_warning(std::uint64_t warning_ns) noexcept { hang_warning_ns_ = warning_ns; }
 
-    // What to turn, and how to sleep, while waiting for other nodes: when the gateway of the node lives in this
-    // process. Must outlive the barrier's waits; nullptr (as at first): the gateway is elsewhere.
+    // What to turn while waiting. Must outlive the barrier's waits; nullptr, as at first: nothing.
     void set_helper(Helper* helper) noexcept { helper_ = helper; }
 
     // Release and acquire among all processes of the job.

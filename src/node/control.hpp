@@ -98,6 +98,11 @@ struct Shape {
     std::uint64_t job_id = 0;                  // random, for messages and file names
     std::uint32_t node = 0;                    // this one
     std::uint32_t nodes = 1;                   // of the job; more than one: the node has a gateway
+    // 1: each node has one process, which carries its commands itself (gateway/own_gateway.hpp)
+    std::uint32_t has_own_gateways = 0;
+    std::uint32_t cipher = 0;            // of those: a crypto::CipherWish, resolved
+    std::uint32_t is_network_named = 0;  // acprun --net or --netns
+    std::uint32_t reserved = 0;
 };
 
 // The processes that have a slot: those of the job on this node, and after them the gateway if there is one.
@@ -145,7 +150,9 @@ struct alignas(4096) ControlBlock {
     SharedU32 table_asked;  // of the last of those that gathers wishes; last arriver, before that
     SharedU32
         gateway_sleeps;  // 1: who publishes something for it signals its event; writer: gateway
-    SharedU32 gateway_event;     // that event's descriptor number + 1, 0 = none; writer: gateway
+    SharedU32 gateway_event;  // that event's descriptor number + 1, 0 = none; writer: gateway
+    SharedU32
+        own_key;  // descriptor number + 1 of the key for own gateways, 0 = none; writer: agent
     SharedU32 addresses_pooled;  // in the node table; writer: the agent, before a process starts
     alignas(64) sync::DoorbellBitmap<> commands_rung;  // command rings; writers: processes, gateway
     // losses on other nodes; writer: gateway

@@ -18,14 +18,6 @@ namespace {
 constexpr std::uint64_t page_bytes = 4096;
 static_assert(memory::hazard_lines_per_slot * sizeof(memory::HazardLine) == page_bytes);
 
-// The gateway's datagrams: what a node costs that was never talked to, one that is, with a full window, and the pool.
-constexpr std::uint64_t cold_peer_bytes = 96;
-constexpr std::uint64_t window_datagrams = 256;
-constexpr std::uint64_t hot_peer_bytes = 1600 + 24 * window_datagrams;
-constexpr std::uint64_t active_peers_max = 1024;
-constexpr std::uint64_t buffers = 8192;
-constexpr std::uint64_t buffer_bytes = 2048;
-
 constexpr std::uint64_t whole_pages(std::uint64_t bytes) {
     return (bytes + page_bytes - 1) / page_bytes * page_bytes;
 }
@@ -79,33 +71,27 @@ std::vector<FootprintPart> footprint_of(const Shape& shape) {
     const std::uint64_t tables = layout.mailboxes - layout.tables;
     const std::uint64_t mailboxes = layout.starters - layout.mailboxes;
     const std::uint64_t starters = layout.total - layout.starters;
-    std::vector<FootprintPart> parts = {{"control block", "", layout.slots, layout.slots},
-                                        {"slots", "", slots, slots},
-                                        {"ranks of processes", "acp_reset", ranks, 0}};
+    std::vector<FootprintPart> parts = {
+        {"control block", "", layout.slots, layout.slots, layout.slots},
+        {"slots", "", slots, slots, slots},
+        {"ranks of processes", "acp_reset", ranks, 0, 0}};
     if (shape.nodes > 1) {
         const std::uint64_t one_address_each = whole_pages(NodeTable::used_bytes(shape.nodes, 1));
         parts.push_back({"node table", nodes > one_address_each ? "addresses of a node" : "", nodes,
-                         one_address_each});
-        parts.push_back({"losses", "deaths on other nodes", losses, 0});
-        parts.push_back({"rings to the gateway", "commands to other nodes", rings, 0});
+                         one_address_each, one_address_each});
+        parts.push_back({"losses", "deaths on other nodes", losses, 0, 0});
+        // Both ends look at their counters when they are made, and what is read is there.
+        parts.push_back(
+            {"rings to the gateway", "commands to other nodes", rings, n * page_bytes, rings});
     }
     // One page for each process: its first thread touches all of it.
-    parts.push_back({"hazard lines", "", hazards, hazards});
-    parts.push_back({"address tables", "registrations", tables, n * table_start_bytes(shape)});
-    parts.push_back({"mailboxes", "private memory used by others", mailboxes,
-                     slots_of(shape) * mailbox_start_bytes(shape)});
-    parts.push_back({"starter memory", "", starters, starters});
+    parts.push_back({"hazard lines", "", hazards, hazards, hazards});
+    const std::uint64_t tables_start = n * table_start_bytes(shape);
+    parts.push_back({"address tables", "registrations", tables, tables_start, tables_start});
+    const std::uint64_t polled = slots_of(shape) * mailbox_start_bytes(shape);
+    parts.push_back({"mailboxes", "private memory used by others", mailboxes, polled, polled});
+    parts.push_back({"starter memory", "", starters, starters, starters});
     return parts;
-}
-
-std::vector<FootprintPart> gateway_footprint_of(const Shape& shape) {
-    if (shape.nodes == 1) {
-        return {};
-    }
-    const std::uint64_t active = std::min<std::uint64_t>(shape.nodes - 1, active_peers_max);
-    return {{"gateway: peers", "", shape.nodes * cold_peer_bytes, shape.nodes * cold_peer_bytes},
-            {"gateway: connections", "nodes talked to", active * hot_peer_bytes, 0},
-            {"gateway: buffers", "", buffers * buffer_bytes, buffers * buffer_bytes}};
 }
 
 }  // namespace acp::node

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How much memory a node of a job takes, part by part, before anything is made: the arithmetic behind
 // "acpinfo --memory". Reserved is address space and the most a part can ever take; at start is what is in
-// memory once every rank has joined and before anything was sent. Knows no machine. Pure; any thread.
+// memory once every rank has joined and before anything was sent; in use, once all have talked to all by shared
+// memory and over the network for long. Knows no machine. Pure; any thread.
 // Tests: tests/unit/node/footprint_test.cpp holds it to what a segment really takes.
 #pragma once
 
@@ -17,14 +18,12 @@ struct FootprintPart {
     std::string_view name;         // "starter memory"
     std::string_view growth;       // what makes it larger than at start; "" when nothing does
     std::uint64_t reserved_bytes;  // of the whole node
-    std::uint64_t start_bytes;     // of the whole node; <= reserved_bytes
+    std::uint64_t start_bytes;     // of the whole node; <= used_bytes
+    std::uint64_t used_bytes;      // of the whole node; <= reserved_bytes
 };
 
 // The parts of the node segment in the order of SegmentLayout; the reserved bytes add up to its total.
 //   shape  as Segment::create takes it
 [[nodiscard]] std::vector<FootprintPart> footprint_of(const Shape& shape);
-
-// What the node's gateway takes beside the node segment, in its own process; nothing in a job of one node.
-[[nodiscard]] std::vector<FootprintPart> gateway_footprint_of(const Shape& shape);
 
 }  // namespace acp::node

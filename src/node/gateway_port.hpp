@@ -2,8 +2,7 @@
 // The gateway's side of the node segment: what the node's processes ask of it (meetings with the other nodes) and
 // what it tells them (a meeting is over, a process or a node elsewhere is lost), and how it sleeps. The commands
 // of the processes are not here but in remote/gateway_rings.hpp. One object per node, in the gateway: a thread of
-// the agent, or of the rank when that is alone on its node. All calls by the gateway's thread, but for open()
-// and close(). Never blocks.
+// the agent. All calls by that thread, but for open() and close(). Never blocks.
 //
 // Meetings: Barrier's last local arriver asks for one and, when the gateway sleeps, wakes it. The gateway takes
 // it (take_meeting), meets the other nodes, then finish_meeting() releases the node's processes. Numbers count
@@ -36,8 +35,7 @@ public:
     explicit GatewayPort(const Segment& segment) noexcept;
 
     // Takes the gateway's slot (index local_procs). Before a process of the node starts.
-    //   event_fd  an eventfd that the node's processes inherit under this number; a process that holds its own
-    //             gateway calls Segment::open_gateway_event() afterwards
+    //   event_fd  an eventfd that the node's processes inherit under this number
     void open(int event_fd) noexcept;
 
     // The gateway goes for good: waits for other nodes end. Any thread of the process.

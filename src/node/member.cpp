@@ -41,9 +41,17 @@ base::Status Member::meet(bool has_table) {
     return barrier_.wait(has_table);
 }
 
+base::Status Member::gather(std::uint32_t number) {
+    slot().wanted_rank.store(number, std::memory_order_relaxed);
+    return meet(true);
+}
+
+std::uint32_t Member::gathered(std::uint32_t process) const noexcept {
+    return segment_.wanted_table()[process].load(std::memory_order_relaxed);
+}
+
 base::Status Member::agree_on_rank(std::uint32_t rank) {
-    slot().wanted_rank.store(rank, std::memory_order_relaxed);
-    if (auto status = meet(true); !status.is_ok()) {  // everybody's wish is visible
+    if (auto status = gather(rank); !status.is_ok()) {  // everybody's wish is visible
         return status;
     }
     Ranks ranks(segment_);

@@ -31,6 +31,11 @@ public:
     //   has_table  the nodes gather what each process wants (agree_on_rank)
     base::Status meet(bool has_table = false);
 
+    // Every process brings a number; afterwards, and until the next meeting of all, gathered() knows them.
+    // For jobs of several nodes. Errors: peer.
+    base::Status gather(std::uint32_t number);
+    [[nodiscard]] std::uint32_t gathered(std::uint32_t process) const noexcept;  // process < procs
+
     // Agrees on new ranks: each process names one; on success every process sits on the rank it named.
     // Everybody gets the same verdict; on failure nothing changed. Errors: argument (out of range or given
     // twice, with who asked), peer.
@@ -54,9 +59,6 @@ public:
     void leave() const noexcept;
 
     [[nodiscard]] const Segment& segment() const noexcept { return segment_; }
-
-    // For a process that holds its node's gateway: Segment::open_gateway_event().
-    [[nodiscard]] Segment& segment() noexcept { return segment_; }
 
     [[nodiscard]] std::uint32_t slot_index() const noexcept { return slot_; }
 

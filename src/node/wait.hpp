@@ -3,6 +3,7 @@
 // the machine has more ranks than CPUs it yields for a bounded time, then sleeps; a yield that took long shows
 // a computing neighbour. When such yields eat up what the good ones gained, yielding is switched off for the
 // whole node for a while, doubling each time.
+// Either goes on as long as what is looked at makes progress.
 // Waits that proved useless lately go to sleep at once, but for one in eight. Nobody sleeps longer than
 // liveness_check_ns without looking whether the others live. Knows nothing of what is waited for: `ready`
 // looks (and may work), `sleep` announces, looks again, and sleeps. Any thread; one Waiter per process.
@@ -64,6 +65,13 @@ public:
         return sleep_until(ready, sleep, start_ns, timeout_ns, is_interruptible);
     }
 
+    // What is looked at made progress, though perhaps not what is waited for: more may come soon, so polls go on, and
+    // the next wait begins with one.
+    void note_progress() noexcept {
+        progress_.store(os::ticks(), std::memory_order_relaxed);
+        useless_.store(0, std::memory_order_relaxed);
+    }
+
     [[nodiscard]] bool is_crowded() const noexcept { return is_crowded_; }
 
     // How long a rank with a core of its own spins before it sleeps.
@@ -106,8 +114,16 @@ private:
                 }
                 os::relax();
             }
-        } while (os::ticks() - start < bound);
+        } while (!is_over(start, bound, os::ticks()));
         return false;
+    }
+
+    // Whether nothing has moved for so long.
+    [[nodiscard]] bool is_over(std::uint64_t start,
+                               std::uint64_t bound,
+                               std::uint64_t now) const noexcept {
+        const std::uint64_t since = std::max(start, progress_.load(std::memory_order_relaxed));
+        return now > since && now - since >= bound;
     }
 
     template <typename Ready>
@@ -135,7 +151,7 @@ private:
                 os::relax();
             }
             before = os::ticks();
-            if (yields >= 4 && before - start > bound) {
+            if (yields >= 4 && is_over(start, bound, before)) {
                 return false;
             }
         }
@@ -189,6 +205,7 @@ private:
     std::atomic<std::uint32_t> useless_{0};
     std::atomic<int> looks_{looks_min};
     std::atomic<std::uint32_t> probe_{0};
+    std::atomic<std::uint64_t> progress_{0};        // ticks
     std::atomic<std::int32_t> credit_{credit_max};  // good yields not yet eaten up by long ones
 };
 

@@ -52,6 +52,12 @@ Status shortage(std::uint64_t requested, const MemoryLimits& limits) {
     return {Code::memory, message + "; use less memory or raise the limit"};
 }
 
+Status not_whole(const char* doing, ssize_t got, std::size_t wanted) {
+    if (got < 0) return system_failure(doing, errno, count(wanted));
+    return {Code::system,
+            std::string(doing) + " of " + count(wanted) + " ended after " + std::to_string(got)};
+}
+
 }  // namespace
 
 Result<FileDescriptor> create_memory_file(const char* name, std::uint64_t bytes) {
@@ -103,6 +109,18 @@ Status commit(int fd, std::uint64_t offset, std::uint64_t bytes) {
     if (outcome == 0) return {};
     if (errno == ENOMEM || errno == ENOSPC) return shortage(bytes, memory_limits());
     return system_failure("fallocate", errno, count(bytes) + " of shared memory");
+}
+
+Status write_at(int fd, std::uint64_t offset, std::span<const std::byte> bytes) {
+    const ssize_t got = pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    return got == static_cast<ssize_t>(bytes.size()) ? Status()
+                                                     : not_whole("pwrite", got, bytes.size());
+}
+
+Status read_at(int fd, std::uint64_t offset, std::span<std::byte> bytes) {
+    const ssize_t got = pread(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    return got == static_cast<ssize_t>(bytes.size()) ? Status()
+                                                     : not_whole("pread", got, bytes.size());
 }
 
 }  // namespace acp::os

@@ -5,7 +5,9 @@
 // Knows nothing of who maps it. Any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "base/status.hpp"
 #include "os/file_descriptor.hpp"
@@ -27,5 +29,10 @@ Result<FileDescriptor> create_memory_file(const char* name, std::uint64_t bytes)
 // Errors: memory (requested and available bytes in the message; nothing promised about the range),
 // argument (range outside the file), system. Blocks while the kernel clears pages.
 Status commit(int fd, std::uint64_t offset, std::uint64_t bytes);
+
+// All of `bytes` at an offset, for what is not worth a mapping. Any file.
+// Errors: system (not open, not a file, shorter than that, full).
+Status write_at(int fd, std::uint64_t offset, std::span<const std::byte> bytes);
+Status read_at(int fd, std::uint64_t offset, std::span<std::byte> bytes);
 
 }  // namespace acp::os

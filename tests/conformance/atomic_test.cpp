@@ -3,6 +3,7 @@
 // memory of the node, and counts that no contention loses.
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <functional>
 #include <tuple>
 
@@ -162,6 +163,21 @@ TEST_P(AtomicTest, changes_the_word_and_returns_the_old_value) {
     }
 }
 
+TEST_P(AtomicTest, leaves_the_word_alone_when_the_result_would_go_beyond_starter_memory) {
+    const auto [word_kind, result_kind] = GetParam();
+    if (result_kind != Kind::starter) {
+        GTEST_SKIP() << "what is registered is known to its owner's node";
+    }
+    const Arena words(word_kind, 256);
+    words.word<std::uint64_t>(place) = word_before;
+    for (int rank = 0; rank < procs_; ++rank) {
+        const acp_ga_t beyond = acp_query_starter_ga(rank) + acp_starter_size();
+        expect_failure(acp_swap8(beyond, words.at(rank_, place), operand, ACP_HANDLE_NULL),
+                       ACP_ERR_ADDRESS, {"rank " + std::to_string(rank)});
+        EXPECT_EQ(words.word<std::uint64_t>(place), word_before);
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(kinds,
                          AtomicTest,
                          ::testing::Combine(::testing::Values(Kind::starter, Kind::registered),
@@ -197,9 +213,9 @@ TEST_P(ContentionTest, loses_no_addition_and_gives_no_old_value_twice) {
         EXPECT_EQ(counter.word<std::uint64_t>(), adds * ranks);
         std::vector<std::uint64_t> all;
         for (int rank = 0; rank < procs_; ++rank) {
-            const auto* theirs = static_cast<std::uint64_t*>(acp_query_address(olds.at(rank)));
-            ASSERT_NE(theirs, nullptr);
-            all.insert(all.end(), theirs, theirs + adds);
+            const std::vector<std::byte> theirs = olds.fetched_from(rank);
+            all.resize(all.size() + adds);
+            std::memcpy(&all[all.size() - adds], theirs.data(), theirs.size());
         }
         std::ranges::sort(all);
         EXPECT_EQ(std::ranges::adjacent_find(all), all.end()) << "an old value was given twice";

@@ -6,6 +6,7 @@
 
 #include "support/arena.hpp"
 #include "support/mode.hpp"
+#include "support/nodes.hpp"
 #include "support/ranked.hpp"
 
 namespace acp::test {
@@ -40,9 +41,14 @@ TEST_F(QueryTest, gives_every_rank_a_starter_memory_of_its_own) {
     }
 }
 
-TEST_F(QueryTest, maps_starter_memory_of_every_rank_of_the_node) {
+TEST_F(QueryTest, maps_starter_memory_of_every_rank_of_the_node_and_of_no_other) {
     const Arena arena(Kind::starter, 1024);
     for (int rank = 0; rank < procs_; ++rank) {
+        if (!is_near(rank)) {
+            EXPECT_EQ(acp_query_address(arena.at(rank)), nullptr);
+            EXPECT_EQ(acp_errno(), ACP_ERR_UNSUPPORTED) << acp_error_message();
+            continue;
+        }
         auto* words = static_cast<std::uint64_t*>(acp_query_address(arena.at(rank)));
         ASSERT_NE(words, nullptr) << acp_error_message();
         words[rank_] = static_cast<std::uint64_t>(100 * rank + rank_);
@@ -51,7 +57,7 @@ TEST_F(QueryTest, maps_starter_memory_of_every_rank_of_the_node) {
     sync_ranks();
     for (int rank = 0; rank < procs_; ++rank) {
         EXPECT_EQ(arena.word<std::uint64_t>(8 * static_cast<std::size_t>(rank)),
-                  static_cast<std::uint64_t>(100 * rank_ + rank));
+                  is_near(rank) ? static_cast<std::uint64_t>(100 * rank_ + rank) : 0);
     }
 }
 
@@ -132,14 +138,18 @@ TEST_F(QueryTest, names_the_path_and_whether_the_owner_must_help) {
     const acp_path_t local = acp_path(shared.at(rank_), registered.at(rank_));
     EXPECT_NE(local.name, nullptr);
     EXPECT_NE(std::string(local.name), "none");
-    if (mode().is_shared_one_sided()) {
+    if (!is_near(other)) {
+        EXPECT_EQ(std::string(acp_path(shared.at(other), shared.at(rank_)).name), "remote");
+        EXPECT_EQ(std::string(acp_path(shared.at(rank_), registered.at(other)).name), "remote");
+        EXPECT_EQ(acp_path(shared.at(other), shared.at(rank_)).owner_must_help, 0);
+    } else if (mode().is_shared_one_sided()) {
         const acp_path_t path = acp_path(shared.at(other), shared.at(rank_));
         EXPECT_EQ(path.owner_must_help, 0) << path.name;
         if (mode().intranode != "attach") {
             EXPECT_EQ(std::string(path.name), "direct");
         }
     }
-    if (other != rank_) {
+    if (other != rank_ && is_near(other)) {
         const acp_path_t path = acp_path(registered.at(other), shared.at(rank_));
         if (!mode().reaches_private_memory()) {
             EXPECT_EQ(std::string(path.name), "none");
@@ -155,12 +165,12 @@ TEST_F(QueryTest, names_the_path_and_whether_the_owner_must_help) {
 
 using SyncTest = RankedTest;
 
-TEST_F(SyncTest, makes_plain_stores_of_every_rank_visible_to_every_rank) {
+TEST_F(SyncTest, makes_plain_stores_of_every_rank_visible_to_every_rank_of_its_node) {
     const Arena arena(Kind::starter, 64);
     std::vector<const std::uint64_t*> words;
     for (int rank = 0; rank < procs_; ++rank) {
         words.push_back(static_cast<const std::uint64_t*>(acp_query_address(arena.at(rank))));
-        ASSERT_NE(words.back(), nullptr);
+        ASSERT_EQ(words.back() != nullptr, is_near(rank));
     }
     constexpr std::uint64_t rounds = 2000;
     std::uint64_t wrong = 0;
@@ -168,6 +178,9 @@ TEST_F(SyncTest, makes_plain_stores_of_every_rank_visible_to_every_rank) {
         arena.word<std::uint64_t>() = round * 10 + static_cast<std::uint64_t>(rank_);
         sync_ranks();
         for (int rank = 0; rank < procs_; ++rank) {
+            if (!is_near(rank)) {
+                continue;
+            }
             const std::uint64_t seen = *words[static_cast<std::size_t>(rank)];
             wrong += seen != round * 10 + static_cast<std::uint64_t>(rank) ? 1 : 0;
         }

@@ -23,6 +23,9 @@ JobOptions job_options(const FaultOptions& options, const std::string& board_ent
     JobOptions job;
     job.ranks = options.ranks;
     job.launcher = {options.is_continuing ? "--on-failure=continue" : "--on-failure=kill"};
+    if (options.nodes > 1) {
+        job.launcher.insert(job.launcher.end(), {"--nodes", std::to_string(options.nodes)});
+    }
     job.program = {std::string(ACP_TEST_PROGRAM_DIR) + "/faults_victim"};
     job.environment = options.environment;
     job.environment.push_back(board_entry);
@@ -51,8 +54,13 @@ pid_t FaultJob::process_of(int rank) const {
     return board_->ranks[rank].process.load(std::memory_order_acquire);
 }
 
-pid_t FaultJob::agent() const {
-    return board_->ranks[0].parent.load(std::memory_order_acquire);
+pid_t FaultJob::agent_of(int rank) const {
+    return board_->ranks[rank].parent.load(std::memory_order_acquire);
+}
+
+bool FaultJob::are_together(int rank, int other) const {
+    const int each = options_.ranks / options_.nodes;
+    return rank / each == other / each;
 }
 
 void FaultJob::await(int rank, Phase phase) const {
@@ -101,9 +109,26 @@ void FaultJob::expect_survivors_notice(std::int64_t struck_at_ns,
             << "rank " << rank << " in " << note.where << " does not name " << name << ": "
             << note.message;
         const std::int64_t delay = note.failed_at_ns.load(std::memory_order_relaxed) - struck_at_ns;
-        EXPECT_LT(delay, noise_factor * notice_promise_ns)
+        const bool is_near = are_together(rank, options_.victim);
+        EXPECT_LT(delay, noise_factor * (is_near ? notice_promise_ns : far_notice_promise_ns))
             << "rank " << rank << " in " << note.where;
         delays.push_back(delay);
+    }
+}
+
+void FaultJob::expect_cut_off(const std::vector<int>& ranks, std::int64_t deadline_ns) {
+    for (const int rank : ranks) {
+        const RankNote& note = board_->ranks[rank];
+        await(rank, Phase::failed);
+        ASSERT_EQ(note.phase.load(std::memory_order_acquire), Phase::failed)
+            << "rank " << rank << " did not notice:\n"
+            << job_.output();
+        EXPECT_EQ(note.code.load(std::memory_order_relaxed), ACP_ERR_PEER)
+            << "rank " << rank << " in " << note.where << ": " << note.message;
+        EXPECT_NE(std::string(note.message).find("node"), std::string::npos)
+            << "rank " << rank << " in " << note.where << " names no node: " << note.message;
+        EXPECT_LT(note.failed_at_ns.load(std::memory_order_relaxed), deadline_ns)
+            << "rank " << rank << " in " << note.where;
     }
 }
 
@@ -149,6 +174,11 @@ void print_delays(const std::string& what,
               << " times, median " << ms(delays[delays.size() / 2]) << " ms, longest "
               << ms(delays.back()) << " ms; " << late << " over the promised " << ms(promise_ns)
               << " ms\n";
+}
+
+int nodes_wanted() {
+    const char* given = std::getenv("TEST_NODES");
+    return given == nullptr ? 1 : std::atoi(given);
 }
 
 int trials_wanted(int otherwise) {

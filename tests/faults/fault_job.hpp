@@ -14,10 +14,14 @@
 
 namespace acp::test {
 
+// Emulated nodes of a job: TEST_NODES, or one.
+[[nodiscard]] int nodes_wanted();
+
 struct FaultOptions {
     Work work = Work::traffic;
     Ending ending = Ending::none;
     int ranks = 4;
+    int nodes = nodes_wanted();
     int victim = 1;
     bool is_continuing = true;  // acprun --on-failure
     std::uint64_t seed = 1;
@@ -35,7 +39,10 @@ public:
     [[nodiscard]] const FaultOptions& options() const { return options_; }
 
     [[nodiscard]] pid_t process_of(int rank) const;
-    [[nodiscard]] pid_t agent() const;
+    [[nodiscard]] pid_t agent_of(int rank) const;
+
+    // Whether two ranks are on one node.
+    [[nodiscard]] bool are_together(int rank, int other) const;
 
     // Waits until every rank is in the phase or a later one.
     void await_all(Phase phase) const;
@@ -47,6 +54,9 @@ public:
     // Every rank but the victim failed: with ACP_ERR_PEER, naming the victim. Appends the nanoseconds from the
     // strike to each one's notice.
     void expect_survivors_notice(std::int64_t struck_at_ns, std::vector<std::int64_t>& delays);
+
+    // Every rank of the list has failed with ACP_ERR_PEER by then, naming the other node.
+    void expect_cut_off(const std::vector<int>& ranks, std::int64_t deadline_ns);
 
     // The launcher ends with the code, and within the time nothing of the job is left on the machine.
     void expect_end(int code, std::int64_t struck_at_ns);
@@ -66,6 +76,7 @@ private:
 
 // The promises, in nanoseconds, and what a noisy machine is granted.
 inline constexpr std::int64_t notice_promise_ns = 50'000'000;
+inline constexpr std::int64_t far_notice_promise_ns = 100'000'000;  // on another node
 inline constexpr std::int64_t end_promise_ns = 1'000'000'000;
 inline constexpr std::int64_t noise_factor = 20;
 

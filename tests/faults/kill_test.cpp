@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SIGKILL of a rank, of the agent and of acprun, at random moments and in every kind of wait. A driver: the ranks
-// are faults_victim. TEST_TRIALS sets how often the random ones strike; seeds are printed and taken from TEST_SEED.
+// are faults_victim. TEST_TRIALS sets how often the random ones strike, TEST_NODES over how many nodes; seeds are printed and taken from TEST_SEED.
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <iostream>
@@ -120,10 +120,11 @@ TEST_F(KillTest, of_the_agent_ends_the_job_and_leaves_nothing) {
         allow_one_trial();
         SCOPED_TRACE("trial " + std::to_string(trial));
         FaultJob fault(random_options(trial % 2 == 0));
-        fault.await(0, Phase::started);
+        const int rank = fault.options().victim;  // of the agent's node
+        fault.await(rank, Phase::started);
         pass_time(20 * millisecond_ns);
-        ASSERT_NE(fault.agent(), fault.job().process()) << "the ranks' parent is not an agent";
-        const std::int64_t struck = fault.kill_process(fault.agent());
+        ASSERT_NE(fault.agent_of(rank), fault.job().process()) << "the parent is not an agent";
+        const std::int64_t struck = fault.kill_process(fault.agent_of(rank));
         fault.expect_end_with_any_failure(struck);
         delays.push_back(now_ns() - struck);
     }

@@ -96,6 +96,9 @@ private:
             case Work::command_complete:
                 wait_for_command();
                 break;
+            case Work::errands:
+                run_errands();
+                break;
             case Work::revocation:
                 rank_ == 0 ? revoke() : copy_into_rank_0();
                 break;
@@ -151,6 +154,25 @@ private:
             return acp_errno() == ACP_OK || fail("acp_complete");
         }
         return acp_wait(ACP_HANDLE_ALL, -1) == ACP_OK || fail("acp_wait");
+    }
+
+    // To everybody's memory and back, by what needs no thread of its owner. A step is one round of them all.
+    void run_errands() {
+        const acp_ga_t own = acp_query_starter_ga(rank_) + 1024;
+        const std::size_t place = 2048 + 64 * static_cast<std::size_t>(rank_);
+        while (board_.may_end.load(std::memory_order_acquire) == 0) {
+            for (int other = 0; other < acp_procs(); ++other) {
+                const acp_ga_t starter = acp_query_starter_ga(other) + place;
+                acp_copy(memory_of(other) + place, own, 64, ACP_HANDLE_NULL);
+                acp_copy(starter, own, 8, ACP_HANDLE_NULL);
+                acp_add8(own + 64, starter, 1, ACP_HANDLE_NULL);
+            }
+            if (acp_wait(ACP_HANDLE_ALL, -1) != ACP_OK) {
+                fail("acp_wait");
+                return;
+            }
+            note().steps.fetch_add(1, std::memory_order_relaxed);
+        }
     }
 
     void wait_in_barrier() {

@@ -4,6 +4,7 @@
 // from TEST_SEED when it is set.
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <iostream>
 
 #include "linearize/history.hpp"
@@ -19,7 +20,7 @@ namespace {
 constexpr std::size_t words = 3;
 constexpr std::size_t operations_per_round = 40;  // of one rank
 
-// What a rank did to one word, in shared memory, for rank 0 to collect.
+// What a rank did to one word, for rank 0 to collect.
 struct Record {
     WordOperation operation;
     std::uint64_t word;
@@ -100,11 +101,12 @@ protected:
 void judge(const Arena& records, std::size_t word, std::uint64_t final_value, std::uint64_t seed) {
     std::vector<WordOperation> history;
     for (int rank = 0; rank < acp_procs(); ++rank) {
-        const auto* theirs = static_cast<const Record*>(acp_query_address(records.at(rank)));
-        ASSERT_NE(theirs, nullptr);
+        const std::vector<std::byte> theirs = records.fetched_from(rank);
         for (std::size_t index = 0; index < operations_per_round; ++index) {
-            if (theirs[index].word == word) {
-                history.push_back(theirs[index].operation);
+            Record record;
+            std::memcpy(&record, theirs.data() + index * sizeof record, sizeof record);
+            if (record.word == word) {
+                history.push_back(record.operation);
             }
         }
     }

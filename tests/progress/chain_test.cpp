@@ -151,17 +151,14 @@ TEST_F(ChainTest, finishes_while_the_initiator_sleeps_and_another_rank_spins) {
         }
         acp_copy(places.own.at(1, flag_place), places.own.at(0, one_place), 8, previous);
         // Only rank 1 ends this: by a plain store, which is looked for between naps.
-        while (std::atomic_ref(places.own.word<std::uint64_t>(flag_place))
-                   .load(std::memory_order_acquire) == 0) {
+        while (std::atomic_ref(common_word()).load(std::memory_order_acquire) == 0) {
             const timespec nap = {0, 2'000'000};
             nanosleep(&nap, nullptr);  // lint: a pause between looks
         }
         expect_done(ACP_HANDLE_ALL);
     } else if (rank_ == 1) {
         spin_until(places.own.word<std::uint64_t>(flag_place), flag_value);
-        auto* flag = static_cast<std::uint64_t*>(acp_query_address(places.own.at(0, flag_place)));
-        ASSERT_NE(flag, nullptr);
-        std::atomic_ref(*flag).store(1, std::memory_order_release);
+        std::atomic_ref(common_word()).store(1, std::memory_order_release);
     }
     sync_ranks();
 }

@@ -51,6 +51,8 @@ const char* name_of(Absence absence) {
 
 void ProgressTest::SetUp() {
     RankedTest::SetUp();
+    ASSERT_LE(procs_, ranks_max);
+    notices_ = std::make_unique<Commons<Notices>>();
     processes_.clear();
     for (const std::uint64_t process : exchange(static_cast<std::uint64_t>(getpid()))) {
         processes_.push_back(static_cast<pid_t>(process));
@@ -58,7 +60,7 @@ void ProgressTest::SetUp() {
 }
 
 ProgressTest::Notice& ProgressTest::notice_of(int rank) const {
-    return *static_cast<Notice*>(acp_query_address(acp_query_starter_ga(rank) + notice_place));
+    return (*notices_)->of[rank];
 }
 
 void ProgressTest::prepare() const {

@@ -3,10 +3,12 @@
 // any call into the library meanwhile. Rank 0 is the initiator, all others are owners. Main thread.
 #pragma once
 
+#include <memory>
 #include <sys/types.h>
 #include <vector>
 
 #include "support/arena.hpp"
+#include "support/commons.hpp"
 #include "support/ranked.hpp"
 
 namespace acp::test {
@@ -33,14 +35,22 @@ protected:
         sync_ranks();
     }
 
+    // A word for the tests, seen by all ranks; zero when a test begins.
+    [[nodiscard]] std::uint64_t& common_word() const { return (*notices_)->word; }
+
 private:
-    // The last words before a rank is away and the word that calls it back, in its starter memory.
+    // The last words before a rank is away and the word that calls it back.
     struct Notice {
         std::uint64_t is_leaving;
         std::uint64_t may_return;
     };
 
-    static constexpr std::size_t notice_place = 4096;
+    static constexpr int ranks_max = 16;
+
+    struct Notices {
+        std::uint64_t word;
+        Notice of[ranks_max];
+    };
 
     [[nodiscard]] Notice& notice_of(int rank) const;
     void prepare() const;
@@ -48,6 +58,7 @@ private:
     void await_absence(Absence absence) const;
     void release(Absence absence) const;
 
+    std::unique_ptr<Commons<Notices>> notices_;
     std::vector<pid_t> processes_;
 };
 

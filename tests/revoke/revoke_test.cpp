@@ -7,11 +7,13 @@
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
+#include <memory>
 #include <thread>
 #include <unistd.h>
 
 #include "support/arena.hpp"
 #include "support/clock.hpp"
+#include "support/commons.hpp"
 #include "support/job.hpp"
 #include "support/mode.hpp"
 #include "support/random.hpp"
@@ -25,7 +27,7 @@ std::uint64_t cycles_wanted(std::uint64_t otherwise) {
     return given == nullptr ? otherwise : std::strtoull(given, nullptr, 0);
 }
 
-// What the ranks share in rank 0's starter memory: plain words, loaded and stored as one.
+// What all ranks share: plain words, loaded and stored as one.
 struct Signs {
     std::uint64_t address;  // of the memory now registered; 0 between registrations
     std::uint64_t bytes;    // of a copy
@@ -56,10 +58,8 @@ protected:
         if (procs_ < 2 || !mode().reaches_private_memory()) {
             GTEST_SKIP() << "needs a rank that reaches another rank's registered memory";
         }
-        signs_ = static_cast<Signs*>(acp_query_address(acp_query_starter_ga(0)));
-        if (rank_ == 0) {
-            *signs_ = {};
-        }
+        signs_memory_ = std::make_unique<Commons<Signs>>();
+        signs_ = &**signs_memory_;
         for (const std::uint64_t process : exchange(static_cast<std::uint64_t>(getpid()))) {
             processes_.push_back(static_cast<pid_t>(process));
         }
@@ -110,6 +110,7 @@ protected:
         }
     }
 
+    std::unique_ptr<Commons<Signs>> signs_memory_;
     Signs* signs_ = nullptr;
     std::vector<pid_t> processes_;
 };

@@ -55,6 +55,15 @@ Arena::~Arena() {
     }
 }
 
+std::vector<std::byte> Arena::fetched_from(int rank) const {
+    std::vector<std::byte> bytes(bytes_);
+    const acp_atkey_t key = acp_register_memory(bytes.data(), bytes.size(), 0);
+    EXPECT_NE(key, ACP_ATKEY_NULL) << acp_error_message();
+    expect_done(acp_copy(acp_query_ga(key, bytes.data()), at(rank), bytes_, ACP_HANDLE_NULL));
+    EXPECT_EQ(acp_unregister_memory(key), 0) << acp_error_message();
+    return bytes;
+}
+
 void fill_pattern(std::span<std::byte> bytes, std::uint64_t round, int rank) {
     for (std::size_t offset = 0; offset < bytes.size(); ++offset) {
         bytes[offset] = pattern(round, rank, offset);

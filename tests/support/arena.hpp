@@ -38,6 +38,9 @@ public:
     // The caller's own bytes.
     [[nodiscard]] std::span<std::byte> local() const noexcept { return {local_, bytes_}; }
 
+    // A copy of another rank's bytes, on whatever node it is.
+    [[nodiscard]] std::vector<std::byte> fetched_from(int rank) const;
+
     // An aligned word of the caller's own bytes.
     template <typename Word>
     [[nodiscard]] Word& word(std::size_t offset = 0) const noexcept {

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "support/nodes.hpp"
+
 namespace acp::test {
 namespace {
 
@@ -16,6 +18,7 @@ Mode read_mode() {
     Mode mode;
     mode.intranode = value("ACP_INTRANODE", "auto");
     mode.mailbox = value("ACP_MAILBOX", "mpsc");
+    mode.nodes = nodes_of_job();
     mode.is_attach_off = value("ACP_ATTACH", "auto") == "off";
     return mode;
 }

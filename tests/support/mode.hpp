@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the mode a test runs in (ACP_INTRANODE, ACP_ATTACH, ACP_MAILBOX in the environment) can do by design,
-// so that one suite serves every mode. Knows only what the documentation promises of the modes. Any thread.
+// and how many nodes its job has, so that one suite serves every mode. Knows only what the documentation promises of the modes. Any thread.
 #pragma once
 
 #include <string>
@@ -11,6 +11,7 @@ struct Mode {
     std::string intranode = "auto";  // auto, direct, attach, mailbox, udp
     std::string mailbox = "mpsc";    // mpsc, pairs, bitmap
     bool is_attach_off = false;
+    int nodes = 1;
 
     // Registered memory of another rank can be copied and worked on; else ACP_ERR_UNSUPPORTED.
     [[nodiscard]] bool reaches_private_memory() const { return intranode != "direct"; }
@@ -25,8 +26,10 @@ struct Mode {
         return (intranode == "auto" || intranode == "attach") && !is_attach_off;
     }
 
-    // Commands pass through threads of other processes, each of which may wait for a core.
-    [[nodiscard]] bool is_slow() const { return !is_shared_one_sided() || is_attach_off; }
+    // Commands pass through threads of other processes, each of which may wait for a core, or over the network.
+    [[nodiscard]] bool is_slow() const {
+        return !is_shared_one_sided() || is_attach_off || nodes > 1;
+    }
 };
 
 // The mode of this process's environment.

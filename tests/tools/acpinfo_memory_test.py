@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """acpinfo --memory against real jobs: the bytes the kernel gave to the node's shared memory after every
-rank has joined are those stated.
+rank has joined are those stated, and so, between nodes, are those of shared memory and gateways at start and in use.
 
 Usage: acpinfo_memory_test.py ACPINFO ACPRUN NODE_MEMORY_PROGRAM
 """
@@ -55,6 +55,70 @@ class NodeMemory(unittest.TestCase):
     def test_is_as_stated_for_every_size_of_starter_memory(self):
         for size in ("0", "1", "4097", "1M"):
             self.assert_stated(3, {"ACP_STARTER_SIZE": size})
+
+
+class Network(unittest.TestCase):
+    """Jobs of several emulated nodes with two ranks each."""
+
+    PER_NODE = 2
+    # What is measured is at most what is stated, and not less than this share of it: how ends of commands are
+    # gathered decides how much of a ring is used, and some of a gateway depends on the library that ciphers.
+    LEAST = 0.75
+    RING_RECORDS = 1024  # not fewer than a ring between a rank and its gateway has
+
+    def stated(self, nodes):
+        procs = nodes * self.PER_NODE
+        text = output_of([ACPINFO, "--memory", "-n", str(procs), "--ppn", str(self.PER_NODE), "--json", "-"], {})
+        return json.loads(text)["memory"]
+
+    def measured(self, nodes, times, size):
+        """[(moment, segment bytes, gateway bytes)] of every node."""
+        text = output_of([ACPRUN, "-n", str(nodes * self.PER_NODE), "--nodes", str(nodes), PROGRAM,
+                          str(self.PER_NODE), str(times), str(size)], {})
+        rows = [(line.split()[0], *map(int, line.split()[1:])) for line in text.splitlines()]
+        self.assertEqual(sorted(row[0] for row in rows), ["start"] * nodes + ["used"] * nodes)
+        return rows
+
+    @staticmethod
+    def sum_of(stated, key, is_gateway, without=()):
+        return sum(part[key] for part in stated["parts"]
+                   if part["part"].startswith("gateway: ") == is_gateway and part["part"] not in without)
+
+    def assert_as_stated(self, real, most, what):
+        self.assertLessEqual(real, most, what)
+        self.assertGreaterEqual(real, most * self.LEAST, what)
+
+    def test_gateways_take_what_is_stated_at_start_and_once_all_have_talked(self):
+        for nodes in (2, 4, 8):
+            stated = self.stated(nodes)
+            for moment, _, gateway in self.measured(nodes, 16, 8):
+                # Few and small puts fill no buffers.
+                most = self.sum_of(stated, f"node_{moment}_bytes", True, without=("gateway: buffers",))
+                self.assert_as_stated(gateway, most, (nodes, moment))
+
+    def test_shared_memory_is_as_stated_at_start_and_once_all_have_talked_for_long(self):
+        for nodes in (2, 4, 8):
+            stated = self.stated(nodes)
+            for moment, segment, gateway in self.measured(nodes, 2 * self.RING_RECORDS, 8):
+                key = f"node_{moment}_bytes"
+                self.assert_as_stated(segment, self.sum_of(stated, key, False), (nodes, moment))
+                if moment == "start":
+                    self.assertEqual(segment, self.sum_of(stated, key, False), nodes)
+                self.assertLessEqual(gateway, self.sum_of(stated, key, True), (nodes, moment))
+
+    def test_a_stream_to_all_nodes_stays_within_what_is_stated_for_use(self):
+        for nodes in (2, 4, 8):
+            stated = self.stated(nodes)
+            for moment, segment, gateway in self.measured(nodes, 100, 60000):
+                key = f"node_{moment}_bytes"
+                self.assertLessEqual(segment, self.sum_of(stated, key, False), (nodes, moment))
+                self.assertLessEqual(gateway, self.sum_of(stated, key, True), (nodes, moment))
+
+    def test_a_million_ranks_take_half_a_megabyte_each_in_use(self):
+        text = output_of([ACPINFO, "--memory", "-n", "1000000", "--ppn", "100", "--json", "-"], {})
+        stated = json.loads(text)["memory"]
+        self.assertLessEqual(stated["start_bytes"], 150_000)
+        self.assertLessEqual(stated["used_bytes"], 500_000)
 
 
 if __name__ == "__main__":

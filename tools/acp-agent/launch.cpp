@@ -126,6 +126,11 @@ Status Agent::make_segment() {
     shape.datagram_bytes = datagram_bytes(config_);
     shape.is_continue_on_failure = plan_.is_continue_on_failure ? 1 : 0;
     shape.job_id = plan_.job_id;
+    const bool has_one_rank_each = plan_.nodes() > 1 && plan_.procs == plan_.nodes();
+    const bool may_be_own = config_.gateway == base::GatewayPlace::automatic;
+    shape.has_own_gateways = has_one_rank_each && may_be_own ? 1 : 0;
+    shape.cipher = plan_.cipher;
+    shape.is_network_named = plan_.is_network_named() ? 1 : 0;
     auto segment = node::Segment::create(shape);
     if (!segment.is_ok()) return std::move(segment).failure();
     segment_ = std::move(segment).value();
@@ -163,7 +168,10 @@ Status Agent::launch() {
     common.path = plan_.program;
     common.arguments = plan_.arguments;
     common.inherited = {segment_.file()};
-    if (network_ != nullptr) common.inherited.push_back(network_->event_fd());
+    if (network_ != nullptr) {
+        const std::vector<int> files = network_->inherited();
+        common.inherited.insert(common.inherited.end(), files.begin(), files.end());
+    }
     common.failures = start_errors_->writing.get();
     common.descriptors_max = descriptors_.before;
     common.leads_group = true;

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "gateway/addresses.hpp"
+#include "gateway/own_key.hpp"
 #include "job/network_choice.hpp"
 #include "node/node_table.hpp"
 #include "os/interfaces.hpp"
@@ -55,9 +56,10 @@ gateway::GatewaySettings settings_of(const job::LaunchPlan& plan, const base::Co
     settings.nodes = plan.nodes();
     settings.first_process = plan.first_process;
     settings.first_process.push_back(plan.procs);
-    settings.is_interface_named = !plan.networks.empty() || plan.is_netns;
+    settings.is_interface_named = plan.is_network_named();
     settings.config = config;
     settings.cipher = static_cast<crypto::CipherWish>(plan.cipher);
+    settings.cipher_backend = static_cast<crypto::BackendWish>(config.cipher_library);
     return settings;
 }
 
@@ -74,6 +76,12 @@ Result<std::unique_ptr<Network>> Network::open(const node::Segment& segment,
         settings.bind.push_back(gateway::as_address(address));
     }
     std::copy(key.bytes().begin(), key.bytes().end(), settings.job_key.begin());
+    os::FileDescriptor own_key;
+    if (segment.shape().has_own_gateways != 0) {
+        auto kept = gateway::keep_own_key(segment, settings.job_key, settings.cipher);
+        if (!kept.is_ok()) return std::move(kept).failure();
+        own_key = std::move(kept).value();
+    }
     auto gateway = gateway::Gateway::open(segment, settings);
     os::wipe(settings.job_key);
     if (!gateway.is_ok()) return std::move(gateway).failure().within("the gateway");
@@ -82,7 +90,14 @@ Result<std::unique_ptr<Network>> Network::open(const node::Segment& segment,
     std::unique_ptr<Network> network(
         new Network(segment, plan.first_process, std::move(end).value()));
     network->gateway_ = std::move(gateway).value();
+    network->own_key_ = std::move(own_key);
     return network;
+}
+
+std::vector<int> Network::inherited() const {
+    std::vector<int> files{gateway_->event_fd()};
+    if (own_key_.is_open()) files.push_back(own_key_.get());
+    return files;
 }
 
 std::vector<job::Address> Network::addresses() const {

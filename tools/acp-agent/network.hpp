@@ -36,8 +36,9 @@ public:
     // Where this node listens; for the launcher to tell all nodes.
     [[nodiscard]] std::vector<job::Address> addresses() const;
 
-    // A descriptor the ranks inherit under its number: it wakes the gateway.
-    [[nodiscard]] int event_fd() const noexcept { return gateway_->event_fd(); }
+    // Descriptors the ranks inherit under their numbers: what wakes the gateway, and the key of ranks that reach other
+    // nodes themselves.
+    [[nodiscard]] std::vector<int> inherited() const;
 
     // Where all nodes listen, a row per node; before any rank starts. Errors: argument.
     base::Status set_peers(const job::PeerTable& peers);
@@ -59,7 +60,8 @@ private:
     const node::Segment& segment_;
     std::vector<std::uint32_t> first_process_;  // of each node
     std::unique_ptr<gateway::Gateway> gateway_;
-    os::Event end_;  // of the gateway's thread
+    os::FileDescriptor own_key_;  // of the ranks, where each node has one
+    os::Event end_;               // of the gateway's thread
     std::atomic<bool> is_leaving_{false};
     os::Thread thread_;
 };

@@ -152,8 +152,10 @@ std::vector<RankResult> Job::exchange(const RankResult& mine) const {
         acp_complete(acp_copy(acp_query_starter_ga(rank_) + offset,
                               acp_query_starter_ga(0) + offset, bytes, ACP_HANDLE_NULL));
     }
+    // Before the others may tell something new.
+    std::vector<RankResult> all(own_->results, own_->results + ranks_);
     sync_all();
-    return {own_->results, own_->results + ranks_};
+    return all;
 }
 
 void Job::follow(const Handler& handler) {

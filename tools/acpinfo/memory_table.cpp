@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A node's parts divided by its ranks, rounded up.
+// The parts of a node and of its gateway, divided by its ranks, rounded up.
 #include "memory_table.hpp"
 
 #include <algorithm>
 
 #include "base/format.hpp"
+#include "gateway/footprint.hpp"
 #include "memory/ga_layout.hpp"
 #include "node/footprint.hpp"
 #include "node/mailbox_layout.hpp"
@@ -41,6 +42,7 @@ const char* mailbox_name(std::uint32_t kind) {
 
 struct Total {
     std::uint64_t start_bytes = 0;
+    std::uint64_t used_bytes = 0;
     std::uint64_t reserved_bytes = 0;
 };
 
@@ -48,6 +50,7 @@ Total total_of(const std::vector<node::FootprintPart>& parts) {
     Total total;
     for (const node::FootprintPart& part : parts) {
         total.start_bytes += part.start_bytes;
+        total.used_bytes += part.used_bytes;
         total.reserved_bytes += part.reserved_bytes;
     }
     return total;
@@ -55,7 +58,7 @@ Total total_of(const std::vector<node::FootprintPart>& parts) {
 
 std::vector<node::FootprintPart> parts_of(const node::Shape& shape) {
     std::vector<node::FootprintPart> parts = node::footprint_of(shape);
-    for (const node::FootprintPart& part : node::gateway_footprint_of(shape)) {
+    for (const node::FootprintPart& part : gateway::footprint_of(shape)) {
         parts.push_back(part);
     }
     return parts;
@@ -69,6 +72,20 @@ std::string heading(const node::Shape& shape) {
     return text + ": starter memory " + base::human_size(shape.starter_bytes) + ", mailbox " +
            mailbox_name(shape.mailbox_kind) + ", datagram " +
            base::human_size(shape.datagram_bytes);
+}
+
+// What the figures stand for.
+std::string in_use_text(const node::Shape& shape) {
+    if (shape.nodes == 1) {
+        return "This is the shared memory; acpbench memory measures whole processes.\n";
+    }
+    return "This is the shared memory and the gateway's; acpbench memory measures whole processes. "
+           "In use: all\n"
+           "have talked to all, " +
+           std::to_string(std::min<std::uint64_t>(shape.nodes - 1, gateway::hot_peers_stated)) +
+           " nodes within the last minute, with " + std::to_string(gateway::stated_commands) +
+           " commands of each rank under way and all buffers\nfull of datagrams of " +
+           std::to_string(gateway::stated_datagram_bytes) + " bytes.\n";
 }
 
 }  // namespace
@@ -100,23 +117,27 @@ std::string memory_text(const node::Shape& shape) {
     const std::vector<node::FootprintPart> parts = parts_of(shape);
     Table table({{"BYTES PER RANK"},
                  {"AT START", Table::Align::right},
+                 {"IN USE", Table::Align::right},
                  {"AT MOST", Table::Align::right},
                  {"GROWS WITH"}});
     for (const node::FootprintPart& part : parts) {
         table.add_row({std::string(part.name), std::to_string(per_rank(part.start_bytes, shape)),
+                       std::to_string(per_rank(part.used_bytes, shape)),
                        std::to_string(per_rank(part.reserved_bytes, shape)),
                        std::string(part.growth)});
     }
     const Total total = total_of(parts);
     const std::uint64_t start_bytes = per_rank(total.start_bytes, shape);
+    const std::uint64_t used_bytes = per_rank(total.used_bytes, shape);
     const std::uint64_t most_bytes = per_rank(total.reserved_bytes, shape);
-    table.add_row({"total", std::to_string(start_bytes), std::to_string(most_bytes)});
+    table.add_row({"total", std::to_string(start_bytes), std::to_string(used_bytes),
+                   std::to_string(most_bytes)});
     return heading(shape) + "\n\n" + table.text() + "\n" + base::human_size(start_bytes) +
-           " per rank at start, " + base::human_size(most_bytes) + " at most; " +
-           base::human_size(total.start_bytes) + " and " + base::human_size(total.reserved_bytes) +
-           " per node of " + std::to_string(shape.local_procs) + ".\nThis is the shared memory" +
-           (shape.nodes > 1 ? " and the gateway's" : "") +
-           "; acpbench memory measures whole processes.\n";
+           " per rank at start, " + base::human_size(used_bytes) + " in use, " +
+           base::human_size(most_bytes) + " at most; " + base::human_size(total.start_bytes) +
+           ", " + base::human_size(total.used_bytes) + " and " +
+           base::human_size(total.reserved_bytes) + " per node of " +
+           std::to_string(shape.local_procs) + ".\n" + in_use_text(shape);
 }
 
 nlohmann::json memory_json(const node::Shape& shape) {
@@ -125,8 +146,10 @@ nlohmann::json memory_json(const node::Shape& shape) {
     for (const node::FootprintPart& part : parts) {
         rows.push_back({{"part", part.name},
                         {"start_bytes", per_rank(part.start_bytes, shape)},
+                        {"used_bytes", per_rank(part.used_bytes, shape)},
                         {"most_bytes", per_rank(part.reserved_bytes, shape)},
                         {"node_start_bytes", part.start_bytes},
+                        {"node_used_bytes", part.used_bytes},
                         {"node_most_bytes", part.reserved_bytes},
                         {"grows_with", part.growth}});
     }
@@ -137,8 +160,10 @@ nlohmann::json memory_json(const node::Shape& shape) {
             {"starter_bytes", shape.starter_bytes},
             {"parts", rows},
             {"start_bytes", per_rank(total.start_bytes, shape)},
+            {"used_bytes", per_rank(total.used_bytes, shape)},
             {"most_bytes", per_rank(total.reserved_bytes, shape)},
             {"node_start_bytes", total.start_bytes},
+            {"node_used_bytes", total.used_bytes},
             {"node_most_bytes", total.reserved_bytes}};
 }
 

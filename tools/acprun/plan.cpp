@@ -155,7 +155,6 @@ std::variant<PlannedJob, Refusal> plan_job(const Options& options) {
     PlannedJob planned;
     job::LaunchPlan& plan = planned.common;
     if (auto refusal = plan_nodes(options, planned)) return *refusal;
-    plan.cipher = static_cast<std::uint32_t>(crypto::resolve(crypto::CipherWish::automatic));
     os::fill_random(std::as_writable_bytes(std::span(&plan.job_id, 1)));
     plan.arguments = options.command;
     plan.has_tags = options.has_tags;
@@ -171,6 +170,8 @@ std::variant<PlannedJob, Refusal> plan_job(const Options& options) {
                        "acpinfo -c lists the ACP_* variables"};
     }
     planned.warnings = std::move(parsed.value().warnings);
+    plan.cipher = static_cast<std::uint32_t>(
+        crypto::resolve(static_cast<crypto::CipherWish>(parsed.value().config.cipher)));
 
     const Program program =
         find_program(options.command.front(), variable("PATH").value_or(path_default));

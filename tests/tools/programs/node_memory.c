@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Joins, and has rank 0 print how many bytes the kernel has given to the node's shared memory: what
- * acpinfo --memory states. Nothing is sent before. */
+/* How much memory a job takes: what acpinfo --memory states. Joins, and has rank 0 print how many bytes the kernel
+ * has given to the node's shared memory; nothing is sent before. With arguments, all ranks put so many times so
+ * many bytes into every rank of the other nodes, and the first rank of each node prints "start SEGMENT GATEWAY",
+ * and afterwards "used SEGMENT GATEWAY".
+ *   usage: node_memory [RANKS-PER-NODE TIMES BYTES] */
 #include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -30,12 +34,65 @@ static long long node_bytes(void) {
     return bytes;
 }
 
+/* Memory of the gateway's process, the parent, that is its own: what is not a file's. -1 when nobody says. */
+static long long gateway_bytes(void) {
+    long long kibibytes = -1;
+    char line[256];
+    FILE* file;
+    snprintf(line, sizeof line, "/proc/%d/smaps_rollup", (int)getppid());
+    file = fopen(line, "r");
+    if (file == NULL) {
+        return -1;
+    }
+    while (kibibytes < 0 && fgets(line, sizeof line, file) != NULL) {
+        if (sscanf(line, "Anonymous: %lld", &kibibytes) != 1) {
+            kibibytes = -1;
+        }
+    }
+    fclose(file);
+    return kibibytes < 0 ? -1 : kibibytes * 1024;
+}
+
+static int put_to_all(int per_node, int times, size_t bytes) {
+    const int node = acp_rank() / per_node;
+    for (int rank = 0; rank < acp_procs(); ++rank) {
+        acp_handle_t last = ACP_HANDLE_NULL;
+        for (int i = 0; i < times && rank / per_node != node; ++i) {
+            last = acp_copy(acp_query_starter_ga(rank), acp_query_starter_ga(acp_rank()), bytes,
+                            ACP_HANDLE_NULL);
+        }
+        acp_complete(last);
+    }
+    return acp_sync();
+}
+
+static int measure_network(int per_node, int times, size_t bytes) {
+    const int is_first = acp_rank() % per_node == 0;
+    if (is_first) {
+        printf("start %lld %lld\n", node_bytes(), gateway_bytes());
+    }
+    if (acp_sync() != 0 || put_to_all(per_node, times, bytes) != 0) {
+        return -1;
+    }
+    if (is_first) {
+        printf("used %lld %lld\n", node_bytes(), gateway_bytes());
+    }
+    return acp_sync();
+}
+
 int main(int argc, char** argv) {
     if (acp_init(&argc, &argv) != 0) {
         fprintf(stderr, "%s\n", acp_error_message());
         return 1;
     }
-    if (acp_sync() == 0 && acp_rank() == 0) {
+    if (acp_sync() != 0) {
+        return 1;
+    }
+    if (argc == 4) {
+        if (measure_network(atoi(argv[1]), atoi(argv[2]), (size_t)atol(argv[3])) != 0) {
+            return 1;
+        }
+    } else if (acp_rank() == 0) {
         printf("%lld\n", node_bytes());
     }
     return acp_sync() == 0 && acp_finalize() == 0 ? 0 : 1;

@@ -105,6 +105,13 @@ const std::map<std::string, Cases>& all_cases() {
          {"encrypt",
           {{"encrypt", "encrypt"}, {"auth", "auth"}, {"off", "off"}},
           {"on", "none", "aes"}}},
+        {"ACP_CIPHER",
+         {"auto", {{"auto", "auto"}, {"aes", "aes"}, {"chacha", "chacha"}}, {"des", "AES"}}},
+        {"ACP_CIPHER_LIBRARY",
+         {"auto",
+          {{"auto", "auto"}, {"libcrypto", "libcrypto"}, {"ipsec-mb", "ipsec-mb"}},
+          {"openssl"}}},
+        {"ACP_GATEWAY", {"auto", {{"auto", "auto"}, {"agent", "agent"}}, {"rank", "own"}}},
         {"ACP_PEER_TIMEOUT", {"10", {{"0", "0"}, {"0.5", "0.5"}, {"60", "60"}}, {"10s", "-1"}}},
         {"ACP_SOCKET_BUFFER",
          {"8M", {{"64k", "64K"}, {"1G", "1G"}}, {"65535", "1025M", "0", "large"}}},
@@ -188,6 +195,9 @@ TEST(Config, the_fields_hold_what_the_variables_say) {
     EXPECT_EQ(config_of({"ACP_REQUIRE=direct,attach"}).require, "direct,attach");
     EXPECT_EQ(config_of({"ACP_SECURITY=auth"}).security, Security::authenticate);
     EXPECT_EQ(config_of({"ACP_SECURITY=off"}).security, Security::off);
+    EXPECT_EQ(config_of({"ACP_CIPHER=chacha"}).cipher, Cipher::chacha20_poly1305);
+    EXPECT_EQ(config_of({"ACP_CIPHER_LIBRARY=ipsec-mb"}).cipher_library, CipherLibrary::ipsec_mb);
+    EXPECT_EQ(config_of({"ACP_GATEWAY=agent"}).gateway, GatewayPlace::agent);
     EXPECT_EQ(config_of({"ACP_PEER_TIMEOUT=2.5"}).peer_timeout_ns, 2'500'000'000U);
     EXPECT_EQ(config_of({"ACP_SOCKET_BUFFER=1M"}).socket_bytes, 1U << 20);
     EXPECT_EQ(config_of({"ACP_FAULT=loss=0.1"}).fault, "loss=0.1");

@@ -27,8 +27,8 @@ public:
     static constexpr NodeId half_open = 7;
     static constexpr NodeId nodes = 8;
 
-    BadInputScene()
-        : net(nodes, 1, settings()), secrets_(net.base.job_key, net.base.job_id, net.suite) {
+    explicit BadInputScene(const Settings& chosen = settings())
+        : net(nodes, 1, chosen), secrets_(net.base.job_key, net.base.job_id, net.suite) {
         net.drops = [this](NodeId sender, NodeId to, Bytes bytes) {
             return overhear(sender, to, bytes);
         };

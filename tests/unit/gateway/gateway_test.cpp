@@ -60,6 +60,9 @@ protected:
     Job job_;
 };
 
+// Jobs whose gateways are all in the agents.
+using MeetingTest = GatewayTest;
+
 TEST_P(GatewayTest, copies_between_any_two_processes_for_any_third_and_all_kinds_of_memory) {
     const std::uint32_t n = job_.procs();
     for (std::uint32_t which = 0; which < n * n * n * 4; ++which) {
@@ -183,7 +186,7 @@ TEST_P(GatewayTest, what_is_wrong_with_a_command_is_told_to_its_initiator) {
     EXPECT_EQ(ended.code, Code::stale);
 }
 
-TEST_P(GatewayTest, the_nodes_meet_when_all_their_processes_have_asked_to) {
+TEST_P(MeetingTest, the_nodes_meet_when_all_their_processes_have_asked_to) {
     const auto nodes = static_cast<std::uint32_t>(GetParam().counts.size());
     for (std::uint32_t number = 1; number <= 5; ++number) {
         for (std::uint32_t node = 0; node < nodes; ++node) {
@@ -206,14 +209,10 @@ TEST_P(GatewayTest, the_nodes_meet_when_all_their_processes_have_asked_to) {
     }
 }
 
-TEST_P(GatewayTest, a_death_is_told_to_all_nodes_and_ends_what_needs_the_dead) {
+TEST_P(MeetingTest, a_death_is_told_to_all_nodes_and_ends_what_needs_the_dead) {
     const std::uint32_t last = job_.procs() - 1;
-    const std::uint32_t node = job_.process(last).node;
     ASSERT_EQ(job_.copy(0, job_.memory(last, true).address, job_.memory(0, false).address, 8),
               Code::ok);
-    if (GetParam().is_own && GetParam().counts[node] == 1) {
-        GTEST_SKIP() << "its gateway dies with it: see nodes that vanish";
-    }
     job_.kill(last);
     job_.turn_until([&] { return node::is_lost(job_.segment(0), last); });
     job_.turn_until([&] { return node::is_lost(job_.segment(1), last); });
@@ -223,6 +222,20 @@ TEST_P(GatewayTest, a_death_is_told_to_all_nodes_and_ends_what_needs_the_dead) {
     EXPECT_EQ(ended.process, last);
     EXPECT_EQ(job_.copy(0, job_.memory(last - 1, true).address, job_.memory(0, false).address, 8),
               Code::ok);
+}
+
+// The second of a node is killed, and the first gives up on its account before the gateway has looked.
+TEST(GatewayDeaths, other_nodes_are_told_first_of_who_died_first) {
+    JobOptions options;
+    options.counts = {2, 2};
+    Job job(options);
+    ASSERT_EQ(job.copy(0, job.memory(2, true).address, job.memory(0, false).address, 8), Code::ok);
+    node::mark_dead(job.segment(1), 1, 9);
+    node::mark_dead(job.segment(1), 0, node::gave_up_status);
+    job.turn_until([&] { return node::is_lost(job.segment(0), 2); });
+    EXPECT_TRUE(node::is_lost(job.segment(0), 3));
+    const std::string told = node::first_fate(job.segment(0));
+    EXPECT_NE(told.find("rank 3 "), std::string::npos) << told;
 }
 
 TEST_P(GatewayTest, it_counts_what_it_does_where_others_can_read_it) {
@@ -243,11 +256,14 @@ std::string name_of(const testing::TestParamInfo<Shape>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(of, GatewayTest, testing::ValuesIn(all_shapes), name_of);
+INSTANTIATE_TEST_SUITE_P(of,
+                         MeetingTest,
+                         testing::Values(all_shapes[1], all_shapes[2], all_shapes[3]),
+                         name_of);
 
 JobOptions impatient() {
     JobOptions options;
     options.counts = {1, 1, 1};
-    options.is_own = true;
     options.config.peer_timeout_ns = 1'500'000'000;
     options.connect_timeout_ns = 300'000'000;
     return options;
@@ -277,7 +293,7 @@ TEST(GatewayLosses, a_node_that_never_answers_is_unreachable) {
 TEST(GatewayLosses, a_node_that_leaves_says_so) {
     Job job(impatient());
     ASSERT_EQ(job.copy(0, job.memory(1, false).address, job.memory(0, false).address, 8), Code::ok);
-    job.own(1).leave(50'000'000);
+    job.gateway(1).leave(50'000'000);
     job.stop_node(1);
     job.turn_until([&] { return node::is_node_lost(job.segment(0), 1); });
     EXPECT_EQ(job.copy(0, job.memory(1, false).address, job.memory(0, false).address, 8),

@@ -47,7 +47,8 @@ struct JobOptions {
     std::vector<std::uint32_t> counts{1, 1};  // processes per node
     Kind kind = automatic_kind;
     base::Config config;
-    bool is_own = false;  // nodes of one process run their gateway themselves
+    bool is_own =
+        false;  // nodes of one process run their gateway themselves; nobody holds meetings there
     std::uint32_t datagram_bytes_max = 0;
     Time connect_timeout_ns = 5'000'000'000;
 };
@@ -295,7 +296,9 @@ private:
                 process.link = process.ring.get();
             }
         }
-        EXPECT_TRUE(segments_[node].open_gateway_event().is_ok());
+        if (gateways_.back()) {
+            EXPECT_TRUE(segments_[node].open_gateway_event().is_ok());
+        }
         const auto all = own_.back() ? own_.back()->addresses() : gateways_.back()->addresses();
         return {all.begin(), all.end()};
     }

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The choice between the two ways, and how own gateways learn each other's ports: as a number that each process brings
+// to a meeting. They listen on the addresses of their nodes' agents.
+#include "api/link.hpp"
+
+#include <array>
+#include <bit>
+#include <utility>
+#include <vector>
+
+#include "crypto/choose.hpp"
+#include "gateway/own_gateway.hpp"
+#include "gateway/own_key.hpp"
+#include "node/node_table.hpp"
+#include "os/secret_memory.hpp"
+#include "remote/ring_link.hpp"
+
+namespace acp::api {
+
+namespace {
+
+using gateway::Address;
+
+std::vector<Address> addresses_of(const node::Segment& segment,
+                                  std::uint32_t node,
+                                  std::uint16_t port) {
+    std::array<node::NodeAddress, node::node_addresses_max> known;
+    const std::uint32_t count = node::NodeTable(segment).addresses(node, known);
+    std::vector<Address> addresses;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        addresses.push_back(std::bit_cast<Address>(known[i]));
+        addresses.back().port = port;
+    }
+    return addresses;
+}
+
+gateway::GatewaySettings settings_of(const node::Segment& segment, const base::Config& config) {
+    const node::Shape& shape = segment.shape();
+    gateway::GatewaySettings settings;
+    settings.job_id = shape.job_id;
+    settings.node = shape.node;
+    settings.nodes = shape.nodes;
+    for (std::uint32_t process = 0; process <= shape.procs; ++process) {
+        settings.first_process.push_back(process);
+    }
+    settings.bind = addresses_of(segment, shape.node, 0);
+    settings.is_interface_named = shape.is_network_named != 0;
+    settings.config = config;
+    settings.cipher = static_cast<crypto::CipherWish>(shape.cipher);
+    settings.cipher_backend = static_cast<crypto::BackendWish>(config.cipher_library);
+    settings.is_outspoken = false;  // the agent was
+    return settings;
+}
+
+}  // namespace
+
+base::Status Link::open(node::Member& member, local::Hazards& hazards, const base::Config& config) {
+    const node::Segment& segment = member.segment();
+    if (!segment.has_gateway()) return {};
+    if (segment.shape().has_own_gateways != 0) return open_own(member, hazards, config);
+    link_ = std::make_unique<remote::RingLink>(segment, member.slot_index());
+    return {};
+}
+
+base::Status Link::open_own(node::Member& member,
+                            local::Hazards& hazards,
+                            const base::Config& config) {
+    const node::Segment& segment = member.segment();
+    auto status = space_.open(segment, member.slot_index(), {}, false);
+    if (!status.is_ok()) return status;
+    gateway::GatewaySettings settings = settings_of(segment, config);
+    if (status = gateway::read_own_key(segment, settings.job_key); !status.is_ok()) return status;
+    auto made = gateway::OwnGateway::open(segment, space_, hazards, settings);
+    os::wipe(settings.job_key);
+    if (!made.is_ok()) return std::move(made).failure().within("the way to other nodes");
+    std::unique_ptr<gateway::OwnGateway> own = std::move(made).value();
+    if (status = member.gather(own->addresses().front().port); !status.is_ok()) return status;
+    std::vector<std::vector<Address>> peers;
+    for (std::uint32_t node = 0; node < segment.shape().nodes; ++node) {
+        const auto port = static_cast<std::uint16_t>(member.gathered(node));
+        peers.push_back(addresses_of(segment, node, port));
+    }
+    if (status = own->set_peers(std::move(peers)); !status.is_ok()) return status;
+    link_ = std::move(own);
+    return {};
+}
+
+void Link::join(node::Member& member, gma::Gma& gma) noexcept {
+    if (link_ == nullptr || link_->wait_fd() < 0) return;
+    helper_.set_gma(&gma);
+    member.barrier().set_helper(&helper_);
+}
+
+void Link::leave(node::Member& member) noexcept {
+    helper_.set_gma(nullptr);
+    member.barrier().set_helper(nullptr);
+}
+
+void Link::close() noexcept {
+    link_.reset();
+    space_.close();
+}
+
+}  // namespace acp::api

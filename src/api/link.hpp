@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How this process's commands reach other nodes, for an epoch: through rings to the gateway in the agent, or, where
+// each node has one rank, by a gateway of this process's own. Nothing in a job of one node. One thread: the one that
+// makes the collective calls. Tests: tests/nodes.
+#pragma once
+
+#include <memory>
+
+#include "base/config.hpp"
+#include "base/status.hpp"
+#include "gma/gma.hpp"
+#include "gma/link_helper.hpp"
+#include "local/hazards.hpp"
+#include "local/space.hpp"
+#include "node/member.hpp"
+#include "remote/link.hpp"
+
+namespace acp::api {
+
+class Link {
+public:
+    // When all processes do so; those with gateways of their own meet in here.   member, hazards  outlive this
+    // Errors: peer, state (no key), and those of gateway::OwnGateway::open.
+    base::Status open(node::Member& member, local::Hazards& hazards, const base::Config& config);
+
+    // What gma hands commands to; nullptr in a job of one node.
+    [[nodiscard]] remote::Link* get() noexcept { return link_.get(); }
+
+    // From here until leave(), who waits in a meeting turns this gma.
+    void join(node::Member& member, gma::Gma& gma) noexcept;
+    void leave(node::Member& member) noexcept;
+
+    // After gma is gone; all have met and nothing of anybody is outstanding.
+    void close() noexcept;
+
+private:
+    base::Status open_own(node::Member& member,
+                          local::Hazards& hazards,
+                          const base::Config& config);
+
+    local::Space space_;  // what an own gateway sees of this process's memory
+    std::unique_ptr<remote::Link> link_;
+    gma::LinkHelper helper_;
+};
+
+}  // namespace acp::api

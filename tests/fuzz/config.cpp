@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Text and bytes that become configuration: ACP_* variables, the fault plan, the launcher's variables, lists and files
+// of hosts, a launch plan, a table of peers. Whatever they are, they are read or refused with a message; and what
+// was read means the same when it is written and read again. One thread.
+#include "base/config.hpp"
+
+#include <string>
+#include <vector>
+
+#include "base/config_registry.hpp"
+#include "base/fault_plan.hpp"
+#include "base/parse.hpp"
+#include "job/identity.hpp"
+#include "job/launch_plan.hpp"
+#include "job/line_channel.hpp"
+#include "job/network_choice.hpp"
+#include "job/peer_table.hpp"
+
+#include "acprun/placement.hpp"
+#include "fuzz/fuzz.hpp"
+
+namespace acp::fuzz {
+namespace {
+
+using base::Environment;
+
+template <typename T>
+void require_message(const base::Result<T>& result) {
+    require(result.is_ok() || !result.failure().message().empty(), "what is refused is explained");
+}
+
+// Lines of the text, as entries of an environment.
+Environment entries_of(std::string_view text) {
+    Environment entries;
+    while (!text.empty()) {
+        const std::string_view line = text.substr(0, text.find('\n'));
+        entries.emplace_back(line);
+        text.remove_prefix(std::min(line.size() + 1, text.size()));
+    }
+    return entries;
+}
+
+void read_variables(std::string_view text) {
+    const auto first = base::parse_config(entries_of(text));
+    require_message(first);
+    if (!first.is_ok()) return;
+    Environment again;
+    for (const base::Variable& variable : base::variables()) {
+        again.push_back(std::string(variable.name) + "=" + variable.show(first.value().config));
+    }
+    const auto second = base::parse_config(again);
+    require(second.is_ok(), "what is shown can be read");
+    for (std::size_t i = 0; i < base::variables().size(); ++i) {
+        require(first.value().variables[i].value == second.value().variables[i].value,
+                "what is shown means the same");
+    }
+}
+
+// The value of one variable, so that the fuzzer need not find its name.
+void read_variable(Input& input) {
+    const auto& all = base::variables();
+    const std::string name(all[input.below(static_cast<std::uint32_t>(all.size()))].name);
+    read_variables(name + "=" + std::string(input.text()));
+}
+
+void read_fault(std::string_view text) {
+    const auto plan = base::parse_fault_plan(text);
+    if (!plan) return;
+    for (const double chance : {plan->loss, plan->duplicate, plan->corrupt}) {
+        require(chance >= 0 && chance <= 1, "a chance is between 0 and 1");
+    }
+    require(plan->burst >= 1 && plan->burst <= base::fault_burst_max, "a burst within bounds");
+    require(plan->reorder <= base::fault_reorder_max, "a reordering within bounds");
+    require(plan->blackholes.size() <= base::fault_blackholes_max, "a bounded number of them");
+    for (const auto& hole : plan->blackholes) {
+        require(hole.begin_ns < hole.end_ns, "a black hole has an end");
+    }
+}
+
+void read_numbers(std::string_view text) {
+    if (const auto bytes = base::parse_size(text)) {
+        require(base::parse_size(base::size_text(*bytes)) == bytes, "a size is shown as it is");
+    }
+    if (const auto span = base::parse_seconds(text)) {
+        require(base::parse_seconds(base::seconds_text(*span)) == span, "a time is shown as it is");
+    }
+    (void)base::parse_unsigned(text);
+    const auto ranks = job::ranks_from(text);
+    if (!ranks.empty() && std::is_sorted(ranks.begin(), ranks.end()) &&
+        std::adjacent_find(ranks.begin(), ranks.end()) == ranks.end()) {
+        require(job::ranks_from(job::rank_ranges(ranks)) == ranks, "ranks are shown as they are");
+    }
+    require(job::words_of(text, 4).size() <= 4, "no more words than asked for");
+}
+
+void read_hosts(std::string_view text, bool is_file) {
+    const auto hosts =
+        is_file ? acp::run::hosts_from_file(text, "hosts") : acp::run::hosts_from_list(text);
+    require_message(hosts);
+    if (!hosts.is_ok()) return;
+    require(!hosts.value().empty(), "a host");
+    std::uint64_t slots = 0;
+    for (const acp::run::HostSlots& host : hosts.value()) {
+        require(!host.host.empty() && host.host.front() != '-' && host.slots >= 1,
+                "hosts that ssh takes for hosts");
+        slots += host.slots;
+    }
+    const auto counts = acp::run::fill_slots(hosts.value(), 100, true);
+    require(counts.is_ok(), "ranks fit when they may");
+    std::uint64_t placed = 0;
+    for (const std::uint32_t count : counts.value()) placed += count;
+    require(placed == 100, "every rank has its place");
+    require(acp::run::fill_slots(hosts.value(), 100, false).is_ok() == (slots >= 100),
+            "ranks fit when there are slots");
+}
+
+void read_plan(std::string_view bytes) {
+    const auto plan = job::launch_plan_from(bytes);
+    require_message(plan);
+    if (!plan.is_ok()) return;
+    require(plan.value().node < plan.value().nodes(), "a node that there is");
+    require(plan.value().local_procs() <= plan.value().procs, "no more processes than the job has");
+    const std::string written = job::to_bytes(plan.value());
+    const auto again = job::launch_plan_from(written);
+    require(again.is_ok() && job::to_bytes(again.value()) == written,
+            "a plan is written as it was read");
+}
+
+void read_peers(Input& input) {
+    const std::uint32_t nodes = input.below(4);
+    const std::string_view bytes = input.text();
+    const auto table = job::peer_table_from(bytes, nodes);
+    require_message(table);
+    if (!table.is_ok()) return;
+    require(table.value().size() == nodes, "a row for each node");
+    for (const auto& row : table.value()) {
+        require(!row.empty() && row.size() <= job::node_addresses_max, "addresses within bounds");
+        require(job::addresses_from(job::addresses_text(row)) == row,
+                "addresses are shown as they are");
+    }
+    require(job::to_bytes(table.value()) == bytes, "a table is written as it was read");
+}
+
+void read_networks(std::string_view text) {
+    const auto choice = job::NetworkChoice::from(text);
+    require_message(choice);
+    const auto addresses = job::addresses_from(text);
+    require(addresses.size() <= job::node_addresses_max, "addresses within bounds");
+    if (!addresses.empty()) {
+        require(job::addresses_from(job::addresses_text(addresses)) == addresses,
+                "addresses are shown as they are");
+    }
+}
+
+void read_identity(std::string_view text) {
+    const auto identity = job::identity_of(entries_of(text));
+    require_message(identity);
+    if (!identity.is_ok()) return;
+    const auto& who = identity.value();
+    require(who.rank < who.procs && who.slot < who.procs, "a rank that there is");
+    if (!who.is_launched()) return;
+    const auto again = job::identity_of(job::environment_of(who));
+    require(again.is_ok() && again.value().rank == who.rank && again.value().procs == who.procs &&
+                again.value().slot == who.slot && again.value().node_file == who.node_file,
+            "who it is, is passed on as it is");
+}
+
+}  // namespace
+
+void run(Input& input) {
+    switch (input.below(10)) {
+        case 0:
+            return read_variables(input.text());
+        case 1:
+            return read_variable(input);
+        case 2:
+            return read_fault(input.text());
+        case 3:
+            return read_numbers(input.text());
+        case 4:
+            return read_hosts(input.text(), false);
+        case 5:
+            return read_hosts(input.text(), true);
+        case 6:
+            return read_plan(input.text());
+        case 7:
+            return read_peers(input);
+        case 8:
+            return read_networks(input.text());
+        default:
+            return read_identity(input.text());
+    }
+}
+
+}  // namespace acp::fuzz

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Datagrams of somebody without the job key: any bytes, and real ones that were tampered with, from any address.
+// Nothing a user could notice may change. With security off, where anybody may say anything, nothing may break all
+// the same. One thread.
+#include "fuzz/hostile_scene.hpp"
+
+namespace acp::fuzz {
+namespace {
+
+using datagram::testing::address_of;
+
+constexpr int datagrams_max = 64;
+
+// One that really travelled.
+Datagram real(const BadInputScene& scene, std::uint32_t which) {
+    switch (which) {
+        case 0:
+            return scene.data_of(BadInputScene::connected, 0);
+        case 1:
+            return scene.data_of(BadInputScene::caller, 0);
+        case 2:
+            return BadInputScene::bytes_of(scene.init_of(BadInputScene::caller, 0));
+        case 3:
+            return BadInputScene::bytes_of(scene.response_of(BadInputScene::connected, 0));
+        default:
+            return BadInputScene::bytes_of(scene.init_of(BadInputScene::half_open, 0));
+    }
+}
+
+// Cut off, or one bit turned over.
+Datagram tampered(Datagram datagram, Input& input) {
+    if (input.below(2) == 0) {
+        datagram.resize(input.take<std::uint16_t>() % datagram.size());
+        return datagram;
+    }
+    const std::size_t bit = input.take<std::uint16_t>() % (datagram.size() * 8);
+    datagram[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
+    return datagram;
+}
+
+}  // namespace
+
+void run(Input& input) {
+    datagram::Settings settings = HostileScene::settings();
+    const bool is_open = input.below(4) == 3;
+    if (is_open) settings.security = datagram::Security::off;
+    HostileScene hostile(settings);
+    const std::string before = hostile.scene.state();
+    for (int i = 0; i < datagrams_max && !input.is_empty(); ++i) {
+        const auto from = address_of(input.below(BadInputScene::nodes + 1));
+        const bool is_real = !is_open && input.below(4) == 3;
+        hostile.feed(is_real ? tampered(real(hostile.scene, input.below(5)), input) : input.piece(),
+                     from);
+    }
+    if (is_open) {
+        hostile.pass(datagram::testing::s);
+        return;
+    }
+    require(hostile.scene.state() == before, "what is not authentic changes nothing");
+    hostile.scene.net.cut.clear();
+    hostile.require_life();
+    require(hostile.scene.net.hosts[BadInputScene::connected].arrived[7] == 1,
+            "what was under way arrives");
+}
+
+}  // namespace acp::fuzz

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Frames of a node gone mad, in datagrams of their own, to the routers of two honest nodes that are at work for their
+// processes and ask the mad one too. What the honest want of each other must end well, what they want of the mad
+// node must end, each command once, and nothing may be left over in the routers. One thread.
+#include "router/frames.hpp"
+
+#include <map>
+
+#include "fuzz/fuzz.hpp"
+#include "unit/router/fake_node.hpp"
+
+namespace acp::fuzz {
+namespace {
+
+using namespace router;
+using router::test::FakeJob;
+
+constexpr int steps_max = 128;
+constexpr NodeId mad = 2;
+constexpr std::uint32_t procs_per_node = 2;
+constexpr std::uint32_t mad_process = mad * procs_per_node;
+constexpr std::uint64_t memory_bytes = 4096;
+constexpr std::uint64_t commands_max = 200;
+
+router::test::MemorySettings memory_of(Input& input) {
+    router::test::MemorySettings settings;
+    settings.bytes = memory_bytes;
+    settings.refuse_percent = input.below(2) == 0 ? 0 : 30;
+    settings.later_percent = input.below(2) == 0 ? 0 : 30;
+    return settings;
+}
+
+// Little room for everything: memory is what a company costs, and limits are where defects live.
+RouterSettings few() {
+    RouterSettings settings;
+    settings.commands_max = 64;
+    settings.executions_max = 16;
+    settings.undelivered_bytes_max = 2048;
+    settings.invokes_max = 8;
+    settings.notes_max = 256;
+    settings.staging_buffers = 4;
+    return settings;
+}
+
+class Company {
+public:
+    explicit Company(Input& input)
+        : job_({procs_per_node, procs_per_node, procs_per_node}, 1, {}, memory_of(input), few()) {}
+
+    // A command of an honest process.
+    void submit(Input& input) {
+        if (submitted_.size() >= commands_max) return;
+        const std::uint32_t initiator = input.below(mad_process);
+        const std::uint32_t target = input.below(mad_process + 1);
+        const std::uint32_t source = input.below(mad_process + 1);
+        const std::uint64_t token = 2 * (submitted_.size() + 1);
+        const auto address = [&](std::uint32_t process) {
+            const std::uint64_t offset = 8 * input.byte();
+            return input.below(2) == 0 ? job_.shared(process, offset)
+                                       : job_.private_at(process, offset);
+        };
+        const bool is_copy = input.below(2) == 0;
+        const auto to = address(target);
+        const auto from = address(source);
+        const std::uint64_t bytes = input.take<std::uint16_t>() % (memory_bytes / 2);
+        const bool is_taken = is_copy ? job_.copy(initiator, token, to, from, bytes)
+                                      : job_.add(initiator, token, to, from, 1);
+        if (!is_taken) return;
+        submitted_[{initiator, token}] = target < mad_process && source < mad_process;
+    }
+
+    // Frames of the mad node. Those built field by field reach further than any bytes do.
+    void inject(Input& input) {
+        std::vector<std::byte> frames;
+        for (std::uint32_t left = 1 + input.below(4); left > 0; --left) append(frames, input);
+        job_.network.inject(mad, input.below(mad), std::move(frames));
+    }
+
+    void step() { job_.step(); }
+
+    void finish() {
+        job_.network.cut_off(mad);
+        require(job_.run(), "everything comes to rest");
+        const bool is_slandered = has_false_news();
+        std::map<std::pair<std::uint32_t, std::uint64_t>, int> ended;
+        for (NodeId node = 0; node < mad; ++node) {
+            for (const Completion& one : job_.nodes[node]->ends.ended) {
+                const std::pair name(one.initiator, one.token);
+                require(++ended[name] == 1, "a command ends once");
+                const auto found = submitted_.find(name);
+                require(found != submitted_.end(), "only what was begun ends");
+                require(is_slandered || !found->second || one.code == base::Code::ok,
+                        "what the honest want of each other ends well");
+            }
+            require(job_.nodes[node]->router.is_idle(), "nothing is left over");
+            require(job_.nodes[node]->router.outstanding() == 0, "nothing is outstanding");
+        }
+        require(ended.size() == submitted_.size(), "every command ends");
+    }
+
+private:
+    // The mad node may call the honest ones dead, and is believed.
+    [[nodiscard]] bool has_false_news() const {
+        for (NodeId node = 0; node < mad; ++node) {
+            for (const auto& [process, status] : job_.nodes[node]->ends.dead) {
+                if (process < mad_process) return true;
+            }
+            for (const NodeId dead : job_.nodes[node]->ends.dead_nodes) {
+                if (dead < mad) return true;
+            }
+        }
+        return false;
+    }
+
+    // Of an honest process's memory, within or not.
+    [[nodiscard]] std::uint64_t any_address(Input& input) const {
+        if (input.below(4) == 3) return input.take<std::uint64_t>();
+        const std::uint32_t process = input.below(mad_process);
+        const std::uint64_t offset = input.take<std::uint16_t>();
+        return input.below(2) == 0 ? job_.shared(process, offset)
+                                   : job_.private_at(process, offset);
+    }
+
+    template <typename Frame>
+    static void put(std::vector<std::byte>& frames,
+                    const Frame& frame,
+                    std::size_t tail,
+                    Input& input) {
+        const std::size_t at = frames.size();
+        frames.resize(at + sizeof frame + tail);
+        std::memcpy(frames.data() + at, &frame, sizeof frame);
+        const auto some = input.bytes(std::min<std::size_t>(tail, 8));
+        std::copy(some.begin(), some.end(),
+                  frames.begin() + static_cast<std::ptrdiff_t>(at + sizeof frame));
+    }
+
+    void append(std::vector<std::byte>& frames, Input& input) const;
+    void append_answer(std::vector<std::byte>& frames, Input& input) const;
+
+    FakeJob job_;
+    // By initiator and token: whether only honest nodes have a part in it.
+    std::map<std::pair<std::uint32_t, std::uint64_t>, bool> submitted_;
+};
+
+void Company::append(std::vector<std::byte>& frames, Input& input) const {
+    const std::uint32_t initiator = input.below(3 * procs_per_node + 1);
+    const std::uint64_t token = input.byte();
+    switch (input.below(7)) {
+        case 0: {
+            PutFrame frame;
+            frame.initiator = initiator;
+            frame.token = token;
+            frame.bytes = static_cast<std::uint16_t>(input.below(64));
+            frame.total = input.below(2) == 0 ? frame.bytes : input.take<std::uint16_t>();
+            frame.is_value = static_cast<std::uint8_t>(input.below(3));
+            frame.target = any_address(input);
+            return put(frames, frame, frame.bytes, input);
+        }
+        case 1: {
+            CommandFrame frame;
+            frame.operation = static_cast<memory::Operation>(input.below(8));
+            frame.width = static_cast<std::uint8_t>(input.below(3) * 4);
+            frame.initiator = initiator;
+            frame.token = token;
+            frame.target = any_address(input);
+            frame.source = any_address(input);
+            frame.operand = input.take<std::uint16_t>();
+            frame.expected = input.below(2) == 0 ? frame.operand : input.take<std::uint32_t>();
+            return put(frames, frame, 0, input);
+        }
+        case 2: {
+            InvokeFrame frame;
+            frame.initiator = initiator;
+            frame.token = token;
+            frame.operation = input.below(3);
+            frame.process = input.below(3 * procs_per_node + 1);
+            frame.bytes = static_cast<std::uint16_t>(input.below(64));
+            return put(frames, frame, frame.bytes, input);
+        }
+        case 3: {
+            MeetFrame frame;
+            frame.round = static_cast<std::uint8_t>(input.below(4));
+            frame.count = static_cast<std::uint16_t>(input.below(8));
+            frame.number = input.below(4);
+            frame.offset = input.below(8);
+            frame.total = input.below(8);
+            return put(frames, frame, tail_bytes(frame), input);
+        }
+        case 4: {
+            const auto some = input.bytes(input.below(64));
+            frames.insert(frames.end(), some.begin(), some.end());
+            return;
+        }
+        default:
+            append_answer(frames, input);
+    }
+}
+
+// What stands at the end of commands, its own and others'.
+void Company::append_answer(std::vector<std::byte>& frames, Input& input) const {
+    const std::uint32_t initiator = input.below(3 * procs_per_node + 1);
+    const std::uint64_t token = input.byte();
+    switch (input.below(4)) {
+        case 0: {
+            ShortFrame frame;
+            constexpr std::array types = {FrameType::end, FrameType::ask, FrameType::over,
+                                          FrameType::dead, FrameType::gone};
+            frame.type = types[input.below(types.size())];
+            frame.initiator = initiator;
+            frame.count = static_cast<std::uint16_t>(input.below(4));
+            frame.token = frame.type == FrameType::gone ? 0 : token;
+            return put(frames, frame, 0, input);
+        }
+        case 1: {
+            LongFrame frame;
+            frame.type = input.below(2) == 0 ? FrameType::value : FrameType::failed;
+            frame.code_and_end = input.byte();
+            frame.initiator = initiator;
+            frame.token = token;
+            frame.detail = input.byte();
+            return put(frames, frame, 0, input);
+        }
+        case 2: {
+            RefusedFrame frame;
+            frame.is_command = static_cast<std::uint8_t>(input.below(3));
+            frame.initiator = initiator;
+            frame.token = token;
+            frame.target = any_address(input);
+            frame.bytes = input.take<std::uint16_t>();
+            return put(frames, frame, 0, input);
+        }
+        default: {
+            ResultFrame frame;
+            frame.code = static_cast<std::uint8_t>(input.below(20));
+            frame.bytes = static_cast<std::uint16_t>(input.below(64));
+            frame.initiator = initiator;
+            frame.token = token;
+            return put(frames, frame, frame.bytes, input);
+        }
+    }
+}
+
+}  // namespace
+
+void run(Input& input) {
+    Company company(input);
+    for (int i = 0; i < steps_max && !input.is_empty(); ++i) {
+        const std::uint32_t kind = input.below(4);
+        if (kind == 0) company.submit(input);
+        if (kind == 1) company.step();
+        if (kind >= 2) company.inject(input);
+    }
+    company.finish();
+}
+
+}  // namespace acp::fuzz

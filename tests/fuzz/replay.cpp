@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Gives every file of the folders it is named to a fuzz target, in the place of a fuzzer: what a corpus keeps stays
+// mended under any compiler. Also one file, to look at a finding. One thread.
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "support/watchdog.hpp"
+
+// NOLINTBEGIN(readability-identifier-naming)
+extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv);
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count);
+
+// NOLINTEND(readability-identifier-naming)
+
+namespace {
+
+constexpr unsigned seconds_per_file = 60;
+
+std::vector<std::filesystem::path> files_of(const std::filesystem::path& place) {
+    if (!std::filesystem::is_directory(place)) return {place};
+    std::vector<std::filesystem::path> files;
+    for (const auto& entry : std::filesystem::directory_iterator(place)) {
+        if (entry.is_regular_file()) files.push_back(entry.path());
+    }
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+// false: cannot be read
+bool replay(const std::filesystem::path& file) {
+    std::ifstream stream(file, std::ios::binary);
+    if (!stream) {
+        std::fprintf(stderr, "replay: cannot read %s\n", file.c_str());
+        return false;
+    }
+    const std::string bytes{std::istreambuf_iterator<char>(stream), {}};
+    // Said before, for it may be the last that is said.
+    std::printf("%s\n", file.filename().c_str());
+    std::fflush(stdout);
+    acp::test::arm_watchdog(seconds_per_file, file.c_str());
+    LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+    acp::test::arm_watchdog(0, "");
+    return true;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+    LLVMFuzzerInitialize(&argc, &argv);
+    std::size_t count = 0;
+    for (int i = 1; i < argc; ++i) {
+        for (const auto& file : files_of(argv[i])) {
+            if (!replay(file)) return 1;
+            ++count;
+        }
+    }
+    std::printf("replay: %zu inputs\n", count);
+    if (count == 0) std::fprintf(stderr, "replay: no input; usage: NAME FILE|FOLDER...\n");
+    return count == 0 ? 1 : 0;
+
+} catch (const std::exception& error) {
+    std::fprintf(stderr, "replay: %s\n", error.what());
+    return 1;
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A process gone mad beside the gateway of its node: it writes whatever it likes into its own rings and rings any
+// bell, also while the gateway is reading; and a gateway gone mad towards an honest process. The other processes'
+// commands arrive in order and end once, and neither side reads or writes where it should not. One thread.
+#include <deque>
+
+#include "node/death.hpp"
+
+#include "fuzz/fuzz.hpp"
+#include "unit/remote/test_gateway.hpp"
+
+namespace acp::fuzz {
+namespace {
+
+using namespace remote;
+
+constexpr std::uint32_t procs = 3;
+constexpr std::uint32_t mad = 0;
+constexpr std::uint32_t honest = 1;
+constexpr std::uint32_t deceived = 2;  // honest, but what it reads of the gateway is spoilt
+constexpr int steps_max = 256;
+
+class Node {
+public:
+    // What the mad process does at some moment.
+    void go_mad(Input& input) {
+        RingPair& pair = ring_pair(segment_, mad);
+        switch (input.below(7)) {
+            case 0:
+                pair.commands_published.store(any_count(input), std::memory_order_relaxed);
+                return;
+            case 1:
+                pair.commands_taken.store(any_count(input), std::memory_order_relaxed);
+                return;
+            case 2:
+                pair.ended_taken.store(any_count(input), std::memory_order_relaxed);
+                return;
+            case 3:
+                pair.ended_published.store(any_count(input), std::memory_order_relaxed);
+                return;
+            case 4:
+                segment_.control().commands_rung.set(input.below(procs));
+                return;
+            case 5:
+                (void)links_[mad]->submit(input.byte(), any_command(input));
+                links_[mad]->flush();
+                return;
+            default: {
+                CommandRecord record{};
+                const auto some = input.bytes(sizeof record);
+                if (!some.empty()) std::memcpy(&record, some.data(), some.size());
+                pair.commands[input.byte() % node::ring_records] = record;
+                pair.commands_published.fetch_add(1, std::memory_order_relaxed);
+                segment_.control().commands_rung.set(mad);
+            }
+        }
+    }
+
+    // What a mad gateway would leave for a process.
+    void deceive(Input& input) {
+        RingPair& pair = ring_pair(segment_, deceived);
+        EndedRecord record{};
+        const auto some = input.bytes(sizeof record);
+        if (!some.empty()) std::memcpy(&record, some.data(), some.size());
+        pair.ended[input.byte() % node::ring_records] = record;
+        if (input.below(2) == 0) {
+            pair.ended_published.fetch_add(1, std::memory_order_relaxed);
+        } else {
+            pair.ended_published.store(any_count(input), std::memory_order_relaxed);
+        }
+        (void)links_[deceived]->submit(2, remote::test::copy_to(segment_, procs));
+        std::vector<Ended> ended;
+        (void)links_[deceived]->turn(ended);
+        for (const Ended& one : ended) {
+            require(one.process <= procs, "a process that there is");
+            require(static_cast<std::uint32_t>(one.code) < base::code_count,
+                    "a code that there is");
+            require(one.end <= 2 && one.count >= 1 && one.count <= node::ring_records,
+                    "an end that there is");
+        }
+    }
+
+    void submit() {
+        if (links_[honest]->submit(2 * (submitted_ + 1), remote::test::copy_to(segment_, procs)))
+            ++submitted_;
+        links_[honest]->flush();
+    }
+
+    // The gateway takes some; meanwhile the mad process goes on.
+    void take(Input& input) {
+        const std::uint32_t most = 1 + input.below(64);
+        const std::uint32_t taken = rings_.take(
+            [&](std::uint32_t slot, std::uint64_t token, const memory::Command& command) {
+                if (input.below(4) == 3) go_mad(input);
+                if (slot == deceived) return true;
+                if (input.below(8) == 7) return false;
+                if (slot == honest) {
+                    require(token == 2 * (taken_ + 1), "in order, none lost and none twice");
+                    require(command.bytes == 8, "as it was handed over");
+                    ++taken_;
+                }
+                to_end_.emplace_back(slot, token);
+                return true;
+            },
+            most);
+        require(taken <= most, "no more than asked for");
+    }
+
+    void end_some(Input& input) {
+        for (std::uint32_t left = 1 + input.below(16); left > 0 && !to_end_.empty(); --left) {
+            const auto [slot, token] = to_end_.front();
+            to_end_.pop_front();
+            rings_.complete(slot, {.token = token});
+        }
+        rings_.flush();
+        hear();
+    }
+
+    void finish() {
+        submit();
+        Input nothing({});
+        for (std::uint64_t left = 2 * node::ring_records; left > 0; --left) {
+            take(nothing);
+            end_some(nothing);
+        }
+        hear();
+        require(!rings_.is_closed(honest), "an honest process is heard");
+        require(taken_ == submitted_ && ended_ == submitted_, "an honest process is served");
+        require(rings_.outstanding(honest) == 0, "nothing is outstanding");
+        rings_.forget(mad);
+        require(rings_.outstanding(mad) == 0 && !rings_.has_commands(),
+                "the mad process keeps nobody awake once it is gone");
+    }
+
+private:
+    static std::uint64_t any_count(Input& input) {
+        return input.below(2) == 0 ? input.byte() : input.take<std::uint64_t>();
+    }
+
+    static memory::Command any_command(Input& input) {
+        memory::Command command;
+        command.operation = static_cast<memory::Operation>(input.byte());
+        command.width = input.byte();
+        command.bytes = input.below(2) == 0 ? command.width : input.take<std::uint64_t>();
+        command.target = input.take<std::uint64_t>();
+        command.source = input.take<std::uint64_t>();
+        return command;
+    }
+
+    void hear() {
+        std::vector<Ended> ended;
+        (void)links_[honest]->turn(ended);
+        for (const Ended& one : ended) {
+            require(one.code == base::Code::ok, "as the gateway said");
+            ended_ += one.count;
+        }
+    }
+
+    node::Segment segment_ = remote::test::make_segment(procs);
+    GatewayRings rings_{segment_};
+    std::vector<std::unique_ptr<RingLink>> links_ = [this] {
+        std::vector<std::unique_ptr<RingLink>> links;
+        for (std::uint32_t slot = 0; slot < procs; ++slot) {
+            links.push_back(std::make_unique<RingLink>(segment_, slot));
+        }
+        return links;
+    }();
+    std::deque<std::pair<std::uint32_t, std::uint64_t>> to_end_;
+    std::uint64_t submitted_ = 0;
+    std::uint64_t taken_ = 0;
+    std::uint64_t ended_ = 0;
+};
+
+}  // namespace
+
+void run(Input& input) {
+    Node node;
+    for (int i = 0; i < steps_max && !input.is_empty(); ++i) {
+        const std::uint32_t kind = input.below(8);
+        if (kind < 3) node.go_mad(input);
+        if (kind == 3) node.submit();
+        if (kind == 4) node.deceive(input);
+        if (kind == 5 || kind == 6) node.take(input);
+        if (kind == 7) node.end_some(input);
+    }
+    node.finish();
+}
+
+}  // namespace acp::fuzz

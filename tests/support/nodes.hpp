@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who is where in a job over emulated nodes. Knows that acprun gives the ranks to the nodes in order, alike many to
+// each where they can be divided; not valid after acp_reset. Any thread.
+#pragma once
+
+#include <cstdlib>
+
+#include <acp.h>
+
+namespace acp::test {
+
+// Nodes of this job, as acprun told it; 1 without nodes.
+[[nodiscard]] inline int nodes_of_job() {
+    const char* text = std::getenv("ACP_NODES");
+    const int nodes = text == nullptr ? 1 : std::atoi(text);
+    return nodes < 1 ? 1 : nodes;
+}
+
+[[nodiscard]] inline int ranks_per_node() {
+    return acp_procs() / nodes_of_job();
+}
+
+[[nodiscard]] inline int node_of(int rank) {
+    return rank / ranks_per_node();
+}
+
+// Whether the rank is on the caller's node.
+[[nodiscard]] inline bool is_near(int rank) {
+    return node_of(rank) == node_of(acp_rank());
+}
+
+// The ranks one rank has to do with in a round. Each of the three is a permutation of all ranks, so every
+// rank is each one's partner, neighbour and other exactly once. After ranks_per_node() rounds every rank had every
+// rank of the next node as partner.
+struct Companions {
+    int partner;    // on the next node
+    int neighbour;  // on the partner's node, another rank than it where there are several
+    int other;      // on the node after the next, which is one's own when there are two
+};
+
+[[nodiscard]] inline Companions companions_of(int rank, int round) {
+    const int each = ranks_per_node();
+    const auto at = [&](int nodes_on, int ranks_on) {
+        const int node = (node_of(rank) + nodes_on) % nodes_of_job();
+        return node * each + (rank + ranks_on) % each;
+    };
+    return {at(1, round), at(1, round + 1), at(2, round + 1)};
+}
+
+}  // namespace acp::test

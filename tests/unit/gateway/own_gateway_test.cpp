@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is special about gateways in ranks: losses come from the node segment, and all addresses share a port. What
+// they have in common with those of agents is tested there, with the shapes "alone" and "mixed".
+#include "node/gateway_port.hpp"
+#include "node/loss.hpp"
+#include "node/node_table.hpp"
+
+#include "unit/gateway/test_job.hpp"
+
+namespace acp::gateway::test {
+namespace {
+
+JobOptions of_ranks() {
+    JobOptions options;
+    options.counts = {1, 1, 1};
+    options.is_own = true;
+    return options;
+}
+
+// What the agent does before it starts the rank.
+void fill_table(const node::Segment& segment) {
+    node::NodeTable table(segment);
+    for (std::uint32_t node = 0; node < segment.shape().nodes; ++node) {
+        const node::NodeAddress address{{127, 0, 1, 1}, 4711, 4};
+        ASSERT_TRUE(table.set(node, node, {&address, 1}).is_ok());
+    }
+}
+
+TEST(OwnGateway, a_loss_told_by_the_agent_ends_what_was_under_way_and_nothing_else) {
+    Job job(of_ranks());
+    ASSERT_EQ(job.copy(0, job.memory(1, false).address, job.memory(0, false).address, 8), Code::ok);
+    job.stop_node(1);
+    fill_table(job.segment(0));
+    job.submit(0, {Operation::copy, 0, job.memory(1, false).address, job.memory(0, false).address,
+                   8, 0, 0});
+    node::GatewayPort(job.segment(0)).publish_death(1, 9);
+    job.turn_until([&] { return !job.process(0).ended.empty(); });
+    EXPECT_EQ(job.process(0).ended.front().code, Code::peer);
+    job.process(0).ended.clear();
+    EXPECT_EQ(job.copy(0, job.memory(1, false).address, job.memory(0, false).address, 8),
+              Code::peer);
+    EXPECT_EQ(job.copy(0, job.memory(2, false).address, job.memory(0, false).address, 8), Code::ok);
+}
+
+TEST(OwnGateway, a_node_told_to_be_lost_is_given_up) {
+    Job job(of_ranks());
+    fill_table(job.segment(0));
+    node::GatewayPort(job.segment(0)).publish_severed(2, node::NodeFate::silent);
+    EXPECT_EQ(job.copy(0, job.memory(2, false).address, job.memory(0, false).address, 8),
+              Code::peer);
+    EXPECT_EQ(job.copy(0, job.memory(1, false).address, job.memory(0, false).address, 8), Code::ok);
+}
+
+TEST(OwnGateway, listens_on_all_its_addresses_at_one_port) {
+    Job job(of_ranks());
+    Rank& rank = *job.process(0).rank;
+    GatewaySettings settings;
+    settings.node = 0;
+    settings.nodes = 3;
+    settings.first_process = {0, 1, 2, 3};
+    settings.bind = {emulated_address(40), emulated_address(41), emulated_address(42)};
+    auto made = OwnGateway::open(job.segment(0), rank.space, rank.hazards, settings);
+    ASSERT_TRUE(made.is_ok()) << made.failure().message();
+    const auto addresses = made.value()->addresses();
+    ASSERT_EQ(addresses.size(), 3U);
+    EXPECT_NE(addresses[0].port, 0);
+    EXPECT_EQ(addresses[1].port, addresses[0].port);
+    EXPECT_EQ(addresses[2].port, addresses[0].port);
+}
+
+}  // namespace
+}  // namespace acp::gateway::test
