@@ -301,6 +301,7 @@ private:
     // Where the gateway is in this process:
     std::optional<os::Event> service_event_;
     std::atomic<bool> is_service_asleep_{false};
+    std::atomic<bool> is_link_left_{false};     // who turned it last has gone to sleep
     std::atomic<bool> is_service_deaf_{false};  // it sleeps, but not on the link
     std::atomic<std::uint32_t> link_turns_{0};  // by other threads; written under driver_
     std::uint32_t link_turns_seen_ = 0;         // by the service thread

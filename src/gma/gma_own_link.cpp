@@ -70,8 +70,12 @@ bool Gma::help() {
 }
 
 void Gma::rest() {
-    // seq_cst: after the last turn; partner: sleep_service
-    if (is_gateway_here_ && is_service_deaf_.load(std::memory_order_seq_cst)) {
+    if (!is_gateway_here_) {
+        return;
+    }
+    is_link_left_.store(
+        true, std::memory_order_seq_cst);  // partner: sleep_service, which sets, then looks
+    if (is_service_deaf_.load(std::memory_order_seq_cst)) {
         wake_service();
     }
 }
@@ -80,7 +84,8 @@ void Gma::rest() {
 // thread would, and sooner. Asked by the service thread.
 bool Gma::is_link_attended() {
     const std::uint32_t turns = link_turns_.load(std::memory_order_relaxed);
-    return std::exchange(link_turns_seen_, turns) != turns;
+    const bool has_turned = std::exchange(link_turns_seen_, turns) != turns;
+    return has_turned && !is_link_left_.exchange(false, std::memory_order_seq_cst);
 }
 
 void Gma::wake_service() {
@@ -99,9 +104,13 @@ void Gma::sleep_service(std::int64_t timeout_ns) {
         port_->sleep_service([this] { return is_idle(); }, timeout_ns);
         return;
     }
-    const bool is_deaf = is_link_attended();
+    bool is_deaf = is_link_attended();
     is_service_deaf_.store(is_deaf, std::memory_order_seq_cst);  // partner: rest()
-    is_service_asleep_.store(true, std::memory_order_seq_cst);   // partner: wake_service
+    if (is_deaf && is_link_left_.load(std::memory_order_seq_cst)) {
+        is_deaf = false;
+        is_service_deaf_.store(false, std::memory_order_relaxed);
+    }
+    is_service_asleep_.store(true, std::memory_order_seq_cst);  // partner: wake_service
     // Before the link is asked: who makes it due earlier meanwhile sees this and wakes us. seq_cst: as above
     service_until_ns_.exchange(~0ULL, std::memory_order_seq_cst);
     const std::int64_t due_ns = is_deaf ? deaf_nap_ns : link_->timeout_ns();
