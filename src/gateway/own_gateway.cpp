@@ -18,7 +18,7 @@ namespace acp::gateway {
 namespace {
 
 // How often a turn that found nothing takes back what the event was signalled for.
-constexpr std::uint32_t idle_turns_per_drain = 16;
+constexpr std::uint32_t idle_turns_per_drain = 64;
 constexpr std::uint32_t port_attempts = 16;
 
 class LoneGateway final : public OwnGateway, private router::Completions {
@@ -76,7 +76,10 @@ public:
         ended.insert(ended.end(), ended_.begin(), ended_.end());
         ended_.clear();
         idle_turns_ = has_moved ? 0 : idle_turns_ + 1;
-        if (idle_turns_ % idle_turns_per_drain == 1) core_->transport().drain();
+        if (idle_turns_ == idle_turns_per_drain) {
+            core_->transport().drain();
+            idle_turns_ = 0;
+        }
         is_dirty_ = is_dirty_ || has_moved;
         if (stats_->is_due(now, is_dirty_)) publish(now);
         publish_news();

@@ -229,7 +229,7 @@ private:
     Handle issue_remote(const Command& command, Handle order);
     void send_collected();
     [[nodiscard]] bool is_link_attended();
-    void note_link_turn();  // driver_ held
+    void note_link_turn(bool has_moved);  // driver_ held
     void wake_service();
     void sleep_service(std::int64_t timeout_ns);
 

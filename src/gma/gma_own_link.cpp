@@ -46,7 +46,7 @@ void Gma::send_collected() {
     }
     // One answer is not worth a look for it: it has hardly left.
     const std::uint32_t done = under_way_ == 0 ? hand_to_link() : turn_link();
-    note_link_turn();
+    note_link_turn(true);
     if (give_driver() || done != 0) {
         tell_waiters(Driver::passer_by);
     }
@@ -129,12 +129,13 @@ void Gma::sleep_service(std::int64_t timeout_ns) {
 }
 
 // After a turn by another thread: wakes the service thread when the link must be turned before that would do so.
-void Gma::note_link_turn() {
+//   has_moved  else nothing is due earlier than before
+void Gma::note_link_turn(bool has_moved) {
     if (!is_gateway_here_) {
         return;
     }
     link_turns_.store(link_turns_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    if (is_service_deaf_.load(std::memory_order_relaxed)) {
+    if (!has_moved || is_service_deaf_.load(std::memory_order_relaxed)) {
         return;  // it looks after a nap: what is due earlier is for who turns
     }
     // A read-modify-write that changes nothing: what the turn stored comes before the look. Partner: sleep_service
