@@ -45,7 +45,7 @@ help:
 	@echo "make format        lays all sources out as lint wants them"
 	@echo "make ctest         only the tests, on what is built"
 	@echo "make asan, tsan    the groups of tests in CHECKED under one sanitizer"
-	@echo "make test-aarch64  unit tests for aarch64 under emulation"
+	@echo "make test-aarch64  unit tests and kept fuzz inputs for aarch64 under emulation"
 	@echo "make bench         every experiment, into $(report)"
 	@echo "make peers         ACP beside UCX and Open MPI over TCP, into $(report)"
 	@echo "make report        the report page from what is in $(report)"
@@ -98,7 +98,7 @@ asan tsan:
 
 test-aarch64:
 	@cmake/setup.sh build test aarch64
-	$(call build_preset,aarch64)
+	$(call build_preset,aarch64,checked_tests)
 	@ctest --preset aarch64
 
 bench:
