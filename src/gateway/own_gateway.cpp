@@ -90,7 +90,9 @@ public:
         return has_ended_.load(std::memory_order_acquire);
     }
 
-    [[nodiscard]] int wait_fd() const noexcept override { return core_->transport().wait_fd(); }
+    [[nodiscard]] std::span<const int> wait_fds() const noexcept override {
+        return core_->transport().wait_fds();
+    }
 
     [[nodiscard]] std::int64_t timeout_ns() const noexcept override {
         const Time until = deadline_.load(std::memory_order_relaxed);

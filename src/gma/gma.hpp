@@ -300,6 +300,7 @@ private:
     node::Waiter service_waiter_;
     // Where the gateway is in this process:
     std::optional<os::Event> service_event_;
+    std::vector<int> service_fds_;  // its, then the link's
     std::atomic<bool> is_service_asleep_{false};
     std::atomic<bool> is_link_left_{false};     // who turned it last has gone to sleep
     std::atomic<bool> is_service_deaf_{false};  // it sleeps, but not on the link

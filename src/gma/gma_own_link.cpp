@@ -120,8 +120,8 @@ void Gma::sleep_service(std::int64_t timeout_ns) {
     }
     if (is_idle()) {
         const bool is_due_first = due_ns >= 0 && (timeout_ns < 0 || due_ns < timeout_ns);
-        (void)os::wait_readable(service_event_->fd(), is_deaf ? -1 : link_->wait_fd(),
-                                is_due_first ? due_ns : timeout_ns);
+        const std::span<const int> all(service_fds_);
+        (void)os::wait_readable(is_deaf ? all.first(1) : all, is_due_first ? due_ns : timeout_ns);
     }
     is_service_deaf_.store(false, std::memory_order_relaxed);
     is_service_asleep_.store(false, std::memory_order_relaxed);
