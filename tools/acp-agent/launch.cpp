@@ -293,6 +293,9 @@ std::vector<std::string> Agent::rank_environment(std::uint32_t slot) const {
     entries.push_back("ACP_NODE=" + std::to_string(plan_.node));
     entries.push_back("ACP_NODES=" + std::to_string(plan_.nodes()));
     entries.push_back("ACP_JOB_ID=" + hex(segment_.shape().job_id));
+    if (network_ != nullptr) {
+        entries.push_back("ACP_NODE_ADDRESS=" + os::ip_text(network_->addresses().front()));
+    }
     return entries;
 }
 

@@ -105,6 +105,9 @@ base::Result<node::Shape> shape_of_job(std::uint64_t procs,
     shape.local_procs = static_cast<std::uint32_t>(local_procs);
     shape.machine_procs = shape.local_procs;
     shape.nodes = static_cast<std::uint32_t>((procs + local_procs - 1) / local_procs);
+    const bool has_one_rank_each = shape.nodes > 1 && shape.nodes == shape.procs;
+    const bool may_be_own = config.gateway == base::GatewayPlace::automatic;
+    shape.has_own_gateways = has_one_rank_each && may_be_own ? 1 : 0;
     shape.starter_bytes = config.starter_bytes;
     shape.mailbox_kind = static_cast<std::uint32_t>(config.mailbox);
     shape.intranode = static_cast<std::uint32_t>(config.intranode);
