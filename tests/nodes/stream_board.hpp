@@ -9,7 +9,7 @@
 namespace acp::test {
 
 inline constexpr int stream_ranks_max = 16;
-inline constexpr std::uint64_t stream_copy_bytes = 1024 * 1024;
+inline constexpr std::uint64_t stream_copy_bytes = 1024ULL * 1024;
 
 struct alignas(64) Stream {
     std::atomic<std::int32_t> process;

@@ -143,7 +143,7 @@ TEST_P(CopiesTest, arrive_with_every_byte) {
 }
 
 constexpr Shape shapes[] = {
-    {"words", 8, 400}, {"kibibytes", 1024, 100}, {"mebibytes", 1024 * 1024, 1}};
+    {"words", 8, 400}, {"kibibytes", 1024, 100}, {"mebibytes", 1024UL * 1024, 1}};
 
 INSTANTIATE_TEST_SUITE_P(shapes,
                          CopiesTest,
