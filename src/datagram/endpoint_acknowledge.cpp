@@ -15,10 +15,12 @@ void EndpointMachine::on_ack(Peer& peer, const AckFrame& ack) {
     }
     const std::uint64_t in_flight = peer.sent.bytes_in_flight();
     Settled settled = peer.loss.on_ack(
-        peer.sent, ack, [&](PacketNumber, const SentDatagram& record) { on_acked(peer, record); });
+        peer.sent, ack,
+        [&](PacketNumber number, const SentDatagram& record) { on_acked(peer, number, record); });
     if (settled.largest_sent != never) peer.rtt.sample(now_, settled.largest_sent, ack.delay_ns);
-    peer.loss.detect(peer.sent, now_, peer.rtt, settled,
-                     [&](PacketNumber, const SentDatagram& record) { on_lost(peer, record); });
+    peer.loss.detect(
+        peer.sent, now_, peer.rtt, settled,
+        [&](PacketNumber number, const SentDatagram& record) { on_lost(peer, number, record); });
     if (settled.spurious != 0) peer.congestion->on_spurious();
     const std::uint32_t before = peer.mtu.current();
     if (peer.mtu.recognise(ack)) on_longer_path(peer, before);
@@ -39,14 +41,14 @@ void EndpointMachine::on_ack(Peer& peer, const AckFrame& ack) {
     make_ready(peer);
 }
 
-void EndpointMachine::on_acked(Peer& peer, const SentDatagram& record) {
+void EndpointMachine::on_acked(Peer& peer, PacketNumber number, const SentDatagram& record) {
     if (record.is_path_probe) {
         const std::uint32_t before = peer.mtu.current();
         peer.mtu.on_acknowledged(record.bytes);
         on_longer_path(peer, before);
         return;
     }
-    if (record.bytes > peer.mtu.least()) peer.mtu.on_long_acknowledged();
+    if (record.bytes > peer.mtu.least()) peer.mtu.on_long_acknowledged(number);
     if (!record.has_dsn) return;
     ACP_ASSERT(pool_[record.buffer].dsn == record.dsn);
     release(peer, record.buffer);
@@ -69,12 +71,20 @@ void EndpointMachine::fit_allowance(Peer& peer) const noexcept {
         allowance_of(peer.unscheduled, settings_.datagram_bytes, peer.mtu.current()));
 }
 
-void EndpointMachine::on_lost(Peer& peer, const SentDatagram& record) {
+// Something sent later has come.
+void EndpointMachine::on_lost(Peer& peer, PacketNumber number, const SentDatagram& record) {
+    if (!record.is_path_probe && record.bytes > peer.mtu.least() &&
+        peer.mtu.on_long_lost(now_, record.sent, number)) {
+        on_cut_path(peer);
+    }
+    give_up(peer, record);
+}
+
+void EndpointMachine::give_up(Peer& peer, const SentDatagram& record) noexcept {
     if (record.is_path_probe) {
         peer.mtu.on_lost(now_);
         return;
     }
-    if (record.bytes > peer.mtu.least() && peer.mtu.on_long_lost(now_)) on_cut_path(peer);
     if (record.has_dsn) {
         peer.lost.push(pool_, record.buffer);
         make_ready(peer);

@@ -173,8 +173,9 @@ private:
 
     // endpoint_acknowledge.cpp
     void on_ack(Peer& peer, const AckFrame& ack);
-    void on_acked(Peer& peer, const SentDatagram& record);
-    void on_lost(Peer& peer, const SentDatagram& record);
+    void on_acked(Peer& peer, PacketNumber number, const SentDatagram& record);
+    void on_lost(Peer& peer, PacketNumber number, const SentDatagram& record);
+    void give_up(Peer& peer, const SentDatagram& record) noexcept;
     void on_longer_path(Peer& peer, std::uint32_t before) noexcept;
     void on_cut_path(Peer& peer) noexcept;
     void fit_allowance(Peer& peer) const noexcept;

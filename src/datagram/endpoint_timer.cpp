@@ -91,7 +91,9 @@ void EndpointMachine::ring_connected(Peer& peer) {
         CongestionSample sample;
         sample.in_flight = peer.sent.bytes_in_flight();
         peer.loss.detect(peer.sent, now_, peer.rtt, settled,
-                         [&](PacketNumber, const SentDatagram& record) { on_lost(peer, record); });
+                         [&](PacketNumber number, const SentDatagram& record) {
+                             on_lost(peer, number, record);
+                         });
         if (settled.lost != 0) adapt(peer, settled, sample);
         if (peer.sent.count() == 0) peer.probe.disarm();
     }
@@ -106,7 +108,8 @@ void EndpointMachine::ring_connected(Peer& peer) {
     arm(peer);
 }
 
-// WIRE-51 WIRE-52 WIRE-53: the oldest go again; long datagrams may be too long by now.
+// WIRE-51 WIRE-52 WIRE-53: the oldest go again. Long datagrams may be too long by now: a short one beside them
+// tells (WIRE-77).
 void EndpointMachine::probe(Peer& peer) {
     const std::uint32_t count = peer.probe.expire(now_, peer.rtt);
     ++peer.probes_unanswered;
@@ -116,25 +119,21 @@ void EndpointMachine::probe(Peer& peer) {
     peer.sent.take_lost([&](PacketNumber, const SentDatagram& record) {
         if (taken == count) return false;
         ++taken;
-        if (record.is_path_probe) {
-            peer.mtu.on_lost(now_);
-        } else {
-            is_long |= record.bytes > peer.mtu.least();
-            if (record.has_dsn) peer.lost.push(pool_, record.buffer);
-        }
+        is_long |= !record.is_path_probe && record.bytes > peer.mtu.least();
+        give_up(peer, record);
         return true;
     });
-    if (is_long && peer.mtu.on_long_timeout(now_)) on_cut_path(peer);
     if (peer.probe.is_persistent()) {
         Settled settled;
         peer.loss.lose_all(peer.sent, settled, [&](PacketNumber, const SentDatagram& record) {
-            on_lost(peer, record);
+            give_up(peer, record);
         });
         peer.congestion->on_silence();
         peer.pacer.set_rate(peer.congestion->pacing_window_bytes(), peer.rtt.smoothed(), false);
     }
     peer.bypass = count;
-    if (peer.lost.empty()) peer.is_ping_due = true;
+    peer.is_short_due = is_long;
+    peer.is_ping_due = is_long || peer.lost.empty();
 }
 
 // WIRE-87

@@ -150,7 +150,7 @@ Transmit EndpointMachine::transmit_batch(Peer& peer, const Batch& batch, Mutable
     }
     if (transmit.count == 0) return {};
     peer.bypass -= std::min(peer.bypass, transmit.count);
-    peer.is_ping_due = false;
+    peer.is_ping_due = peer.is_short_due;
     peer.pacer.on_sent(now_, transmit.bytes);
     peer.active = now_;
     peer.probe.arm(now_, peer.rtt);
@@ -231,7 +231,7 @@ Transmit EndpointMachine::transmit_control(Peer& peer, MutableBytes into) {
         plain[used++] = static_cast<std::byte>(ControlFrame::ping);
         used = std::max(used, wanting_bytes_min - outer_bytes - tag_bytes_);
     }
-    peer.is_ping_due = false;
+    peer.is_ping_due = peer.is_short_due = false;
     peer.is_ack_left_out = false;
     if (!is_ping && !has_acknowledgement) return {};
     const PacketNumber number = peer.next_number;
@@ -240,7 +240,6 @@ Transmit EndpointMachine::transmit_control(Peer& peer, MutableBytes into) {
     if (is_ping) {
         peer.sent.add(number, {now_, 0, no_buffer, bytes, false, false});
         peer.probe.arm(now_, peer.rtt);
-        peer.bypass -= std::min(peer.bypass, 1U);
         ++counters_.pings;
     } else {
         peer.sent.skip(number);

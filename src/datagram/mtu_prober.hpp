@@ -17,10 +17,9 @@ namespace acp::datagram {
 
 class MtuProber {
 public:
-    static constexpr std::uint32_t tries_max = 3;       // of one length
-    static constexpr std::uint32_t silent_losses = 24;  // likewise, when others do arrive
-    static constexpr std::uint32_t silent_timeouts =
-        3;  // of long datagrams, one after the other: fall back
+    static constexpr std::uint32_t tries_max = 3;  // of one length
+    static constexpr std::uint32_t silent_losses =
+        4;  // of long datagrams, one after the other: fall back
     static constexpr Time try_gap_ns = 10'000'000;         // after the first try; then ten times it
     static constexpr Time again_min_ns = 1'000'000'000;    // after all lengths have been tried
     static constexpr Time again_max_ns = 600'000'000'000;  // twice as long each time
@@ -55,7 +54,6 @@ public:
         is_probing_ = false;
         tries_ = 0;
         given_up_ = 0;
-        timeouts_ = 0;
         if (bytes > current_) current_ = bytes;
     }
 
@@ -81,12 +79,13 @@ public:
         return false;
     }
 
-    // A probe timeout while nothing but datagrams longer than least() was unacknowledged. true: the path was cut
-    // back to least().
-    [[nodiscard]] bool on_long_timeout(Time now) noexcept {
-        if (current_ <= least_ || ++timeouts_ < silent_timeouts) return false;
+    // A datagram longer than least() was lost while later, shorter ones arrived; silence alone says nothing of length.
+    // Those sent before the last such loss was found tell no more than it did.   true: cut back to least()
+    [[nodiscard]] bool on_long_lost(Time now, Time sent, PacketNumber number) noexcept {
+        if (current_ <= least_ || number < long_came_ || sent < counted_at_) return false;
+        counted_at_ = now;
         // WIRE-77
-        timeouts_ = 0;
+        if (++losses_ < silent_losses) return false;
         losses_ = 0;
         tries_ = 0;
         given_up_ = 0;
@@ -97,16 +96,9 @@ public:
         return true;
     }
 
-    // The same, when shorter ones do get through: a datagram longer than least() was found lost.
-    [[nodiscard]] bool on_long_lost(Time now) noexcept {
-        if (current_ <= least_ || ++losses_ < silent_losses) return false;
-        timeouts_ = silent_timeouts - 1;
-        return on_long_timeout(now);
-    }
-
     // A datagram longer than least() got through.
-    void on_long_acknowledged() noexcept {
-        timeouts_ = 0;
+    void on_long_acknowledged(PacketNumber number) noexcept {
+        long_came_ = std::max(long_came_, number);
         losses_ = 0;
     }
 
@@ -126,11 +118,12 @@ private:
     std::uint32_t current_ = 0;
     std::uint32_t goal_ = 0;  // <= current_: all tried
     std::uint32_t tries_ = 0;
-    std::uint32_t timeouts_ = 0;
     std::uint32_t losses_ = 0;
     std::uint32_t given_up_ = 0;  // of lost_
     bool is_probing_ = false;
-    PacketNumber number_ = 0;  // of the last probe
+    PacketNumber number_ = 0;     // of the last probe
+    PacketNumber long_came_ = 0;  // the largest of a long datagram
+    Time counted_at_ = 0;         // when the last of losses_ was found
     Time next_at_ = 0;
     Time pause_ = 0;
     std::array<Probe, tries_max> lost_{};  // the last taken for lost

@@ -105,9 +105,10 @@ struct Peer : Timed {
     std::uint32_t short_bytes = 0;  // 0: none was
     std::uint32_t bypass = 0;       // datagrams that may leave whatever window, pace and credit say
     bool is_ping_due = false;
-    bool is_paced = false;    // waits for the pacer
-    bool is_starved = false;  // found no record to note a datagram in, and has nothing in flight
-    bool wants_room = false;  // reserve() found none
+    bool is_short_due = false;  // data does not take that ping's place
+    bool is_paced = false;      // waits for the pacer
+    bool is_starved = false;    // found no record to note a datagram in, and has nothing in flight
+    bool wants_room = false;    // reserve() found none
 
     // Receiving.
     AckRanges came;

@@ -25,12 +25,21 @@ void copy_counters(const Counters& from, std::array<std::uint64_t, room>& into) 
     std::memcpy(into.data(), &from, sizeof from);
 }
 
+constexpr std::size_t value_words = sizeof(StatsValues) / sizeof(std::uint64_t);
+static_assert(sizeof(StatsValues) % sizeof(std::uint64_t) == 0);
+
+std::atomic_ref<std::uint64_t> word_of(const StatsValues& values, std::size_t i) noexcept {
+    const auto* words = reinterpret_cast<const std::uint64_t*>(&values);
+    return std::atomic_ref<std::uint64_t>(const_cast<std::uint64_t&>(words[i]));
+}
+
 }  // namespace
 
 StatsPublisher::StatsPublisher(os::FileDescriptor file, os::Mapping mapping) noexcept
     : file_(std::move(file)),
       mapping_(std::move(mapping)),
-      is_asked_(std::make_unique<std::atomic<bool>>(false)) {}
+      is_asked_(std::make_unique<std::atomic<bool>>(false)),
+      values_(std::make_unique<StatsValues>()) {}
 
 base::Result<StatsPublisher> StatsPublisher::create(NodeId node,
                                                     NodeId nodes,
@@ -43,10 +52,10 @@ base::Result<StatsPublisher> StatsPublisher::create(NodeId node,
     StatsPublisher made(std::move(file).value(), std::move(mapping).value());
     made.first_process_ = first_process;
     auto& block = *reinterpret_cast<StatsBlock*>(made.mapping_.data());
-    block.values.node = node;
-    block.values.nodes = nodes;
-    block.values.local_procs = local_procs;
-    block.values.started_ns = os::now_ns();
+    made.values_->node = node;
+    made.values_->nodes = nodes;
+    made.values_->local_procs = local_procs;
+    made.values_->started_ns = os::now_ns();
     block.version = stats_version;
     block.values_bytes = sizeof(StatsValues);
     block.magic = stats_magic;
@@ -57,14 +66,17 @@ void StatsPublisher::publish(Time now, Core& core, const Own& own) {
     is_asked_->store(false, std::memory_order_relaxed);
     next_ns_ = now + stats_interval_ns;
     auto& block = *reinterpret_cast<StatsBlock*>(mapping_.data());
-    // relaxed, then a release fence: a reader that sees any of the values sees the odd number
+    values_->updated_ns = now;
+    values_->turns = own.turns;
+    values_->sleeps = own.sleeps;
+    fill(*values_, core);
     const std::uint64_t sequence = block.sequence.load(std::memory_order_relaxed);
     block.sequence.store(sequence + 1, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_release);
-    block.values.updated_ns = now;
-    block.values.turns = own.turns;
-    block.values.sleeps = own.sleeps;
-    fill(block.values, core);
+    for (std::size_t i = 0; i < value_words; ++i) {
+        // release: a reader that sees any of the values sees the odd number; partner: read_stats
+        word_of(block.values, i)
+            .store(word_of(*values_, i).load(std::memory_order_relaxed), std::memory_order_release);
+    }
     block.sequence.store(sequence + 2, std::memory_order_release);  // partner: read_stats
 }
 
@@ -116,9 +128,12 @@ bool read_stats(const StatsBlock& block, StatsValues& into) noexcept {
         const std::uint64_t before = block.sequence.load(std::memory_order_acquire);
         if (before == 0) return false;
         if (before % 2 == 0) {
-            std::memcpy(&into, &block.values, sizeof into);
-            std::atomic_thread_fence(
-                std::memory_order_acquire);  // the copy is before the next look
+            for (std::size_t word = 0; word < value_words; ++word) {
+                // acquire: the copy is before the next look; partner: publish
+                word_of(into, word)
+                    .store(word_of(block.values, word).load(std::memory_order_acquire),
+                           std::memory_order_relaxed);
+            }
             if (block.sequence.load(std::memory_order_relaxed) == before) return true;
         }
         os::relax();

@@ -51,6 +51,7 @@ private:
     os::FileDescriptor file_;
     os::Mapping mapping_;
     std::unique_ptr<std::atomic<bool>> is_asked_;
+    std::unique_ptr<StatsValues> values_;  // gathered here, then copied into the block
     std::uint32_t first_process_ = 0;
     Time next_ns_ = 0;
 };

@@ -43,7 +43,7 @@ Fault check(const CommandFrame& frame, JobShape shape) noexcept {
 
 Fault check(const ShortFrame& frame, JobShape shape) noexcept {
     if (frame.reserved != 0) return Fault::bad_reserved;
-    if (frame.type == FrameType::gone) {
+    if (frame.type == FrameType::gone || frame.type == FrameType::watch) {
         if (frame.count != 0 || frame.token != 0) return Fault::bad_reserved;
         return frame.initiator < shape.nodes ? Fault::none : Fault::bad_node;
     }

@@ -35,7 +35,8 @@ enum class FrameType : std::uint8_t {
     result = 10,
     dead = 11,
     gone = 12,
-    meet = 13
+    meet = 13,
+    watch = 14
 };
 
 // WIRE-110. `bytes` bytes follow.
@@ -64,8 +65,8 @@ struct CommandFrame {
 };
 
 // WIRE-112. END: commands token, token + 2, ... are in place.
-// WIRE-113. ASK, OVER: count is 0. DEAD: initiator is the process, token its wait status. GONE: initiator is the
-// node, token is 0.
+// WIRE-113. ASK, OVER: count is 0. DEAD: initiator is the process, token its wait status. GONE, WATCH: initiator
+// is the node, token is 0.
 struct ShortFrame {
     FrameType type = FrameType::end;
     std::uint8_t reserved = 0;

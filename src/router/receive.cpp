@@ -46,7 +46,8 @@ Fault Router::State::on_other_frame(Peer& from, FrameType type, Bytes& frames) {
         case FrameType::ask:
         case FrameType::over:
         case FrameType::dead:
-        case FrameType::gone: {
+        case FrameType::gone:
+        case FrameType::watch: {
             ShortFrame frame;
             const Fault fault = read(frames, shape, frame, tail);
             return fault != Fault::none ? fault : on_short(from, frame);
@@ -105,6 +106,9 @@ Fault Router::State::on_short(Peer& from, const ShortFrame& frame) {
             // Of its own processes a node hears nothing new.
             if (is_mine(frame.initiator)) return Fault::forged;
             on_death(frame.initiator, static_cast<std::uint32_t>(frame.token), false);
+            return Fault::none;
+        case FrameType::watch:  // ORD-33
+            watch_for_another(frame.initiator);
             return Fault::none;
         default:
             // Others may think this node gone: then they answer it no more, which it will notice.

@@ -153,6 +153,8 @@ struct Peer {
     bool is_watched = false;
     std::uint32_t frame_bytes = 0;  // longest frame, when last asked
     std::uint32_t watch_scan = 0;   // the last scan that wanted it watched
+    std::uint32_t asked_scan = 0;   // the last scan that asked it to watch another,
+    NodeId asked_node = 0;          // and which
     Queue notes;
     Queue flows;
     Peer* next_ready = nullptr;

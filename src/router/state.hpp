@@ -243,6 +243,8 @@ struct Router::State final : Meeting::Layout {
     // watch.cpp
     void scan();
     void want_watched(NodeId node);
+    void ask_to_watch(const Outstanding& record);
+    void watch_for_another(NodeId node);
     void scan_partials();
 
     void arm() noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is overdue, found by looking at everything once a second instead of by a timer each (ORD-31): nodes that a
-// command outstanding for one to two seconds involves are watched; of copies that have stopped half-way the
+// command outstanding for one to two seconds involves are watched, by the node of its source too; of copies that have stopped half-way the
 // initiator is asked whether they are over (ORD-32).
 #include "router/state.hpp"
 
@@ -17,6 +17,30 @@ void Router::State::want_watched(NodeId node) {
     endpoint->watch(node);
 }
 
+// ORD-33: of a command between two other nodes. Only the node of its source can know that the target's gateway is
+// not the one that was to answer.
+void Router::State::ask_to_watch(const Outstanding& record) {
+    const NodeId target = peer_of(named(target_process(record))).node;
+    Peer& source = peer_of(named(source_process(record)));
+    if (source.node == settings.node || target == settings.node || target == source.node) return;
+    const bool is_asked = source.asked_scan == scan_number && source.asked_node == target;
+    if (is_asked || source.is_severed || !source.notes.is_empty()) return;
+    source.asked_scan = scan_number;
+    source.asked_node = target;
+    Note note;
+    note.type = FrameType::watch;
+    note.initiator = target;
+    post(source, note);
+}
+
+// Until the scan after the next, unless asked again.
+void Router::State::watch_for_another(NodeId node) {
+    if (node == settings.node) return;
+    want_watched(node);
+    peer(node).watch_scan = scan_number + 1;
+    arm();
+}
+
 void Router::State::scan() {
     ++scan_number;
     for (std::uint32_t index = 0; index < commands.touched(); ++index) {
@@ -27,6 +51,7 @@ void Router::State::scan() {
         record.age = static_cast<std::uint8_t>(scan_number - 2);  // old, and never young again
         want_watched(peer_of(named(target_process(record))).node);
         want_watched(peer_of(named(source_process(record))).node);
+        ask_to_watch(record);
     }
     if (!meeting.is_on() || is_meeting_lost) {
         meeting_scans = 0;

@@ -208,13 +208,6 @@ void Node::restart() {
          process < common_.plan->first_process[self_ + 1]; ++process) {
         if (common_.referee->is_dead(process)) router_->on_local_death(process, process + 1);
     }
-    // It greets all others: a third party may wait for an answer that only the old instance would have given, and
-    // hears that it is gone from those that had met it.
-    for (NodeId other = 0; other < common_.plan->nodes; ++other) {
-        if (other == self_) continue;
-        endpoint_->watch(other);
-        endpoint_->unwatch(other);
-    }
     wake_at(common_.agenda->now());
 }
 

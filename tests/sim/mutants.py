@@ -34,8 +34,8 @@ MUTANTS = {
          "return static_cast<std::uint32_t>(run == 0 ? 0 : std::min(run, number));")]),
     "credit never returned": ("datagram/send_credit.cpp", [
         ("if (is_stale(now) || distance(limit, limit_) > 0) limit_ = limit;", "static_cast<void>(limit);"),
-        ("const Dsn limit = is_stale(now) ? cumulative_ + unscheduled_ : limit_;",
-         "static_cast<void>(now);\n    const Dsn limit = limit_;")]),
+        ("return is_stale(now) ? cumulative_ + unscheduled_ : limit_;",
+         "static_cast<void>(now);\n    return limit_;")]),
     "buffer kept after its acknowledgement": ("datagram/endpoint_acknowledge.cpp", [
         ("    release(peer, record.buffer);\n", "    if (record.dsn % 64 != 7) release(peer, record.buffer);\n")]),
     "loses what a probe should send again": ("datagram/endpoint_timer.cpp", [
@@ -74,8 +74,9 @@ MUTANTS = {
     "table gathered in a wrong order": ("router/meeting.cpp", [
         ("            std::memcpy(&heard.table[at], values.data() + std::size_t{i} * 4, 4);",
          "            std::memcpy(&heard.table[at], values.data() + std::size_t{part.count - 1 - i} * 4, 4);")]),
-    "forgets a half copy in silence": ("router/fail.cpp", [
-        ("            fail(partial.initiator, partial.token, {Code::peer, End::source, named(gone.first)});\n", "")]),
+    "nobody watches for another": ("router/watch.cpp", [("        ask_to_watch(record);\n", "")]),
+    "lost after two key changes": ("datagram/key_schedule.cpp", [
+        ("        if (now < may_skip_) return nullptr;", "        if (now < ~0ULL) return nullptr;")]),
     "watches nobody": ("router/watch.cpp", [
         ("    endpoint->watch(node);\n", ""), ("        endpoint->unwatch(held.node);\n", "")]),
 }

@@ -196,23 +196,46 @@ TEST(EndpointDelivery, a_stream_fills_a_fast_path) {
 }
 
 // What 64 KiB take on the way must not be taken for congestion.
-TEST(EndpointDelivery, loss_costs_little_of_the_rate) {
+struct LossyPath {
+    std::string name;
+    double bytes_per_ns;
+    Time delay;
+    std::uint32_t datagram_bytes_max;
+};
+
+class EndpointLoss : public ::testing::TestWithParam<LossyPath> {};
+
+TEST_P(EndpointLoss, costs_little_of_the_rate) {
+    constexpr std::uint64_t frames = 20'000;
     Settings settings;
-    settings.datagram_bytes_max = settings.datagram_bytes;
+    settings.datagram_bytes_max = GetParam().datagram_bytes_max;
     double clean = 0;
     for (const std::uint64_t loss : {0U, 10U, 100U}) {
         SCOPED_TRACE(loss);
         Net net(2, 1, settings);
         net.faults.jitter = 0;
-        net.faults.bytes_per_ns = 1.25;
+        net.faults.delay = GetParam().delay;
+        net.faults.bytes_per_ns = GetParam().bytes_per_ns;
         net.faults.loss = loss;
         const Time begin = net.now;
-        pump(net, 0, 1, 20'000, 1432);
-        const double rate = 20'000.0 * 1472 / static_cast<double>(net.now - begin);
+        pump(net, 0, 1, frames, 1432);
+        const double rate =
+            static_cast<double>(frames) * 1432 / static_cast<double>(net.now - begin);
         if (loss == 0) clean = rate;
         EXPECT_GT(rate, clean * (loss <= 10 ? 0.8 : 0.5));
     }
 }
+
+INSTANTIATE_TEST_SUITE_P(
+    Paths,
+    EndpointLoss,
+    ::testing::Values(LossyPath{"gigabit", 0.125, 50 * us, 1472},
+                      LossyPath{"ten_gigabit", 1.25, 20 * us, 1472},
+                      LossyPath{"ten_gigabit_long_datagrams", 1.25, 20 * us, 8972},
+                      LossyPath{"hundred_gigabit_long_datagrams", 12.5, 10 * us, 8972},
+                      LossyPath{"loopback", 3.0, 10 * us, 1472},
+                      LossyPath{"loopback_long_datagrams", 3.0, 10 * us, 8972}),
+    [](const auto& tested) { return tested.param.name; });
 
 // WIRE-88
 TEST(EndpointDelivery, what_an_acknowledgement_covers_is_not_sent_again) {

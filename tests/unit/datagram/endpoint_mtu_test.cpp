@@ -139,6 +139,23 @@ TEST(EndpointMtu, a_path_that_becomes_shorter_is_noticed_and_nothing_is_lost) {
 }
 
 // WIRE-77
+TEST(EndpointMtu, a_peer_that_was_silent_for_a_while_does_not_make_a_path_short) {
+    Net net(2, 1);
+    net.faults.jitter = 0;
+    stream(net, 0, 200);
+    ASSERT_EQ(net[0].frame_bytes_max(1), 8972 - overhead_bytes);
+    std::uint64_t name = 200;
+    for (const Time silence : {5 * ms, 50 * ms, 1 * s, 5 * s}) {
+        for (int i = 0; i < 40; ++i) net.hosts[0].send(1, name++, 8000);
+        net.cut = {{0, 1}, {1, 0}};
+        net.run_for(silence);
+        net.cut.clear();
+        ASSERT_TRUE(net.settle(5 * s));
+        EXPECT_EQ(net[0].counters().path_fallbacks, 0U) << silence;
+    }
+}
+
+// WIRE-77
 TEST(EndpointMtu, a_hole_for_long_datagrams_among_short_ones_is_noticed) {
     Net net(2, 1);
     net.faults.jitter = 0;

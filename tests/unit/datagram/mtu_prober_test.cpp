@@ -115,24 +115,42 @@ TEST(MtuProber, keeps_the_shorter_one_that_got_through_and_tries_the_longest_lat
 }
 
 // WIRE-77
-TEST(MtuProber, falls_back_after_three_silent_timeouts_of_long_datagrams) {
+TEST(MtuProber, falls_back_when_long_ones_are_lost_again_and_again) {
     MtuProber prober(1472, 8972);
     prober.on_sent(8972, 3);
     prober.on_acknowledged(8972);
-    EXPECT_FALSE(prober.on_long_timeout(1));
-    EXPECT_FALSE(prober.on_long_timeout(2));
-    prober.on_long_acknowledged();
-    EXPECT_FALSE(prober.on_long_timeout(3));
-    EXPECT_FALSE(prober.on_long_timeout(4));
-    EXPECT_TRUE(prober.on_long_timeout(5));
+    EXPECT_FALSE(prober.on_long_lost(10 * ms, 9 * ms, 4));
+    EXPECT_FALSE(prober.on_long_lost(20 * ms, 19 * ms, 6));
+    EXPECT_FALSE(prober.on_long_lost(30 * ms, 29 * ms, 8));
+    prober.on_long_acknowledged(10);
+    EXPECT_FALSE(prober.on_long_lost(40 * ms, 39 * ms, 12));
+    EXPECT_FALSE(prober.on_long_lost(50 * ms, 49 * ms, 14));
+    EXPECT_FALSE(prober.on_long_lost(60 * ms, 59 * ms, 16));
+    EXPECT_TRUE(prober.on_long_lost(70 * ms, 69 * ms, 18));
     EXPECT_EQ(prober.current(), 1472U);
-    EXPECT_EQ(prober.wanted(6), 0U);
-    EXPECT_EQ(prober.wanted(5 + MtuProber::again_cut_ns), 8972U);
+    EXPECT_EQ(prober.wanted(70 * ms), 0U);
+    EXPECT_EQ(prober.wanted(70 * ms + MtuProber::again_cut_ns), 8972U);
+}
+
+// WIRE-77
+TEST(MtuProber, takes_one_burst_of_losses_for_one) {
+    MtuProber prober(1472, 8972);
+    prober.on_sent(8972, 3);
+    prober.on_acknowledged(8972);
+    for (PacketNumber i = 0; i < 100; ++i) {
+        EXPECT_FALSE(prober.on_long_lost(10 * ms + i, 9 * ms, 4 + i));
+    }
+    prober.on_long_acknowledged(500);
+    for (PacketNumber i = 0; i < 10; ++i) {
+        EXPECT_FALSE(prober.on_long_lost((20 + i) * ms, (20 + i) * ms - 1, 200 + i))
+            << "a later one came";
+    }
+    EXPECT_EQ(prober.current(), 8972U);
 }
 
 TEST(MtuProber, never_falls_below_the_least) {
     MtuProber prober(1472, 8972);
-    for (Time now = 0; now < 10; ++now) EXPECT_FALSE(prober.on_long_timeout(now));
+    for (Time now = 1; now < 10; ++now) EXPECT_FALSE(prober.on_long_lost(now, now, now));
     EXPECT_EQ(prober.current(), 1472U);
 }
 

@@ -112,11 +112,11 @@ TEST_F(TransportTest, a_sleeper_is_woken_by_a_datagram_and_by_another_thread) {
     while (!hosts_[0].endpoint->is_quiet() || !hosts_[1].endpoint->is_quiet()) turn();
     ASSERT_TRUE(hosts_[0].send(1, 2));
     sockets_[0]->send(*hosts_[0].endpoint, os::now_ns());
-    sockets_[1]->wait(os::poll_forever);
+    sockets_[1]->wait(-1);
     while (hosts_[1].arrived.size() < 2) turn();
     const auto lone = open_on({loopback()});
     std::thread other([&] { lone->wake(); });
-    lone->wait(os::poll_forever);
+    lone->wait(-1);
     other.join();
     lone->drain();
     lone->wait(0);  // would block forever if it were not for the time

@@ -137,6 +137,29 @@ TEST(RouterFailureTest, watches_the_nodes_of_a_command_that_takes_longer_than_a_
     EXPECT_EQ(router.deadline(), datagram::never);
 }
 
+// ORD-33
+TEST(RouterFailureTest, asks_the_source_s_node_to_watch_the_target_s) {
+    MemorySettings full;
+    full.refuse_percent = 100;
+    FakeJob job({1, 1, 1}, 1, {}, full);
+    ASSERT_TRUE(job.copy(0, 2, job.private_at(2), job.shared(1), 8));
+    const auto pass = [&job](Time span) {
+        for (const Time end = job.now + span; job.now < end; job.now += second / 500) job.step();
+    };
+    pass(second / 2);
+    EXPECT_EQ(job.network.endpoint(1).watches(2), 0U);
+    pass(4 * second);
+    EXPECT_EQ(job.network.endpoint(1).watches(2), 1U);
+    pass(10 * second);
+    EXPECT_EQ(job.network.endpoint(1).watches(2), 1U);
+    EXPECT_EQ(job.network.endpoint(1).watches(0), 0U);
+    job.nodes[2]->memory.settings().refuse_percent = 0;
+    pass(5 * second);
+    EXPECT_EQ(job.nodes[0]->ends.ended.size(), 1U);
+    EXPECT_EQ(job.network.endpoint(1).watches(2), 0U);
+    EXPECT_TRUE(job.run());
+}
+
 TEST(RouterFailureTest, notices_a_node_that_holds_a_command_and_has_fallen_silent) {
     FakeJob job({1, 1, 1});
     // Operation 3 never settles: the command has arrived, and nothing is owed any more.

@@ -154,15 +154,17 @@ TEST(FramesTest, refuses_short_frames_out_of_range) {
     dead.type = FrameType::dead;
     dead.token = 1ULL << 32;
     EXPECT_EQ(fault_of(dead), Fault::bad_code);
-    ShortFrame gone;
-    gone.type = FrameType::gone;
-    gone.initiator = 3;
-    EXPECT_EQ(fault_of(gone), Fault::none);
-    gone.initiator = 4;
-    EXPECT_EQ(fault_of(gone), Fault::bad_node);
-    gone.initiator = 3;
-    gone.token = 1;
-    EXPECT_EQ(fault_of(gone), Fault::bad_reserved);
+    for (const FrameType type : {FrameType::gone, FrameType::watch}) {
+        ShortFrame of_node;
+        of_node.type = type;
+        of_node.initiator = 3;
+        EXPECT_EQ(fault_of(of_node), Fault::none);
+        of_node.initiator = 4;
+        EXPECT_EQ(fault_of(of_node), Fault::bad_node);
+        of_node.initiator = 3;
+        of_node.token = 1;
+        EXPECT_EQ(fault_of(of_node), Fault::bad_reserved);
+    }
 }
 
 // WIRE-114, WIRE-115, WIRE-116

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <gtest/gtest.h>
 
+#include "datagram/credit_budget.hpp"
+
 namespace acp::sim {
 namespace {
 
@@ -93,7 +95,7 @@ TEST_F(NetworkTest, drops_what_the_queue_of_the_link_or_the_socket_cannot_hold) 
     plan_.link.queue_bytes = 10'000;
     EXPECT_LT(pass(datagrams).size(), 100U);
     plan_.link.queue_bytes = 1U << 30;
-    plan_.receive_bytes = 10 * (100 + 832);
+    plan_.receive_bytes = 10 * datagram::true_bytes(100);
     EXPECT_EQ(pass(datagrams).size(), 10U);
 }
 
