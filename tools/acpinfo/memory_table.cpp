@@ -137,7 +137,7 @@ std::string memory_text(const node::Shape& shape) {
                    std::to_string(most_bytes)});
     return heading(shape) + "\n\n" + table.text() + "\n" + base::human_size(start_bytes) +
            " per rank at start, " + base::human_size(used_bytes) + " in use, " +
-           base::human_size(most_bytes) + " at most; " + base::human_size(total.start_bytes) +
+           base::human_size(most_bytes) + " at most;\n" + base::human_size(total.start_bytes) +
            ", " + base::human_size(total.used_bytes) + " and " +
            base::human_size(total.reserved_bytes) + " per node of " +
            std::to_string(shape.local_procs) + ".\n" + in_use_text(shape);
