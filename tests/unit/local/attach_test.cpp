@@ -3,10 +3,14 @@
 // and how each failure is named. A child sleeps in pause() until it is killed.
 #include "local/attach.hpp"
 
+#include <cerrno>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #include <vector>
+
+#include "os/cross_memory.hpp"
 
 #include "unit/local/test_node.hpp"
 #include "unit/local/test_owner.hpp"
@@ -41,6 +45,14 @@ private:
 class AttachTest : public testing::Test {
 protected:
     AttachTest() { attach_.publish_token(); }
+
+    void SetUp() override {
+        const os::Piece own{pages_.at(0), 1};
+        const os::Piece other{pages_.at(page), 1};
+        if (os::read_process(::getpid(), {&own, 1}, {&other, 1}) == -ENOSYS) {
+            GTEST_SKIP() << "an emulator without process_vm_readv";
+        }
+    }
 
     // Starts the process of a slot, whose pages hold `value` everywhere; its token is this process's, which it
     // has at the same address.
