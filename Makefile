@@ -35,7 +35,7 @@ define build_preset
 endef
 quiet := $(if $(filter Ninja,$(CMAKE_GENERATOR)),--quiet,-s)
 
-.PHONY: help build setup run test lint format bench install clean test-aarch64 asan tsan report soak ctest sim mutants fuzz
+.PHONY: help build setup run test lint format bench install clean test-aarch64 asan tsan report soak ctest sim mutants fuzz peers
 
 help:
 	@echo "make               builds into $(release), programs in $(bin)"
@@ -45,8 +45,9 @@ help:
 	@echo "make format        lays all sources out as lint wants them"
 	@echo "make ctest         only the tests, on what is built"
 	@echo "make asan, tsan    the groups of tests in CHECKED under one sanitizer"
-	@echo "make test-aarch64  unit tests for aarch64 under emulation"
+	@echo "make test-aarch64  unit tests and kept fuzz inputs for aarch64 under emulation"
 	@echo "make bench         every experiment, into $(report)"
+	@echo "make peers         ACP beside UCX and Open MPI over TCP, into $(report)"
 	@echo "make report        the report page from what is in $(report)"
 	@echo "make soak          the long randomised tests, SOAK_ROUNDS times"
 	@echo "make sim           SEEDS ($(SEEDS)) of the network simulator"
@@ -97,13 +98,18 @@ asan tsan:
 
 test-aarch64:
 	@cmake/setup.sh build test aarch64
-	$(call build_preset,aarch64)
+	$(call build_preset,aarch64,checked_tests)
 	@ctest --preset aarch64
 
 bench:
 	@cmake/setup.sh build bench
 	$(call build_preset,release)
 	@cmake/bench.sh $(bin) $(report)
+
+peers:
+	@cmake/setup.sh build peers
+	$(call build_preset,release)
+	@python3 bench/peers/peers.py $(bin) --json $(report)/peers.json
 
 report:
 	$(call build_preset,release)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Makes sure that the Debian packages for the given purposes (see packages.txt) are there: installs them when
 # run by root, else names them and the command, and fails. Quick and silent when nothing is missing.
-#   usage: cmake/setup.sh build [run|test|fuzz|bench|aarch64]...
+#   usage: cmake/setup.sh build [run|test|fuzz|bench|peers|aarch64]...
 set -eu
 list=$(dirname "$0")/packages.txt
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """The house rules that can be read off a file's text: size, licence line, opening comment, include guard,
-no leftovers, no code in comments, no sleeps, and a man page for every public function.
+no leftovers, no code in comments, no sleeps, no tests cited that are not there, and a man page for every public
+function.
 
 Heuristics err on the side of silence: what they name is wrong; docs/house-rules.md has the reasons.
 """
@@ -32,6 +33,8 @@ CODE_IN_COMMENT = re.compile(
     r"|\}(?: else \{)?"
     r"|# ?(?:if|ifdef|ifndef|else|endif|include|define)\b.*"
     r")\s*$")
+# A test that a comment names, wildcards and all.
+CITED_TEST = re.compile(r"\btests/[\w/*-]+\.(?:cpp|hpp|py|sh)\b")
 FUNCTION = re.compile(r"^ACP_API\b[^;(]*?\b(acp\w*)\s*\(", re.M)
 
 
@@ -68,6 +71,13 @@ def check_code(file: pathlib.Path, name: str) -> list[str]:
     return problems
 
 
+def check_cited_tests(root: pathlib.Path, file: pathlib.Path) -> list[str]:
+    """Tests that a file says it has and that are not there."""
+    return [f"{number}: {cited}: there is no such test"
+            for number, line in enumerate(file.read_text().splitlines(), 1)
+            for cited in CITED_TEST.findall(line) if not any(root.glob(cited))]
+
+
 def public_functions(root: pathlib.Path) -> dict[str, str]:
     """{function: header} of everything declared ACP_API."""
     return {function: header.name
@@ -100,7 +110,7 @@ def main(root: pathlib.Path) -> int:
     problems = []
     for file in sources.code_files(root):
         name = str(file.relative_to(root))
-        problems += [f"{name}:{problem}" for problem in check_code(file, name)]
+        problems += [f"{name}:{problem}" for problem in check_code(file, name) + check_cited_tests(root, file)]
     for folder in ("", "cmake", "lint", "tests", "bench", "examples", "tools"):
         pattern_root = root / folder
         for pattern in SCRIPTS:

@@ -238,6 +238,8 @@ const std::vector<LauncherVariable>& launcher_variables() {
         {"ACP_SLOT", "integer", "this process's slot in the node segment"},
         {"ACP_NODE", "integer", "this node's number, from 0"},
         {"ACP_NODES", "integer", "number of nodes of the job"},
+        {"ACP_NODE_ADDRESS", "address",
+         "the first address of this node's gateway, in a job of several"},
         {"ACP_JOB_ID", "text", "tells jobs apart in messages"},
         {"ACP_TERMINAL", "columns", "width of the launcher's terminal, set when it has one"},
         {"ACP_SINGLETON", "any", "set by users: be a job of one rank under a foreign launcher"},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All nodes of a job as one endpoint sees them: a seat of 16 bytes each, found by node number; beside it a full
 // record while there is something to do with the node, few bytes while it is idle, and a reason once it is severed.
-// Knows not when which is due. One thread. Tests: tests/unit/datagram/peer_table_test.cpp.
+// Knows not when which is due. One thread. Tests: tests/unit/datagram/endpoint_idle_test.cpp.
 #pragma once
 
 #include <array>

@@ -201,7 +201,7 @@ void Core::leave(std::int64_t timeout_ns) {
         if (work(now) || has_moved) continue;
         if (endpoint_->is_quiet() && router_->is_idle()) break;
         const Time until = std::min(deadline(), end);
-        if (until > now) transport_->wait(until - now);
+        if (until > now) transport_->wait(static_cast<std::int64_t>(until - now));
     }
     endpoint_->close();
     (void)transport_->send(*endpoint_, os::now_ns());

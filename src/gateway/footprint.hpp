@@ -25,7 +25,8 @@ inline constexpr std::uint32_t stated_commands = 64;
 // The longest datagram that `in use` is stated for: an Ethernet frame's. Buffers are as long as the path's.
 inline constexpr std::uint64_t stated_datagram_bytes = 1472;
 
-// The parts of a gateway's memory; none in a job of one node.
+// The parts of the memory of a node's gateway, and of its rank's own where all nodes have one rank each; none in a
+// job of one node.
 [[nodiscard]] std::vector<node::FootprintPart> footprint_of(const node::Shape& shape);
 
 }  // namespace acp::gateway

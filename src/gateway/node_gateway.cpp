@@ -92,7 +92,8 @@ public:
                               core_->placement().has_work() || stats_->is_due(now, is_dirty_);
         if (!has_work && until > now) {
             ++own_.sleeps;
-            core_->transport().wait(until == datagram::never ? os::poll_forever : until - now);
+            core_->transport().wait(
+                until == datagram::never ? -1 : static_cast<std::int64_t>(until - now));
         }
         core_->transport().drain();
         duties_->end_sleep();

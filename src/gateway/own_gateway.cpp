@@ -18,7 +18,7 @@ namespace acp::gateway {
 namespace {
 
 // How often a turn that found nothing takes back what the event was signalled for.
-constexpr std::uint32_t idle_turns_per_drain = 16;
+constexpr std::uint32_t idle_turns_per_drain = 64;
 constexpr std::uint32_t port_attempts = 16;
 
 class LoneGateway final : public OwnGateway, private router::Completions {
@@ -76,7 +76,10 @@ public:
         ended.insert(ended.end(), ended_.begin(), ended_.end());
         ended_.clear();
         idle_turns_ = has_moved ? 0 : idle_turns_ + 1;
-        if (idle_turns_ % idle_turns_per_drain == 1) core_->transport().drain();
+        if (idle_turns_ == idle_turns_per_drain) {
+            core_->transport().drain();
+            idle_turns_ = 0;
+        }
         is_dirty_ = is_dirty_ || has_moved;
         if (stats_->is_due(now, is_dirty_)) publish(now);
         publish_news();
@@ -87,7 +90,9 @@ public:
         return has_ended_.load(std::memory_order_acquire);
     }
 
-    [[nodiscard]] int wait_fd() const noexcept override { return core_->transport().wait_fd(); }
+    [[nodiscard]] std::span<const int> wait_fds() const noexcept override {
+        return core_->transport().wait_fds();
+    }
 
     [[nodiscard]] std::int64_t timeout_ns() const noexcept override {
         const Time until = deadline_.load(std::memory_order_relaxed);

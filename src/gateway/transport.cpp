@@ -13,8 +13,6 @@ namespace acp::gateway {
 
 namespace {
 
-constexpr std::uint64_t event_token = ~0ULL;
-
 // The network of an address of this host; the address alone where none is known.
 os::AddressRange range_of(const os::SocketAddress& address,
                           std::span<const os::InterfaceAddress> interfaces) {
@@ -28,10 +26,10 @@ os::AddressRange range_of(const os::SocketAddress& address,
 
 }  // namespace
 
-Transport::Transport(os::DatagramBatch batch, os::Event event, os::PollSet poll)
+Transport::Transport(os::DatagramBatch batch, os::Event event)
     : batch_(std::move(batch)),
       event_(std::move(event)),
-      poll_(std::move(poll)),
+      wait_fds_{event_.fd()},
       buffer_(std::make_unique_for_overwrite<std::byte[]>(send_bytes)) {
     send_one_ = [this](const Transmit& one, datagram::MutableBytes bytes) {
         return transmit(one, bytes);
@@ -43,13 +41,8 @@ base::Result<std::unique_ptr<Transport>> Transport::open(const Options& options)
     if (!batch.is_ok()) return std::move(batch).failure();
     auto event = os::Event::create();
     if (!event.is_ok()) return std::move(event).failure();
-    auto poll = os::PollSet::create();
-    if (!poll.is_ok()) return std::move(poll).failure();
     std::unique_ptr<Transport> made(
-        new Transport(std::move(batch).value(), std::move(event).value(), std::move(poll).value()));
-    if (auto status = made->poll_.add(made->event_.fd(), event_token); !status.is_ok()) {
-        return status;
-    }
+        new Transport(std::move(batch).value(), std::move(event).value()));
     auto interfaces = os::list_interface_addresses();
     if (!interfaces.is_ok()) return std::move(interfaces).failure();
     for (const Address& address : options.bind) {
@@ -58,10 +51,7 @@ base::Result<std::unique_ptr<Transport>> Transport::open(const Options& options)
         wish.receive_bytes = options.receive_bytes;
         auto socket = os::DatagramSocket::open(wish);
         if (!socket.is_ok()) return std::move(socket).failure();
-        if (auto status = made->poll_.add(socket.value().fd(), made->sockets_.size());
-            !status.is_ok()) {
-            return status;
-        }
+        made->wait_fds_.push_back(socket.value().fd());
         made->addresses_.push_back(as_address(socket.value().address()));
         made->attachments_.push_back({range_of(socket.value().address(), interfaces.value())});
         made->sockets_.push_back(std::move(socket).value());
@@ -169,11 +159,6 @@ Time Transport::deadline() const noexcept {
     return injector_ ? std::min(retry_at_, injector_->deadline()) : retry_at_;
 }
 
-void Transport::wait(std::uint64_t timeout_ns) noexcept {
-    std::array<os::PollEvent, 4> events;
-    (void)poll_.wait(events, timeout_ns);
-}
-
 const TransportCounters& Transport::counters() noexcept {
     counters_.cut = batch_.cut_datagrams();
     return counters_;
@@ -192,7 +177,7 @@ std::uint64_t Transport::receive_drops() const noexcept {
 }
 
 void Transport::close() noexcept {
-    for (const os::DatagramSocket& socket : sockets_) poll_.remove(socket.fd());
+    wait_fds_.resize(1);
     sockets_.clear();
 }
 

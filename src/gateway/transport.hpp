@@ -85,16 +85,17 @@ public:
     // When send() has something to do though the endpoint has not; datagram::never.
     [[nodiscard]] Time deadline() const noexcept;
 
-    // Sleeps until something arrives, wake(), or the time is over.   timeout_ns  >= 0; os::poll_forever
-    void wait(std::uint64_t timeout_ns) noexcept;
+    // Sleeps until something arrives, wake(), or the time is over.   timeout_ns  < 0: no limit
+    void wait(std::int64_t timeout_ns) noexcept { (void)os::wait_readable(wait_fds_, timeout_ns); }
 
     // Takes back all wake() so far.
     void drain() noexcept { event_.drain(); }
 
     void wake() noexcept { event_.signal(); }
 
-    // For those who sleep elsewhere: readable when something has arrived or wake() was called.
-    [[nodiscard]] int wait_fd() const noexcept { return poll_.fd(); }
+    // For those who sleep elsewhere: one of them is readable when something has arrived or wake() was called. No set
+    // of the kernel's holds them: it would be told of every datagram, also while nobody sleeps.
+    [[nodiscard]] std::span<const int> wait_fds() const noexcept { return wait_fds_; }
 
     // The event's, for processes that inherit it.
     [[nodiscard]] int event_fd() const noexcept { return event_.fd(); }
@@ -121,7 +122,7 @@ private:
         os::AddressRange range;
     };
 
-    Transport(os::DatagramBatch batch, os::Event event, os::PollSet poll);
+    Transport(os::DatagramBatch batch, os::Event event);
     [[nodiscard]] std::size_t socket_for(const Address& to) const noexcept;
 
     // Where messages come one by one each is taken alone: looking for a second costs as much as a third of the
@@ -144,7 +145,7 @@ private:
     std::vector<Address> addresses_;
     os::DatagramBatch batch_;
     os::Event event_;
-    os::PollSet poll_;
+    std::vector<int> wait_fds_;  // of the event, then of the sockets
     std::unique_ptr<std::byte[]> buffer_;
     std::optional<FaultInjector> injector_;
     FaultInjector::Send send_one_;

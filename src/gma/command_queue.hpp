@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory_resource>
 #include <optional>
 #include <set>
 #include <vector>
@@ -178,7 +179,8 @@ private:
     }
 
     Marks& marks_;
-    std::deque<Record> records_;  // of the numbers done_+2 .. issued_
+    std::pmr::unsynchronized_pool_resource pool_;  // what one block leaves the next takes
+    std::pmr::deque<Record> records_{&pool_};      // of the numbers done_+2 .. issued_
     std::uint64_t done_ = 0;
     std::uint64_t issued_ = 0;
     std::uint64_t outstanding_ = 0;

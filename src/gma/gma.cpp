@@ -34,9 +34,10 @@ Gma::Gma(node::Member& member,
                           config.mailbox == base::MailboxKind::mpsc),
       queue_(fast.marks),
       link_(link),
-      is_gateway_here_(link != nullptr && link->wait_fd() >= 0),
+      is_gateway_here_(link != nullptr && !link->wait_fds().empty()),
       is_death_noted_(node::slots_of(member.segment().shape())),
-      service_waiter_(member.segment(), 2) {}
+      // A thread that waits turns the gateway that is here, and this one then stays away: they never compete.
+      service_waiter_(member.segment(), is_gateway_here_ ? 1 : 2) {}
 
 base::Result<std::unique_ptr<Gma>> Gma::open(node::Member& member,
                                              local::Hazards& hazards,
@@ -92,6 +93,9 @@ base::Status Gma::open_all(bool has_own_window) {
             return std::move(event).failure().within("making the wake-up of the service thread");
         }
         service_event_.emplace(std::move(event).value());
+        service_fds_.assign(1, service_event_->fd());
+        const std::span<const int> of_link = link_->wait_fds();
+        service_fds_.insert(service_fds_.end(), of_link.begin(), of_link.end());
     }
     {
         const std::scoped_lock lock(mutex_);
@@ -166,7 +170,9 @@ Path Gma::path(GlobalAddress target, GlobalAddress source) {
     if (is_target_far || is_source_far) {
         // A gateway reaches private memory as a rank of its node does: by attach, or through the owner.
         const bool is_any_private = !space_.is_starter(target) || !space_.is_starter(source);
-        const bool must_help = is_any_private && config_.attach == base::Attach::off;
+        // Where ranks have gateways of their own, theirs must answer.
+        const bool must_help =
+            is_gateway_here_ || (is_any_private && config_.attach == base::Attach::off);
         return {Route::remote, "remote", must_help, where_is(is_target_far ? target : source)};
     }
     switch (choose({.target = target, .source = source, .bytes = 1}, to, from)) {

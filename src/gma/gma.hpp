@@ -140,7 +140,7 @@ private:
     static constexpr std::uint32_t batch_max = local::attach_batch_max;
     static constexpr std::uint64_t batched_bytes_max = 64ULL * 1024;  // longer ones: own call
     static constexpr std::int64_t nap_ns = 1'000'000;
-    static constexpr std::uint32_t collected_max = 64;    // copies between two turns of the link
+    static constexpr std::uint32_t collected_max = 256;   // copies between two turns of the link
     static constexpr std::int64_t deaf_nap_ns = 250'000;  // while others turn the link
     static constexpr std::uint32_t naps_before_deep_sleep = 16;
     static constexpr std::uint32_t lone_attaches_to_trust = 2;
@@ -227,8 +227,9 @@ private:
 
     // gma_own_link.cpp
     Handle issue_remote(const Command& command, Handle order);
+    void send_collected();
     [[nodiscard]] bool is_link_attended();
-    void note_link_turn();  // driver_ held
+    void note_link_turn(bool has_moved);  // driver_ held
     void wake_service();
     void sleep_service(std::int64_t timeout_ns);
 
@@ -284,6 +285,8 @@ private:
         false;  // in this process: whoever works turns it, the service thread sleeps there
     std::vector<remote::Ended> link_ended_;
     std::atomic<bool> has_link_work_{false};      // to_remote_ holds what was not tried yet
+    std::atomic<bool> is_link_fed_{false};        // so it does, but this can wait for the next turn
+    std::uint64_t under_way_ = 0;                 // commands the link has; written with both locks
     std::atomic<bool> is_service_wanted_{false};  // written with the lock
 
     std::atomic<std::uint32_t> deaths_seen_{0};
@@ -297,9 +300,10 @@ private:
     node::Waiter service_waiter_;
     // Where the gateway is in this process:
     std::optional<os::Event> service_event_;
+    std::vector<int> service_fds_;  // its, then the link's
     std::atomic<bool> is_service_asleep_{false};
+    std::atomic<bool> is_link_left_{false};     // who turned it last has gone to sleep
     std::atomic<bool> is_service_deaf_{false};  // it sleeps, but not on the link
-    std::uint32_t uncollected_ = 0;             // copies since the link was turned last; by driver_
     std::atomic<std::uint32_t> link_turns_{0};  // by other threads; written under driver_
     std::uint32_t link_turns_seen_ = 0;         // by the service thread
     std::atomic<std::uint64_t> service_until_ns_{

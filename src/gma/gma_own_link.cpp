@@ -11,43 +11,45 @@
 namespace acp::gma {
 
 // issue() for a copy whose order is satisfied. handle_null: the long way must be taken, and nothing was done.
-// What is first under way leaves at once. More is collected: it leaves with the next turn of anybody, and somebody
+// What is alone under way leaves at once. More is collected: it leaves with the next turn of anybody, and somebody
 // turns when an answer comes, at the latest after the nap of the service thread. An end that is bad is found out
 // where it is used.
 Handle Gma::issue_remote(const Command& command, Handle order) {
     // acquire: a command ordered after another sees what that one wrote
     if (!command.is_copy() || order > fast_.marks.order_floor.load(std::memory_order_acquire) ||
-        !is_far(command) || has_link_work_.load(std::memory_order_relaxed) ||
-        deaths_seen_.load(std::memory_order_relaxed) != 0 || !take_driver()) {
+        !is_far(command) || deaths_seen_.load(std::memory_order_relaxed) != 0) {
         return handle_null;
     }
     std::uint64_t number = 0;
-    bool is_first = false;
+    bool is_due = false;
     {
         const std::scoped_lock lock(mutex_);
-        if (to_remote_.empty() && queue_.outstanding() < commands_outstanding_max) [[likely]] {
-            is_first = queue_.outstanding() == 0;
-            number = queue_.admit_ready(command);
-            if (link_->submit(number, command)) [[likely]] {
-                count_remote(1, command.bytes);
-            } else {
-                to_remote_.push_back({number, &queue_.command(number), Route::remote});
-                has_link_work_.store(true, std::memory_order_seq_cst);  // partner: is_idle()
-            }
+        if (queue_.outstanding() >= commands_outstanding_max) [[unlikely]] {
+            return handle_null;
         }
+        number = queue_.admit_ready(command);
+        to_remote_.push_back({number, &queue_.command(number), Route::remote});
+        is_due = under_way_ == 0 || to_remote_.size() >= collected_max;
+        is_link_fed_.store(true, std::memory_order_relaxed);
     }
-    std::uint32_t done = 0;
-    if (number != 0 && is_first) {
-        link_->flush();
-        uncollected_ = 0;
-    } else if (++uncollected_ >= collected_max) {
-        done = turn_link();
-        uncollected_ = 0;
+    if (is_due) {
+        send_collected();
     }
+    return number;
+}
+
+void Gma::send_collected() {
+    if (!take_driver()) {  // another thread turns the link, and may have looked already
+        has_link_work_.store(true, std::memory_order_seq_cst);  // partner: is_idle()
+        notify();
+        return;
+    }
+    // One answer is not worth a look for it: it has hardly left.
+    const std::uint32_t done = under_way_ == 0 ? hand_to_link() : turn_link();
+    note_link_turn(true);
     if (give_driver() || done != 0) {
         tell_waiters(Driver::passer_by);
     }
-    return number;
 }
 
 // One writer at a time: who holds the lock.
@@ -68,8 +70,12 @@ bool Gma::help() {
 }
 
 void Gma::rest() {
-    // seq_cst: after the last turn; partner: sleep_service
-    if (is_gateway_here_ && is_service_deaf_.load(std::memory_order_seq_cst)) {
+    if (!is_gateway_here_) {
+        return;
+    }
+    is_link_left_.store(
+        true, std::memory_order_seq_cst);  // partner: sleep_service, which sets, then looks
+    if (is_service_deaf_.load(std::memory_order_seq_cst)) {
         wake_service();
     }
 }
@@ -78,7 +84,8 @@ void Gma::rest() {
 // thread would, and sooner. Asked by the service thread.
 bool Gma::is_link_attended() {
     const std::uint32_t turns = link_turns_.load(std::memory_order_relaxed);
-    return std::exchange(link_turns_seen_, turns) != turns;
+    const bool has_turned = std::exchange(link_turns_seen_, turns) != turns;
+    return has_turned && !is_link_left_.exchange(false, std::memory_order_seq_cst);
 }
 
 void Gma::wake_service() {
@@ -97,23 +104,24 @@ void Gma::sleep_service(std::int64_t timeout_ns) {
         port_->sleep_service([this] { return is_idle(); }, timeout_ns);
         return;
     }
-    const bool is_deaf = is_link_attended();
-    if (is_deaf) {
-        timeout_ns = timeout_ns < 0 ? deaf_nap_ns : std::min(timeout_ns, deaf_nap_ns);
-    }
+    bool is_deaf = is_link_attended();
     is_service_deaf_.store(is_deaf, std::memory_order_seq_cst);  // partner: rest()
-    is_service_asleep_.store(true, std::memory_order_seq_cst);   // partner: wake_service
+    if (is_deaf && is_link_left_.load(std::memory_order_seq_cst)) {
+        is_deaf = false;
+        is_service_deaf_.store(false, std::memory_order_relaxed);
+    }
+    is_service_asleep_.store(true, std::memory_order_seq_cst);  // partner: wake_service
     // Before the link is asked: who makes it due earlier meanwhile sees this and wakes us. seq_cst: as above
     service_until_ns_.exchange(~0ULL, std::memory_order_seq_cst);
-    const std::int64_t due_ns = link_->timeout_ns();
+    const std::int64_t due_ns = is_deaf ? deaf_nap_ns : link_->timeout_ns();
     if (due_ns >= 0) {
         service_until_ns_.store(os::now_ns() + static_cast<std::uint64_t>(due_ns),
                                 std::memory_order_seq_cst);
     }
     if (is_idle()) {
         const bool is_due_first = due_ns >= 0 && (timeout_ns < 0 || due_ns < timeout_ns);
-        (void)os::wait_readable(service_event_->fd(), is_deaf ? -1 : link_->wait_fd(),
-                                is_due_first ? due_ns : timeout_ns);
+        const std::span<const int> all(service_fds_);
+        (void)os::wait_readable(is_deaf ? all.first(1) : all, is_due_first ? due_ns : timeout_ns);
     }
     is_service_deaf_.store(false, std::memory_order_relaxed);
     is_service_asleep_.store(false, std::memory_order_relaxed);
@@ -121,11 +129,15 @@ void Gma::sleep_service(std::int64_t timeout_ns) {
 }
 
 // After a turn by another thread: wakes the service thread when the link must be turned before that would do so.
-void Gma::note_link_turn() {
+//   has_moved  else nothing is due earlier than before
+void Gma::note_link_turn(bool has_moved) {
     if (!is_gateway_here_) {
         return;
     }
     link_turns_.store(link_turns_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    if (!has_moved || is_service_deaf_.load(std::memory_order_relaxed)) {
+        return;  // it looks after a nap: what is due earlier is for who turns
+    }
     // A read-modify-write that changes nothing: what the turn stored comes before the look. Partner: sleep_service
     const std::uint64_t until_ns = service_until_ns_.fetch_add(0, std::memory_order_seq_cst);
     const std::int64_t due_ns = link_->timeout_ns();

@@ -35,7 +35,8 @@ std::uint32_t Gma::turn_link() {
     }
     std::uint32_t done = 0;
     // relaxed: who queues one sets this under the lock, then turns or wakes somebody: it may be missed here
-    if (has_link_work_.load(std::memory_order_relaxed)) {
+    if (has_link_work_.load(std::memory_order_relaxed) ||
+        is_link_fed_.load(std::memory_order_relaxed)) {
         done += hand_to_link();
     }
     link_ended_.clear();
@@ -51,6 +52,7 @@ std::uint32_t Gma::hand_to_link() {
     {
         const std::scoped_lock lock(mutex_);
         has_link_work_.store(false, std::memory_order_relaxed);
+        is_link_fed_.store(false, std::memory_order_relaxed);
         while (!to_remote_.empty()) {
             const Job& job = to_remote_.front();
             if (is_gateway_dead()) {
@@ -59,6 +61,7 @@ std::uint32_t Gma::hand_to_link() {
                 break;
             } else {
                 bytes += job.command->bytes;
+                ++under_way_;
             }
             ++handed;
             to_remote_.pop_front();
@@ -80,6 +83,7 @@ std::uint32_t Gma::take_link_ends() {
     }
     const std::scoped_lock lock(mutex_);
     for (const remote::Ended& ended : link_ended_) {
+        under_way_ -= ended.count;
         if (ended.code == base::Code::ok && !trace_ &&
             queue_.finish_oldest(ended.token, ended.count)) [[likely]] {
             continue;

@@ -240,7 +240,7 @@ bool Gma::turn_forwarder(Driver driver) {
     }
     const std::uint32_t done = turn_once();
     if (driver != Driver::service) {
-        note_link_turn();
+        note_link_turn(done != 0);
     }
     return give_driver() || done != 0;
 }

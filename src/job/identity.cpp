@@ -108,6 +108,7 @@ base::Result<Identity> identity_of(const std::vector<std::string>& environment) 
     if (identity.procs == 0 || identity.rank >= identity.procs) {
         return bad(rank_name, std::to_string(identity.rank));
     }
+    if (identity.slot >= identity.procs) return bad(slot_name, std::to_string(identity.slot));
     return identity;
 }
 

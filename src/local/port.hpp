@@ -5,7 +5,7 @@
 // sender), pairs (a ring per ordered pair, all polled), bitmap (the same rings, with a bit per sender) and udp
 // (plain datagrams over loopback). Knows no command. One thread of the process at a time (the forwarder's
 // driver), but for has_mail(), wake_service() and sleep_service().
-// Tests: tests/unit/local/port_conformance.hpp, instantiated for each kind.
+// Tests: tests/unit/local/port_test.cpp for every kind, port_memory_test.cpp, port_udp_test.cpp.
 #pragma once
 
 #include <cstdint>

@@ -80,7 +80,7 @@ public:
 private:
     static constexpr std::uint32_t useless_max = 8;
     static constexpr std::uint64_t yield_backoff_min_ns = 4'000'000;
-    static constexpr std::uint64_t yield_backoff_max_ns = 250'000'000;
+    static constexpr std::uint64_t yield_backoff_max_ns = 64'000'000;
     static constexpr std::uint64_t good_yield_gain_ns = 5'000;  // a sleep and a wake-up cost more
     static constexpr std::int32_t credit_max = 4000;            // good yields: 20 ms, five slices
     static constexpr std::int32_t credit_to_forgive = 2000;

@@ -63,11 +63,18 @@ void place_streams(const ChildPlan& plan) {
     }
 }
 
-void set_limits(const ChildPlan& plan) {
+// Within what the hard limit allows, since it was in force before: cannot fail.
+void set_soft_limit(int resource, std::uint64_t value) {
     rlimit limit{};
-    if (plan.descriptors_max == 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-    limit.rlim_cur = plan.descriptors_max;
-    setrlimit(RLIMIT_NOFILE, &limit);  // lower than before: cannot fail
+    const auto which = static_cast<decltype(RLIMIT_CORE)>(resource);
+    if (getrlimit(which, &limit) != 0) return;
+    limit.rlim_cur = value;
+    setrlimit(which, &limit);
+}
+
+void set_limits(const ChildPlan& plan) {
+    if (plan.descriptors_max != 0) set_soft_limit(RLIMIT_NOFILE, plan.descriptors_max);
+    if (plan.core_bytes) set_soft_limit(RLIMIT_CORE, *plan.core_bytes);
 }
 
 void hear_signals() {

@@ -24,6 +24,13 @@ namespace {
 // An error that belongs to a datagram sent before is reported instead of what arrived: ask again, so often.
 constexpr int pending_errors_max = 8;
 
+// As recvmmsg of one, which costs a tenth of a round trip more.
+int receive_one(int fd, mmsghdr& message) noexcept {
+    const ssize_t bytes = recvmsg(fd, &message.msg_hdr, MSG_DONTWAIT);
+    message.msg_len = bytes > 0 ? static_cast<unsigned>(bytes) : 0;
+    return bytes < 0 ? -1 : 1;
+}
+
 }  // namespace
 
 struct DatagramBatch::Headers {
@@ -90,7 +97,8 @@ void DatagramBatch::receive(int fd, std::uint32_t at_most) noexcept {
     }
     int got = 0;
     for (int tries = 0; tries < pending_errors_max; ++tries) {
-        got = recvmmsg(fd, headers.messages.data(), room, MSG_DONTWAIT, nullptr);
+        got = room == 1 ? receive_one(fd, headers.messages.front())
+                        : recvmmsg(fd, headers.messages.data(), room, MSG_DONTWAIT, nullptr);
         if (got >= 0 || errno == EAGAIN) break;
     }
     count_ = got > 0 ? static_cast<std::uint32_t>(got) : 0;

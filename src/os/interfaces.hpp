@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The addresses of this host's network interfaces, and choosing among them by ranges. Knows nothing of which
-// of them others can reach. Any thread; control paths only. Tests: tests/unit/os/interfaces_test.cpp.
+// of them others can reach. Any thread; control paths only. Tests: tests/unit/os/socket_address_test.cpp.
 #pragma once
 
 #include <cstdint>

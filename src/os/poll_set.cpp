@@ -50,14 +50,21 @@ int wait_exactly(int set, epoll_event* ready, int room, std::uint64_t timeout_ns
 }  // namespace
 
 bool wait_readable(int fd, int other_fd, std::int64_t timeout_ns) noexcept {
+    const std::array<int, 2> both{fd, other_fd};
+    return wait_readable(both, timeout_ns);
+}
+
+bool wait_readable(std::span<const int> fds, std::int64_t timeout_ns) noexcept {
+    std::array<pollfd, 16> looks{};
+    const std::size_t count = std::min(fds.size(), looks.size());
     // A negative descriptor is ignored by the kernel.
-    pollfd looks[2] = {{fd, POLLIN, 0}, {other_fd, POLLIN, 0}};
+    for (std::size_t i = 0; i < count; ++i) looks[i] = {fds[i], POLLIN, 0};
     timespec timeout{};
     if (timeout_ns >= 0) {
         timeout.tv_sec = static_cast<time_t>(timeout_ns / 1'000'000'000);
         timeout.tv_nsec = static_cast<long>(timeout_ns % 1'000'000'000);
     }
-    return ppoll(looks, 2, timeout_ns >= 0 ? &timeout : nullptr, nullptr) > 0;
+    return ppoll(looks.data(), count, timeout_ns >= 0 ? &timeout : nullptr, nullptr) > 0;
 }
 
 Result<PollSet> PollSet::create() {

@@ -19,6 +19,7 @@ using base::Status;
 //   timeout_ns  < 0: no limit
 // true when one can. Blocks.
 bool wait_readable(int fd, int other_fd, std::int64_t timeout_ns) noexcept;
+bool wait_readable(std::span<const int> fds, std::int64_t timeout_ns) noexcept;  // up to 16
 
 enum class PollFor { reading, writing };
 

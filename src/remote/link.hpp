@@ -7,8 +7,7 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <string>
+#include <span>
 #include <vector>
 
 #include "base/status.hpp"
@@ -44,9 +43,9 @@ public:
     // Whether turn() would find something. Any thread; one or two loads.
     [[nodiscard]] virtual bool has_news() const noexcept = 0;
 
-    // The descriptor the service thread sleeps on beside its bell, when the gateway is in this process; -1 when
-    // the gateway rings the bells of the process's door.
-    [[nodiscard]] virtual int wait_fd() const noexcept = 0;
+    // The descriptors the service thread sleeps on, when the gateway is in this process; the same as long as the link
+    // lives, at most 9. None when the gateway rings the bells of the process's door.
+    [[nodiscard]] virtual std::span<const int> wait_fds() const noexcept = 0;
 
     // Nanoseconds until turn() must be called again though nothing comes in; < 0: never. OwnGateway only.
     [[nodiscard]] virtual std::int64_t timeout_ns() const noexcept = 0;

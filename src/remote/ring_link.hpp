@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "node/segment.hpp"
@@ -26,7 +27,7 @@ public:
     bool turn(std::vector<Ended>& ended) override;
     [[nodiscard]] bool has_news() const noexcept override;
 
-    [[nodiscard]] int wait_fd() const noexcept override { return -1; }
+    [[nodiscard]] std::span<const int> wait_fds() const noexcept override { return {}; }
 
     [[nodiscard]] std::int64_t timeout_ns() const noexcept override { return -1; }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Frames of a node gone mad, in datagrams of their own, to the routers of two honest nodes that are at work for their
-// processes and ask the mad one too. What the honest want of each other must end well, what they want of the mad
-// node must end, each command once, and nothing may be left over in the routers. One thread.
+// processes and ask the mad one too. Each command must end, once, and nothing may be left over in the routers; what
+// the honest want of each other must end well, unless the mad node acted for them, as any node of a job may. One
+// thread.
 #include "router/frames.hpp"
 
 #include <map>
@@ -81,7 +82,7 @@ public:
     void finish() {
         job_.network.cut_off(mad);
         require(job_.run(), "everything comes to rest");
-        const bool is_slandered = has_false_news();
+        const bool is_slandered = has_acted_for_others_ || has_false_news();
         std::map<std::pair<std::uint32_t, std::uint64_t>, int> ended;
         for (NodeId node = 0; node < mad; ++node) {
             for (const Completion& one : job_.nodes[node]->ends.ended) {
@@ -134,16 +135,24 @@ private:
                   frames.begin() + static_cast<std::ptrdiff_t>(at + sizeof frame));
     }
 
-    void append(std::vector<std::byte>& frames, Input& input) const;
-    void append_answer(std::vector<std::byte>& frames, Input& input) const;
+    // Whom a frame is said to be for.
+    std::uint32_t any_initiator(Input& input) {
+        const std::uint32_t initiator = input.below(3 * procs_per_node + 1);
+        has_acted_for_others_ = has_acted_for_others_ || initiator < mad_process;
+        return initiator;
+    }
+
+    void append(std::vector<std::byte>& frames, Input& input);
+    void append_answer(std::vector<std::byte>& frames, Input& input);
 
     FakeJob job_;
+    bool has_acted_for_others_ = false;
     // By initiator and token: whether only honest nodes have a part in it.
     std::map<std::pair<std::uint32_t, std::uint64_t>, bool> submitted_;
 };
 
-void Company::append(std::vector<std::byte>& frames, Input& input) const {
-    const std::uint32_t initiator = input.below(3 * procs_per_node + 1);
+void Company::append(std::vector<std::byte>& frames, Input& input) {
+    const std::uint32_t initiator = any_initiator(input);
     const std::uint64_t token = input.byte();
     switch (input.below(7)) {
         case 0: {
@@ -188,6 +197,7 @@ void Company::append(std::vector<std::byte>& frames, Input& input) const {
         }
         case 4: {
             const auto some = input.bytes(input.below(64));
+            has_acted_for_others_ = true;
             frames.insert(frames.end(), some.begin(), some.end());
             return;
         }
@@ -197,8 +207,8 @@ void Company::append(std::vector<std::byte>& frames, Input& input) const {
 }
 
 // What stands at the end of commands, its own and others'.
-void Company::append_answer(std::vector<std::byte>& frames, Input& input) const {
-    const std::uint32_t initiator = input.below(3 * procs_per_node + 1);
+void Company::append_answer(std::vector<std::byte>& frames, Input& input) {
+    const std::uint32_t initiator = any_initiator(input);
     const std::uint64_t token = input.byte();
     switch (input.below(4)) {
         case 0: {

@@ -19,7 +19,8 @@ JobOptions job_options(int ranks, const std::string& faults, const std::string& 
     job.ranks = ranks;
     job.launcher = {"--nodes", std::to_string(ranks), "--starter-size", "16M"};
     job.program = {std::string(ACP_TEST_PROGRAM_DIR) + "/nodes_stream"};
-    job.environment = {board_entry, "ACP_FAULT=" + faults};
+    // The gateways whose counters acpstat shows.
+    job.environment = {board_entry, "ACP_FAULT=" + faults, "ACP_GATEWAY=agent"};
     return job;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Traffic between nodes whose network loses, repeats and overtakes datagrams (ACP_FAULT of the job): all ranks at
 // once copy to, from and between other nodes and work on words there; every byte and every total is exact.
-// TEST_ROUNDS says how often, TEST_PERCENT how much of the usual amount.
+// TEST_ROUNDS says how often, TEST_PERCENT how much of the usual amount, TEST_ROWS in how many of
+// the five ways there are.
 #include <algorithm>
 #include <cstdlib>
 #include <string>
@@ -28,7 +29,7 @@ std::size_t amount(std::size_t usual) {
 
 class TrafficTest : public RankedTest {
 protected:
-    static constexpr unsigned patience_seconds = 300;
+    static constexpr unsigned patience_seconds = 900;
 
     void SetUp() override {
         RankedTest::SetUp();
@@ -81,11 +82,36 @@ protected:
         }
     }
 
-    // The rank whose companion of that kind this rank is.
-    [[nodiscard]] int whose(int Companions::*companion, int round) const {
+    static constexpr std::size_t rows_max = 5;
+
+    static std::size_t rows() {
+        return static_cast<std::size_t>(number_from("TEST_ROWS", static_cast<int>(rows_max)));
+    }
+
+    // Between which ranks a rank copies a row.
+    struct Way {
+        int to;
+        int from;
+    };
+
+    static Way way_of(int rank, std::size_t row, int round) {
+        const Companions of = companions_of(rank, round);
+        const Way ways[rows_max] = {
+            {of.partner, rank},          // put
+            {rank, of.partner},          // get
+            {of.other, of.partner},      // for others, here
+            {of.partner, of.other},      // and there
+            {of.neighbour, of.partner},  // on another node altogether
+        };
+        return ways[row];
+    }
+
+    // The rank whose source is copied to this rank in that row: each rank is the target of one.
+    [[nodiscard]] int source_of_mine(std::size_t row, int round) const {
         for (int rank = 0; rank < procs_; ++rank) {
-            if (companions_of(rank, round).*companion == rank_) {
-                return rank;
+            const Way way = way_of(rank, row, round);
+            if (way.to == rank_) {
+                return way.from;
             }
         }
         return -1;
@@ -93,10 +119,8 @@ protected:
 };
 
 TEST_P(CopiesTest, arrive_with_every_byte) {
-    enum Row : std::size_t { put, got, carried_on, carried_back, carried_inside, rows };
-
-    const Arena target(kind(), rows * row_bytes());
-    const Arena source(kind(), row_bytes(), (rows * row_bytes() + 63) / 64 * 64);
+    const Arena target(kind(), rows_max * row_bytes());
+    const Arena source(kind(), row_bytes(), (rows_max * row_bytes() + 63) / 64 * 64);
     for (int round = 0; round < rounds(); ++round) {
         allow_seconds(patience_seconds);
         const auto seed = static_cast<std::uint64_t>(round) + 1;
@@ -105,21 +129,15 @@ TEST_P(CopiesTest, arrive_with_every_byte) {
         sync_ranks();
         const Companions mine = companions_of(rank_, round);
         ASSERT_STREQ(acp_path(target.at(mine.partner), source.at(rank_)).name, "remote");
-        copy_row(target, mine.partner, put, source, rank_);
-        copy_row(target, rank_, got, source, mine.partner);
-        copy_row(target, mine.other, carried_on, source, mine.partner);
-        copy_row(target, mine.partner, carried_back, source, mine.other);
-        copy_row(target, mine.neighbour, carried_inside, source, mine.partner);
+        for (std::size_t row = 0; row < rows(); ++row) {
+            const Way way = way_of(rank_, row, round);
+            copy_row(target, way.to, row, source, way.from);
+        }
         expect_done(ACP_HANDLE_ALL);
         sync_ranks();
-        expect_row(target, put, seed, whose(&Companions::partner, round));
-        expect_row(target, got, seed, mine.partner);
-        const int carrier_on = whose(&Companions::other, round);
-        expect_row(target, carried_on, seed, companions_of(carrier_on, round).partner);
-        const int carrier_back = whose(&Companions::partner, round);
-        expect_row(target, carried_back, seed, companions_of(carrier_back, round).other);
-        const int carrier_inside = whose(&Companions::neighbour, round);
-        expect_row(target, carried_inside, seed, companions_of(carrier_inside, round).partner);
+        for (std::size_t row = 0; row < rows(); ++row) {
+            expect_row(target, row, seed, source_of_mine(row, round));
+        }
         sync_ranks();
     }
 }

@@ -188,7 +188,7 @@ class Memory(unittest.TestCase):
         data = self.memory(12)
         rows = [line.split("  ") for line in run("--memory", "-n", "12").stdout.splitlines()[3:]]
         rows = [[cell.strip() for cell in row if cell] for row in rows[:rows.index([""])]]
-        shown = {row[0]: (int(row[1]), int(row[2])) for row in rows}
+        shown = {row[0]: (int(row[1]), int(row[3])) for row in rows}
         for part in data["parts"]:
             self.assertEqual(shown[part["part"]], (part["start_bytes"], part["most_bytes"]))
         self.assertEqual(shown["total"], (data["start_bytes"], data["most_bytes"]))

@@ -3,6 +3,7 @@
 that it knows the key it looks for."""
 import os
 import re
+import resource
 import signal
 import tempfile
 
@@ -14,6 +15,12 @@ PREAMBLE = b"key 32\n"
 def forms(key):
     """A secret as programs would write it."""
     return {"raw": key, "hex": key.hex().encode(), "HEX": key.hex().upper().encode()}
+
+
+def core_limit(pid):
+    """The soft limit of a process's core dumps, as the kernel writes it."""
+    with open(f"/proc/{pid}/limits") as file:
+        return re.search(r"^Max core file size +(\S+)", file.read(), re.MULTILINE)[1]
 
 
 def dumped_parts(pid):
@@ -79,6 +86,27 @@ class Key(ToolTest):
                     searched += len(content)
                     self.search(content, key, f"memory of {name} at {start:#x}")
         self.assertGreater(searched, 1 << 20)
+
+    def test_no_core_of_a_gateway_is_dumped_and_ranks_dump_as_they_would(self):
+        def unlimited_cores():
+            resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+        with open("/proc/sys/kernel/core_pattern") as file:
+            are_cores_files_here = re.match(r"core[^/|]*$", file.read())
+        with tempfile.TemporaryDirectory() as folder:
+            job = self.start("-n", "2", "--nodes", "2", ACT, "print=ready", "pause", cwd=folder,
+                             preexec_fn=unlimited_cores)
+            self.assertEqual(job.read_lines(2), ready(2))
+            for rank in (0, 1):
+                self.assertEqual(core_limit(job.agent_of(rank)), "1")
+                self.assertEqual(core_limit(job.rank(rank)), "unlimited")
+            os.kill(job.rank(0), signal.SIGABRT)
+            code, _, error = job.finish()
+            self.assertEqual(code, 128 + signal.SIGABRT)
+            self.assertRegex(error, r"SIGABRT: \S+\)( and dumped core)?; the other rank was ended")
+            job.wait_until_gone()
+            if are_cores_files_here:
+                self.assertEqual(len(os.listdir(folder)), 1)
 
     def test_each_job_has_another(self):
         keys = set()

@@ -127,6 +127,8 @@ private:
     std::optional<std::size_t> awaited_bytes_;  // of the table of peers, which has been announced
     base::Config config_;
     os::DescriptorLimit descriptors_;
+    std::optional<std::uint64_t>
+        core_bytes_;  // soft limit of core dumps found, where it was lowered
     std::optional<os::PollSet> poll_;
     std::optional<os::SignalFd> signals_;
     node::Segment segment_;

@@ -5,6 +5,7 @@
 
 #include "job/identity.hpp"
 #include "node/mailbox_layout.hpp"
+#include "os/core_limit.hpp"
 #include "os/process.hpp"
 #include "os/standard_streams.hpp"
 #include "os/terminal.hpp"
@@ -92,7 +93,9 @@ Status Agent::prepare() {
     if (auto status = os::set_nonblocking(start_errors_->reading.get()); !status.is_ok())
         return status;
     if (auto status = prepare_outputs(); !status.is_ok()) return status;
-    return plan_.nodes() > 1 ? open_network() : Status();
+    if (plan_.nodes() == 1) return {};
+    core_bytes_ = os::forbid_core_dumps();  // libcrypto keeps the gateway's keys where it likes
+    return open_network();
 }
 
 Status Agent::prepare_events() {
@@ -174,6 +177,7 @@ Status Agent::launch() {
     }
     common.failures = start_errors_->writing.get();
     common.descriptors_max = descriptors_.before;
+    common.core_bytes = core_bytes_;
     common.leads_group = true;
     common.dies_with_parent = true;
     for (std::uint32_t slot = 0; slot < plan_.local_procs(); ++slot) {
@@ -289,6 +293,9 @@ std::vector<std::string> Agent::rank_environment(std::uint32_t slot) const {
     entries.push_back("ACP_NODE=" + std::to_string(plan_.node));
     entries.push_back("ACP_NODES=" + std::to_string(plan_.nodes()));
     entries.push_back("ACP_JOB_ID=" + hex(segment_.shape().job_id));
+    if (network_ != nullptr) {
+        entries.push_back("ACP_NODE_ADDRESS=" + os::ip_text(network_->addresses().front()));
+    }
     return entries;
 }
 

@@ -14,6 +14,7 @@
 #include "crypto/choose.hpp"
 #include "os/clock.hpp"
 #include "os/cpu.hpp"
+#include "os/interfaces.hpp"
 #include "os/process.hpp"
 
 #include "system.hpp"
@@ -42,6 +43,21 @@ os::SocketAddress own_address() {
     return *parsed;
 }
 
+// What a path of the library grows to: the longest datagram the interface carries, and no more than it looks for.
+std::uint32_t datagram_bytes_of(const os::SocketAddress& own) {
+    constexpr std::uint32_t looked_for = 8972;
+    auto interfaces = os::list_interface_addresses();
+    if (!interfaces.is_ok()) return looked_for;
+    for (const os::InterfaceAddress& one : interfaces.value()) {
+        os::SocketAddress bare = own;
+        bare.port = one.address.port;
+        if (bare != one.address) continue;
+        const std::uint32_t carried = os::datagram_bytes_max(one);
+        return carried == 0 ? looked_for : std::min(looked_for, carried);
+    }
+    return looked_for;
+}
+
 }  // namespace
 
 BareUdp::BareUdp(const Job& job) {
@@ -51,6 +67,7 @@ BareUdp::BareUdp(const Job& job) {
     auto socket = os::DatagramSocket::open(options);
     if (!socket.is_ok()) give_up(std::string(socket.failure().message()));
     socket_.emplace(std::move(socket).value());
+    datagram_bytes_ = datagram_bytes_of(socket_->address());
     auto batch = os::DatagramBatch::create(os::DatagramBatch::messages_max);
     if (!batch.is_ok()) give_up(std::string(batch.failure().message()));
     batch_.emplace(std::move(batch).value());

@@ -30,7 +30,7 @@ constexpr std::uint64_t pipeline_depth = 4096;
 constexpr std::uint64_t operations_per_round = 32;
 
 // What a rank's part in a crowd is.
-enum class Crowd : std::uint64_t { all_active, others_compute };
+enum class Crowd : std::uint64_t { all_active, others_compute, target_computes };
 
 struct Sites {
     int near = 0;    // the conductor
@@ -64,15 +64,19 @@ void compute_until(std::uint64_t end_ns) {
     }
 }
 
-// Copies to ranks of other nodes in turn until the clock says so; durations of each.
-std::vector<double> copy_until(const Job& job, const Regions& memory, std::uint64_t end_ns) {
+// Copies until the clock says so, to one rank or (< 0) to those of other nodes in turn; durations of each.
+std::vector<double> copy_until(const Job& job,
+                               const Regions& memory,
+                               int only,
+                               std::uint64_t end_ns) {
     std::vector<double> each_ns;
-    int target = job.rank();
+    int target = only < 0 ? job.rank() : only;
     std::uint64_t before = os::now_ns();
     do {
-        do {
+        while (only < 0) {
             target = (target + 1) % job.ranks();
-        } while (job.node_of(target) == job.node_of(job.rank()));
+            if (job.node_of(target) != job.node_of(job.rank())) break;
+        }
         copy_and_complete(memory.target_ga(target), memory.source_ga(job.rank()), crowd_bytes, 1);
         const std::uint64_t now = os::now_ns();
         each_ns.push_back(static_cast<double>(now - before));
@@ -86,19 +90,22 @@ void take_part_in_crowd(Job& job, const Regions& memory, const Order& order) {
     sync_all();
     const std::uint64_t end = os::now_ns() + order.arguments[0];
     const auto what = static_cast<Crowd>(order.arguments[1]);
-    const bool is_active = what == Crowd::all_active || job.node_of(job.rank()) == job.node_of(0);
+    const auto far = static_cast<int>(order.arguments[2]);
+    const bool is_one = what == Crowd::target_computes;
+    const bool is_active = what == Crowd::all_active ||
+                           (is_one ? job.conducts() : job.node_of(job.rank()) == job.node_of(0));
+    const bool computes = is_one ? job.rank() == far : !is_active;
     RankResult mine{};
     if (is_active) {
-        std::vector<double> each_ns = copy_until(job, memory, end);
+        std::vector<double> each_ns = copy_until(job, memory, is_one ? far : -1, end);
         mine.values[0] = each_ns.size();
         const Summary summary = summarize(std::move(each_ns));
         mine.values[1] = static_cast<std::uint64_t>(std::llround(summary.median));
         mine.values[2] = static_cast<std::uint64_t>(std::llround(summary.p99));
         mine.values[3] = static_cast<std::uint64_t>(std::llround(summary.mean));
         mine.values[4] = static_cast<std::uint64_t>(std::llround(summary.min));
-    } else {
-        compute_until(end);
     }
+    if (computes) compute_until(end);
     job.tell(mine);
 }
 
@@ -112,7 +119,7 @@ public:
 
     std::vector<Row> run() {
         const bool has_third = sites_.third >= 0;
-        Progress progress("net", has_third ? 11 : 7);
+        Progress progress("net", has_third ? 12 : 8);
         std::vector<Row> rows;
         const auto add = [&](Row row) {
             rows.push_back(std::move(row));
@@ -136,6 +143,7 @@ public:
             }
         }
         add(crowd("all ranks copy 1 KiB", Crowd::all_active));
+        add(crowd("copy 1 KiB to a rank that computes", Crowd::target_computes));
         add(crowd("node 0 copies 1 KiB, others compute", Crowd::others_compute));
         return rows;
     }
@@ -186,6 +194,7 @@ private:
             Slice slice;
             slice.test_operations = operations_per_round;
             if (i % 2 != 0) slice.yardstick_ns = bare_round_trips();
+            warm_up(work);
             slice.test_ns = rounds(work, operations_per_round);
             if (i % 2 == 0) slice.yardstick_ns = bare_round_trips();
             const std::size_t count = std::min(slice.test_ns.size(), slice.yardstick_ns.size());
@@ -200,6 +209,14 @@ private:
         row.ratio = comparison.test_ns.median / comparison.yardstick_ns.median;
         row.bandwidth_mb_per_s = 0;
         return row;
+    }
+
+    // Both sides come out of what they did before; where ranks share cores the library has also seen somebody spin in
+    // the bare round trips, and would not yield for a while.
+    void warm_up(const Work& work) const {
+        const bool is_crowded = job_.ranks() > os::usable_cpus();
+        const std::uint64_t end = os::now_ns() + (is_crowded ? 80'000'000 : 1'000'000);
+        while (os::now_ns() < end) work(operations_per_round);
     }
 
     Row latency(const std::string& name, acp_ga_t target, acp_ga_t source) {
@@ -317,6 +334,7 @@ private:
         Order order{order_crowd, 0, {}};
         order.arguments[0] = static_cast<std::uint64_t>(20 * slice_ns_);
         order.arguments[1] = static_cast<std::uint64_t>(what);
+        order.arguments[2] = static_cast<std::uint64_t>(sites_.far);
         job_.give(order);
         take_part_in_crowd(job_, memory_, order);
         job_.join();

@@ -45,6 +45,10 @@ constexpr Section sections[] = {
      "Beside bare datagrams between the same two processes; streams beside segmentation offload "
      "and the cipher alone.",
      Drawn::nothing},
+    {"peers", "Beside other libraries",
+     "Two nodes over loopback: ACP, UCX and Open MPI over TCP, bare datagrams, in turns (make "
+     "peers). The ratio says how many times as good as the better of the two libraries ACP is.",
+     Drawn::nothing},
     {"memory", "Memory",
      "Proportional set size per rank after acp_init, beside the same program without ACP.",
      Drawn::extra_by_ranks, "pss_KiB"},

@@ -105,6 +105,9 @@ base::Result<node::Shape> shape_of_job(std::uint64_t procs,
     shape.local_procs = static_cast<std::uint32_t>(local_procs);
     shape.machine_procs = shape.local_procs;
     shape.nodes = static_cast<std::uint32_t>((procs + local_procs - 1) / local_procs);
+    const bool has_one_rank_each = shape.nodes > 1 && shape.nodes == shape.procs;
+    const bool may_be_own = config.gateway == base::GatewayPlace::automatic;
+    shape.has_own_gateways = has_one_rank_each && may_be_own ? 1 : 0;
     shape.starter_bytes = config.starter_bytes;
     shape.mailbox_kind = static_cast<std::uint32_t>(config.mailbox);
     shape.intranode = static_cast<std::uint32_t>(config.intranode);
@@ -134,7 +137,7 @@ std::string memory_text(const node::Shape& shape) {
                    std::to_string(most_bytes)});
     return heading(shape) + "\n\n" + table.text() + "\n" + base::human_size(start_bytes) +
            " per rank at start, " + base::human_size(used_bytes) + " in use, " +
-           base::human_size(most_bytes) + " at most; " + base::human_size(total.start_bytes) +
+           base::human_size(most_bytes) + " at most;\n" + base::human_size(total.start_bytes) +
            ", " + base::human_size(total.used_bytes) + " and " +
            base::human_size(total.reserved_bytes) + " per node of " +
            std::to_string(shape.local_procs) + ".\n" + in_use_text(shape);

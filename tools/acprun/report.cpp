@@ -18,7 +18,7 @@ std::string how(const FailedRank& failed) {
     const int signal = failed.status.signal();
     return "was killed by signal " + std::to_string(signal) + " (" + os::signal_name(signal) +
            ": " + os::signal_words(signal) + ")" +
-           (failed.status.dumped_core() ? ", core dumped," : "");
+           (failed.status.dumped_core() ? " and dumped core" : "");
 }
 
 // A plain program, which never joins, is not told about calls it does not know.

@@ -138,14 +138,16 @@ base::Result<std::vector<Gateway>> find_gateways() {
 
 base::Result<std::vector<Gateway>> select(std::vector<Gateway> all, const std::string& wish) {
     const int pid = number_of(wish);
-    std::vector<Gateway> chosen;
     std::set<std::uint64_t> jobs;
-    for (Gateway& gateway : all) {
+    for (const Gateway& gateway : all) {
         const bool fits = name_of_job(gateway.job_id).starts_with(wish) ||
                           (pid > 0 && (is_below(gateway.pid, pid) || is_below(pid, gateway.pid)));
-        if (!fits) continue;
-        jobs.insert(gateway.job_id);
-        chosen.push_back(std::move(gateway));
+        if (fits) jobs.insert(gateway.job_id);
+    }
+    // Whole jobs: a process leads to the gateway of its own node alone.
+    std::vector<Gateway> chosen;
+    for (Gateway& gateway : all) {
+        if (jobs.contains(gateway.job_id)) chosen.push_back(std::move(gateway));
     }
     if (jobs.size() == 1) return chosen;
     if (jobs.size() > 1) {

@@ -226,8 +226,9 @@ std::string list_text(const std::vector<Gateway>& all) {
         std::set<std::uint32_t> nodes;
         std::uint64_t ranks = 0;
         for (auto each = it; each != end; ++each) {
-            nodes.insert(each->values.node);
-            ranks += each->values.local_procs;
+            // A node may have two gateways: its agent's, and its only rank's own.
+            const bool is_new = nodes.insert(each->values.node).second;
+            ranks += is_new ? each->values.local_procs : 0;
         }
         table.add_row({name_of_job(it->job_id), std::to_string(it->values.nodes),
                        std::to_string(nodes.size()), std::to_string(ranks)});

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How much memory a job takes: what acpinfo --memory states. Joins, and has rank 0 print how many bytes the kernel
  * has given to the node's shared memory; nothing is sent before. With arguments, all ranks put so many times so
- * many bytes into every rank of the other nodes, and the first rank of each node prints "start SEGMENT GATEWAY",
- * and afterwards "used SEGMENT GATEWAY".
+ * many bytes into every rank of the other nodes, and the first rank of each node prints "start SEGMENT GATEWAY OWN",
+ * OWN being its own process, and afterwards "used SEGMENT GATEWAY OWN".
  *   usage: node_memory [RANKS-PER-NODE TIMES BYTES] */
 #include <dirent.h>
 #include <stdio.h>
@@ -34,12 +34,12 @@ static long long node_bytes(void) {
     return bytes;
 }
 
-/* Memory of the gateway's process, the parent, that is its own: what is not a file's. -1 when nobody says. */
-static long long gateway_bytes(void) {
+/* Memory of a process that is its own: what is not a file's. -1 when nobody says. */
+static long long private_bytes(pid_t process) {
     long long kibibytes = -1;
     char line[256];
     FILE* file;
-    snprintf(line, sizeof line, "/proc/%d/smaps_rollup", (int)getppid());
+    snprintf(line, sizeof line, "/proc/%d/smaps_rollup", (int)process);
     file = fopen(line, "r");
     if (file == NULL) {
         return -1;
@@ -51,6 +51,12 @@ static long long gateway_bytes(void) {
     }
     fclose(file);
     return kibibytes < 0 ? -1 : kibibytes * 1024;
+}
+
+/* The gateway is the parent's. */
+static void tell(const char* moment) {
+    printf("%s %lld %lld %lld\n", moment, node_bytes(), private_bytes(getppid()),
+           private_bytes(getpid()));
 }
 
 static int put_to_all(int per_node, int times, size_t bytes) {
@@ -69,13 +75,13 @@ static int put_to_all(int per_node, int times, size_t bytes) {
 static int measure_network(int per_node, int times, size_t bytes) {
     const int is_first = acp_rank() % per_node == 0;
     if (is_first) {
-        printf("start %lld %lld\n", node_bytes(), gateway_bytes());
+        tell("start");
     }
     if (acp_sync() != 0 || put_to_all(per_node, times, bytes) != 0) {
         return -1;
     }
     if (is_first) {
-        printf("used %lld %lld\n", node_bytes(), gateway_bytes());
+        tell("used");
     }
     return acp_sync();
 }

@@ -14,6 +14,35 @@ static void tell(const char* call, int outcome) {
     printf("%s: %s: %s\n", call, acp_strerror(acp_errno()), acp_error_message());
 }
 
+enum { moved_bytes = 32 * 1024, word_at = 48 * 1024 };
+
+static acp_ga_t starter_of(int rank) {
+    return acp_query_starter_ga(rank);
+}
+
+/* Copies the first bytes of one rank's starter memory to another's and waits. */
+static void move(const char* verb, int to, int from) {
+    const acp_handle_t handle =
+        acp_copy(starter_of(to), starter_of(from), moved_bytes, ACP_HANDLE_NULL);
+    tell(verb, acp_wait(handle, -1));
+}
+
+/* The text, again and again, in the rank's own starter memory. */
+static void fill(const char* text) {
+    char* memory = acp_query_address(starter_of(acp_rank()));
+    const size_t length = strlen(text);
+    for (size_t i = 0; i < moved_bytes; ++i) memory[i] = text[i % length];
+}
+
+/* Adds the first 8 bytes of a text to a word of the next rank, by a command. */
+static void add(const char* verb, const char* text) {
+    uint64_t operand = 0;
+    memcpy(&operand, text, strnlen(text, sizeof operand));
+    const acp_ga_t word = starter_of((acp_rank() + 1) % acp_procs()) + word_at;
+    tell(verb,
+         acp_wait(acp_add8(starter_of(acp_rank()) + word_at, word, operand, ACP_HANDLE_NULL), -1));
+}
+
 static void act(const char* verb, const char* value) {
     const int number = atoi(value);
     if (strcmp(verb, "init") == 0)
@@ -24,6 +53,14 @@ static void act(const char* verb, const char* value) {
         tell(verb, acp_sync());
     else if (strcmp(verb, "reset") == 0)
         tell(verb, acp_reset((acp_rank() + number) % acp_procs()));
+    else if (strcmp(verb, "fill") == 0)
+        fill(value);
+    else if (strcmp(verb, "put") == 0)
+        move(verb, number, acp_rank());
+    else if (strcmp(verb, "get") == 0)
+        move(verb, acp_rank(), number);
+    else if (strcmp(verb, "add") == 0)
+        add(verb, value);
     else if (strcmp(verb, "abort") == 0)
         acp_abort(value);
     else if (strcmp(verb, "who") == 0)

@@ -224,7 +224,9 @@ public:
 
     [[nodiscard]] bool has_news() const noexcept override { return false; }
 
-    [[nodiscard]] int wait_fd() const noexcept override { return event_.fd(); }
+    [[nodiscard]] std::span<const int> wait_fds() const noexcept override {
+        return {&event_fd_, 1};
+    }
 
     [[nodiscard]] std::int64_t timeout_ns() const noexcept override {
         return due_ns_.load(std::memory_order_relaxed);
@@ -243,6 +245,7 @@ public:
 
 private:
     os::Event event_ = std::move(os::Event::create()).value();
+    int event_fd_ = event_.fd();
     std::vector<std::uint64_t> given_;  // guarded by gma's driver flag
     std::atomic<std::int64_t> due_ns_{-1};
     std::atomic<std::uint64_t> turns_{0};

@@ -66,6 +66,8 @@ TEST(IdentityTest, refuses_a_rank_outside_of_the_job) {
                    "ACP_RANK=2");
     expect_refused(environment_of({.rank = 0, .procs = 0, .slot = 0, .node_file = 3}),
                    "ACP_RANK=0");
+    expect_refused(environment_of({.rank = 1, .procs = 2, .slot = 2, .node_file = 3}),
+                   "ACP_SLOT=2");
     expect_refused({"ACP_NODE_FD=2147483648", "ACP_RANK=0", "ACP_PROCS=1", "ACP_SLOT=0"},
                    "ACP_NODE_FD");
 }

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What acpstat prints of counters it was given: tables for people, and JSON. One thread.
+#include "acpstat/show.hpp"
+
+#include <cstring>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "gateway/fault_injector.hpp"
+
+#include "some_gateways.hpp"
+
+namespace acp::stat {
+namespace {
+
+using Words = std::vector<std::string>;
+
+Words words_of(const std::string& line) {
+    std::istringstream stream(line);
+    Words words;
+    for (std::string word; stream >> word;) words.push_back(word);
+    return words;
+}
+
+std::vector<Words> lines_of(const std::string& text) {
+    std::istringstream stream(text);
+    std::vector<Words> lines;
+    for (std::string line; std::getline(stream, line);) lines.push_back(words_of(line));
+    return lines;
+}
+
+std::string first_look(const std::vector<Gateway>& gateways) {
+    std::vector<Look> looks;
+    for (const Gateway& gateway : gateways) looks.push_back({&gateway, nullptr});
+    return job_text(looks);
+}
+
+std::vector<Gateway> one() {
+    std::vector<Gateway> all;
+    all.push_back(some_gateway(0xabc, 0, 2));
+    return all;
+}
+
+TEST(AcpstatShow, lists_each_job_once_with_the_nodes_that_are_here) {
+    std::vector<Gateway> all;
+    all.push_back(some_gateway(1, 0, 2));
+    all.push_back(some_gateway(1, 1, 2));
+    all.push_back(some_gateway(1, 1, 2));  // its rank's own
+    all.push_back(some_gateway(2, 5, 9));
+    const auto lines = lines_of(list_text(all));
+    ASSERT_EQ(lines.size(), 3U);
+    EXPECT_EQ(lines[1], (Words{"0000000000000001", "2", "2", "4"}));
+    EXPECT_EQ(lines[2], (Words{"0000000000000002", "9", "1", "2"}));
+}
+
+TEST(AcpstatShow, the_first_look_shows_everything_since_the_start) {
+    std::vector<Gateway> all = one();
+    gateway::StatsValues& values = all[0].values;
+    count(values, &datagram::Counters::datagrams_sent, 7);
+    count(values, &datagram::Counters::bytes_sent, 2048);
+    count(values, &datagram::Counters::datagrams_received, 5);
+    count(values, &datagram::Counters::retransmitted, 3);
+    values.outstanding = 11;
+    values.receive_drops = 13;
+    const auto lines = lines_of(first_look(all));
+    EXPECT_EQ(lines[0], (Words{"job", "0000000000000abc,", "2", "nodes"}));
+    EXPECT_EQ(lines[2],
+              (Words{"0", "1000", "2", "7", "2", "KiB", "5", "0", "B", "3", "0", "13", "11"}));
+}
+
+TEST(AcpstatShow, later_looks_show_what_changed_per_second) {
+    std::vector<Gateway> all = one();
+    count(all[0].values, &datagram::Counters::datagrams_sent, 100);
+    const gateway::StatsValues before = all[0].values;
+    count(all[0].values, &datagram::Counters::datagrams_sent, 150);
+    all[0].values.updated_ns += 500'000'000;
+    const auto lines = lines_of(job_text({{&all[0], &before}}));
+    EXPECT_EQ(lines[0].back(), "second");
+    EXPECT_EQ(lines[2][3], "100") << "50 in half a second";
+    // Nothing was written since: nothing happened, and nothing is divided by nothing.
+    EXPECT_EQ(lines_of(job_text({{&all[0], &all[0].values}}))[2][3], "0");
+}
+
+TEST(AcpstatShow, shows_each_peer_and_that_it_was_given_up) {
+    std::vector<Gateway> all = one();
+    gateway::StatsValues& values = all[0].values;
+    EXPECT_EQ(first_look(all).find("round trip"), std::string::npos) << "nobody was met";
+    values.peer_count = 2;
+    values.peers[0].node = 1;
+    values.peers[0].rtt_ns = 25'000;
+    values.peers[0].window_bytes = 4096;
+    values.peers[0].credit = 77;
+    values.peers[1].node = 4;
+    values.peers[1].is_severed = 1;
+    const auto lines = lines_of(first_look(all));
+    ASSERT_EQ(lines.size(), 7U);
+    EXPECT_EQ((Words{lines[5].begin(), lines[5].begin() + 2}), (Words{"0", "1"}));
+    EXPECT_NE(std::find(lines[5].begin(), lines[5].end(), "77"), lines[5].end());
+    EXPECT_EQ(lines[6][2], "-") << "no round trip was measured";
+    EXPECT_EQ(lines[6].back(), "severed");
+}
+
+TEST(AcpstatShow, more_peers_than_there_is_room_for_are_not_read) {
+    std::vector<Gateway> all = one();
+    all[0].values.peer_count = ~0U;
+    EXPECT_EQ(job_json(all)["nodes"][0]["peers"].size(), gateway::stats_peers_max);
+    all[0].values.local_procs = ~0U;
+    EXPECT_EQ(job_json(all)["nodes"][0]["outstanding_of"].size(), gateway::stats_slots_max);
+    EXPECT_FALSE(first_look(all).empty());
+}
+
+TEST(AcpstatShow, shows_only_the_ranks_with_commands_outstanding) {
+    std::vector<Gateway> all = one();
+    all[0].values.outstanding_of[1] = 9;
+    const auto lines = lines_of(first_look(all));
+    ASSERT_EQ(lines.size(), 6U);
+    EXPECT_EQ(lines[4], (Words{"node", "slot", "outstanding"}));
+    EXPECT_EQ(lines[5], (Words{"0", "1", "9"}));
+}
+
+TEST(AcpstatShow, names_everything_that_went_wrong_and_counts_it_as_dropped) {
+    std::vector<Gateway> all = one();
+    count(all[0].values, &datagram::Counters::wrong_tag, 2);
+    count(all[0].values, &datagram::Counters::short_header, 3);
+    gateway::FaultCounters faults;
+    faults.lost = 4;
+    faults.blackholed = 1;
+    std::memcpy(all[0].values.tables.faults.data(), &faults, sizeof faults);
+    const std::string text = first_look(all);
+    EXPECT_EQ(lines_of(text)[2][10], "5") << text;
+    EXPECT_NE(text.find("datagram wrong_tag"), std::string::npos) << text;
+    const auto trouble = job_json(all)["nodes"][0]["trouble"];
+    EXPECT_EQ(trouble.size(), 3U);
+    EXPECT_EQ(trouble["datagram short_header"], 3);
+    EXPECT_EQ(trouble["injected loss"], 5);
+}
+
+TEST(AcpstatShow, json_holds_what_the_gateway_published) {
+    std::vector<Gateway> all = one();
+    gateway::StatsValues& values = all[0].values;
+    values.peer_count = 1;
+    values.peers[0].node = 1;
+    values.peers[0].bytes_sent = 123;
+    values.outstanding_of[0] = 6;
+    count(values, &datagram::Counters::datagrams_sent, 8);
+    const auto json = job_json(all);
+    EXPECT_EQ(json["job"], "0000000000000abc");
+    const auto& node = json["nodes"][0];
+    EXPECT_EQ(node["node"], 0);
+    EXPECT_EQ(node["ranks"], 2);
+    EXPECT_EQ(node["datagram"]["datagrams_sent"], 8);
+    EXPECT_EQ(node["peers"][0]["bytes_sent"], 123);
+    EXPECT_EQ(node["outstanding_of"], nlohmann::json({6, 0}));
+}
+
+}  // namespace
+}  // namespace acp::stat

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""acpstat beside running jobs over two nodes: what it shows of them, and what it says when there is none."""
+import json
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+from support import BIN, PROGRAMS, WATCHDOG_S, ToolTest, acprun, environment_of, main, marked_processes, ready
+
+ACPSTAT = os.path.join(BIN, "acpstat")
+TRAFFIC = os.path.join(PROGRAMS, "traffic")
+
+
+def acpstat(*arguments):
+    return subprocess.run([ACPSTAT, *arguments], capture_output=True, text=True, timeout=WATCHDOG_S)
+
+
+def until(look, is_seen):
+    """What look() gives once it is what is waited for: a gateway writes its counters ten times a second, and
+    nobody tells when."""
+    end = time.monotonic() + WATCHDOG_S
+    while not is_seen(seen := look()):
+        if time.monotonic() > end:
+            raise TimeoutError(f"never seen; the last was {seen}")
+        time.sleep(0.02)  # lint: a pause between looks
+    return seen
+
+
+class AcpstatTest(ToolTest):
+    def start_traffic(self, ranks=4):
+        job = self.start("-n", str(ranks), "--nodes", "2", TRAFFIC, stdin=subprocess.PIPE)
+        self.assertEqual(job.read_lines(ranks), ready(ranks))
+        self.name = environment_of(job.rank(0))["ACP_JOB_ID"]
+        return job
+
+    def nodes(self):
+        """{node: what the JSON says of it} once both nodes are there."""
+        def look():
+            result = acpstat(self.name, "--json")
+            return {node["node"]: node for node in json.loads(result.stdout)["nodes"]} if result.returncode == 0 else {}
+        return look
+
+    def end(self, job):
+        job.process.stdin.close()
+        job.process.stdin = None
+        code, _, error = job.finish()
+        self.assertEqual((code, error), (0, ""))
+
+
+class Running(AcpstatTest):
+    def test_shows_every_node_with_its_gateway_and_its_peer(self):
+        job = self.start_traffic()
+        nodes = until(self.nodes(), lambda seen: len(seen) == 2 and all(node["peers"] for node in seen.values()))
+        for number, node in nodes.items():
+            self.assertEqual(node["process"], job.agent_of(2 * number))
+            self.assertEqual((node["ranks"], node["first_process"]), (2, 2 * number))
+            self.assertEqual([peer["node"] for peer in node["peers"]], [1 - number])
+            self.assertFalse(node["peers"][0]["is_severed"])
+            self.assertGreater(node["peers"][0]["bytes_sent"], 0)
+            self.assertGreater(node["datagram"]["datagrams_received"], 0)
+        text = acpstat(self.name).stdout
+        self.assertRegex(text, rf"(?m)^job {self.name}, 2 nodes$")
+        for number in (0, 1):
+            self.assertRegex(text, rf"(?m)^ *{number} +{job.agent_of(2 * number)} +2 ")
+        self.end(job)
+
+    def test_shows_commands_outstanding_by_rank_and_that_they_have_ended(self):
+        job = self.start_traffic()
+        until(self.nodes(), lambda seen: len(seen) == 2)
+        stopped = job.agent_of(3)
+        os.kill(stopped, signal.SIGSTOP)
+        self.addCleanup(lambda: os.path.exists(f"/proc/{stopped}") and os.kill(stopped, signal.SIGCONT))
+        job.process.stdin.write(b"3\n")
+        job.process.stdin.flush()
+        self.assertEqual(job.read_line(), "issued\n")
+        until(self.nodes(), lambda seen: 0 in seen and seen[0]["outstanding_of"] == [3, 0])
+        self.assertRegex(acpstat(self.name).stdout, r"(?m)^ *0 +0 +3$")
+        os.kill(stopped, signal.SIGCONT)
+        self.assertEqual(job.read_line(), "ended\n")
+        until(self.nodes(), lambda seen: 0 in seen and seen[0]["outstanding"] == 0)
+        self.end(job)
+
+    def test_a_rank_alone_on_its_node_may_have_a_gateway_of_its_own(self):
+        job = self.start_traffic(ranks=2)
+        def gateways():
+            result = acpstat(self.name, "--json")
+            nodes = json.loads(result.stdout)["nodes"] if result.returncode == 0 else []
+            return sorted((node["node"], node["process"]) for node in nodes)
+        wanted = sorted((rank, process) for rank in (0, 1) for process in (job.rank(rank), job.agent_of(rank)))
+        until(gateways, lambda seen: seen == wanted)
+        self.end(job)
+
+    def test_finds_a_job_by_the_beginning_of_its_name_and_by_its_processes(self):
+        job = self.start_traffic()
+        until(self.nodes(), lambda seen: len(seen) == 2)
+        for wish in (self.name[:12], str(job.process.pid), str(job.agent_of(0)), str(job.rank(3))):
+            result = acpstat(wish, "--json")
+            self.assertEqual(result.returncode, 0, (wish, result.stderr))
+            shown = json.loads(result.stdout)
+            self.assertEqual((shown["job"], [node["node"] for node in shown["nodes"]]), (self.name, [0, 1]), wish)
+        self.end(job)
+
+    def test_watches_what_changes_per_second_as_often_as_asked(self):
+        job = self.start_traffic()
+        until(self.nodes(), lambda seen: len(seen) == 2)
+        result = acpstat(self.name, "--watch", "0.1", "--count", "3")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stdout.count(f"job {self.name}, 2 nodes\n"), 1)
+        self.assertEqual(result.stdout.count(f"job {self.name}, 2 nodes, per second\n"), 2)
+        self.end(job)
+
+    def test_watching_ends_with_the_job(self):
+        job = self.start_traffic()
+        until(self.nodes(), lambda seen: len(seen) == 2)
+        watcher = subprocess.Popen([ACPSTAT, self.name, "--watch", "0.1"], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(watcher.stdout.close)
+        self.addCleanup(watcher.wait)
+        self.addCleanup(watcher.kill)
+        self.assertIn(self.name, watcher.stdout.readline())
+        self.end(job)
+        out, _ = watcher.communicate(timeout=WATCHDOG_S)
+        self.assertEqual((watcher.returncode, out.splitlines()[-1]), (0, "the job is over"))
+
+    def test_nobody_is_disturbed(self):
+        job = self.start_traffic()
+        before = marked_processes(job.mark)
+        for _ in range(20):
+            self.assertEqual(acpstat(self.name, "--json").returncode, 0)
+        self.assertEqual(marked_processes(job.mark), before)
+        self.end(job)
+
+
+class Missing(AcpstatTest):
+    def test_a_job_that_does_not_run_is_named_beside_those_that_do(self):
+        job = self.start_traffic()
+        until(self.nodes(), lambda seen: len(seen) == 2)
+        result = acpstat("no-such-job")
+        self.assertEqual((result.returncode, result.stdout), (1, ""))
+        self.assertRegex(result.stderr, rf'^acpstat: no running job .* is called "no-such-job"; there are:')
+        self.assertIn(self.name, result.stderr)
+        self.end(job)
+
+    def test_a_job_that_has_ended_is_gone(self):
+        job = self.start_traffic()
+        until(self.nodes(), lambda seen: len(seen) == 2)
+        self.end(job)
+        result = acpstat(self.name)
+        self.assertEqual((result.returncode, result.stdout), (1, ""))
+        self.assertIn(f'is called "{self.name}"', result.stderr)
+
+    def test_a_job_on_one_node_is_not_found(self):
+        result = acprun("-n", "1", "sh", "-c", f"{ACPSTAT} $ACP_JOB_ID; echo $?")
+        self.assertEqual(result.stdout.split()[-1:], [b"1"], result.stderr)
+
+    def test_a_mistake_in_its_use_is_one(self):
+        for arguments in (["--watch", "x"], ["--watch", "0"], ["--bogus"], ["a", "b"]):
+            self.assertEqual(acpstat(*arguments).returncode, 64, arguments)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A trace is a file per rank with a line per command, whole also when threads write at once.
+#include "gma/trace.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <regex>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+namespace acp::gma {
+namespace {
+
+class TraceTest : public testing::Test {
+protected:
+    void SetUp() override {
+        std::string name = (std::filesystem::temp_directory_path() / "acp-trace-XXXXXX").string();
+        ASSERT_NE(mkdtemp(name.data()), nullptr);
+        folder_ = name;
+    }
+
+    void TearDown() override { std::filesystem::remove_all(folder_); }
+
+    [[nodiscard]] std::string prefix() const { return (folder_ / "t").string(); }
+
+    [[nodiscard]] std::vector<std::string> lines(std::uint32_t rank) const {
+        std::ifstream file(prefix() + "." + std::to_string(rank));
+        std::vector<std::string> lines;
+        for (std::string line; std::getline(file, line);) lines.push_back(line);
+        return lines;
+    }
+
+    std::filesystem::path folder_;
+};
+
+TEST_F(TraceTest, has_a_line_for_each_command_with_its_mover_and_its_initiator) {
+    {
+        auto trace = Trace::open(prefix(), 3);
+        ASSERT_TRUE(trace.is_ok()) << trace.failure().message();
+        memory::Command command;
+        command.bytes = 4096;
+        command.target = 0x10;
+        command.source = 0xabc;
+        trace.value()->record(command, "direct", 1);
+        command.operation = memory::Operation::bit_and;
+        command.bytes = 8;
+        trace.value()->record(command, "udp", 3);
+    }
+    const auto all = lines(3);
+    ASSERT_EQ(all.size(), 3U);
+    EXPECT_EQ(all[0], "# us mover initiator operation bytes path target source");
+    EXPECT_TRUE(
+        std::regex_match(all[1], std::regex(R"(\d+\.\d{3} 3 1 copy 4096 direct 0x10 0xabc)")))
+        << all[1];
+    EXPECT_TRUE(std::regex_match(all[2], std::regex(R"(\d+\.\d{3} 3 3 and 8 udp 0x10 0xabc)")))
+        << all[2];
+}
+
+TEST_F(TraceTest, lines_of_several_threads_do_not_mix) {
+    constexpr int threads = 4;
+    constexpr int each = 500;
+    {
+        auto trace = Trace::open(prefix(), 0);
+        ASSERT_TRUE(trace.is_ok());
+        std::vector<std::thread> writers;
+        for (int i = 0; i < threads; ++i) {
+            writers.emplace_back([&] {
+                for (int left = each; left > 0; --left) trace.value()->record({}, "direct", 7);
+            });
+        }
+        for (std::thread& writer : writers) writer.join();
+    }
+    const auto all = lines(0);
+    ASSERT_EQ(all.size(), 1U + threads * each);
+    const std::regex whole(R"(\d+\.\d{3} 0 7 copy 0 direct 0x0 0x0)");
+    for (std::size_t i = 1; i < all.size(); ++i)
+        ASSERT_TRUE(std::regex_match(all[i], whole)) << all[i];
+}
+
+TEST_F(TraceTest, a_place_that_cannot_be_written_is_named) {
+    const auto trace = Trace::open((folder_ / "missing" / "t").string(), 5);
+    ASSERT_FALSE(trace.is_ok());
+    EXPECT_EQ(trace.failure().code(), base::Code::config);
+    EXPECT_NE(std::string(trace.failure().message()).find("missing/t.5"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace acp::gma
