@@ -62,7 +62,8 @@ CreditBudget::CreditBudget(std::uint64_t receive_bytes,
     // WIRE-78: the allowance of one datagram and a probe of each take half of it at most.
     for (const std::uint32_t bytes : {most, MtuProber::jumbo_half}) {
         const std::uint64_t longer = true_bytes(bytes);
-        if (bytes <= least || bytes > most || 4 * senders * longer > usable) continue;
+        if (bytes <= least || bytes > most || std::uint64_t{4} * senders * longer > usable)
+            continue;
         longest_ = bytes;
         each = std::max(each, longer) + longer;
         break;

@@ -39,7 +39,8 @@ MUTANTS = {
     "buffer kept after its acknowledgement": ("datagram/endpoint_acknowledge.cpp", [
         ("    release(peer, record.buffer);\n", "    if (record.dsn % 64 != 7) release(peer, record.buffer);\n")]),
     "loses what a probe should send again": ("datagram/endpoint_timer.cpp", [
-        ("            if (record.has_dsn) peer.lost.push(pool_, record.buffer);\n", "")]),
+        ("        give_up(peer, record);\n        return true;",
+         "        if (!record.has_dsn) give_up(peer, record);\n        return true;")]),
     "probes never back off": ("datagram/probe_timer.cpp", [
         ("single << doublings", "single << (doublings & 0U)")]),
     "probes never fire": ("datagram/probe_timer.cpp", [

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
+#include "support/effort.hpp"
 #include "unit/datagram/test_net.hpp"
 
 namespace acp::datagram::testing {
@@ -177,6 +178,7 @@ TEST(EndpointDelivery, a_receiver_with_a_small_buffer_is_never_overrun) {
 
 // The window must grow to fill what lies between, though batches of 64 KiB delay themselves.
 TEST(EndpointDelivery, a_stream_fills_a_fast_path) {
+    constexpr std::uint64_t frames = test::effort(20'000, 5'000);
     for (const double bytes_per_ns : {0.125, 1.25, 3.0}) {
         SCOPED_TRACE(bytes_per_ns);
         Settings settings;
@@ -188,8 +190,9 @@ TEST(EndpointDelivery, a_stream_fills_a_fast_path) {
         pump(net, 0, 1, 1000, 1432);
         const Time begin = net.now;
         net.hosts[1].arrived.clear();
-        pump(net, 0, 1, 20'000, 1432);
-        const double rate = 20'000.0 * 1472 / static_cast<double>(net.now - begin);
+        pump(net, 0, 1, frames, 1432);
+        const double rate =
+            static_cast<double>(frames) * 1472 / static_cast<double>(net.now - begin);
         EXPECT_GT(rate, 0.85 * bytes_per_ns);
         EXPECT_EQ(net[0].counters().retransmitted, 0U);
     }
@@ -206,7 +209,7 @@ struct LossyPath {
 class EndpointLoss : public ::testing::TestWithParam<LossyPath> {};
 
 TEST_P(EndpointLoss, costs_little_of_the_rate) {
-    constexpr std::uint64_t frames = 20'000;
+    constexpr std::uint64_t frames = test::effort(20'000, 4'000);
     Settings settings;
     settings.datagram_bytes_max = GetParam().datagram_bytes_max;
     double clean = 0;

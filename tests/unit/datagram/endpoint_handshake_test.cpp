@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
+#include "support/effort.hpp"
 #include "unit/datagram/test_net.hpp"
 
 namespace acp::datagram::testing {
@@ -79,7 +80,7 @@ TEST(EndpointHandshake, addresses_take_turns_also_when_tries_are_doubled) {
 
 // WIRE-71
 TEST(EndpointHandshake, goes_on_through_loss) {
-    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    for (std::uint64_t seed = 1; seed <= test::effort<std::uint64_t>(100, 20); ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         Net net(2, seed);
         net.faults.loss = 5000;
@@ -106,7 +107,7 @@ TEST(EndpointHandshake, both_at_once_make_one_connection_begun_by_the_lower) {
 
 // WIRE-70
 TEST(EndpointHandshake, both_at_once_through_loss_from_many_seeds) {
-    for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    for (std::uint64_t seed = 1; seed <= test::effort<std::uint64_t>(200, 40); ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         Net net(2, seed);
         net.faults.loss = 4000;

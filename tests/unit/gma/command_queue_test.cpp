@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
+#include "support/effort.hpp"
 #include "support/random.hpp"
 #include "unit/gma/queue_model.hpp"
 
@@ -17,7 +18,7 @@ namespace {
 using base::Code;
 using Numbers = std::vector<std::uint64_t>;
 
-constexpr int programs = 120'000;
+constexpr int programs = acp::test::effort(120'000, 12'000);
 constexpr int steps_max = 40;
 
 base::Status failure_of(std::uint64_t number, Code code = Code::peer) {

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/effort.hpp"
 #include "support/interleave.hpp"
 #include "support/scoped_watchdog.hpp"
 
@@ -217,7 +218,7 @@ TEST(SpscRing, checks_its_geometry) {
 TEST(SpscRing, keeps_its_promises_between_real_threads) {
     const test::ScopedWatchdog watchdog("SpscRing keeps its promises between real threads");
     constexpr RingGeometry geometry{8, 64};
-    constexpr std::uint64_t datagrams = 100'000;
+    constexpr std::uint64_t datagrams = acp::test::effort(100'000, 20'000);
     Memory memory(geometry);
     std::thread sender([&] {
         RingProducer<> producer(memory.get(), geometry);
