@@ -81,6 +81,7 @@ base::Status Barrier::wait(bool has_table) {
         return os::futex_wait(released.word(), value, timeout_ns);
     };
     waiter_.wait(ready, sleep, for_ever);
+    if (helper_ != nullptr) helper_->turn();  // sees what other threads that turned it have written
     return is_released() ? base::Status() : blocked_by_death();
 }
 
