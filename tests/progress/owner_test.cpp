@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The target never has to help: third-party copies and atomics finish while both owners sleep, are stopped, or
 // compute. Where a path needs the owner's service thread, acp_path says so and a stopped owner is not asked for.
-#include <cstdlib>
 #include <string>
 #include <tuple>
 
 #include "progress/owners.hpp"
 #include "support/clock.hpp"
 #include "support/mode.hpp"
+#include "support/nodes.hpp"
 
 namespace acp::test {
 namespace {
@@ -16,7 +16,7 @@ constexpr std::int64_t patience_ns = 30 * second_ns;
 
 // A rank with a gateway of its own must answer itself.
 bool is_one_sided(Kind kind) {
-    if (std::getenv("TEST_OWN_GATEWAYS") != nullptr) return false;
+    if (has_own_gateways()) return false;
     return kind == Kind::starter ? mode().is_shared_one_sided() : mode().is_private_one_sided();
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdlib>
+#include <string_view>
 
 #include <acp.h>
 
@@ -27,6 +28,13 @@ namespace acp::test {
 // Whether the rank is on the caller's node.
 [[nodiscard]] inline bool is_near(int rank) {
     return node_of(rank) == node_of(acp_rank());
+}
+
+// Whether ranks carry their commands to other nodes themselves.
+[[nodiscard]] inline bool has_own_gateways() {
+    const char* place = std::getenv("ACP_GATEWAY");
+    return nodes_of_job() > 1 && ranks_per_node() == 1 &&
+           (place == nullptr || std::string_view(place) != "agent");
 }
 
 // The ranks one rank has to do with in a round. Each of the three is a permutation of all ranks, so every

@@ -29,6 +29,15 @@ def until(look, is_seen):
     return seen
 
 
+def states_of(process):
+    """Of its threads, as the kernel's letters."""
+    states = set()
+    for thread in os.listdir(f"/proc/{process}/task"):
+        with open(f"/proc/{process}/task/{thread}/stat", encoding="ascii") as file:
+            states.add(file.read().rpartition(")")[2].split()[0])
+    return states
+
+
 class AcpstatTest(ToolTest):
     def start_traffic(self, ranks=4):
         job = self.start("-n", str(ranks), "--nodes", "2", TRAFFIC, stdin=subprocess.PIPE)
@@ -72,6 +81,7 @@ class Running(AcpstatTest):
         until(self.nodes(), lambda seen: len(seen) == 2)
         stopped = job.agent_of(3)
         os.kill(stopped, signal.SIGSTOP)
+        until(lambda: states_of(stopped), lambda states: states == {"T"})  # its threads run on until each has heard
         self.addCleanup(lambda: os.path.exists(f"/proc/{stopped}") and os.kill(stopped, signal.SIGCONT))
         job.process.stdin.write(b"3\n")
         job.process.stdin.flush()
