@@ -4,6 +4,7 @@
 #   PREFIX=/usr/local where `make install` puts things
 #   CHECKED="unit fuzz" which groups of tests the sanitizers run in `make test`, `make asan`, `make tsan`
 #   SANITIZERS=""     which sanitizer presets `make test` builds (asan; `make tsan` takes as long again)
+#   LINT_SHARE=1      `make lint` gives clang-tidy one file in so many (`make test`: 3, others with each commit)
 #   SEEDS=0..99999    which seeds `make sim` runs
 #   FUZZ_SECONDS=60   how long `make fuzz` runs each target
 SHELL := /bin/bash
@@ -16,6 +17,7 @@ PREFIX ?= /usr/local
 CHECKED ?= unit fuzz
 SANITIZERS ?= asan
 SOAK_ROUNDS ?= 1
+LINT_SHARE ?= 1
 SEEDS ?= 0..99999
 FUZZ_SECONDS ?= 60
 
@@ -69,7 +71,7 @@ test: SECONDS_AT_START := $(shell date +%s)
 test:
 	@cmake/setup.sh build run test
 	$(call build_preset,release)
-	@$(MAKE) lint
+	@$(MAKE) lint LINT_SHARE=3
 	@mkdir -p build/log
 	@ctest --preset release -O build/log/release.log
 	@for sanitizer in $(SANITIZERS); do $(MAKE) $$sanitizer; done
@@ -85,7 +87,7 @@ ctest:
 lint:
 	@cmake/setup.sh build test
 	$(call build_preset,release)
-	@python3 lint/lint.py --build $(release) --jobs $(JOBS)
+	@python3 lint/lint.py --build $(release) --jobs $(JOBS) --share $(LINT_SHARE)
 
 format:
 	@python3 lint/check_format.py . --fix

@@ -13,7 +13,7 @@ WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wsign-conversion
 
 
 def main(root: pathlib.Path, build: pathlib.Path, jobs: int) -> int:
-    search = [root / "src", root / "include", build / "generated", root / "tests"]
+    search = [root / "src", root / "include", build / "generated", root / "tests", root / "tools"]
     public = [h for h in sources.code_files(root, ("include",)) if h.suffix == ".h"]
     inside = [h for h in sources.code_files(root, ("src", "tests")) if h.suffix in {".h", ".hpp"}]
     inside += sorted((root / "include").rglob("*.hpp"))

@@ -80,14 +80,12 @@ void Gma::serve() {
     };
     const node::Door& door = member_.slot().door;
     while (!is_stopping_.load(std::memory_order_relaxed)) {
-        if (may_waiter_forward_ && !is_gateway_here_ &&
-            door.is_attended.load(std::memory_order_relaxed) != 0) {
-            sleep(
-                node::
-                    liveness_check_ns);  // a waiting thread does the work: do not compete for the core
-        } else if (is_gateway_here_ &&
-                   link_turns_seen_ != link_turns_.load(std::memory_order_relaxed)) {
-            sleep(node::liveness_check_ns);  // likewise
+        const bool is_attended =
+            is_gateway_here_
+                ? link_turns_seen_ != link_turns_.load(std::memory_order_relaxed)
+                : may_waiter_forward_ && door.is_attended.load(std::memory_order_relaxed) != 0;
+        if (is_attended) {  // a waiting thread does the work: do not compete for the core
+            sleep(node::liveness_check_ns);
         } else {
             service_waiter_.wait(ready, sleep, node::for_ever);
         }
