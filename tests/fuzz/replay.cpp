@@ -49,9 +49,7 @@ bool replay(const std::filesystem::path& file) {
     return true;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) try {
+int replay_all(int argc, char** argv) {
     LLVMFuzzerInitialize(&argc, &argv);
     std::size_t count = 0;
     for (int i = 1; i < argc; ++i) {
@@ -63,8 +61,15 @@ int main(int argc, char** argv) try {
     std::printf("replay: %zu inputs\n", count);
     if (count == 0) std::fprintf(stderr, "replay: no input; usage: NAME FILE|FOLDER...\n");
     return count == 0 ? 1 : 0;
+}
 
-} catch (const std::exception& error) {
-    std::fprintf(stderr, "replay: %s\n", error.what());
-    return 1;
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return replay_all(argc, argv);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "replay: %s\n", error.what());
+        return 1;
+    }
 }
