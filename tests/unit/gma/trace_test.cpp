@@ -5,13 +5,22 @@
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
-#include <regex>
+#include <string>
 #include <thread>
 #include <unistd.h>
 #include <vector>
 
 namespace acp::gma {
 namespace {
+
+// Microseconds with three decimals, a space, and this.
+bool is_line(const std::string& line, const std::string& rest) {
+    const std::size_t point = line.find('.');
+    const bool has_time = point != std::string::npos && point > 0 &&
+                          line.find_first_not_of("0123456789") == point &&
+                          line.find_first_not_of("0123456789", point + 1) == point + 4;
+    return has_time && line.substr(point + 4) == " " + rest;
+}
 
 class TraceTest : public testing::Test {
 protected:
@@ -51,11 +60,8 @@ TEST_F(TraceTest, has_a_line_for_each_command_with_its_mover_and_its_initiator) 
     const auto all = lines(3);
     ASSERT_EQ(all.size(), 3U);
     EXPECT_EQ(all[0], "# us mover initiator operation bytes path target source");
-    EXPECT_TRUE(
-        std::regex_match(all[1], std::regex(R"(\d+\.\d{3} 3 1 copy 4096 direct 0x10 0xabc)")))
-        << all[1];
-    EXPECT_TRUE(std::regex_match(all[2], std::regex(R"(\d+\.\d{3} 3 3 and 8 udp 0x10 0xabc)")))
-        << all[2];
+    EXPECT_TRUE(is_line(all[1], "3 1 copy 4096 direct 0x10 0xabc")) << all[1];
+    EXPECT_TRUE(is_line(all[2], "3 3 and 8 udp 0x10 0xabc")) << all[2];
 }
 
 TEST_F(TraceTest, lines_of_several_threads_do_not_mix) {
@@ -74,9 +80,8 @@ TEST_F(TraceTest, lines_of_several_threads_do_not_mix) {
     }
     const auto all = lines(0);
     ASSERT_EQ(all.size(), 1U + threads * each);
-    const std::regex whole(R"(\d+\.\d{3} 0 7 copy 0 direct 0x0 0x0)");
     for (std::size_t i = 1; i < all.size(); ++i)
-        ASSERT_TRUE(std::regex_match(all[i], whole)) << all[i];
+        ASSERT_TRUE(is_line(all[i], "0 7 copy 0 direct 0x0 0x0")) << all[i];
 }
 
 TEST_F(TraceTest, a_place_that_cannot_be_written_is_named) {
