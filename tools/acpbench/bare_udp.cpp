@@ -191,7 +191,9 @@ double BareUdp::stream_mb_per_s(double duration_ns) {
 double BareUdp::cipher_mb_per_s() const {
     auto parsed = base::parse_config(os::environment());
     if (!parsed.is_ok() || parsed.value().config.security != base::Security::encrypt) return 0;
-    auto suite = crypto::choose(crypto::CipherWish::automatic, crypto::BackendWish::automatic);
+    const base::Config& wish = parsed.value().config;
+    auto suite = crypto::choose(static_cast<crypto::CipherWish>(wish.cipher),
+                                static_cast<crypto::BackendWish>(wish.cipher_library));
     if (!suite.is_ok()) return 0;
     constexpr std::size_t header = 16;
     constexpr int datagrams = 20'000;
