@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Carries out a fault plan (base/fault_plan.hpp) between the endpoint and the socket: loses, doubles, delays,
 // reorders and damages datagrams on their way out. What happens to the n-th datagram depends on the seed alone.
-// What is left alone stays together, as bursts; only a datagram something happens to leaves alone. Knows no socket: what is to be sent goes to a function, which
-// may refuse for now. Holds at most held_datagrams_max datagrams; beyond it they go at once. One thread.
+// What is left alone stays together, as bursts; only a datagram something happens to leaves alone. Knows no socket:
+// what is to be sent goes to a function, which may refuse for now. Holds at most held_datagrams_max datagrams; beyond
+// it they go at once. One thread.
 // Tests: tests/unit/gateway/fault_injector_test.cpp.
 #pragma once
 

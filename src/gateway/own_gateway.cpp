@@ -25,9 +25,7 @@ class LoneGateway final : public OwnGateway, private router::Completions {
 public:
     explicit LoneGateway(const node::Segment& segment) : segment_(segment) {}
 
-    base::Status open_all(local::Space& space,
-                          local::Hazards& hazards,
-                          const GatewaySettings& settings) {
+    base::Status open_all(local::Space& space, local::Hazards& hazards, GatewaySettings& settings) {
         if (segment_.shape().local_procs != 1) {
             return {base::Code::argument, "a rank runs its node's gateway only where it is alone"};
         }
@@ -112,8 +110,9 @@ public:
     void leave(std::int64_t timeout_ns) override { core_->leave(timeout_ns); }
 
 private:
-    // The kernel chooses the port of the first address; on the others somebody else may have it.
-    base::Status open_core(GatewaySettings settings, const LocalPlacement::Parts& parts) {
+    // The kernel chooses the port of the first address; on the others somebody else may have it. The settings are not
+    // copied: they hold a key that the caller wipes.
+    base::Status open_core(GatewaySettings& settings, const LocalPlacement::Parts& parts) {
         const std::vector<Address> wished = settings.bind;
         for (std::uint32_t attempt = 1;; ++attempt) {
             if (wished.size() > 1) {

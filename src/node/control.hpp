@@ -54,7 +54,7 @@ struct alignas(64) Slot {
     SharedU32 pid;                // set by the launcher at fork, by the process when it joins
     SharedU64 start_time;         // of pid, from the kernel: guards against reuse of the number
     SharedU32 rank;               // in this epoch
-    SharedU32 wanted_rank;        // what acp_reset asked for
+    SharedU32 wanted_rank;        // what acp_reset asked for, or another number to gather
     SharedU32 wait_status;        // as waitpid gives it, once dead; writer: the watcher
     SharedU32 hazard_lines_used;  // high-water mark of claimed hazard lines
     SharedU64 attach_token;       // random; proves that a pid is this process
@@ -147,7 +147,7 @@ struct alignas(4096) ControlBlock {
     // between the node's processes and its gateway (node/gateway_port.hpp)
     alignas(64) SharedU32
         meeting_asked;      // number of the barrier all of this node came to; last arriver
-    SharedU32 table_asked;  // of the last of those that gathers wishes; last arriver, before that
+    SharedU32 table_asked;  // of the last of those that gathers numbers; last arriver, before that
     SharedU32
         gateway_sleeps;  // 1: who publishes something for it signals its event; writer: gateway
     SharedU32 gateway_event;  // that event's descriptor number + 1, 0 = none; writer: gateway

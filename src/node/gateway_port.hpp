@@ -28,7 +28,7 @@ class GatewayPort {
 public:
     struct Meeting {
         std::uint32_t number = 0;
-        bool has_table = false;  // a value of each process is to be gathered (acp_reset)
+        bool has_table = false;  // a value of each process is to be gathered
     };
 
     //   segment  of a job of several nodes; must outlive this

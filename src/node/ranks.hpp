@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which process sits on which rank. Process indexes and addresses are fixed for life; acp_reset permutes the
-// ranks. Until the first reset both are the same and no table is touched; then the node segment holds both
-// directions, and the wishes of the reset under way, for all processes of the job. Each node decides on the
+// ranks. Until the first reset both are the same and neither table is touched; then the node segment holds both
+// directions, and the wishes of the reset under way, for all processes of the job. Member::gather uses the room of the
+// wishes for other numbers. Each node decides on the
 // same wishes in the same way, so all come to the same verdict. rank_of and process_of are Segment's.
 // Calls by the process of slot 0 between two meetings, but for verdict(), which all make.
 // Tests: tests/unit/node/ranks_test.cpp.
