@@ -96,6 +96,8 @@ base::Status Gma::open_all(bool has_own_window) {
         service_fds_.assign(1, service_event_->fd());
         const std::span<const int> of_link = link_->wait_fds();
         service_fds_.insert(service_fds_.end(), of_link.begin(), of_link.end());
+        member_.waiter().set_looks_dear();
+        service_waiter_.set_looks_dear();
     }
     {
         const std::scoped_lock lock(mutex_);

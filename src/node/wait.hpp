@@ -45,7 +45,8 @@ public:
                  Sleep&& sleep,
                  std::int64_t timeout_ns,
                  bool is_interruptible = false) {
-        const int polls = is_crowded_ ? looks_.load(std::memory_order_relaxed) : 24;
+        const int crowded_polls = are_looks_dear_ ? 1 : looks_.load(std::memory_order_relaxed);
+        const int polls = is_crowded_ ? crowded_polls : 24;
         for (int i = 0; i < polls; ++i) {
             if (ready()) {
                 return Outcome::ready;
@@ -71,6 +72,10 @@ public:
         progress_.store(os::ticks(), std::memory_order_relaxed);
         useless_.store(0, std::memory_order_relaxed);
     }
+
+    // From now on a look takes as long as a yield, and what is waited for comes from afar: who has others beside it on
+    // its core looks once and lets them run. Before any thread waits.
+    void set_looks_dear() noexcept { are_looks_dear_ = true; }
 
     [[nodiscard]] bool is_crowded() const noexcept { return is_crowded_; }
 
@@ -194,6 +199,7 @@ private:
 
     const Segment* segment_ = nullptr;
     bool is_crowded_ = false;
+    bool are_looks_dear_ = false;
     std::uint64_t spin_ns_ = 0;
     std::uint64_t spin_ticks_ = 0;
     std::uint64_t yield_ticks_ = 0;
