@@ -36,8 +36,7 @@ Gma::Gma(node::Member& member,
       link_(link),
       is_gateway_here_(link != nullptr && !link->wait_fds().empty()),
       is_death_noted_(node::slots_of(member.segment().shape())),
-      // A thread that waits turns the gateway that is here, and this one then stays away: they never compete.
-      service_waiter_(member.segment(), is_gateway_here_ ? 1 : 2) {}
+      service_waiter_(member.segment(), 2) {}
 
 base::Result<std::unique_ptr<Gma>> Gma::open(node::Member& member,
                                              local::Hazards& hazards,
@@ -96,8 +95,6 @@ base::Status Gma::open_all(bool has_own_window) {
         service_fds_.assign(1, service_event_->fd());
         const std::span<const int> of_link = link_->wait_fds();
         service_fds_.insert(service_fds_.end(), of_link.begin(), of_link.end());
-        member_.waiter().set_looks_dear();
-        service_waiter_.set_looks_dear();
     }
     {
         const std::scoped_lock lock(mutex_);

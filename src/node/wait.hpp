@@ -51,7 +51,7 @@ public:
             if (ready()) {
                 return Outcome::ready;
             }
-            os::relax();
+            relax();
         }
         if (timeout_ns == 0) {
             return Outcome::timeout;
@@ -73,10 +73,6 @@ public:
         useless_.store(0, std::memory_order_relaxed);
     }
 
-    // From now on a look takes as long as a yield, and what is waited for comes from afar: who has others beside it on
-    // its core looks once and lets them run. Before any thread waits.
-    void set_looks_dear() noexcept { are_looks_dear_ = true; }
-
     [[nodiscard]] bool is_crowded() const noexcept { return is_crowded_; }
 
     // How long a rank with a core of its own spins before it sleeps.
@@ -92,6 +88,11 @@ private:
     static constexpr std::uint64_t lone_yield_ns = 800;  // the call alone 0.4 us, a switch 1.5 us
     static constexpr int looks_min = 3;                  // between two yields
     static constexpr int looks_max = 64;
+
+    // A look that takes a system call leaves the core enough to others.
+    void relax() const noexcept {
+        if (!are_looks_dear_) os::relax();
+    }
 
     [[nodiscard]] bool is_worth_polling() noexcept {
         return useless_.load(std::memory_order_relaxed) < useless_max ||
@@ -117,7 +118,7 @@ private:
                 if (ready()) {
                     return true;
                 }
-                os::relax();
+                relax();
             }
         } while (!is_over(start, bound, os::ticks()));
         return false;
@@ -153,7 +154,7 @@ private:
                     note_good_yield();
                     return true;
                 }
-                os::relax();
+                relax();
             }
             before = os::ticks();
             if (yields >= 4 && is_over(start, bound, before)) {
@@ -199,7 +200,7 @@ private:
 
     const Segment* segment_ = nullptr;
     bool is_crowded_ = false;
-    bool are_looks_dear_ = false;
+    bool are_looks_dear_ = false;  // one takes as long as a yield, and the answer comes from afar
     std::uint64_t spin_ns_ = 0;
     std::uint64_t spin_ticks_ = 0;
     std::uint64_t yield_ticks_ = 0;
