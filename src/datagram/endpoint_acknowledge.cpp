@@ -55,13 +55,15 @@ void EndpointMachine::on_acked(Peer& peer, PacketNumber number, const SentDatagr
 }
 
 // WIRE-79: what was promised so far was promised for short datagrams. The acknowledgement of the probe told of all
-// those promises; those after it are for long ones.
+// those promises; those after it are for long ones. Where these take no more room, it is all the same.
 void EndpointMachine::on_longer_path(Peer& peer, std::uint32_t before) noexcept {
     if (peer.mtu.current() <= before) return;
-    const bool has_short =
-        peer.short_bytes != 0 && static_cast<std::int32_t>(peer.next_dsn - peer.long_from) < 0;
-    peer.short_bytes = has_short ? std::min(peer.short_bytes, before) : before;
-    peer.long_from = peer.credit.limit(now_);
+    if (true_bytes(peer.mtu.current()) > true_bytes(before)) {
+        const bool has_short =
+            peer.short_bytes != 0 && static_cast<std::int32_t>(peer.next_dsn - peer.long_from) < 0;
+        peer.short_bytes = has_short ? std::min(peer.short_bytes, before) : before;
+        peer.long_from = peer.credit.limit(now_);
+    }
     fit_allowance(peer);
     was_released_ = true;  // more fits into what may be reserved
 }
