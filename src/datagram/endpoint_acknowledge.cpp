@@ -7,11 +7,15 @@
 namespace acp::datagram {
 
 void EndpointMachine::on_ack(Peer& peer, const AckFrame& ack) {
+    const Dsn cumulative = peer.credit.cumulative();
     // WIRE-25: what was never sent cannot have come.
     if (ack.largest >= peer.sent.next() ||
         !peer.credit.on_ack(now_, ack.cumulative, ack.credit, peer.next_dsn)) {
         ++counters_.unsent_acknowledged;
         return;
+    }
+    if (peer.narrow_since != never && peer.credit.cumulative() != cumulative) {
+        peer.narrow_since = now_;
     }
     const std::uint64_t in_flight = peer.sent.bytes_in_flight();
     Settled settled = peer.loss.on_ack(
@@ -95,6 +99,7 @@ void EndpointMachine::give_up(Peer& peer, const SentDatagram& record) noexcept {
 
 void EndpointMachine::on_cut_path(Peer& peer) noexcept {
     ++counters_.path_fallbacks;
+    peer.narrow_since = now_;
     fit_allowance(peer);
 }
 

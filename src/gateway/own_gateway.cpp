@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "gateway/core.hpp"
+#include "gateway/node_fate.hpp"
 #include "gateway/stats_publisher.hpp"
 #include "node/loss.hpp"
 #include "os/clock.hpp"
@@ -169,6 +170,9 @@ private:
         ended.code = one.code;
         ended.end = static_cast<std::uint8_t>(one.end);
         ended.process = one.process;
+        if (one.code == base::Code::peer) {
+            ended.fate = fate_of(core_->reason_of(core_->map().node_of(one.process)));
+        }
     }
 
     // The process hands over commands only: it has asked for no operation.

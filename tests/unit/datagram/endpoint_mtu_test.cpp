@@ -180,6 +180,24 @@ TEST(EndpointMtu, a_path_that_becomes_shorter_is_noticed_and_nothing_is_lost) {
 }
 
 // WIRE-77
+TEST(EndpointMtu,
+     what_is_too_long_for_a_path_that_carries_no_fragments_either_is_given_up_in_time) {
+    Net net(2, 1);
+    stream(net, 0, 200);
+    ASSERT_EQ(net[0].frame_bytes_max(1), 8972 - overhead_bytes);
+    net.drops = [](NodeId, NodeId, Bytes bytes) { return bytes.size() > 1472; };
+    const Time cut = net.now;
+    for (std::uint64_t name = 200; name < 220; ++name) {
+        ASSERT_TRUE(net.hosts[0].send(1, name, name % 2 == 0 ? 5000 : 100));
+        net.flush(0);
+    }
+    EXPECT_FALSE(net.run_until(cut + 9 * s, [&] { return !net.hosts[0].severed.empty(); }));
+    EXPECT_TRUE(net.run_until(cut + 13 * s, [&] { return !net.hosts[0].severed.empty(); }));
+    ASSERT_EQ(net.hosts[0].severed.size(), 1U);
+    EXPECT_EQ(net.hosts[0].severed[0], std::pair(NodeId{1}, SeverReason::narrowed));
+}
+
+// WIRE-77
 TEST(EndpointMtu, a_peer_that_was_silent_for_a_while_does_not_make_a_path_short) {
     Net net(2, 1);
     net.faults.jitter = 0;
