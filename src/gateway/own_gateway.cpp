@@ -129,7 +129,11 @@ private:
                 core_ = std::move(core).value();
                 return {};
             }
-            if (wished.size() <= 1 || attempt == port_attempts) return std::move(core).failure();
+            // state: the port is taken there. Whatever else fails would fail with another port too.
+            const bool is_taken = core.failure().code() == base::Code::state;
+            if (!is_taken || wished.size() <= 1 || attempt == port_attempts) {
+                return std::move(core).failure();
+            }
         }
     }
 

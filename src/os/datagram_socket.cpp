@@ -115,7 +115,10 @@ Result<DatagramSocket> DatagramSocket::open(const Options& options) {
         return system_failure("setsockopt(IPV6_V6ONLY)", errno, where);
     }
     if (bind(descriptor.get(), &kernel.any, size) != 0) {
-        return system_failure("bind", errno, where);
+        const bool is_taken = errno == EADDRINUSE;
+        base::Status failure = system_failure("bind", errno, where);
+        if (!is_taken) return failure;
+        return base::Status(base::Code::state, std::string(failure.message()));
     }
     size = sizeof kernel;
     if (getsockname(descriptor.get(), &kernel.any, &size) != 0) {
