@@ -24,7 +24,7 @@ constexpr const char* style = R"css(
   --c8:#c7a78f; --good:#5fd39b; --goodbg:#173327; --bad:#ff9d8a; --badbg:#3d1f1a; } }
 * { box-sizing:border-box }
 body { margin:0; background:var(--bg); color:var(--ink); font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif }
-main { max-width:1280px; margin:0 auto; padding:28px 24px 60px }
+main { max-width:1480px; margin:0 auto; padding:28px 24px 60px }
 h1 { font-size:27px; margin:0 0 4px; letter-spacing:-.01em } h2 { font-size:20px; margin:44px 0 6px }
 h3 { font-size:16px; margin:26px 0 8px } p { max-width:88ch; margin:6px 0 12px } .dim { color:var(--dim) } p.dim { max-width:none }
 nav { margin:14px 0 0 } nav a { color:var(--c5); margin-right:16px; text-decoration:none } nav a:hover { text-decoration:underline }

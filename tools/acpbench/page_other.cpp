@@ -238,7 +238,11 @@ const Column columns[] = {
     {"ratio", true, [](const Row& row) { return row.ratio ? number(*row.ratio) : std::string(); }},
     {"yardstick", false, show_yardstick},
     {"target", false, target_text, true},
-    {"cores", false, [](const Row& row) { return std::string(name_of(row.distance)); }},
+    {"cores", false,
+     [](const Row& row) {
+         return row.distance == Distance::unknown ? std::string()
+                                                  : std::string(name_of(row.distance));
+     }},
     {"paper", false, show_paper},
     {"besides", false, show_extra, true},
 };
