@@ -35,7 +35,8 @@ public:
             return status;
         }
         process_ = segment_.shape().first_process;
-        auto stats = StatsPublisher::create(settings.node, settings.nodes, process_, 1);
+        auto stats = StatsPublisher::create(settings.node, settings.nodes, process_, 1,
+                                            StatsPublisher::Owner::rank);
         if (!stats.is_ok()) return std::move(stats).failure();
         stats_.emplace(std::move(stats).value());
         return {};
