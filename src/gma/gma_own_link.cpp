@@ -14,10 +14,14 @@ namespace acp::gma {
 // What is alone under way leaves at once. More is collected: it leaves with the next turn of anybody, and somebody
 // turns when an answer comes, at the latest after the nap of the service thread. An end that is bad is found out
 // where it is used.
-Handle Gma::issue_remote(const Command& command, Handle order) {
+Handle Gma::issue_remote(GlobalAddress target,
+                         GlobalAddress source,
+                         std::uint64_t bytes,
+                         Handle order) {
     // acquire: a command ordered after another sees what that one wrote
-    if (!command.is_copy() || order > fast_.marks.order_floor.load(std::memory_order_acquire) ||
-        !is_far(command) || deaths_seen_.load(std::memory_order_relaxed) != 0) {
+    if (order > fast_.marks.order_floor.load(std::memory_order_acquire) ||
+        !(is_far(target, bytes) || is_far(source, bytes)) ||
+        deaths_seen_.load(std::memory_order_relaxed) != 0) {
         return handle_null;
     }
     std::uint64_t number = 0;
@@ -27,8 +31,8 @@ Handle Gma::issue_remote(const Command& command, Handle order) {
         if (queue_.outstanding() >= commands_outstanding_max) [[unlikely]] {
             return handle_null;
         }
-        number = queue_.admit_ready(command);
-        to_remote_.push_back({number, &queue_.command(number), Route::remote});
+        number = queue_.admit_ready_copy(target, source, bytes);
+        to_remote_.push_back() = number;
         is_due = under_way_ == 0 || to_remote_.size() >= collected_max;
         is_link_fed_.store(true, std::memory_order_relaxed);
     }

@@ -53,19 +53,20 @@ std::uint32_t Gma::hand_to_link() {
         const std::scoped_lock lock(mutex_);
         has_link_work_.store(false, std::memory_order_relaxed);
         is_link_fed_.store(false, std::memory_order_relaxed);
-        while (!to_remote_.empty()) {
-            const Job& job = to_remote_.front();
-            if (is_gateway_dead()) {
-                queue_.finish(job.number, no_gateway(*job.command), ready_);
-            } else if (!link_->submit(job.number, *job.command)) {
+        const bool is_dead = is_gateway_dead();
+        for (; handed < to_remote_.size(); ++handed) {
+            const std::uint64_t number = to_remote_[handed];
+            const Command& command = queue_.command(number);
+            if (is_dead) {
+                queue_.finish(number, no_gateway(command), ready_);
+            } else if (!link_->submit(number, command)) {
                 break;
             } else {
-                bytes += job.command->bytes;
+                bytes += command.bytes;
                 ++under_way_;
             }
-            ++handed;
-            to_remote_.pop_front();
         }
+        to_remote_.pop_front(handed);
         if (handed == 0) {
             return 0;
         }
@@ -113,7 +114,7 @@ void Gma::want_service() {
     if (link_ == nullptr) {
         return;
     }
-    const bool is_wanted = !may_waiter_forward_ || queue_.waiting() != 0 || !to_remote_.empty();
+    const bool is_wanted = !may_waiter_forward_ || queue_.waiting() != 0 || !to_remote_.is_empty();
     if (is_wanted == is_service_wanted_.load(std::memory_order_relaxed)) {
         return;
     }
@@ -130,7 +131,7 @@ bool Gma::is_gateway_dead() const noexcept {
 
 void Gma::on_gateway_death() {
     const std::scoped_lock lock(mutex_);
-    to_remote_.clear();
+    to_remote_.pop_front(to_remote_.size());
     for (const std::uint64_t number : queue_.all_outstanding()) {
         if (queue_.is_ready(number) && is_far(queue_.command(number))) {
             queue_.finish(number, no_gateway(queue_.command(number)), ready_);

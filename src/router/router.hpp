@@ -40,7 +40,7 @@ public:
 struct Request {
     std::uint32_t initiator = 0;  // process index, of this node
     std::uint64_t token = 0;  // the initiator's name for it; not used again while it is outstanding
-    memory::Command command;
+    const memory::Command& command;  // looked at during the call only
 };
 
 enum class End : std::uint8_t { none, target, source };  // which address a failure is about
