@@ -121,6 +121,10 @@ public:
     virtual std::byte* reserve(NodeId node, std::uint32_t bytes) = 0;
     virtual void commit(NodeId node, std::uint32_t bytes) = 0;  // <= reserved
 
+    // reserve() of all that is left in the datagram that has room for a frame of `bytes_min`, for several frames side by
+    // side. Empty where reserve() gives nullptr.
+    virtual MutableBytes reserve_rest(NodeId node, std::uint32_t bytes_min) = 0;
+
     // The longest frame a datagram to this node carries now; grows when a longer path was found.
     [[nodiscard]] virtual std::uint32_t frame_bytes_max(NodeId node) const noexcept = 0;
 

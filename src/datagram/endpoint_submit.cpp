@@ -122,6 +122,15 @@ std::byte* EndpointMachine::reserve(NodeId node, std::uint32_t bytes) {
     return pool_.frames(buffer);
 }
 
+MutableBytes EndpointMachine::reserve_rest(NodeId node, std::uint32_t bytes_min) {
+    std::byte* const room = reserve(node, bytes_min);
+    if (room == nullptr) return {};
+    const Peer& peer = *table_.hot(node);
+    const std::uint32_t used = pool_[peer.filling].frame_bytes;
+    const std::uint32_t end = std::max(peer.filling_bytes - overhead_bytes, used + bytes_min);
+    return {room, end - used};
+}
+
 void EndpointMachine::commit(NodeId node, std::uint32_t bytes) {
     Peer* peer = table_.hot(node);
     // Severed since it reserved: the bytes go nowhere, as all that was not acknowledged.

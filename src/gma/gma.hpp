@@ -159,7 +159,8 @@ private:
     static constexpr std::uint32_t batch_max = local::attach_batch_max;
     static constexpr std::uint64_t batched_bytes_max = 64ULL * 1024;  // longer ones: own call
     static constexpr std::int64_t nap_ns = 1'000'000;
-    static constexpr std::uint32_t collected_max = 256;   // copies between two turns of the link
+    static constexpr std::uint32_t collected_max = 256;  // copies between two turns of the link
+    static constexpr std::size_t handed_at_once_max = 64;
     static constexpr std::int64_t deaf_nap_ns = 250'000;  // while others turn the link
     static constexpr std::uint32_t naps_before_deep_sleep = 16;
     static constexpr std::uint32_t lone_attaches_to_trust = 2;
@@ -234,6 +235,8 @@ private:
     [[nodiscard]] bool has_link_task() const noexcept;
     std::uint32_t turn_link();       // driver_ held
     std::uint32_t hand_to_link();    // driver_ held
+    std::uint64_t hand_collected();  // driver_ and mutex_ held
+    std::uint64_t fail_collected();  // mutex_ held
     std::uint32_t take_link_ends();  // driver_ held
     void want_service();             // mutex_ held
     void on_gateway_death();         // driver_ held

@@ -40,7 +40,7 @@ public:
 struct Request {
     std::uint32_t initiator = 0;  // process index, of this node
     std::uint64_t token = 0;  // the initiator's name for it; not used again while it is outstanding
-    const memory::Command& command;  // looked at during the call only
+    memory::Command command;
 };
 
 enum class End : std::uint8_t { none, target, source };  // which address a failure is about
@@ -102,6 +102,12 @@ public:
 
     // Takes a command. false: no room now, try after a turn; nothing was done then.
     bool submit(Time now, const Request& request);
+
+    // Takes several of one process, first to last, as many as there is room for. How many: the rest is as if it had
+    // not been handed over.   initiator  a process of this node
+    std::size_t submit_all(Time now,
+                           std::uint32_t initiator,
+                           std::span<const memory::NumberedCommand> run);
 
     // Runs a numbered operation on the node of a process. on_result comes before the completion, if it went well.
     //   arguments.size() <= invoke_bytes_max; copied

@@ -30,6 +30,8 @@ inline constexpr std::uint32_t resend_levels = 9;    // each waits twice as long
 inline constexpr std::uint32_t runs_open_max = 64;   // a power of two
 inline constexpr std::uint32_t quiet_scans_max = 2;  // then the initiator is asked
 
+using Commands = std::span<const memory::NumberedCommand>;
+
 // A command to be begun at the node of its source: the part of it that starts at its addresses.
 struct Task {
     memory::Command command;
@@ -104,8 +106,13 @@ struct Router::State final : Meeting::Layout {
 
     // submit.cpp: commands begin.
     bool submit(const Request& request);
+    [[nodiscard]] std::size_t submit_all(std::uint32_t initiator, Commands run);
+    [[nodiscard]] std::size_t begin_short_puts(std::uint32_t initiator, Commands run);
+    [[nodiscard]] std::size_t fill_datagram(Peer& to, std::uint32_t initiator, Commands run);
+    void fill_in(Outstanding& record,
+                 std::uint32_t initiator,
+                 const memory::NumberedCommand& one) const noexcept;
     bool invoke(const Call& call, Bytes bytes);
-    [[nodiscard]] bool begin_short_put(const Request& request, std::uint64_t target);
     void enter(std::uint32_t index);
     [[nodiscard]] bool begin_outstanding(std::uint32_t index);
     [[nodiscard]] bool begin_own_invoke(const Outstanding& record);

@@ -37,6 +37,7 @@ public:
 
     std::byte* reserve(NodeId node, std::uint32_t bytes) override;
     void commit(NodeId node, std::uint32_t bytes) override;
+    datagram::MutableBytes reserve_rest(NodeId node, std::uint32_t bytes_min) override;
     [[nodiscard]] std::uint32_t frame_bytes_max(NodeId node) const noexcept override;
 
     void watch(NodeId node) override { ++peers_[node].watches; }
@@ -239,6 +240,13 @@ inline std::byte* FakeEndpoint::reserve(NodeId node, std::uint32_t bytes) {
     }
     peer.reserved.assign(bytes, std::byte{0xee});
     return peer.reserved.data();
+}
+
+inline datagram::MutableBytes FakeEndpoint::reserve_rest(NodeId node, std::uint32_t bytes_min) {
+    if (reserve(node, bytes_min) == nullptr) return {};
+    Peer& peer = peers_[node];
+    peer.reserved.assign(network_.settings_.datagram_bytes - peer.filling.size(), std::byte{0xee});
+    return peer.reserved;
 }
 
 inline void FakeEndpoint::commit(NodeId node, std::uint32_t bytes) {
