@@ -32,6 +32,11 @@ void EndpointMachine::on_datagram(Time now, const Address& from, MutableBytes da
         ++counters_.unknown_node;
         return;
     }
+    // WIRE-6
+    if (outer.bytes != datagram.size()) {
+        ++counters_.wrong_length;
+        return;
+    }
     switch (static_cast<PacketType>(outer.type)) {
         case PacketType::init:
             on_init(outer, from, datagram);
@@ -103,10 +108,6 @@ bool EndpointMachine::open(Peer& peer,
                            MutableBytes& plain) {
     // WIRE-30
     const std::uint64_t epoch = outer.number >> settings_.key_packets_log2;
-    if (outer.epoch != static_cast<std::uint16_t>(epoch)) {
-        ++counters_.wrong_epoch;
-        return false;
-    }
     // WIRE-31: before authentication nothing is noted.
     if (peer.came.look(outer.number) != AckRanges::Seen::fresh) {
         ++counters_.replayed;

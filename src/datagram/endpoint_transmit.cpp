@@ -314,11 +314,11 @@ std::uint32_t EndpointMachine::seal(Peer& peer, Bytes plain, std::byte* into) {
     if (!advance_send_key(peer)) return 0;
     const PacketNumber number = peer.next_number++;
     OuterHeader outer = outer_of(PacketType::data);
-    outer.epoch = static_cast<std::uint16_t>(peer.send_key.epoch);
+    const auto bytes = static_cast<std::uint32_t>(plain.size());
+    outer.bytes = static_cast<std::uint16_t>(outer_bytes + bytes + tag_bytes_);
     outer.number = number;
     store(into, outer);
     std::byte* body = into + outer_bytes;
-    const auto bytes = static_cast<std::uint32_t>(plain.size());
     // WIRE-27
     switch (settings_.security) {
         case Security::encrypt:
