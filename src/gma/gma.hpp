@@ -253,6 +253,7 @@ private:
                         std::uint64_t bytes,
                         Handle order);
     void send_collected();
+    [[nodiscard]] bool is_link_turned() const noexcept;
     [[nodiscard]] bool is_link_attended();
     void note_link_turn(bool has_moved);  // driver_ held
     void wake_service();

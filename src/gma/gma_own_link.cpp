@@ -84,12 +84,20 @@ void Gma::rest() {
     }
 }
 
-// Whether another thread has turned the link since this was asked last: what comes it hears as well as the service
-// thread would, and sooner. Asked by the service thread.
+// Whether another thread has turned the link since the service thread asked last whether it is attended, or is at it:
+// a turn that sends much is long, and who slept on the sockets meanwhile would be woken by each datagram, again and
+// again, and could do nothing. Asked by the service thread.
+bool Gma::is_link_turned() const noexcept {
+    return link_turns_seen_ != link_turns_.load(std::memory_order_relaxed) ||
+           driver_.test(std::memory_order_relaxed);  // a guess will do
+}
+
+// Whether somebody hears what comes as well as the service thread would, and sooner. Asked by it.
 bool Gma::is_link_attended() {
     const std::uint32_t turns = link_turns_.load(std::memory_order_relaxed);
-    const bool has_turned = std::exchange(link_turns_seen_, turns) != turns;
-    return has_turned && !is_link_left_.exchange(false, std::memory_order_seq_cst);
+    const bool is_turned = is_link_turned();
+    link_turns_seen_ = turns;
+    return is_turned && !is_link_left_.exchange(false, std::memory_order_seq_cst);
 }
 
 void Gma::wake_service() {
