@@ -142,6 +142,18 @@ void EndpointMachine::commit(NodeId node, std::uint32_t bytes) {
     if (!peer->is_ready) make_ready(*peer);
 }
 
+void EndpointMachine::commit_with_tail(NodeId node, std::uint32_t bytes, Bytes tail) {
+    Peer* peer = table_.hot(node);
+    if (peer == nullptr || peer->filling == no_buffer) return;
+    ACP_ASSERT(tail.size() >= sizeof(std::byte*) && tail.size() <= 0xffffU);
+    const BufferIndex index = peer->filling;
+    const auto tail_bytes = static_cast<std::uint32_t>(tail.size());
+    commit(node, bytes + tail_bytes);
+    pool_[index].tail_bytes = static_cast<std::uint16_t>(tail_bytes);
+    pool_.set_tail(index, tail.data());
+    peer->filling = no_buffer;  // nothing goes behind it
+}
+
 std::uint32_t EndpointMachine::frame_bytes_max(NodeId node) const noexcept {
     const Peer* peer = table_.hot(node);
     if (peer != nullptr) return peer->next_bytes() - overhead_bytes;

@@ -19,6 +19,7 @@ inline constexpr std::uint32_t pieces_per_turn_max = 64;       // to one node
 inline constexpr std::uint32_t retries_per_turn_max = 64;      // of one process's waiting work
 inline constexpr std::uint64_t run_bytes_max = 256ULL * 1024;  // of a local copy in one go
 inline constexpr std::uint64_t staging_bytes_max = 8960;       // of a piece that placement reads
+inline constexpr std::uint64_t lasting_bytes_min = 512;        // of a piece left where it is
 inline constexpr std::uint64_t kept_overhead_bytes =
     128;                                        // what keeping a piece costs beside its bytes
 inline constexpr Time scan_ns = 1'000'000'000;  // ORD-31: overdue after one to two of these
