@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "os/interfaces.hpp"
+#include "os/network_namespace.hpp"
 
 namespace acp::os {
 namespace {
@@ -105,6 +107,24 @@ TEST(Interfaces, contain_the_loopback_address_with_its_prefix_and_mtu) {
     EXPECT_TRUE(loopback->is_loopback);
     EXPECT_EQ(loopback->prefix_bits, 8U);
     EXPECT_GE(datagram_bytes_max(*loopback), 1472U);
+}
+
+// A thread moves alone, and back is where the others are.
+TEST(Interfaces, are_those_of_the_network_namespace_with_their_mtu_there) {
+    Status moved;
+    Result<std::vector<InterfaceAddress>> listed = std::vector<InterfaceAddress>();
+    std::thread([&] {
+        moved = make_private_network();
+        if (moved.is_ok()) moved = join_private_network(1, ip("10.77.1.1"), 16);
+        listed = list_interface_addresses();
+    }).join();
+    if (!moved.is_ok()) GTEST_SKIP() << moved.message();
+    ASSERT_TRUE(listed.is_ok()) << listed.failure().message();
+    const auto own = std::find_if(listed.value().begin(), listed.value().end(),
+                                  [](const auto& one) { return one.interface == "acp0"; });
+    ASSERT_NE(own, listed.value().end());
+    EXPECT_EQ(own->address, ip("10.77.1.1"));
+    EXPECT_EQ(own->mtu_bytes, 1500U);
 }
 
 std::vector<InterfaceAddress> some_addresses() {
