@@ -298,8 +298,10 @@ std::uint32_t EndpointMachine::append_ack(Peer& peer, MutableBytes room) noexcep
     ack.cumulative = peer.content.base();
     ack.credit =
         static_cast<std::uint16_t>(std::min(credit + peer.content.beyond(), DuplicateWindow::span));
+    peer.ack_every = std::clamp(credit / 4, Peer::ack_every_min, Peer::ack_every_max);
     const std::size_t bytes = encode_ack(ack, static_cast<std::uint8_t>(ControlFrame::ack), room);
     peer.unacknowledged = 0;
+    peer.unacknowledged_bytes = 0;
     peer.is_ack_due = peer.is_ack_left_out = false;
     peer.ack_at = never;
     return static_cast<std::uint32_t>(bytes);
