@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// getifaddrs, and the MTU by a socket: /sys tells of the network namespace in which it was mounted.
+// getifaddrs, and a request to the kernel for the MTU: /sys may show the interfaces of another network.
 #include "os/interfaces.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <cstring>
 #include <ifaddrs.h>
 #include <memory>
 #include <net/if.h>
+#include <string_view>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 
 #include "os/file_descriptor.hpp"
 #include "os/kernel_address.hpp"
@@ -47,13 +46,12 @@ bool is_of_one_link(const SocketAddress& address) noexcept {
     return address.family == 6 && address.ip[0] == 0xfe && (address.ip[1] & 0xc0) == 0x80;
 }
 
-// 0: not known.   any  an open socket
-std::uint32_t mtu_of(const FileDescriptor& any, const char* interface) noexcept {
+//   socket  any
+std::uint32_t mtu_of(const FileDescriptor& socket, std::string_view interface) {
     ifreq request{};
-    if (std::strlen(interface) >= sizeof request.ifr_name) return 0;
-    std::memcpy(request.ifr_name, interface, std::strlen(interface));
-    if (ioctl(any.get(), SIOCGIFMTU, &request) != 0) return 0;
-    return request.ifr_mtu > 0 ? static_cast<std::uint32_t>(request.ifr_mtu) : 0;
+    interface.copy(request.ifr_name, sizeof request.ifr_name - 1);
+    if (ioctl(socket.get(), SIOCGIFMTU, &request) != 0) return 0;
+    return static_cast<std::uint32_t>(request.ifr_mtu);
 }
 
 }  // namespace
@@ -62,7 +60,7 @@ Result<std::vector<InterfaceAddress>> list_interface_addresses() {
     ifaddrs* first = nullptr;
     if (getifaddrs(&first) != 0) return system_failure("getifaddrs", errno, "");
     const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(first, &freeifaddrs);
-    const FileDescriptor any(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    const FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     std::vector<InterfaceAddress> found;
     for (const ifaddrs* entry = first; entry != nullptr; entry = entry->ifa_next) {
         SocketAddress address = address_of(entry->ifa_addr);
@@ -70,7 +68,7 @@ Result<std::vector<InterfaceAddress>> list_interface_addresses() {
         if ((entry->ifa_flags & IFF_UP) == 0) continue;
         address.port = 0;
         found.push_back({entry->ifa_name, address, prefix_of(address_of(entry->ifa_netmask)),
-                         mtu_of(any, entry->ifa_name), (entry->ifa_flags & IFF_LOOPBACK) != 0});
+                         mtu_of(socket, entry->ifa_name), (entry->ifa_flags & IFF_LOOPBACK) != 0});
     }
     return found;
 }
