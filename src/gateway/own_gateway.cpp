@@ -61,6 +61,13 @@ public:
         return is_taken;
     }
 
+    std::size_t submit_all(std::span<const memory::NumberedCommand> commands) override {
+        const std::size_t taken = core_->router().submit_all(now_, process_, commands);
+        deadline_.store(0, std::memory_order_relaxed);  // as above
+        if (!ended_.empty()) has_ended_.store(true, std::memory_order_release);
+        return taken;
+    }
+
     void flush() override {
         now_ = os::now_ns();
         (void)core_->work(now_);
