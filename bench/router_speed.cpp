@@ -41,7 +41,19 @@ public:
         return &bytes_[(filled_.size() - 1) * datagram_bytes + filled_.back()];
     }
 
+    acp::datagram::MutableBytes reserve_rest(NodeId node, std::uint32_t bytes_min) override {
+        std::byte* const at = reserve(node, bytes_min);
+        if (at == nullptr) return {};
+        return {at, datagram_bytes - filled_.back()};
+    }
+
     void commit(NodeId /*node*/, std::uint32_t bytes) override { filled_.back() += bytes; }
+
+    void commit_with_tail(NodeId node, std::uint32_t bytes, Bytes tail) override {
+        std::memcpy(&bytes_[(filled_.size() - 1) * datagram_bytes + filled_.back() + bytes],
+                    tail.data(), tail.size());
+        commit(node, bytes + static_cast<std::uint32_t>(tail.size()));
+    }
 
     [[nodiscard]] std::uint32_t frame_bytes_max(NodeId /*node*/) const noexcept override {
         return datagram_bytes;
