@@ -41,9 +41,9 @@ void AckRanges::forget_up_to(PacketNumber largest) noexcept {
     reported_.fill(largest);
 }
 
-std::uint32_t AckRanges::run_below(PacketNumber number) const noexcept {
+std::uint32_t AckRanges::run_below(PacketNumber number, PacketNumber known) const noexcept {
     std::uint64_t run = 0;
-    const std::uint64_t lowest = lowest_block();
+    const std::uint64_t lowest = std::max(lowest_block(), block_of(known));
     for (std::uint64_t block = block_of(number); block >= lowest; --block) {
         const std::uint64_t bit = block == block_of(number) ? number % block_packets : 63;
         const auto ones =
@@ -58,14 +58,15 @@ std::uint32_t AckRanges::run_below(PacketNumber number) const noexcept {
 void AckRanges::report(Time now, AckFrame& ack) noexcept {
     ack.largest = largest_wanting_;
     ack.delay_ns = now - std::min(now, largest_came_);
+    // What lies further back the peer has been told in `repeats` reports.
+    const PacketNumber known = *std::min_element(reported_.begin(), reported_.end());
     // Whether what is forgotten came is not known: the peer must not take it for received.
     ack.run = static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(run_below(largest_wanting_), largest_wanting_ - forgotten_));
+        std::min<std::uint64_t>(run_below(largest_wanting_, known), largest_wanting_ - forgotten_));
     ack.is_drain = now % drain_every_ns < drain_asked_ns;  // WIRE-65
     ack.count = 0;
     const PacketNumber start = ack.run_start();
     const std::uint64_t first = block_of(start);
-    const PacketNumber known = *std::min_element(reported_.begin(), reported_.end());
     if (start > known) {
         const std::uint64_t back =
             first < AckFrame::words_max ? 0 : first + 1 - AckFrame::words_max;

@@ -57,8 +57,8 @@ private:
         return top_block_ < span_blocks ? 0 : top_block_ - span_blocks + 1;
     }
 
-    // How many packets right below this one, which came, came too.
-    [[nodiscard]] std::uint32_t run_below(PacketNumber number) const noexcept;
+    // How many packets right below this one, which came, came too; not counted further than the block of `known`.
+    [[nodiscard]] std::uint32_t run_below(PacketNumber number, PacketNumber known) const noexcept;
 
     std::array<std::uint64_t, span_blocks> words_{};
     std::array<PacketNumber, repeats> reported_{};  // `largest` of the last reports, as a ring

@@ -42,7 +42,7 @@ struct Counters {
     std::uint64_t unknown_node = 0;   // source not of this job, or this node itself
     std::uint64_t from_severed = 0;   // data of a node that is severed; may be answered
     std::uint64_t not_connected = 0;  // data of a node without a connection; may be answered
-    std::uint64_t wrong_epoch = 0;    // field and packet number differ, or neither key nor next key
+    std::uint64_t wrong_epoch = 0;    // a key that is gone, or too far ahead just now
     std::uint64_t replayed = 0;       // packet number seen before or too old
     std::uint64_t wrong_tag = 0;
     std::uint64_t wrong_mac = 0;  // handshake message or close

@@ -149,7 +149,7 @@ private:
     void act_on_control(Peer& peer, Bytes control);
     [[nodiscard]] std::size_t control_frame_bytes(Bytes control, AckFrame& ack) noexcept;
     [[nodiscard]] Seen look(Peer& peer, const Opened& opened) noexcept;
-    void want_ack(Peer& peer, bool at_once) noexcept;
+    void want_ack(Peer& peer, std::uint32_t bytes, bool at_once) noexcept;
 
     // endpoint_handshake.cpp
     template <typename Packet>

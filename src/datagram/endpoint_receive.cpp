@@ -32,6 +32,11 @@ void EndpointMachine::on_datagram(Time now, const Address& from, MutableBytes da
         ++counters_.unknown_node;
         return;
     }
+    // WIRE-6
+    if (outer.bytes != datagram.size()) {
+        ++counters_.wrong_length;
+        return;
+    }
     switch (static_cast<PacketType>(outer.type)) {
         case PacketType::init:
             on_init(outer, from, datagram);
@@ -103,10 +108,6 @@ bool EndpointMachine::open(Peer& peer,
                            MutableBytes& plain) {
     // WIRE-30
     const std::uint64_t epoch = outer.number >> settings_.key_packets_log2;
-    if (outer.epoch != static_cast<std::uint16_t>(epoch)) {
-        ++counters_.wrong_epoch;
-        return false;
-    }
     // WIRE-31: before authentication nothing is noted.
     if (peer.came.look(outer.number) != AckRanges::Seen::fresh) {
         ++counters_.replayed;
@@ -162,7 +163,7 @@ void EndpointMachine::take(Peer& peer,
     act_on_control(peer, opened.control);
     if (opened.wants_ack) {
         peer.active = now_;
-        want_ack(peer, seen == Seen::repeated || peer.came.is_disordered());
+        want_ack(peer, datagram_bytes, seen == Seen::repeated || peer.came.is_disordered());
     }
     if (seen == Seen::fresh) {
         budget_.on_received(peer.share);
@@ -248,10 +249,12 @@ EndpointMachine::Seen EndpointMachine::look(Peer& peer, const Opened& opened) no
     return Seen::refused;
 }
 
-// WIRE-44: at once when something is amiss, with every second one, else soon.
-void EndpointMachine::want_ack(Peer& peer, bool at_once) noexcept {
+// WIRE-44: at once when something is amiss, or much has come; else soon, for an answer may take it along.
+void EndpointMachine::want_ack(Peer& peer, std::uint32_t bytes, bool at_once) noexcept {
     ++peer.unacknowledged;
-    if (at_once || peer.unacknowledged >= 2) {
+    peer.unacknowledged_bytes += bytes;
+    if (at_once || peer.unacknowledged >= peer.ack_every ||
+        peer.unacknowledged_bytes >= std::uint64_t{2} * settings_.datagram_bytes) {
         peer.is_ack_due = true;
         make_ready(peer);
     } else {

@@ -291,8 +291,10 @@ std::uint32_t EndpointMachine::append_ack(Peer& peer, MutableBytes room) noexcep
     ack.cumulative = peer.content.base();
     ack.credit =
         static_cast<std::uint16_t>(std::min(credit + peer.content.beyond(), DuplicateWindow::span));
+    peer.ack_every = std::clamp(credit / 4, Peer::ack_every_min, Peer::ack_every_max);
     const std::size_t bytes = encode_ack(ack, static_cast<std::uint8_t>(ControlFrame::ack), room);
     peer.unacknowledged = 0;
+    peer.unacknowledged_bytes = 0;
     peer.is_ack_due = peer.is_ack_left_out = false;
     peer.ack_at = never;
     return static_cast<std::uint32_t>(bytes);
@@ -314,11 +316,11 @@ std::uint32_t EndpointMachine::seal(Peer& peer, Bytes plain, std::byte* into) {
     if (!advance_send_key(peer)) return 0;
     const PacketNumber number = peer.next_number++;
     OuterHeader outer = outer_of(PacketType::data);
-    outer.epoch = static_cast<std::uint16_t>(peer.send_key.epoch);
+    const auto bytes = static_cast<std::uint32_t>(plain.size());
+    outer.bytes = static_cast<std::uint16_t>(outer_bytes + bytes + tag_bytes_);
     outer.number = number;
     store(into, outer);
     std::byte* body = into + outer_bytes;
-    const auto bytes = static_cast<std::uint32_t>(plain.size());
     // WIRE-27
     switch (settings_.security) {
         case Security::encrypt:

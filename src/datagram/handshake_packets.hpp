@@ -87,13 +87,22 @@ static_assert(sizeof(CookiePacket) <= sizeof(InitPacket) &&
 
 inline constexpr std::size_t handshake_bytes_max = sizeof(InitPacket);
 
-// Fills the MAC in: over all bytes before it.
+// Of all bytes before it.
 template <typename Packet>
-void sign(Packet& packet, Bytes handshake_key, CipherSuite& suite) noexcept {
+[[nodiscard]] Mac mac_of(const Packet& packet, Bytes handshake_key, CipherSuite& suite) noexcept {
     static_assert(std::is_trivially_copyable_v<Packet>);
     std::array<std::byte, sizeof(Packet)> bytes{};
     store(bytes.data(), packet);
-    suite.authenticate(handshake_key, Bytes(bytes).first(sizeof(Packet) - sizeof(Mac)), packet.mac);
+    Mac mac;
+    suite.authenticate(handshake_key, Bytes(bytes).first(sizeof(Packet) - sizeof(Mac)), mac);
+    return mac;
+}
+
+// Fills in the length and the MAC.
+template <typename Packet>
+void sign(Packet& packet, Bytes handshake_key, CipherSuite& suite) noexcept {
+    packet.outer.bytes = sizeof(Packet);
+    packet.mac = mac_of(packet, handshake_key, suite);
 }
 
 // WIRE-15: nothing of a message is looked at before its MAC has been found right.
@@ -101,11 +110,10 @@ template <typename Packet>
 [[nodiscard]] bool is_signed(const Packet& packet,
                              Bytes handshake_key,
                              CipherSuite& suite) noexcept {
-    Packet copy = packet;
-    sign(copy, handshake_key, suite);
+    const Mac right = mac_of(packet, handshake_key, suite);
     // All bytes are compared, whatever the first ones are: no time tells how many were right.
     std::byte difference{};
-    for (std::size_t i = 0; i < sizeof(Mac); ++i) difference |= copy.mac[i] ^ packet.mac[i];
+    for (std::size_t i = 0; i < sizeof(Mac); ++i) difference |= right[i] ^ packet.mac[i];
     return difference == std::byte{};
 }
 

@@ -50,6 +50,10 @@ struct Peer : Timed {
         connected
     };
 
+    // WIRE-44: after so many datagrams, however short, an acknowledgement is due.
+    static constexpr std::uint32_t ack_every_min = 2;
+    static constexpr std::uint32_t ack_every_max = 16;
+
     Peer(NodeId its_node, const Settings& settings, SentPool& pool)
         : node(its_node),
           next_dsn(settings.first_dsn),
@@ -117,6 +121,8 @@ struct Peer : Timed {
     DuplicateWindow content;
     CreditShare share;
     std::uint32_t unacknowledged = 0;  // datagrams received that want it
+    std::uint64_t unacknowledged_bytes = 0;
+    std::uint32_t ack_every = ack_every_min;  // datagrams, however short
     bool is_ack_due = false;
     bool is_ack_left_out = false;  // of a batch, for want of room
     Time ack_at = never;

@@ -23,7 +23,7 @@ enum class PacketType : std::uint8_t { init = 1, cookie = 2, response = 3, data 
 struct OuterHeader {
     std::uint8_t version = wire_version;
     std::uint8_t type = 0;
-    std::uint16_t epoch = 0;  // of data: packet number >> key_packets_log2, low bits
+    std::uint16_t bytes = 0;  // of the whole datagram: those that a kernel joined can be told apart
     std::uint32_t source =
         0;  // node that sent it, which is the index of its connection at the target
     std::uint64_t number =
@@ -71,6 +71,14 @@ template <typename T>
     T value;
     std::memcpy(&value, from, sizeof value);
     return value;
+}
+
+// How long the first of some datagrams in a row says that it is; all bytes, where that cannot be.
+[[nodiscard]] inline std::uint32_t first_datagram_bytes(Bytes joined) noexcept {
+    const auto all = static_cast<std::uint32_t>(joined.size());
+    if (all < outer_bytes) return all;
+    const std::uint32_t first = load<OuterHeader>(joined.data()).bytes;
+    return first < outer_bytes || first > all ? all : first;
 }
 
 // Takes fields off the front of some bytes; once one did not fit, nothing does and is_good() is false.

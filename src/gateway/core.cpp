@@ -138,6 +138,7 @@ Status Core::open_all(const GatewaySettings& settings) {
     options.bind = settings.bind;
     options.receive_bytes = settings.config.socket_bytes;
     options.faults = *faults;
+    options.lines = std::min(Transport::lines_max, settings.nodes - 1);
     auto transport = Transport::open(options);
     if (!transport.is_ok()) return std::move(transport).failure().within("opening the gateway");
     transport_ = std::move(transport).value();

@@ -69,18 +69,25 @@ public:
         const Time now = now_ = os::now_ns();
         ++own_.turns;
         bool has_moved = core_->receive(now);
-        look_for_losses();
+        const bool has_lost = look_for_losses();
+        // Most turns of who waits find nothing: they shall be short, for the datagram comes in the midst of one.
+        const bool is_due = now >= deadline_.load(std::memory_order_relaxed) || stats_->is_asked();
+        if (!has_moved && !has_lost && !has_moved_ && !is_due) {
+            note_idle_turn();
+            return false;
+        }
         has_moved = core_->work(now) || has_moved || !ended_.empty();
         ended.insert(ended.end(), ended_.begin(), ended_.end());
         ended_.clear();
-        idle_turns_ = has_moved ? 0 : idle_turns_ + 1;
-        if (idle_turns_ == idle_turns_per_drain) {
-            core_->transport().drain();
+        if (has_moved) {
             idle_turns_ = 0;
+        } else {
+            note_idle_turn();
         }
         is_dirty_ = is_dirty_ || has_moved;
         if (stats_->is_due(now, is_dirty_)) publish(now);
         publish_news();
+        has_moved_ = has_moved;
         return has_moved;
     }
 
@@ -132,12 +139,18 @@ private:
         }
     }
 
-    // What the agent's gateway has learned of others.
-    void look_for_losses() {
+    void note_idle_turn() {
+        if (++idle_turns_ < idle_turns_per_drain) return;
+        core_->transport().drain();
+        idle_turns_ = 0;
+    }
+
+    // What the agent's gateway has learned of others. True when there was something new.
+    bool look_for_losses() {
         // acquire: partner is node::note_lost_node and its like
         const std::uint32_t losses = segment_.control().losses.load(std::memory_order_acquire);
         if (losses == losses_seen_) [[likely]] {
-            return;
+            return false;
         }
         losses_seen_ = losses;
         for (NodeId node = 0; node < segment_.shape().nodes; ++node) {
@@ -148,6 +161,7 @@ private:
                 core_->sever(node);
             }
         }
+        return true;
     }
 
     void publish(Time now) {
@@ -193,6 +207,7 @@ private:
     std::uint32_t idle_turns_ = 0;
     std::uint32_t losses_seen_ = 0;
     bool is_dirty_ = true;
+    bool has_moved_ = true;  // in the last turn, which may have left work for the next
     std::atomic<bool> has_ended_{false};
     std::atomic<Time> deadline_{0};
 };

@@ -35,8 +35,12 @@ public:
 
     // Whether it is time to publish.   is_dirty  something has changed since the last time
     [[nodiscard]] bool is_due(Time now, bool is_dirty) const noexcept {
-        // relaxed: who asked also wakes the gateway
-        return (is_dirty && now >= next_ns_) || is_asked_->load(std::memory_order_relaxed);
+        return (is_dirty && now >= next_ns_) || is_asked();
+    }
+
+    // relaxed: who asked also wakes the gateway
+    [[nodiscard]] bool is_asked() const noexcept {
+        return is_asked_->load(std::memory_order_relaxed);
     }
 
     [[nodiscard]] Time next_ns() const noexcept { return next_ns_; }

@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "datagram/wire.hpp"
 #include "os/clock.hpp"
 #include "os/interfaces.hpp"
 
@@ -37,7 +38,8 @@ Transport::Transport(os::DatagramBatch batch, os::Event event)
 }
 
 base::Result<std::unique_ptr<Transport>> Transport::open(const Options& options) {
-    auto batch = os::DatagramBatch::create(messages_per_receive);
+    auto batch = os::DatagramBatch::create(messages_per_receive, os::DatagramBatch::longest_message,
+                                           datagram::first_datagram_bytes);
     if (!batch.is_ok()) return std::move(batch).failure();
     auto event = os::Event::create();
     if (!event.is_ok()) return std::move(event).failure();
@@ -45,50 +47,91 @@ base::Result<std::unique_ptr<Transport>> Transport::open(const Options& options)
         new Transport(std::move(batch).value(), std::move(event).value()));
     auto interfaces = os::list_interface_addresses();
     if (!interfaces.is_ok()) return std::move(interfaces).failure();
+    os::DatagramSocket::Options wish;
+    wish.receive_bytes = options.receive_bytes;
     for (const Address& address : options.bind) {
-        os::DatagramSocket::Options wish;
         wish.bind_to = as_socket_address(address);
-        wish.receive_bytes = options.receive_bytes;
         auto socket = os::DatagramSocket::open(wish);
         if (!socket.is_ok()) return std::move(socket).failure();
-        made->wait_fds_.push_back(socket.value().fd());
         made->addresses_.push_back(as_address(socket.value().address()));
-        made->attachments_.push_back({range_of(socket.value().address(), interfaces.value())});
-        made->sockets_.push_back(std::move(socket).value());
+        const os::AddressRange range = range_of(socket.value().address(), interfaces.value());
+        made->add(std::move(socket).value(), range);
+    }
+    made->listeners_ = made->sockets_.size();
+    // Opened now, so that who sleeps on wait_fds() hears those that are used later.
+    wish.bind_to = as_socket_address(options.bind.front());
+    for (std::uint32_t line = 0; line < options.lines; ++line) {
+        auto socket = os::DatagramSocket::open_spare(wish);
+        if (!socket.is_ok()) return std::move(socket).failure();
+        made->add(std::move(socket).value(), {});
     }
     if (!options.faults.is_harmless()) made->injector_.emplace(options.faults);
     return made;
 }
 
+void Transport::add(os::DatagramSocket socket, const os::AddressRange& range) {
+    wait_fds_.push_back(socket.fd());
+    sockets_.push_back({std::move(socket), range});
+}
+
 std::uint64_t Transport::receive_bytes() const noexcept {
     std::uint64_t least = ~0ULL;
-    for (const os::DatagramSocket& socket : sockets_) {
-        least = std::min<std::uint64_t>(least, socket.receive_bytes());
+    for (const Socket& socket : sockets_) {
+        least = std::min<std::uint64_t>(least, socket.udp.receive_bytes());
     }
     return least;
 }
 
 // The one on the destination's own network, else the first of its family: the kernel knows the way.
-std::size_t Transport::socket_for(const Address& to) const noexcept {
-    if (sockets_.size() == 1) return 0;
-    std::size_t found = sockets_.size();
-    for (std::size_t i = 0; i < sockets_.size(); ++i) {
+std::size_t Transport::listener_for(const Address& to) const noexcept {
+    if (listeners_ == 1) return 0;
+    std::size_t found = listeners_;
+    for (std::size_t i = 0; i < listeners_; ++i) {
         if (addresses_[i].family != to.family) continue;
-        if (os::contains(attachments_[i].range, as_socket_address(to))) return i;
+        if (os::contains(sockets_[i].range, as_socket_address(to))) return i;
         found = std::min(found, i);
     }
-    return std::min(found, sockets_.size() - 1);
+    return std::min(found, listeners_ - 1);
+}
+
+// The destination's line, else the listener; a destination that has become frequent is given a line.
+Transport::Socket& Transport::socket_for(const os::SocketAddress& to) noexcept {
+    for (Socket& line : lines()) {
+        if (line.udp.peer() == to) {
+            line.used = now_;
+            return line;
+        }
+    }
+    Socket& listener = sockets_[listener_for(as_address(to))];
+    if (may_connect_ && sockets_.size() > listeners_ && frequent_.note(as_address(to))) {
+        give_line(to, listener.udp);  // used from the next send on
+    }
+    return listener;
+}
+
+// A line that nobody has, or that has been idle.
+void Transport::give_line(const os::SocketAddress& to,
+                          const os::DatagramSocket& listener) noexcept {
+    for (Socket& line : lines()) {
+        const bool is_free = line.udp.peer().family == 0 || now_ >= line.used + line_idle_ns;
+        if (!is_free) continue;
+        may_connect_ = line.udp.connect_beside(listener, to);
+        counters_.lines += may_connect_ ? 1 : 0;
+        line.used = now_;
+        line.empty_looks = 0;
+        return;
+    }
 }
 
 // Sends a burst or a part of it; what the kernel has no room for is kept in the buffer. false: kept, or, for
 // bytes elsewhere, not taken at all.
 bool Transport::transmit(const Transmit& transmit, datagram::MutableBytes bytes) {
     if (sockets_.empty()) return true;  // closed: as if lost
-    os::DatagramSocket& socket = sockets_[socket_for(transmit.to)];
+    const os::SocketAddress to = as_socket_address(transmit.to);
+    os::DatagramSocket& socket = socket_for(to).udp;
     std::uint32_t at = 0;
     while (at < transmit.bytes) {
-        const os::Sent sent = socket.send_burst(as_socket_address(transmit.to),
-                                                bytes.subspan(at, transmit.bytes - at),
+        const os::Sent sent = socket.send_burst(to, bytes.subspan(at, transmit.bytes - at),
                                                 transmit.segment_bytes, transmit.may_fragment);
         ++counters_.sends;
         counters_.datagrams_sent += sent.datagrams;
@@ -137,6 +180,7 @@ bool Transport::send_kept(Time now) {
 bool Transport::send(datagram::Endpoint& endpoint, Time now) {
     const std::uint64_t sent_before = counters_.datagrams_sent;
     retry_at_ = datagram::never;
+    now_ = now;
     if (!send_kept(now)) return false;
     const datagram::MutableBytes into(buffer_.get(), send_bytes);
     for (std::uint32_t burst = 0; burst < bursts_per_turn; ++burst) {
@@ -170,8 +214,8 @@ const FaultCounters* Transport::faults() const noexcept {
 
 std::uint64_t Transport::receive_drops() const noexcept {
     std::uint64_t drops = 0;
-    for (const os::DatagramSocket& socket : sockets_) {
-        if (const auto queue = socket.receive_queue()) drops += queue->drops;
+    for (const Socket& socket : sockets_) {
+        if (const auto queue = socket.udp.receive_queue()) drops += queue->drops;
     }
     return drops;
 }

@@ -36,8 +36,7 @@ Gma::Gma(node::Member& member,
       link_(link),
       is_gateway_here_(link != nullptr && !link->wait_fds().empty()),
       is_death_noted_(node::slots_of(member.segment().shape())),
-      // A thread that waits turns the gateway that is here, and this one then stays away: they never compete.
-      service_waiter_(member.segment(), is_gateway_here_ ? 1 : 2) {}
+      service_waiter_(member.segment(), 2) {}
 
 base::Result<std::unique_ptr<Gma>> Gma::open(node::Member& member,
                                              local::Hazards& hazards,

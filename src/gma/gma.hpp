@@ -140,8 +140,10 @@ private:
     static constexpr std::uint32_t batch_max = local::attach_batch_max;
     static constexpr std::uint64_t batched_bytes_max = 64ULL * 1024;  // longer ones: own call
     static constexpr std::int64_t nap_ns = 1'000'000;
-    static constexpr std::uint32_t collected_max = 256;   // copies between two turns of the link
-    static constexpr std::int64_t deaf_nap_ns = 250'000;  // while others turn the link
+    static constexpr std::uint32_t collected_max = 256;  // copies between two turns of the link
+    // While others turn the link: twice as long each time, for each costs them 10 us of their core.
+    static constexpr std::int64_t deaf_nap_min_ns = 250'000;
+    static constexpr std::int64_t deaf_nap_max_ns = 1'000'000;
     static constexpr std::uint32_t naps_before_deep_sleep = 16;
     static constexpr std::uint32_t lone_attaches_to_trust = 2;
 
@@ -306,6 +308,7 @@ private:
     std::atomic<bool> is_service_deaf_{false};  // it sleeps, but not on the link
     std::atomic<std::uint32_t> link_turns_{0};  // by other threads; written under driver_
     std::uint32_t link_turns_seen_ = 0;         // by the service thread
+    std::int64_t deaf_nap_ns_ = deaf_nap_min_ns / 2;
     std::atomic<std::uint64_t> service_until_ns_{
         0};  // when the service thread turns the link again at the latest
 };

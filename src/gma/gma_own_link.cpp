@@ -2,6 +2,7 @@
 // Where this process carries its commands to other nodes itself: the short way of a copy, and who listens when. Whoever
 // waits turns the link; meanwhile the service thread naps without an ear on the sockets, for each datagram would wake
 // it to find the work done. It listens again when nobody has turned the link for a nap, or who did goes to sleep.
+#include <algorithm>
 #include <utility>
 
 #include "gma/gma.hpp"
@@ -12,7 +13,7 @@ namespace acp::gma {
 
 // issue() for a copy whose order is satisfied. handle_null: the long way must be taken, and nothing was done.
 // What is alone under way leaves at once. More is collected: it leaves with the next turn of anybody, and somebody
-// turns when an answer comes, at the latest after the nap of the service thread. An end that is bad is found out
+// turns when an answer comes, at the latest after a nap of the service thread. An end that is bad is found out
 // where it is used.
 Handle Gma::issue_remote(const Command& command, Handle order) {
     // acquire: a command ordered after another sees what that one wrote
@@ -113,7 +114,8 @@ void Gma::sleep_service(std::int64_t timeout_ns) {
     is_service_asleep_.store(true, std::memory_order_seq_cst);  // partner: wake_service
     // Before the link is asked: who makes it due earlier meanwhile sees this and wakes us. seq_cst: as above
     service_until_ns_.exchange(~0ULL, std::memory_order_seq_cst);
-    const std::int64_t due_ns = is_deaf ? deaf_nap_ns : link_->timeout_ns();
+    deaf_nap_ns_ = is_deaf ? std::min(2 * deaf_nap_ns_, deaf_nap_max_ns) : deaf_nap_min_ns / 2;
+    const std::int64_t due_ns = is_deaf ? deaf_nap_ns_ : link_->timeout_ns();
     if (due_ns >= 0) {
         service_until_ns_.store(os::now_ns() + static_cast<std::uint64_t>(due_ns),
                                 std::memory_order_seq_cst);

@@ -15,7 +15,12 @@ constexpr double wake_cost_ns = 25'000;
 Waiter::Waiter(const Segment& segment, std::uint32_t threads_per_rank) noexcept
     : segment_(&segment), ticks_per_ns_(os::ticks_per_ns()) {
     const ControlBlock& control = segment.control();
-    const double ranks = static_cast<double>(control.shape.machine_procs) * threads_per_rank;
+    are_looks_dear_ = control.shape.has_own_gateways != 0;
+    // Where ranks carry their commands themselves the service thread of one that computes listens for it, and may find
+    // itself beside somebody who waits for its answer.
+    const std::uint32_t threads =
+        are_looks_dear_ ? std::max(threads_per_rank, 2U) : threads_per_rank;
+    const double ranks = static_cast<double>(control.shape.machine_procs) * threads;
     const double cpus =
         std::max<std::uint32_t>(1, control.usable_cpus.load(std::memory_order_relaxed));
     is_crowded_ = ranks > cpus;

@@ -45,12 +45,13 @@ public:
                  Sleep&& sleep,
                  std::int64_t timeout_ns,
                  bool is_interruptible = false) {
-        const int polls = is_crowded_ ? looks_.load(std::memory_order_relaxed) : 24;
+        const int crowded_polls = are_looks_dear_ ? 1 : looks_.load(std::memory_order_relaxed);
+        const int polls = is_crowded_ ? crowded_polls : 24;
         for (int i = 0; i < polls; ++i) {
             if (ready()) {
                 return Outcome::ready;
             }
-            os::relax();
+            relax();
         }
         if (timeout_ns == 0) {
             return Outcome::timeout;
@@ -88,6 +89,11 @@ private:
     static constexpr int looks_min = 3;                  // between two yields
     static constexpr int looks_max = 64;
 
+    // A look that takes a system call leaves the core enough to others.
+    void relax() const noexcept {
+        if (!are_looks_dear_) os::relax();
+    }
+
     [[nodiscard]] bool is_worth_polling() noexcept {
         return useless_.load(std::memory_order_relaxed) < useless_max ||
                (probe_.fetch_add(1, std::memory_order_relaxed) & 7U) == 7U;
@@ -112,7 +118,7 @@ private:
                 if (ready()) {
                     return true;
                 }
-                os::relax();
+                relax();
             }
         } while (!is_over(start, bound, os::ticks()));
         return false;
@@ -148,7 +154,7 @@ private:
                     note_good_yield();
                     return true;
                 }
-                os::relax();
+                relax();
             }
             before = os::ticks();
             if (yields >= 4 && is_over(start, bound, before)) {
@@ -194,6 +200,7 @@ private:
 
     const Segment* segment_ = nullptr;
     bool is_crowded_ = false;
+    bool are_looks_dear_ = false;  // one takes as long as a yield, and the answer comes from afar
     std::uint64_t spin_ns_ = 0;
     std::uint64_t spin_ticks_ = 0;
     std::uint64_t yield_ticks_ = 0;

@@ -24,11 +24,15 @@ namespace {
 // An error that belongs to a datagram sent before is reported instead of what arrived: ask again, so often.
 constexpr int pending_errors_max = 8;
 
-// As recvmmsg of one, which costs a tenth of a round trip more.
-int receive_one(int fd, mmsghdr& message) noexcept {
-    const ssize_t bytes = recvmsg(fd, &message.msg_hdr, MSG_DONTWAIT);
-    message.msg_len = bytes > 0 ? static_cast<unsigned>(bytes) : 0;
-    return bytes < 0 ? -1 : 1;
+// Calls until something came, nothing is there, or too many such errors did. Negative: nothing.
+template <typename Call>
+long persist(Call call) noexcept {
+    long got = -1;
+    for (int tries = 0; tries < pending_errors_max; ++tries) {
+        got = call();
+        if (got >= 0 || errno == EAGAIN) break;
+    }
+    return got;
 }
 
 }  // namespace
@@ -44,7 +48,9 @@ struct DatagramBatch::Headers {
     std::array<Control, messages_max> controls{};
 };
 
-Result<DatagramBatch> DatagramBatch::create(std::uint32_t messages, std::uint32_t message_bytes) {
+Result<DatagramBatch> DatagramBatch::create(std::uint32_t messages,
+                                            std::uint32_t message_bytes,
+                                            FirstBytes first_bytes) {
     if (messages == 0 || messages > messages_max || message_bytes == 0 ||
         message_bytes > longest_message) {
         return base::Status(base::Code::argument,
@@ -55,12 +61,16 @@ Result<DatagramBatch> DatagramBatch::create(std::uint32_t messages, std::uint32_
     }
     auto memory = Mapping::map_anonymous(std::uint64_t{messages} * message_bytes);
     if (!memory.is_ok()) return std::move(memory).failure().within("room for received datagrams");
-    return DatagramBatch(std::move(memory).value(), messages, message_bytes);
+    return DatagramBatch(std::move(memory).value(), messages, message_bytes, first_bytes);
 }
 
-DatagramBatch::DatagramBatch(Mapping memory, std::uint32_t messages, std::uint32_t message_bytes)
+DatagramBatch::DatagramBatch(Mapping memory,
+                             std::uint32_t messages,
+                             std::uint32_t message_bytes,
+                             FirstBytes first_bytes)
     : memory_(std::move(memory)),
       message_bytes_(message_bytes),
+      first_bytes_(first_bytes),
       headers_(std::make_unique<Headers>()),
       messages_(messages) {
     for (std::uint32_t i = 0; i < messages; ++i) {
@@ -82,9 +92,37 @@ std::uint32_t DatagramBatch::datagrams() const noexcept {
 }
 
 void DatagramBatch::receive(int fd, std::uint32_t at_most) noexcept {
+    const auto room = std::min(static_cast<std::uint32_t>(messages_.size()), at_most);
+    if (room == 1 && first_bytes_ != nullptr) {
+        receive_one(fd);
+    } else {
+        receive_many(fd, room);
+    }
+}
+
+void DatagramBatch::receive_one(int fd) noexcept {
+    KernelAddress& source = headers_->sources.front();
+    socklen_t source_bytes = sizeof source;
+    const long got = persist([&] {
+        return recvfrom(fd, memory_of(0), message_bytes_, MSG_DONTWAIT | MSG_TRUNC, &source.any,
+                        &source_bytes);
+    });
+    count_ = got >= 0 ? 1 : 0;
+    if (got < 0) return;
+    Message& noted = messages_.front();
+    noted.from = from_kernel(source);
+    noted.usable_bytes = static_cast<std::uint32_t>(got);
+    noted.segment_bytes = 1;
+    if (noted.usable_bytes > message_bytes_) {
+        noted.usable_bytes = 0;
+        ++cut_;
+    } else if (got > 0) {
+        noted.segment_bytes = first_bytes_({memory_of(0), noted.usable_bytes});
+    }
+}
+
+void DatagramBatch::receive_many(int fd, std::uint32_t room) noexcept {
     Headers& headers = *headers_;
-    const auto room =
-        std::min(static_cast<unsigned>(messages_.size()), static_cast<unsigned>(at_most));
     for (unsigned i = 0; i < room; ++i) {
         msghdr& header = headers.messages[i].msg_hdr;
         header.msg_name = &headers.sources[i];
@@ -95,12 +133,8 @@ void DatagramBatch::receive(int fd, std::uint32_t at_most) noexcept {
         header.msg_controllen = headers.controls[i].bytes.size();
         header.msg_flags = 0;
     }
-    int got = 0;
-    for (int tries = 0; tries < pending_errors_max; ++tries) {
-        got = room == 1 ? receive_one(fd, headers.messages.front())
-                        : recvmmsg(fd, headers.messages.data(), room, MSG_DONTWAIT, nullptr);
-        if (got >= 0 || errno == EAGAIN) break;
-    }
+    const long got = persist(
+        [&] { return long{recvmmsg(fd, headers.messages.data(), room, MSG_DONTWAIT, nullptr)}; });
     count_ = got > 0 ? static_cast<std::uint32_t>(got) : 0;
     for (std::uint32_t i = 0; i < count_; ++i) note(i);
 }

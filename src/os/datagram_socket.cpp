@@ -54,10 +54,10 @@ std::uint32_t datagrams_in(std::size_t bytes, std::uint32_t segment_bytes) noexc
 
 // A message to one destination with room for the size of its segments.
 struct Outgoing {
-    Outgoing(const SocketAddress& to, std::span<const std::byte> bytes) noexcept {
+    Outgoing(void* name, socklen_t name_bytes, std::span<const std::byte> bytes) noexcept {
         piece = {const_cast<std::byte*>(bytes.data()), bytes.size()};
-        header.msg_namelen = to_kernel(to, address);
-        header.msg_name = &address;
+        header.msg_namelen = name_bytes;
+        header.msg_name = name;
         header.msg_iov = &piece;
         header.msg_iovlen = 1;
     }
@@ -76,13 +76,28 @@ struct Outgoing {
         std::memcpy(CMSG_DATA(message), &segment_bytes, sizeof segment_bytes);
     }
 
-    KernelAddress address{};
     iovec piece{};
     msghdr header{};
     alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(std::uint16_t))> control{};
 };
 
+bool set_port_sharing(int fd, bool may_share) noexcept {
+    const int value = may_share ? 1 : 0;
+    return setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &value, sizeof value) == 0;
+}
+
 }  // namespace
+
+// Where a message goes, as the kernel is told: nothing of it when the socket is connected.
+struct DatagramSocket::Destination {
+    Destination(const SocketAddress& to, bool is_connected) noexcept
+        : bytes(is_connected ? 0 : to_kernel(to, address)) {}
+
+    [[nodiscard]] void* name() noexcept { return bytes == 0 ? nullptr : &address; }
+
+    KernelAddress address;
+    socklen_t bytes;
+};
 
 SendOutcome outcome_of(int error) noexcept {
     switch (error) {
@@ -100,9 +115,24 @@ SendOutcome outcome_of(int error) noexcept {
 }
 
 Result<DatagramSocket> DatagramSocket::open(const Options& options) {
+    auto opened = open_spare(options);
+    if (!opened.is_ok()) return opened;
+    const std::string where = "UDP address " + address_text(options.bind_to);
+    const int fd = opened.value().fd();
     KernelAddress kernel{};
     socklen_t size = to_kernel(options.bind_to, kernel);
-    if (size == 0) {
+    if (bind(fd, &kernel.any, size) != 0) return system_failure("bind", errno, where);
+    size = sizeof kernel;
+    if (getsockname(fd, &kernel.any, &size) != 0) {
+        return system_failure("getsockname", errno, where);
+    }
+    opened.value().address_ = from_kernel(kernel);
+    return opened;
+}
+
+Result<DatagramSocket> DatagramSocket::open_spare(const Options& options) {
+    KernelAddress kernel{};
+    if (to_kernel(options.bind_to, kernel) == 0) {
         return base::Status(base::Code::argument, "a socket needs an IPv4 or IPv6 address");
     }
     const std::string where = "UDP address " + address_text(options.bind_to);
@@ -114,16 +144,32 @@ Result<DatagramSocket> DatagramSocket::open(const Options& options) {
         setsockopt(descriptor.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) != 0) {
         return system_failure("setsockopt(IPV6_V6ONLY)", errno, where);
     }
-    if (bind(descriptor.get(), &kernel.any, size) != 0) {
-        return system_failure("bind", errno, where);
-    }
-    size = sizeof kernel;
-    if (getsockname(descriptor.get(), &kernel.any, &size) != 0) {
-        return system_failure("getsockname", errno, where);
-    }
-    DatagramSocket opened(std::move(descriptor), from_kernel(kernel));
+    SocketAddress none;
+    none.family = options.bind_to.family;
+    DatagramSocket opened(std::move(descriptor), none);
     opened.use_options(options);
     return opened;
+}
+
+bool DatagramSocket::connect_beside(const DatagramSocket& beside,
+                                    const SocketAddress& peer) noexcept {
+    if (peer.family != address_.family || (address_.port != 0 && address_ != beside.address_)) {
+        return false;
+    }
+    KernelAddress kernel{};
+    socklen_t size = to_kernel(beside.address_, kernel);
+    if (address_.port == 0) {
+        // Of the other socket only for the moment that it takes: nobody else shall share the port.
+        const bool is_bound = set_port_sharing(beside.fd(), true) && set_port_sharing(fd(), true) &&
+                              bind(fd(), &kernel.any, size) == 0;
+        set_port_sharing(beside.fd(), false);
+        if (!is_bound) return false;
+        address_ = beside.address_;
+    }
+    size = to_kernel(peer, kernel);
+    if (connect(fd(), &kernel.any, size) != 0) return false;
+    peer_ = peer;
+    return true;
 }
 
 void DatagramSocket::use_options(const Options& options) noexcept {
@@ -161,39 +207,37 @@ Sent DatagramSocket::send_burst(const SocketAddress& to,
     if (to.family != address_.family || to.port == 0) return {0, SendOutcome::unreachable};
     if (segment_bytes == 0 || segment_bytes > payload_max) return {0, SendOutcome::too_long};
     if (!set_fragmenting(may_fragment)) return {0, SendOutcome::unreachable};
-    if (burst.size() <= segment_bytes) return send_one(to, burst);
+    Destination destination(to, to == peer_);
+    if (burst.size() <= segment_bytes) return send_one(destination, burst);
     Sent sent;
     if (segment_bytes <= segment_bytes_max_) {
-        sent = send_segmented(to, burst, segment_bytes);
+        sent = send_segmented(destination, burst, segment_bytes);
         const std::size_t done = std::size_t{sent.datagrams} * segment_bytes;
         if (sent.outcome != SendOutcome::sent || done >= burst.size()) return sent;
         burst = burst.subspan(done);
     }
-    const Sent rest = send_singly(to, burst, segment_bytes);
+    const Sent rest = send_singly(destination, burst, segment_bytes);
     return {sent.datagrams + rest.datagrams, rest.outcome};
 }
 
-Sent DatagramSocket::send_one(const SocketAddress& to,
-                              std::span<const std::byte> datagram) noexcept {
-    KernelAddress address{};
-    const socklen_t address_bytes = to_kernel(to, address);
+Sent DatagramSocket::send_one(Destination& to, std::span<const std::byte> datagram) noexcept {
     const long result = persist([&] {
-        return sendto(descriptor_.get(), datagram.data(), datagram.size(), send_flags, &address.any,
-                      address_bytes);
+        return sendto(descriptor_.get(), datagram.data(), datagram.size(), send_flags,
+                      static_cast<const sockaddr*>(to.name()), to.bytes);
     });
     if (result < 0) return {0, outcome_of(errno)};
     return {1, SendOutcome::sent};
 }
 
 // Returns `sent` with a part of the burst left when this kernel, or device, will not segment it.
-Sent DatagramSocket::send_segmented(const SocketAddress& to,
+Sent DatagramSocket::send_segmented(Destination& to,
                                     std::span<const std::byte> burst,
                                     std::uint32_t segment_bytes) noexcept {
     const std::size_t whole = std::min(segments_max, payload_max / segment_bytes);
     Sent sent;
     while (!burst.empty()) {
         const auto piece = burst.first(std::min(burst.size(), whole * segment_bytes));
-        Outgoing message(to, piece);
+        Outgoing message(to.name(), to.bytes, piece);
         if (piece.size() > segment_bytes)
             message.segment(static_cast<std::uint16_t>(segment_bytes));
         const long result =
@@ -216,11 +260,9 @@ Sent DatagramSocket::send_segmented(const SocketAddress& to,
     return sent;
 }
 
-Sent DatagramSocket::send_singly(const SocketAddress& to,
+Sent DatagramSocket::send_singly(Destination& to,
                                  std::span<const std::byte> burst,
                                  std::uint32_t segment_bytes) noexcept {
-    KernelAddress address{};
-    const socklen_t address_bytes = to_kernel(to, address);
     std::array<mmsghdr, datagrams_per_call> messages{};
     std::array<iovec, datagrams_per_call> pieces{};
     Sent sent;
@@ -231,8 +273,8 @@ Sent DatagramSocket::send_singly(const SocketAddress& to,
             const auto piece = burst.subspan(i * segment_bytes);
             pieces[i] = {const_cast<std::byte*>(piece.data()),
                          std::min<std::size_t>(piece.size(), segment_bytes)};
-            messages[i].msg_hdr.msg_name = &address;
-            messages[i].msg_hdr.msg_namelen = address_bytes;
+            messages[i].msg_hdr.msg_name = to.name();
+            messages[i].msg_hdr.msg_namelen = to.bytes;
             messages[i].msg_hdr.msg_iov = &pieces[i];
             messages[i].msg_hdr.msg_iovlen = 1;
         }

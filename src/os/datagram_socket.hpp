@@ -57,6 +57,19 @@ public:
     // port is taken, the kernel has no IPv6; the address in the message).
     static Result<DatagramSocket> open(const Options& options);
 
+    // A socket without a port, which hears nothing before connect_beside(). Of options.bind_to only the family counts.
+    // Errors: argument (no family), limit, system.
+    static Result<DatagramSocket> open_spare(const Options& options);
+
+    // Makes a spare socket the one that hears `peer` on the port of another of this process, which hears all others
+    // from then on; what goes to the peer takes the shorter way through the kernel. What the other socket holds stays
+    // there, and what others sent while this was done may be heard here. Again: for another peer, beside the same.
+    // false: the kernel would not.
+    bool connect_beside(const DatagramSocket& beside, const SocketAddress& peer) noexcept;
+
+    // Whom it is connected with; family 0 when with nobody.
+    [[nodiscard]] const SocketAddress& peer() const noexcept { return peer_; }
+
     // Where it is bound, with the port that was found.
     [[nodiscard]] const SocketAddress& address() const noexcept { return address_; }
 
@@ -92,21 +105,24 @@ public:
     [[nodiscard]] int fd() const noexcept { return descriptor_.get(); }
 
 private:
+    struct Destination;
+
     DatagramSocket(FileDescriptor descriptor, const SocketAddress& address) noexcept
         : descriptor_(std::move(descriptor)), address_(address) {}
 
     void use_options(const Options& options) noexcept;
     bool set_fragmenting(bool may_fragment) noexcept;
-    Sent send_one(const SocketAddress& to, std::span<const std::byte> datagram) noexcept;
-    Sent send_segmented(const SocketAddress& to,
+    Sent send_one(Destination& to, std::span<const std::byte> datagram) noexcept;
+    Sent send_segmented(Destination& to,
                         std::span<const std::byte> burst,
                         std::uint32_t segment_bytes) noexcept;
-    Sent send_singly(const SocketAddress& to,
+    Sent send_singly(Destination& to,
                      std::span<const std::byte> burst,
                      std::uint32_t segment_bytes) noexcept;
 
     FileDescriptor descriptor_;
     SocketAddress address_;
+    SocketAddress peer_;
     std::uint32_t receive_bytes_ = 0;
     std::uint32_t segment_bytes_max_ =
         0;  // longer ones are not segmented by the kernel; 0: none is

@@ -8,6 +8,7 @@ namespace acp::fuzz {
 namespace {
 
 using datagram::testing::address_of;
+using datagram::testing::relabelled;
 
 constexpr int datagrams_max = 64;
 
@@ -25,6 +26,14 @@ Datagram real(const BadInputScene& scene, std::uint32_t which) {
         default:
             return BadInputScene::bytes_of(scene.init_of(BadInputScene::half_open, 0));
     }
+}
+
+// Mostly told its right length: a fuzzer guesses that badly, and all else would be dropped before it is looked at.
+Datagram labelled(Datagram datagram) {
+    constexpr std::uint16_t own_label = 0x8000;
+    if (datagram.size() < datagram::outer_bytes) return datagram;
+    const auto label = datagram::load<datagram::OuterHeader>(datagram.data()).bytes;
+    return label < own_label ? relabelled(std::move(datagram)) : datagram;
 }
 
 // Cut off, or one bit turned over.
@@ -49,7 +58,8 @@ void run(Input& input) {
     for (int i = 0; i < datagrams_max && !input.is_empty(); ++i) {
         const auto from = address_of(input.below(BadInputScene::nodes + 1));
         const bool is_real = !is_open && input.below(4) == 3;
-        hostile.feed(is_real ? tampered(real(hostile.scene, input.below(5)), input) : input.piece(),
+        hostile.feed(labelled(is_real ? tampered(real(hostile.scene, input.below(5)), input)
+                                      : input.piece()),
                      from);
     }
     if (is_open) {

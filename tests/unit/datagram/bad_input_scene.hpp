@@ -92,7 +92,7 @@ public:
         Datagram datagram(outer_bytes + plain.size() + tag_bytes);
         store(datagram.data(),
               OuterHeader{wire_version, static_cast<std::uint8_t>(PacketType::data),
-                          static_cast<std::uint16_t>(epoch), source, number});
+                          static_cast<std::uint16_t>(datagram.size()), source, number});
         key.aead->seal(key.nonce(number), Bytes(datagram).first(outer_bytes), plain,
                        MutableBytes(datagram).subspan(outer_bytes));
         return datagram;
@@ -208,7 +208,8 @@ struct Row {
 
 inline Datagram header(std::uint8_t version, std::uint8_t type, NodeId source, std::size_t bytes) {
     Datagram datagram(std::max<std::size_t>(bytes, outer_bytes));
-    store(datagram.data(), OuterHeader{version, type, 0, source, 900});
+    store(datagram.data(),
+          OuterHeader{version, type, static_cast<std::uint16_t>(bytes), source, 900});
     datagram.resize(bytes);
     return datagram;
 }
@@ -220,6 +221,13 @@ inline Datagram flipped(Datagram datagram, std::size_t byte) {
 
 inline Datagram resized(Datagram datagram, std::size_t bytes) {
     datagram.resize(bytes);
+    return datagram;
+}
+
+// Its header made to tell its length.
+inline Datagram relabelled(Datagram datagram) {
+    store(datagram.data() + offsetof(OuterHeader, bytes),
+          static_cast<std::uint16_t>(datagram.size()));
     return datagram;
 }
 

@@ -72,13 +72,18 @@ const std::vector<Row> clear_rows{
 
 // WIRE-30 WIRE-31 WIRE-32
 const std::vector<Row> sealed_rows{
-    {"epoch_that_the_number_denies", &Counters::wrong_epoch,
+    {"length_that_the_datagram_denies", &Counters::wrong_length,
      [](Scene& scene) {
          return flipped(scene.inside({1, 12, has_dsn, 0}), 2);
      }},
-    {"number_that_the_epoch_denies", &Counters::wrong_epoch,
+    {"number_of_another_epoch", &Counters::wrong_tag,
      [](Scene& scene) {
          return flipped(scene.inside({1, 12, has_dsn, 0}), 11);
+     }},
+    {"second_epoch_far_ahead_at_once", &Counters::wrong_epoch,
+     [](Scene& scene) {
+         scene.feed(flipped(scene.sealed(Scene::connected, 99ULL << 22, Datagram(48)), 60));
+         return flipped(scene.sealed(Scene::connected, 199ULL << 22, Datagram(48)), 60);
      }},
     {"epoch_far_ahead_by_a_forger", &Counters::wrong_tag,
      [](Scene& scene) {
@@ -107,15 +112,25 @@ const std::vector<Row> sealed_rows{
          data[4] = std::byte{Scene::caller};
          return data;
      }},
-    {"one_byte_missing", &Counters::wrong_tag,
+    {"one_byte_missing", &Counters::wrong_length,
      [](Scene& scene) {
          Datagram data = scene.inside({1, 12, has_dsn, 0});
          return resized(data, data.size() - 1);
      }},
-    {"one_byte_more", &Counters::wrong_tag,
+    {"one_byte_more", &Counters::wrong_length,
      [](Scene& scene) {
          Datagram data = scene.inside({1, 12, has_dsn, 0});
          return resized(data, data.size() + 1);
+     }},
+    {"one_byte_missing_and_said", &Counters::wrong_tag,
+     [](Scene& scene) {
+         Datagram data = scene.inside({1, 12, has_dsn, 0});
+         return relabelled(resized(data, data.size() - 1));
+     }},
+    {"one_byte_more_and_said", &Counters::wrong_tag,
+     [](Scene& scene) {
+         Datagram data = scene.inside({1, 12, has_dsn, 0});
+         return relabelled(resized(data, data.size() + 1));
      }},
     {"sent_back_to_its_sender", &Counters::wrong_tag,
      [](Scene& scene) {

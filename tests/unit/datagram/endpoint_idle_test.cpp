@@ -69,7 +69,7 @@ TEST(EndpointIdle, a_forged_datagram_wakes_nobody) {
     Net net(2, 1);
     connect_and_fold(net);
     std::vector<std::byte> forged(100);
-    store(forged.data(), OuterHeader{1, 4, 0, 1, 500});
+    store(forged.data(), OuterHeader{1, 4, 100, 1, 500});
     net[0].on_datagram(net.now, address_of(1), forged);
     EXPECT_EQ(net[0].counters().wrong_tag, 1U);
     EXPECT_TRUE(is_folded(net, 0, 1));

@@ -226,7 +226,7 @@ TEST(EndpointLife, closes_are_few) {
     net[0].sever(1);
     net.run_for(s);
     std::vector<std::byte> forged(100);
-    store(forged.data(), OuterHeader{1, 4, 0, 1, 5});
+    store(forged.data(), OuterHeader{1, 4, 100, 1, 5});
     const std::uint64_t before = net[0].counters().closes_sent;
     for (int i = 0; i < 10'000; ++i) {
         std::vector<std::byte> one = forged;

@@ -21,6 +21,24 @@ TEST(Wire, outer_header_lies_as_specified) {
     for (std::uint8_t i = 2; i < 16; ++i) EXPECT_EQ(at(bytes.data(), i), i == 2 ? 2 : i) << int{i};
 }
 
+// WIRE-2
+TEST(Wire, the_first_of_joined_datagrams_tells_where_it_ends) {
+    std::array<std::byte, 100> joined{};
+    const auto first_of = [&joined](std::uint16_t told, std::size_t all) {
+        store(joined.data(), OuterHeader{1, 4, told, 1, 5});
+        return first_datagram_bytes(Bytes(joined).first(all));
+    };
+    EXPECT_EQ(first_of(40, 100), 40U);
+    EXPECT_EQ(first_of(100, 100), 100U);
+    EXPECT_EQ(first_of(outer_bytes, 100), outer_bytes);
+    // what cannot be is left to who counts bad lengths
+    EXPECT_EQ(first_of(101, 100), 100U);
+    EXPECT_EQ(first_of(outer_bytes - 1, 100), 100U);
+    EXPECT_EQ(first_of(0, 100), 100U);
+    EXPECT_EQ(first_of(8, 15), 15U);
+    EXPECT_EQ(first_of(8, 0), 0U);
+}
+
 // WIRE-20
 TEST(Wire, sealed_header_lies_as_specified) {
     std::array<std::byte, sealed_bytes> bytes{};

@@ -22,8 +22,11 @@ Address loopback() {
     return datagram::ipv4(127, 0, 0, 1, 0);
 }
 
-std::unique_ptr<Transport> open_on(std::vector<Address> bind, const char* faults = "") {
+std::unique_ptr<Transport> open_on(std::vector<Address> bind,
+                                   const char* faults = "",
+                                   std::uint32_t lines = 0) {
     Transport::Options options;
+    options.lines = lines;
     options.bind = std::move(bind);
     options.receive_bytes = 1U << 20;
     options.faults = base::parse_fault_plan(faults).value();
@@ -35,9 +38,9 @@ std::unique_ptr<Transport> open_on(std::vector<Address> bind, const char* faults
 // Two nodes of a job, each with sockets and an endpoint.
 class TransportTest : public testing::Test {
 protected:
-    void start(const char* faults = "") {
+    void start(const char* faults = "", std::uint32_t lines = 0) {
         for (NodeId node = 0; node < 2; ++node) {
-            sockets_[node] = open_on({loopback()}, faults);
+            sockets_[node] = open_on({loopback()}, faults, lines);
             book_.set(node, {sockets_[node]->addresses().front()});
         }
         for (NodeId node = 0; node < 2; ++node) {
@@ -94,6 +97,29 @@ TEST_F(TransportTest, what_one_sends_the_other_receives_and_both_count_it) {
     EXPECT_GT(received.datagrams_received, 0U);
     EXPECT_EQ(received.unreachable + received.cut + sent.unreachable + sent.cut, 0U);
     EXPECT_EQ(sockets_[0]->faults(), nullptr);
+}
+
+TEST_F(TransportTest, who_is_sent_to_often_is_given_a_line_and_no_datagram_is_lost_by_it) {
+    start("", 2);
+    for (int series = 0; series < 3; ++series) {
+        for (int i = 0; i < 200; ++i) send_all(hosts_[1].arrived.size() + 1, 100);
+        while (!hosts_[0].endpoint->is_quiet() || !hosts_[1].endpoint->is_quiet()) turn();
+    }
+    EXPECT_EQ(sockets_[0]->counters().lines, 1U);
+    EXPECT_EQ(sockets_[1]->counters().lines, 1U);
+    EXPECT_EQ(hosts_[0].endpoint->counters().retransmitted, 0U);
+    EXPECT_EQ(sockets_[0]->receive_drops() + sockets_[1]->receive_drops(), 0U);
+}
+
+TEST_F(TransportTest, who_sleeps_hears_a_line_that_was_given_meanwhile) {
+    start("", 1);
+    for (int i = 0; i < 300; ++i) send_all(hosts_[1].arrived.size() + 1, 12);
+    ASSERT_EQ(sockets_[1]->counters().lines, 1U);
+    while (!hosts_[0].endpoint->is_quiet() || !hosts_[1].endpoint->is_quiet()) turn();
+    ASSERT_TRUE(hosts_[0].send(1, 1000));
+    sockets_[0]->send(*hosts_[0].endpoint, os::now_ns());
+    sockets_[1]->wait(-1);
+    while (hosts_[1].arrived[1000] == 0) turn();
 }
 
 TEST_F(TransportTest, faults_are_injected_on_the_way_out_and_counted) {

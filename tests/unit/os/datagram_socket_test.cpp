@@ -6,66 +6,23 @@
 #include <cerrno>
 #include <cstring>
 #include <gtest/gtest.h>
-#include <poll.h>
 #include <string>
 #include <sys/socket.h>
 #include <vector>
 
+#include "unit/os/datagram_scene.hpp"
+
 namespace acp::os {
 namespace {
 
-using Bytes = std::vector<std::byte>;
-
-struct Arrived {
-    SocketAddress from;
-    Bytes bytes;
-};
-
-SocketAddress ip(const std::string& text) {
-    return parse_ip(text).value_or(SocketAddress{});
-}
-
-DatagramSocket open_socket(DatagramSocket::Options options) {
-    if (options.bind_to.family == 0) options.bind_to = ip("127.0.0.1");
-    if (options.receive_bytes == 0) options.receive_bytes = 4U << 20;
-    auto socket = DatagramSocket::open(options);
-    EXPECT_TRUE(socket.is_ok()) << socket.failure().message();
-    return std::move(socket).value();
-}
-
-DatagramBatch batch_of(std::uint32_t messages, std::uint32_t bytes) {
-    auto batch = DatagramBatch::create(messages, bytes);
-    EXPECT_TRUE(batch.is_ok()) << batch.failure().message();
-    return std::move(batch).value();
-}
-
-// Bytes that tell where they belong.
-Bytes pattern(std::size_t bytes) {
-    Bytes all(bytes);
-    for (std::size_t i = 0; i < bytes; ++i) {
-        all[i] = static_cast<std::byte>((i * 2'654'435'761U) >> 13);
-    }
-    return all;
-}
-
-bool is_readable(const DatagramSocket& socket) {
-    pollfd look{socket.fd(), POLLIN, 0};
-    return poll(&look, 1, 2000) == 1;
-}
-
-// What has arrived, until so many bytes have come or nothing more comes.
-std::vector<Arrived> take(DatagramSocket& socket, DatagramBatch& batch, std::size_t bytes) {
-    std::vector<Arrived> all;
-    std::size_t got = 0;
-    while (got < bytes && is_readable(socket)) {
-        socket.receive_burst(batch);
-        batch.for_each([&](const SocketAddress& from, std::span<std::byte> datagram) {
-            all.push_back({from, Bytes(datagram.begin(), datagram.end())});
-            got += datagram.size();
-        });
-    }
-    return all;
-}
+using testing::Arrived;
+using testing::batch_of;
+using testing::Bytes;
+using testing::ip;
+using testing::is_readable;
+using testing::open_socket;
+using testing::pattern;
+using testing::take;
 
 // Every combination of help by the kernel on both sides.
 struct Help {
@@ -73,7 +30,7 @@ struct Help {
     bool may_join;
 };
 
-class BurstTest : public testing::TestWithParam<Help> {
+class BurstTest : public ::testing::TestWithParam<Help> {
 protected:
     DatagramSocket sender_ = open_socket({.may_segment = GetParam().may_segment});
     DatagramSocket receiver_ = open_socket({.may_join = GetParam().may_join});
@@ -190,11 +147,53 @@ TEST_P(BurstTest, is_sent_singly_once_the_kernel_refused_to_segment_it) {
 INSTANTIATE_TEST_SUITE_P(
     All,
     BurstTest,
-    testing::Values(Help{true, true}, Help{true, false}, Help{false, true}, Help{false, false}),
+    ::testing::Values(Help{true, true}, Help{true, false}, Help{false, true}, Help{false, false}),
     [](const auto& help) {
         return std::string(help.param.may_segment ? "segmented" : "single") +
                (help.param.may_join ? "_joined" : "_apart");
     });
+
+std::uint32_t first_byte_of(std::span<const std::byte> message) noexcept {
+    return std::to_integer<std::uint32_t>(message.front());
+}
+
+// Who takes messages one by one need not ask the kernel where the datagrams in them end.
+TEST(DatagramSocket, takes_a_message_apart_as_its_first_datagram_says) {
+    auto made = DatagramBatch::create(4, DatagramBatch::longest_message, first_byte_of);
+    ASSERT_TRUE(made.is_ok());
+    DatagramBatch batch = std::move(made).value();
+    DatagramSocket receiver = open_socket({});
+    DatagramSocket sender = open_socket({});
+    Bytes burst = pattern(250);
+    for (const std::size_t at : {0U, 100U, 200U}) burst[at] = std::byte{100};
+    ASSERT_EQ(sender.send_burst(receiver.address(), burst, 100, false).datagrams, 3U);
+    Bytes got;
+    std::vector<std::size_t> lengths;
+    while (got.size() < burst.size() && is_readable(receiver)) {
+        ASSERT_EQ(receiver.receive_burst(batch, 1), 1U);
+        batch.for_each([&](const SocketAddress& from, std::span<std::byte> datagram) {
+            EXPECT_EQ(from, sender.address());
+            lengths.push_back(datagram.size());
+            got.insert(got.end(), datagram.begin(), datagram.end());
+        });
+    }
+    EXPECT_TRUE(got == burst);
+    EXPECT_EQ(lengths, (std::vector<std::size_t>{100, 100, 50}));
+    ASSERT_EQ(receiver.receive_burst(batch, 1), 0U);
+}
+
+TEST(DatagramSocket, drops_a_lone_message_that_is_cut_off) {
+    auto made = DatagramBatch::create(1, 150, first_byte_of);
+    ASSERT_TRUE(made.is_ok());
+    DatagramBatch batch = std::move(made).value();
+    DatagramSocket receiver = open_socket({.may_join = false});
+    DatagramSocket sender = open_socket({});
+    ASSERT_EQ(sender.send_burst(receiver.address(), pattern(151), 151, false).datagrams, 1U);
+    ASSERT_TRUE(is_readable(receiver));
+    EXPECT_EQ(receiver.receive_burst(batch, 1), 1U);
+    EXPECT_EQ(batch.datagrams(), 0U);
+    EXPECT_EQ(batch.cut_datagrams(), 1U);
+}
 
 TEST(DatagramSocket, joins_and_segments_only_when_it_may) {
     const DatagramSocket plain = open_socket({.may_segment = false, .may_join = false});
