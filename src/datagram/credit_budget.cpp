@@ -60,14 +60,15 @@ CreditBudget::CreditBudget(std::uint64_t receive_bytes,
     const std::uint64_t usable = usable_bytes(receive_bytes);
     std::uint64_t each = std::uint64_t{unscheduled_} * true_bytes(least);
     // WIRE-78: the allowance of one datagram and a probe of each take half of it at most.
-    for (const std::uint32_t bytes : {most, MtuProber::jumbo_half}) {
+    const auto take = [&](std::uint32_t bytes) {
         const std::uint64_t longer = true_bytes(bytes);
-        if (bytes <= least || bytes > most || std::uint64_t{4} * senders * longer > usable)
-            continue;
+        const bool has_room = std::uint64_t{4} * senders * longer <= usable;
+        if (bytes <= longest_ || bytes > most || (longer > true_bytes(least) && !has_room)) return;
         longest_ = bytes;
-        each = std::max(each, longer) + longer;
-        break;
-    }
+        if (has_room) each = std::max(each, longer) + longer;
+    };
+    take(most);
+    for (const std::uint32_t bytes : MtuProber::shorter) take(bytes);
     shared_bytes_ = usable - std::min(usable, senders * each);
 }
 

@@ -33,7 +33,8 @@ enum class SeverReason : std::uint8_t {
     restarted,    // another instance of that gateway answered
     closed,       // it left the job, or has severed us
     told,         // sever() was called
-    no_memory     // for its keys
+    no_memory,    // for its keys
+    narrowed      // the path carries no more what was sent for it as it was before, in no way
 };
 
 struct Settings {

@@ -7,11 +7,15 @@
 namespace acp::datagram {
 
 void EndpointMachine::on_ack(Peer& peer, const AckFrame& ack) {
+    const Dsn cumulative = peer.credit.cumulative();
     // WIRE-25: what was never sent cannot have come.
     if (ack.largest >= peer.sent.next() ||
         !peer.credit.on_ack(now_, ack.cumulative, ack.credit, peer.next_dsn)) {
         ++counters_.unsent_acknowledged;
         return;
+    }
+    if (peer.narrow_since != never && peer.credit.cumulative() != cumulative) {
+        peer.narrow_since = now_;
     }
     const std::uint64_t in_flight = peer.sent.bytes_in_flight();
     Settled settled = peer.loss.on_ack(
@@ -55,13 +59,15 @@ void EndpointMachine::on_acked(Peer& peer, PacketNumber number, const SentDatagr
 }
 
 // WIRE-79: what was promised so far was promised for short datagrams. The acknowledgement of the probe told of all
-// those promises; those after it are for long ones.
+// those promises; those after it are for long ones. Where these take no more room, it is all the same.
 void EndpointMachine::on_longer_path(Peer& peer, std::uint32_t before) noexcept {
     if (peer.mtu.current() <= before) return;
-    const bool has_short =
-        peer.short_bytes != 0 && static_cast<std::int32_t>(peer.next_dsn - peer.long_from) < 0;
-    peer.short_bytes = has_short ? std::min(peer.short_bytes, before) : before;
-    peer.long_from = peer.credit.limit(now_);
+    if (true_bytes(peer.mtu.current()) > true_bytes(before)) {
+        const bool has_short =
+            peer.short_bytes != 0 && static_cast<std::int32_t>(peer.next_dsn - peer.long_from) < 0;
+        peer.short_bytes = has_short ? std::min(peer.short_bytes, before) : before;
+        peer.long_from = peer.credit.limit(now_);
+    }
     fit_allowance(peer);
     was_released_ = true;  // more fits into what may be reserved
 }
@@ -93,6 +99,7 @@ void EndpointMachine::give_up(Peer& peer, const SentDatagram& record) noexcept {
 
 void EndpointMachine::on_cut_path(Peer& peer) noexcept {
     ++counters_.path_fallbacks;
+    peer.narrow_since = now_;
     fit_allowance(peer);
 }
 

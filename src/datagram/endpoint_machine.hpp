@@ -189,6 +189,7 @@ private:
     void ring_connected(Peer& peer);
     void probe(Peer& peer);
     [[nodiscard]] Time silence_deadline(const Peer& peer) const noexcept;
+    [[nodiscard]] Time narrow_deadline(const Peer& peer) const noexcept;
     [[nodiscard]] Time ping_deadline(const Peer& peer) const noexcept;
     [[nodiscard]] Time fold_deadline(const Peer& peer) const noexcept;
     [[nodiscard]] Time half_open_deadline(const Peer& peer) const noexcept;

@@ -207,6 +207,7 @@ std::uint32_t EndpointMachine::owed(const Peer& peer) noexcept {
 void EndpointMachine::note_owing(Peer& peer) noexcept {
     if (owed(peer) == 0 && peer.sent.count() == 0 && peer.watchers == 0) {
         peer.owing_since = never;
+        peer.narrow_since = never;
         peer.probes_unanswered = 0;
     } else if (peer.owing_since == never) {
         peer.owing_since = now_;

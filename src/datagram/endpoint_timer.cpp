@@ -82,6 +82,10 @@ void EndpointMachine::ring_connected(Peer& peer) {
         fail(peer.node, SeverReason::silent);
         return;
     }
+    if (now_ >= narrow_deadline(peer)) {
+        fail(peer.node, SeverReason::narrowed);
+        return;
+    }
     if (now_ >= peer.ack_at) {
         peer.ack_at = never;
         peer.is_ack_due = true;
@@ -142,6 +146,12 @@ Time EndpointMachine::silence_deadline(const Peer& peer) const noexcept {
     return after(std::max({peer.heard, peer.owing_since, resumed_}), settings_.peer_timeout_ns);
 }
 
+// WIRE-77: it answers, but what is owed does not come, fragments or not.
+Time EndpointMachine::narrow_deadline(const Peer& peer) const noexcept {
+    if (settings_.peer_timeout_ns == 0 || peer.narrow_since == never) return never;
+    return after(std::max(peer.narrow_since, resumed_), settings_.peer_timeout_ns);
+}
+
 // WIRE-85: only when nothing is in flight; what is gets probes anyway.
 Time EndpointMachine::ping_deadline(const Peer& peer) const noexcept {
     if (peer.watchers == 0 || peer.sent.count() != 0 || peer.is_ping_due) return never;
@@ -185,6 +195,7 @@ Time EndpointMachine::deadline_of(const Peer& peer) const noexcept {
     const Time silence = silence_deadline(peer);
     // Past it, but not enough probes were sent: the probe timer rings.
     if (silence > now_) at = std::min(at, silence);
+    at = std::min(at, std::max(narrow_deadline(peer), now_ + 1));
     const Time fold = fold_deadline(peer);
     return std::min(at, fold > now_ ? fold : now_ + settings_.idle_fold_ns);
 }

@@ -24,7 +24,8 @@ public:
     static constexpr Time again_min_ns = 1'000'000'000;    // after all lengths have been tried
     static constexpr Time again_max_ns = 600'000'000'000;  // twice as long each time
     static constexpr Time again_cut_ns = 30'000'000'000;   // at least, after a path was cut back
-    static constexpr std::uint32_t jumbo_half = 4058;      // tried after the longest
+    // Tried after the longest: of frames of about half the size, of Ethernet's, and of tunnels inside Ethernet.
+    static constexpr std::array<std::uint32_t, 3> shorter = {4058, 1452, 1372};
 
     MtuProber() noexcept = default;
 
@@ -37,7 +38,7 @@ public:
 
     [[nodiscard]] std::uint32_t least() const noexcept { return least_; }
 
-    // The length to probe now; 0: none. The longest first; when it does not get through, one of half the length.
+    // The length to probe now; 0: none. The longest first, then the shorter ones.
     [[nodiscard]] std::uint32_t wanted(Time now) const noexcept {
         if (is_probing_ || current_ >= most_ || now < next_at_) return 0;
         return goal_ <= current_ ? most_ : goal_;
@@ -65,7 +66,7 @@ public:
         next_at_ = now + (tries_ <= 1 ? try_gap_ns : 10 * try_gap_ns);
         if (tries_ < tries_max) return;
         tries_ = 0;
-        goal_ = goal_ > jumbo_half && jumbo_half > current_ ? jumbo_half : current_;
+        goal_ = after(goal_);
         if (goal_ <= current_) rest(now, again_min_ns);
     }
 
@@ -107,6 +108,14 @@ private:
         PacketNumber number = 0;
         std::uint32_t bytes = 0;
     };
+
+    // The length to try when this one did not get through; current_: there is none.
+    [[nodiscard]] std::uint32_t after(std::uint32_t bytes) const noexcept {
+        for (const std::uint32_t next : shorter) {
+            if (next < bytes && next > current_) return next;
+        }
+        return current_;
+    }
 
     void rest(Time now, Time at_least) noexcept {
         pause_ = std::clamp(2 * pause_, at_least, again_max_ns);

@@ -107,6 +107,7 @@ struct Peer : Timed {
     MtuProber mtu;
     Dsn long_from = 0;  // content before it was promised room for datagrams of short_bytes
     std::uint32_t short_bytes = 0;  // 0: none was
+    Time narrow_since = never;      // the path was cut back: when content from before came last
     std::uint32_t bypass = 0;       // datagrams that may leave whatever window, pace and credit say
     bool is_ping_due = false;
     bool is_short_due = false;  // data does not take that ping's place

@@ -18,8 +18,10 @@ namespace {
 using base::Code;
 using base::Status;
 
-constexpr std::uint32_t datagram_bytes_ipv4 = 1472;  // an Ethernet frame less the headers
-constexpr std::uint32_t datagram_bytes_ipv6 = 1452;
+// What every path is taken to carry, tunnels inside tunnels too, and in one piece (RFC 8899, 5.1.2). Networks with an
+// MTU below Ethernet's are common, and one that carries less than this says so by its interface.
+constexpr std::uint32_t datagram_bytes_first = 1200;
+constexpr std::uint32_t datagram_bytes_least = 576;
 constexpr std::uint32_t datagram_bytes_probed = 8972;
 constexpr std::size_t severed_told_max = 64;
 constexpr int error_stream = 2;
@@ -80,12 +82,12 @@ std::uint32_t carried_bytes(std::span<const Address> bind) {
 
 // What every path carries, and what is probed for.
 void choose_lengths(const GatewaySettings& settings, datagram::Settings& chosen) {
-    const bool has_ipv6 = std::any_of(settings.bind.begin(), settings.bind.end(),
-                                      [](const Address& one) { return one.family == 6; });
-    chosen.datagram_bytes = has_ipv6 ? datagram_bytes_ipv6 : datagram_bytes_ipv4;
-    if (settings.datagram_bytes != 0) chosen.datagram_bytes = settings.datagram_bytes;
-    chosen.datagram_bytes_max = settings.datagram_bytes_max != 0 ? settings.datagram_bytes_max
-                                                                 : carried_bytes(settings.bind);
+    const std::uint32_t carried = carried_bytes(settings.bind);
+    chosen.datagram_bytes = settings.datagram_bytes != 0
+                                ? settings.datagram_bytes
+                                : std::clamp(carried, datagram_bytes_least, datagram_bytes_first);
+    chosen.datagram_bytes_max =
+        settings.datagram_bytes_max != 0 ? settings.datagram_bytes_max : carried;
     chosen.datagram_bytes_max = std::max(chosen.datagram_bytes_max, chosen.datagram_bytes);
 }
 

@@ -4,31 +4,11 @@
 
 #include <utility>
 
+#include "gateway/node_fate.hpp"
 #include "node/death.hpp"
 #include "node/loss.hpp"
 
 namespace acp::gateway {
-
-namespace {
-
-node::NodeFate fate_of(datagram::SeverReason reason) noexcept {
-    switch (reason) {
-        case datagram::SeverReason::silent:
-            return node::NodeFate::silent;
-        case datagram::SeverReason::unreachable:
-            return node::NodeFate::unreachable;
-        case datagram::SeverReason::restarted:
-            return node::NodeFate::restarted;
-        case datagram::SeverReason::closed:
-            return node::NodeFate::closed;
-        case datagram::SeverReason::told:
-        case datagram::SeverReason::no_memory:
-            break;
-    }
-    return node::NodeFate::told;
-}
-
-}  // namespace
 
 Duties::Duties(const node::Segment& segment, Core& core, OnGone on_gone)
     : segment_(segment),

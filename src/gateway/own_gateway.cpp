@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "gateway/core.hpp"
+#include "gateway/node_fate.hpp"
 #include "gateway/stats_publisher.hpp"
 #include "node/loss.hpp"
 #include "os/clock.hpp"
@@ -135,7 +136,11 @@ private:
                 core_ = std::move(core).value();
                 return {};
             }
-            if (wished.size() <= 1 || attempt == port_attempts) return std::move(core).failure();
+            // state: the port is taken there. Whatever else fails would fail with another port too.
+            const bool is_taken = core.failure().code() == base::Code::state;
+            if (!is_taken || wished.size() <= 1 || attempt == port_attempts) {
+                return std::move(core).failure();
+            }
         }
     }
 
@@ -183,6 +188,9 @@ private:
         ended.code = one.code;
         ended.end = static_cast<std::uint8_t>(one.end);
         ended.process = one.process;
+        if (one.code == base::Code::peer) {
+            ended.fate = fate_of(core_->reason_of(core_->map().node_of(one.process)));
+        }
     }
 
     // The process hands over commands only: it has asked for no operation.

@@ -159,7 +159,7 @@ base::Status Gma::remote_failure(const Command& command, const remote::Ended& en
     const std::string who = std::string(name_of(command)) + " by rank " +
                             std::to_string(space_.rank()) + " on " + os::host_name() + ": ";
     if (ended.code == base::Code::peer) {
-        return {ended.code, who + node::fate_of_process(segment, ended.process)};
+        return {ended.code, who + node::fate_of_process(segment, ended.process, ended.fate)};
     }
     if (ended.end == 0) {
         return {ended.code, who + "the way between the nodes failed: " + where_is(command.source) +

@@ -55,6 +55,11 @@ std::string text_of(NodeFate why) {
             return "was answered for by another instance of its gateway";
         case NodeFate::closed:
             return "has left the job or given this node up";
+        case NodeFate::narrowed:
+            return "gets nothing any more that was sent before the MTU on the way to it became "
+                   "smaller";
+        case NodeFate::no_memory:
+            return "was given up for want of memory for its keys";
         case NodeFate::told:
             break;
     }
@@ -80,7 +85,12 @@ std::string text_of(const Segment& segment, const Loss& loss) {
     const std::uint32_t index = loss.index.load(std::memory_order_relaxed);
     const std::uint32_t why = loss.why.load(std::memory_order_relaxed);
     if (loss.is_node.load(std::memory_order_relaxed) != 0) {
-        return node_name(segment, index) + " " + text_of(static_cast<NodeFate>(why));
+        const NodeTable table(segment);
+        const std::uint32_t first = table.first_process(index);
+        const std::uint32_t others = table.first_process(index + 1) - first - 1;
+        return "rank " + std::to_string(segment.rank_of(first)) +
+               (others == 0 ? " is" : " and " + std::to_string(others) + " more are") + " on " +
+               node_name(segment, index) + ", which " + text_of(static_cast<NodeFate>(why));
     }
     return "rank " + std::to_string(segment.rank_of(index)) + " on " +
            node_name(segment, NodeTable(segment).node_of(index)) + " " + ending_text(why);
@@ -127,7 +137,7 @@ std::string told_loss(const Segment& segment, std::uint32_t index) {
     return text_of(segment, segment.control().told[index]);
 }
 
-std::string fate_of_process(const Segment& segment, std::uint32_t process) {
+std::string fate_of_process(const Segment& segment, std::uint32_t process, NodeFate otherwise) {
     const Shape& shape = segment.shape();
     if (process - shape.first_process < shape.local_procs) {
         return fate(segment, process - shape.first_process);
@@ -137,8 +147,11 @@ std::string fate_of_process(const Segment& segment, std::uint32_t process) {
     if (const Loss* told = find_told(segment, false, process)) {
         return text_of(segment, *told);
     }
-    if (const Loss* told = find_told(segment, true, node)) {
-        const auto why = static_cast<NodeFate>(told->why.load(std::memory_order_relaxed));
+    const Loss* told = find_told(segment, true, node);
+    if (told != nullptr || otherwise != NodeFate::told) {
+        const NodeFate why = told == nullptr
+                                 ? otherwise
+                                 : static_cast<NodeFate>(told->why.load(std::memory_order_relaxed));
         return rank + " is on " + node_name(segment, node) + ", which " + text_of(why);
     }
     return rank + " on " + node_name(segment, node) + " is gone";

@@ -12,8 +12,16 @@ namespace acp::node {
 
 class Segment;
 
-// Why a node was given up; the numbers are those of datagram::SeverReason.
-enum class NodeFate : std::uint32_t { silent, unreachable, restarted, closed, told };
+// Why a node was given up.
+enum class NodeFate : std::uint32_t {
+    silent,
+    unreachable,
+    restarted,
+    closed,
+    told,
+    no_memory,
+    narrowed
+};
 
 inline constexpr std::uint32_t losses_told = 16;
 
@@ -29,9 +37,12 @@ bool note_lost_node(const Segment& segment, std::uint32_t node, NodeFate why) no
 
 // "rank 7 on node 3 (10.0.0.4) was killed by signal 9", "node 3 (10.0.0.4) has not answered for long" and kin:
 // what is known of a process that is_lost(), or of one that a command failed on.
-[[nodiscard]] std::string fate_of_process(const Segment& segment, std::uint32_t process);
+//   otherwise  why its node is gone, as the caller knows, where nothing was told yet
+[[nodiscard]] std::string fate_of_process(const Segment& segment,
+                                          std::uint32_t process,
+                                          NodeFate otherwise = NodeFate::told);
 
-// The same of the first loss that was told, index 0 .. ; "" when there are fewer.
+// The same of a loss as it was told, index 0 .. ; of a node, for its first rank. "" when there are fewer.
 [[nodiscard]] std::string told_loss(const Segment& segment, std::uint32_t index);
 
 // "node 3 (10.0.0.4)"

@@ -121,7 +121,12 @@ Result<DatagramSocket> DatagramSocket::open(const Options& options) {
     const int fd = opened.value().fd();
     KernelAddress kernel{};
     socklen_t size = to_kernel(options.bind_to, kernel);
-    if (bind(fd, &kernel.any, size) != 0) return system_failure("bind", errno, where);
+    if (bind(fd, &kernel.any, size) != 0) {
+        const bool is_taken = errno == EADDRINUSE;
+        base::Status failure = system_failure("bind", errno, where);
+        if (!is_taken) return failure;
+        return base::Status(base::Code::state, std::string(failure.message()));
+    }
     size = sizeof kernel;
     if (getsockname(fd, &kernel.any, &size) != 0) {
         return system_failure("getsockname", errno, where);

@@ -53,8 +53,8 @@ public:
         bool may_join = true;             // let it join what arrives (GRO), where it can
     };
 
-    // Errors: argument (no family), limit (descriptors used up), system (the address is not of this host, the
-    // port is taken, the kernel has no IPv6; the address in the message).
+    // Errors: argument (no family), limit (descriptors used up), state (the port is taken), system (the address is
+    // not of this host, the kernel has no IPv6); the address in the message.
     static Result<DatagramSocket> open(const Options& options);
 
     // A socket without a port, which hears nothing before connect_beside(). Of options.bind_to only the family counts.

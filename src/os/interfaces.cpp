@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// getifaddrs, and /sys for the MTU.
+// getifaddrs, and a request to the kernel for the MTU: /sys may show the interfaces of another network.
 #include "os/interfaces.hpp"
 
 #include <algorithm>
@@ -8,10 +8,12 @@
 #include <ifaddrs.h>
 #include <memory>
 #include <net/if.h>
+#include <string_view>
+#include <sys/ioctl.h>
 
+#include "os/file_descriptor.hpp"
 #include "os/kernel_address.hpp"
 #include "os/system_error.hpp"
-#include "os/text_file.hpp"
 
 namespace acp::os {
 
@@ -44,9 +46,12 @@ bool is_of_one_link(const SocketAddress& address) noexcept {
     return address.family == 6 && address.ip[0] == 0xfe && (address.ip[1] & 0xc0) == 0x80;
 }
 
-std::uint32_t mtu_of(const std::string& interface) {
-    const auto text = read_text_file("/sys/class/net/" + interface + "/mtu");
-    return text ? static_cast<std::uint32_t>(leading_number(*text).value_or(0)) : 0;
+//   socket  any
+std::uint32_t mtu_of(const FileDescriptor& socket, std::string_view interface) {
+    ifreq request{};
+    interface.copy(request.ifr_name, sizeof request.ifr_name - 1);
+    if (ioctl(socket.get(), SIOCGIFMTU, &request) != 0) return 0;
+    return static_cast<std::uint32_t>(request.ifr_mtu);
 }
 
 }  // namespace
@@ -55,6 +60,7 @@ Result<std::vector<InterfaceAddress>> list_interface_addresses() {
     ifaddrs* first = nullptr;
     if (getifaddrs(&first) != 0) return system_failure("getifaddrs", errno, "");
     const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(first, &freeifaddrs);
+    const FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     std::vector<InterfaceAddress> found;
     for (const ifaddrs* entry = first; entry != nullptr; entry = entry->ifa_next) {
         SocketAddress address = address_of(entry->ifa_addr);
@@ -62,7 +68,7 @@ Result<std::vector<InterfaceAddress>> list_interface_addresses() {
         if ((entry->ifa_flags & IFF_UP) == 0) continue;
         address.port = 0;
         found.push_back({entry->ifa_name, address, prefix_of(address_of(entry->ifa_netmask)),
-                         mtu_of(entry->ifa_name), (entry->ifa_flags & IFF_LOOPBACK) != 0});
+                         mtu_of(socket, entry->ifa_name), (entry->ifa_flags & IFF_LOOPBACK) != 0});
     }
     return found;
 }

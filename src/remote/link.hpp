@@ -12,6 +12,7 @@
 
 #include "base/status.hpp"
 #include "memory/command.hpp"
+#include "node/loss.hpp"
 
 namespace acp::remote {
 
@@ -22,6 +23,8 @@ struct Ended {
     base::Code code = base::Code::ok;
     std::uint8_t end = 0;       // 0 none, 1 target, 2 source: what a failure is about
     std::uint32_t process = 0;  // of a failure: whose memory or death
+    // Why its node is gone, where the link knows before the node segment does.
+    node::NodeFate fate = node::NodeFate::told;
 };
 
 class Link {

@@ -20,15 +20,15 @@ inline constexpr std::uint32_t retries_per_turn_max = 64;      // of one process
 inline constexpr std::uint64_t run_bytes_max = 256ULL * 1024;  // of a local copy in one go
 inline constexpr std::uint64_t staging_bytes_max = 8960;       // of a piece that placement reads
 inline constexpr std::uint64_t kept_overhead_bytes =
-    128;                                        // what keeping a piece costs beside its bytes
-inline constexpr Time scan_ns = 1'000'000'000;  // ORD-31: overdue after one to two of these
-inline constexpr Time retry_ns_min = 10'000;    // placement had no room
+    128;                                      // what keeping a piece costs beside its bytes
+inline constexpr Time scan_ns = 500'000'000;  // ORD-31: overdue after one to two of these
+inline constexpr Time retry_ns_min = 10'000;  // placement had no room
 inline constexpr Time retry_ns_max = 1'000'000;
 inline constexpr Time resend_ns_min = 200'000;       // another node had no room
 inline constexpr std::uint32_t resends_min = 4096;   // ranges kept to be sent again
 inline constexpr std::uint32_t resend_levels = 9;    // each waits twice as long: up to 51 ms
 inline constexpr std::uint32_t runs_open_max = 64;   // a power of two
-inline constexpr std::uint32_t quiet_scans_max = 2;  // then the initiator is asked
+inline constexpr std::uint32_t quiet_scans_max = 4;  // then the initiator is asked
 
 // A command to be begun at the node of its source: the part of it that starts at its addresses.
 struct Task {

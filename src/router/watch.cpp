@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is overdue, found by looking at everything once a second instead of by a timer each (ORD-31): nodes that a
-// command outstanding for one to two seconds involves are watched, by the node of its source too; of copies that have stopped half-way the
-// initiator is asked whether they are over (ORD-32).
+// What is overdue, found by looking at everything twice a second instead of by a timer each (ORD-31): nodes that a
+// command outstanding for half a second to a second involves are watched, by the node of its source too; of copies that
+// have stopped half-way the initiator is asked whether they are over (ORD-32).
 #include "router/state.hpp"
 
 namespace acp::router {

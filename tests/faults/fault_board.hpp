@@ -18,6 +18,7 @@ enum class Work : std::int32_t {
     traffic,           // copies and atomics in all directions, with a barrier now and then
     barriers,          // acp_sync in a loop
     errands,           // to all others' memory that can be reached without them, and no barrier
+    exact,             // likewise, every byte and every total looked at; one agreed end
     barrier_wait,      // all but the victim wait in acp_sync
     command_wait,      // all but the victim wait in acp_wait for a command only the victim can run
     command_complete,  // likewise in acp_complete

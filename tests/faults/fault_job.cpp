@@ -23,7 +23,9 @@ JobOptions job_options(const FaultOptions& options, const std::string& board_ent
     JobOptions job;
     job.ranks = options.ranks;
     job.launcher = {options.is_continuing ? "--on-failure=continue" : "--on-failure=kill"};
-    if (options.nodes > 1) {
+    if (!options.hosts.empty()) {
+        job.launcher.insert(job.launcher.end(), options.hosts.begin(), options.hosts.end());
+    } else if (options.nodes > 1) {
         job.launcher.insert(job.launcher.end(), {"--nodes", std::to_string(options.nodes)});
     }
     job.program = {std::string(ACP_TEST_PROGRAM_DIR) + "/faults_victim"};

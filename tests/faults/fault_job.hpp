@@ -23,7 +23,8 @@ struct FaultOptions {
     int ranks = 4;
     int nodes = nodes_wanted();
     int victim = 1;
-    bool is_continuing = true;  // acprun --on-failure
+    std::vector<std::string> hosts;  // acprun's options that make the nodes; none: emulated ones
+    bool is_continuing = true;       // acprun --on-failure
     std::uint64_t seed = 1;
     std::vector<std::string> environment;
 };
@@ -35,6 +36,9 @@ public:
     [[nodiscard]] FaultBoard& board() const { return *board_; }
 
     [[nodiscard]] Job& job() { return job_; }
+
+    // What the job wrote so far.
+    [[nodiscard]] std::string job_output() const { return job_.output(); }
 
     [[nodiscard]] const FaultOptions& options() const { return options_; }
 

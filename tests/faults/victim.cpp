@@ -24,6 +24,14 @@ namespace {
 constexpr std::size_t memory_bytes = 64 * 1024;
 constexpr int bad_memory_code = 9;
 
+// Where Work::exact keeps what: in starter memory, and a row per rank in registered memory.
+constexpr std::size_t exact_word = 0;
+constexpr std::size_t exact_old = 8;
+constexpr std::size_t exact_source = 1024;
+constexpr std::size_t exact_target = 17 * 1024;
+constexpr std::size_t exact_row = 16 * 1024;
+constexpr int exact_rows = memory_bytes / exact_row;
+
 class Victim {
 public:
     Victim(FaultBoard& board, int rank_hint) : board_(board), rank_(rank_hint) {}
@@ -99,6 +107,9 @@ private:
             case Work::errands:
                 run_errands();
                 break;
+            case Work::exact:
+                work_exactly();
+                break;
             case Work::revocation:
                 rank_ == 0 ? revoke() : copy_into_rank_0();
                 break;
@@ -173,6 +184,52 @@ private:
             }
             note().steps.fetch_add(1, std::memory_order_relaxed);
         }
+    }
+
+    // Bytes put to each other rank and got back, and a word there that all count up: what comes back is what went, the
+    // words grow, and in the end hold what all have added. A step is one round of them all.
+    void work_exactly() {
+        const std::size_t sizes[] = {8, 1024, 15'000};
+        auto* own = static_cast<std::byte*>(acp_query_address(acp_query_starter_ga(rank_)));
+        std::vector<std::uint64_t> seen(static_cast<std::size_t>(acp_procs()));
+        for (std::uint64_t step = 1; board_.may_end.load(std::memory_order_acquire) == 0; ++step) {
+            const std::size_t bytes = sizes[step % std::size(sizes)];
+            for (std::size_t at = 0; at < bytes; ++at) {
+                own[exact_source + at] = static_cast<std::byte>(step * 31 + at * 7 + at / 256);
+            }
+            for (int other = 0; other < acp_procs(); ++other) {
+                if (!visit_exactly(other, bytes, seen[static_cast<std::size_t>(other)])) {
+                    return;
+                }
+                has_bad_memory_ |= std::memcmp(own + exact_source, own + exact_target, bytes) != 0;
+            }
+            note().steps.fetch_add(1, std::memory_order_relaxed);
+        }
+        if (acp_sync() != 0) {
+            fail("acp_sync");
+            return;
+        }
+        std::uint64_t all = 0;
+        for (int rank = 0; rank < acp_procs(); ++rank) {
+            all += board_.ranks[rank].steps.load(std::memory_order_relaxed);
+        }
+        has_bad_memory_ |= *reinterpret_cast<std::uint64_t*>(own + exact_word) != all;
+    }
+
+    bool visit_exactly(int other, std::size_t bytes, std::uint64_t& seen) {
+        const acp_ga_t own = acp_query_starter_ga(rank_);
+        const acp_ga_t there =
+            memory_of(other) + exact_row * static_cast<std::size_t>(rank_ % exact_rows);
+        acp_copy(there, own + exact_source, bytes, ACP_HANDLE_NULL);
+        acp_add8(own + exact_old, acp_query_starter_ga(other) + exact_word, 1, ACP_HANDLE_NULL);
+        acp_copy(own + exact_target, there, bytes, ACP_HANDLE_ALL);
+        if (acp_wait(ACP_HANDLE_ALL, -1) != ACP_OK) {
+            return fail("acp_wait");
+        }
+        const auto* old = static_cast<const std::uint64_t*>(acp_query_address(own + exact_old));
+        has_bad_memory_ |= *old < seen;
+        seen = *old + 1;
+        return true;
     }
 
     void wait_in_barrier() {

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -159,13 +160,17 @@ Job::~Job() {
     close(output_file_);
 }
 
+// One job's look may come upon the end of another's, or of an orphan.
 void Job::reap() {
+    static std::map<pid_t, int> ended;
     int status = 0;
     for (pid_t process = waitpid(-1, &status, WNOHANG); process > 0;
          process = waitpid(-1, &status, WNOHANG)) {
-        if (process == process_) {
-            wait_status_ = status;
-        }
+        ended[process] = status;
+    }
+    if (const auto found = ended.find(process_); found != ended.end()) {
+        wait_status_ = found->second;
+        ended.erase(found);  // the number may be used again
     }
 }
 

@@ -106,6 +106,8 @@ const Column columns[] = {
     {"case", left, [](const Row& row) { return row.name; }},
     {"mode", left, [](const Row& row) { return row.mode; }},
     {"ranks", right, [](const Row& row) { return std::to_string(row.ranks); }},
+    {"nodes", right,
+     [](const Row& row) { return row.nodes > 1 ? std::to_string(row.nodes) : std::string(); }},
     {"bytes", right,
      [](const Row& row) { return row.bytes > 0 ? base::human_size(row.bytes) : std::string(); }},
     {"min", right, [](const Row& row) { return show_time(row.latency_us.min); }},

@@ -3,6 +3,8 @@
 // thread.
 #include "page.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <set>
 #include <string_view>
 
@@ -22,7 +24,7 @@ constexpr const char* style = R"css(
   --c8:#c7a78f; --good:#5fd39b; --goodbg:#173327; --bad:#ff9d8a; --badbg:#3d1f1a; } }
 * { box-sizing:border-box }
 body { margin:0; background:var(--bg); color:var(--ink); font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif }
-main { max-width:1280px; margin:0 auto; padding:28px 24px 60px }
+main { max-width:1480px; margin:0 auto; padding:28px 24px 60px }
 h1 { font-size:27px; margin:0 0 4px; letter-spacing:-.01em } h2 { font-size:20px; margin:44px 0 6px }
 h3 { font-size:16px; margin:26px 0 8px } p { max-width:88ch; margin:6px 0 12px } .dim { color:var(--dim) } p.dim { max-width:none }
 nav { margin:14px 0 0 } nav a { color:var(--c5); margin-right:16px; text-decoration:none } nav a:hover { text-decoration:underline }
@@ -44,7 +46,7 @@ svg .paper { fill:currentColor; font-size:11px; font-style:italic; paint-order:s
 .yard { color:var(--dim)!important }
 table { border-collapse:collapse; font-size:13px; font-variant-numeric:tabular-nums; width:100% }
 caption { text-align:left; font-weight:600; padding:0 0 4px } th { text-align:left; color:var(--dim); font-weight:600 }
-th,td { padding:4px 10px 4px 0; border-bottom:1px solid var(--line); white-space:nowrap } .n { text-align:right } .bold { font-weight:600 }
+th,td { padding:4px 10px 4px 0; border-bottom:1px solid var(--line); white-space:nowrap } .n { text-align:right } td.w { white-space:normal; min-width:15ch } tr.first td { border-top:2px solid var(--axis) } .bold { font-weight:600 }
 .scroll { overflow-x:auto } details { margin-top:10px } summary { cursor:pointer; color:var(--dim) }
 .pill { padding:1px 8px; border-radius:9px; font-size:12px } .good { color:var(--good); background:var(--goodbg) }
 .bad { color:var(--bad); background:var(--badbg) }
@@ -59,7 +61,10 @@ std::string navigation(const std::string& body) {
          at = body.find(opening, at + 1)) {
         const std::size_t start = at + opening.size();
         const std::string id = body.substr(start, body.find('"', start) - start);
-        html.append("<a href=\"#").append(id).append("\">").append(id).append("</a>");
+        constexpr std::string_view heading = "<h2>";
+        const std::size_t title = body.find(heading, start) + heading.size();
+        html.append("<a href=\"#").append(id).append("\">");
+        html.append(body, title, body.find("</h2>", title) - title).append("</a>");
     }
     return html + "</nav>\n";
 }
@@ -88,11 +93,20 @@ constexpr const char* how_to_read =
     "of bandwidths above "
     "(more is better). Times are medians of rounds.</p>\n";
 
+// Whether somebody chose this variable's value: not the launcher, which tells its ranks where they are.
+bool is_choice(std::string_view name, std::string_view value) {
+    constexpr std::string_view told[] = {"ACP_JOB_ID", "ACP_NODE",      "ACP_PROCS",
+                                         "ACP_RANK",   "ACP_SINGLETON", "ACP_SLOT"};
+    return !value.empty() && std::none_of(std::begin(told), std::end(told),
+                                          [&](auto its) { return name.starts_with(its); });
+}
+
 std::string again(const std::vector<Header>& headers) {
     std::set<std::string> settings;
     for (const Header& header : headers) {
         for (const auto& [name, value] : header.configuration) {
-            settings.insert(std::string(name).append("=").append(value));
+            if (is_choice(name, value))
+                settings.insert(std::string(name).append("=").append(value));
         }
     }
     std::string html =
@@ -102,6 +116,9 @@ std::string again(const std::vector<Header>& headers) {
         "acpbench copy --all-modes --json build/report/copy.json\n"
         "acprun -n 2 --starter-size 16M acpbench copy --fine --json build/report/copy-fine.json\n"
         "acprun -n 2 acpbench sync --json build/report/sync.json\n"
+        "acprun -n 2 --nodes 2 --starter-size 16M acpbench net --json build/report/net.json\n"
+        "acprun -n 3 --nodes 3 --starter-size 16M acpbench net --json build/report/net-3.json\n"
+        "acprun -n 4 --nodes 2 --starter-size 16M acpbench net --json build/report/net-4.json\n"
         "acpbench report --in build/report\n</pre>\n";
     if (!settings.empty()) {
         html += "<p class=dim>Variables that were set:";

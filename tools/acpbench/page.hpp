@@ -23,6 +23,10 @@ namespace acp::bench {
 // A table of rows as people read it.
 [[nodiscard]] std::string rows_table(const std::vector<const Row*>& rows);
 
+// What was set out to be reached where the row says how far one is, and whether it is: "ratio <= 1.25: met"; "" where
+// nothing was.
+[[nodiscard]] std::string target_text(const Row& row);
+
 // Rows of one experiment.
 [[nodiscard]] std::vector<const Row*> rows_of(const std::vector<Row>& rows,
                                               const std::string& experiment);

@@ -42,8 +42,10 @@ constexpr Section sections[] = {
      "acp_sync of all ranks; the mean over whole slices is what counts where cores are short.",
      Drawn::extra_by_ranks, "mean_us"},
     {"net", "Between nodes",
-     "Beside bare datagrams between the same two processes; streams beside segmentation offload "
-     "and the cipher alone.",
+     "Emulated nodes on this machine, encrypted unless a setting below says otherwise. Beside bare "
+     "datagrams between the same two processes; streams beside segmentation offload and the cipher "
+     "alone; copies for others beside a get and then a put. Ratios are of times (less is better), "
+     "of streams of bandwidths.",
      Drawn::nothing},
     {"peers", "Beside other libraries",
      "Two nodes over loopback: ACP, UCX and Open MPI over TCP, bare datagrams, in turns (make "
@@ -170,7 +172,7 @@ Plot plot_of(const std::vector<const Row*>& rows, const Section& section) {
 std::string section_html(const std::vector<const Row*>& rows, const Section& section) {
     std::string html = "<section id=\"" + std::string(section.experiment) + "\"><h2>" +
                        section.title + "</h2><p>" + section.text + "</p>\n";
-    const bool is_long = rows.size() > 24;
+    const bool is_long = rows.size() > 24 && section.drawn != Drawn::nothing;
     if (section.drawn != Drawn::nothing) {
         const std::string svg = to_svg(plot_of(rows, section));
         if (!svg.empty()) html += "<figure class=\"one\">" + svg + "</figure>\n";
@@ -185,7 +187,21 @@ struct Column {
     const char* title;
     bool is_number;
     std::string (*cell)(const Row& row);
+    bool may_wrap = false;
+
+    [[nodiscard]] std::string opening(const char* tag) const {
+        const char* css = is_number ? " class=n>" : may_wrap ? " class=w>" : ">";
+        return std::string("<") + tag + css;
+    }
 };
+
+// Whether a row begins those of another number of ranks or nodes.
+bool is_first_of_shape(const std::vector<const Row*>& rows, std::size_t index) {
+    if (index == 0) return false;
+    const Row& before = *rows[index - 1];
+    return rows[index]->nodes > 1 &&
+           (rows[index]->nodes != before.nodes || rows[index]->ranks != before.ranks);
+}
 
 std::string show_time(double us) {
     return us > 0 ? show_value(Axis::time, us) : "";
@@ -207,6 +223,8 @@ const Column columns[] = {
     {"case", false, [](const Row& row) { return row.name; }},
     {"mode", false, [](const Row& row) { return row.mode; }},
     {"ranks", true, [](const Row& row) { return std::to_string(row.ranks); }},
+    {"nodes", true,
+     [](const Row& row) { return row.nodes > 1 ? std::to_string(row.nodes) : std::string(); }},
     {"bytes", true,
      [](const Row& row) { return row.bytes > 0 ? base::human_size(row.bytes) : std::string(); }},
     {"min", true, [](const Row& row) { return show_time(row.latency_us.min); }},
@@ -219,9 +237,14 @@ const Column columns[] = {
      }},
     {"ratio", true, [](const Row& row) { return row.ratio ? number(*row.ratio) : std::string(); }},
     {"yardstick", false, show_yardstick},
-    {"cores", false, [](const Row& row) { return std::string(name_of(row.distance)); }},
+    {"target", false, target_text, true},
+    {"cores", false,
+     [](const Row& row) {
+         return row.distance == Distance::unknown ? std::string()
+                                                  : std::string(name_of(row.distance));
+     }},
     {"paper", false, show_paper},
-    {"besides", false, show_extra},
+    {"besides", false, show_extra, true},
 };
 
 }  // namespace
@@ -241,15 +264,14 @@ std::string rows_table(const std::vector<const Row*>& rows) {
         const auto says = [&](const Row* row) { return !column.cell(*row).empty(); };
         if (std::none_of(rows.begin(), rows.end(), says)) continue;
         shown.push_back(column);
-        html.append(column.is_number ? "<th class=n>" : "<th>").append(column.title);
-        html.append("</th>");
+        html.append(column.opening("th")).append(column.title).append("</th>");
     }
     html += "</tr></thead><tbody>\n";
-    for (const Row* row : rows) {
-        html += "<tr>";
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        html += is_first_of_shape(rows, i) ? "<tr class=first>" : "<tr>";
         for (const Column& column : shown) {
-            html += column.is_number ? "<td class=n>" : "<td>";
-            html.append(escape_html(column.cell(*row))).append("</td>");
+            html.append(column.opening("td")).append(escape_html(column.cell(*rows[i])));
+            html.append("</td>");
         }
         html += "</tr>\n";
     }

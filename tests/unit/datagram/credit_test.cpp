@@ -33,6 +33,17 @@ TEST(CreditBudget, allows_every_sender_2_to_16_datagrams_unasked) {
     EXPECT_EQ(unscheduled_datagrams(buffer, 0, small), 16U);
 }
 
+// WIRE-78
+TEST(CreditBudget, has_room_for_the_longest_datagrams_that_fit_into_half_of_it) {
+    EXPECT_EQ(CreditBudget(buffer, 1, 1200, 8972).longest(), 8972U);
+    EXPECT_EQ(CreditBudget(buffer, 100, 1200, 8972).longest(), 4058U);
+    EXPECT_EQ(CreditBudget(buffer, 200, 1200, 8972).longest(), 1452U);
+    EXPECT_EQ(CreditBudget(buffer, 200, 1200, 1372).longest(), 1372U);
+    EXPECT_EQ(CreditBudget(buffer, 100'000, 1200, 1472).longest(), 1472U)
+        << "takes no more room than what all begin with";
+    EXPECT_EQ(CreditBudget(buffer, 1, 1472, 1472).longest(), 1472U);
+}
+
 TEST(CreditBudget, lets_a_single_sender_have_a_megabyte_on_the_way) {
     CreditBudget budget(buffer, 1, small, small);
     CreditShare share;

@@ -88,7 +88,7 @@ TEST(EndpointMtu, a_receiver_without_room_for_long_datagrams_lets_no_path_become
         stream(net, i * 20, 20);
         net.run_for(10 * ms);
     }
-    EXPECT_EQ(net[0].frame_bytes_max(1), MtuProber::jumbo_half - overhead_bytes);
+    EXPECT_EQ(net[0].frame_bytes_max(1), 4058 - overhead_bytes);
     EXPECT_GT(net[1].counters().too_long, 0U);
 }
 
@@ -114,6 +114,47 @@ TEST(EndpointMtu, a_path_that_carries_no_more_is_left_as_it_is) {
     EXPECT_EQ(net[0].counters().retransmitted, 0U) << "a lost probe is not a lost datagram";
 }
 
+// WIRE-75 WIRE-76
+TEST(EndpointMtu, what_an_ethernet_or_a_tunnel_carries_is_found_from_what_every_path_carries) {
+    struct Case {
+        std::uint32_t most;
+        std::uint32_t mtu;
+        std::uint32_t found;
+    };
+
+    for (const Case& given :
+         {Case{1472, 1472, 1472}, Case{1472, 1392, 1372}, Case{1472, 1250, 1200},
+          Case{8972, 1472, 1452}, Case{8972, 1392, 1372}}) {
+        Settings settings;
+        settings.datagram_bytes = 1200;
+        settings.datagram_bytes_max = given.most;
+        Net net(2, 1, settings);
+        net.faults.mtu = given.mtu;
+        for (std::uint64_t i = 0; i < 120; ++i) {
+            stream(net, i * 20, 20);
+            net.run_for(10 * ms);
+        }
+        EXPECT_EQ(net[0].frame_bytes_max(1), given.found - overhead_bytes) << "MTU " << given.mtu;
+    }
+}
+
+// WIRE-79
+TEST(EndpointMtu, a_longer_path_that_takes_no_more_room_is_used_at_once) {
+    Settings settings;
+    settings.datagram_bytes = 1200;
+    settings.datagram_bytes_max = 1472;
+    Net net(2, 1, settings);
+    net.faults.jitter = 0;
+    std::uint64_t name = 0;
+    PeerStats stats;
+    while (name < 500 && !(net[0].stats(1, stats) && stats.datagram_bytes == 1472)) {
+        stream(net, name++, 1);
+    }
+    ASSERT_EQ(stats.datagram_bytes, 1472U);
+    ASSERT_GT(stats.credit, 100U) << "all this was promised before";
+    EXPECT_EQ(net[0].frame_bytes_max(1), 1472 - overhead_bytes);
+}
+
 // WIRE-76
 TEST(EndpointMtu, the_shorter_of_two_lengths_is_found) {
     Net net(2, 1);
@@ -122,7 +163,7 @@ TEST(EndpointMtu, the_shorter_of_two_lengths_is_found) {
         stream(net, i * 20, 20);
         net.run_for(10 * ms);
     }
-    EXPECT_EQ(net[0].frame_bytes_max(1), MtuProber::jumbo_half - overhead_bytes);
+    EXPECT_EQ(net[0].frame_bytes_max(1), 4058 - overhead_bytes);
 }
 
 // WIRE-77
@@ -136,6 +177,24 @@ TEST(EndpointMtu, a_path_that_becomes_shorter_is_noticed_and_nothing_is_lost) {
     EXPECT_EQ(net[0].frame_bytes_max(1), 1472 - overhead_bytes);
     EXPECT_EQ(net[0].counters().path_fallbacks, 1U);
     EXPECT_TRUE(net.hosts[0].severed.empty());
+}
+
+// WIRE-77
+TEST(EndpointMtu,
+     what_is_too_long_for_a_path_that_carries_no_fragments_either_is_given_up_in_time) {
+    Net net(2, 1);
+    stream(net, 0, 200);
+    ASSERT_EQ(net[0].frame_bytes_max(1), 8972 - overhead_bytes);
+    net.drops = [](NodeId, NodeId, Bytes bytes) { return bytes.size() > 1472; };
+    const Time cut = net.now;
+    for (std::uint64_t name = 200; name < 220; ++name) {
+        ASSERT_TRUE(net.hosts[0].send(1, name, name % 2 == 0 ? 5000 : 100));
+        net.flush(0);
+    }
+    EXPECT_FALSE(net.run_until(cut + 9 * s, [&] { return !net.hosts[0].severed.empty(); }));
+    EXPECT_TRUE(net.run_until(cut + 13 * s, [&] { return !net.hosts[0].severed.empty(); }));
+    ASSERT_EQ(net.hosts[0].severed.size(), 1U);
+    EXPECT_EQ(net.hosts[0].severed[0], std::pair(NodeId{1}, SeverReason::narrowed));
 }
 
 // WIRE-77

@@ -51,11 +51,38 @@ TEST(MtuProber, tries_a_length_three_times_then_a_shorter_one_then_waits) {
     MtuProber prober(1472, 8972);
     Time now = 5;
     lose_three(prober, now);
-    EXPECT_EQ(prober.wanted(now), MtuProber::jumbo_half);
+    EXPECT_EQ(prober.wanted(now), 4058U);
     lose_three(prober, now);
     EXPECT_EQ(prober.wanted(now), 0U);
     EXPECT_EQ(prober.current(), 1472U);
     EXPECT_EQ(prober.wanted(now + MtuProber::again_min_ns), 8972U);
+}
+
+// WIRE-76
+TEST(MtuProber, comes_down_to_what_tunnels_and_small_frames_carry) {
+    MtuProber prober(1200, 8972);
+    Time now = 5;
+    for (const std::uint32_t bytes : {8972U, 4058U, 1452U, 1372U}) {
+        EXPECT_EQ(prober.wanted(now), bytes);
+        lose_three(prober, now);
+    }
+    EXPECT_EQ(prober.wanted(now), 0U);
+    EXPECT_EQ(prober.current(), 1200U);
+    EXPECT_EQ(prober.wanted(now + MtuProber::again_min_ns), 8972U);
+}
+
+// WIRE-76
+TEST(MtuProber, tries_nothing_longer_than_the_interface_carries) {
+    MtuProber prober(1200, 1432);
+    Time now = 5;
+    EXPECT_EQ(prober.wanted(now), 1432U);
+    lose_three(prober, now);
+    EXPECT_EQ(prober.wanted(now), 1372U);
+    prober.on_sent(1372, 99);
+    prober.on_acknowledged(1372);
+    EXPECT_EQ(prober.current(), 1372U);
+    lose_three(prober, now);
+    EXPECT_EQ(prober.wanted(now), 0U) << "what was found is the longest that is left";
 }
 
 // WIRE-76
@@ -105,13 +132,13 @@ TEST(MtuProber, keeps_the_shorter_one_that_got_through_and_tries_the_longest_lat
     MtuProber prober(1472, 8972);
     Time now = 5;
     lose_three(prober, now);
-    prober.on_sent(MtuProber::jumbo_half, 77);
-    prober.on_acknowledged(MtuProber::jumbo_half);
-    EXPECT_EQ(prober.current(), MtuProber::jumbo_half);
+    prober.on_sent(4058, 77);
+    prober.on_acknowledged(4058);
+    EXPECT_EQ(prober.current(), 4058U);
     EXPECT_EQ(prober.wanted(now), 8972U);
     lose_three(prober, now);
     EXPECT_EQ(prober.wanted(now), 0U);
-    EXPECT_EQ(prober.current(), MtuProber::jumbo_half);
+    EXPECT_EQ(prober.current(), 4058U);
 }
 
 // WIRE-77

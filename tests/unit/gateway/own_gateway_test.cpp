@@ -68,5 +68,20 @@ TEST(OwnGateway, listens_on_all_its_addresses_at_one_port) {
     EXPECT_EQ(addresses[2].port, addresses[0].port);
 }
 
+TEST(OwnGateway, names_an_address_that_no_port_makes_its_own) {
+    Job job(of_ranks());
+    Rank& rank = *job.process(0).rank;
+    GatewaySettings settings;
+    settings.node = 0;
+    settings.nodes = 3;
+    settings.first_process = {0, 1, 2, 3};
+    settings.bind = {emulated_address(40), Address{{192, 0, 2, 1}, 0, 4}};
+    auto made = OwnGateway::open(job.segment(0), rank.space, rank.hazards, settings);
+    ASSERT_FALSE(made.is_ok());
+    EXPECT_EQ(made.failure().code(), Code::system);
+    EXPECT_NE(made.failure().message().find("192.0.2.1"), std::string::npos)
+        << made.failure().message();
+}
+
 }  // namespace
 }  // namespace acp::gateway::test

@@ -77,6 +77,50 @@ TEST_F(NodesTest, ranks_change_places_over_nodes_twice) {
     });
 }
 
+// Whoever is late, before the gathering or with looking at what was gathered, brings and sees the same.
+TEST_F(NodesTest, numbers_are_gathered_from_all_processes_however_late_they_come) {
+    const Gateways gateways(segments_);
+    constexpr std::uint32_t rounds = 40;
+    for_each([&](std::uint32_t process, Member& member) {
+        const auto dawdle = [&](std::uint32_t round) {
+            const bool is_late = (round + process) % members_.size() == 0;
+            for (int i = 0; is_late && i < 200; ++i) std::this_thread::yield();
+        };
+        for (std::uint32_t round = 1; round <= rounds; ++round) {
+            dawdle(round);
+            ASSERT_TRUE(member.gather(100 * round + process).is_ok());
+            dawdle(round + 1);
+            for (std::uint32_t other = 0; other < members_.size(); ++other) {
+                EXPECT_EQ(member.gathered(other), 100 * round + other) << "round " << round;
+            }
+            if (round % 3 == 0) {
+                ASSERT_TRUE(member.meet().is_ok());
+            }
+        }
+    });
+}
+
+TEST_F(NodesTest, a_death_ends_a_gathering_for_those_that_wait) {
+    GatewayPort port(segments_[0]);
+    std::thread gateway([&] {
+        while (Barrier::arrivals(segments_[0]).load(std::memory_order_acquire) < 2) {
+            std::this_thread::yield();
+        }
+        port.publish_death(4, 9);
+    });
+    std::vector<std::thread> threads;
+    for (std::uint32_t process = 0; process < 2; ++process) {
+        threads.emplace_back([&, process] {
+            const base::Status status = members_[process]->gather(process);
+            EXPECT_EQ(status.code(), base::Code::peer);
+            EXPECT_NE(status.message().find("rank 4 on node 2"), std::string::npos)
+                << status.message();
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    gateway.join();
+}
+
 TEST_F(NodesTest, a_rank_asked_for_on_two_nodes_is_refused_everywhere_in_the_same_words) {
     const Gateways gateways(segments_);
     for_each([&](std::uint32_t process, Member& member) {
@@ -116,8 +160,10 @@ TEST_F(NodesTest, a_death_on_another_node_ends_the_meetings_here_with_its_name_a
 TEST_F(NodesTest, a_lost_node_ends_the_meetings_here) {
     GatewayPort port(segments_[0]);
     port.publish_severed(2, NodeFate::silent);
-    EXPECT_EQ(members_[0]->meet().message(),
-              "the barrier cannot complete: node 2 (10.0.0.2) has not answered for too long");
+    EXPECT_EQ(
+        members_[0]->meet().message(),
+        "the barrier cannot complete: rank 3 and 2 more are on node 2 (10.0.0.2), which has not "
+        "answered for too long");
 }
 
 TEST_F(NodesTest, a_gateway_that_ends_ends_the_meetings_of_its_node) {

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "os/interfaces.hpp"
+#include "os/network_namespace.hpp"
 
 namespace acp::os {
 namespace {
@@ -105,6 +107,28 @@ TEST(Interfaces, contain_the_loopback_address_with_its_prefix_and_mtu) {
     EXPECT_TRUE(loopback->is_loopback);
     EXPECT_EQ(loopback->prefix_bits, 8U);
     EXPECT_GE(datagram_bytes_max(*loopback), 1472U);
+}
+
+TEST(Interfaces, have_their_mtu_in_a_network_of_ones_own_too) {
+    std::string why_not;
+    std::vector<InterfaceAddress> seen;
+    std::thread([&] {  // which alone moves
+        base::Status status = make_private_network();
+        if (status.is_ok()) status = join_private_network(1, ip("10.77.1.1"), 24);
+        if (!status.is_ok()) {
+            why_not = status.message();
+            return;
+        }
+        auto listed = list_interface_addresses();
+        if (listed.is_ok()) seen = std::move(listed).value();
+    })
+        .join();
+    if (!why_not.empty()) GTEST_SKIP() << why_not;
+    const auto found = std::find_if(seen.begin(), seen.end(), [](const auto& entry) {
+        return entry.interface == private_interface;
+    });
+    ASSERT_NE(found, seen.end());
+    EXPECT_EQ(found->mtu_bytes, 1500U);
 }
 
 std::vector<InterfaceAddress> some_addresses() {
