@@ -22,7 +22,7 @@ using namespace acp;
 constexpr int rounds = 41;
 constexpr int datagrams = 500;  // per round
 constexpr std::size_t header_bytes = 32;
-constexpr std::array<std::size_t, 4> sizes = {64, 1472, 8972, 65'000};
+constexpr std::array<std::size_t, 5> sizes = {64, 256, 1472, 8972, 65'000};
 
 struct Way {
     std::string name;
@@ -99,6 +99,7 @@ int main() {
     ways[0].name = "memcpy";
     add(ways, crypto::CipherWish::aes_128_gcm, crypto::BackendWish::ipsec_mb);
     add(ways, crypto::CipherWish::aes_128_gcm, crypto::BackendWish::libcrypto);
+    add(ways, crypto::CipherWish::chacha20_poly1305, crypto::BackendWish::ipsec_mb);
     add(ways, crypto::CipherWish::chacha20_poly1305, crypto::BackendWish::libcrypto);
     std::printf(
         "%-28s %7s %10s %8s %10s %8s %8s   (median of %d rounds and quartile distance, ns)\n", "",

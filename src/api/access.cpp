@@ -12,13 +12,13 @@
 namespace {
 
 using namespace acp;  // NOLINT(google-build-using-namespace): the boundary names things of every layer
-using memory::Command;
 using memory::Operation;
 
 constexpr auto plain = memory::HazardFence::compiler;
 
-[[gnu::always_inline]] inline acp_handle_t issue_long(const Command& command,
-                                                      acp_handle_t order) noexcept {
+//   issue  what to call when the library is in use
+template <typename Issue>
+[[gnu::always_inline]] inline acp_handle_t issue_long(const Issue& issue) noexcept {
     return api::guarded("issuing a command", ACP_HANDLE_NULL, [&]() -> acp_handle_t {
         if (auto status = api::check_in_use("issuing a command"); !status.is_ok()) {
             if (api::inline_line != nullptr) {
@@ -32,8 +32,7 @@ constexpr auto plain = memory::HazardFence::compiler;
         } else {
             memory::leave(*api::inline_line);  // the inline path gave up inside
         }
-        return static_cast<acp_handle_t>(
-            api::library().gma->issue(command, static_cast<gma::Handle>(order)));
+        return static_cast<acp_handle_t>(issue(*api::library().gma));
     });
 }
 
@@ -43,14 +42,18 @@ constexpr auto plain = memory::HazardFence::compiler;
                                          acp_ga_t source,
                                          size_t size,
                                          acp_handle_t order) noexcept {
-    return issue_long({Operation::copy, 0, target, source, size, 0, 0}, order);
+    return issue_long([=](gma::Gma& gma) {
+        return gma.issue_copy(target, source, size, static_cast<gma::Handle>(order));
+    });
 }
 
 template <typename Word, Operation operation>
 [[gnu::noinline, gnu::cold]] acp_handle_t atomic_long(
     acp_ga_t target, acp_ga_t source, Word operand, Word expected, acp_handle_t order) noexcept {
-    return issue_long({operation, sizeof(Word), target, source, sizeof(Word), operand, expected},
-                      order);
+    return issue_long([=](gma::Gma& gma) {
+        return gma.issue({operation, sizeof(Word), target, source, sizeof(Word), operand, expected},
+                         static_cast<gma::Handle>(order));
+    });
 }
 
 template <typename Word, Operation operation>

@@ -75,8 +75,9 @@ Result<ParsedConfig> parse_config(const Environment& environment) {
         const std::string default_value = row.show(defaults);
         if (!text.empty() && !row.parse(text, parsed.config)) {
             misfits += misfits.empty() ? "" : "; ";
+            const std::string_view type = row.whole_type.empty() ? row.type : row.whole_type;
             misfits += std::string(row.name) + "=" + std::string(text) +
-                       " does not fit: it takes " + std::string(row.type) + " (default " +
+                       " does not fit: it takes " + std::string(type) + " (default " +
                        (default_value.empty() ? "none" : default_value) + ")";
         }
         parsed.variables.push_back(

@@ -225,7 +225,7 @@ const std::vector<Variable>& variables() {
         {"ACP_SOCKET_BUFFER", "size 64K..1G", "receive buffer a gateway wishes for each socket",
          parse_socket_bytes, show_bytes<&Config::socket_bytes>},
         {"ACP_FAULT", fault_plan_type, "faults to inject between nodes, for tests", parse_fault,
-         [](const Config& config) { return config.fault; }},
+         [](const Config& config) { return config.fault; }, fault_plan_terms},
     };
     return rows;
 }

@@ -18,6 +18,7 @@ struct Variable {
     std::string_view meaning;  // one line
     bool (*parse)(std::string_view text, Config& config);  // false: does not fit, config unchanged
     std::string (*show)(const Config& config);             // text that parse reads back
+    std::string_view whole_type = {};  // the type where there is room for it; "": as in a table
 };
 
 // A variable the launcher sets for the processes it starts; users do not.

@@ -39,7 +39,7 @@ struct FaultPlan {
 };
 
 inline constexpr std::string_view fault_plan_terms =
-    "list of loss=, dup=, corrupt= (each 0..1), burst=, reorder=, delay=TIME, "
+    "a list of loss=, dup=, corrupt= (each 0..1), burst=, reorder=, delay=TIME, "
     "blackhole=TIME..TIME, seed=";
 // The same, briefly, for a table.
 inline constexpr std::string_view fault_plan_type = "loss=P,dup=P,...";

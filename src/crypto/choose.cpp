@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "crypto/ipsec_mb.hpp"
+#include "crypto/ipsec_mb_jobs.hpp"
 #include "crypto/libcrypto.hpp"
 #include "os/cpu.hpp"
 #include "os/random_bytes.hpp"
@@ -16,6 +17,16 @@ namespace {
 
 constexpr std::array<const char*, 2> libcrypto_names = {"libcrypto.so.3", "libcrypto.so.1.1"};
 constexpr std::array<const char*, 1> ipsec_mb_names = {"libIPSec_MB.so.1"};
+
+Result<std::unique_ptr<datagram::CipherSuite>> choose_ipsec_mb(CipherWish cipher,
+                                                               const LibraryNames& names) {
+    auto library = IpsecMb::load(names.ipsec_mb);
+    if (!library.is_ok()) return std::move(library).failure();
+    if (cipher == CipherWish::aes_128_gcm) return make_suite(std::move(library).value());
+    auto jobs = IpsecMbJobs::open(std::move(library).value());
+    if (!jobs.is_ok()) return std::move(jobs).failure();
+    return make_suite(std::move(jobs).value());
+}
 
 }  // namespace
 
@@ -36,16 +47,9 @@ Result<std::unique_ptr<datagram::CipherSuite>> choose(CipherWish cipher,
                                                       BackendWish backend,
                                                       const LibraryNames& names) {
     cipher = resolve(cipher);
-    const bool is_aes = cipher == CipherWish::aes_128_gcm;
-    if (backend == BackendWish::ipsec_mb && !is_aes) {
-        return base::Status(base::Code::unsupported,
-                            "chacha20-poly1305 is not computed by libipsec-mb; ask for libcrypto, "
-                            "or for aes-128-gcm");
-    }
-    if (is_aes && backend != BackendWish::libcrypto) {
-        auto library = IpsecMb::load(names.ipsec_mb);
-        if (library.is_ok()) return make_suite(std::move(library).value());
-        if (backend == BackendWish::ipsec_mb) return std::move(library).failure();
+    if (backend != BackendWish::libcrypto) {
+        auto suite = choose_ipsec_mb(cipher, names);
+        if (suite.is_ok() || backend == BackendWish::ipsec_mb) return suite;
     }
     auto library = Libcrypto::load(names.libcrypto);
     if (!library.is_ok()) return std::move(library).failure();

@@ -45,6 +45,8 @@ public:
     // "vaes_avx512", "avx512", "avx_gen4", "avx_gen2", "sse"
     [[nodiscard]] const char* variant() const noexcept { return variant_; }
 
+    [[nodiscard]] const os::SharedLibrary& file() const noexcept { return library_; }
+
 private:
     explicit IpsecMb(os::SharedLibrary library) noexcept : library_(std::move(library)) {}
 

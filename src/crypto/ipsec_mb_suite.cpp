@@ -8,12 +8,12 @@
 #include "crypto/hashed_suite.hpp"
 #include "crypto/ipsec_mb.hpp"
 #include "crypto/key_cells.hpp"
+#include "crypto/tags.hpp"
 
 namespace acp::crypto {
 
 namespace {
 
-using Tag = std::array<std::uint8_t, datagram::tag_bytes>;
 using MessageData = std::array<std::byte, IpsecMb::message_data_bytes>;
 
 const std::uint8_t* unsigned_of(Bytes bytes) noexcept {
@@ -22,17 +22,6 @@ const std::uint8_t* unsigned_of(Bytes bytes) noexcept {
 
 std::uint8_t* unsigned_of(MutableBytes bytes) noexcept {
     return reinterpret_cast<std::uint8_t*>(bytes.data());
-}
-
-// In the same time wherever they differ.
-bool is_equal(const Tag& computed, Bytes received) noexcept {
-    unsigned difference = 0;
-    for (std::size_t i = 0; i < computed.size(); ++i) {
-        difference |= computed[i] ^ std::to_integer<unsigned>(received[i]);
-    }
-    // Not to be turned into a loop that stops early.
-    asm volatile("" : "+r"(difference));
-    return difference == 0;
 }
 
 // What all ciphers of a suite share, and outlives them all.
@@ -64,8 +53,8 @@ public:
         const MutableBytes tag = sealed.subspan(plain.size(), datagram::tag_bytes);
         shared_->library->encrypt(key_data_.data(), message_data.data(), unsigned_of(sealed),
                                   unsigned_of(plain), plain.size(), unsigned_of(Bytes(nonce)),
-                                  unsigned_of(additional), additional.size(), unsigned_of(tag),
-                                  datagram::tag_bytes);
+                                  unsigned_of(additional), additional.size(),
+                                  unsigned_of(MutableBytes(tag)), datagram::tag_bytes);
     }
 
     bool open(const datagram::Nonce& nonce,
@@ -77,8 +66,8 @@ public:
         Tag tag;
         shared_->library->decrypt(key_data_.data(), message_data.data(), unsigned_of(text),
                                   unsigned_of(Bytes(text)), text.size(), unsigned_of(Bytes(nonce)),
-                                  unsigned_of(additional), additional.size(), tag.data(),
-                                  tag.size());
+                                  unsigned_of(additional), additional.size(),
+                                  unsigned_of(MutableBytes(tag)), tag.size());
         return is_equal(tag, sealed.last(datagram::tag_bytes));
     }
 

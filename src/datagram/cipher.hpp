@@ -30,7 +30,7 @@ public:
     Aead(const Aead&) = delete;
     Aead& operator=(const Aead&) = delete;
 
-    // Writes plain.size() + tag_bytes bytes to sealed. The two do not overlap. Never fails.
+    // Writes plain.size() + tag_bytes bytes to sealed. The two begin at the same place or do not overlap. Never fails.
     virtual void seal(const Nonce& nonce,
                       Bytes additional,
                       Bytes plain,

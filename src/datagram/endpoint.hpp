@@ -122,6 +122,17 @@ public:
     virtual std::byte* reserve(NodeId node, std::uint32_t bytes) = 0;
     virtual void commit(NodeId node, std::uint32_t bytes) = 0;  // <= reserved
 
+    // reserve() of all that is left in the datagram that has room for a frame of `bytes_min`, for several frames side by
+    // side. Empty where reserve() gives nullptr.
+    virtual MutableBytes reserve_rest(NodeId node, std::uint32_t bytes_min) = 0;
+
+    // commit() of a frame that ends in bytes which lie elsewhere: `bytes` of it were written, and reserved was room for
+    // all. The tail is read whenever the datagram is sent, until it is acknowledged: it must stay readable as long as the
+    // endpoint lives, and keep what it holds until the other side has no use for the frame any more. It saves a
+    // copy.
+    //   tail.size()  sizeof(void*) .. 65535
+    virtual void commit_with_tail(NodeId node, std::uint32_t bytes, Bytes tail) = 0;
+
     // The longest frame a datagram to this node carries now; grows when a longer path was found.
     [[nodiscard]] virtual std::uint32_t frame_bytes_max(NodeId node) const noexcept = 0;
 

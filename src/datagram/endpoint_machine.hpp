@@ -53,7 +53,9 @@ public:
     EndpointMachine(const Settings& settings, const Company& company);
 
     std::byte* reserve(NodeId node, std::uint32_t bytes) override;
+    MutableBytes reserve_rest(NodeId node, std::uint32_t bytes_min) override;
     void commit(NodeId node, std::uint32_t bytes) override;
+    void commit_with_tail(NodeId node, std::uint32_t bytes, Bytes tail) override;
     [[nodiscard]] std::uint32_t frame_bytes_max(NodeId node) const noexcept override;
     void watch(NodeId node) override;
     void unwatch(NodeId node) override;

@@ -122,6 +122,15 @@ std::byte* EndpointMachine::reserve(NodeId node, std::uint32_t bytes) {
     return pool_.frames(buffer);
 }
 
+MutableBytes EndpointMachine::reserve_rest(NodeId node, std::uint32_t bytes_min) {
+    std::byte* const room = reserve(node, bytes_min);
+    if (room == nullptr) return {};
+    const Peer& peer = *table_.hot(node);
+    const std::uint32_t used = pool_[peer.filling].frame_bytes;
+    const std::uint32_t end = std::max(peer.filling_bytes - overhead_bytes, used + bytes_min);
+    return {room, end - used};
+}
+
 void EndpointMachine::commit(NodeId node, std::uint32_t bytes) {
     Peer* peer = table_.hot(node);
     // Severed since it reserved: the bytes go nowhere, as all that was not acknowledged.
@@ -131,6 +140,18 @@ void EndpointMachine::commit(NodeId node, std::uint32_t bytes) {
     if (buffer.frame_bytes == 0 && bytes != 0) --uncommitted_;
     buffer.frame_bytes += bytes;
     if (!peer->is_ready) make_ready(*peer);
+}
+
+void EndpointMachine::commit_with_tail(NodeId node, std::uint32_t bytes, Bytes tail) {
+    Peer* peer = table_.hot(node);
+    if (peer == nullptr || peer->filling == no_buffer) return;
+    ACP_ASSERT(tail.size() >= sizeof(std::byte*) && tail.size() <= 0xffffU);
+    const BufferIndex index = peer->filling;
+    const auto tail_bytes = static_cast<std::uint32_t>(tail.size());
+    commit(node, bytes + tail_bytes);
+    pool_[index].tail_bytes = static_cast<std::uint16_t>(tail_bytes);
+    pool_.set_tail(index, tail.data());
+    peer->filling = no_buffer;  // nothing goes behind it
 }
 
 std::uint32_t EndpointMachine::frame_bytes_max(NodeId node) const noexcept {

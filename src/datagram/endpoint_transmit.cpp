@@ -169,10 +169,17 @@ std::uint32_t EndpointMachine::transmit_buffer(Peer& peer,
     const BufferIndex index = batch.buffers[i];
     SendBuffer& buffer = pool_[index];
     const bool is_last = i + 1 == batch.count;
-    std::byte* const start = pool_.plain(index);
+    std::byte* start = pool_.plain(index);
     store(start,
           SealedHeader{buffer.dsn, static_cast<std::uint16_t>(buffer.frame_bytes), has_dsn, 0});
     std::uint32_t used = sealed_bytes + buffer.frame_bytes;
+    if (buffer.tail_bytes != 0) {
+        // Put together where it is sealed.
+        std::byte* const body = into + outer_bytes;
+        std::memcpy(body, start, used - buffer.tail_bytes);
+        std::memcpy(body + used - buffer.tail_bytes, pool_.tail(index), buffer.tail_bytes);
+        start = body;
+    }
     if (is_last && has_ack(peer)) {
         // WIRE-44: along with data, where that has room.
         const std::uint32_t most =
@@ -328,14 +335,14 @@ std::uint32_t EndpointMachine::seal(Peer& peer, Bytes plain, std::byte* into) {
                                      {body, bytes + tag_bytes});
             return outer_bytes + bytes + tag_bytes;
         case Security::authenticate:
-            std::memcpy(body, plain.data(), bytes);
+            if (plain.data() != body) std::memcpy(body, plain.data(), bytes);
             peer.send_key.aead->seal(peer.send_key.nonce(number), {into, outer_bytes + bytes}, {},
                                      {body + bytes, tag_bytes});
             return outer_bytes + bytes + tag_bytes;
         case Security::off:
             break;
     }
-    std::memcpy(body, plain.data(), bytes);
+    if (plain.data() != body) std::memcpy(body, plain.data(), bytes);
     return outer_bytes + bytes;
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -20,9 +21,12 @@ inline constexpr BufferIndex no_buffer = ~0U;
 struct SendBuffer {
     BufferIndex next = no_buffer;   // in its queue
     Dsn dsn = 0;                    // once numbered
-    std::uint32_t frame_bytes = 0;  // committed
+    std::uint32_t frame_bytes = 0;  // committed, with the tail
+    std::uint16_t tail_bytes = 0;   // of these, last, those that lie elsewhere
     bool is_numbered = false;       // sent at least once
 };
+
+static_assert(sizeof(SendBuffer) == 16);
 
 class SendPool {
 public:
@@ -63,6 +67,21 @@ public:
 
     [[nodiscard]] std::byte* frames(BufferIndex index) noexcept {
         return plain(index) + sealed_bytes;
+    }
+
+    // Where the tail of the frames lies: noted behind those that are here, for there is its room.
+    void set_tail(BufferIndex index, const std::byte* tail) noexcept {
+        std::memcpy(frames(index) + own_frame_bytes(index), &tail, sizeof tail);
+    }
+
+    [[nodiscard]] const std::byte* tail(BufferIndex index) noexcept {
+        const std::byte* tail = nullptr;
+        std::memcpy(&tail, frames(index) + own_frame_bytes(index), sizeof tail);
+        return tail;
+    }
+
+    [[nodiscard]] std::uint32_t own_frame_bytes(BufferIndex index) const noexcept {
+        return buffers_[index].frame_bytes - buffers_[index].tail_bytes;
     }
 
     [[nodiscard]] std::uint32_t free_count() const noexcept { return free_count_; }

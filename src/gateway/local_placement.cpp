@@ -115,6 +115,18 @@ Settlement LocalPlacement::get_now(GlobalAddress source, std::span<std::byte> in
     return {Progress::refused, Code::ok};
 }
 
+// The node segment is mapped as long as this process is in the job.
+const std::byte* LocalPlacement::find_lasting(GlobalAddress source, std::uint64_t bytes) {
+    const Inside inside(hazards_, source, source);
+    local::Place place;
+    if (space_.find(source, bytes, place) != Code::ok || !place.is_shared ||
+        place.direct == nullptr) {
+        return nullptr;
+    }
+    counts_.direct_bytes += bytes;
+    return reinterpret_cast<const std::byte*>(place.direct);
+}
+
 Settlement LocalPlacement::get(GlobalAddress source, std::span<std::byte> into, Ticket ticket) {
     local::Place place;
     Way way = Way::none;

@@ -49,6 +49,7 @@ public:
                            std::span<const std::byte> bytes,
                            Ticket ticket) override;
     router::Settlement get_now(GlobalAddress source, std::span<std::byte> into) override;
+    [[nodiscard]] const std::byte* find_lasting(GlobalAddress source, std::uint64_t bytes) override;
     router::Settlement get(GlobalAddress source, std::span<std::byte> into, Ticket ticket) override;
     router::Settlement run(const memory::Command& command,
                            bool is_value_wanted,

@@ -49,8 +49,9 @@ public:
         auto core = Core::open(settings, {&space_, &hazards_, &attach_, port_.get()}, {}, *this);
         if (!core.is_ok()) return std::move(core).failure();
         core_ = std::move(core).value();
-        auto stats = StatsPublisher::create(settings.node, settings.nodes, first_process_,
-                                            segment_.shape().local_procs);
+        auto stats =
+            StatsPublisher::create(settings.node, settings.nodes, first_process_,
+                                   segment_.shape().local_procs, StatsPublisher::Owner::agent);
         if (!stats.is_ok()) return std::move(stats).failure();
         stats_.emplace(std::move(stats).value());
         duties_.emplace(segment_, *core_, [this](std::uint32_t slot) { rings_.forget(slot); });

@@ -35,7 +35,8 @@ public:
             return status;
         }
         process_ = segment_.shape().first_process;
-        auto stats = StatsPublisher::create(settings.node, settings.nodes, process_, 1);
+        auto stats = StatsPublisher::create(settings.node, settings.nodes, process_, 1,
+                                            StatsPublisher::Owner::rank);
         if (!stats.is_ok()) return std::move(stats).failure();
         stats_.emplace(std::move(stats).value());
         return {};
@@ -58,6 +59,13 @@ public:
         deadline_.store(0, std::memory_order_relaxed);  // it leaves with the next flush()
         if (!ended_.empty()) has_ended_.store(true, std::memory_order_release);
         return is_taken;
+    }
+
+    std::size_t submit_all(std::span<const memory::NumberedCommand> commands) override {
+        const std::size_t taken = core_->router().submit_all(now_, process_, commands);
+        deadline_.store(0, std::memory_order_relaxed);  // as above
+        if (!ended_.empty()) has_ended_.store(true, std::memory_order_release);
+        return taken;
     }
 
     void flush() override {

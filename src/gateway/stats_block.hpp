@@ -52,6 +52,8 @@ struct StatsValues {
     std::uint32_t nodes = 0;
     std::uint32_t local_procs = 0;
     std::uint32_t peer_count = 0;
+    std::uint32_t is_of_rank = 0;  // the gateway of a node's only rank, not its agent's
+    std::uint32_t reserved = 0;
     std::uint64_t receive_drops = 0;  // datagrams the kernel dropped: receive buffer full
     std::uint64_t receive_bytes = 0;  // of the buffer, as granted
     std::uint64_t outstanding = 0;    // commands of this node's processes

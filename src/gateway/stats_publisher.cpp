@@ -44,7 +44,8 @@ StatsPublisher::StatsPublisher(os::FileDescriptor file, os::Mapping mapping) noe
 base::Result<StatsPublisher> StatsPublisher::create(NodeId node,
                                                     NodeId nodes,
                                                     std::uint32_t first_process,
-                                                    std::uint32_t local_procs) {
+                                                    std::uint32_t local_procs,
+                                                    Owner owner) {
     auto file = os::create_memory_file("acp-gateway", sizeof(StatsBlock));
     if (!file.is_ok()) return std::move(file).failure();
     auto mapping = os::Mapping::map_shared(file.value().get(), sizeof(StatsBlock));
@@ -55,6 +56,7 @@ base::Result<StatsPublisher> StatsPublisher::create(NodeId node,
     made.values_->node = node;
     made.values_->nodes = nodes;
     made.values_->local_procs = local_procs;
+    made.values_->is_of_rank = owner == Owner::rank ? 1 : 0;
     made.values_->started_ns = os::now_ns();
     block.version = stats_version;
     block.values_bytes = sizeof(StatsValues);

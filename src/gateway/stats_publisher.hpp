@@ -23,11 +23,14 @@ public:
         std::uint64_t sleeps = 0;
     };
 
+    enum class Owner : std::uint8_t { agent, rank };
+
     //   local_procs  of the node   Errors: limit, memory, system.
     static base::Result<StatsPublisher> create(NodeId node,
                                                NodeId nodes,
                                                std::uint32_t first_process,
-                                               std::uint32_t local_procs);
+                                               std::uint32_t local_procs,
+                                               Owner owner);
 
     [[nodiscard]] int fd() const noexcept { return file_.get(); }
 

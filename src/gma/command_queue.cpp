@@ -52,9 +52,7 @@ CommandQueue::Admission CommandQueue::admit(const memory::Command& command, Hand
     if (is_failed) {
         return {admit_failed(order_failure()), false};
     }
-    issued_ += 2;
-    ++outstanding_;
-    records_.push_back({command, State::waiting, false});
+    push(command, State::waiting);
     const std::uint64_t number = issued_;
     bool is_ready = false;
     if (order == handle_cont && is_outstanding(previous)) {
@@ -71,9 +69,7 @@ CommandQueue::Admission CommandQueue::admit(const memory::Command& command, Hand
 }
 
 std::uint64_t CommandQueue::admit_failed(base::Status failure) {
-    issued_ += 2;
-    ++outstanding_;
-    records_.push_back({{}, State::ready, false});
+    push({}, State::ready);
     const std::uint64_t number = issued_;
     std::vector<std::uint64_t> ready;  // stays empty: nobody can wait for it yet
     end(number, std::move(failure), ready);

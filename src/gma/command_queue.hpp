@@ -9,14 +9,13 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <map>
-#include <memory_resource>
 #include <optional>
 #include <set>
 #include <vector>
 
 #include "base/status.hpp"
+#include "gma/record_blocks.hpp"
 #include "memory/command.hpp"
 
 namespace acp::gma {
@@ -59,9 +58,28 @@ public:
 
     // admit() of a command that may run at once whatever is queued: its order is no newer than the order floor.
     std::uint64_t admit_ready(const memory::Command& command) {
+        push(command, State::ready);
+        marks_.inline_handle.store(issued_ | 1U, std::memory_order_relaxed);
+        return issued_;
+    }
+
+    // The same of a copy, straight from registers: a command put together in memory would be read back before it
+    // is there.
+    std::uint64_t admit_ready_copy(memory::GlobalAddress target,
+                                   memory::GlobalAddress source,
+                                   std::uint64_t bytes) {
+        Record& record = records_.push_back();
+        record.command.operation = memory::Operation::copy;
+        record.command.width = 0;
+        record.command.target = target;
+        record.command.source = source;
+        record.command.bytes = bytes;
+        record.command.operand = 0;
+        record.command.expected = 0;
+        record.state = State::ready;
+        record.is_followed = false;
         issued_ += 2;
         ++outstanding_;
-        records_.push_back({command, State::ready, false});
         marks_.inline_handle.store(issued_ | 1U, std::memory_order_relaxed);
         return issued_;
     }
@@ -72,7 +90,7 @@ public:
         if (outstanding_ != 1 || number != issued_ || !unreported_.empty() || !failed_.empty()) {
             return false;
         }
-        records_.pop_front();
+        records_.pop_front(1);
         outstanding_ = 0;
         done_ = number;
         publish_floors(number, number);
@@ -86,7 +104,7 @@ public:
             !failed_.empty() || count > records_.size()) {
             return false;
         }
-        records_.erase(records_.begin(), records_.begin() + count);
+        records_.pop_front(count);
         outstanding_ -= count;
         done_ += 2 * std::uint64_t{count};
         skip_finished();
@@ -157,13 +175,22 @@ private:
         return records_[(number - done_) / 2 - 1];
     }
 
+    void push(const memory::Command& command, State state) {
+        Record& record = records_.push_back();
+        record.command = command;
+        record.state = state;
+        record.is_followed = false;
+        issued_ += 2;
+        ++outstanding_;
+    }
+
     [[nodiscard]] bool rests_on_failure(Handle order, std::uint64_t prefix) const;
     void end(std::uint64_t number, base::Status status, std::vector<std::uint64_t>& ready);
     void end_failed(std::uint64_t number, base::Status failure);
 
     void skip_finished() {
-        while (!records_.empty() && records_.front().state == State::finished) {
-            records_.pop_front();
+        while (!records_.is_empty() && records_[0].state == State::finished) {
+            records_.pop_front(1);
             done_ += 2;
         }
     }
@@ -179,8 +206,7 @@ private:
     }
 
     Marks& marks_;
-    std::pmr::unsynchronized_pool_resource pool_;  // what one block leaves the next takes
-    std::pmr::deque<Record> records_{&pool_};      // of the numbers done_+2 .. issued_
+    RecordBlocks<Record> records_;  // of the numbers done_+2 .. issued_
     std::uint64_t done_ = 0;
     std::uint64_t issued_ = 0;
     std::uint64_t outstanding_ = 0;

@@ -22,6 +22,7 @@
 #include "base/status.hpp"
 #include "gma/command_queue.hpp"
 #include "gma/inline_access.hpp"
+#include "gma/record_blocks.hpp"
 #include "gma/trace.hpp"
 #include "local/attach.hpp"
 #include "local/forwarder.hpp"
@@ -86,8 +87,26 @@ public:
 
     // Issues a command. Always returns a handle; a bad command gives a failed one.
     [[gnu::always_inline]] Handle issue(const Command& command, Handle order) {
-        const Handle handle =
-            is_gateway_here_ ? issue_remote(command, order) : issue_attach(command, order);
+        if (is_gateway_here_ && command.is_copy()) {
+            return issue_copy(command.target, command.source, command.bytes, order);
+        }
+        const Handle handle = is_gateway_here_ ? handle_null : issue_attach(command, order);
+        return handle != handle_null ? handle : issue_other(command, order);
+    }
+
+    // issue() of a copy.
+    [[gnu::always_inline]] Handle issue_copy(GlobalAddress target,
+                                             GlobalAddress source,
+                                             std::uint64_t bytes,
+                                             Handle order) {
+        if (is_gateway_here_) {
+            const Handle handle = issue_remote(target, source, bytes, order);
+            if (handle != handle_null) [[likely]] {
+                return handle;
+            }
+        }
+        const Command command{memory::Operation::copy, 0, target, source, bytes, 0, 0};
+        const Handle handle = is_gateway_here_ ? handle_null : issue_attach(command, order);
         return handle != handle_null ? handle : issue_other(command, order);
     }
 
@@ -141,6 +160,7 @@ private:
     static constexpr std::uint64_t batched_bytes_max = 64ULL * 1024;  // longer ones: own call
     static constexpr std::int64_t nap_ns = 1'000'000;
     static constexpr std::uint32_t collected_max = 256;  // copies between two turns of the link
+    static constexpr std::size_t handed_at_once_max = 64;
     // While others turn the link: twice as long each time, for each costs them 10 us of their core.
     static constexpr std::int64_t deaf_nap_min_ns = 250'000;
     static constexpr std::int64_t deaf_nap_max_ns = 1'000'000;
@@ -217,6 +237,8 @@ private:
     [[nodiscard]] bool has_link_task() const noexcept;
     std::uint32_t turn_link();       // driver_ held
     std::uint32_t hand_to_link();    // driver_ held
+    std::uint64_t hand_collected();  // driver_ and mutex_ held
+    std::uint64_t fail_collected();  // mutex_ held
     std::uint32_t take_link_ends();  // driver_ held
     void want_service();             // mutex_ held
     void on_gateway_death();         // driver_ held
@@ -228,8 +250,12 @@ private:
     void count_remote(std::uint64_t commands, std::uint64_t bytes);  // mutex_ held
 
     // gma_own_link.cpp
-    Handle issue_remote(const Command& command, Handle order);
+    Handle issue_remote(GlobalAddress target,
+                        GlobalAddress source,
+                        std::uint64_t bytes,
+                        Handle order);
     void send_collected();
+    [[nodiscard]] bool is_link_turned() const noexcept;
     [[nodiscard]] bool is_link_attended();
     void note_link_turn(bool has_moved);  // driver_ held
     void wake_service();
@@ -272,8 +298,8 @@ private:
     CommandQueue queue_;
     std::deque<Job> jobs_;
     std::deque<Job> to_forward_;
-    std::deque<Job> to_remote_;
-    std::vector<std::uint64_t> ready_;  // scratch
+    RecordBlocks<std::uint64_t> to_remote_;  // numbers
+    std::vector<std::uint64_t> ready_;       // scratch
     // jobs_ + to_forward_, for looks without the lock. Written with the lock.
     std::atomic<std::uint64_t> pending_{0};
 

@@ -193,12 +193,12 @@ Route Gma::route_of(const Command& command) {
 }
 
 void Gma::dispatch(std::uint64_t number, Route route) {
-    const Command* command = &queue_.command(number);
     if (route == Route::remote) {
-        to_remote_.push_back({number, command, route});
+        to_remote_.push_back() = number;
         has_link_work_.store(true, std::memory_order_seq_cst);  // partner: is_idle(), as below
         return;
     }
+    const Command* command = &queue_.command(number);
     if (route == Route::forward) {
         to_forward_.push_back({number, command, route});
         has_forward_work_.store(true, std::memory_order_relaxed);

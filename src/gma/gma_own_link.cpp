@@ -15,10 +15,14 @@ namespace acp::gma {
 // What is alone under way leaves at once. More is collected: it leaves with the next turn of anybody, and somebody
 // turns when an answer comes, at the latest after a nap of the service thread. An end that is bad is found out
 // where it is used.
-Handle Gma::issue_remote(const Command& command, Handle order) {
+Handle Gma::issue_remote(GlobalAddress target,
+                         GlobalAddress source,
+                         std::uint64_t bytes,
+                         Handle order) {
     // acquire: a command ordered after another sees what that one wrote
-    if (!command.is_copy() || order > fast_.marks.order_floor.load(std::memory_order_acquire) ||
-        !is_far(command) || deaths_seen_.load(std::memory_order_relaxed) != 0) {
+    if (order > fast_.marks.order_floor.load(std::memory_order_acquire) ||
+        !(is_far(target, bytes) || is_far(source, bytes)) ||
+        deaths_seen_.load(std::memory_order_relaxed) != 0) {
         return handle_null;
     }
     std::uint64_t number = 0;
@@ -28,8 +32,8 @@ Handle Gma::issue_remote(const Command& command, Handle order) {
         if (queue_.outstanding() >= commands_outstanding_max) [[unlikely]] {
             return handle_null;
         }
-        number = queue_.admit_ready(command);
-        to_remote_.push_back({number, &queue_.command(number), Route::remote});
+        number = queue_.admit_ready_copy(target, source, bytes);
+        to_remote_.push_back() = number;
         is_due = under_way_ == 0 || to_remote_.size() >= collected_max;
         is_link_fed_.store(true, std::memory_order_relaxed);
     }
@@ -81,12 +85,20 @@ void Gma::rest() {
     }
 }
 
-// Whether another thread has turned the link since this was asked last: what comes it hears as well as the service
-// thread would, and sooner. Asked by the service thread.
+// Whether another thread has turned the link since the service thread asked last whether it is attended, or is at it:
+// a turn that sends much is long, and who slept on the sockets meanwhile would be woken by each datagram, again and
+// again, and could do nothing. Asked by the service thread.
+bool Gma::is_link_turned() const noexcept {
+    return link_turns_seen_ != link_turns_.load(std::memory_order_relaxed) ||
+           driver_.test(std::memory_order_relaxed);  // a guess will do
+}
+
+// Whether somebody hears what comes as well as the service thread would, and sooner. Asked by it.
 bool Gma::is_link_attended() {
     const std::uint32_t turns = link_turns_.load(std::memory_order_relaxed);
-    const bool has_turned = std::exchange(link_turns_seen_, turns) != turns;
-    return has_turned && !is_link_left_.exchange(false, std::memory_order_seq_cst);
+    const bool is_turned = is_link_turned();
+    link_turns_seen_ = turns;
+    return is_turned && !is_link_left_.exchange(false, std::memory_order_seq_cst);
 }
 
 void Gma::wake_service() {

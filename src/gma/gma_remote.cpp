@@ -2,6 +2,7 @@
 // Commands with an end on another node: handed to the gateway through the link, ended when it tells, and failed when
 // it is gone. The words of a failure are made here, for the code and the process come from far away.
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -47,34 +48,56 @@ std::uint32_t Gma::turn_link() {
 }
 
 std::uint32_t Gma::hand_to_link() {
-    std::uint32_t handed = 0;
-    std::uint64_t bytes = 0;
+    std::uint64_t handed = 0;
     {
         const std::scoped_lock lock(mutex_);
         has_link_work_.store(false, std::memory_order_relaxed);
         is_link_fed_.store(false, std::memory_order_relaxed);
-        while (!to_remote_.empty()) {
-            const Job& job = to_remote_.front();
-            if (is_gateway_dead()) {
-                queue_.finish(job.number, no_gateway(*job.command), ready_);
-            } else if (!link_->submit(job.number, *job.command)) {
-                break;
-            } else {
-                bytes += job.command->bytes;
-                ++under_way_;
-            }
-            ++handed;
-            to_remote_.pop_front();
+        if (to_remote_.is_empty()) {
+            return 0;
         }
+        handed = is_gateway_dead() ? fail_collected() : hand_collected();
         if (handed == 0) {
             return 0;
         }
-        count_remote(handed, bytes);
+        to_remote_.pop_front(handed);
         release();
         want_service();
     }
     link_->flush();
+    return static_cast<std::uint32_t>(handed);
+}
+
+// How many of the collected commands the link has taken.
+std::uint64_t Gma::hand_collected() {
+    std::array<memory::NumberedCommand, handed_at_once_max> run;
+    std::uint64_t handed = 0;
+    std::uint64_t bytes = 0;
+    std::size_t taken = 0;
+    std::size_t count = 0;
+    do {
+        count = std::min<std::uint64_t>(run.size(), to_remote_.size() - handed);
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::uint64_t number = to_remote_[handed + i];
+            run[i] = {number, &queue_.command(number)};
+        }
+        taken = link_->submit_all({run.data(), count});
+        for (std::size_t i = 0; i < taken; ++i) {
+            bytes += run[i].command->bytes;
+        }
+        handed += taken;
+    } while (taken == run.size());
+    under_way_ += handed;
+    count_remote(handed, bytes);
     return handed;
+}
+
+std::uint64_t Gma::fail_collected() {
+    for (std::uint64_t i = 0; i < to_remote_.size(); ++i) {
+        const std::uint64_t number = to_remote_[i];
+        queue_.finish(number, no_gateway(queue_.command(number)), ready_);
+    }
+    return to_remote_.size();
 }
 
 std::uint32_t Gma::take_link_ends() {
@@ -113,7 +136,7 @@ void Gma::want_service() {
     if (link_ == nullptr) {
         return;
     }
-    const bool is_wanted = !may_waiter_forward_ || queue_.waiting() != 0 || !to_remote_.empty();
+    const bool is_wanted = !may_waiter_forward_ || queue_.waiting() != 0 || !to_remote_.is_empty();
     if (is_wanted == is_service_wanted_.load(std::memory_order_relaxed)) {
         return;
     }
@@ -130,7 +153,7 @@ bool Gma::is_gateway_dead() const noexcept {
 
 void Gma::on_gateway_death() {
     const std::scoped_lock lock(mutex_);
-    to_remote_.clear();
+    to_remote_.pop_front(to_remote_.size());
     for (const std::uint64_t number : queue_.all_outstanding()) {
         if (queue_.is_ready(number) && is_far(queue_.command(number))) {
             queue_.finish(number, no_gateway(queue_.command(number)), ready_);

@@ -82,7 +82,7 @@ void Gma::serve() {
     while (!is_stopping_.load(std::memory_order_relaxed)) {
         const bool is_attended =
             is_gateway_here_
-                ? link_turns_seen_ != link_turns_.load(std::memory_order_relaxed)
+                ? is_link_turned()
                 : may_waiter_forward_ && door.is_attended.load(std::memory_order_relaxed) != 0;
         if (is_attended) {  // a waiting thread does the work: do not compete for the core
             sleep(node::liveness_check_ns);

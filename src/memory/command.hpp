@@ -24,4 +24,10 @@ struct Command {
     [[nodiscard]] bool is_copy() const noexcept { return operation == Operation::copy; }
 };
 
+// One of several that are handed over together, under the number that tells of its end.
+struct NumberedCommand {
+    std::uint64_t number = 0;
+    const Command* command = nullptr;
+};
+
 }  // namespace acp::memory

@@ -24,6 +24,7 @@ Waiter::Waiter(const Segment& segment, std::uint32_t threads_per_rank) noexcept
     const double cpus =
         std::max<std::uint32_t>(1, control.usable_cpus.load(std::memory_order_relaxed));
     is_crowded_ = ranks > cpus;
+    may_spin_ = static_cast<double>(control.shape.machine_procs) * threads_per_rank <= cpus;
     const auto to_ticks = [this](double ns) {
         return static_cast<std::uint64_t>(ns * ticks_per_ns_);
     };

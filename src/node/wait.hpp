@@ -107,8 +107,9 @@ private:
             const double wanted = static_cast<double>(timeout_ns) * ticks_per_ns_;
             bound = std::min(bound, wanted < 1e18 ? static_cast<std::uint64_t>(wanted) : bound);
         }
-        return is_crowded_ ? poll_yielding(ready, start, bound)
-                           : poll_spinning(ready, start, bound);
+        const bool may_stay = may_spin_ && is_crowded_ && !may_yield(os::now_ns());
+        return is_crowded_ && !may_stay ? poll_yielding(ready, start, bound)
+                                        : poll_spinning(ready, start, bound);
     }
 
     template <typename Ready>
@@ -200,6 +201,7 @@ private:
 
     const Segment* segment_ = nullptr;
     bool is_crowded_ = false;
+    bool may_spin_ = true;  // each of those who wait this way has a core, if all others let it
     bool are_looks_dear_ = false;  // one takes as long as a yield, and the answer comes from afar
     std::uint64_t spin_ns_ = 0;
     std::uint64_t spin_ticks_ = 0;

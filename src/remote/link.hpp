@@ -6,6 +6,7 @@
 // Tests: tests/unit/remote/link_conformance.hpp, instantiated for each kind.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -36,6 +37,17 @@ public:
 
     // Hands a command over. false when there is no room now: try again after take_ended() gave some. Never blocks.
     virtual bool submit(std::uint64_t token, const memory::Command& command) = 0;
+
+    // Hands several over, first to last, the numbers being their tokens. How many were taken: for the next there is no
+    // room now.
+    virtual std::size_t submit_all(std::span<const memory::NumberedCommand> commands) {
+        std::size_t taken = 0;
+        while (taken < commands.size() &&
+               submit(commands[taken].number, *commands[taken].command)) {
+            ++taken;
+        }
+        return taken;
+    }
 
     // After a series of submits: the gateway looks (it is woken if it sleeps).
     virtual void flush() = 0;

@@ -107,15 +107,21 @@ void Router::State::go_on(std::uint32_t index, Step step) {
     if (step == Step::again || step == Step::blocked) enqueue(index);
 }
 
-// WIRE-110. One piece from memory of this node straight into the datagram.
+// WIRE-110. One piece from memory of this node straight into the datagram, or to be fetched when that is sealed.
 Sent Router::State::send_piece(Peer& to, const Piece& piece) {
     std::byte* room = reserve(to, sizeof(PutFrame) + piece.bytes);
     if (room == nullptr) return Sent::no_room;
-    const Settlement got = placement.get_now(piece.source, {room + sizeof(PutFrame), piece.bytes});
-    if (got.progress != Progress::settled) return Sent::not_now;
-    if (got.code != Code::ok) {
-        fail(piece.initiator, piece.token, {got.code, End::source, named(where(piece.source))});
-        return Sent::failed;
+    const std::byte* const lasting = piece.bytes >= lasting_bytes_min
+                                         ? placement.find_lasting(piece.source, piece.bytes)
+                                         : nullptr;
+    if (lasting == nullptr) {
+        const Settlement got =
+            placement.get_now(piece.source, {room + sizeof(PutFrame), piece.bytes});
+        if (got.progress != Progress::settled) return Sent::not_now;
+        if (got.code != Code::ok) {
+            fail(piece.initiator, piece.token, {got.code, End::source, named(where(piece.source))});
+            return Sent::failed;
+        }
     }
     PutFrame frame;
     frame.bytes = static_cast<std::uint16_t>(piece.bytes);
@@ -124,7 +130,14 @@ Sent Router::State::send_piece(Peer& to, const Piece& piece) {
     frame.target = piece.target;
     frame.total = piece.total;
     write(room, frame);
-    commit(to, sizeof frame + piece.bytes);
+    if (lasting == nullptr) {
+        commit(to, sizeof frame + piece.bytes);
+    } else {
+        // The source keeps its bytes until the copy has ended, and then the target has all of them: what is sent
+        // again later is not looked at.
+        endpoint->commit_with_tail(to.node, sizeof frame, {lasting, piece.bytes});
+        ++moves;
+    }
     ++counters.puts_sent;
     counters.bytes_sent += piece.bytes;
     return Sent::sent;

@@ -88,6 +88,13 @@ bool Router::submit(Time now, const Request& request) {
     return state_->submit(request);
 }
 
+std::size_t Router::submit_all(Time now,
+                               std::uint32_t initiator,
+                               std::span<const memory::NumberedCommand> run) {
+    state_->now = now;
+    return state_->submit_all(initiator, run);
+}
+
 bool Router::invoke(Time now,
                     std::uint32_t initiator,
                     std::uint64_t token,

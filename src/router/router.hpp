@@ -103,6 +103,12 @@ public:
     // Takes a command. false: no room now, try after a turn; nothing was done then.
     bool submit(Time now, const Request& request);
 
+    // Takes several of one process, first to last, as many as there is room for. How many: the rest is as if it had
+    // not been handed over.   initiator  a process of this node
+    std::size_t submit_all(Time now,
+                           std::uint32_t initiator,
+                           std::span<const memory::NumberedCommand> run);
+
     // Runs a numbered operation on the node of a process. on_result comes before the completion, if it went well.
     //   arguments.size() <= invoke_bytes_max; copied
     bool invoke(Time now,

@@ -19,6 +19,7 @@ inline constexpr std::uint32_t pieces_per_turn_max = 64;       // to one node
 inline constexpr std::uint32_t retries_per_turn_max = 64;      // of one process's waiting work
 inline constexpr std::uint64_t run_bytes_max = 256ULL * 1024;  // of a local copy in one go
 inline constexpr std::uint64_t staging_bytes_max = 8960;       // of a piece that placement reads
+inline constexpr std::uint64_t lasting_bytes_min = 512;        // of a piece left where it is
 inline constexpr std::uint64_t kept_overhead_bytes =
     128;                                      // what keeping a piece costs beside its bytes
 inline constexpr Time scan_ns = 500'000'000;  // ORD-31: overdue after one to two of these
@@ -29,6 +30,8 @@ inline constexpr std::uint32_t resends_min = 4096;   // ranges kept to be sent a
 inline constexpr std::uint32_t resend_levels = 9;    // each waits twice as long: up to 51 ms
 inline constexpr std::uint32_t runs_open_max = 64;   // a power of two
 inline constexpr std::uint32_t quiet_scans_max = 4;  // then the initiator is asked
+
+using Commands = std::span<const memory::NumberedCommand>;
 
 // A command to be begun at the node of its source: the part of it that starts at its addresses.
 struct Task {
@@ -104,8 +107,13 @@ struct Router::State final : Meeting::Layout {
 
     // submit.cpp: commands begin.
     bool submit(const Request& request);
+    [[nodiscard]] std::size_t submit_all(std::uint32_t initiator, Commands run);
+    [[nodiscard]] std::size_t begin_short_puts(std::uint32_t initiator, Commands run);
+    [[nodiscard]] std::size_t fill_datagram(Peer& to, std::uint32_t initiator, Commands run);
+    void fill_in(Outstanding& record,
+                 std::uint32_t initiator,
+                 const memory::NumberedCommand& one) const noexcept;
     bool invoke(const Call& call, Bytes bytes);
-    [[nodiscard]] bool begin_short_put(const Request& request, std::uint64_t target);
     void enter(std::uint32_t index);
     [[nodiscard]] bool begin_outstanding(std::uint32_t index);
     [[nodiscard]] bool begin_own_invoke(const Outstanding& record);

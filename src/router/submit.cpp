@@ -23,29 +23,41 @@ std::uint8_t operation_of(const memory::Command& command) noexcept {
 }  // namespace
 
 bool Router::State::submit(const Request& request) {
-    ACP_ASSERT(is_mine(request.initiator));
-    const std::uint32_t index = commands.take();
-    if (index == no_index) return false;
-    const memory::Command& command = request.command;
-    Outstanding& record = commands[index];
-    record.token = request.token;
+    const memory::NumberedCommand one{request.token, &request.command};
+    return submit_all(request.initiator, {&one, 1}) == 1;
+}
+
+std::size_t Router::State::submit_all(std::uint32_t initiator, Commands run) {
+    ACP_ASSERT(is_mine(initiator));
+    std::size_t taken = 0;
+    while (true) {
+        taken += begin_short_puts(initiator, run.subspan(taken));
+        if (taken == run.size()) break;
+        const std::uint32_t index = commands.take();
+        if (index == no_index) break;
+        fill_in(commands[index], initiator, run[taken]);
+        enter(index);
+        if (!begin_outstanding(index)) break;
+        ++taken;
+    }
+    return taken;
+}
+
+void Router::State::fill_in(Outstanding& record,
+                            std::uint32_t initiator,
+                            const memory::NumberedCommand& one) const noexcept {
+    const memory::Command& command = *one.command;
+    record.token = one.number;
     record.target = command.target;
     record.source = command.source;
     record.bytes = command.is_copy() ? command.bytes : command.width;
     record.operand = command.operand;
     record.expected = command.expected;
-    record.initiator = request.initiator;
+    record.initiator = initiator;
     record.operation = operation_of(command);
     record.width = command.width & 15U;
     record.attempts = 0;
     record.age = static_cast<std::uint8_t>(scan_number);
-    enter(index);
-    const std::uint64_t target = where(command.target);
-    if (command.is_copy() && is_mine(where(command.source)) && target < settings.procs &&
-        !is_any_lost && begin_short_put(request, target)) {
-        return true;
-    }
-    return begin_outstanding(index);
 }
 
 void Router::State::enter(std::uint32_t index) {
@@ -55,20 +67,65 @@ void Router::State::enter(std::uint32_t index) {
     arm();
 }
 
-// The shortest way of the most frequent command: one piece, into the datagram being filled for the target's node.
-// false: it must go the long way.
-bool Router::State::begin_short_put(const Request& request, std::uint64_t target) {
-    Peer& to = peer_of(static_cast<std::uint32_t>(target));
-    const std::uint64_t bytes = request.command.bytes;
-    if (bytes > to.frame_bytes - sizeof(PutFrame) || !to.flows.is_empty() || to.is_blocked ||
-        to.node == settings.node) {
-        return false;
+// The shortest way of the most frequent commands: puts of one piece each, side by side into the datagrams being filled
+// for one node. How many of the run began so; the next must go the long way, or to another node.
+std::size_t Router::State::begin_short_puts(std::uint32_t initiator, Commands run) {
+    std::size_t begun = 0;
+    while (begun < run.size()) {
+        const std::uint64_t target = where(run[begun].command->target);
+        if (target >= settings.procs || is_any_lost) break;
+        Peer& to = peer_of(static_cast<std::uint32_t>(target));
+        if (!to.flows.is_empty() || to.is_blocked || to.node == settings.node) break;
+        const std::size_t filled = fill_datagram(to, initiator, run.subspan(begun));
+        if (filled == 0) break;
+        begun += filled;
     }
-    const Piece piece{
-        request.command.source, request.command.target, bytes,
-        request.token,          request.initiator,      static_cast<std::uint32_t>(bytes)};
-    const Sent sent = send_piece(to, piece);
-    return sent == Sent::sent || sent == Sent::failed;
+    return begun;
+}
+
+std::size_t Router::State::fill_datagram(Peer& to, std::uint32_t initiator, Commands run) {
+    const std::uint64_t first_bytes = run.front().command->bytes;
+    if (first_bytes > to.frame_bytes - sizeof(PutFrame)) return 0;
+    const std::span<std::byte> room =
+        endpoint->reserve_rest(to.node, static_cast<std::uint32_t>(sizeof(PutFrame) + first_bytes));
+    to.is_blocked = room.empty();
+    std::size_t count = 0;
+    std::size_t used = 0;
+    for (; count < run.size() && room.size() - used >= sizeof(PutFrame); ++count) {
+        const memory::Command& command = *run[count].command;
+        const std::uint64_t bytes = command.bytes;
+        if (!command.is_copy() || bytes > room.size() - used - sizeof(PutFrame) ||
+            !to.has(where(command.target)) || !is_mine(where(command.source))) {
+            break;
+        }
+        const std::uint32_t index = commands.take();
+        if (index == no_index) break;
+        std::byte* const at = room.data() + used;
+        const Settlement got = placement.get_now(command.source, {at + sizeof(PutFrame), bytes});
+        if (got.progress != Progress::settled || got.code != Code::ok) {
+            commands.give(index);
+            break;
+        }
+        fill_in(commands[index], initiator, run[count]);
+        book.insert(index);
+        PutFrame frame;
+        frame.bytes = static_cast<std::uint16_t>(bytes);
+        frame.initiator = initiator;
+        frame.token = run[count].number;
+        frame.target = command.target;
+        frame.total = bytes;
+        write(at, frame);
+        used += sizeof frame + bytes;
+    }
+    if (count == 0) return 0;
+    endpoint->commit(to.node, static_cast<std::uint32_t>(used));
+    local(initiator).outstanding += static_cast<std::uint32_t>(count);
+    counters.commands += count;
+    counters.puts_sent += count;
+    counters.bytes_sent += used - count * sizeof(PutFrame);
+    ++moves;
+    arm();
+    return count;
 }
 
 // Whether a datagram to its node carries an operation's arguments.

@@ -100,6 +100,13 @@ router::Settlement ArrayPlacement::get_now(router::GlobalAddress source,
     return {router::Progress::settled, base::Code::ok};
 }
 
+const std::byte* ArrayPlacement::find_lasting(router::GlobalAddress source, std::uint64_t bytes) {
+    Range range;
+    const bool is_found = around_.memory->find(source, bytes, range) == base::Code::ok &&
+                          around_.plan->manners[range.process] == Manner::prompt;
+    return is_found ? around_.memory->held(range).data() : nullptr;
+}
+
 router::Settlement ArrayPlacement::get(router::GlobalAddress source,
                                        std::span<std::byte> into,
                                        router::Ticket ticket) {

@@ -48,6 +48,8 @@ public:
                            std::span<const std::byte> bytes,
                            router::Ticket ticket) override;
     router::Settlement get_now(router::GlobalAddress source, std::span<std::byte> into) override;
+    [[nodiscard]] const std::byte* find_lasting(router::GlobalAddress source,
+                                                std::uint64_t bytes) override;
     router::Settlement get(router::GlobalAddress source,
                            std::span<std::byte> into,
                            router::Ticket ticket) override;

@@ -73,7 +73,7 @@ class Running(AcpstatTest):
         text = acpstat(self.name).stdout
         self.assertRegex(text, rf"(?m)^job {self.name}, 2 nodes$")
         for number in (0, 1):
-            self.assertRegex(text, rf"(?m)^ *{number} +{job.agent_of(2 * number)} +2 ")
+            self.assertRegex(text, rf"(?m)^ *{number} +agent +{job.agent_of(2 * number)} +2 ")
         self.end(job)
 
     def test_shows_commands_outstanding_by_rank_and_that_they_have_ended(self):

@@ -36,6 +36,12 @@ constexpr std::uint64_t patience_ns = 200'000'000;  // bare datagrams may be los
 constexpr int polls_before_yield = 2000;            // the other rank may share this rank's core
 constexpr std::uint32_t ends = 8;  // datagrams that tell the end: one of them arrives
 
+// What the other side says has come, and when it was heard.
+struct Count {
+    std::uint64_t bytes = 0;
+    std::uint64_t at_ns = 0;
+};
+
 os::SocketAddress own_address() {
     const char* named = std::getenv("ACP_NODE_ADDRESS");  // NOLINT(concurrency-mt-unsafe)
     const auto parsed = os::parse_ip(named != nullptr ? named : "127.0.0.1");
@@ -158,34 +164,36 @@ double BareUdp::stream_mb_per_s(double duration_ns) {
     for (std::size_t at = 1; at < burst.size(); at += datagram_bytes_) burst[at] = turn_;
     std::vector<std::byte> answer(burst_bytes_max);
     std::uint64_t sent = 0;
-    std::uint64_t arrived = 0;
+    const std::uint64_t start = os::now_ns();
+    // From one count to another, past the time in which the other side gets going.
+    const std::uint64_t counted_from_ns = start + static_cast<std::uint64_t>(duration_ns / 2);
+    Count first;
+    Count last{0, start};
     const auto take_counts = [&] {
         while (receive_datagram(socket_->fd(), answer, sender_) >= 0) {
-            if (answer[0] == kind_count && answer[1] == turn_)
-                std::memcpy(&arrived, answer.data() + 8, sizeof arrived);
+            if (answer[0] != kind_count || answer[1] != turn_) continue;
+            std::memcpy(&last.bytes, answer.data() + 8, sizeof last.bytes);
+            last.at_ns = os::now_ns();
+            if (first.at_ns == 0 && last.at_ns >= counted_from_ns) first = last;
         }
     };
-    const std::uint64_t start = os::now_ns();
-    std::uint64_t progress_ns = start;
-    std::uint64_t last = 0;
-    while (static_cast<double>(os::now_ns() - start) < duration_ns) {
+    const double until_ns = 1.5 * duration_ns;
+    while (static_cast<double>(os::now_ns() - start) < until_ns) {
         take_counts();
-        if (arrived != last) {
-            last = arrived;
-            progress_ns = os::now_ns();
-        }
-        if (sent - arrived < window) {
+        if (sent - last.bytes < window) {
             sent +=
                 std::uint64_t{
                     socket_->send_burst(places_[peer_], burst, datagram_bytes_, false).datagrams} *
                 datagram_bytes_;
-        } else if (os::now_ns() - progress_ns > patience_ns / 100) {
-            sent = arrived;  // what is missing was lost
+        } else if (os::now_ns() - last.at_ns > patience_ns / 100) {
+            sent = last.bytes;  // what is missing was lost
+            last.at_ns = os::now_ns();
         }
     }
-    const double lasted = static_cast<double>(os::now_ns() - start);
     take_counts();
-    return static_cast<double>(arrived) / lasted * 1e3;
+    if (first.at_ns == 0 || last.at_ns == first.at_ns) return 0;
+    return static_cast<double>(last.bytes - first.bytes) /
+           static_cast<double>(last.at_ns - first.at_ns) * 1e3;
 }
 
 double BareUdp::cipher_mb_per_s() const {

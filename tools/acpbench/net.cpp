@@ -28,6 +28,7 @@ constexpr std::uint64_t stream_bytes = 1 << 20;
 constexpr std::uint64_t stream_depth = 16;
 constexpr std::uint64_t pipeline_depth = 4096;
 constexpr std::uint64_t operations_per_round = 32;
+constexpr double bare_slice_ns_min = 5e6;
 constexpr int crowd_slices = 50;
 // What was measured before left its traces: after a bare stream, which never yields, the library sleeps for a while
 // instead of yielding.
@@ -247,27 +248,34 @@ private:
             copy_deep(memory_.target_ga(sites_.far), memory_.source_ga(0), bytes, count);
         };
         work(stream_depth);
+        const double cipher = bare_.cipher_mb_per_s();
         std::vector<double> library;
         std::vector<double> bare;
+        std::vector<double> shares;  // of what bare datagrams and the cipher in turn reach
         for (int i = 0; i < slices_; ++i) {
+            // The machine is faster or slower from one slice to the next: each is held against its own yardstick.
+            std::vector<double> rates;
             for (const double ns : rounds(work, stream_depth))
-                library.push_back(static_cast<double>(bytes) / ns * 1e3);
-            bare.push_back(bare_stream_mb_per_s());
+                rates.push_back(static_cast<double>(bytes) / ns * 1e3);
+            library.insert(library.end(), rates.begin(), rates.end());
+            const double beside = bare_stream_mb_per_s();
+            if (beside <= 0) continue;
+            bare.push_back(beside);
+            const double reachable = cipher > 0 ? 1 / (1 / beside + 1 / cipher) : beside;
+            shares.push_back(median_of(std::move(rates)) / reachable);
         }
         Row row = new_row("stream of puts", bytes);
         const double rate = median_of(library);
         row.bandwidth_mb_per_s = rate;
         row.iterations = library.size() * stream_depth;
         row.latency_us.median = static_cast<double>(bytes) / rate;
+        if (bare.empty()) return row;  // where cores are short nothing of it may arrive in time
         const double bare_rate = median_of(bare);
-        if (bare_rate <= 0) return row;  // where cores are short nothing of it may arrive in time
         row.yardstick = Yardstick{"bare GSO+GRO stream", bare_rate, "MB/s"};
         row.ratio = rate / row.yardstick->value;
-        const double cipher = bare_.cipher_mb_per_s();
         if (cipher > 0) {
-            const double reachable = 1 / (1 / row.yardstick->value + 1 / cipher);
             row.extra.emplace_back("cipher_MB/s", cipher);
-            row.extra.emplace_back("of_bare_and_cipher", rate / reachable);
+            row.extra.emplace_back("of_bare_and_cipher", median_of(shares));
         }
         row.extra.emplace_back("datagram_bytes", static_cast<double>(bare_.datagram_bytes()));
         return row;
@@ -277,7 +285,7 @@ private:
         Order order{order_drain, 0, {}};
         order.arguments[0] = static_cast<std::uint64_t>(sites_.far);
         job_.give(order);
-        const double rate = bare_.stream_mb_per_s(slice_ns_);
+        const double rate = bare_.stream_mb_per_s(std::max(slice_ns_, bare_slice_ns_min));
         bare_.end();
         job_.join();
         return rate;
@@ -330,6 +338,7 @@ private:
         plan.slices = slices_;
         plan.slice_ns = 4 * slice_ns_;
         plan.round_ns = 1e6;
+        plan.rounds_min = 60;
         Row row = new_row("third-party copy", bytes);
         const Comparison comparison = measure_and_compare(pair, plan);
         fill(row, comparison);

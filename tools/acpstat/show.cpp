@@ -77,8 +77,14 @@ std::uint64_t drops_of(const datagram::Counters& counters) {
     return drops;
 }
 
+// A node has its agent's gateway, and where each node has one rank also that one's own.
+const char* owner_of(const StatsValues& values) noexcept {
+    return values.is_of_rank != 0 ? "rank" : "agent";
+}
+
 std::string nodes_table(const std::vector<Look>& looks) {
     Table table({{"node", Align::right},
+                 {"gateway", Align::left},
                  {"process", Align::right},
                  {"ranks", Align::right},
                  {"sent", Align::right},
@@ -96,7 +102,7 @@ std::string nodes_table(const std::vector<Look>& looks) {
         const datagram::Counters its = datagram_of(now);
         const datagram::Counters was = datagram_of(old);
         table.add_row(
-            {std::to_string(now.node), std::to_string(look.now->pid),
+            {std::to_string(now.node), owner_of(now), std::to_string(look.now->pid),
              std::to_string(now.local_procs), rate(look, its.datagrams_sent, was.datagrams_sent),
              bytes_rate(look, its.bytes_sent, was.bytes_sent),
              rate(look, its.datagrams_received, was.datagrams_received),
@@ -119,6 +125,7 @@ const StatsPeer* find_peer(const StatsValues* values, std::uint32_t node) {
 
 std::string peers_table(const std::vector<Look>& looks) {
     Table table({{"node", Align::right},
+                 {"gateway", Align::left},
                  {"to", Align::right},
                  {"round trip", Align::right},
                  {"window", Align::right},
@@ -140,7 +147,7 @@ std::string peers_table(const std::vector<Look>& looks) {
             const StatsPeer& old = found != nullptr ? *found : zero;
             is_any = true;
             table.add_row(
-                {std::to_string(now.node), std::to_string(peer.node),
+                {std::to_string(now.node), owner_of(now), std::to_string(peer.node),
                  peer.rtt_ns != 0 ? base::human_duration(static_cast<double>(peer.rtt_ns)) : "-",
                  base::human_size(peer.window_bytes), base::human_size(peer.in_flight_bytes),
                  std::to_string(peer.credit), base::human_size(peer.datagram_bytes),
@@ -252,6 +259,7 @@ nlohmann::json job_json(const std::vector<Gateway>& gateways) {
     for (const Gateway& its : gateways) {
         const StatsValues& values = its.values;
         nlohmann::json node{{"node", values.node},
+                            {"gateway", owner_of(values)},
                             {"process", its.pid},
                             {"ranks", values.local_procs},
                             {"first_process", its.first_process},

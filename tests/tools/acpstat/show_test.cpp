@@ -63,10 +63,13 @@ TEST(AcpstatShow, the_first_look_shows_everything_since_the_start) {
     count(values, &datagram::Counters::retransmitted, 3);
     values.outstanding = 11;
     values.receive_drops = 13;
+    Words expected{"0", "agent", "1000", "2", "7", "2", "KiB", "5", "0", "B", "3", "0", "13", "11"};
     const auto lines = lines_of(first_look(all));
     EXPECT_EQ(lines[0], (Words{"job", "0000000000000abc,", "2", "nodes"}));
-    EXPECT_EQ(lines[2],
-              (Words{"0", "1000", "2", "7", "2", "KiB", "5", "0", "B", "3", "0", "13", "11"}));
+    EXPECT_EQ(lines[2], expected);
+    values.is_of_rank = 1;
+    expected[1] = "rank";
+    EXPECT_EQ(lines_of(first_look(all))[2], expected);
 }
 
 TEST(AcpstatShow, later_looks_show_what_changed_per_second) {
@@ -77,9 +80,9 @@ TEST(AcpstatShow, later_looks_show_what_changed_per_second) {
     all[0].values.updated_ns += 500'000'000;
     const auto lines = lines_of(job_text({{&all[0], &before}}));
     EXPECT_EQ(lines[0].back(), "second");
-    EXPECT_EQ(lines[2][3], "100") << "50 in half a second";
+    EXPECT_EQ(lines[2][4], "100") << "50 in half a second";
     // Nothing was written since: nothing happened, and nothing is divided by nothing.
-    EXPECT_EQ(lines_of(job_text({{&all[0], &all[0].values}}))[2][3], "0");
+    EXPECT_EQ(lines_of(job_text({{&all[0], &all[0].values}}))[2][4], "0");
 }
 
 TEST(AcpstatShow, shows_each_peer_and_that_it_was_given_up) {
@@ -95,9 +98,9 @@ TEST(AcpstatShow, shows_each_peer_and_that_it_was_given_up) {
     values.peers[1].is_severed = 1;
     const auto lines = lines_of(first_look(all));
     ASSERT_EQ(lines.size(), 7U);
-    EXPECT_EQ((Words{lines[5].begin(), lines[5].begin() + 2}), (Words{"0", "1"}));
+    EXPECT_EQ((Words{lines[5].begin(), lines[5].begin() + 3}), (Words{"0", "agent", "1"}));
     EXPECT_NE(std::find(lines[5].begin(), lines[5].end(), "77"), lines[5].end());
-    EXPECT_EQ(lines[6][2], "-") << "no round trip was measured";
+    EXPECT_EQ(lines[6][3], "-") << "no round trip was measured";
     EXPECT_EQ(lines[6].back(), "severed");
 }
 
@@ -128,7 +131,7 @@ TEST(AcpstatShow, names_everything_that_went_wrong_and_counts_it_as_dropped) {
     faults.blackholed = 1;
     std::memcpy(all[0].values.tables.faults.data(), &faults, sizeof faults);
     const std::string text = first_look(all);
-    EXPECT_EQ(lines_of(text)[2][10], "5") << text;
+    EXPECT_EQ(lines_of(text)[2][11], "5") << text;
     EXPECT_NE(text.find("datagram wrong_tag"), std::string::npos) << text;
     const auto trouble = job_json(all)["nodes"][0]["trouble"];
     EXPECT_EQ(trouble.size(), 3U);

@@ -59,9 +59,14 @@ TEST(Choose, does_without_the_library_that_may_be_missing) {
     EXPECT_STREQ(suite.value()->name(), "aes-128-gcm/libcrypto");
 }
 
-TEST(Choose, refuses_chacha_by_a_library_that_is_not_used_for_it) {
+TEST(Choose, takes_libcrypto_for_chacha_where_the_other_library_is_missing) {
+    const LibraryNames names{usual_library_names().libcrypto, missing};
+    auto suite = choose(CipherWish::chacha20_poly1305, BackendWish::automatic, names);
+    if (!suite.is_ok()) GTEST_SKIP() << suite.failure().message();
+    EXPECT_STREQ(suite.value()->name(), "chacha20-poly1305/libcrypto");
+    if (!has_aes_hardware()) return;
     const std::string text =
-        refusal_of(CipherWish::chacha20_poly1305, BackendWish::ipsec_mb, usual_library_names());
+        refusal_of(CipherWish::chacha20_poly1305, BackendWish::ipsec_mb, names);
     EXPECT_TRUE(has(text, "ask for libcrypto")) << text;
 }
 
@@ -70,7 +75,7 @@ TEST(Choose, gives_what_was_asked_for) {
     if (!aes.is_ok()) GTEST_SKIP() << aes.failure().message();
     EXPECT_STREQ(aes.value()->name(), "aes-128-gcm/libcrypto");
     EXPECT_EQ(aes.value()->key_bytes(), 16U);
-    auto chacha = choose(CipherWish::chacha20_poly1305, BackendWish::automatic);
+    auto chacha = choose(CipherWish::chacha20_poly1305, BackendWish::libcrypto);
     ASSERT_TRUE(chacha.is_ok()) << chacha.failure().message();
     EXPECT_STREQ(chacha.value()->name(), "chacha20-poly1305/libcrypto");
     EXPECT_EQ(chacha.value()->key_bytes(), 32U);

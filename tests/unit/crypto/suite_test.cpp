@@ -239,15 +239,17 @@ TEST_P(AeadTest, lives_beside_many_others_and_longer_than_its_suite) {
 
 INSTANTIATE_TEST_SUITE_P(All, AeadTest, testing::ValuesIn(kinds), name_of);
 
-TEST(Backends, seal_alike_and_open_each_other_at_random_sizes) {
-    auto one = choose(CipherWish::aes_128_gcm, BackendWish::libcrypto);
-    auto two = choose(CipherWish::aes_128_gcm, BackendWish::ipsec_mb);
+class BackendsTest : public testing::TestWithParam<CipherWish> {};
+
+TEST_P(BackendsTest, seal_alike_and_open_each_other_at_random_sizes) {
+    auto one = choose(GetParam(), BackendWish::libcrypto);
+    auto two = choose(GetParam(), BackendWish::ipsec_mb);
     if (!one.is_ok()) GTEST_SKIP() << one.failure().message();
     if (!two.is_ok()) GTEST_SKIP() << two.failure().message();
     constexpr std::uint64_t seed = 20'240'601;
     base::Random random(seed);
     for (int round = 0; round < 2000; ++round) {
-        const ByteVector key = random_bytes(random, 16);
+        const ByteVector key = random_bytes(random, one.value()->key_bytes());
         auto first = one.value()->make(key);
         auto second = two.value()->make(key);
         const ByteVector nonce = random_bytes(random, datagram::nonce_bytes);
@@ -265,6 +267,13 @@ TEST(Backends, seal_alike_and_open_each_other_at_random_sizes) {
         ASSERT_EQ(macs[0], macs[1]) << round;
     }
 }
+
+INSTANTIATE_TEST_SUITE_P(All,
+                         BackendsTest,
+                         testing::Values(CipherWish::aes_128_gcm, CipherWish::chacha20_poly1305),
+                         [](const testing::TestParamInfo<CipherWish>& cipher) {
+                             return cipher.param == CipherWish::aes_128_gcm ? "aes" : "chacha";
+                         });
 
 }  // namespace
 }  // namespace acp::crypto::test

@@ -17,7 +17,8 @@ struct Kind {
 
 inline constexpr Kind kinds[] = {{CipherWish::aes_128_gcm, BackendWish::libcrypto},
                                  {CipherWish::aes_128_gcm, BackendWish::ipsec_mb},
-                                 {CipherWish::chacha20_poly1305, BackendWish::libcrypto}};
+                                 {CipherWish::chacha20_poly1305, BackendWish::libcrypto},
+                                 {CipherWish::chacha20_poly1305, BackendWish::ipsec_mb}};
 
 inline std::string name_of(const testing::TestParamInfo<Kind>& info) {
     return std::string(info.param.cipher == CipherWish::aes_128_gcm ? "aes" : "chacha") + "_" +

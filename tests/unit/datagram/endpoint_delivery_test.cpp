@@ -43,6 +43,39 @@ TEST(EndpointDelivery, connects_at_the_first_frame_and_delivers_it) {
     EXPECT_EQ(net[0].counters().retransmitted, 0U);
 }
 
+// Whatever the security and the network, long frames and short ones, some of which lie elsewhere.
+TEST(EndpointDelivery, delivers_frames_whose_tails_lie_elsewhere) {
+    for (const Security security : {Security::encrypt, Security::authenticate, Security::off}) {
+        Settings settings;
+        settings.security = security;
+        Net net(2, 7, settings);
+        net.faults.loss = 1000;
+        net.faults.doubled = 500;
+        base::Random random(11);
+        constexpr std::uint64_t count = 600;
+        std::uint64_t next = 0;
+        // the other side sends too, so that acknowledgements go along with tails
+        std::uint64_t back = 10'000;
+        EXPECT_TRUE(net.run_until(net.now + 600 * s, [&] {
+            Host& host = net.hosts[0];
+            while (next < count) {
+                const auto bytes = static_cast<std::uint32_t>(random.below(1300) + 40);
+                const bool is_sent =
+                    next % 3 == 0 ? host.send(1, next, bytes) : host.send_with_tail(1, next, bytes);
+                if (!is_sent) break;
+                ++next;
+            }
+            while (back < 10'000 + next / 4 && net.hosts[1].send_with_tail(0, back, 900)) ++back;
+            net.flush(0);
+            net.flush(1);
+            return next == count && net[0].is_quiet() && net[1].is_quiet();
+        }));
+        expect_each_once(net.hosts[1], 0, count);
+        EXPECT_FALSE(net.hosts[0].has_damage);
+        EXPECT_GT(net[0].counters().retransmitted, 10U);
+    }
+}
+
 TEST(EndpointDelivery, a_round_trip_takes_no_longer_than_the_network) {
     Net net(2, 1);
     net.faults.jitter = 0;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <gtest/gtest.h>
 #include <map>
@@ -59,6 +60,7 @@ struct Host final : EndpointHandler {
     std::vector<std::pair<NodeId, SeverReason>> severed;
     std::map<NodeId, int> rooms;
     bool has_damage = false;
+    std::deque<std::vector<std::byte>> tails;
     std::function<void(NodeId, std::uint64_t)> on_frame;  // may use the endpoint
     std::function<void(NodeId)> on_room_for;
 
@@ -90,6 +92,20 @@ struct Host final : EndpointHandler {
 
     void on_severed(NodeId from, SeverReason reason) override {
         severed.emplace_back(from, reason);
+    }
+
+    // The same frame, of which all but the head and a byte lies elsewhere, now and when it is sent again.
+    bool send_with_tail(NodeId to, std::uint64_t name, std::uint32_t bytes) {
+        std::byte* frame = endpoint->reserve(to, bytes);
+        if (frame == nullptr) return false;
+        std::vector<std::byte>& whole = tails.emplace_back(bytes);
+        store(whole.data(), bytes);
+        store(whole.data() + 4, name);
+        for (std::uint32_t i = frame_head; i < bytes; ++i)
+            whole[i] = static_cast<std::byte>(name + i);
+        std::memcpy(frame, whole.data(), frame_head + 1);
+        endpoint->commit_with_tail(to, frame_head + 1, Bytes(whole).subspan(frame_head + 1));
+        return true;
     }
 
     // false: no room.

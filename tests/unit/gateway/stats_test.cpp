@@ -53,7 +53,7 @@ TEST(Stats, a_gateway_says_which_node_it_is_and_counts_its_turns) {
 }
 
 TEST(Stats, are_due_when_something_changed_and_it_is_time_or_somebody_asked) {
-    auto made = StatsPublisher::create(0, 2, 0, 1);
+    auto made = StatsPublisher::create(0, 2, 0, 1, StatsPublisher::Owner::agent);
     ASSERT_TRUE(made.is_ok()) << made.failure().message();
     StatsPublisher& publisher = made.value();
     EXPECT_TRUE(publisher.is_due(publisher.next_ns(), true));

@@ -209,7 +209,12 @@ public:
         return true;
     }
 
-    void flush() override { due_ns_.store(due_after_ns_, std::memory_order_relaxed); }
+    void flush() override {
+        due_ns_.store(due_after_ns_, std::memory_order_relaxed);
+        if (!is_long_.load(std::memory_order_relaxed)) return;
+        is_at_it_.store(true, std::memory_order_release);
+        while (is_long_.load(std::memory_order_acquire)) std::this_thread::yield();
+    }
 
     bool turn(std::vector<remote::Ended>& ended) override {
         turns_.fetch_add(1, std::memory_order_relaxed);
@@ -229,10 +234,21 @@ public:
     }
 
     [[nodiscard]] std::int64_t timeout_ns() const noexcept override {
+        looks_.fetch_add(1, std::memory_order_relaxed);
         return due_ns_.load(std::memory_order_relaxed);
     }
 
     void set_service_wanted(bool) noexcept override {}
+
+    // From now on a flush lasts until told otherwise.
+    void make_flushes_long(bool is_long) { is_long_.store(is_long, std::memory_order_release); }
+
+    [[nodiscard]] bool is_in_long_flush() const {
+        return is_at_it_.load(std::memory_order_acquire);
+    }
+
+    // How often it was asked when it is due.
+    [[nodiscard]] std::uint64_t looks() const { return looks_.load(std::memory_order_relaxed); }
 
     // What comes from other nodes.
     void arrive() { event_.signal(); }
@@ -249,6 +265,9 @@ private:
     std::vector<std::uint64_t> given_;  // guarded by gma's driver flag
     std::atomic<std::int64_t> due_ns_{-1};
     std::atomic<std::uint64_t> turns_{0};
+    std::atomic<bool> is_long_{false};
+    std::atomic<bool> is_at_it_{false};
+    mutable std::atomic<std::uint64_t> looks_{0};
 };
 
 class GmaOwnLinkTest : public testing::Test {
@@ -296,6 +315,23 @@ TEST_F(GmaOwnLinkTest, the_gateway_is_turned_again_when_it_is_due_though_nothing
     const std::uint64_t before = link_->turns();
     while (link_->turns() < before + 3) std::this_thread::yield();
     link_->arrive();
+    EXPECT_TRUE(rank_->gma->wait(handle, node::for_ever, false).is_ok());
+}
+
+TEST_F(GmaOwnLinkTest, the_service_thread_does_not_spin_while_another_is_long_in_the_gateway) {
+    constexpr std::uint64_t watched_ns = 30'000'000;
+    constexpr std::uint64_t looks_max = 200;  // one who spins looks 1000 times in a millisecond
+    link_->make_flushes_long(true);
+    Handle handle = handle_null;
+    std::thread issuer([&] { handle = issue(); });
+    while (!link_->is_in_long_flush()) std::this_thread::yield();
+    link_->arrive();  // and nobody else can take it in
+    const std::uint64_t before = link_->looks();
+    const std::uint64_t end_ns = os::now_ns() + watched_ns;
+    while (os::now_ns() < end_ns) std::this_thread::yield();
+    EXPECT_LT(link_->looks() - before, looks_max);
+    link_->make_flushes_long(false);
+    issuer.join();
     EXPECT_TRUE(rank_->gma->wait(handle, node::for_ever, false).is_ok());
 }
 

@@ -37,6 +37,8 @@ public:
 
     std::byte* reserve(NodeId node, std::uint32_t bytes) override;
     void commit(NodeId node, std::uint32_t bytes) override;
+    void commit_with_tail(NodeId node, std::uint32_t bytes, datagram::Bytes tail) override;
+    datagram::MutableBytes reserve_rest(NodeId node, std::uint32_t bytes_min) override;
     [[nodiscard]] std::uint32_t frame_bytes_max(NodeId node) const noexcept override;
 
     void watch(NodeId node) override { ++peers_[node].watches; }
@@ -241,9 +243,23 @@ inline std::byte* FakeEndpoint::reserve(NodeId node, std::uint32_t bytes) {
     return peer.reserved.data();
 }
 
+inline datagram::MutableBytes FakeEndpoint::reserve_rest(NodeId node, std::uint32_t bytes_min) {
+    if (reserve(node, bytes_min) == nullptr) return {};
+    Peer& peer = peers_[node];
+    peer.reserved.assign(network_.settings_.datagram_bytes - peer.filling.size(), std::byte{0xee});
+    return peer.reserved;
+}
+
 inline void FakeEndpoint::commit(NodeId node, std::uint32_t bytes) {
     Peer& peer = peers_[node];
     peer.filling.insert(peer.filling.end(), peer.reserved.begin(), peer.reserved.begin() + bytes);
+}
+
+// The tail is read at once: what it holds later is the business of real endpoints.
+inline void FakeEndpoint::commit_with_tail(NodeId node, std::uint32_t bytes, datagram::Bytes tail) {
+    commit(node, bytes);
+    Peer& peer = peers_[node];
+    peer.filling.insert(peer.filling.end(), tail.begin(), tail.end());
 }
 
 inline std::uint32_t FakeEndpoint::frame_bytes_max(NodeId /*node*/) const noexcept {

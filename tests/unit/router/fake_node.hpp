@@ -112,6 +112,11 @@ public:
         return {Progress::settled, Code::ok};
     }
 
+    [[nodiscard]] const std::byte* find_lasting(GlobalAddress source,
+                                                std::uint64_t bytes) override {
+        return is_private_at(source) ? nullptr : find(source, bytes);
+    }
+
     Settlement get(GlobalAddress source, std::span<std::byte> into, Ticket ticket) override {
         const std::byte* from = find(source, into.size());
         if (from == nullptr) return {Progress::settled, Code::address};

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Intel's libipsec-mb as it computes ChaCha20-Poly1305: by jobs that are handed to a manager and are done when it
+// returns, a third of what libcrypto takes for a short message. The layout of a job and of the manager's
+// first words is that of version 1.3, declared by hand, so no other version is used. Keys are not copied by it. A
+// manager belongs to one thread. Tests: tests/unit/crypto/suite_test.cpp, choose_test.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "crypto/ipsec_mb.hpp"
+#include "datagram/cipher.hpp"
+
+namespace acp::crypto {
+
+class IpsecMbJobs {
+public:
+    static constexpr std::uint32_t version_known = 0x10300;
+
+    enum class Direction : std::uint32_t { seal = 1, open = 2 };
+
+    // What a job works on.   key  32 bytes.   out  as many bytes as in; the two are the same or do not overlap
+    struct Message {
+        const std::byte* key;
+        const datagram::Nonce& nonce;
+        datagram::Bytes additional;
+        datagram::Bytes in;
+        std::byte* out;
+        std::byte* tag;  // datagram::tag_bytes; written also when opening: the caller compares
+    };
+
+    // Errors: unsupported (another version, or a function is missing), memory.
+    static Result<std::unique_ptr<IpsecMbJobs>> open(std::shared_ptr<const IpsecMb> library);
+
+    ~IpsecMbJobs();
+    IpsecMbJobs(const IpsecMbJobs&) = delete;
+    IpsecMbJobs& operator=(const IpsecMbJobs&) = delete;
+
+    void run(Direction direction, const Message& message) noexcept;
+
+    [[nodiscard]] const IpsecMb& library() const noexcept { return *library_; }
+
+private:
+    struct Job;
+    struct Manager;
+    using Submit = Job* (*)(Manager*);
+
+    explicit IpsecMbJobs(std::shared_ptr<const IpsecMb> library) noexcept
+        : library_(std::move(library)) {}
+
+    base::Status start();
+
+    std::shared_ptr<const IpsecMb> library_;
+    Manager* manager_ = nullptr;
+    void (*free_manager_)(Manager*) = nullptr;
+};
+
+// ChaCha20-Poly1305. Errors: memory.
+Result<std::unique_ptr<datagram::CipherSuite>> make_suite(std::unique_ptr<IpsecMbJobs> jobs);
+
+}  // namespace acp::crypto

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A queue of equal records that stay where they are from push_back() to pop: blocks of many records, used again newest
+// first, so that what is pushed next lies in the cache. Knows nothing of what a record means. One thread at a
+// time. Tests: tests/unit/gma/record_blocks_test.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+namespace acp::gma {
+
+template <typename T>
+class RecordBlocks {
+    static_assert(std::is_trivially_destructible_v<T>);
+
+public:
+    static constexpr std::uint64_t per_block = 128;
+
+    // A record that holds what an earlier one left there: the caller writes all of it. Throws std::bad_alloc, and
+    // has then changed nothing.
+    T& push_back() {
+        if (end_ % per_block == 0) {
+            open_block();
+        }
+        return at(end_++);
+    }
+
+    // Takes the `count` oldest away.   count  <= size()
+    void pop_front(std::uint64_t count) {
+        const std::uint64_t first = begin_ / per_block;
+        begin_ += count;
+        for (std::uint64_t block = first; block < begin_ / per_block; ++block) {
+            spare_.push_back(std::move(slot(block)));
+        }
+    }
+
+    //   index  < size(), from the oldest
+    [[nodiscard]] T& operator[](std::uint64_t index) noexcept { return at(begin_ + index); }
+
+    [[nodiscard]] const T& operator[](std::uint64_t index) const noexcept {
+        return at(begin_ + index);
+    }
+
+    [[nodiscard]] std::uint64_t size() const noexcept { return end_ - begin_; }
+
+    [[nodiscard]] bool is_empty() const noexcept { return end_ == begin_; }
+
+private:
+    using Block = std::unique_ptr<T[]>;
+
+    [[nodiscard]] Block& slot(std::uint64_t block) noexcept {
+        return ring_[block & (ring_.size() - 1)];
+    }
+
+    [[nodiscard]] T& at(std::uint64_t number) const noexcept {
+        return ring_[number / per_block & (ring_.size() - 1)][number % per_block];
+    }
+
+    void open_block() {
+        const std::uint64_t block = end_ / per_block;
+        if (block - begin_ / per_block == ring_.size()) {
+            widen();
+        }
+        if (spare_.empty()) {
+            // Room for all blocks there are: giving one back never fails.
+            spare_.reserve(++blocks_);
+            spare_.push_back(Block(new T[per_block]));
+        }
+        slot(block) = std::move(spare_.back());
+        spare_.pop_back();
+    }
+
+    void widen() {
+        std::vector<Block> wider(ring_.size() * 2);
+        for (std::uint64_t block = begin_ / per_block; block < end_ / per_block; ++block) {
+            wider[block & (wider.size() - 1)] = std::move(slot(block));
+        }
+        ring_.swap(wider);
+    }
+
+    std::vector<Block> ring_ = std::vector<Block>(8);  // a power of two
+    std::vector<Block> spare_;
+    std::size_t blocks_ = 0;
+    std::uint64_t begin_ = 0;  // counted from the first ever
+    std::uint64_t end_ = 0;
+};
+
+}  // namespace acp::gma
