@@ -46,7 +46,8 @@ function(acp_add_layers)
             continue()
         endif()
         if(sources)
-            add_library(acp_${layer} STATIC ${sources})
+            # Built for what links it: a host project has no use for those that libacp leaves out.
+            add_library(acp_${layer} STATIC EXCLUDE_FROM_ALL ${sources})
             set(visibility PUBLIC)
             acp_configure(acp_${layer})
             set_target_properties(acp_${layer} PROPERTIES

@@ -28,6 +28,7 @@ function(acp_test_program name)
     cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
     add_executable(${name} ${arg_SOURCES})
     acp_configure(${name})
+    acp_compile_quickly(${name})
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
     target_compile_definitions(${name} PRIVATE ACP_TEST_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}"
         ACP_TEST_PROGRAM_DIR="${PROJECT_BINARY_DIR}/tests")
@@ -48,7 +49,8 @@ function(acp_add_job_test name)
             list(GET pair 1 arg_${key})
         endif()
     endforeach()
-    math(EXPR slots "(${arg_RANKS} + 1) / 2")
+    # Ranks wait for each other most of the time: up to four of them keep little more than one CPU busy.
+    math(EXPR slots "(${arg_RANKS} + 3) / 4")
     add_test(NAME ${name} COMMAND acprun -n ${arg_RANKS} ${arg_LAUNCHER} $<TARGET_FILE:${arg_PROGRAM}>
         ${arg_ARGUMENTS} WORKING_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
     set_tests_properties(${name} PROPERTIES LABELS "${arg_LABEL}" TIMEOUT ${arg_TIMEOUT}

@@ -19,9 +19,12 @@ else()
 endif()
 include(GoogleTest)
 
-# Builds the test programs that also run under sanitizers, where building all would take too long.
-add_custom_target(checked_tests)
-set(ACP_CHECKED_LABELS unit)
+# Unit tests have the label core where another process or the network writes what the layer reads, else unit. The
+# programs of each group are built by a target GROUP_tests: building all takes too long where only some run.
+set(ACP_CORE_LAYERS sync memory datagram crypto node local router remote gateway gma)
+foreach(group core unit fuzz)
+    add_custom_target(${group}_tests)
+endforeach()
 
 # acp_gtest(name LABEL label SOURCES file... [LIBRARIES target...] [NO_MAIN] [SERIAL])
 #   One GoogleTest program in tests/, each of its tests known to ctest as "name.Suite.test". It sees src/,
@@ -64,14 +67,16 @@ function(acp_gtest name)
         target_link_libraries(${name} PRIVATE rapidcheck)
     endif()
     add_dependencies(${name} acp_version)
-    if(arg_LABEL IN_LIST ACP_CHECKED_LABELS)
-        add_dependencies(checked_tests ${name})
+    if(TARGET ${arg_LABEL}_tests)
+        add_dependencies(${arg_LABEL}_tests ${name})
     endif()
     set(properties LABELS ${arg_LABEL})
     if(arg_SERIAL)
         list(APPEND properties RUN_SERIAL ON)
     endif()
-    gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST PROPERTIES ${properties})
+    # Values are pretty where a test prints them; else they are bytes, addresses among them, and names change by the run.
+    gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST NO_PRETTY_VALUES
+        PROPERTIES ${properties})
 endfunction()
 
 function(acp_add_test_support)
@@ -100,7 +105,11 @@ function(acp_add_all_tests)
     foreach(layer IN LISTS ACP_BUILT_LAYERS)
         file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/unit/${layer}/*.cpp")
         if(sources)
-            acp_gtest(unit_${layer} LABEL unit SOURCES ${sources} LIBRARIES acp_${layer})
+            set(label unit)
+            if(layer IN_LIST ACP_CORE_LAYERS)
+                set(label core)
+            endif()
+            acp_gtest(unit_${layer} LABEL ${label} SOURCES ${sources} LIBRARIES acp_${layer})
         endif()
     endforeach()
     file(GLOB folders CONFIGURE_DEPENDS LIST_DIRECTORIES true "${PROJECT_SOURCE_DIR}/tests/*")

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How much of the rate of a clean network a stream keeps when datagrams are lost, and how evenly streams share the
-// way to one node. Drivers; the ranks are nodes_stream. Rates are compared within one test only, runs in turn.
+// way to one node. Drivers; the ranks are nodes_stream. Rates are compared within one test only, runs in turn, and
+// only of runs during which no other program took CPU time away: streams are as fast as the CPUs let them.
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <iomanip>
 #include <iostream>
 #include <numeric>
 
+#include "nodes/neighbours.hpp"
 #include "nodes/stream_job.hpp"
 #include "support/clock.hpp"
 #include "support/watchdog.hpp"
@@ -16,10 +19,15 @@ namespace acp::test {
 namespace {
 
 constexpr double megabyte = 1e6;
+// What rates are compared in spite of, and how often a quiet time is waited for.
+constexpr double busy_cpus_max = 0.1;
+constexpr int attempts_max = 4;
+const char* const no_quiet = "other programs kept CPUs busy all the time: rates say nothing";
 
+// Some jobs are half as fast as others, with loss and without, by where their threads happen to run: many short runs.
 int rounds() {
     const char* given = std::getenv("TEST_ROUNDS");
-    return given == nullptr ? 5 : std::atoi(given);
+    return given == nullptr ? 15 : std::atoi(given);
 }
 
 double median(std::vector<double> values) {
@@ -39,9 +47,25 @@ protected:
     static double rate_with(const std::string& faults) {
         StreamJob job(2, faults);
         job.warm_up(100);
-        const double rate = job.measure(second_ns).front();
+        const double rate = job.measure(second_ns / 3).front();
         job.expect_good_end();
         return rate;
+    }
+
+    // Runs the measurement until nobody disturbs it. False: somebody always did.
+    template <typename Measurement>
+    static bool run_in_quiet(const Measurement& measurement) {
+        for (int attempt = 0; attempt < attempts_max && !HasFailure(); ++attempt) {
+            const Neighbours neighbours;
+            measurement();
+            const double busy_cpus = neighbours.busy_cpus();
+            if (busy_cpus <= busy_cpus_max) {
+                return true;
+            }
+            std::cout << std::fixed << std::setprecision(2) << "left out: other programs kept "
+                      << busy_cpus << " CPUs busy\n";
+        }
+        return false;
     }
 };
 
@@ -54,10 +78,19 @@ TEST_F(GoodputTest, keeps_four_fifths_at_a_thousandth_lost_and_half_at_a_hundred
 
     Network networks[] = {{"0", 1, {}}, {"0.001", 0.8, {}}, {"0.01", 0.5, {}}};
     for (int round = 0; round < rounds(); ++round) {
-        for (Network& network : networks) {
-            const std::string seed = ",seed=" + std::to_string(round + 1);
-            const bool is_clean = network.wanted == 1;
-            network.rates.push_back(rate_with(is_clean ? "" : "loss=" + (network.loss + seed)));
+        const std::string seed = ",seed=" + std::to_string(round + 1);
+        std::array<double, std::size(networks)> rates{};
+        const bool was_quiet = run_in_quiet([&] {
+            for (std::size_t at = 0; at < rates.size(); ++at) {
+                const bool is_clean = networks[at].wanted == 1;
+                rates[at] = rate_with(is_clean ? "" : "loss=" + (networks[at].loss + seed));
+            }
+        });
+        if (!was_quiet) {
+            GTEST_SKIP() << no_quiet;
+        }
+        for (std::size_t at = 0; at < rates.size(); ++at) {
+            networks[at].rates.push_back(rates[at]);
         }
     }
     const double clean = median(networks[0].rates);
@@ -74,12 +107,20 @@ TEST_F(GoodputTest, keeps_four_fifths_at_a_thousandth_lost_and_half_at_a_hundred
 
 // One time in a network that never loses anything, all senders at their fastest.
 TEST_F(GoodputTest, is_shared_evenly_by_three_senders_to_one_node_without_overrunning_it) {
-    StreamJob job(4, "");
-    job.warm_up(100);
-    const std::uint64_t drops_before = job.receive_drops();
-    const std::vector<double> rates = job.measure(3 * second_ns);
-    const std::uint64_t drops = job.receive_drops() - drops_before;
-    job.expect_good_end();
+    std::uint64_t drops_before = 0;
+    std::uint64_t drops = 0;
+    std::vector<double> rates;
+    const bool was_quiet = run_in_quiet([&] {
+        StreamJob job(4, "");
+        job.warm_up(100);
+        drops_before = job.receive_drops();
+        rates = job.measure(3 * second_ns);
+        drops = job.receive_drops() - drops_before;
+        job.expect_good_end();
+    });
+    if (!was_quiet) {
+        GTEST_SKIP() << no_quiet;
+    }
     const double sum = std::accumulate(rates.begin(), rates.end(), 0.0);
     const double squares = std::inner_product(rates.begin(), rates.end(), rates.begin(), 0.0);
     const double jain = sum * sum / (static_cast<double>(rates.size()) * squares);

@@ -87,6 +87,9 @@ std::uint64_t StreamJob::receive_drops() {
 void StreamJob::expect_good_end() {
     board_->may_end.store(1, std::memory_order_relaxed);
     EXPECT_EQ(job_.wait_ended(patience_ns), 0) << job_.output();
+    // Agents leave after acprun, and what CPU time they used is known when they have been waited for.
+    EXPECT_TRUE(job_.wait_gone(patience_ns)) << job_.describe_living();
+    static_cast<void>(job_.wait_ended(0));
     for (int rank = 1; rank < ranks_; ++rank) {
         EXPECT_EQ(board_->streams[rank].failures.load(std::memory_order_relaxed), 0U)
             << "rank " << rank << ":\n"

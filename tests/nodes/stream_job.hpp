@@ -27,7 +27,7 @@ public:
     // Datagrams the kernel dropped so far because a receive buffer of any node was full, as acpstat shows.
     [[nodiscard]] std::uint64_t receive_drops();
 
-    // Ends the streams. Nothing failed, every byte is right, and the job ends well.
+    // Ends the streams. Nothing failed, every byte is right, and the job ends well; no process of it is left.
     void expect_good_end();
 
 private:
