@@ -124,8 +124,9 @@ void Node::hand(Time now, Packet& packet) {
         packet.is_intact &&
         type_of(packet.bytes) == static_cast<std::uint8_t>(datagram::PacketType::data);
     if (!is_word) return endpoint_->on_datagram(now, from, packet.bytes);
+    Sight& sight = sights_[packet.from];
+    const Sight before_it = sight;
     if (!packet.is_copy) {
-        Sight& sight = sights_[packet.from];
         sight.heard = now;
         sight.asked = datagram::never;
         sight.sent_in_slice = 0;
@@ -135,7 +136,15 @@ void Node::hand(Time now, Packet& packet) {
         base::mix64((std::uint64_t{packet.from} << 32) | packet.incarnation);
     const datagram::Counters& counters = endpoint_->counters();
     const std::uint64_t before = counters.delivered + counters.duplicates;
+    const auto unread = [&counters] { return counters.wrong_epoch + counters.too_long; };
+    const std::uint64_t unread_before = unread();
     endpoint_->on_datagram(now, from, packet.bytes);
+    if (unread() != unread_before) {
+        // So late that its key is gone (WIRE-39), or as if the path did not carry it (WIRE-78): no sign of life.
+        sight.heard = before_it.heard;
+        sight.asked = before_it.asked;
+        sight.sent_in_slice = before_it.sent_in_slice;
+    }
     const bool is_taken = counters.delivered + counters.duplicates != before;
     if (is_taken && !taken_.add(sender, number)) {
         common_.judge->fail("node " + std::to_string(self_) +
@@ -312,8 +321,8 @@ void Node::judge_severed(NodeId node, datagram::SeverReason reason) {
     } else if (reason == datagram::SeverReason::closed) {
         is_right = is_other_new || (*common_.cuts)[node][self_] != 0;
     } else if (reason == datagram::SeverReason::told) {
-        // By the fault, or by the router, which heard of it from others.
-        is_right = sight.is_told || common_.referee->is_broken(node);
+        // By the fault, or by the router, which heard of it from others or, begun anew, can make nothing of its frames.
+        is_right = sight.is_told || common_.referee->is_broken(node) || incarnation_ != 0;
     } else {
         is_right = false;
     }

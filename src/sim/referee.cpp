@@ -45,6 +45,7 @@ Referee::Referee(const Plan& plan, const Workplan& work, Memory& memory, Judge& 
       meetings_(plan.nodes),
       dead_(plan.procs()),
       broken_(plan.nodes),
+      began_anew_(plan.nodes),
       heard_(plan.nodes, std::vector<std::uint8_t>(plan.procs())) {
     begin_round(0);
 }
@@ -227,7 +228,8 @@ void Referee::on_process_dead(NodeId node, std::uint32_t process, std::uint32_t 
 void Referee::on_node_dead(NodeId node, NodeId dead) {
     judge_->note((std::uint64_t{node} << 41) ^ dead);
     judge_->tell("node %u hears that node %u is dead", node, dead);
-    if (dead >= plan_->nodes || broken_[dead] == 0) {
+    // Who began anew missed what came before: a meeting under way makes no sense to it (WIRE-104).
+    if (dead >= plan_->nodes || (broken_[dead] == 0 && began_anew_[node] == 0)) {
         judge_->fail("node " + std::to_string(node) + " hears of the death of node " +
                      std::to_string(dead) + ", which nobody has severed");
     }
@@ -279,6 +281,7 @@ void Referee::kill(std::uint32_t process) {
 
 void Referee::restart(NodeId node) {
     broken_[node] = 1;
+    began_anew_[node] = 1;
     is_any_cut_ = true;
     for (std::uint32_t process = plan_->first_process[node];
          process < plan_->first_process[node + 1]; ++process) {

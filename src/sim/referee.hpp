@@ -158,8 +158,9 @@ private:
     std::vector<std::uint32_t> come_;  // per meeting: nodes that have
     std::vector<Count> counts_of_words_;
     std::vector<std::uint64_t> word_starts_;
-    std::vector<std::uint8_t> dead_;    // per process
-    std::vector<std::uint8_t> broken_;  // per node: some other has severed it, or it some other
+    std::vector<std::uint8_t> dead_;        // per process
+    std::vector<std::uint8_t> broken_;      // per node: some other has severed it, or it some other
+    std::vector<std::uint8_t> began_anew_;  // per node
     std::vector<std::vector<std::uint8_t>> heard_;  // per node, per process: of its death
     RefereeCounts counts_;
     std::uint32_t meetings_goal_ = 0;
