@@ -10,6 +10,10 @@ namespace {
 // longer spin than needed costs little, and measuring it in each process would cost more than it gives.
 constexpr double wake_cost_ns = 25'000;
 
+// Twice what the next request takes to come from a node nearby, when it follows upon an answer: to wait for it costs less than
+// to be woken by it.
+constexpr double round_trip_ns = 16'000;
+
 }  // namespace
 
 Waiter::Waiter(const Segment& segment, std::uint32_t threads_per_rank) noexcept
@@ -24,15 +28,20 @@ Waiter::Waiter(const Segment& segment, std::uint32_t threads_per_rank) noexcept
     const double cpus =
         std::max<std::uint32_t>(1, control.usable_cpus.load(std::memory_order_relaxed));
     is_crowded_ = ranks > cpus;
-    may_spin_ = static_cast<double>(control.shape.machine_procs) * threads_per_rank <= cpus;
     const auto to_ticks = [this](double ns) {
         return static_cast<std::uint64_t>(ns * ticks_per_ns_);
     };
     spin_ns_ = static_cast<std::uint64_t>(2 * wake_cost_ns);
     spin_ticks_ = to_ticks(2 * wake_cost_ns);
+    if (is_crowded_ && are_looks_dear_ && control.shape.machine_procs <= cpus) {
+        has_core_ = control.shape.machine_procs * threads_per_rank <= cpus;
+        stay_ticks_ = has_core_ ? spin_ticks_ : to_ticks(round_trip_ns);
+    }
     yield_ticks_ = to_ticks(2 * wake_cost_ns + 4'000 * ranks / cpus);
     long_yield_ticks_ = to_ticks(200'000 + 4'000 * ranks / cpus);
     lone_yield_ticks_ = to_ticks(lone_yield_ns);
+    nap_gap_min_ticks_ = to_ticks(nap_gap_min_ns);
+    nap_gap_max_ticks_ = to_ticks(nap_gap_max_ns);
     good_yield_gain_ticks_ = std::max<std::uint64_t>(1, to_ticks(good_yield_gain_ns));
 }
 
@@ -77,6 +86,28 @@ void Waiter::note_good_yield() noexcept {
     if (now > yield_backoff_min_ns) {
         backoff.store(now / 2, std::memory_order_relaxed);
     }
+}
+
+// There is a core for each of us, and still we share one: those who only yield are never moved. Who wakes up is put on
+// an idle core, so a nap ends it.
+void Waiter::note_company(bool is_any, std::uint64_t now) noexcept {
+    if (!is_any) {
+        company_.store(0, std::memory_order_relaxed);
+        nap_gap_.store(nap_gap_min_ticks_, std::memory_order_relaxed);
+        return;
+    }
+    if (company_.fetch_add(1, std::memory_order_relaxed) + 1 < company_max) {
+        return;
+    }
+    company_.store(0, std::memory_order_relaxed);
+    if (now < next_nap_.load(std::memory_order_relaxed)) {
+        return;
+    }
+    // Where it does not help the others' cores are in use.
+    const std::uint64_t gap = nap_gap_.load(std::memory_order_relaxed);
+    nap_gap_.store(std::min(2 * gap, nap_gap_max_ticks_), std::memory_order_relaxed);
+    next_nap_.store(now + gap, std::memory_order_relaxed);
+    os::nap();
 }
 
 void ring_bell(sync::Bell<>& bell) noexcept {

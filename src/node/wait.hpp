@@ -86,7 +86,10 @@ private:
     static constexpr std::int32_t credit_max = 4000;            // good yields: 20 ms, five slices
     static constexpr std::int32_t credit_to_forgive = 2000;
     static constexpr std::uint64_t lone_yield_ns = 800;  // the call alone 0.4 us, a switch 1.5 us
-    static constexpr int looks_min = 3;                  // between two yields
+    static constexpr std::uint32_t company_max = 16;     // yields in a row that let others run
+    static constexpr std::uint64_t nap_gap_min_ns = 250'000;
+    static constexpr std::uint64_t nap_gap_max_ns = 16'000'000;
+    static constexpr int looks_min = 3;  // between two yields
     static constexpr int looks_max = 64;
 
     // A look that takes a system call leaves the core enough to others.
@@ -107,9 +110,9 @@ private:
             const double wanted = static_cast<double>(timeout_ns) * ticks_per_ns_;
             bound = std::min(bound, wanted < 1e18 ? static_cast<std::uint64_t>(wanted) : bound);
         }
-        const bool may_stay = may_spin_ && is_crowded_ && !may_yield(os::now_ns());
-        return is_crowded_ && !may_stay ? poll_yielding(ready, start, bound)
-                                        : poll_spinning(ready, start, bound);
+        if (!is_crowded_) return poll_spinning(ready, start, bound);
+        if (may_yield(os::now_ns())) return poll_yielding(ready, start, bound);
+        return stay_ticks_ != 0 && poll_spinning(ready, start, std::min(bound, stay_ticks_));
     }
 
     template <typename Ready>
@@ -135,9 +138,6 @@ private:
 
     template <typename Ready>
     bool poll_yielding(Ready& ready, std::uint64_t start, std::uint64_t bound) {
-        if (!may_yield(os::now_ns())) {
-            return false;
-        }
         std::uint64_t before = start;
         int looks = looks_.load(std::memory_order_relaxed);
         for (int yields = 1;; ++yields) {
@@ -148,7 +148,9 @@ private:
                 return ready();
             }
             // A yield that is back at once shows that nobody else wants this CPU just now: look more often.
-            looks = after - before < lone_yield_ticks_ ? std::min(2 * looks, looks_max) : looks_min;
+            const bool is_alone = after - before < lone_yield_ticks_;
+            looks = is_alone ? std::min(2 * looks, looks_max) : looks_min;
+            if (has_core_) note_company(!is_alone, after);
             looks_.store(looks, std::memory_order_relaxed);
             for (int i = 0; i < looks; ++i) {
                 if (ready()) {
@@ -198,21 +200,28 @@ private:
     [[nodiscard]] bool is_watched() const noexcept;
     void note_long_yield(std::uint64_t now, std::uint64_t ticks) noexcept;
     void note_good_yield() noexcept;
+    void note_company(bool is_any, std::uint64_t now) noexcept;
 
     const Segment* segment_ = nullptr;
     bool is_crowded_ = false;
-    bool may_spin_ = true;  // each of those who wait this way has a core, if all others let it
+    bool has_core_ = false;  // crowded, but there is a core for each of those who wait this way
     bool are_looks_dear_ = false;  // one takes as long as a yield, and the answer comes from afar
     std::uint64_t spin_ns_ = 0;
     std::uint64_t spin_ticks_ = 0;
+    std::uint64_t stay_ticks_ = 0;  // how long to spin where yields do not pay
     std::uint64_t yield_ticks_ = 0;
     std::uint64_t long_yield_ticks_ = 0;
     std::uint64_t good_yield_gain_ticks_ = 1;
     std::uint64_t lone_yield_ticks_ = 0;
+    std::uint64_t nap_gap_min_ticks_ = 0;
+    std::uint64_t nap_gap_max_ticks_ = 0;
     double ticks_per_ns_ = 1;
     // Hints only, shared by the process's threads: any value is harmless.
     std::atomic<std::uint32_t> useless_{0};
     std::atomic<int> looks_{looks_min};
+    std::atomic<std::uint32_t> company_{0};
+    std::atomic<std::uint64_t> next_nap_{0};  // ticks
+    std::atomic<std::uint64_t> nap_gap_{0};   // ticks
     std::atomic<std::uint32_t> probe_{0};
     std::atomic<std::uint64_t> progress_{0};        // ticks
     std::atomic<std::int32_t> credit_{credit_max};  // good yields not yet eaten up by long ones

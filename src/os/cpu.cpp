@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <ctime>
 #include <optional>
 #include <sched.h>
 #include <string>
@@ -49,6 +50,11 @@ std::uint64_t cache_bytes(const std::string& text) {
 
 void yield_cpu() noexcept {
     sched_yield();
+}
+
+void nap() noexcept {
+    const timespec moment{0, 1000};  // the timer's slack comes on top
+    (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, nullptr);
 }
 
 int affinity_count() noexcept {

@@ -32,6 +32,9 @@ inline void prefetch_for_write(const void* address) noexcept {
 // Lets another runnable thread of this CPU run. Returns at once when there is none.
 void yield_cpu() noexcept;
 
+// Sleeps for a while, tens of microseconds as a rule, and wakes up on an idle CPU if there is one.
+void nap() noexcept;
+
 // CPUs in the calling thread's affinity mask, >= 1.
 [[nodiscard]] int affinity_count() noexcept;
 
