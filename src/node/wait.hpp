@@ -45,9 +45,8 @@ public:
                  Sleep&& sleep,
                  std::int64_t timeout_ns,
                  bool is_interruptible = false) {
-        const int crowded_polls = are_looks_dear_ ? 1 : looks_.load(std::memory_order_relaxed);
-        const int polls = is_crowded_ ? crowded_polls : 24;
-        for (int i = 0; i < polls; ++i) {
+        const int first = first_looks(timeout_ns);
+        for (int i = 0; i < first; ++i) {
             if (ready()) {
                 return Outcome::ready;
             }
@@ -91,6 +90,13 @@ private:
     static constexpr std::uint64_t nap_gap_max_ns = 16'000'000;
     static constexpr int looks_min = 3;  // between two yields
     static constexpr int looks_max = 64;
+
+    // How many before the core is given away or the clock is read. What comes from afar is not there yet.
+    [[nodiscard]] int first_looks(std::int64_t timeout_ns) const noexcept {
+        if (!is_crowded_) return 24;
+        if (!are_looks_dear_) return looks_.load(std::memory_order_relaxed);
+        return timeout_ns == 0 || has_core_ ? 1 : 0;
+    }
 
     // A look that takes a system call leaves the core enough to others.
     void relax() const noexcept {

@@ -53,8 +53,8 @@ void yield_cpu() noexcept {
 }
 
 void nap() noexcept {
-    const timespec moment{0, 1000};  // the timer's slack comes on top
-    (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, nullptr);
+    const timespec moment{0, 1000};                               // the timer's slack comes on top
+    (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, nullptr);  // lint: sleep is the subject
 }
 
 int affinity_count() noexcept {
