@@ -5,7 +5,7 @@
 #   CHECKED="core unit fuzz" which groups of tests `make asan` and `make tsan` build and run; `make test` leaves unit
 #                     out, whose memory nobody else writes: that build takes longer than all tests
 #   SANITIZERS=""     which sanitizer presets `make test` builds (asan; `make tsan` takes as long again)
-#   LINT_SHARE=1      `make lint` gives clang-tidy one file in so many (`make test`: 4, others with each commit)
+#   LINT_SHARE=1      `make lint` gives its slow checks one file in so many (`make test`: 4, others with each commit)
 #   SEEDS=0..99999    which seeds `make sim` runs
 #   FUZZ_SECONDS=60   how long `make fuzz` runs each target
 SHELL := /bin/bash

@@ -11,7 +11,6 @@ import re
 import shutil
 import subprocess
 import sys
-import zlib
 
 import sources
 
@@ -32,22 +31,17 @@ def findings(output: str) -> str:
     return "\n".join(line for line in kept if line is not None) or output.strip()
 
 
-def turn_of(root: pathlib.Path) -> int:
-    counted = subprocess.run(["git", "-C", str(root), "rev-list", "--count", "HEAD"], capture_output=True, text=True)
-    return int(counted.stdout) if counted.returncode == 0 else 0
-
-
 def main(root: pathlib.Path, build: pathlib.Path, jobs: int, share: int = 1) -> int:
     tool = shutil.which("clang-tidy-14") or "clang-tidy"
     closure = sources.Closure([root / "src", root / "include", build / "generated", root / "tests"])
-    work, turn = [], turn_of(root) % share
+    work, is_due = [], sources.share_of(root, share)
     salt = subprocess.run([tool, "--version"], check=True, capture_output=True, text=True).stdout
     salt += (root / ".clang-tidy").read_text()
     for entry in json.loads((build / "compile_commands.json").read_text()):
         file = pathlib.Path(entry["file"])
         if not file.is_relative_to(root) or file.relative_to(root).parts[0] not in FOLDERS:
             continue
-        if zlib.crc32(str(file.relative_to(root)).encode()) % share != turn:
+        if not is_due(file):
             continue
         work.append((file, [tool, "--quiet", "-p", str(build),
                             "--extra-arg=-Wno-unknown-warning-option", str(file)]))

@@ -18,7 +18,7 @@ def main() -> int:
     parser.add_argument("--build", default="build/release", help="a built tree (its library and compile commands)")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--share", type=int, default=1,
-                        help="clang-tidy looks at one file in so many, at others with the next commit")
+                        help="the slow checks look at one file in so many, at others with the next commit")
     arguments = parser.parse_args()
     build, jobs = str(pathlib.Path(arguments.build).resolve()), str(arguments.jobs)
     checks = [
@@ -27,7 +27,7 @@ def main() -> int:
         ("format", ["check_format.py", str(ROOT)], "laid out by clang-format"),
         ("spec", ["check_spec.py", str(ROOT)], "every requirement is kept and shown"),
         ("exports", ["check_exports.py", str(ROOT), build], "libacp.so shows acp_* alone"),
-        ("headers", ["check_headers.py", str(ROOT), build, jobs], "each compiles alone"),
+        ("headers", ["check_headers.py", str(ROOT), build, jobs, str(arguments.share)], "each compiles alone"),
         ("tidy", ["check_tidy.py", str(ROOT), build, jobs, str(arguments.share)], "clang-tidy"),
     ]
     failed, began = [], time.monotonic()

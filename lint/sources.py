@@ -9,6 +9,7 @@ import hashlib
 import pathlib
 import re
 import subprocess
+import zlib
 
 FOLDERS = ("include", "src", "tools", "examples", "bench", "tests")
 CODE = {".h", ".hpp", ".c", ".cpp"}
@@ -18,6 +19,13 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.M)
 def code_files(root: pathlib.Path, folders=FOLDERS) -> list[pathlib.Path]:
     """Every C and C++ file of the given folders, sorted."""
     return sorted(p for folder in folders for p in (root / folder).rglob("*") if p.suffix in CODE)
+
+
+def share_of(root: pathlib.Path, share: int):
+    """Whether it is a file's turn: one in `share`, others with the next commit."""
+    counted = subprocess.run(["git", "-C", str(root), "rev-list", "--count", "HEAD"], capture_output=True, text=True)
+    turn = int(counted.stdout) % share if counted.returncode == 0 else 0
+    return lambda file: zlib.crc32(str(file.relative_to(root)).encode()) % share == turn
 
 
 class Closure:

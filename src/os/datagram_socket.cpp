@@ -95,7 +95,7 @@ struct DatagramSocket::Destination {
 
     [[nodiscard]] void* name() noexcept { return bytes == 0 ? nullptr : &address; }
 
-    KernelAddress address;
+    KernelAddress address{};
     socklen_t bytes;
 };
 
