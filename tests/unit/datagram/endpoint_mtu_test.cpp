@@ -183,6 +183,7 @@ TEST(EndpointMtu, a_path_that_becomes_shorter_is_noticed_and_nothing_is_lost) {
 TEST(EndpointMtu,
      what_is_too_long_for_a_path_that_carries_no_fragments_either_is_given_up_in_time) {
     Net net(2, 1);
+    net.faults.jitter = 0;
     stream(net, 0, 200);
     ASSERT_EQ(net[0].frame_bytes_max(1), 8972 - overhead_bytes);
     net.drops = [](NodeId, NodeId, Bytes bytes) { return bytes.size() > 1472; };
