@@ -136,15 +136,19 @@ void Node::hand(Time now, Packet& packet) {
         base::mix64((std::uint64_t{packet.from} << 32) | packet.incarnation);
     const datagram::Counters& counters = endpoint_->counters();
     const std::uint64_t before = counters.delivered + counters.duplicates;
-    const auto unread = [&counters] { return counters.wrong_epoch + counters.too_long; };
-    const std::uint64_t unread_before = unread();
+    const std::uint64_t keyless = counters.wrong_epoch;
+    const std::uint64_t too_long = counters.too_long;
     endpoint_->on_datagram(now, from, packet.bytes);
-    if (unread() != unread_before) {
+    const bool is_late = sight.incarnation == packet.incarnation && number < sight.largest;
+    if ((is_late && counters.wrong_epoch != keyless) || counters.too_long != too_long) {
         // So late that its key is gone (WIRE-39), or as if the path did not carry it (WIRE-78): no sign of life.
         sight.heard = before_it.heard;
         sight.asked = before_it.asked;
         sight.sent_in_slice = before_it.sent_in_slice;
     }
+    if (sight.incarnation != packet.incarnation) sight.largest = 0;
+    sight.incarnation = packet.incarnation;
+    sight.largest = std::max(sight.largest, number);
     const bool is_taken = counters.delivered + counters.duplicates != before;
     if (is_taken && !taken_.add(sender, number)) {
         common_.judge->fail("node " + std::to_string(self_) +

@@ -108,7 +108,9 @@ private:
         Time slice = 0;                // start of the second in which sent_in_slice counts
         std::uint32_t sent_in_slice = 0;
         bool is_severed = false;
-        bool is_told = false;  // the fault told the endpoint to
+        bool is_told = false;           // the fault told the endpoint to
+        std::uint32_t incarnation = 0;  // whose packet came last
+        std::uint64_t largest = 0;      // of its packet numbers
     };
 
     void take_datagrams(Time now);

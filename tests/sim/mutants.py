@@ -82,6 +82,10 @@ MUTANTS = {
         ("    endpoint->watch(node);\n", ""), ("        endpoint->unwatch(held.node);\n", "")]),
 }
 
+# What takes a rare meeting of faults to show: within so many seeds. Here a target's gateway begins anew between the first
+# byte of a third-party copy and its end, while nobody else has reason to speak to it.
+RARE = {"nobody watches for another": 100_000}
+
 
 def mutated(name: str) -> tuple[pathlib.Path, str]:
     file, changes = MUTANTS[name]
@@ -155,7 +159,7 @@ def main() -> int:
             continue
         program = build(name, tree, folder)
         start = time.monotonic()
-        seed, violation = hunt(program, arguments.seeds, arguments.jobs)
+        seed, violation = hunt(program, max(arguments.seeds, RARE.get(name, 0)), arguments.jobs)
         missed += seed is None
         print(f"{name:46} {'NOT FOUND' if seed is None else seed:>13} {time.monotonic() - start:8.1f}  "
               f"{violation[:90]}", flush=True)
