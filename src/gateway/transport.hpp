@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The gateway's sockets: one per address it listens on, and a few lines: sockets on the same port, connected with the
-// destinations most is sent to, which takes an eighth of the kernel's time off a round trip. Hands over what arrives in
+// destinations most is sent to, which takes an eighth off a bare round trip. Hands over what arrives in
 // bursts, sends what the endpoint gives out, keeps a burst the kernel had no room for, and injects faults where the
 // user asked for them. Knows no frame and no peer. Never blocks but in wait(). One thread, but wake() from any.
 // Tests: tests/unit/gateway/transport_test.cpp.

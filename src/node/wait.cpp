@@ -104,7 +104,8 @@ void Waiter::note_company(bool is_any, std::uint64_t now) noexcept {
         return;
     }
     // Where it does not help the others' cores are in use.
-    const std::uint64_t gap = nap_gap_.load(std::memory_order_relaxed);
+    const std::uint64_t gap =
+        std::max(nap_gap_.load(std::memory_order_relaxed), nap_gap_min_ticks_);
     nap_gap_.store(std::min(2 * gap, nap_gap_max_ticks_), std::memory_order_relaxed);
     next_nap_.store(now + gap, std::memory_order_relaxed);
     os::nap();
