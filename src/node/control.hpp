@@ -135,7 +135,7 @@ struct alignas(4096) ControlBlock {
     alignas(64) sync::SleepWord<> barrier_released;
     SharedU32
         barrier_arrived_beside;  // instead of barrier_arrived, on small nodes (node/barrier.hpp)
-    // how the node waits (node/wait.hpp): learned at run time, shared by all
+    // how the node waits (node/yield_credit.hpp): learned at run time, shared by all
     alignas(64) SharedU64 no_yield_until_ns;
     SharedU64 yield_backoff_ns;
     SharedU32 usable_cpus;  // of the ranks together; writer: the maker

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The waiter's policy: what is learned at start, and from yields as they go.
+// The waiter's policy: what is learned at start.
 #include "node/wait.hpp"
 
 namespace acp::node {
@@ -40,75 +40,10 @@ Waiter::Waiter(const Segment& segment, std::uint32_t threads_per_rank) noexcept
     yield_ticks_ = to_ticks(2 * wake_cost_ns + 4'000 * ranks / cpus);
     long_yield_ticks_ = to_ticks(200'000 + 4'000 * ranks / cpus);
     lone_yield_ticks_ = to_ticks(lone_yield_ns);
-    nap_gap_min_ticks_ = to_ticks(nap_gap_min_ns);
-    nap_gap_max_ticks_ = to_ticks(nap_gap_max_ns);
-    good_yield_gain_ticks_ = std::max<std::uint64_t>(1, to_ticks(good_yield_gain_ns));
-}
-
-bool Waiter::may_yield(std::uint64_t now) const noexcept {
-    return now >= segment_->control().no_yield_until_ns.load(std::memory_order_relaxed);
 }
 
 bool Waiter::is_watched() const noexcept {
     return segment_->control().watcher_pid.load(std::memory_order_relaxed) != 0;
-}
-
-// What the good yields of late have gained pays for a long one. Only when that is used up does yielding cost
-// more than sleeping would: a barrier after each of many short computations must not end it.
-void Waiter::note_long_yield(std::uint64_t now, std::uint64_t ticks) noexcept {
-    const auto cost = static_cast<std::int32_t>(
-        std::min<std::uint64_t>(ticks / good_yield_gain_ticks_, credit_max));
-    if (credit_.fetch_sub(cost, std::memory_order_relaxed) >= cost) {
-        return;
-    }
-    credit_.store(0, std::memory_order_relaxed);
-    ControlBlock& control = segment_->control();
-    std::uint64_t until = control.no_yield_until_ns.load(std::memory_order_relaxed);
-    if (now < until) {
-        return;  // this event is counted already
-    }
-    const std::uint64_t backoff =
-        std::max(yield_backoff_min_ns, control.yield_backoff_ns.load(std::memory_order_relaxed));
-    if (control.no_yield_until_ns.compare_exchange_strong(until, now + backoff,
-                                                          std::memory_order_relaxed)) {
-        control.yield_backoff_ns.store(std::min(2 * backoff, yield_backoff_max_ns),
-                                       std::memory_order_relaxed);
-    }
-}
-
-void Waiter::note_good_yield() noexcept {
-    if (credit_.fetch_add(1, std::memory_order_relaxed) + 1 < credit_max) {
-        return;
-    }
-    credit_.store(credit_max - credit_to_forgive, std::memory_order_relaxed);
-    SharedU64& backoff = segment_->control().yield_backoff_ns;
-    const std::uint64_t now = backoff.load(std::memory_order_relaxed);
-    if (now > yield_backoff_min_ns) {
-        backoff.store(now / 2, std::memory_order_relaxed);
-    }
-}
-
-// There is a core for each of us, and still we share one: those who only yield are never moved. Who wakes up is put on
-// an idle core, so a nap ends it.
-void Waiter::note_company(bool is_any, std::uint64_t now) noexcept {
-    if (!is_any) {
-        company_.store(0, std::memory_order_relaxed);
-        nap_gap_.store(nap_gap_min_ticks_, std::memory_order_relaxed);
-        return;
-    }
-    if (company_.fetch_add(1, std::memory_order_relaxed) + 1 < company_max) {
-        return;
-    }
-    company_.store(0, std::memory_order_relaxed);
-    if (now < next_nap_.load(std::memory_order_relaxed)) {
-        return;
-    }
-    // Where it does not help the others' cores are in use.
-    const std::uint64_t gap =
-        std::max(nap_gap_.load(std::memory_order_relaxed), nap_gap_min_ticks_);
-    nap_gap_.store(std::min(2 * gap, nap_gap_max_ticks_), std::memory_order_relaxed);
-    next_nap_.store(now + gap, std::memory_order_relaxed);
-    os::nap();
 }
 
 void ring_bell(sync::Bell<>& bell) noexcept {

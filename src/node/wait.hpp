@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The one way to wait. A rank with a core of its own spins for twice the cost of a wake-up, then sleeps. Where
 // the machine has more ranks than CPUs it yields for a bounded time, then sleeps; a yield that took long shows
-// a computing neighbour. When such yields eat up what the good ones gained, yielding is switched off for the
-// whole node for a while, doubling each time.
+// a computing neighbour, and whether yields still pay is kept account of (node/yield_credit.hpp).
 // Either goes on as long as what is looked at makes progress.
 // Waits that proved useless lately go to sleep at once, but for one in eight. Nobody sleeps longer than
 // liveness_check_ns without looking whether the others live. Knows nothing of what is waited for: `ready`
@@ -14,8 +13,10 @@
 #include <atomic>
 #include <cstdint>
 
+#include "node/company.hpp"
 #include "node/death.hpp"
 #include "node/segment.hpp"
+#include "node/yield_credit.hpp"
 #include "os/clock.hpp"
 #include "os/cpu.hpp"
 #include "os/futex.hpp"
@@ -79,16 +80,8 @@ public:
 
 private:
     static constexpr std::uint32_t useless_max = 8;
-    static constexpr std::uint64_t yield_backoff_min_ns = 4'000'000;
-    static constexpr std::uint64_t yield_backoff_max_ns = 64'000'000;
-    static constexpr std::uint64_t good_yield_gain_ns = 5'000;  // a sleep and a wake-up cost more
-    static constexpr std::int32_t credit_max = 4000;            // good yields: 20 ms, five slices
-    static constexpr std::int32_t credit_to_forgive = 2000;
     static constexpr std::uint64_t lone_yield_ns = 800;  // the call alone 0.4 us, a switch 1.5 us
-    static constexpr std::uint32_t company_max = 16;     // yields in a row that let others run
-    static constexpr std::uint64_t nap_gap_min_ns = 250'000;
-    static constexpr std::uint64_t nap_gap_max_ns = 16'000'000;
-    static constexpr int looks_min = 3;  // between two yields
+    static constexpr int looks_min = 3;                  // between two yields
     static constexpr int looks_max = 64;
 
     // How many before the core is given away or the clock is read. What comes from afar is not there yet.
@@ -117,7 +110,8 @@ private:
             bound = std::min(bound, wanted < 1e18 ? static_cast<std::uint64_t>(wanted) : bound);
         }
         if (!is_crowded_) return poll_spinning(ready, start, bound);
-        if (may_yield(os::now_ns())) return poll_yielding(ready, start, bound);
+        if (YieldCredit::may_yield(segment_->control(), os::now_ns()))
+            return poll_yielding(ready, start, bound);
         return stay_ticks_ != 0 && poll_spinning(ready, start, std::min(bound, stay_ticks_));
     }
 
@@ -150,17 +144,17 @@ private:
             os::yield_cpu();
             const std::uint64_t after = os::ticks();
             if (after - before > long_yield_ticks_) {
-                note_long_yield(os::now_ns(), after - before);
+                credit_.note_long(segment_->control(), os::now_ns(), to_ns(after - before));
                 return ready();
             }
             // A yield that is back at once shows that nobody else wants this CPU just now: look more often.
             const bool is_alone = after - before < lone_yield_ticks_;
             looks = is_alone ? std::min(2 * looks, looks_max) : looks_min;
-            if (has_core_) note_company(!is_alone, after);
+            if (has_core_ && company_.note(!is_alone, to_ns(after))) os::nap();
             looks_.store(looks, std::memory_order_relaxed);
             for (int i = 0; i < looks; ++i) {
                 if (ready()) {
-                    note_good_yield();
+                    credit_.note_good(segment_->control());
                     return true;
                 }
                 relax();
@@ -202,11 +196,11 @@ private:
         }
     }
 
-    [[nodiscard]] bool may_yield(std::uint64_t now) const noexcept;
     [[nodiscard]] bool is_watched() const noexcept;
-    void note_long_yield(std::uint64_t now, std::uint64_t ticks) noexcept;
-    void note_good_yield() noexcept;
-    void note_company(bool is_any, std::uint64_t now) noexcept;
+
+    [[nodiscard]] std::uint64_t to_ns(std::uint64_t ticks) const noexcept {
+        return static_cast<std::uint64_t>(static_cast<double>(ticks) / ticks_per_ns_);
+    }
 
     const Segment* segment_ = nullptr;
     bool is_crowded_ = false;
@@ -217,20 +211,15 @@ private:
     std::uint64_t stay_ticks_ = 0;  // how long to spin where yields do not pay
     std::uint64_t yield_ticks_ = 0;
     std::uint64_t long_yield_ticks_ = 0;
-    std::uint64_t good_yield_gain_ticks_ = 1;
     std::uint64_t lone_yield_ticks_ = 0;
-    std::uint64_t nap_gap_min_ticks_ = 0;
-    std::uint64_t nap_gap_max_ticks_ = 0;
     double ticks_per_ns_ = 1;
     // Hints only, shared by the process's threads: any value is harmless.
     std::atomic<std::uint32_t> useless_{0};
     std::atomic<int> looks_{looks_min};
-    std::atomic<std::uint32_t> company_{0};
-    std::atomic<std::uint64_t> next_nap_{0};  // ticks
-    std::atomic<std::uint64_t> nap_gap_{0};   // ticks
     std::atomic<std::uint32_t> probe_{0};
-    std::atomic<std::uint64_t> progress_{0};        // ticks
-    std::atomic<std::int32_t> credit_{credit_max};  // good yields not yet eaten up by long ones
+    std::atomic<std::uint64_t> progress_{0};  // ticks
+    Company company_;
+    YieldCredit credit_;
 };
 
 // Sleeps on a bell: announces, looks once more, sleeps.
