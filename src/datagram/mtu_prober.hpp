@@ -61,8 +61,7 @@ public:
     // WIRE-76: after three tries of a length the next shorter one.
     void on_lost(Time now) noexcept {
         is_probing_ = false;
-        lost_[given_up_ % tries_max] = {number_, goal_};
-        given_up_ = std::min(given_up_ + 1, tries_max);
+        lost_[given_up_++ % tries_max] = {number_, goal_};
         next_at_ = now + (tries_ <= 1 ? try_gap_ns : 10 * try_gap_ns);
         if (tries_ < tries_max) return;
         tries_ = 0;
@@ -72,7 +71,7 @@ public:
 
     // An acknowledgement that may name a probe taken for lost.   true: it does, and the path is longer
     [[nodiscard]] bool recognise(const AckFrame& ack) noexcept {
-        for (std::uint32_t i = 0; i < given_up_; ++i) {
+        for (std::uint32_t i = 0; i < std::min(given_up_, tries_max); ++i) {
             if (lost_[i].bytes <= current_ || !ack.contains(lost_[i].number)) continue;
             on_acknowledged(lost_[i].bytes);
             return true;
@@ -128,7 +127,7 @@ private:
     std::uint32_t goal_ = 0;  // <= current_: all tried
     std::uint32_t tries_ = 0;
     std::uint32_t losses_ = 0;
-    std::uint32_t given_up_ = 0;  // of lost_
+    std::uint32_t given_up_ = 0;  // probes since one came
     bool is_probing_ = false;
     PacketNumber number_ = 0;     // of the last probe
     PacketNumber long_came_ = 0;  // the largest of a long datagram

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The search for a path's longest datagram: longest first, three tries, half, later again; and the way back.
+// The search for a path's longest datagram: longest first, three tries, shorter ones, later again; and the way back.
 #include "datagram/mtu_prober.hpp"
 
 #include <gtest/gtest.h>
@@ -126,6 +126,20 @@ TEST(MtuProber, counts_a_probe_that_was_only_late) {
     EXPECT_TRUE(prober.recognise(ack_of(5)));
     EXPECT_EQ(prober.current(), 8972U);
     EXPECT_FALSE(prober.recognise(ack_of(9))) << "no news";
+}
+
+TEST(MtuProber, remembers_the_last_three_that_were_taken_for_lost) {
+    MtuProber prober(1200, 8972);
+    Time now = 5;
+    lose_three(prober, now);
+    const PacketNumber first = number + 1;
+    lose_three(prober, now);
+    for (const PacketNumber late : {first, first + 1, first + 2}) {
+        MtuProber copy = prober;
+        EXPECT_TRUE(copy.recognise(ack_of(late))) << late;
+        EXPECT_EQ(copy.current(), 4058U);
+    }
+    EXPECT_FALSE(prober.recognise(ack_of(first - 1))) << "too long ago";
 }
 
 TEST(MtuProber, keeps_the_shorter_one_that_got_through_and_tries_the_longest_later) {
