@@ -17,6 +17,16 @@ JobOptions of_ranks() {
     return options;
 }
 
+// Of node 0 of three with a rank each.
+GatewaySettings listening_on(std::vector<Address> addresses) {
+    GatewaySettings settings;
+    settings.node = 0;
+    settings.nodes = 3;
+    settings.first_process = {0, 1, 2, 3};
+    settings.bind = std::move(addresses);
+    return settings;
+}
+
 // What the agent does before it starts the rank.
 void fill_table(const node::Segment& segment) {
     node::NodeTable table(segment);
@@ -54,11 +64,8 @@ TEST(OwnGateway, a_node_told_to_be_lost_is_given_up) {
 TEST(OwnGateway, listens_on_all_its_addresses_at_one_port) {
     Job job(of_ranks());
     Rank& rank = *job.process(0).rank;
-    GatewaySettings settings;
-    settings.node = 0;
-    settings.nodes = 3;
-    settings.first_process = {0, 1, 2, 3};
-    settings.bind = {emulated_address(40), emulated_address(41), emulated_address(42)};
+    const GatewaySettings settings =
+        listening_on({emulated_address(40), emulated_address(41), emulated_address(42)});
     auto made = OwnGateway::open(job.segment(0), rank.space, rank.hazards, settings);
     ASSERT_TRUE(made.is_ok()) << made.failure().message();
     const auto addresses = made.value()->addresses();
@@ -71,11 +78,8 @@ TEST(OwnGateway, listens_on_all_its_addresses_at_one_port) {
 TEST(OwnGateway, names_an_address_that_no_port_makes_its_own) {
     Job job(of_ranks());
     Rank& rank = *job.process(0).rank;
-    GatewaySettings settings;
-    settings.node = 0;
-    settings.nodes = 3;
-    settings.first_process = {0, 1, 2, 3};
-    settings.bind = {emulated_address(40), Address{{192, 0, 2, 1}, 0, 4}};
+    const GatewaySettings settings =
+        listening_on({emulated_address(40), Address{{192, 0, 2, 1}, 0, 4}});
     auto made = OwnGateway::open(job.segment(0), rank.space, rank.hazards, settings);
     ASSERT_FALSE(made.is_ok());
     EXPECT_EQ(made.failure().code(), Code::system);
