@@ -97,6 +97,7 @@ struct Transmit {
     std::uint32_t segment_bytes = 0;
     std::uint32_t count = 0;
     bool may_fragment = false;  // else the kernel must not (probes)
+    bool has_content = false;   // not only acknowledgements, handshakes and probes
 };
 
 // Since the endpoint was made, all peers together, those severed included.

@@ -139,7 +139,7 @@ EndpointMachine::Batch EndpointMachine::plan(Peer& peer) {
 }
 
 Transmit EndpointMachine::transmit_batch(Peer& peer, const Batch& batch, MutableBytes into) {
-    Transmit transmit{peer.address, 0, 0, 0, batch.may_fragment};
+    Transmit transmit{peer.address, 0, 0, 0, batch.may_fragment, true};
     for (std::uint32_t i = 0; i < batch.count; ++i) {
         const std::uint32_t bytes = transmit_buffer(peer, batch, i, into.data() + transmit.bytes);
         if (bytes == 0) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "datagram/counters.hpp"
 #include "gateway/core.hpp"
 #include "gateway/node_fate.hpp"
 #include "gateway/stats_publisher.hpp"
@@ -77,6 +78,7 @@ public:
     bool turn(std::vector<remote::Ended>& ended) override {
         const Time now = now_ = os::now_ns();
         ++own_.turns;
+        const std::uint64_t delivered = core_->endpoint().counters().delivered;
         bool has_moved = core_->receive(now);
         const bool has_lost = look_for_losses();
         // Most turns of who waits find nothing: they shall be short, for the datagram comes in the midst of one.
@@ -85,7 +87,10 @@ public:
             note_idle_turn();
             return false;
         }
-        has_moved = core_->work(now) || has_moved || !ended_.empty();
+        // Acknowledgements, either way, are nobody's progress: whoever waits looks on.
+        const bool has_content = core_->work(now) || !ended_.empty() ||
+                                 core_->endpoint().counters().delivered != delivered;
+        has_moved = has_moved || has_content;
         ended.insert(ended.end(), ended_.begin(), ended_.end());
         ended_.clear();
         if (has_moved) {
@@ -97,7 +102,7 @@ public:
         if (stats_->is_due(now, is_dirty_)) publish(now);
         publish_news();
         has_moved_ = has_moved;
-        return has_moved;
+        return has_content;
     }
 
     [[nodiscard]] bool has_news() const noexcept override {

@@ -178,7 +178,7 @@ bool Transport::send_kept(Time now) {
 }
 
 bool Transport::send(datagram::Endpoint& endpoint, Time now) {
-    const std::uint64_t sent_before = counters_.datagrams_sent;
+    bool has_content = false;
     retry_at_ = datagram::never;
     now_ = now;
     if (!send_kept(now)) return false;
@@ -188,6 +188,7 @@ bool Transport::send(datagram::Endpoint& endpoint, Time now) {
         if (burst > 1) now = os::now_ns();
         const Transmit next = endpoint.next_transmit(now, into);
         if (next.bytes == 0) break;
+        has_content = has_content || next.has_content;
         if (injector_) {
             injector_->transmit(now, next, into.first(next.bytes), send_one_);
         } else if (!transmit(next, into.first(next.bytes))) {
@@ -196,7 +197,7 @@ bool Transport::send(datagram::Endpoint& endpoint, Time now) {
         }
     }
     if (injector_ && !injector_->flush(now, send_one_)) retry_at_ = now + retry_ns;
-    return counters_.datagrams_sent != sent_before;
+    return has_content;
 }
 
 Time Transport::deadline() const noexcept {

@@ -81,7 +81,7 @@ public:
     }
 
     // Sends what the endpoint has to send, as long as the kernel takes it and for a bounded number of bursts.
-    // true when something was sent.
+    // true when there was content among it: to have answered is no progress.
     bool send(datagram::Endpoint& endpoint, Time now);
 
     // When send() has something to do though the endpoint has not; datagram::never.

@@ -83,6 +83,7 @@ private:
     static constexpr std::uint64_t lone_yield_ns = 800;  // the call alone 0.4 us, a switch 1.5 us
     static constexpr int looks_min = 3;                  // between two yields
     static constexpr int looks_max = 64;
+    static constexpr int dear_looks = 8;  // as long as another takes to answer and ask again
 
     // How many before the core is given away or the clock is read. What comes from afar is not there yet.
     [[nodiscard]] int first_looks(std::int64_t timeout_ns) const noexcept {
@@ -149,14 +150,19 @@ private:
             }
             // A yield that is back at once shows that nobody else wants this CPU just now: look more often.
             const bool is_alone = after - before < lone_yield_ticks_;
-            looks = is_alone ? std::min(2 * looks, looks_max) : looks_min;
+            looks = are_looks_dear_ ? dear_looks
+                    : is_alone      ? std::min(2 * looks, looks_max)
+                                    : looks_min;
             if (has_core_ && company_.note(!is_alone, to_ns(after))) os::nap();
             looks_.store(looks, std::memory_order_relaxed);
+            const std::uint64_t progress = progress_.load(std::memory_order_relaxed);
             for (int i = 0; i < looks; ++i) {
                 if (ready()) {
                     credit_.note_good(segment_->control());
                     return true;
                 }
+                // It was handed on: the answer is far, and who is to give it may share this core.
+                if (are_looks_dear_ && progress_.load(std::memory_order_relaxed) != progress) break;
                 relax();
             }
             before = os::ticks();

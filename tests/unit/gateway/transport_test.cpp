@@ -66,7 +66,7 @@ protected:
                 endpoint.on_datagram(os::now_ns(), from, datagram);
             });
             endpoint.on_timer(os::now_ns());
-            sockets_[node]->send(endpoint, os::now_ns());
+            if (sockets_[node]->send(endpoint, os::now_ns())) ++content_sends_[node];
         }
     }
 
@@ -83,6 +83,7 @@ protected:
     Book book_{2};
     Host hosts_[2];
     std::unique_ptr<Transport> sockets_[2];
+    std::uint64_t content_sends_[2] = {};
 };
 
 TEST_F(TransportTest, what_one_sends_the_other_receives_and_both_count_it) {
@@ -97,6 +98,15 @@ TEST_F(TransportTest, what_one_sends_the_other_receives_and_both_count_it) {
     EXPECT_GT(received.datagrams_received, 0U);
     EXPECT_EQ(received.unreachable + received.cut + sent.unreachable + sent.cut, 0U);
     EXPECT_EQ(sockets_[0]->faults(), nullptr);
+}
+
+TEST_F(TransportTest, who_only_acknowledges_sends_no_content) {
+    start();
+    send_all(200, 1000);
+    while (!hosts_[0].endpoint->is_quiet()) turn();
+    EXPECT_GT(content_sends_[0], 0U);
+    EXPECT_EQ(content_sends_[1], 0U);
+    EXPECT_GT(sockets_[1]->counters().datagrams_sent, 0U);
 }
 
 TEST_F(TransportTest, who_is_sent_to_often_is_given_a_line_and_no_datagram_is_lost_by_it) {

@@ -24,7 +24,8 @@ protected:
 
 TEST_F(CompanyTest, none_is_due_while_some_yields_meet_nobody) {
     for (int i = 0; i < 1000; ++i) {
-        EXPECT_FALSE(company_.note(i % static_cast<int>(Company::company_max) != 0, now_ns_ += 1'000));
+        EXPECT_FALSE(
+            company_.note(i % static_cast<int>(Company::company_max) != 0, now_ns_ += 1'000));
     }
 }
 
