@@ -8,9 +8,11 @@
 #include "gateway/core.hpp"
 #include "gateway/duties.hpp"
 #include "gateway/gateway.hpp"
+#include "gateway/perch.hpp"
 #include "gateway/stats_publisher.hpp"
 #include "node/wait.hpp"
 #include "os/clock.hpp"
+#include "os/cpu_stay.hpp"
 #include "os/secret_memory.hpp"
 #include "remote/gateway_rings.hpp"
 
@@ -29,7 +31,8 @@ public:
           attach_(
               segment, segment.gateway_slot(), settings.config.attach == base::Attach::automatic),
           rings_(segment),
-          waiter_(segment) {
+          waiter_(segment),
+          perch_(segment.shape().machine_procs > segment.shape().local_procs) {
         taker_ = [this](std::uint32_t slot, std::uint64_t token, const memory::Command& command) {
             return core_->router().submit(now_, {first_process_ + slot, token, command});
         };
@@ -93,6 +96,7 @@ public:
                               core_->placement().has_work() || stats_->is_due(now, is_dirty_);
         if (!has_work && until > now) {
             ++own_.sleeps;
+            perch_.note_sleep();
             core_->transport().wait(
                 until == datagram::never ? -1 : static_cast<std::int64_t>(until - now));
         }
@@ -102,7 +106,10 @@ public:
 
     void run(const std::atomic<bool>& stop) override {
         const auto ready = [this, &stop] {
-            return stop.load(std::memory_order_relaxed) || turn(os::now_ns());
+            if (stop.load(std::memory_order_relaxed)) return true;
+            const Time now = os::now_ns();
+            keep_place(now);
+            return turn(now);
         };
         const auto doze = [this, &stop](std::int64_t timeout_ns) {
             // seq_cst: who stops us stores, then wakes; a wake() before the wait ends it
@@ -140,6 +147,16 @@ private:
     [[nodiscard]] static bool is_direct(const base::Config& config) noexcept {
         return config.intranode == base::IntraNode::automatic ||
                config.intranode == base::IntraNode::direct;
+    }
+
+    void keep_place(Time now) {
+        const bool stays = perch_.stays(now);
+        if (stays == stay_.is_on()) return;
+        if (stays) {
+            stay_.begin(static_cast<int>(segment_.shape().node));
+        } else {
+            stay_.end();
+        }
     }
 
     // How long until something is due; < 0: nothing is.
@@ -189,6 +206,8 @@ private:
     remote::GatewayRings rings_;
     remote::GatewayRings::Taker taker_;
     node::Waiter waiter_;
+    Perch perch_;
+    os::CpuStay stay_;
     std::unique_ptr<Core> core_;
     std::optional<Duties> duties_;
     std::optional<StatsPublisher> stats_;

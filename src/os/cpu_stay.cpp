@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// By the affinity mask.
+#include "os/cpu_stay.hpp"
+
+#include "os/cpu.hpp"
+
+namespace acp::os {
+
+void CpuStay::begin(int nth_usable) noexcept {
+    if (is_on_ || sched_getaffinity(0, sizeof before_, &before_) != 0) return;
+    is_on_ = pin_to_cpu(nth_usable).is_ok();
+}
+
+void CpuStay::end() noexcept {
+    if (!is_on_) return;
+    is_on_ = false;
+    (void)sched_setaffinity(0, sizeof before_, &before_);
+}
+
+}  // namespace acp::os
