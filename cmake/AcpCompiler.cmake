@@ -48,7 +48,9 @@ target_compile_options(acp_options INTERFACE
     # gcc 12 reports "literal" + std::string at -O3 as an overlapping copy, which it is not (gcc bug 105651)
     $<$<AND:$<CXX_COMPILER_ID:GNU>,$<COMPILE_LANGUAGE:CXX>>:-Wno-restrict>
     $<$<BOOL:${ACP_WERROR}>:-Werror>)
-target_link_options(acp_options INTERFACE -Wl,--as-needed)
+# Functions are looked up before anything runs: a later look-up would save the vector registers, with what was copied
+# last, on the stack; and that may have been a key.
+target_link_options(acp_options INTERFACE -Wl,--as-needed -Wl,-z,relro,-z,now)
 if(ACP_SANITIZE)
     set(acp_sanitize -fsanitize=${ACP_SANITIZE} -fno-omit-frame-pointer)
     if(ACP_SANITIZE MATCHES "undefined")

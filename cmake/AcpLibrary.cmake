@@ -30,7 +30,7 @@ function(acp_add_library)
     set(map "${PROJECT_SOURCE_DIR}/cmake/acp.map")
     set_target_properties(acp PROPERTIES
         VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINK_DEPENDS "${map}")
-    target_link_options(acp PRIVATE -pthread "-Wl,--version-script=${map}" -Wl,-z,relro,-z,now)
+    target_link_options(acp PRIVATE -pthread "-Wl,--version-script=${map}")
     target_link_options(acp_static INTERFACE -pthread)
     # Before there is an api layer, layers may call what is declared and not yet built.
     if("api" IN_LIST ACP_BUILT_LAYERS AND NOT ACP_SANITIZE)

@@ -19,10 +19,38 @@ std::size_t rounded_up(std::size_t bytes, std::size_t unit) noexcept {
     return (bytes + unit - 1) / unit * unit;
 }
 
+void zero_vector_registers() noexcept {
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports(
+            "avx512f")) {  // the compiler has no use for these here, and need not be told
+        asm volatile(
+            ".irp n, 16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n\t"
+            "vpxorq %zmm\\n, %zmm\\n, %zmm\\n\n\t"
+            ".endr");
+    }
+    if (__builtin_cpu_supports("avx"))
+        asm volatile("vzeroall");  // of which the compiler is told below
+    asm volatile(
+        ".irp n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n\t"
+        "pxor %%xmm\\n, %%xmm\\n\n\t"
+        ".endr" ::
+            : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
+              "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+#elif defined(__aarch64__)
+    asm volatile(  // 8 to 15 belong to the caller
+        ".irp n, 0,1,2,3,4,5,6,7,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n\t"
+        "movi v\\n\\().2d, #0\n\t"
+        ".endr" ::
+            : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v16", "v17", "v18", "v19", "v20",
+              "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31");
+#endif
+}
+
 }  // namespace
 
 void wipe(std::span<std::byte> secret) noexcept {
     if (!secret.empty()) explicit_bzero(secret.data(), secret.size());
+    zero_vector_registers();
 }
 
 Result<SecretMemory> SecretMemory::allocate(std::size_t bytes) {

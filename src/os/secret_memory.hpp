@@ -13,7 +13,8 @@
 
 namespace acp::os {
 
-// Overwrites with zeros in a way that no compiler takes for useless.
+// Overwrites with zeros in a way that no compiler takes for useless; and the vector registers, in which copying a
+// secret leaves parts of it for whoever saves them next.
 void wipe(std::span<std::byte> secret) noexcept;
 
 class SecretMemory {

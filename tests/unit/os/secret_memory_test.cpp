@@ -139,6 +139,25 @@ TEST(Wipe, leaves_zeros) {
     wipe({});
 }
 
+#if defined(__x86_64__)
+// Who resolves a function late or takes a signal puts the registers on the stack, and copying leaves the copied in them.
+TEST(Wipe, leaves_nothing_in_vector_registers) {
+    std::array<unsigned long long, 4> found{};
+    std::array<std::byte, 32> secret{};
+    secret.fill(std::byte{0x5a});
+    asm volatile(
+        "movdqu (%0), %%xmm5\n\t"
+        "movdqu (%0), %%xmm15" ::"r"(secret.data())
+        : "xmm5", "xmm15", "memory");
+    wipe(secret);
+    asm volatile(
+        "movdqu %%xmm5, (%0)\n\t"
+        "movdqu %%xmm15, 16(%0)" ::"r"(found.data())
+        : "memory");
+    for (const auto part : found) EXPECT_EQ(part, 0U);
+}
+#endif
+
 TEST(FillRandom, fills_all_and_never_the_same) {
     std::vector<std::byte> first(1000);
     std::vector<std::byte> second(1000);
