@@ -257,7 +257,8 @@ class Failing(ToolTest):
             self.open_gate()
             self.assertEqual({self.started.readline().strip() for _ in range(2)}, set(hosts[32:]))
             self.open_gate()
-            self.assertEqual(job.finish()[:2], (0, "x\n" * 34))
+            code, out, error = job.finish()
+            self.assertEqual((code, out), (0, "x\n" * 34), error)
 
     def gate(self, folder):
         """Hosts named gated... tell that they are being reached, and wait until the gate is open."""
