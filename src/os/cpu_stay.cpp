@@ -7,14 +7,16 @@
 namespace acp::os {
 
 void CpuStay::begin(int nth_usable) noexcept {
-    if (is_on_ || sched_getaffinity(0, sizeof before_, &before_) != 0) return;
-    is_on_ = pin_to_cpu(nth_usable).is_ok();
+    if (is_on_) return;
+    is_on_ = true;
+    is_known_ = sched_getaffinity(0, sizeof before_, &before_) == 0;
+    if (is_known_) (void)pin_to_cpu(nth_usable);
 }
 
 void CpuStay::end() noexcept {
     if (!is_on_) return;
     is_on_ = false;
-    (void)sched_setaffinity(0, sizeof before_, &before_);
+    if (is_known_) (void)sched_setaffinity(0, sizeof before_, &before_);
 }
 
 }  // namespace acp::os
