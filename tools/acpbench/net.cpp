@@ -29,8 +29,7 @@ constexpr std::uint64_t stream_depth = 16;
 constexpr std::uint64_t pipeline_depth = 4096;
 constexpr std::uint64_t operations_per_round = 32;
 constexpr double bare_slice_ns_min = 5e6;
-// Who shares a core with whom changes a few times a second: how fair the crowd is shows only over longer.
-constexpr int crowd_slices = 200;
+constexpr int crowd_slices = 50;
 // What was measured before left its traces: after a bare stream, which never yields, the library sleeps for a while
 // instead of yielding.
 constexpr std::uint64_t crowd_warm_up_ns = 80'000'000;
