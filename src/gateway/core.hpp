@@ -42,7 +42,7 @@ public:
     // Takes what has arrived. true when something had.
     bool receive(Time now);
 
-    // Runs what came and what was submitted, and sends. true when something moved.
+    // Runs what came and what was submitted, and sends. true when content moved: not for acknowledgements alone.
     bool work(Time now);
 
     // When work() must be called again though nothing comes in; 0: at once; datagram::never.

@@ -21,15 +21,14 @@ std::size_t rounded_up(std::size_t bytes, std::size_t unit) noexcept {
 
 void zero_vector_registers() noexcept {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports(
-            "avx512f")) {  // the compiler has no use for these here, and need not be told
+    // The compiler has no use for 16 to 31 here; of vzeroall it is told by the clobbers of what follows.
+    if (__builtin_cpu_supports("avx512f")) {
         asm volatile(
             ".irp n, 16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n\t"
             "vpxorq %zmm\\n, %zmm\\n, %zmm\\n\n\t"
             ".endr");
     }
-    if (__builtin_cpu_supports("avx"))
-        asm volatile("vzeroall");  // of which the compiler is told below
+    if (__builtin_cpu_supports("avx")) asm volatile("vzeroall");
     asm volatile(
         ".irp n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n\t"
         "pxor %%xmm\\n, %%xmm\\n\n\t"

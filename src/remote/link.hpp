@@ -52,7 +52,7 @@ public:
     // After a series of submits: the gateway looks (it is woken if it sleeps).
     virtual void flush() = 0;
 
-    // Makes progress and appends what has ended. true when something moved. Never blocks.
+    // Makes progress and appends what has ended. true when content moved; acknowledgements alone do not count. Never blocks.
     virtual bool turn(std::vector<Ended>& ended) = 0;
 
     // Whether turn() would find something. Any thread; one or two loads.
