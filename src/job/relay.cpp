@@ -113,7 +113,7 @@ void Relay::watch() {
         Outgoing& outgoing = outgoing_[i];
         const bool may_take =
             outgoing.from.is_open() && !outgoing.is_always_ready &&
-            (is_cut_ || (outgoing.credit > 0 && to_send_.size() < to_send_bytes_max));
+            (!is_sending() || (outgoing.credit > 0 && to_send_.size() < to_send_bytes_max));
         if (may_take && !outgoing.is_watched) {
             outgoing.is_watched = poll_.add(outgoing.from.get(), i).is_ok();
         } else if (!may_take && outgoing.is_watched) {
@@ -134,12 +134,12 @@ void Relay::watch() {
 }
 
 void Relay::watch_trunk() {
-    const bool has_more = !to_send_.empty() && to_trunk_.is_open();
+    const bool has_more = !to_send_.empty() && is_sending();
     if (has_more && !is_trunk_watched_) {
         is_trunk_watched_ =
             poll_.add(to_trunk_.get(), token_to_trunk, os::PollFor::writing).is_ok();
     } else if (!has_more && is_trunk_watched_) {
-        if (to_trunk_.is_open()) poll_.remove(to_trunk_.get());
+        if (is_sending()) poll_.remove(to_trunk_.get());
         is_trunk_watched_ = false;
     }
 }
@@ -147,9 +147,9 @@ void Relay::watch_trunk() {
 void Relay::take(std::size_t stream) {
     Outgoing& outgoing = outgoing_[stream];
     if (!outgoing.from.is_open()) return;
-    if (!is_cut_ && (outgoing.credit == 0 || to_send_.size() >= to_send_bytes_max)) return;
+    if (is_sending() && (outgoing.credit == 0 || to_send_.size() >= to_send_bytes_max)) return;
     std::array<char, read_bytes> room{};
-    const std::size_t most = is_cut_ ? room.size() : std::min(room.size(), outgoing.credit);
+    const std::size_t most = is_sending() ? std::min(room.size(), outgoing.credit) : room.size();
     const os::ReadResult result = os::read_some(outgoing.from.get(), std::span(room).first(most));
     if (result.outcome == os::ReadOutcome::would_block) return;
     if (result.outcome != os::ReadOutcome::some) {
@@ -157,7 +157,7 @@ void Relay::take(std::size_t stream) {
         send(stream, Kind::end, 0);
         return;
     }
-    if (!is_cut_) {
+    if (is_sending()) {
         outgoing.credit -= result.bytes;
         send(stream, Kind::bytes, static_cast<std::uint32_t>(result.bytes),
              {room.data(), result.bytes});
@@ -265,7 +265,7 @@ bool Relay::obey(std::size_t stream, Kind kind, std::string_view bytes, std::uin
 }
 
 void Relay::send(std::size_t stream, Kind kind, std::uint32_t count, std::string_view bytes) {
-    if (is_cut_) return;
+    if (!is_sending()) return;
     const auto byte = [](std::uint32_t value) { return static_cast<char>(value & 0xffU); };
     const std::array<char, head_bytes> head{
         static_cast<char>(stream), static_cast<char>(kind), 0, 0, byte(count), byte(count >> 8U),
@@ -275,10 +275,18 @@ void Relay::send(std::size_t stream, Kind kind, std::uint32_t count, std::string
 }
 
 void Relay::write_trunk() {
-    if (to_send_.empty() || !to_trunk_.is_open()) return;
+    if (to_send_.empty() || !is_sending()) return;
     const std::int64_t taken = os::write_some(to_trunk_.get(), to_send_);
-    if (taken < 0) return cut();
+    if (taken < 0) return stop_sending();
     drop_front(to_send_, static_cast<std::size_t>(taken));
+}
+
+// The other relay reads no more. What it sent before may be on its way still, its last words among it.
+void Relay::stop_sending() {
+    if (is_trunk_watched_) poll_.remove(to_trunk_.get());
+    is_trunk_watched_ = false;
+    to_trunk_.close();
+    drop_front(to_send_, to_send_.size());
 }
 
 // Whoever is given something from here learns that it ends.
@@ -286,11 +294,8 @@ void Relay::cut() {
     if (is_cut_) return;
     is_cut_ = true;
     poll_.remove(from_trunk_.get());
-    if (is_trunk_watched_) poll_.remove(to_trunk_.get());
-    is_trunk_watched_ = false;
     from_trunk_.close();
-    to_trunk_.close();
-    drop_front(to_send_, to_send_.size());
+    stop_sending();
     for (std::size_t i = 0; i < relay_streams; ++i) give(i);
 }
 

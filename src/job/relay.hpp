@@ -62,7 +62,7 @@ public:
         return outgoing_[static_cast<std::size_t>(stream)].from.is_open();
     }
 
-    // The other relay is gone, or is none: nothing comes any more, and what is taken is dropped.
+    // The other relay is gone and all it sent was read, or it is none: nothing comes any more.
     [[nodiscard]] bool is_cut() const noexcept { return is_cut_; }
 
     // Lets the trunk go: the other relay finds itself cut.
@@ -95,6 +95,9 @@ private:
 
     explicit Relay(os::PollSet poll) noexcept : poll_(std::move(poll)) {}
 
+    // Else what is taken is dropped.
+    [[nodiscard]] bool is_sending() const noexcept { return to_trunk_.is_open(); }
+
     void take(std::size_t stream);
     void give(std::size_t stream);
     void hear();
@@ -104,6 +107,7 @@ private:
     bool obey(std::size_t stream, Kind kind, std::string_view bytes, std::uint32_t count);
     void send(std::size_t stream, Kind kind, std::uint32_t count, std::string_view bytes = {});
     void end_taking(std::size_t stream);
+    void stop_sending();
     void cut();
     void watch();
     void watch_trunk();

@@ -129,6 +129,24 @@ TEST_F(RelayTest, a_lost_trunk_ends_every_stream) {
     EXPECT_FALSE(here_->has_ended(RelayStream::output));
 }
 
+// Whoever has sent its last may go before that is read, while credit for it is still to be sent back.
+TEST_F(RelayTest, all_that_was_sent_arrives_though_the_sender_is_gone) {
+    const std::string sent(40'000, 's');
+    ASSERT_EQ(os::write_all(source_.writing.get(), sent), 0);
+    source_.writing.close();
+    while (!there_->has_sent_all()) there_->turn(0);
+    there_.reset();
+    std::string received;
+    for (int i = 0; i < 16; ++i) {
+        here_->turn(0);
+        received += arrived();
+    }
+    EXPECT_EQ(received.size(), sent.size());
+    EXPECT_TRUE(received == sent);
+    EXPECT_TRUE(is_at_end_);
+    EXPECT_TRUE(here_->has_ended(RelayStream::output));
+}
+
 TEST_F(RelayTest, what_is_taken_without_a_trunk_is_dropped) {
     here_.reset();
     const std::string block(65536, 'b');
