@@ -58,6 +58,11 @@ bool IpsecMb::find_variant(const char* variant) {
     return library_.find(("aes_gcm_pre" + suffix).c_str(), expand_key) &&
            library_.find(("aes_gcm_enc" + suffix).c_str(), encrypt) &&
            library_.find(("aes_gcm_dec" + suffix).c_str(), decrypt) &&
+           library_.find(("aes_gcm_init" + suffix).c_str(), begin) &&
+           library_.find((std::string("aes_gcm_enc_128_update_") + variant).c_str(),
+                         encrypt_piece) &&
+           library_.find((std::string("aes_gcm_enc_128_finalize_") + variant).c_str(),
+                         end_encryption) &&
            library_.find("sha256_sse", sha256);
 }
 

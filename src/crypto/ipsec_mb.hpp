@@ -40,6 +40,21 @@ public:
                     std::uint8_t* tag,
                     std::uint64_t tag_bytes) = nullptr;
     decltype(encrypt) decrypt = nullptr;
+    // The same by pieces.
+    void (*begin)(const void* key_data,
+                  void* message_data,
+                  const std::uint8_t* nonce,
+                  const std::uint8_t* additional,
+                  std::uint64_t additional_bytes) = nullptr;
+    void (*encrypt_piece)(const void* key_data,
+                          void* message_data,
+                          std::uint8_t* out,
+                          const std::uint8_t* in,
+                          std::uint64_t bytes) = nullptr;
+    void (*end_encryption)(const void* key_data,
+                           void* message_data,
+                           std::uint8_t* tag,
+                           std::uint64_t tag_bytes) = nullptr;
     void (*sha256)(const void* data, std::uint64_t bytes, void* digest) = nullptr;
 
     // "vaes_avx512", "avx512", "avx_gen4", "avx_gen2", "sse"

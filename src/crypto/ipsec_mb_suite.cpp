@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The cipher of libipsec-mb: one call per datagram.
+// The cipher of libipsec-mb: one call per datagram of one piece.
 #include <array>
 #include <new>
 #include <utility>
@@ -55,6 +55,24 @@ public:
                                   unsigned_of(plain), plain.size(), unsigned_of(Bytes(nonce)),
                                   unsigned_of(additional), additional.size(),
                                   unsigned_of(MutableBytes(tag)), datagram::tag_bytes);
+    }
+
+    void seal_pieces(const datagram::Nonce& nonce,
+                     Bytes additional,
+                     datagram::Pieces plain,
+                     MutableBytes sealed) noexcept override {
+        const IpsecMb& library = *shared_->library;
+        ACP_ASSERT(sealed.size() >= datagram::bytes_of(plain) + datagram::tag_bytes);
+        alignas(64) MessageData message_data;
+        library.begin(key_data_.data(), message_data.data(), unsigned_of(Bytes(nonce)),
+                      unsigned_of(additional), additional.size());
+        for (const Bytes piece : plain) {
+            library.encrypt_piece(key_data_.data(), message_data.data(), unsigned_of(sealed),
+                                  unsigned_of(piece), piece.size());
+            sealed = sealed.subspan(piece.size());
+        }
+        library.end_encryption(key_data_.data(), message_data.data(), unsigned_of(sealed),
+                               datagram::tag_bytes);
     }
 
     bool open(const datagram::Nonce& nonce,

@@ -45,8 +45,15 @@ public:
               Bytes additional,
               Bytes plain,
               MutableBytes sealed) noexcept override {
+        seal_pieces(nonce, additional, {&plain, 1}, sealed);
+    }
+
+    void seal_pieces(const datagram::Nonce& nonce,
+                     Bytes additional,
+                     datagram::Pieces plain,
+                     MutableBytes sealed) noexcept override {
         const Libcrypto& library = *library_;
-        ACP_ASSERT(sealed.size() >= plain.size() + datagram::tag_bytes);
+        ACP_ASSERT(sealed.size() >= datagram::bytes_of(plain) + datagram::tag_bytes);
         int done = 0;
         bool is_ok = library.encrypt_init(context_, nullptr, nullptr, nullptr,
                                           unsigned_of(Bytes(nonce))) == 1;
@@ -55,12 +62,14 @@ public:
                                            size_of(additional)) == 1 &&
                     is_ok;
         }
-        if (!plain.empty()) {
-            is_ok = library.encrypt_update(context_, unsigned_of(sealed), &done, unsigned_of(plain),
-                                           size_of(plain)) == 1 &&
+        for (const Bytes piece : plain) {
+            if (piece.empty()) continue;
+            is_ok = library.encrypt_update(context_, unsigned_of(sealed), &done, unsigned_of(piece),
+                                           size_of(piece)) == 1 &&
                     is_ok;
+            sealed = sealed.subspan(piece.size());
         }
-        const MutableBytes tag = sealed.subspan(plain.size(), datagram::tag_bytes);
+        const MutableBytes tag = sealed.first(datagram::tag_bytes);
         is_ok = library.encrypt_final(context_, unsigned_of(tag), &done) == 1 && is_ok;
         is_ok = library.control(context_, get_tag, tag_size, tag.data()) == 1 && is_ok;
         // It fails only when called in a wrong order.

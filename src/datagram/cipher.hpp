@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 
@@ -22,6 +23,23 @@ using Bytes = std::span<const std::byte>;
 using MutableBytes = std::span<std::byte>;
 using Nonce = std::array<std::byte, nonce_bytes>;
 
+// A text of several pieces, one behind another. Into one place it goes piece by piece, and a piece may lie at its own
+// place there already; else it does not overlap.
+using Pieces = std::span<const Bytes>;
+
+inline std::size_t bytes_of(Pieces pieces) noexcept {
+    std::size_t bytes = 0;
+    for (const Bytes piece : pieces) bytes += piece.size();
+    return bytes;
+}
+
+inline void gather(Pieces pieces, std::byte* into) noexcept {
+    for (const Bytes piece : pieces) {
+        if (!piece.empty() && piece.data() != into) std::memcpy(into, piece.data(), piece.size());
+        into += piece.size();
+    }
+}
+
 // One key of one direction. Seals at most 2^23 datagrams: the owner changes the key before.
 class Aead {
 public:
@@ -35,6 +53,15 @@ public:
                       Bytes additional,
                       Bytes plain,
                       MutableBytes sealed) noexcept = 0;
+
+    // As seal() of the pieces one behind another. Saves the copying where the library takes pieces.
+    virtual void seal_pieces(const Nonce& nonce,
+                             Bytes additional,
+                             Pieces plain,
+                             MutableBytes sealed) noexcept {
+        gather(plain, sealed.data());
+        seal(nonce, additional, sealed.first(bytes_of(plain)), sealed);
+    }
 
     // Opens in place: sealed includes the tag; on true its first size - tag_bytes bytes are the plain text. On
     // false its bytes are unspecified and must not be used.

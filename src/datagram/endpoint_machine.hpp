@@ -135,7 +135,7 @@ private:
     [[nodiscard]] bool has_ack(const Peer& peer) const noexcept;
     std::uint32_t append_ack(Peer& peer, MutableBytes room) noexcept;
     // Seals plain text under the next packet number and keeps count. Returns the datagram's bytes; 0: no key.
-    std::uint32_t seal(Peer& peer, Bytes plain, std::byte* into);
+    std::uint32_t seal(Peer& peer, Pieces plain, std::byte* into);
     bool advance_send_key(Peer& peer);
     static Transmit single(Peer& peer, std::uint32_t bytes) noexcept;
 

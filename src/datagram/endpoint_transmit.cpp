@@ -169,32 +169,35 @@ std::uint32_t EndpointMachine::transmit_buffer(Peer& peer,
     const BufferIndex index = batch.buffers[i];
     SendBuffer& buffer = pool_[index];
     const bool is_last = i + 1 == batch.count;
-    std::byte* start = pool_.plain(index);
+    const bool has_tail = buffer.tail_bytes != 0;
+    std::byte* const start = pool_.plain(index);
     store(start,
           SealedHeader{buffer.dsn, static_cast<std::uint16_t>(buffer.frame_bytes), has_dsn, 0});
     std::uint32_t used = sealed_bytes + buffer.frame_bytes;
-    if (buffer.tail_bytes != 0) {
-        // Put together where it is sealed.
-        std::byte* const body = into + outer_bytes;
-        std::memcpy(body, start, used - buffer.tail_bytes);
-        std::memcpy(body + used - buffer.tail_bytes, pool_.tail(index), buffer.tail_bytes);
-        start = body;
-    }
+    const std::uint32_t content = used;
+    // A tail is sealed from where it lies; what comes behind it is written where that is sealed.
+    std::byte* const text = has_tail ? into + outer_bytes : start;
     if (is_last && has_ack(peer)) {
         // WIRE-44: along with data, where that has room.
         const std::uint32_t most =
             std::max(batch.segment_bytes, batch.count == 1 ? peer.mtu.current() : 0);
-        used += append_ack(peer, {start + used, most - outer_bytes - tag_bytes_ - used});
+        used += append_ack(peer, {text + used, most - outer_bytes - tag_bytes_ - used});
     }
     const std::uint32_t wanted =
         (is_last ? batch.last_bytes : batch.segment_bytes) - outer_bytes - tag_bytes_;
     if (used < wanted) {
         // WIRE-24
-        std::memset(start + used, 0, wanted - used);
+        std::memset(text + used, 0, wanted - used);
         used = wanted;
     }
     const PacketNumber number = peer.next_number;
-    const std::uint32_t bytes = seal(peer, {start, used}, into);
+    const std::uint32_t bytes = has_tail
+                                    ? seal(peer,
+                                           std::array{Bytes(start, content - buffer.tail_bytes),
+                                                      Bytes(pool_.tail(index), buffer.tail_bytes),
+                                                      Bytes(text + content, used - content)},
+                                           into)
+                                    : seal(peer, std::array{Bytes(start, used)}, into);
     if (bytes == 0) return 0;
     peer.sent.add(number, {now_, buffer.dsn, index, bytes, true, false});
     if (buffer.is_numbered) {
@@ -221,7 +224,8 @@ void EndpointMachine::add_ack(Peer& peer,
         sealed_bytes + append_ack(peer, MutableBytes(plain).subspan(sealed_bytes));
     if (used == sealed_bytes) return;
     const PacketNumber number = peer.next_number;
-    const std::uint32_t bytes = seal(peer, Bytes(plain).first(used), into.data() + transmit.bytes);
+    const std::uint32_t bytes =
+        seal(peer, std::array{Bytes(plain).first(used)}, into.data() + transmit.bytes);
     if (bytes == 0) return;
     peer.sent.skip(number);
     ++counters_.acknowledgements;
@@ -244,7 +248,7 @@ Transmit EndpointMachine::transmit_control(Peer& peer, MutableBytes into) {
     peer.is_ack_left_out = false;
     if (!is_ping && !has_acknowledgement) return {};
     const PacketNumber number = peer.next_number;
-    const std::uint32_t bytes = seal(peer, Bytes(plain).first(used), into.data());
+    const std::uint32_t bytes = seal(peer, std::array{Bytes(plain).first(used)}, into.data());
     if (bytes == 0) return {};
     if (is_ping) {
         peer.sent.add(number, {now_, 0, no_buffer, bytes, false, false});
@@ -268,7 +272,8 @@ Transmit EndpointMachine::transmit_path_probe(Peer& peer, MutableBytes into) {
     std::memset(plain, 0, bytes);
     plain[sealed_bytes] = static_cast<std::byte>(ControlFrame::ping);
     const PacketNumber number = peer.next_number;
-    const std::uint32_t sealed = seal(peer, {plain, bytes - outer_bytes - tag_bytes_}, into.data());
+    const std::uint32_t sealed =
+        seal(peer, std::array{Bytes(plain, bytes - outer_bytes - tag_bytes_)}, into.data());
     pool_.give_back(scratch);
     if (sealed == 0) return {};
     peer.sent.add(number, {now_, 0, no_buffer, sealed, false, true});
@@ -319,11 +324,11 @@ bool EndpointMachine::advance_send_key(Peer& peer) {
     return true;
 }
 
-std::uint32_t EndpointMachine::seal(Peer& peer, Bytes plain, std::byte* into) {
+std::uint32_t EndpointMachine::seal(Peer& peer, Pieces plain, std::byte* into) {
     if (!advance_send_key(peer)) return 0;
     const PacketNumber number = peer.next_number++;
     OuterHeader outer = outer_of(PacketType::data);
-    const auto bytes = static_cast<std::uint32_t>(plain.size());
+    const auto bytes = static_cast<std::uint32_t>(bytes_of(plain));
     outer.bytes = static_cast<std::uint16_t>(outer_bytes + bytes + tag_bytes_);
     outer.number = number;
     store(into, outer);
@@ -331,18 +336,23 @@ std::uint32_t EndpointMachine::seal(Peer& peer, Bytes plain, std::byte* into) {
     // WIRE-27
     switch (settings_.security) {
         case Security::encrypt:
-            peer.send_key.aead->seal(peer.send_key.nonce(number), {into, outer_bytes}, plain,
-                                     {body, bytes + tag_bytes});
+            if (plain.size() == 1) {
+                peer.send_key.aead->seal(peer.send_key.nonce(number), {into, outer_bytes},
+                                         plain.front(), {body, bytes + tag_bytes});
+            } else {
+                peer.send_key.aead->seal_pieces(peer.send_key.nonce(number), {into, outer_bytes},
+                                                plain, {body, bytes + tag_bytes});
+            }
             return outer_bytes + bytes + tag_bytes;
         case Security::authenticate:
-            if (plain.data() != body) std::memcpy(body, plain.data(), bytes);
+            gather(plain, body);
             peer.send_key.aead->seal(peer.send_key.nonce(number), {into, outer_bytes + bytes}, {},
                                      {body + bytes, tag_bytes});
             return outer_bytes + bytes + tag_bytes;
         case Security::off:
             break;
     }
-    if (plain.data() != body) std::memcpy(body, plain.data(), bytes);
+    gather(plain, body);
     return outer_bytes + bytes;
 }
 

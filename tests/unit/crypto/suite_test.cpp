@@ -123,6 +123,29 @@ TEST_P(AeadTest, seals_and_opens_the_published_vectors) {
     }
 }
 
+// Three pieces of all sorts of sizes, the last of them at its place already.
+TEST_P(AeadTest, seals_pieces_as_the_whole) {
+    base::Random random(3);
+    auto aead = make();
+    const ByteVector nonce = random_bytes(random, datagram::nonce_bytes);
+    const ByteVector additional = random_bytes(random, 16);
+    for (int round = 0; round < 500; ++round) {
+        const std::size_t first = random() % 100;
+        const std::size_t second = round % 2 == 0 ? random() % 40 : random() % 9000;
+        const std::size_t third = round % 3 == 0 ? 0 : random() % 70;
+        const ByteVector plain = random_bytes(random, first + second + third);
+        const datagram::Bytes whole = plain;
+        ByteVector sealed(plain.size() + datagram::tag_bytes);
+        std::copy(plain.begin() + static_cast<std::ptrdiff_t>(first + second), plain.end(),
+                  sealed.begin() + static_cast<std::ptrdiff_t>(first + second));
+        const datagram::Bytes pieces[] = {whole.first(first), whole.subspan(first, second),
+                                          datagram::Bytes(sealed).subspan(first + second, third)};
+        aead->seal_pieces(nonce_of(nonce), additional, pieces, sealed);
+        ASSERT_TRUE(sealed == seal(*aead, nonce, additional, plain))
+            << first << " + " << second << " + " << third << " bytes";
+    }
+}
+
 TEST_P(AeadTest, opens_what_it_sealed_at_every_size) {
     base::Random random(1);
     auto sender = make();
