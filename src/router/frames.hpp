@@ -36,7 +36,8 @@ enum class FrameType : std::uint8_t {
     dead = 11,
     gone = 12,
     meet = 13,
-    watch = 14
+    watch = 14,
+    puts = 15
 };
 
 // WIRE-110. `bytes` bytes follow.
@@ -127,9 +128,21 @@ struct MeetFrame {
     std::uint32_t total = 0;   // values in the round's message
 };
 
+// WIRE-120. `count` times the target of a copy and its `bytes` bytes follow.
+struct PutsFrame {
+    FrameType type = FrameType::puts;
+    std::uint8_t count = 0;
+    std::uint16_t bytes = 0;  // of each
+    std::uint32_t initiator = 0;
+    std::uint64_t token = 0;  // of the first
+};
+
+inline constexpr std::uint32_t puts_count_max = 255;
+
 static_assert(sizeof(PutFrame) == 32 && sizeof(CommandFrame) == 48 && sizeof(ShortFrame) == 16);
 static_assert(sizeof(LongFrame) == 24 && sizeof(InvokeFrame) == 24 && sizeof(ResultFrame) == 16);
 static_assert(sizeof(MeetFrame) == 16 && sizeof(RefusedFrame) == 32);
+static_assert(sizeof(PutsFrame) == 16);
 
 template <typename Frame>
 inline void write(std::byte* at, const Frame& frame) noexcept {
@@ -171,9 +184,18 @@ struct JobShape {
     return Fault::none;
 }
 
+[[nodiscard]] inline Fault check(const PutsFrame& frame, JobShape shape) noexcept {
+    if (frame.initiator >= shape.procs) return Fault::bad_process;
+    return frame.count == 0 ? Fault::bad_count : Fault::none;
+}
+
 // Bytes that follow the fixed part.
 [[nodiscard]] inline std::size_t tail_bytes(const PutFrame& frame) noexcept {
     return frame.bytes;
+}
+
+[[nodiscard]] inline std::size_t tail_bytes(const PutsFrame& frame) noexcept {
+    return frame.count * (sizeof(std::uint64_t) + frame.bytes);
 }
 
 [[nodiscard]] inline std::size_t tail_bytes(const InvokeFrame& frame) noexcept {

@@ -79,6 +79,22 @@ Fault Router::State::on_put(Peer& from, const PutFrame& frame, Bytes bytes) {
     return Fault::none;
 }
 
+// WIRE-120. Each as if it had come alone.
+Fault Router::State::on_puts(Peer& from, const PutsFrame& frame, Bytes puts) {
+    PutFrame each;
+    each.bytes = frame.bytes;
+    each.total = frame.bytes;
+    each.initiator = frame.initiator;
+    each.token = frame.token;
+    for (std::uint32_t i = 0; i < frame.count; ++i, each.token += 2) {
+        std::memcpy(&each.target, puts.data(), sizeof each.target);
+        const Fault fault = on_put(from, each, puts.subspan(sizeof each.target, frame.bytes));
+        if (fault != Fault::none) return fault;
+        puts = puts.subspan(sizeof each.target + frame.bytes);
+    }
+    return Fault::none;
+}
+
 // The old value of an atomic has come to its initiator, which holds the target.
 void Router::State::place_value(const Outstanding& command, std::uint64_t value) {
     PutFrame frame;

@@ -27,6 +27,11 @@ Fault Router::State::on_frame(Peer& from, Bytes& frames) {
         const Fault fault = read(frames, shape, frame, tail);
         return fault != Fault::none ? fault : on_put(from, frame, tail);
     }
+    if (type == FrameType::puts) {
+        PutsFrame frame;
+        const Fault fault = read(frames, shape, frame, tail);
+        return fault != Fault::none ? fault : on_puts(from, frame, tail);
+    }
     if (type == FrameType::end) {
         ShortFrame frame;
         const Fault fault = read(frames, shape, frame, tail);

@@ -215,6 +215,7 @@ struct Router::State final : Meeting::Layout {
 
     // place.cpp: pieces that come.
     [[nodiscard]] Fault on_put(Peer& from, const PutFrame& frame, Bytes bytes);
+    [[nodiscard]] Fault on_puts(Peer& from, const PutsFrame& frame, Bytes puts);
     [[nodiscard]] Fault arrive(const Peer& from, const PutFrame& frame, bool& is_full);
     [[nodiscard]] Fault check_get(const PutFrame& frame, bool& is_late);
     void place_value(const Outstanding& command, std::uint64_t value);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/assert.hpp"
+#include "router/puts_writer.hpp"
 #include "router/state.hpp"
 
 namespace acp::router {
@@ -84,48 +85,39 @@ std::size_t Router::State::begin_short_puts(std::uint32_t initiator, Commands ru
 }
 
 std::size_t Router::State::fill_datagram(Peer& to, std::uint32_t initiator, Commands run) {
+    constexpr std::uint64_t head_bytes = sizeof(PutsFrame) + sizeof(std::uint64_t);
     const std::uint64_t first_bytes = run.front().command->bytes;
-    if (first_bytes > to.frame_bytes - sizeof(PutFrame)) return 0;
-    const std::span<std::byte> room =
-        endpoint->reserve_rest(to.node, static_cast<std::uint32_t>(sizeof(PutFrame) + first_bytes));
-    to.is_blocked = room.empty();
-    std::size_t count = 0;
-    std::size_t used = 0;
-    for (; count < run.size() && room.size() - used >= sizeof(PutFrame); ++count) {
-        const memory::Command& command = *run[count].command;
-        const std::uint64_t bytes = command.bytes;
-        if (!command.is_copy() || bytes > room.size() - used - sizeof(PutFrame) ||
-            !to.has(where(command.target)) || !is_mine(where(command.source))) {
+    if (first_bytes > to.frame_bytes - head_bytes) return 0;
+    PutsWriter puts(
+        endpoint->reserve_rest(to.node, static_cast<std::uint32_t>(head_bytes + first_bytes)));
+    to.is_blocked = !puts.has_room();
+    for (const memory::NumberedCommand& one : run) {
+        const memory::Command& command = *one.command;
+        if (!command.is_copy() || !to.has(where(command.target)) ||
+            !is_mine(where(command.source))) {
             break;
         }
-        const std::uint32_t index = commands.take();
+        std::byte* const room = puts.room_for(one.number, command.bytes);
+        const std::uint32_t index = room == nullptr ? no_index : commands.take();
         if (index == no_index) break;
-        std::byte* const at = room.data() + used;
-        const Settlement got = placement.get_now(command.source, {at + sizeof(PutFrame), bytes});
+        const Settlement got = placement.get_now(command.source, {room, command.bytes});
         if (got.progress != Progress::settled || got.code != Code::ok) {
             commands.give(index);
             break;
         }
-        fill_in(commands[index], initiator, run[count]);
+        fill_in(commands[index], initiator, one);
         book.insert(index);
-        PutFrame frame;
-        frame.bytes = static_cast<std::uint16_t>(bytes);
-        frame.initiator = initiator;
-        frame.token = run[count].number;
-        frame.target = command.target;
-        frame.total = bytes;
-        write(at, frame);
-        used += sizeof frame + bytes;
+        puts.add(initiator, one.number, command);
     }
-    if (count == 0) return 0;
-    endpoint->commit(to.node, static_cast<std::uint32_t>(used));
-    local(initiator).outstanding += static_cast<std::uint32_t>(count);
-    counters.commands += count;
-    counters.puts_sent += count;
-    counters.bytes_sent += used - count * sizeof(PutFrame);
+    if (puts.count() == 0) return 0;
+    endpoint->commit(to.node, puts.end());
+    local(initiator).outstanding += puts.count();
+    counters.commands += puts.count();
+    counters.puts_sent += puts.count();
+    counters.bytes_sent += puts.copied_bytes();
     ++moves;
     arm();
-    return count;
+    return puts.count();
 }
 
 // Whether a datagram to its node carries an operation's arguments.

@@ -154,7 +154,7 @@ private:
 void Company::append(std::vector<std::byte>& frames, Input& input) {
     const std::uint32_t initiator = any_initiator(input);
     const std::uint64_t token = input.byte();
-    switch (input.below(7)) {
+    switch (input.below(8)) {
         case 0: {
             PutFrame frame;
             frame.initiator = initiator;
@@ -196,6 +196,23 @@ void Company::append(std::vector<std::byte>& frames, Input& input) {
             return put(frames, frame, tail_bytes(frame), input);
         }
         case 4: {
+            PutsFrame frame;
+            frame.count = static_cast<std::uint8_t>(input.below(4));
+            frame.bytes = static_cast<std::uint16_t>(input.below(64));
+            frame.initiator = initiator;
+            frame.token = token;
+            std::vector<std::byte> run;
+            for (std::uint32_t i = 0; i < frame.count; ++i) {
+                const std::uint64_t target = any_address(input);
+                const auto* first = reinterpret_cast<const std::byte*>(&target);
+                run.insert(run.end(), first, first + sizeof target);
+                run.resize(run.size() + frame.bytes, std::byte{0x5a});
+            }
+            put(frames, frame, 0, input);
+            frames.insert(frames.end(), run.begin(), run.end());
+            return;
+        }
+        case 5: {
             const auto some = input.bytes(input.below(64));
             has_acted_for_others_ = true;
             frames.insert(frames.end(), some.begin(), some.end());

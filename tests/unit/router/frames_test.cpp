@@ -105,6 +105,24 @@ TEST(FramesTest, refuses_puts_out_of_range) {
     EXPECT_EQ(fault_of(value, 5), Fault::bad_reserved);
 }
 
+// WIRE-120
+TEST(FramesTest, refuses_runs_of_puts_out_of_range) {
+    PutsFrame frame;
+    frame.initiator = 9;
+    frame.bytes = 8;
+    EXPECT_EQ(fault_of(frame), Fault::bad_count);
+    frame.count = 3;
+    EXPECT_EQ(fault_of(frame, 48), Fault::none);
+    EXPECT_EQ(fault_of(frame, 47), Fault::short_frame);
+    frame.count = 255;
+    frame.bytes = 0xffff;
+    EXPECT_EQ(fault_of(frame, 60'000), Fault::short_frame);
+    frame.bytes = 0;
+    EXPECT_EQ(fault_of(frame, 255 * 8), Fault::none);
+    frame.initiator = 10;
+    EXPECT_EQ(fault_of(frame, 255 * 8), Fault::bad_process);
+}
+
 // WIRE-111
 TEST(FramesTest, refuses_commands_out_of_range) {
     CommandFrame frame;
@@ -263,6 +281,23 @@ TEST(HostileFramesTest, refuses_a_put_for_another_node) {
     frame.initiator = 0;
     frame.target = job.shared(2);
     EXPECT_EQ(refused(job, bytes_of(frame, 8)), Fault::misdirected);
+}
+
+// WIRE-120: those before it are in place, those behind it are not looked at.
+TEST(HostileFramesTest, refuses_one_bad_put_of_a_run) {
+    FakeJob job({1, 1, 1});
+    PutsFrame frame;
+    frame.count = 3;
+    frame.bytes = 8;
+    frame.initiator = 0;
+    std::vector<std::byte> frames = bytes_of(frame, 48);
+    const std::uint64_t targets[] = {job.shared(1, 8), job.shared(2), job.shared(1, 16)};
+    for (std::size_t i = 0; i < 3; ++i) {
+        std::memcpy(frames.data() + 16 + 16 * i, &targets[i], sizeof targets[i]);
+    }
+    EXPECT_EQ(refused(job, frames), Fault::misdirected);
+    EXPECT_EQ(job.at<std::uint64_t>(job.shared(1, 8)), 0x5a5a'5a5a'5a5a'5a5aU);
+    EXPECT_EQ(job.at<std::uint64_t>(job.shared(1, 16)), 0U);
 }
 
 TEST(HostileFramesTest, refuses_more_bytes_than_a_copy_has) {

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Short copies written side by side into a datagram, those alike under one head (WIRE-120): copies of one process,
+// of as many bytes each, numbered one after the other. One thread. Tests: tests/unit/router/puts_writer_test.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "memory/command.hpp"
+#include "router/frames.hpp"
+
+namespace acp::router {
+
+class PutsWriter {
+public:
+    //   room  what is left of a datagram; may be empty
+    explicit PutsWriter(std::span<std::byte> room) noexcept : room_(room) {}
+
+    [[nodiscard]] bool has_room() const noexcept { return !room_.empty(); }
+
+    // Where the bytes of the next copy go; nullptr: they do not fit. Writes nothing.
+    [[nodiscard]] std::byte* room_for(std::uint64_t token, std::uint64_t bytes) const noexcept {
+        const std::size_t before = used_ + (goes_on(token, bytes) ? 0 : sizeof(PutsFrame));
+        const std::size_t head = before + sizeof(std::uint64_t);
+        if (room_.size() < head || room_.size() - head < bytes) return nullptr;
+        return room_.data() + head;
+    }
+
+    // The bytes are where room_for() said.
+    void add(std::uint32_t initiator, std::uint64_t token, const memory::Command& copy) noexcept {
+        if (!goes_on(token, copy.bytes)) {
+            write_head();
+            head_at_ = used_;
+            used_ += sizeof(PutsFrame);
+            head_.count = 0;
+            head_.bytes = static_cast<std::uint16_t>(copy.bytes);
+            head_.initiator = initiator;
+            head_.token = token;
+        }
+        const std::uint64_t target = copy.target;
+        std::memcpy(room_.data() + used_, &target, sizeof target);
+        used_ += sizeof target + copy.bytes;
+        copied_bytes_ += copy.bytes;
+        ++head_.count;
+        ++count_;
+    }
+
+    // No more is added. Returns the bytes written.
+    std::uint32_t end() noexcept {
+        write_head();
+        return static_cast<std::uint32_t>(used_);
+    }
+
+    [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
+
+    [[nodiscard]] std::uint64_t copied_bytes() const noexcept { return copied_bytes_; }
+
+private:
+    // Under the head that was begun last.
+    [[nodiscard]] bool goes_on(std::uint64_t token, std::uint64_t bytes) const noexcept {
+        return head_.count != 0 && head_.count != puts_count_max && bytes == head_.bytes &&
+               token == head_.token + std::uint64_t{2} * head_.count;
+    }
+
+    void write_head() noexcept {
+        if (head_.count != 0) write(room_.data() + head_at_, head_);
+    }
+
+    std::span<std::byte> room_;
+    PutsFrame head_;
+    std::size_t head_at_ = 0;
+    std::size_t used_ = 0;
+    std::uint64_t copied_bytes_ = 0;
+    std::uint32_t count_ = 0;
+};
+
+}  // namespace acp::router
