@@ -121,7 +121,6 @@ void EndpointMachine::on_close(const OuterHeader& outer, Bytes datagram) {
     const bool is_meant = close.other_instance == instance_ && is_known_one;
     const bool is_replaced =
         close.other_instance == 0 && is_connected && !is_known_one &&
-        close.reason == static_cast<std::uint32_t>(CloseReason::unknown) &&
         outer.number < (peer != nullptr ? peer->next_number : folded->next_number);
     if (table_.is_severed(node) || (!is_meant && !is_replaced)) {
         ++counters_.stale_close;

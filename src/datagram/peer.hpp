@@ -59,6 +59,7 @@ struct Peer : Timed {
           next_dsn(settings.first_dsn),
           sent(pool),
           rtt(settings.initial_rtt_ns),
+          probe(settings.peer_timeout_ns),
           congestion(make_congestion(settings.control, settings.datagram_bytes)),
           credit(settings.first_dsn, 0),
           mtu(settings.datagram_bytes, settings.datagram_bytes_max) {}

@@ -12,7 +12,7 @@ Time ProbeTimer::timeout(const RttEstimator& rtt) const noexcept {
         rtt.smoothed() + std::max(4 * rtt.variation(), granularity_ns) + ack_delay_max_ns;
     // The first probe is as likely to be lost as what it asks for: the second waits no longer.
     const std::uint32_t doublings = std::min(expirations_ == 0 ? 0 : expirations_ - 1, 16U);
-    return std::max(single, std::min(single << doublings, timeout_max_ns));
+    return std::min(longest_, std::max(single, std::min(single << doublings, timeout_max_ns)));
 }
 
 void ProbeTimer::arm(Time now, const RttEstimator& rtt) noexcept {

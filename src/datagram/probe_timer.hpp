@@ -17,9 +17,16 @@ public:
     static constexpr Time ack_delay_max_ns = 200'000;  // what a receiver may wait before it answers
     static constexpr Time granularity_ns = 1'000'000;
     static constexpr Time timeout_max_ns = 500'000'000;
+    static constexpr Time timeouts_per_silence = 4;
     static constexpr std::uint32_t probes_min = 2;
     static constexpr std::uint32_t probes_max = 8;
     static constexpr std::uint32_t persistent_count = 3;
+
+    //   peer_timeout_ns  how long a peer may be silent: no timeout is longer than a quarter of it, whatever was
+    //                    measured, so that a peer that was stopped for long is found lost in time when it dies
+    //                    later; 0: for ever
+    explicit ProbeTimer(Time peer_timeout_ns = 0) noexcept
+        : longest_(peer_timeout_ns == 0 ? never : peer_timeout_ns / timeouts_per_silence) {}
 
     // Something that wants an acknowledgement was sent; or heard of, while more is in flight.
     void arm(Time now, const RttEstimator& rtt) noexcept;
@@ -44,6 +51,7 @@ public:
     [[nodiscard]] Time timeout(const RttEstimator& rtt) const noexcept;  // with backoff
 
 private:
+    Time longest_;
     Time deadline_ = never;
     std::uint32_t expirations_ = 0;  // since anything was acknowledged
 };

@@ -246,6 +246,22 @@ TEST(EndpointHandshake, data_for_a_gateway_that_was_started_anew_tells_the_sende
     EXPECT_TRUE(net[0].is_quiet());
 }
 
+// WIRE-81: it heard of others that we are lost before it met us.
+TEST(EndpointHandshake, one_started_anew_that_has_severed_us_unmet_tells_the_sender) {
+    Net net(2, 1);
+    net.hosts[0].send(1, 1);
+    ASSERT_TRUE(net.settle(s));
+    Settings settings = net.base;
+    settings.node = 1;
+    net.start(1, settings, 4711);
+    net[1].sever(0);
+    net.hosts[0].send(1, 2, 100);
+    net.run_for(s);
+    ASSERT_EQ(net.hosts[0].severed.size(), 1U);
+    EXPECT_EQ(net.hosts[0].severed[0], std::pair(NodeId{1}, SeverReason::restarted));
+    EXPECT_TRUE(net[0].is_quiet());
+}
+
 // WIRE-86
 TEST(EndpointHandshake, a_node_that_never_answers_is_severed_after_the_connect_timeout) {
     Net net(2, 1);

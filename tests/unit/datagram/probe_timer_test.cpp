@@ -54,6 +54,19 @@ TEST(ProbeTimer, a_long_path_is_never_probed_sooner_than_it_can_answer) {
     EXPECT_GE(timer.timeout(rtt), 2'000 * ms);
 }
 
+// It was measured while the other side was stopped, say.
+TEST(ProbeTimer, probes_three_times_before_a_silent_peer_is_given_up_however_long_the_path_seems) {
+    const RttEstimator rtt = path(13'000 * ms);
+    ProbeTimer timer(10'000 * ms);
+    Time now = 0;
+    timer.arm(now, rtt);
+    for (int i = 0; i < 3; ++i) {
+        now = timer.deadline();
+        EXPECT_GE(timer.expire(now, rtt), 2U);
+    }
+    EXPECT_LT(now, 10'000 * ms);
+}
+
 TEST(ProbeTimer, the_third_timeout_in_a_row_is_persistent_and_an_answer_ends_the_row) {
     const RttEstimator rtt = path(1 * ms);
     ProbeTimer timer;
