@@ -113,7 +113,7 @@ Fault Router::State::on_short(Peer& from, const ShortFrame& frame) {
             on_death(frame.initiator, static_cast<std::uint32_t>(frame.token), false);
             return Fault::none;
         case FrameType::watch:  // ORD-33
-            watch_for_another(frame.initiator);
+            watch_for_another(from, frame.initiator);
             return Fault::none;
         default:
             // Others may think this node gone: then they answer it no more, which it will notice.

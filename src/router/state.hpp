@@ -253,7 +253,7 @@ struct Router::State final : Meeting::Layout {
     void scan();
     void want_watched(NodeId node);
     void ask_to_watch(const Outstanding& record);
-    void watch_for_another(NodeId node);
+    void watch_for_another(Peer& asking, NodeId node);
     void scan_partials();
 
     void arm() noexcept {

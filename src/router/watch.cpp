@@ -33,9 +33,16 @@ void Router::State::ask_to_watch(const Outstanding& record) {
     post(source, note);
 }
 
-// Until the scan after the next, unless asked again.
-void Router::State::watch_for_another(NodeId node) {
+// Until the scan after the next, unless asked again. Who asks about a node that is lost has not heard of that: where
+// nodes sever each other in all directions, nobody may be left to pass the news on.
+void Router::State::watch_for_another(Peer& asking, NodeId node) {
     if (node == settings.node) return;
+    if (peer(node).is_severed) {
+        Note news;
+        news.type = FrameType::gone;
+        news.initiator = node;
+        return post(asking, news);
+    }
     want_watched(node);
     peer(node).watch_scan = scan_number + 1;
     arm();

@@ -160,6 +160,23 @@ TEST(RouterFailureTest, asks_the_source_s_node_to_watch_the_target_s) {
     EXPECT_TRUE(job.run());
 }
 
+// ORD-33: the source's node has lost the target's, and the news of it did not come to the initiator's.
+TEST(RouterFailureTest, hears_from_the_source_s_node_that_the_target_s_is_lost) {
+    MemorySettings full;
+    full.refuse_percent = 100;
+    FakeJob job({1, 1, 1}, 1, {}, full);
+    ASSERT_TRUE(job.copy(0, 2, job.private_at(2), job.shared(1), 8));
+    for (int i = 0; i < 100; ++i) job.step();
+    job.network.endpoint(1).sever(2, datagram::SeverReason::closed);
+    for (int i = 0; i < 2000 && job.nodes[0]->ends.ended.empty(); ++i) {
+        job.step();
+        job.now += second / 500;
+    }
+    ASSERT_EQ(job.nodes[0]->ends.ended.size(), 1U);
+    EXPECT_EQ(job.nodes[0]->ends.ended[0].code, Code::peer);
+    EXPECT_EQ(job.nodes[0]->ends.ended[0].process, 2U);
+}
+
 TEST(RouterFailureTest, notices_a_node_that_holds_a_command_and_has_fallen_silent) {
     FakeJob job({1, 1, 1});
     // Operation 3 never settles: the command has arrived, and nothing is owed any more.
