@@ -12,7 +12,8 @@ namespace {
 constexpr std::uint64_t guard_bytes = 24;  // between two blocks: nobody's
 constexpr std::uint32_t blocks_per_process = 4;
 constexpr std::uint64_t block_bytes_min = 64;
-constexpr std::size_t conflict_window = 48;  // steps looked back for conflicts; beyond: ordered
+constexpr std::uint64_t short_bytes_max = 64;  // of copies that may be followed by others alike
+constexpr std::size_t conflict_window = 48;    // steps looked back for conflicts; beyond: ordered
 constexpr std::uint32_t argument_bytes_max = 1024;
 
 std::uint64_t aligned(std::uint64_t bytes) noexcept {
@@ -89,13 +90,30 @@ private:
 
     void make_copy(Step& step, std::uint32_t self) {
         step.kind = StepKind::copy;
-        const std::uint64_t small = std::min<std::uint64_t>(plan_.copy_bytes_max, 64);
+        const std::uint64_t small = std::min(plan_.copy_bytes_max, short_bytes_max);
         const std::uint64_t bytes = random_.below(3) == 0
                                         ? log_uniform(random_, 1, small)
                                         : log_uniform(random_, 1, plan_.copy_bytes_max);
         choose_ends(step, self, bytes, 1);
         step.command.operation = memory::Operation::copy;
         step.command.bytes = step.source.bytes;
+    }
+
+    // Another copy like the one before it, for the same process: such go side by side.
+    bool make_alike(Step& step, const Step& before) {
+        constexpr int tries = 8;
+        if (before.kind != StepKind::copy || before.source.bytes > short_bytes_max) return false;
+        for (int i = 0; i < tries; ++i) {
+            const Range target = part(before.source.bytes, 1);
+            if (target.process != before.target.process || target.bytes != before.source.bytes ||
+                target.meets(before.target) || target.meets(before.source)) {
+                continue;
+            }
+            step = before;
+            step.target = target;
+            return true;
+        }
+        return false;
     }
 
     void make_atomic(Step& step, std::uint32_t self) {
@@ -192,9 +210,10 @@ private:
         std::vector<Step>& steps = work_.programs[self];
         for (std::uint32_t i = 0; i < plan_.steps; ++i) {
             Step step;
-            make_step(step, self);
+            const bool is_alike = i != 0 && random_.below(2) == 0 && make_alike(step, steps.back());
+            if (!is_alike) make_step(step, self);
             step.after = order_of(steps, step);
-            step.gap_ns = random_.below(plan_.gap_ns_max + 1);
+            step.gap_ns = is_alike ? 0 : random_.below(plan_.gap_ns_max + 1);
             steps.push_back(step);
         }
     }

@@ -10,6 +10,7 @@ namespace acp::sim {
 namespace {
 
 constexpr Time retry_ns = 20 * us;
+constexpr std::size_t run_max = 16;  // handed over at once
 constexpr std::size_t waiting_max =
     64;  // commands that wait for their order: a program waits at more
 constexpr std::uint64_t invoke_id_bytes = 8;
@@ -111,13 +112,13 @@ Time Referee::issue(NodeId node, Time now, router::Router& router) {
         call(process, now);
         bool is_full = false;
         std::size_t kept = 0;
-        for (const std::uint32_t index : initiator.waiting) {
-            const std::uint32_t after = step_of(process, index).after;
-            const bool may_begin = after == no_step || after < initiator.prefix;
-            if (!may_begin || is_full || !submit(process, index, now, router)) {
-                is_full = is_full || may_begin;
-                initiator.waiting[kept++] = index;
-            }
+        for (std::size_t at = 0; at < initiator.waiting.size();) {
+            const auto run = run_at(process, at);
+            const std::size_t taken =
+                run.empty() || is_full ? 0 : submit(process, run, now, router);
+            is_full = is_full || taken < run.size();
+            const std::size_t end = at + std::max<std::size_t>(run.size(), 1);
+            for (at += taken; at < end; ++at) initiator.waiting[kept++] = initiator.waiting[at];
         }
         initiator.waiting.resize(kept);
         if (is_full) next = std::min(next, now + retry_ns);
@@ -136,26 +137,54 @@ memory::Command Referee::command_of(const Step& step) const noexcept {
     return command;
 }
 
-bool Referee::submit(std::uint32_t process, std::uint32_t index, Time now, router::Router& router) {
-    const Step& step = step_of(process, index);
-    Progress& progress = initiators_[process].steps[index];
-    progress.state = State::issued;  // it may end within the call
-    bool is_taken = false;
-    if (step.kind == StepKind::invoke) {
-        is_taken = invoke(process, index, now, router);
-    } else {
-        is_taken = router.submit(now, {process, 2 * std::uint64_t{index} + 2, command_of(step)});
+// Those from here that may begin now, by one call: an invoke alone; none if the first may not.
+std::span<const std::uint32_t> Referee::run_at(std::uint32_t process, std::size_t first) const {
+    const Initiator& initiator = initiators_[process];
+    const auto may_begin = [&](std::size_t at) {
+        const std::uint32_t after = step_of(process, initiator.waiting[at]).after;
+        return after == no_step || after < initiator.prefix;
+    };
+    const auto is_invoke = [&](std::size_t at) {
+        return step_of(process, initiator.waiting[at]).kind == StepKind::invoke;
+    };
+    const std::size_t end = std::min(first + run_max, initiator.waiting.size());
+    std::size_t last = first;
+    while (last < end && may_begin(last) && (last == first || !is_invoke(last))) {
+        ++last;
+        if (is_invoke(last - 1)) break;
     }
-    if (!is_taken) {
-        progress.state = State::waiting;
-    } else {
-        judge_->note(invoke_id(process, index));
+    return std::span(initiator.waiting).subspan(first, last - first);
+}
+
+// How many were taken.
+std::size_t Referee::submit(std::uint32_t process,
+                            std::span<const std::uint32_t> run,
+                            Time now,
+                            router::Router& router) {
+    Initiator& initiator = initiators_[process];
+    std::array<memory::Command, run_max> commands;
+    std::array<memory::NumberedCommand, run_max> numbered;
+    for (std::size_t i = 0; i < run.size(); ++i) {
+        initiator.steps[run[i]].state = State::issued;  // it may end within the call
+        commands[i] = command_of(step_of(process, run[i]));
+        numbered[i] = {2 * std::uint64_t{run[i]} + 2, &commands[i]};
+    }
+    const bool is_invoke = step_of(process, run.front()).kind == StepKind::invoke;
+    const std::size_t taken =
+        is_invoke ? std::size_t{invoke(process, run.front(), now, router)}
+                  : router.submit_all(now, process, std::span(numbered).first(run.size()));
+    for (std::size_t i = 0; i < run.size(); ++i) {
+        if (i >= taken) {
+            initiator.steps[run[i]].state = State::waiting;
+            continue;
+        }
+        judge_->note(invoke_id(process, run[i]));
         if (judge_->is_telling()) {
             judge_->tell("node %u issues %s", plan_->node_of(process),
-                         name_of(process, index).c_str());
+                         name_of(process, run[i]).c_str());
         }
     }
-    return is_taken;
+    return taken;
 }
 
 bool Referee::invoke(std::uint32_t process, std::uint32_t index, Time now, router::Router& router) {

@@ -120,7 +120,12 @@ private:
     };
 
     void call(std::uint32_t process, Time now);
-    bool submit(std::uint32_t process, std::uint32_t index, Time now, router::Router& router);
+    [[nodiscard]] std::span<const std::uint32_t> run_at(std::uint32_t process,
+                                                        std::size_t first) const;
+    std::size_t submit(std::uint32_t process,
+                       std::span<const std::uint32_t> run,
+                       Time now,
+                       router::Router& router);
     bool invoke(std::uint32_t process, std::uint32_t index, Time now, router::Router& router);
     void meet(NodeId node, Time now, router::Router& router);
 

@@ -70,6 +70,8 @@ MUTANTS = {
          "    if (frame.is_command < 2) return Fault::none;\n"
          "    const Outstanding& record = commands[index];\n"
          "    const bool is_command")]),
+    "a run of copies counted as one": ("router/place.cpp", [
+        ("i < frame.count; ++i, each.token += 2)", "i < frame.count; ++i)")]),
     "DEAD not gossiped": ("router/fail.cpp", [
         ("    news.token = wait_status;\n    pass_on(news);\n", "    news.token = wait_status;\n")]),
     "table gathered in a wrong order": ("router/meeting.cpp", [
