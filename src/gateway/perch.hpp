@@ -2,7 +2,8 @@
 // When the gateway's thread of an emulated node should stay on a CPU of its own among its machine's gateways. To the
 // kernel two gateways on one core and all ranks on the other are as good as one of each, though then everything goes
 // half as fast and some ranks get a third less than others. So a gateway that is busy stays on its CPU, until a turn
-// comes late because somebody computes there: then it moves freely for a while, ever longer. Pure; one thread.
+// comes late because somebody computes there: then it moves freely for a while, ever longer up to a bound. Pure; one
+// thread.
 // Figures: ADR 0012. Tests: tests/unit/gateway/perch_test.cpp.
 #pragma once
 
@@ -18,7 +19,7 @@ public:
     static constexpr datagram::Time busy_ns = 2'000'000;  // turns for so long without a sleep
     static constexpr datagram::Time late_ns = 500'000;  // between two turns: a time slice was lost
     static constexpr datagram::Time free_min_ns = 50'000'000;
-    static constexpr datagram::Time free_max_ns = 3'200'000'000;
+    static constexpr datagram::Time free_max_ns = 200'000'000;
     static constexpr datagram::Time long_stay_ns = 1'000'000'000;  // the one late turn was chance
 
     //   is_shared   whether there are other gateways on this machine
