@@ -214,7 +214,9 @@ std::string show_paper(const Row& row) {
 std::string show_extra(const Row& row) {
     std::string text;
     for (const auto& [name, value] : row.extra) {
-        text.append(text.empty() ? "" : ", ").append(name).append(" ").append(number(value));
+        std::string words = name;
+        std::replace(words.begin(), words.end(), '_', ' ');
+        text.append(text.empty() ? "" : ", ").append(words).append(" ").append(number(value));
     }
     return text;
 }
