@@ -142,12 +142,16 @@ protected:
 };
 
 TEST_P(TrafficTest, threads_put_get_and_count_everywhere) {
+    // Registered before any thread maps and unmaps: an emulator's list of mappings may lack lines meanwhile.
+    std::vector<std::unique_ptr<Traffic>> ranks;
+    for (std::uint32_t slot = 0; slot < procs; ++slot) {
+        ranks.push_back(std::make_unique<Traffic>(segment_, slot, GetParam(), false));
+    }
     std::vector<std::thread> threads;
     std::atomic<int> failure{0};
-    for (std::uint32_t slot = 0; slot < procs; ++slot) {
-        threads.emplace_back([&, slot] {
-            Traffic traffic(segment_, slot, GetParam(), false);
-            if (const int code = traffic.run(0); code != 0) failure.store(code);
+    for (const auto& rank : ranks) {
+        threads.emplace_back([&] {
+            if (const int code = rank->run(0); code != 0) failure.store(code);
         });
     }
     for (std::thread& thread : threads) thread.join();

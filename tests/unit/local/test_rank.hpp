@@ -40,7 +40,10 @@ public:
         forwarder = std::make_unique<Forwarder>(space, hazards, *port, test_epoch);
         shared = {space.starter_address(space.rank()), segment.starter(slot)};
         const auto key = registry->add(private_memory_.data(), private_bytes, 0);
-        EXPECT_TRUE(key.is_ok());
+        if (!key.is_ok()) {
+            ADD_FAILURE() << key.failure().message();
+            return;
+        }
         own = {key.value(), private_memory_.data()};
     }
 
