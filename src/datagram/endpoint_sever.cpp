@@ -117,7 +117,7 @@ void EndpointMachine::on_close(const OuterHeader& outer, Bytes datagram) {
         folded != nullptr || (peer != nullptr && peer->state == Peer::State::connected);
     const bool is_known_one = known == 0 || known == close.instance;
     // WIRE-81: it means this very instance, and comes from the one we know; or from one that has taken its place
-    // and never heard of us. All else is of another time, or asked for by somebody else.
+    // and never met us. All else is of another time, or asked for by somebody else.
     const bool is_meant = close.other_instance == instance_ && is_known_one;
     const bool is_replaced =
         close.other_instance == 0 && is_connected && !is_known_one &&

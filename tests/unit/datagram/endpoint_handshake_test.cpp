@@ -214,14 +214,19 @@ TEST(EndpointHandshake, half_open_handshakes_are_bounded) {
     EXPECT_EQ(net.hosts[0].arrived.size(), 9U);
 }
 
-// WIRE-73
-TEST(EndpointHandshake, a_gateway_that_was_started_anew_is_severed) {
-    Net net(2, 1);
+// The two have met; then node 1 is started anew.
+void meet_and_begin_anew(Net& net) {
     net.hosts[0].send(1, 1);
-    ASSERT_TRUE(net.settle(s));
+    EXPECT_TRUE(net.settle(s));
     Settings settings = net.base;
     settings.node = 1;
     net.start(1, settings, 4711);
+}
+
+// WIRE-73
+TEST(EndpointHandshake, a_gateway_that_was_started_anew_is_severed) {
+    Net net(2, 1);
+    meet_and_begin_anew(net);
     net.hosts[1].send(0, 2);
     net.run_for(s);
     ASSERT_EQ(net.hosts[0].severed.size(), 1U);
@@ -234,11 +239,7 @@ TEST(EndpointHandshake, a_gateway_that_was_started_anew_is_severed) {
 // WIRE-81
 TEST(EndpointHandshake, data_for_a_gateway_that_was_started_anew_tells_the_sender) {
     Net net(2, 1);
-    net.hosts[0].send(1, 1);
-    ASSERT_TRUE(net.settle(s));
-    Settings settings = net.base;
-    settings.node = 1;
-    net.start(1, settings, 4711);
+    meet_and_begin_anew(net);
     net.hosts[0].send(1, 2, 100);
     net.run_for(s);
     ASSERT_EQ(net.hosts[0].severed.size(), 1U);
@@ -249,11 +250,7 @@ TEST(EndpointHandshake, data_for_a_gateway_that_was_started_anew_tells_the_sende
 // WIRE-81: it heard of others that we are lost before it met us.
 TEST(EndpointHandshake, one_started_anew_that_has_severed_us_unmet_tells_the_sender) {
     Net net(2, 1);
-    net.hosts[0].send(1, 1);
-    ASSERT_TRUE(net.settle(s));
-    Settings settings = net.base;
-    settings.node = 1;
-    net.start(1, settings, 4711);
+    meet_and_begin_anew(net);
     net[1].sever(0);
     net.hosts[0].send(1, 2, 100);
     net.run_for(s);
