@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The short way to the common actions; CMake does the work. `make help` lists them.
+#   WERROR=ON         warnings are errors (.ci/run)
 #   JOBS=2            parallel compilations and tests (default: all CPUs)
 #   PREFIX=/usr/local where `make install` puts things
 #   CHECKED="core unit fuzz" which groups of tests `make asan` and `make tsan` build and run; `make test` leaves unit
@@ -15,6 +16,7 @@ MAKEFLAGS += --no-print-directory
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
+WERROR ?= OFF
 CHECKED ?= core unit fuzz
 SANITIZERS ?= asan
 SOAK_ROUNDS ?= 1
@@ -30,16 +32,14 @@ bin := $(release)/bin
 report := build/report
 space := $(eval) $(eval)
 checked_label = ^($(subst $(space),|,$(strip $(CHECKED))))$$
-checked_targets = $(if $(filter-out core unit fuzz,$(CHECKED)),all,$(CHECKED:%=%_tests))
+checked_targets = $(if $(filter-out core unit fuzz,$(CHECKED)),all tests,$(CHECKED:%=%_tests))
 
-# Configures once; afterwards the build itself notices what changed.
-define build_preset
-	@test -f build/$(1)/CMakeCache.txt || cmake --preset $(1) --log-level=WARNING >/dev/null
-	@cmake --build --preset $(1) -j $(JOBS) $(if $(2),--target $(2)) -- $(quiet)
-endef
-quiet := $(if $(filter Ninja,$(CMAKE_GENERATOR)),--quiet,-s)
+# build_preset(preset, targets): configures where that has not been done, builds, and shows how far it is. The presets
+# release and test share a folder: test knows the tests besides.
+build_preset = @cmake/build.sh $(1) $(JOBS) $(WERROR) $(2)
 
-.PHONY: help build setup run test lint format bench install clean test-aarch64 asan tsan report soak ctest sim mutants fuzz peers
+.PHONY: help build setup run test lint format bench install clean test-aarch64 asan tsan report soak ctest sim mutants \
+    fuzz peers bare docs
 
 help:
 	@echo "make               builds into $(release), programs in $(bin)"
@@ -57,6 +57,8 @@ help:
 	@echo "make sim           SEEDS ($(SEEDS)) of the network simulator"
 	@echo "make mutants       defects planted into the protocol: does the simulator find each?"
 	@echo "make fuzz          every fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS))"
+	@echo "make bare          the first commands of a user on a bare Debian, in a folder (as root)"
+	@echo "make docs          man pages, and all documents as HTML"
 	@echo "make install       into PREFIX ($(PREFIX))"
 	@echo "make clean         removes build/"
 
@@ -72,24 +74,27 @@ run:
 test: SECONDS_AT_START := $(shell date +%s)
 test: CHECKED := core fuzz
 test:
-	@cmake/setup.sh build run test
-	$(call build_preset,release)
-	@$(MAKE) lint LINT_SHARE=4
+	@cmake/part.sh packages cmake/setup.sh build run docs test
+	@cmake/part.sh build $(MAKE) build
+	@cmake/part.sh tests-build cmake/build.sh test $(JOBS) $(WERROR) all tests docs
+	@cmake/part.sh lint $(MAKE) lint LINT_SHARE=4
 	@mkdir -p build/log
-	@ctest --preset release -O build/log/release.log
-	@for sanitizer in $(SANITIZERS); do $(MAKE) $$sanitizer CHECKED='$(CHECKED)'; done
+	@cmake/part.sh tests ctest --preset release -O build/log/release.log
+	@for sanitizer in $(SANITIZERS); do \
+	    cmake/part.sh $$sanitizer $(MAKE) $$sanitizer CHECKED='$(CHECKED)'; done
 	@echo
 	@for preset in $(SANITIZERS) release; do \
 	    printf '%-8s %s\n' $$preset "$$(grep 'tests passed' build/log/$$preset.log)"; done
 	@echo "make test: passed in $$(( $$(date +%s) - $(SECONDS_AT_START) )) s"
 
 ctest:
-	$(call build_preset,release)
+	@cmake/setup.sh build docs test
+	$(call build_preset,test,all tests docs)
 	@ctest --preset release
 
 lint:
 	@cmake/setup.sh build test
-	$(call build_preset,release)
+	$(call build_preset,test,all)
 	@python3 lint/lint.py --build $(release) --jobs $(JOBS) --share $(LINT_SHARE)
 
 format:
@@ -110,7 +115,7 @@ test-aarch64:
 
 bench:
 	@cmake/setup.sh build bench
-	$(call build_preset,release)
+	$(call build_preset,release,all on_demand)
 	@cmake/bench.sh $(bin) $(report)
 
 peers:
@@ -125,7 +130,7 @@ report:
 
 soak:
 	@cmake/setup.sh build test
-	$(call build_preset,release)
+	$(call build_preset,test,all tests)
 	@for ((round = 1; round <= $(SOAK_ROUNDS); ++round)); do \
 	    echo "soak: round $$round of $(SOAK_ROUNDS)"; \
 	    ctest --test-dir $(release) --output-on-failure -L '^soak$$' -Q -O build/soak.log || \
@@ -146,8 +151,19 @@ fuzz:
 	$(call build_preset,fuzz,fuzz_tests)
 	@tests/fuzz/run.sh build/fuzz $(FUZZ_SECONDS)
 
-install: build
-	@cmake --install $(release) --prefix '$(PREFIX)'
+bare:
+	@cmake/setup.sh bare
+	@tests/bare/bare.sh
+
+docs:
+	@cmake/setup.sh build docs
+	$(call build_preset,release,docs)
+
+install:
+	@cmake/setup.sh build docs
+	$(call build_preset,release,all docs)
+	@cmake --install $(release) --prefix '$(PREFIX)' >build/install.log || { cat build/install.log; exit 1; }
+	@echo "install: $$(grep -c '^-- Installing: ' build/install.log) files written into $(PREFIX); see $(PREFIX)/share/man and $(PREFIX)/share/doc/acp"
 
 clean:
 	@rm -rf build

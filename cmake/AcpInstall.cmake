@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What `cmake --install` puts where: library, headers, pkg-config file, CMake package, compiler wrappers, man
-# pages, licence. (Tools are installed where they are made, AcpPrograms.cmake.) The tree may be moved afterwards:
-# everything in it finds its neighbours from its own place.
+# What `cmake --install` puts where: libraries, headers, pkg-config file, CMake package, compiler wrappers, licence.
+# (Tools are installed where they are made, AcpPrograms.cmake; documents likewise, AcpDocs.cmake.) The tree may be moved
+# afterwards: everything in it finds its neighbours from its own place.
 include(CMakePackageConfigHelpers)
 
 set(acp_package "${CMAKE_INSTALL_LIBDIR}/cmake/ACP")
 install(TARGETS acp EXPORT ACPTargets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+if(PROJECT_IS_TOP_LEVEL)
+    install(TARGETS acp_static EXPORT ACPTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
         FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
@@ -40,46 +43,3 @@ function(acp_write_wrapper name variable default)
 endfunction()
 acp_write_wrapper(acpcc ACP_CC cc)
 acp_write_wrapper(acpc++ ACP_CXX c++)
-
-# Man pages: docs/man/<name>.<section>.md through pandoc, and for every further name of a page's NAME section
-# a page that points to it.
-find_program(ACP_PANDOC pandoc)
-function(acp_add_man_pages)
-    file(GLOB pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/man/*.md")
-    set(made "")
-    foreach(page IN LISTS pages)
-        cmake_path(GET page FILENAME file)
-        if(NOT file MATCHES "^(.+)\\.([1-8])\\.md$")
-            continue()
-        endif()
-        set(name "${CMAKE_MATCH_1}")
-        set(section "${CMAKE_MATCH_2}")
-        set(folder "${PROJECT_BINARY_DIR}/man/man${section}")
-        add_custom_command(OUTPUT "${folder}/${name}.${section}"
-            COMMAND "${CMAKE_COMMAND}" -E make_directory "${folder}"
-            COMMAND "${ACP_PANDOC}" --standalone --from markdown --to man
-                    --variable "footer=ACP ${PROJECT_VERSION}" --output "${folder}/${name}.${section}" "${page}"
-            DEPENDS "${page}" COMMENT "Man page ${name}(${section})" VERBATIM)
-        list(APPEND made "${folder}/${name}.${section}")
-        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${page}")
-        file(READ "${page}" text)
-        if(text MATCHES "# *NAME *\n+([^\n]+(\n[^\n#]+)*)")
-            string(REGEX REPLACE "[ \n](-|--|—|–|\\\\-)[ \n].*$" "" names "${CMAKE_MATCH_1}")
-            string(REPLACE "\\" "" names "${names}")
-            string(REGEX MATCHALL "[A-Za-z0-9_+-]+" names "${names}")
-            foreach(other IN LISTS names)
-                if(NOT other STREQUAL name AND NOT EXISTS "${PROJECT_SOURCE_DIR}/docs/man/${other}.${section}.md")
-                    file(CONFIGURE OUTPUT "${folder}/${other}.${section}"
-                         CONTENT ".so man${section}/${name}.${section}\n")
-                endif()
-            endforeach()
-        endif()
-    endforeach()
-    if(made)
-        add_custom_target(man ALL DEPENDS ${made})
-        install(DIRECTORY "${PROJECT_BINARY_DIR}/man/" DESTINATION "${CMAKE_INSTALL_MANDIR}")
-    endif()
-endfunction()
-if(PROJECT_IS_TOP_LEVEL AND ACP_PANDOC AND NOT CMAKE_CROSSCOMPILING)
-    acp_add_man_pages()
-endif()

@@ -34,6 +34,9 @@ function(acp_read_layers file)
     set(ACP_LAYERS ${layers} PARENT_SCOPE)
 endfunction()
 
+# Layers for tools and tests alone: the library has nothing of them, and only who names one has to wait for it.
+set(ACP_APART_LAYERS sim)
+
 # Makes the targets. Sets ACP_BUILT_LAYERS: layers that exist; ACP_OBJECT_LAYERS: those with object files.
 function(acp_add_layers)
     set(built "")
@@ -54,6 +57,7 @@ function(acp_add_layers)
                 CXX_VISIBILITY_PRESET hidden C_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
             # Thread-local data of the library sits in the program's initial block: no call on fast paths.
             target_compile_options(acp_${layer} PRIVATE -ftls-model=initial-exec)
+            acp_precompile(layers acp_${layer})
             list(APPEND with_objects ${layer})
         else()
             add_library(acp_${layer} INTERFACE)
@@ -64,7 +68,7 @@ function(acp_add_layers)
             "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include" "${ACP_GENERATED}")
         add_dependencies(acp_${layer} acp_version)
         foreach(dependency IN LISTS ACP_DEPS_${layer})
-            if(dependency IN_LIST built)
+            if(dependency IN_LIST built AND NOT dependency IN_LIST ACP_APART_LAYERS)
                 target_link_libraries(acp_${layer} ${visibility} acp_${dependency})
             endif()
         endforeach()

@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # libacp: the object files of all layers as one shared library that exports acp_* at version ACP_4 and needs
-# only libc and libstdc++, and the same as a static archive (target acp_static) for link-time optimisation
-# across the boundary.
+# only libc and libstdc++, and the same as a static archive (target acp_static), for programs that shall need nothing
+# and for link-time optimisation across the boundary.
 
 function(acp_add_library)
     set(objects "")
     foreach(layer IN LISTS ACP_OBJECT_LAYERS)
-        if(layer STREQUAL "sim")  # for tools and tests alone
-            continue()
+        if(NOT layer IN_LIST ACP_APART_LAYERS)
+            list(APPEND objects "$<TARGET_OBJECTS:acp_${layer}>")
         endif()
-        list(APPEND objects "$<TARGET_OBJECTS:acp_${layer}>")
     endforeach()
     foreach(kind SHARED STATIC)
         set(target acp)
         set(exclude "")
         if(kind STREQUAL "STATIC")
             set(target acp_static)
-            set(exclude EXCLUDE_FROM_ALL)
+            if(NOT PROJECT_IS_TOP_LEVEL)
+                set(exclude EXCLUDE_FROM_ALL)
+            endif()
         endif()
         add_library(${target} ${kind} ${exclude} ${objects})
         add_library(ACP::${target} ALIAS ${target})
@@ -32,6 +33,8 @@ function(acp_add_library)
         VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINK_DEPENDS "${map}")
     target_link_options(acp PRIVATE -pthread "-Wl,--version-script=${map}")
     target_link_options(acp_static INTERFACE -pthread)
+    target_link_libraries(acp_static INTERFACE ${CMAKE_DL_LIBS})
+    set_target_properties(acp_static PROPERTIES OUTPUT_NAME acp)
     # Before there is an api layer, layers may call what is declared and not yet built.
     if("api" IN_LIST ACP_BUILT_LAYERS AND NOT ACP_SANITIZE)
         target_link_options(acp PRIVATE -Wl,--no-undefined)

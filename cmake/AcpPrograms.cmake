@@ -4,6 +4,9 @@
 # its sources (a library, say) has a target.cmake, included after the target is made, or is declared wholly
 # by a CMakeLists.txt of its own.
 
+# The programs that nobody needs who only uses ACP: `cmake --build ... --target on_demand` builds them.
+add_custom_target(on_demand)
+
 # acp_program(name SOURCES file... [PUBLIC_API]): one program in bin/. With PUBLIC_API it sees what users see;
 # else also src/ and the static layers below api, of which only what it uses is linked.
 function(acp_program name)
@@ -16,7 +19,7 @@ function(acp_program name)
     target_link_libraries(${name} PRIVATE acp)
     if(NOT arg_PUBLIC_API)
         foreach(layer IN LISTS ACP_BUILT_LAYERS)
-            if(NOT layer STREQUAL "api")
+            if(NOT layer STREQUAL "api" AND NOT layer IN_LIST ACP_APART_LAYERS)
                 target_link_libraries(${name} PRIVATE acp_${layer})
             endif()
         endforeach()
@@ -25,9 +28,15 @@ function(acp_program name)
     endif()
 endfunction()
 
-# Adds every program of a folder of the project; installs those of tools/.
+# acp_build_on_demand(target): not with everything else, and never installed.
+function(acp_build_on_demand target)
+    set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+    add_dependencies(on_demand ${target})
+endfunction()
+
+# Adds every program of a folder of the project; installs those of tools/ that are not built on demand.
 function(acp_add_program_folders where)
-    cmake_parse_arguments(arg "PUBLIC_API" "" "" ${ARGN})
+    cmake_parse_arguments(arg "PUBLIC_API;ON_DEMAND" "" "" ${ARGN})
     set(api "")
     if(arg_PUBLIC_API)
         set(api PUBLIC_API)
@@ -58,7 +67,11 @@ function(acp_add_program_folders where)
         if(IS_DIRECTORY "${entry}" AND EXISTS "${entry}/target.cmake")
             include("${entry}/target.cmake")
         endif()
-        if(where STREQUAL "tools")
+        if(arg_ON_DEMAND)
+            acp_build_on_demand(${name})
+        endif()
+        get_target_property(is_on_demand ${name} EXCLUDE_FROM_ALL)
+        if(where STREQUAL "tools" AND NOT is_on_demand)
             install(TARGETS ${name} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tools)
         endif()
     endforeach()

@@ -54,6 +54,27 @@ case $way in
         run_consumer "$work/by_pkg_config"
         [[ $(pkg-config --modversion acp) == 4.* ]] || fail "version of acp.pc"
         ;;
+    static)
+        export PKG_CONFIG_PATH
+        PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name acp.pc)")
+        read -ra flags < <(pkg-config --static --cflags --libs acp)
+        cc -static "$consumer/consumer.c" "${flags[@]}" -o "$work/static" 2>"$work/static.log" ||
+            fail "a static program does not link: $(cat "$work/static.log")"
+        run_consumer "$work/static"
+        "$prefix/bin/acprun" -n 2 --nodes 2 "$work/static" | grep -q "rank 1 of 2: copied 42" ||
+            fail "the static program does not run on 2 nodes"
+        ;;
+    html)
+        pages=$prefix/share/doc/acp/html
+        for page in index.html man/acp_copy.3.html guide/first-steps.html; do
+            [[ -s $pages/$page ]] || fail "no page $page in $pages"
+        done
+        while IFS=: read -r page link; do
+            link=${link#href=\"}
+            link=${link%%[#\"]*}
+            [[ -z $link || $link == *:* || -e $(dirname "$page")/$link ]] || fail "$page links to $link, which is not there"
+        done < <(grep -roE 'href="[^"]*"' "$pages")
+        ;;
     find_package)
         cmake -S "$consumer" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" >"$work/configure.log"
         cmake --build "$work/build" >"$work/build.log"

@@ -1,0 +1,125 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The first commands of a user, on a system that has nothing: makes a minimal Debian in a folder with the package
+# sources of this machine, clones the committed sources into it, and there runs `make` as a user (who is told what to
+# install), `make` and `make run` as root, and the program of README.md on 3 ranks and on 3 nodes, as root and as the
+# user. Mounts live in a namespace of their own, so nothing stays behind but the folder's removal. Skipped, loudly, where
+# such a system cannot be made.
+#   usage: tests/bare/bare.sh
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+source_tree=$PWD
+
+skip() {
+    echo "bare: SKIPPED, not tested: $*" >&2
+    echo "bare: 0 passed, 0 failed, 1 skipped"
+    exit 0
+}
+fail() {
+    echo "bare: FAILED: $*" >&2
+    exit 1
+}
+if [ "${ACP_BARE_INSIDE:-}" != yes ]; then
+    [ "$(id -u)" -eq 0 ] || skip "it takes root to make a system in a folder"
+    for tool in debootstrap unshare chroot git apt-get; do
+        command -v "$tool" >/dev/null || skip "there is no $tool here"
+    done
+    unshare --mount true 2>/dev/null || skip "this root may not make a mount namespace"
+    exec env ACP_BARE_INSIDE=yes unshare --mount --propagation private "$0"
+fi
+
+root=$(mktemp -d "${TMPDIR:-/tmp}/acp-bare.XXXXXX")
+# Everything mounted below goes with this namespace; rm must not reach what is mounted, hence the lazy unmounts first.
+clean_up() {
+    umount -l "$root/proc" "$root/dev/shm" "$root/dev" 2>/dev/null || true
+    mountpoint -q "$root/dev" || rm -rf --one-file-system "$root"
+}
+trap clean_up EXIT
+
+# Where this machine takes its packages from, and how: all of it stands in apt's settings.
+codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+mirror=$(apt-get indextargets --format '$(CODENAME) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' |
+    awk -v codename="$codename" '$1 == codename && $2 == "main" { print $3; exit }')
+[ -n "$mirror" ] || skip "apt knows no source for \"$codename\" (apt-get update was not run?)"
+proxy=$(apt-config shell value Acquire::http::Proxy | sed "s/^value='\(.*\)'$/\1/")
+[ -z "$proxy" ] || export http_proxy=${http_proxy:-$proxy}
+
+echo "bare: making a minimal $codename in $root"
+started=$SECONDS
+if ! debootstrap --variant=minbase --include=make,git "$codename" "$root" "$mirror" >"$root.log" 2>&1; then
+    tail -n 20 "$root.log" >&2
+    rm -f "$root.log"
+    skip "debootstrap could not make one (its last lines are above)"
+fi
+rm -f "$root.log"
+for settings in /etc/apt /etc/hosts /etc/resolv.conf /usr/share/keyrings /etc/ssl/certs /usr/share/ca-certificates \
+    /usr/local/share/ca-certificates; do
+    [ ! -e "$settings" ] || { mkdir -p "$root$(dirname "$settings")" && cp -aL "$settings" "$root$(dirname "$settings")/"; }
+done
+rm -f "$root"/etc/apt/apt.conf.d/*{packagekit,appstream}  # they call what a minimal system does not have
+mount -t proc proc "$root/proc"
+mount --rbind /dev "$root/dev"
+echo "bare: made in $((SECONDS - started)) s"
+
+git clone -q --no-hardlinks "$source_tree" "$root/root/acp"
+chroot "$root" useradd --create-home user
+cp -a "$root/root/acp" "$root/home/user/acp"
+chroot "$root" chown -R user: /home/user/acp
+
+# inside(user, command): runs it in the clone of that user, with nothing of this machine's environment.
+inside() {
+    local user=$1 home=/home/$1
+    [ "$user" != root ] || home=/root
+    chroot "$root" /usr/bin/env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+        HOME="$home" LANG=C.UTF-8 http_proxy="${http_proxy:-}" https_proxy="${https_proxy:-}" \
+        setpriv --reuid="$user" --regid="$user" --init-groups bash -euc "cd $home/acp; $2" </dev/null
+}
+passed=0
+ok() {
+    echo "bare: ok: $*"
+    passed=$((passed + 1))
+}
+
+# A user without rights hears which packages are missing and which command installs them.
+if told=$(inside user "make run" 2>&1); then fail "make run as a user without packages succeeded: $told"; fi
+[[ $told == *"packages are missing:"*g++* && $told == *"sudo apt-get install"*g++* ]] ||
+    fail "a user without packages is told: $told"
+ok "a user is told what to install"
+
+started=$SECONDS
+inside root "cmake/setup.sh build run" || fail "the packages cannot be installed"
+ok "packages installed in $((SECONDS - started)) s"
+# timed(name, command): runs it as root and says how long it took.
+TIMEFORMAT='%0R s, %U + %S CPU s'
+timed() {
+    local name=$1
+    { time inside root "$2" 2>&3; } 3>&2 2>"$root/time" || fail "$name"
+    ok "$name: $(tail -n 1 "$root/time")"
+}
+timed "make" "make"
+timed "make run" "make run >/tmp/run.txt 2>&1 || { cat /tmp/run.txt >&2; exit 1; }"
+tail -n 45 "$root/tmp/run.txt"
+[ -s "$root/root/acp/build/report/index.html" ] || fail "make run wrote no report page"
+ok "make run wrote the report page, and $(wc -l <"$root/tmp/run.txt") lines"
+
+# hello(user, folder with bin/): the program of README.md with what stands in the folder.
+hello() {
+    awk '/^```c$/ { is_code = 1; next } /^```$/ { is_code = 0 } is_code' README.md >"$root/tmp/hello.c"
+    chmod a+r "$root/tmp/hello.c"
+    inside "$1" "cd; export PATH=$2/bin:\$PATH; acpcc /tmp/hello.c -o hello; acprun -n 3 ./hello >on_ranks
+        acprun -n 3 --nodes 3 ./hello >on_nodes" || fail "hello as $1"
+    local home=$root/home/$1
+    [ "$1" != root ] || home=$root/root
+    for output in on_ranks on_nodes; do
+        [ "$(sort "$home/$output")" = "rank 0 of 3: 0
+rank 1 of 3: 0
+rank 2 of 3: 1101" ] || fail "hello as $1, $output, says: $(cat "$home/$output")"
+    done
+    ok "hello on 3 ranks and on 3 nodes as $1"
+}
+hello root /root/acp/build/release
+# What root installs, everybody may use. (Without pandoc there are no man pages; CMake's own way installs the rest.)
+inside root "cmake --install build/release --prefix /usr/local >/dev/null" || fail "it cannot be installed"
+hello user /usr/local
+echo "bare: libacp.so.4 installed has $(stat -Lc %s "$root/usr/local/lib/libacp.so.4") bytes"
+echo "bare: $passed passed, 0 failed"
