@@ -31,7 +31,7 @@ struct SegmentLayout {
     std::uint64_t rings = 0;      // RingLayout[local_procs], rings_stride apart
     std::uint64_t hazards = 0;    // HazardLine[slots_of(shape)][hazard_lines_per_slot]
     std::uint64_t tables = 0;     // Entry[local_procs][granules_per_process], by slot
-    std::uint64_t mailboxes = 0;  // see local/mailbox*.hpp; mailbox_stride per slot
+    std::uint64_t mailboxes = 0;  // see node/mailbox_layout.hpp; mailbox_stride per slot
     std::uint64_t mailbox_stride = 0;
     std::uint64_t starters = 0;  // by slot, starter_stride apart
     std::uint64_t starter_stride = 0;
