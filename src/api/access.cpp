@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // <acp/access.h>: the inline path first, then the long way.
-#include <cstdio>
-#include <string>
-
+#include "api/fatal.hpp"
 #include "api/library.hpp"
 #include "gma/inline_access.hpp"
-#include "os/process.hpp"
 
 #include <acp/access.h>
 
@@ -51,8 +48,9 @@ template <typename Word, Operation operation>
 [[gnu::noinline, gnu::cold]] acp_handle_t atomic_long(
     acp_ga_t target, acp_ga_t source, Word operand, Word expected, acp_handle_t order) noexcept {
     return issue_long([=](gma::Gma& gma) {
-        return gma.issue({operation, sizeof(Word), target, source, sizeof(Word), operand, expected},
-                         static_cast<gma::Handle>(order));
+        const memory::Command command{operation,    sizeof(Word), target,  source,
+                                      sizeof(Word), operand,      expected};
+        return gma.issue(command, static_cast<gma::Handle>(order));
     });
 }
 
@@ -74,13 +72,7 @@ template <typename Word, Operation operation>
 void report(const base::Status& failure) noexcept {
     api::keep(failure);
     if (api::library().config.on_error == base::OnError::fatal) {
-        std::fprintf(
-            stderr,
-            "acp: rank %u on %s: %s\nacp: the process ends; ACP_ON_ERROR=return makes this an "
-            "error that acp_errno() gives\n",
-            api::library().member->rank(), os::host_name().c_str(),
-            std::string(failure.message()).c_str());
-        os::end_by_abort();
+        api::end_by_error(failure);
     }
 }
 
