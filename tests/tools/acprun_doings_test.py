@@ -113,5 +113,19 @@ class Endings(ToolTest):
         self.assertEqual(result.stdout.count(b"two threads of rank 0 make collective calls"), 1, result.stdout)
 
 
+class Check(ToolTest):
+    def test_mistakes_are_told_once_per_place_with_the_place(self):
+        result = acprun("-n", "1", RANK, "init", "make-mistakes", "finalize", env={"ACP_CHECK": "1"})
+        lines = result.stderr.decode().splitlines()
+        self.assertEqual((result.returncode, len(lines)), (0, 2), result.stderr)
+        self.assertRegex(lines[0], r"ACP_CHECK: rank 0 on \S+: acp_copy of 64 bytes whose source and target overlap: .*"
+                                   rf"called from .*{RANK} \(addr2line -e {RANK} 0x[0-9a-f]+\)")
+        self.assertRegex(lines[1], r"acp_wait is given 0x123456789, a handle that no call has returned; called from ")
+
+    def test_without_it_nothing_is_told(self):
+        result = acprun("-n", "1", RANK, "init", "make-mistakes", "finalize")
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+
+
 if __name__ == "__main__":
     main()
