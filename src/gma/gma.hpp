@@ -16,6 +16,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/config.hpp"
@@ -30,6 +31,7 @@
 #include "local/port.hpp"
 #include "local/registry.hpp"
 #include "local/space.hpp"
+#include "node/awaited.hpp"
 #include "node/member.hpp"
 #include "os/event.hpp"
 #include "os/thread.hpp"
@@ -39,8 +41,10 @@ namespace acp::gma {
 
 using memory::Command;
 
-// "acp_copy", "acp_cas", ...: the call that a command stands for.
-[[nodiscard]] const char* name_of(const Command& command) noexcept;
+// "acp_copy", "acp_cas4", ...: the call that a command stands for.
+[[nodiscard]] inline std::string_view name_of(const Command& command) noexcept {
+    return node::name_of(command.operation, command.width);
+}
 
 enum class Route : std::uint8_t { none, direct, attach, forward, remote };
 
@@ -277,6 +281,10 @@ private:
     base::Status take_failure(std::uint64_t number);  // mutex_ held
     bool drive_until(std::uint64_t number);
     void say_what_is_awaited(std::uint64_t number, std::uint64_t waited_ns);
+    void tell_what_is_awaited(node::AwaitedEntry& entry,
+                              node::AwaitedCall call,
+                              std::uint64_t number,
+                              std::uint64_t since_ns);
 
     node::Member& member_;
     local::Hazards& hazards_;

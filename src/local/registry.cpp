@@ -3,6 +3,7 @@
 #include "local/registry.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <string>
 
 #include "os/mapping.hpp"
@@ -12,6 +13,12 @@ namespace acp::local {
 namespace {
 
 constexpr std::uint32_t no_room = memory::granules_per_process;
+
+std::string hex(Key key) {
+    char text[24];
+    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(key));
+    return text;
+}
 
 }  // namespace
 
@@ -90,6 +97,9 @@ void Registry::publish(std::uint32_t first,
 }
 
 base::Result<Key> Registry::add(void* address, std::uint64_t bytes, std::uint32_t color) {
+    if (address == nullptr) {
+        return base::Status(base::Code::argument, "the address is NULL");
+    }
     if (auto status = os::check_mapped(address, bytes); !status.is_ok()) {
         return status;
     }
@@ -121,7 +131,7 @@ base::Result<std::uint32_t> Registry::granule_of(Key key) const {
     const GlobalAddress start = key & layout.colorless_mask();
     if (key == 0 || layout.process(key) != space_.process() || layout.generation(key) == 0 ||
         granule < first_own_ || (key & (layout.granule_bytes() - 1)) != 0) {
-        return base::Status(base::Code::argument, "not a key of this rank: " + std::to_string(key));
+        return base::Status(base::Code::argument, "not a key of this rank: " + hex(key));
     }
     const GlobalAddress last = space_.shared_row()[granule].start.load(std::memory_order_relaxed);
     if (states_[granule] == State::live && last == start) {
@@ -132,11 +142,9 @@ base::Result<std::uint32_t> Registry::granule_of(Key key) const {
     const bool is_inside =
         layout.granule(last) != granule && layout.generation(last) == layout.generation(key);
     if (last == 0 || is_inside) {
-        return base::Status(base::Code::argument,
-                            "never a key of this rank: " + std::to_string(key));
+        return base::Status(base::Code::argument, "never a key of this rank: " + hex(key));
     }
-    return base::Status(base::Code::stale,
-                        "the registration of this key has ended: " + std::to_string(key));
+    return base::Status(base::Code::stale, "the registration of this key has ended: " + hex(key));
 }
 
 base::Status Registry::remove(Key key) {

@@ -50,7 +50,8 @@ inline constexpr std::uint64_t starter_bytes_max = 1ULL << 40;
 // knows (machine_procs, job_id, on-failure).
 [[nodiscard]] Shape shape_for(const base::Config& config, std::uint32_t procs);
 
-// The hash processes of a job must agree on: sizes, offsets and versions of everything shared.
+// The hash that processes of a node must agree on: sizes, offsets and versions of everything shared. It is computed from
+// the structures as the compiler lays them out: builds that differ in comments or in anything else get along.
 [[nodiscard]] std::uint64_t layout_hash() noexcept;
 
 class Segment {
@@ -64,6 +65,9 @@ public:
 
     // Maps a segment made by another process. Errors: mismatch (another build), system.
     static base::Result<Segment> open(os::FileDescriptor file);
+
+    // Maps a segment made by another process for reading only, for a tool that looks at a running job. Errors: as open().
+    static base::Result<Segment> look(os::FileDescriptor file);
 
     // The same segment through this one's mapping, which must outlive the copy: for several ranks that are
     // threads of one process (tests). It has no file.
@@ -163,6 +167,8 @@ public:
     void signal_gateway() const noexcept;
 
 private:
+    [[nodiscard]] base::Status map(bool is_written);
+
     [[nodiscard]] bool are_ranks_set() const noexcept {
         // acquire: partner is Ranks::apply
         return control().are_ranks_set.load(std::memory_order_acquire) != 0;

@@ -102,6 +102,7 @@ private:
     void on_rank_ended(std::uint32_t slot_index);
     void reap_strangers();
     void take_start_errors();
+    [[nodiscard]] std::string own_account_of(std::uint32_t slot_index) const;
     void report(std::uint32_t slot, os::WaitStatus status, node::SlotState state);
     [[nodiscard]] bool have_others_joined(std::uint32_t slot) const noexcept;
 
@@ -110,6 +111,7 @@ private:
     void obey_all();
     void obey(const std::string& line);
     void pass_signal(int signal);
+    void tell_doings() const;
     [[nodiscard]] std::vector<std::uint32_t> running_ranks() const;
 
     // ending.cpp

@@ -74,7 +74,15 @@ void Agent::report(std::uint32_t slot, os::WaitStatus status, node::SlotState st
     channel_.send("failed " + std::to_string(present_rank) + " " + std::to_string(ended.pid) + " " +
                   std::to_string(status.raw()) + " " +
                   std::to_string(static_cast<std::uint32_t>(state)) + " " +
-                  job::rank_ranges(unjoined));
+                  job::rank_ranges(unjoined) + " " + own_account_of(slot));
+}
+
+// What the process left in its slot about its end: OwnEnd, and whose memory acp_query_address had no pointer for.
+std::string Agent::own_account_of(std::uint32_t slot_index) const {
+    const node::Slot& slot = segment_.slot(slot_index);
+    // relaxed: the process has ended
+    return std::to_string(slot.own_end.load(std::memory_order_relaxed)) + " " +
+           std::to_string(slot.unmapped_rank_plus_1.load(std::memory_order_relaxed));
 }
 
 void Agent::reap_strangers() {
