@@ -188,6 +188,18 @@ class Experiments(unittest.TestCase):
         rows = self.quick(4, "idle")
         self.assertIn("agent_and_launcher_percent", rows[0]["extra"])
 
+    def test_a_flag_is_timed_by_who_waits_for_it(self):
+        for nodes, yardstick in ((1, "half a cache-line round trip"), (2, "half a bare UDP round trip")):
+            with tempfile.TemporaryDirectory() as folder:
+                path = f"{folder}/flag.json"
+                rows = self.rows_from(run(BIN / "acprun", "-n", 2, "--nodes", nodes, BIN / "acpbench", "flag",
+                                          "--quick", "--json", path), path)
+            self.assertEqual([its["case"] for its in rows],
+                             [f"{way}, {memory}" for memory in ("starter", "registered") for way in
+                              ("flag alone", "data, then flag", "data, then flag by ACP_HANDLE_CONT")])
+            self.assertEqual({its["yardstick"]["name"] for its in rows}, {yardstick})
+            self.assertTrue(all(its["extra"]["acp_complete_us"] > 0 for its in rows))
+
     def test_net_measures_puts_of_every_size_beside_bare_datagrams(self):
         with tempfile.TemporaryDirectory() as folder:
             path = f"{folder}/net.json"

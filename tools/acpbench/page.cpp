@@ -158,6 +158,7 @@ std::string again(const std::vector<Header>& headers) {
         "acprun -n 2 --starter-size 16M acpbench copy --fine --json build/report/copy-fine.json\n"
         "acprun -n 2 acpbench sync --json build/report/sync.json\n"
         "acprun -n 2 --nodes 2 --starter-size 16M acpbench net --json build/report/net.json\n"
+        "acprun -n 2 acpbench flag --json build/report/flag.json\n"
         "acpbench report --in build/report\n</pre>\n";
     if (!settings.empty()) {
         html += "<p class=dim>Variables that were set:";

@@ -56,6 +56,12 @@ constexpr Section sections[] = {
      "beside a stream of bare datagrams at full length, which is what the network itself carries "
      "here before encryption.",
      Drawn::both_by_size},
+    {"flag", "Data, then a flag",
+     "A rank puts a flag, or data and then a flag, into the memory of another rank, which spins on "
+     "plain loads until it sees the flag and answers alike. The time is half a round trip: from "
+     "the "
+     "call of acp_copy to the moment the receiver sees the flag.",
+     Drawn::nothing},
     {"net", "Between nodes",
      "Emulated nodes on this machine, encrypted unless a setting below says otherwise. Beside bare "
      "datagrams between the same two processes; streams beside segmentation offload and the cipher "
