@@ -140,6 +140,7 @@ base::Result<Segment> Segment::create(const Shape& shape) {
         return std::move(file).failure().within("making the node segment");
     }
     segment.file_ = std::move(file).value();
+    segment.file_identity_ = os::identity_of_file(segment.file_.get());
     const std::uint64_t starters = shape.local_procs * segment.layout_.starter_stride;
     segment.was_left_sparse_ = starters > os::memory_limits().available_bytes() / 4;
     if (!segment.was_left_sparse_) {
@@ -170,6 +171,7 @@ base::Result<Segment> Segment::create(const Shape& shape) {
 base::Result<Segment> Segment::open(os::FileDescriptor file) {
     Segment segment;
     segment.file_ = std::move(file);
+    segment.file_identity_ = os::identity_of_file(segment.file_.get());
     auto head = os::Mapping::map_shared(segment.file_.get(), sizeof(ControlBlock));
     if (!head.is_ok()) {
         return std::move(head).failure().within("mapping the node segment's control block");
