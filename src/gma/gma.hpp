@@ -188,6 +188,7 @@ private:
     }
 
     [[nodiscard]] bool can_attach(const local::Place& place) noexcept;
+    [[nodiscard]] std::string why_forwarded(const local::Place& place) const;
     [[nodiscard]] bool is_satisfied(Handle order);
     Handle queue(const Command& command, Route route, Handle order);
     void wait_for_room(std::uint64_t oldest);
@@ -218,6 +219,7 @@ private:
                     std::span<base::Status> outcomes,
                     memory::HazardLine& line);
     [[gnu::cold]] base::Status outcome_of(const Command& command, const local::AttachCopy& copy);
+    bool end_attached(std::uint64_t number, base::Status outcome);  // mutex_ held
     base::Status run_atomic_remote_result(const Command& command, memory::HazardLine& line);
     bool turn_forwarder(Driver driver);
     bool take_driver();

@@ -12,7 +12,7 @@ namespace acp::gma {
 bool Gma::can_attach(const local::Place& place) noexcept {
     const base::IntraNode mode = config_.intranode;
     return (mode == base::IntraNode::automatic || mode == base::IntraNode::attach) &&
-           attach_->can_reach(place.slot);
+           !place.is_hidden && attach_->can_reach(place.slot);
 }
 
 Route Gma::choose(const Command& command, const local::Place& target, const local::Place& source) {

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <string>
 
+#include "os/cross_memory.hpp"
 #include "os/mapping.hpp"
 
 namespace acp::local {
@@ -76,12 +77,14 @@ void Registry::publish(std::uint32_t first,
                        std::uint64_t bytes,
                        GlobalAddress start) noexcept {
     const auto place = reinterpret_cast<std::uint64_t>(address);
+    const bool is_hidden = os::is_hidden_from_others(address, bytes);
     const auto fill = [&](memory::Entry& entry, bool is_direct) {
         entry.start.store(start, std::memory_order_relaxed);
         entry.base.store(place - reinterpret_cast<std::uint64_t>(space_.view().base),
                          std::memory_order_relaxed);
         entry.owner_address.store(place, std::memory_order_relaxed);
         entry.is_shared.store(0, std::memory_order_relaxed);
+        entry.is_hidden.store(is_hidden ? 1 : 0, std::memory_order_relaxed);
         entry.bytes.store(bytes, std::memory_order_release);  // partner: Space::find
         entry.direct_bytes.store(is_direct ? bytes : 0,
                                  std::memory_order_release);  // partner: View::direct

@@ -28,7 +28,8 @@ enum class SlotState : std::uint32_t {
     empty = 0,   // nobody yet
     joined = 1,  // inside acp_init .. acp_finalize; writer: the process
     left = 2,    // after acp_finalize; writer: the process
-    dead = 3     // gone for good; writer: the watcher (agent), or a waiter that found it gone
+    dead =
+        3  // gone for good; writer: the watcher (agent), or a waiter that found its life lock free
 };
 
 // Where others knock. All in one line: who pushes into the inbox owns the line already when it looks
@@ -71,9 +72,14 @@ struct Awaited {
 // Writer of every field: the slot's process, unless said otherwise. Readers: all processes of the node.
 struct alignas(64) Slot {
     // line 0: who
-    SharedU32 state;              // SlotState; release by the writer
-    SharedU32 pid;                // set by the launcher at fork, by the process when it joins
-    SharedU64 start_time;         // of pid, from the kernel: guards against reuse of the number
+    SharedU32 state;  // SlotState; release by the writer
+    // For messages and for attach, which proves it: set by the launcher at fork, by the process when it joins, each as
+    // its own pid namespace counts. Nobody is taken for dead by it.
+    SharedU32 pid;
+    // 1: the process holds the life lock of its slot (node/death.hpp), so that whoever looks can know whether it lives.
+    // 0: the kernel gave it none; only the watcher knows. Writer: the process, before state becomes joined.
+    SharedU32 has_life_lock;
+    SharedU32 reserved0;
     SharedU32 rank;               // in this epoch
     SharedU32 wanted_rank;        // what acp_reset asked for, or another number to gather
     SharedU32 wait_status;        // as waitpid gives it, once dead; writer: the watcher

@@ -239,6 +239,7 @@ base::Result<Segment> Segment::create(const Shape& shape) {
         return std::move(file).failure().within("making the node segment");
     }
     segment.file_ = std::move(file).value();
+    segment.file_identity_ = os::identity_of_file(segment.file_.get());
     const std::uint64_t starters = shape.local_procs * segment.layout_.starter_stride;
     segment.was_left_sparse_ = starters > os::memory_limits().available_bytes() / 4;
     if (!segment.was_left_sparse_) {
@@ -268,6 +269,7 @@ base::Result<Segment> Segment::create(const Shape& shape) {
 
 // Maps the file, head first: only a segment of this build's layout tells how long it is.
 base::Status Segment::map(bool is_written) {
+    file_identity_ = os::identity_of_file(file_.get());
     const auto map_part = [&](std::uint64_t bytes) {
         return is_written ? os::Mapping::map_shared(file_.get(), bytes)
                           : os::Mapping::map_shared_read_only(file_.get(), bytes);

@@ -18,6 +18,7 @@
 #include "node/control.hpp"
 #include "node/ring_layout.hpp"
 #include "os/file_descriptor.hpp"
+#include "os/life_lock.hpp"
 #include "os/mapping.hpp"
 
 namespace acp::node {
@@ -76,6 +77,12 @@ public:
     [[nodiscard]] bool is_open() const noexcept { return base_ != nullptr; }
 
     [[nodiscard]] int file() const noexcept { return file_.get(); }
+
+    // Whether file() names the segment's file still: a program that closes all descriptors may have opened another one
+    // under the number.
+    [[nodiscard]] bool has_file() const noexcept {
+        return file_.is_open() && os::identity_of_file(file_.get()) == file_identity_;
+    }
 
     [[nodiscard]] bool was_left_sparse() const noexcept { return was_left_sparse_; }
 
@@ -180,6 +187,7 @@ private:
     }
 
     os::FileDescriptor file_;
+    os::FileIdentity file_identity_;
     os::Mapping mapping_;               // empty when base_ is another Segment's
     os::FileDescriptor gateway_event_;  // empty in a copy by share()
     int gateway_event_fd_ = -1;

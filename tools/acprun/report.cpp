@@ -6,6 +6,7 @@
 
 #include "base/parse.hpp"
 #include "job/line_channel.hpp"
+#include "node/death.hpp"
 #include "os/signal_fd.hpp"
 
 namespace acp::run {
@@ -13,6 +14,7 @@ namespace acp::run {
 namespace {
 
 std::string how(const FailedRank& failed) {
+    if (failed.status.raw() == node::replaced_status) return "has run another program (exec)";
     if (failed.status.is_exit())
         return "exited with code " + std::to_string(failed.status.exit_code());
     const int signal = failed.status.signal();
@@ -81,6 +83,9 @@ std::string hint_for(const FailedRank& failed) {
     if (failed.unjoined_ranks != "none" && failed.state != node::SlotState::empty) {
         return ranks_phrase(failed.unjoined_ranks) +
                " had ended before, with code 0 and without acp_init: all ranks must call it";
+    }
+    if (failed.status.raw() == node::replaced_status) {
+        return "every rank calls acp_finalize before it runs another program in its place";
     }
     if (failed.status.is_exit()) {
         const bool is_unfinished =

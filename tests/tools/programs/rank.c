@@ -152,6 +152,17 @@ static void act(const char* verb, const char* value) {
         printf("%s\n", value);
     else if (strcmp(verb, "exit") == 0)
         exit(number);
+    else if (strcmp(verb, "child") ==
+             0) { /* one that keeps whatever a fork leaves it, until it is ended */
+        if (fork() == 0) {
+            for (;;) pause();
+        }
+    } else if (strcmp(verb, "closefrom") == 0)
+        closefrom(number);
+    else if (strcmp(verb, "exec") == 0)
+        execl("/bin/sh", "sh", "-c", value, (char*)NULL);
+    else if (strcmp(verb, "again") == 0) /* this program anew, in the same process */
+        execl("/proc/self/exe", "rank", "init", (char*)NULL);
     else if (strcmp(verb, "signal") == 0) {
         signal(number, SIG_DFL); /* a sanitizer may have taken it */
         raise(number);
