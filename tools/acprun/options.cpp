@@ -3,9 +3,7 @@
 // command line is cut there before it is parsed.
 #include "options.hpp"
 
-#include <CLI/CLI.hpp>
 #include <iostream>
-#include <memory>
 
 #include "base/config.hpp"
 #include "base/parse.hpp"
@@ -14,6 +12,7 @@
 #include "job/network_choice.hpp"
 #include "node/segment.hpp"
 
+#include "common/cli.hpp"
 #include "placement.hpp"
 
 namespace acp::run {
@@ -34,12 +33,7 @@ constexpr const char* footer =
     "More: man acprun; acpinfo -c lists the ACP_* variables.";
 
 // The program and its arguments are no options, and CLI11 does not know them.
-class Layout : public CLI::Formatter {
-public:
-    std::string make_usage(const CLI::App* /*app*/, std::string /*name*/) const override {
-        return "Usage: acprun [OPTIONS] [--] PROGRAM [ARGUMENTS...]\n";
-    }
-};
+constexpr const char* usage = "Usage: acprun [OPTIONS] [--] PROGRAM [ARGUMENTS...]\n";
 
 // Options as they are given, before they are understood.
 struct Texts {
@@ -52,7 +46,7 @@ struct Texts {
     std::string on_failure = "kill";
 };
 
-void declare_nodes(CLI::App& app, Options& options, Texts& texts) {
+void declare_nodes(cli::App& app, Options& options, Texts& texts) {
     app.add_option("--nodes", texts.nodes,
                    "spread the ranks over K emulated nodes on this machine, which share no memory")
         ->type_name("K");
@@ -77,7 +71,7 @@ void declare_nodes(CLI::App& app, Options& options, Texts& texts) {
         ->type_name("FILE");
 }
 
-void declare(CLI::App& app, Options& options, Texts& texts) {
+void declare(cli::App& app, Options& options, Texts& texts) {
     app.set_help_flag("-h,--help", "print this and end");
     app.set_version_flag("--version", std::string("acprun (ACP) ") + base::version,
                          "print the version and end");
@@ -110,8 +104,8 @@ void declare(CLI::App& app, Options& options, Texts& texts) {
     app.add_flag("-q,--quiet", options.is_quiet, "no hints and warnings, only errors");
 }
 
-bool takes_value(const CLI::App& app, const std::string& name) {
-    const CLI::Option* option = app.get_option_no_throw(name);
+bool takes_value(const cli::App& app, const std::string& name) {
+    const cli::Option* option = app.get_option_no_throw(name);
     return option != nullptr && option->get_items_expected_min() > 0;
 }
 
@@ -132,12 +126,12 @@ std::string modern(const std::string& argument) {
 }
 
 // The long name of an option, so that its value can be attached whatever it begins with.
-std::string long_name(const CLI::App& app, const std::string& name) {
+std::string long_name(const cli::App& app, const std::string& name) {
     return "--" + app.get_option(name)->get_lnames().front();
 }
 
 // Splits at the program's name. The options come out as single words: "--procs=4".
-std::vector<std::string> cut_options(const CLI::App& app,
+std::vector<std::string> cut_options(const cli::App& app,
                                      const std::vector<std::string>& words,
                                      Options& options) {
     std::vector<std::string> ours;
@@ -164,7 +158,7 @@ std::vector<std::string> cut_options(const CLI::App& app,
 }
 
 void refuse(const std::string& what) {
-    throw CLI::ValidationError(what);
+    throw cli::ValidationError(what);
 }
 
 void understand_choices(const Texts& texts, Options& options) {
@@ -242,8 +236,8 @@ void understand(const Texts& texts, Options& options) {
 }
 
 // Our own sentences for what CLI11 says about words it cannot place.
-std::string reason(const CLI::ParseError& error, const std::vector<std::string>& ours) {
-    if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return error.what();
+std::string reason(const cli::ParseError& error, const std::vector<std::string>& ours) {
+    if (!error.is_extras()) return error.what();
     for (const std::string& word : ours) {
         if (std::string(error.what()).find(word) != std::string::npos)
             return "unknown option " + word;
@@ -256,8 +250,8 @@ std::string reason(const CLI::ParseError& error, const std::vector<std::string>&
 std::variant<Options, int> parse_options(int argc, char** argv) {
     Options options;
     Texts texts;
-    CLI::App app(description, "acprun");
-    app.formatter(std::make_shared<Layout>());
+    cli::App app(description, "acprun");
+    app.usage(usage);
     app.footer(footer);
     declare(app, options, texts);
     std::vector<std::string> ours = cut_options(app, {argv + 1, argv + argc}, options);
@@ -265,9 +259,9 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
         app.parse(
             std::vector<std::string>(ours.rbegin(), ours.rend()));  // CLI11 takes them last first
         understand(texts, options);
-    } catch (const CLI::Success& answer) {
+    } catch (const cli::Success& answer) {
         return app.exit(answer);
-    } catch (const CLI::ParseError& error) {
+    } catch (const cli::ParseError& error) {
         std::cerr << "acprun: " << reason(error, ours)
                   << "\nacprun: hint: acprun --help lists the options\n";
         return job::exit_usage;

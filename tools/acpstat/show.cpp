@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 #include <string_view>
@@ -254,28 +253,28 @@ std::string job_text(const std::vector<Look>& looks) {
            troubles_table(looks);
 }
 
-nlohmann::json job_json(const std::vector<Gateway>& gateways) {
-    nlohmann::json nodes = nlohmann::json::array();
+tool::Json job_json(const std::vector<Gateway>& gateways) {
+    tool::Json nodes = tool::Json::array();
     for (const Gateway& its : gateways) {
         const StatsValues& values = its.values;
-        nlohmann::json node{{"node", values.node},
-                            {"gateway", owner_of(values)},
-                            {"process", its.pid},
-                            {"ranks", values.local_procs},
-                            {"first_process", its.first_process},
-                            {"updated_ns", values.updated_ns},
-                            {"started_ns", values.started_ns},
-                            {"outstanding", values.outstanding},
-                            {"receive_drops", values.receive_drops},
-                            {"receive_bytes", values.receive_bytes},
-                            {"turns", values.turns},
-                            {"sleeps", values.sleeps}};
+        tool::Json node{{"node", values.node},
+                        {"gateway", owner_of(values)},
+                        {"process", its.pid},
+                        {"ranks", values.local_procs},
+                        {"first_process", its.first_process},
+                        {"updated_ns", values.updated_ns},
+                        {"started_ns", values.started_ns},
+                        {"outstanding", values.outstanding},
+                        {"receive_drops", values.receive_drops},
+                        {"receive_bytes", values.receive_bytes},
+                        {"turns", values.turns},
+                        {"sleeps", values.sleeps}};
         const datagram::Counters datagrams = datagram_of(values);
         for (const auto& counter : datagram::counter_names)
             node["datagram"][counter.name] = datagrams.*counter.member;
-        node["trouble"] = nlohmann::json::object();
+        node["trouble"] = tool::Json::object();
         for (const auto& [name, count] : troubles_of(values)) node["trouble"][name] = count;
-        node["peers"] = nlohmann::json::array();
+        node["peers"] = tool::Json::array();
         const std::size_t peers = std::min<std::size_t>(values.peer_count, values.peers.size());
         for (std::size_t i = 0; i < peers; ++i) {
             const StatsPeer& peer = values.peers[i];
