@@ -77,13 +77,16 @@ set(ACP_STANDARD_HEADERS <algorithm> <array> <atomic> <bit> <cerrno> <charconv> 
     <string_view> <thread> <unordered_map> <utility> <variant> <vector>)
 list(TRANSFORM ACP_STANDARD_HEADERS REPLACE "^.+$" "$<$<COMPILE_LANGUAGE:CXX>:\\0>")
 
-# acp_precompile(group target): the target, whose settings are those of all others in the group, shares their header.
+# acp_precompile(group target): the target, whose settings are those of all others in the group, shares their header,
+# made by the first of them, or by the target acp_precompiled_<group> where there is one.
 function(acp_precompile group target)
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-        # For ccache; and what gcc 12 no longer keeps silent about in a precompiled header is the bug named above.
-        target_compile_options(${target} PRIVATE
-            "$<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess;-Wno-stringop-overflow>")
+    get_target_property(sources_in_c ${target} SOURCES)
+    list(FILTER sources_in_c INCLUDE REGEX "\\.c$")
+    if(sources_in_c OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+        return()
     endif()
+    # For ccache; and what gcc 12 no longer keeps silent about in a precompiled header is the bug named above.
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess;-Wno-stringop-overflow>")
     get_property(first GLOBAL PROPERTY ACP_PRECOMPILED_${group})
     if(first)
         target_precompile_headers(${target} REUSE_FROM ${first})
@@ -91,6 +94,18 @@ function(acp_precompile group target)
         target_precompile_headers(${target} PRIVATE ${ACP_STANDARD_HEADERS} ${ARGN})
         set_property(GLOBAL PROPERTY ACP_PRECOMPILED_${group} ${target})
     endif()
+endfunction()
+
+# acp_precompile_for_programs(group header...): the header of a group of programs that are compiled quickly. A program of
+# its own makes it, since the others wait until that one is built; and a library would be compiled as a library.
+function(acp_precompile_for_programs group)
+    set(source "${PROJECT_BINARY_DIR}/generated/precompiled_${group}.cpp")
+    file(CONFIGURE OUTPUT "${source}" CONTENT "int main() {}\n")
+    add_executable(acp_precompiled_${group} EXCLUDE_FROM_ALL "${source}")
+    acp_configure(acp_precompiled_${group})
+    acp_compile_quickly(acp_precompiled_${group})
+    list(TRANSFORM ARGN REPLACE "^.+$" "$<$<COMPILE_LANGUAGE:CXX>:\\0>" OUTPUT_VARIABLE headers)
+    acp_precompile(${group} acp_precompiled_${group} ${headers})
 endfunction()
 
 # Gives a target the project's settings without showing them to those who link it.

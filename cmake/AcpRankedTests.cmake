@@ -29,6 +29,7 @@ function(acp_test_program name)
     add_executable(${name} ${arg_SOURCES})
     acp_configure(${name})
     acp_compile_quickly(${name})
+    acp_precompile(tests ${name})
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
     target_compile_definitions(${name} PRIVATE ACP_TEST_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}"
         ACP_TEST_PROGRAM_DIR="${PROJECT_BINARY_DIR}/tests")

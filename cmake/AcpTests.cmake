@@ -28,6 +28,8 @@ endforeach()
 
 # What tests are made of is built by the target `tests` and never by `all`: who only uses ACP does not wait for it.
 add_custom_target(tests)
+acp_precompile_for_programs(tests <gtest/gtest.h>)
+target_link_libraries(acp_precompiled_tests PRIVATE GTest::gtest)
 add_dependencies(tests on_demand)
 function(acp_collect_tests folder)
     get_property(targets DIRECTORY "${folder}" PROPERTY BUILDSYSTEM_TARGETS)
@@ -72,6 +74,7 @@ function(acp_gtest name)
     target_include_directories(${name} PRIVATE
         "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/tests" "${ACP_GENERATED}")
     acp_compile_quickly(${name})
+    acp_precompile(tests ${name})
     # Where the tests find the programs they start.
     target_compile_definitions(${name} PRIVATE ACP_TEST_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
     target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} GTest::gtest)

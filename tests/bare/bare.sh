@@ -6,6 +6,7 @@
 # user. Mounts live in a namespace of their own, so nothing stays behind but the folder's removal. Skipped, loudly, where
 # such a system cannot be made.
 #   usage: tests/bare/bare.sh
+# BARE_CACHE=FILE keeps the minimal system in that archive, and takes it from there when it is there.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 source_tree=$PWD
@@ -35,6 +36,7 @@ clean_up() {
     mountpoint -q "$root/dev" || rm -rf --one-file-system "$root"
 }
 trap clean_up EXIT
+chmod 755 "$root"
 
 # Where this machine takes its packages from, and how: all of it stands in apt's settings.
 codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
@@ -46,12 +48,15 @@ proxy=$(apt-config shell value Acquire::http::Proxy | sed "s/^value='\(.*\)'$/\1
 
 echo "bare: making a minimal $codename in $root"
 started=$SECONDS
-if ! debootstrap --variant=minbase --include=make,git "$codename" "$root" "$mirror" >"$root.log" 2>&1; then
+if [ -s "${BARE_CACHE:-}" ]; then
+    tar -xpf "$BARE_CACHE" -C "$root"
+elif ! debootstrap --variant=minbase --include=make,git "$codename" "$root" "$mirror" >"$root.log" 2>&1; then
     tail -n 20 "$root.log" >&2
     rm -f "$root.log"
     skip "debootstrap could not make one (its last lines are above)"
 fi
 rm -f "$root.log"
+[ -z "${BARE_CACHE:-}" ] || [ -s "$BARE_CACHE" ] || tar -cpf "$BARE_CACHE" -C "$root" .
 for settings in /etc/apt /etc/hosts /etc/resolv.conf /usr/share/keyrings /etc/ssl/certs /usr/share/ca-certificates \
     /usr/local/share/ca-certificates; do
     [ ! -e "$settings" ] || { mkdir -p "$root$(dirname "$settings")" && cp -aL "$settings" "$root$(dirname "$settings")/"; }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acp-agent: the parent of a node's ranks. Started by acprun, which sends the launch plan over an inherited
 // descriptor; knows no option a user would set.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -20,6 +19,7 @@
 
 #include "agent.hpp"
 #include "answer.hpp"
+#include "common/cli.hpp"
 #include "reach.hpp"
 
 namespace {
@@ -87,7 +87,7 @@ int stand_for(const agent::Reach& reached, int descriptor) {
 }
 
 int serve_with(int argc, char** argv) {
-    CLI::App app("The parent of a node's ranks; started by acprun(1), not by hand.", "acp-agent");
+    cli::App app("The parent of a node's ranks; started by acprun(1), not by hand.", "acp-agent");
     int descriptor = -1;
     bool is_relay = false;
     agent::Reach reached;
@@ -101,11 +101,11 @@ int serve_with(int argc, char** argv) {
     app.add_option("--patience", patience, "seconds for that machine to answer");
     try {
         app.parse(argc, argv);
-        if (descriptor < 0 && !is_relay) throw CLI::RequiredError("--channel");
+        if (descriptor < 0 && !is_relay) throw cli::RequiredError("--channel");
         reached.patience_ns = base::parse_seconds(patience).value_or(0);
-    } catch (const CLI::Success& answer) {
+    } catch (const cli::Success& answer) {
         return app.exit(answer);
-    } catch (const CLI::ParseError& error) {
+    } catch (const cli::ParseError& error) {
         std::cerr << "acp-agent: " << error.what() << "; acprun(1) starts it\n";
         return job::exit_usage;
     }

@@ -3,12 +3,12 @@
 // thread only.
 #include "options.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <string_view>
 
 #include <acp.h>
 
+#include "common/cli.hpp"
 #include "experiment.hpp"
 #include "system.hpp"
 
@@ -16,7 +16,7 @@ namespace acp::bench {
 
 namespace {
 
-void add_common(CLI::App& app, Options& options) {
+void add_common(cli::App& app, Options& options) {
     app.add_option("--json", options.json,
                    "write the rows to this file, with a header saying where and when")
         ->type_name("FILE");
@@ -24,19 +24,19 @@ void add_common(CLI::App& app, Options& options) {
                  "a short run: shows that it works rather than how fast it is");
     app.add_option("--slices", options.slices,
                    "slices per case (10-50 ms each; more give a steadier figure)")
-        ->check(CLI::Range(1, 10000));
+        ->check(cli::Range(1, 10000));
 }
 
-void add_sizes(CLI::App& app, Options& options) {
+void add_sizes(cli::App& app, Options& options) {
     app.add_option("--min", options.bytes_min, "smallest size in bytes (k, M understood)")
-        ->transform(CLI::AsSizeValue(false))
-        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 30));
+        ->transform(cli::AsSizeValue(false))
+        ->check(cli::Range(std::uint64_t{1}, std::uint64_t{1} << 30));
     app.add_option("--max", options.bytes_max, "largest size in bytes (k, M understood)")
-        ->transform(CLI::AsSizeValue(false))
-        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 30));
+        ->transform(cli::AsSizeValue(false))
+        ->check(cli::Range(std::uint64_t{1}, std::uint64_t{1} << 30));
 }
 
-void add_own(CLI::App& app, Options& options, std::string_view name) {
+void add_own(cli::App& app, Options& options, std::string_view name) {
     if (name == "copy" || name == "attach") add_sizes(app, options);
     if (name == "copy") {
         app.add_flag("--fine", options.is_fine,
@@ -49,32 +49,32 @@ void add_own(CLI::App& app, Options& options, std::string_view name) {
             ->delimiter(',');
         app.add_option("--sizes", options.sizes, "only these sizes, such as 8,4k,4M")
             ->delimiter(',')
-            ->transform(CLI::AsSizeValue(false))
-            ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 30));
+            ->transform(cli::AsSizeValue(false))
+            ->check(cli::Range(std::uint64_t{1}, std::uint64_t{1} << 30));
         app.add_flag("--no-streams", options.are_streams_left_out,
                      "only copies that are completed one by one");
         app.add_flag("--tell-steps", options.tells_steps)->group("");  // for --all-modes
     }
     if (name == "sync") {
         app.add_option("--hogs", options.hogs, "computing processes beside the ranks")
-            ->check(CLI::Range(0, 1024));
+            ->check(cli::Range(0, 1024));
         app.add_option("--late", options.late_us,
                        "the last rank computes that many us before each barrier")
-            ->check(CLI::Range(0, 1000000));
+            ->check(cli::Range(0, 1000000));
     }
     if (name == "idle") {
         app.add_option("--seconds", options.seconds, "how long all ranks sleep")
-            ->check(CLI::Range(1, 3600));
+            ->check(cli::Range(1, 3600));
     }
     if (name == "memory" || name == "start" || name == "poll") {
         app.add_option("--ranks", options.rank_counts, "numbers of ranks, such as 1,4,16")
             ->delimiter(',')
-            ->check(CLI::Range(1, 4096));
+            ->check(cli::Range(1, 4096));
     }
 }
 
-void add_report(CLI::App& app, Options& options) {
-    CLI::App* report =
+void add_report(cli::App& app, Options& options) {
+    cli::App* report =
         app.add_subcommand("report", "one HTML page with plots from the JSON files of a folder");
     report->add_option("--in", options.in, "folder with the files written by --json")
         ->capture_default_str();
@@ -98,7 +98,7 @@ std::vector<std::string> own_arguments(int argc, char** argv) {
 
 Options parse_options(int argc, char** argv) {
     Options options;
-    CLI::App app(
+    cli::App app(
         "acpbench - how fast ACP is here, always beside what the machine itself can do\n"
         "Experiments that need ranks are started by acprun, for example:\n"
         "  acprun -n 3 --starter-size 16M acpbench copy",
@@ -106,7 +106,7 @@ Options parse_options(int argc, char** argv) {
     app.set_version_flag("--version", std::string("acpbench ") + acp_version());
     app.require_subcommand(1);
     for (const Experiment& experiment : experiments()) {
-        CLI::App* command =
+        cli::App* command =
             app.add_subcommand(std::string(experiment.name), std::string(experiment.summary));
         command->footer("Type: " + std::string(experiment.usage));
         add_common(*command, options);
@@ -115,7 +115,7 @@ Options parse_options(int argc, char** argv) {
     add_report(app, options);
     try {
         app.parse(own_arguments(argc, argv));
-    } catch (const CLI::ParseError& failure) {
+    } catch (const cli::ParseError& failure) {
         end_process(app.exit(failure) == 0 ? 0 : 2);
     }
     options.experiment = app.get_subcommands().front()->get_name();

@@ -18,8 +18,8 @@ namespace {
 
 using base::human_size;
 
-nlohmann::json or_null(std::uint64_t limit) {
-    return limit == os::unlimited ? nlohmann::json() : nlohmann::json(limit);
+tool::Json or_null(std::uint64_t limit) {
+    return limit == os::unlimited ? tool::Json() : tool::Json(limit);
 }
 
 // How many CPUs a list such as "0-3,8" names.
@@ -64,7 +64,7 @@ Fact cpus_fact() {
             {{"usable", os::usable_cpus()},
              {"online", online},
              {"affinity", affinity},
-             {"cgroup_quota", quota > 0 ? nlohmann::json(quota) : nlohmann::json()}}};
+             {"cgroup_quota", quota > 0 ? tool::Json(quota) : tool::Json()}}};
 }
 
 Fact cache_fact() {

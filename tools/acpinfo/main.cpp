@@ -2,7 +2,6 @@
 // acpinfo: tells a person or a program what ACP finds on this machine, how it is configured, and how much
 // memory a job takes. Needs no job and changes nothing. Exit codes: 0, 1 (a file cannot be written), 64
 // (usage), 78 (an ACP_* variable does not fit).
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -14,6 +13,7 @@
 #include "os/process.hpp"
 #include "os/terminal.hpp"
 
+#include "common/cli.hpp"
 #include "memory_table.hpp"
 #include "print.hpp"
 #include "sections.hpp"
@@ -47,7 +47,7 @@ TextStyle terminal_style() {
     return style;
 }
 
-int write_json(const nlohmann::json& data, const std::string& file) {
+int write_json(const tool::Json& data, const std::string& file) {
     const std::string text = data.dump(2) + "\n";
     if (file == "-") {
         std::cout << text << std::flush;
@@ -83,7 +83,7 @@ Section configuration_section(const std::vector<base::VariableState>& variables)
     return section;
 }
 
-int run_memory(const Options& options, const base::Config& config, nlohmann::json data) {
+int run_memory(const Options& options, const base::Config& config, tool::Json data) {
     const std::uint64_t procs = options.procs.value_or(1);
     const auto shape = shape_of_job(procs, options.procs_per_node.value_or(procs), config);
     if (!shape.is_ok()) {
@@ -95,7 +95,7 @@ int run_memory(const Options& options, const base::Config& config, nlohmann::jso
     return write_json(data, options.json_file);
 }
 
-int run_variables(const Options& options, const base::ParsedConfig& config, nlohmann::json data) {
+int run_variables(const Options& options, const base::ParsedConfig& config, tool::Json data) {
     TextStyle style = terminal_style();
     if (!os::is_terminal(standard_output)) style.columns = columns_unlimited;
     if (options.json_file.empty()) return show(variables_text(config.variables, style));
@@ -112,7 +112,7 @@ int run(const Options& options) {
     const base::ParsedConfig& config = parsed.value();
     for (const std::string& warning : config.warnings)
         std::cerr << "acpinfo: warning: " << warning << "\n";
-    nlohmann::json data{{"version", base::version}, {"warnings", config.warnings}};
+    tool::Json data{{"version", base::version}, {"warnings", config.warnings}};
     if (options.wants_variables) return run_variables(options, config, std::move(data));
     if (options.wants_memory) return run_memory(options, config.config, std::move(data));
     Report report{build_section(), machine_section(), paths_section(config.config),
@@ -136,7 +136,7 @@ const char* clash_in(const Options& options) {
 }
 
 int main_with(int argc, char** argv) {
-    CLI::App app{
+    cli::App app{
         "Shows what ACP finds on this machine, how it is configured, and what a job takes.",
         "acpinfo"};
     app.set_version_flag("--version", std::string("acpinfo ") + base::build_description);
@@ -155,7 +155,7 @@ int main_with(int argc, char** argv) {
         "fit.");
     try {
         app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
+    } catch (const cli::ParseError& error) {
         return app.exit(error) == 0 ? 0 : exit_usage;
     }
     if (const char* const clash = clash_in(options)) {

@@ -143,9 +143,9 @@ std::string memory_text(const node::Shape& shape) {
            std::to_string(shape.local_procs) + ".\n" + in_use_text(shape);
 }
 
-nlohmann::json memory_json(const node::Shape& shape) {
+tool::Json memory_json(const node::Shape& shape) {
     const std::vector<node::FootprintPart> parts = parts_of(shape);
-    nlohmann::json rows = nlohmann::json::array();
+    tool::Json rows = tool::Json::array();
     for (const node::FootprintPart& part : parts) {
         rows.push_back({{"part", part.name},
                         {"start_bytes", per_rank(part.start_bytes, shape)},

@@ -4,12 +4,13 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "base/config.hpp"
 #include "base/status.hpp"
 #include "node/control.hpp"
+
+#include "common/json.hpp"
 
 namespace acp::acpinfo {
 
@@ -23,6 +24,6 @@ namespace acp::acpinfo {
 
 [[nodiscard]] std::string memory_text(const node::Shape& shape);
 
-[[nodiscard]] nlohmann::json memory_json(const node::Shape& shape);
+[[nodiscard]] tool::Json memory_json(const node::Shape& shape);
 
 }  // namespace acp::acpinfo

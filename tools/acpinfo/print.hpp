@@ -4,12 +4,12 @@
 #pragma once
 
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/config.hpp"
 
+#include "common/json.hpp"
 #include "report.hpp"
 
 namespace acp::acpinfo {
@@ -23,12 +23,12 @@ struct TextStyle {
 [[nodiscard]] std::string report_text(const Report& report, const TextStyle& style);
 
 // {"machine": {"CPUs": {"value": ..., "text": "...", "verdict": "good", "remedies": [...]}, ...}, ...}
-[[nodiscard]] nlohmann::json report_json(const Report& report);
+[[nodiscard]] tool::Json report_json(const Report& report);
 
 // One line for each variable; where that does not fit into style.columns the meaning gets its own line.
 [[nodiscard]] std::string variables_text(const std::vector<base::VariableState>& variables,
                                          const TextStyle& style);
 
-[[nodiscard]] nlohmann::json variables_json(const std::vector<base::VariableState>& variables);
+[[nodiscard]] tool::Json variables_json(const std::vector<base::VariableState>& variables);
 
 }  // namespace acp::acpinfo

@@ -88,13 +88,13 @@ std::string report_text(const Report& report, const TextStyle& style) {
     return text;
 }
 
-nlohmann::json report_json(const Report& report) {
-    nlohmann::json sections = nlohmann::json::object();
+tool::Json report_json(const Report& report) {
+    tool::Json sections = tool::Json::object();
     for (const Section& section : report) {
-        nlohmann::json& facts = sections[section.key] = nlohmann::json::object();
+        tool::Json& facts = sections[section.key] = tool::Json::object();
         for (const Fact& fact : section.facts) {
             facts[fact.name] = {
-                {"value", fact.value.is_null() ? nlohmann::json(fact.text) : fact.value},
+                {"value", fact.value.is_null() ? tool::Json(fact.text) : fact.value},
                 {"text", fact.text},
                 {"verdict", style_of(fact.verdict).name},
                 {"remedies", fact.remedies}};

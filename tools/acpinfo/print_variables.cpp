@@ -38,8 +38,8 @@ std::string variables_text(const std::vector<base::VariableState>& variables,
     return (one_line_each.width() <= style.columns ? one_line_each : two_lines_each).text();
 }
 
-nlohmann::json variables_json(const std::vector<base::VariableState>& variables) {
-    nlohmann::json rows = nlohmann::json::array();
+tool::Json variables_json(const std::vector<base::VariableState>& variables) {
+    tool::Json rows = tool::Json::array();
     for (const base::VariableState& variable : variables) {
         rows.push_back({{"name", variable.name},
                         {"type", variable.type},

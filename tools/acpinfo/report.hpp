@@ -3,10 +3,11 @@
 // what to do about it. Knows neither where facts come from nor how they are shown. One thread.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "common/json.hpp"
 
 namespace acp::acpinfo {
 
@@ -22,7 +23,7 @@ struct Fact {
     std::string text;  // "32 MiB"
     Verdict verdict = Verdict::plain;
     std::vector<std::string> remedies = {};  // sentences, or commands that begin with "$ "
-    nlohmann::json value = nullptr;          // for programs; null: the text is the value
+    tool::Json value = nullptr;              // for programs; null: the text is the value
 };
 
 struct Section {

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# acpinfo tells its build's flags, and uses header-only libraries for arguments and JSON.
-find_package(CLI11 REQUIRED)
-find_package(nlohmann_json REQUIRED)
-target_link_libraries(acpinfo PRIVATE CLI11::CLI11 nlohmann_json::nlohmann_json)
+# acpinfo tells its build's flags.
 string(TOUPPER "${CMAKE_BUILD_TYPE}" acp_build_type)
 string(STRIP "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${acp_build_type}}" acp_build_flags)
 set(acp_build_march "${CMAKE_SYSTEM_PROCESSOR}, the compiler's default")

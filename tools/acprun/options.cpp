@@ -3,9 +3,7 @@
 // command line is cut there before it is parsed.
 #include "options.hpp"
 
-#include <CLI/CLI.hpp>
 #include <iostream>
-#include <memory>
 
 #include "base/config.hpp"
 #include "base/parse.hpp"
@@ -14,6 +12,7 @@
 #include "job/network_choice.hpp"
 #include "node/segment.hpp"
 
+#include "common/cli.hpp"
 #include "placement.hpp"
 #include "spelling.hpp"
 
@@ -35,12 +34,7 @@ constexpr const char* footer =
     "More: man acprun; acpinfo -c lists the ACP_* variables.";
 
 // The program and its arguments are no options, and CLI11 does not know them.
-class Layout : public CLI::Formatter {
-public:
-    std::string make_usage(const CLI::App* /*app*/, std::string /*name*/) const override {
-        return "Usage: acprun [OPTIONS] [--] PROGRAM [ARGUMENTS...]\n";
-    }
-};
+constexpr const char* usage = "Usage: acprun [OPTIONS] [--] PROGRAM [ARGUMENTS...]\n";
 
 // Options as they are given, before they are understood.
 struct Texts {
@@ -53,7 +47,7 @@ struct Texts {
     std::string on_failure = "kill";
 };
 
-void declare_nodes(CLI::App& app, Options& options, Texts& texts) {
+void declare_nodes(cli::App& app, Options& options, Texts& texts) {
     app.add_option("--nodes", texts.nodes,
                    "spread the ranks over K emulated nodes on this machine, which share no memory")
         ->type_name("K");
@@ -78,7 +72,7 @@ void declare_nodes(CLI::App& app, Options& options, Texts& texts) {
         ->type_name("FILE");
 }
 
-void declare(CLI::App& app, Options& options, Texts& texts) {
+void declare(cli::App& app, Options& options, Texts& texts) {
     app.set_help_flag("-h,--help", "print this and end");
     app.set_version_flag("--version", std::string("acprun (ACP) ") + base::version,
                          "print the version and end");
@@ -111,23 +105,23 @@ void declare(CLI::App& app, Options& options, Texts& texts) {
     app.add_flag("-q,--quiet", options.is_quiet, "no hints and warnings, only errors");
 }
 
-bool takes_value(const CLI::App& app, const std::string& name) {
-    const CLI::Option* option = app.get_option_no_throw(name);
+bool takes_value(const cli::App& app, const std::string& name) {
+    const cli::Option* option = app.get_option_no_throw(name);
     return option != nullptr && option->get_items_expected_min() > 0;
 }
 
 // The long name of an option, so that its value can be attached whatever it begins with.
-std::string long_name(const CLI::App& app, const std::string& name) {
+std::string long_name(const cli::App& app, const std::string& name) {
     return "--" + app.get_option(name)->get_lnames().front();
 }
 
 void refuse(const std::string& what) {
-    throw CLI::ValidationError(what);
+    throw cli::ValidationError(what);
 }
 
-OptionNames names_of(const CLI::App& app) {
+OptionNames names_of(const cli::App& app) {
     OptionNames names;
-    for (const CLI::Option* option : app.get_options()) {
+    for (const cli::Option* option : app.get_options()) {
         for (const std::string& word : option->get_lnames()) names.words.push_back(word);
         for (const std::string& letter : option->get_snames()) {
             (option->get_items_expected_min() > 0 ? names.letters_valued : names.letters_alone) +=
@@ -138,7 +132,7 @@ OptionNames names_of(const CLI::App& app) {
 }
 
 // Splits at the program's name. The options come out as single words: "--procs=4". Throws on what is no option.
-std::vector<std::string> cut_options(const CLI::App& app,
+std::vector<std::string> cut_options(const cli::App& app,
                                      const std::vector<std::string>& words,
                                      Options& options) {
     const OptionNames names = names_of(app);
@@ -257,8 +251,8 @@ std::variant<Options, int> parse_options(int argc, char** argv, bool is_allocate
     Options options;
     options.is_allocated = is_allocated;
     Texts texts;
-    CLI::App app(description, "acprun");
-    app.formatter(std::make_shared<Layout>());
+    cli::App app(description, "acprun");
+    app.usage(usage);
     app.footer(footer);
     declare(app, options, texts);
     try {
@@ -266,9 +260,9 @@ std::variant<Options, int> parse_options(int argc, char** argv, bool is_allocate
         app.parse(
             std::vector<std::string>(ours.rbegin(), ours.rend()));  // CLI11 takes them last first
         understand(texts, options);
-    } catch (const CLI::Success& answer) {
+    } catch (const cli::Success& answer) {
         return app.exit(answer);
-    } catch (const CLI::ParseError& error) {
+    } catch (const cli::ParseError& error) {
         std::cerr << "acprun: " << error.what()
                   << "\nacprun: hint: acprun --help lists the options\n";
         return job::exit_usage;

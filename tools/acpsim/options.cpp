@@ -3,13 +3,14 @@
 // thread only.
 #include "options.hpp"
 
-#include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
 
 #include "base/parse.hpp"
 #include "base/version.hpp"
+
+#include "common/cli.hpp"
 
 namespace acp::sim_tool {
 
@@ -28,66 +29,66 @@ std::string take_seeds(const std::string& text, Options& options) {
     return {};
 }
 
-void add_scale(CLI::App& app, Options& options) {
+void add_scale(cli::App& app, Options& options) {
     app.add_option("--scale", options.scale,
                    "small: 2-8 nodes, short programs; full: 2-64 nodes, long ones")
-        ->check(CLI::IsMember({"small", "full"}))
+        ->check(cli::IsMember({"small", "full"}))
         ->capture_default_str();
 }
 
-void add_run(CLI::App& app, Options& options) {
-    CLI::App* run =
+void add_run(cli::App& app, Options& options) {
+    cli::App* run =
         app.add_subcommand("run", "run many seeds, each twice; stop at the first violation");
     run->add_option_function<std::string>(
            "--seeds",
            [&options](const std::string& text) {
                const std::string wrong = take_seeds(text, options);
-               if (!wrong.empty()) throw CLI::ValidationError("--seeds", wrong);
+               if (!wrong.empty()) throw cli::ValidationError("--seeds", wrong);
            },
            "the seeds, first and last (default 0..999)")
         ->type_name("A..B");
     add_scale(*run, options);
     run->add_option("--jobs", options.jobs, "threads (default: one per CPU)")
-        ->check(CLI::Range(1, 1024));
+        ->check(cli::Range(1, 1024));
     run->add_flag("--once", options.is_once,
                   "run each seed once only: quicker, blind for what is not repeatable");
     run->add_flag("--all", options.goes_on, "go on after a violation, and count them");
     run->add_flag("--quiet", options.is_quiet, "no progress bar");
 }
 
-void add_others(CLI::App& app, Options& options) {
-    CLI::App* replay = app.add_subcommand("replay", "run one seed and tell what happened");
+void add_others(cli::App& app, Options& options) {
+    cli::App* replay = app.add_subcommand("replay", "run one seed and tell what happened");
     replay->add_option("seed", options.seed, "the seed")->required();
     add_scale(*replay, options);
     replay->add_flag("--trace", options.has_story, "tell it event by event");
 
-    CLI::App* soak = app.add_subcommand(
+    cli::App* soak = app.add_subcommand(
         "soak", "one job that works for hours of virtual time under faults that heal");
     soak->add_option("--hours", options.hours, "how long")
-        ->check(CLI::Range(0.01, 100000.0))
+        ->check(cli::Range(0.01, 100000.0))
         ->capture_default_str();
     soak->add_option("--seed", options.seed, "decides everything")->capture_default_str();
     soak->add_flag("--quiet", options.is_quiet, "no progress bar");
 
-    CLI::App* incast = app.add_subcommand("incast", "many nodes copy to one: drops and shares");
+    cli::App* incast = app.add_subcommand("incast", "many nodes copy to one: drops and shares");
     incast->add_option("--senders", options.senders, "nodes that send")
-        ->check(CLI::Range(2, 200))
+        ->check(cli::Range(2, 200))
         ->capture_default_str();
     incast
         ->add_option("--milliseconds", options.milliseconds,
                      "of virtual time, after a warm-up of 200")
-        ->check(CLI::Range(10, 100000))
+        ->check(cli::Range(10, 100000))
         ->capture_default_str();
     incast->add_option("--receive-bytes", options.receive_bytes, "of the receiver's socket buffer")
-        ->transform(CLI::AsSizeValue(false))
+        ->transform(cli::AsSizeValue(false))
         ->capture_default_str();
     incast->add_option("--datagram", options.datagram_bytes, "bytes that paths carry")
-        ->check(CLI::Range(1472, 65507))
+        ->check(cli::Range(1472, 65507))
         ->capture_default_str();
     incast
         ->add_option("--pause", options.pause_us,
                      "microseconds the receiver does not read, of every three times as many")
-        ->check(CLI::Range(0, 100000))
+        ->check(cli::Range(0, 100000))
         ->capture_default_str();
     incast->add_option("--seed", options.seed, "decides everything")->capture_default_str();
 }
@@ -96,7 +97,7 @@ void add_others(CLI::App& app, Options& options) {
 
 Options parse_options(int argc, char** argv) {
     Options options;
-    CLI::App app(
+    cli::App app(
         "acpsim - ACP's network protocol under simulated faults\n"
         "A seed decides everything: nodes, links, faults and programs.",
         "acpsim");
@@ -106,7 +107,7 @@ Options parse_options(int argc, char** argv) {
     add_others(app, options);
     try {
         app.parse(argc, argv);
-    } catch (const CLI::ParseError& failure) {
+    } catch (const cli::ParseError& failure) {
         const int code = app.exit(failure) == 0 ? 0 : 2;
         std::exit(code);  // NOLINT(concurrency-mt-unsafe): no other thread yet
     }

@@ -2,17 +2,16 @@
 // acpstat: shows what the ranks of a running job wait for and the live counters of its gateways, without stopping or
 // slowing it: once, or again and again with what changed per second. Changes nothing. Exit codes: 0, 1 (no such job, or nothing may be read),
 // 64 (usage). Main thread.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <iostream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 
 #include "base/version.hpp"
 #include "os/terminal.hpp"
 
+#include "common/cli.hpp"
 #include "job.hpp"
 #include "show.hpp"
 
@@ -95,7 +94,7 @@ int run(const Options& options) {
 }
 
 int main_with(int argc, char** argv) {
-    CLI::App app{
+    cli::App app{
         "Shows what the ranks of a running job wait for, and the counters of its gateways.",
         "acpstat"};
     app.set_version_flag("--version", std::string("acpstat ") + base::build_description);
@@ -107,15 +106,15 @@ int main_with(int argc, char** argv) {
     app.add_option("-w,--watch", options.interval_s,
                    "show again every SECONDS, with what changed per second")
         ->type_name("SECONDS")
-        ->check(CLI::Range(0.1, 86400.0));
+        ->check(cli::Range(0.1, 86400.0));
     app.add_option("--count", options.count, "with --watch: stop after so many times")
         ->type_name("N")
-        ->check(CLI::Range(1, 1'000'000));
+        ->check(cli::Range(1, 1'000'000));
     app.add_flag("--json", options.is_json, "write everything as JSON, once");
     app.footer("Exit codes: 0; 1 no such job; 64 usage.");
     try {
         app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
+    } catch (const cli::ParseError& error) {
         return app.exit(error) == 0 ? 0 : exit_usage;
     }
     return run(options);

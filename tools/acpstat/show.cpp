@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 #include <string_view>
@@ -223,10 +222,10 @@ std::string doings_text(const std::vector<Look>& looks) {
     return text.empty() ? "" : "\n" + text;
 }
 
-nlohmann::json doings_json(const Gateway& gateway) {
-    nlohmann::json all = nlohmann::json::array();
+tool::Json doings_json(const Gateway& gateway) {
+    tool::Json all = tool::Json::array();
     for (const node::Doing& doing : doings_of(gateway)) {
-        nlohmann::json one{{"rank", doing.rank},
+        tool::Json one{{"rank", doing.rank},
                            {"state", static_cast<std::uint32_t>(doing.state)}};
         if (doing.call != node::AwaitedCall::none) {
             one["call"] = node::name_of(doing.call);
@@ -292,11 +291,11 @@ std::string job_text(const std::vector<Look>& looks) {
            troubles_table(looks) + doings_text(looks);
 }
 
-nlohmann::json job_json(const std::vector<Gateway>& gateways) {
-    nlohmann::json nodes = nlohmann::json::array();
+tool::Json job_json(const std::vector<Gateway>& gateways) {
+    tool::Json nodes = tool::Json::array();
     for (const Gateway& its : gateways) {
         const StatsValues& values = its.values;
-        nlohmann::json node{{"node", values.node},
+        tool::Json node{{"node", values.node},
                             {"gateway", its.has_counters ? owner_of(values) : "none"},
                             {"process", its.pid},
                             {"ranks", values.local_procs},
@@ -312,9 +311,9 @@ nlohmann::json job_json(const std::vector<Gateway>& gateways) {
         const datagram::Counters datagrams = datagram_of(values);
         for (const auto& counter : datagram::counter_names)
             node["datagram"][counter.name] = datagrams.*counter.member;
-        node["trouble"] = nlohmann::json::object();
+        node["trouble"] = tool::Json::object();
         for (const auto& [name, count] : troubles_of(values)) node["trouble"][name] = count;
-        node["peers"] = nlohmann::json::array();
+        node["peers"] = tool::Json::array();
         const std::size_t peers = std::min<std::size_t>(values.peer_count, values.peers.size());
         for (std::size_t i = 0; i < peers; ++i) {
             const StatsPeer& peer = values.peers[i];

@@ -3,10 +3,10 @@
 // Tests: tests/tools/acpstat/show_test.cpp.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "common/json.hpp"
 #include "job.hpp"
 
 namespace acp::stat {
@@ -23,6 +23,6 @@ struct Look {
 // Tables: nodes, peers, ranks with commands outstanding, drops and their reasons.
 [[nodiscard]] std::string job_text(const std::vector<Look>& looks);
 
-[[nodiscard]] nlohmann::json job_json(const std::vector<Gateway>& gateways);
+[[nodiscard]] tool::Json job_json(const std::vector<Gateway>& gateways);
 
 }  // namespace acp::stat

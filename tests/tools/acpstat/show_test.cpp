@@ -104,12 +104,17 @@ TEST(AcpstatShow, shows_each_peer_and_that_it_was_given_up) {
     EXPECT_EQ(lines[6].back(), "severed");
 }
 
+// What a program that reads acpstat's output finds in it.
+nlohmann::json published(const std::vector<Gateway>& all) {
+    return nlohmann::json::parse(job_json(all).dump(2));
+}
+
 TEST(AcpstatShow, more_peers_than_there_is_room_for_are_not_read) {
     std::vector<Gateway> all = one();
     all[0].values.peer_count = ~0U;
-    EXPECT_EQ(job_json(all)["nodes"][0]["peers"].size(), gateway::stats_peers_max);
+    EXPECT_EQ(published(all)["nodes"][0]["peers"].size(), gateway::stats_peers_max);
     all[0].values.local_procs = ~0U;
-    EXPECT_EQ(job_json(all)["nodes"][0]["outstanding_of"].size(), gateway::stats_slots_max);
+    EXPECT_EQ(published(all)["nodes"][0]["outstanding_of"].size(), gateway::stats_slots_max);
     EXPECT_FALSE(first_look(all).empty());
 }
 
@@ -133,7 +138,7 @@ TEST(AcpstatShow, names_everything_that_went_wrong_and_counts_it_as_dropped) {
     const std::string text = first_look(all);
     EXPECT_EQ(lines_of(text)[2][11], "5") << text;
     EXPECT_NE(text.find("datagram wrong_tag"), std::string::npos) << text;
-    const auto trouble = job_json(all)["nodes"][0]["trouble"];
+    const auto trouble = published(all)["nodes"][0]["trouble"];
     EXPECT_EQ(trouble.size(), 3U);
     EXPECT_EQ(trouble["datagram short_header"], 3);
     EXPECT_EQ(trouble["injected loss"], 5);
@@ -147,7 +152,7 @@ TEST(AcpstatShow, json_holds_what_the_gateway_published) {
     values.peers[0].bytes_sent = 123;
     values.outstanding_of[0] = 6;
     count(values, &datagram::Counters::datagrams_sent, 8);
-    const auto json = job_json(all);
+    const auto json = published(all);
     EXPECT_EQ(json["job"], "0000000000000abc");
     const auto& node = json["nodes"][0];
     EXPECT_EQ(node["node"], 0);

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The command line of a tool: CLI11, as far as the tools use it, under CLI11's names (its documents describe them).
+// CLI11 itself takes ten seconds to compile and is known to cli.cpp alone. Main thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace acp::cli {
+
+// Why the command line was not taken; or, as a Success, that all was said already (--help, --version).
+class ParseError : public std::runtime_error {
+public:
+    explicit ParseError(const std::string& what) : std::runtime_error(what) {}
+
+    // What CLI11 would print, where, and the exit code it would choose.
+    std::string output;
+    bool is_for_standard_output = false;
+    int code = 1;
+};
+
+class Success : public ParseError {
+public:
+    using ParseError::ParseError;
+};
+
+class ValidationError : public ParseError {
+public:
+    explicit ValidationError(const std::string& what) : ParseError(what) {}
+
+    ValidationError(const std::string& option, const std::string& what)
+        : ParseError(option + ": " + what) {}
+};
+
+class RequiredError : public ParseError {
+public:
+    explicit RequiredError(const std::string& option) : ParseError(option + " is required") {}
+};
+
+// What a value must be.
+struct Range {
+    Range(int low, int high) : bounds(std::pair(low, high)) {}
+
+    Range(std::uint64_t low, std::uint64_t high) : bounds(std::pair(low, high)) {}
+
+    Range(double low, double high) : bounds(std::pair(low, high)) {}
+
+    std::variant<std::pair<int, int>,
+                 std::pair<std::uint64_t, std::uint64_t>,
+                 std::pair<double, double>>
+        bounds;
+};
+
+struct IsMember {
+    IsMember(std::initializer_list<const char*> list) : words(list.begin(), list.end()) {}
+
+    std::vector<std::string> words;
+};
+
+struct AsSizeValue {
+    explicit AsSizeValue(bool is_k_1000) : is_kilo_1000(is_k_1000) {}
+
+    bool is_kilo_1000;
+};
+
+class Option {
+public:
+    explicit Option(void* its) : its_(its) {}
+
+    Option* type_name(const std::string& name);
+    Option* check(const Range& range);
+    Option* check(const IsMember& member);
+    Option* transform(const AsSizeValue& size);
+    Option* delimiter(char between);
+    Option* group(const std::string& name);  // "": not shown
+    Option* required();
+    Option* capture_default_str();
+    Option* allow_extra_args(bool may);
+    [[nodiscard]] int get_items_expected_min() const;
+    [[nodiscard]] const std::vector<std::string>& get_lnames() const;
+    [[nodiscard]] const std::vector<std::string>& get_snames() const;
+
+private:
+    void* its_;  // CLI11's option, which belongs to CLI11's App
+};
+
+class App {
+public:
+    App(const std::string& description, const std::string& name);
+    ~App();
+    App(const App&) = delete;
+    App& operator=(const App&) = delete;
+
+    void set_help_flag(const std::string& names, const std::string& help);
+    void set_version_flag(const std::string& names, const std::string& version);
+    void set_version_flag(const std::string& names,
+                          const std::string& version,
+                          const std::string& help);
+    void footer(const std::string& text);
+    void usage(const std::string& line);  // instead of CLI11's own
+    void require_subcommand(int count);
+
+    Option* add_flag(const std::string& names, bool& target, const std::string& help = "");
+    Option* add_option(const std::string& names, std::string& target, const std::string& help = "");
+    Option* add_option(const std::string& names, int& target, const std::string& help = "");
+    Option* add_option(const std::string& names,
+                       std::uint32_t& target,
+                       const std::string& help = "");
+    Option* add_option(const std::string& names,
+                       std::uint64_t& target,
+                       const std::string& help = "");
+    Option* add_option(const std::string& names, double& target, const std::string& help = "");
+    Option* add_option(const std::string& names,
+                       std::optional<std::uint64_t>& target,
+                       const std::string& help = "");
+    Option* add_option(const std::string& names,
+                       std::vector<std::string>& target,
+                       const std::string& help = "");
+    Option* add_option(const std::string& names,
+                       std::vector<int>& target,
+                       const std::string& help = "");
+    Option* add_option(const std::string& names,
+                       std::vector<std::uint64_t>& target,
+                       const std::string& help = "");
+
+    // Calls take with the text; it throws a ValidationError when that does not fit.
+    template <class Text>
+    Option* add_option_function(const std::string& names,
+                                const std::function<void(const Text&)>& take,
+                                const std::string& help = "") {
+        return add_text_function(names, take, help);
+    }
+
+    App* add_subcommand(const std::string& name, const std::string& help);
+    [[nodiscard]] std::vector<const App*> get_subcommands() const;  // those on the command line
+    [[nodiscard]] std::string get_name() const;
+    [[nodiscard]] Option* get_option_no_throw(const std::string& name) const;
+    [[nodiscard]] Option* get_option(const std::string& name) const;
+    [[nodiscard]] std::vector<const Option*> get_options() const;
+
+    // Throws a ParseError. The vector has the words last first.
+    void parse(int argc, const char* const* argv);
+    void parse(std::vector<std::string> words);
+
+    // Prints what an error or --help has to say, and returns CLI11's exit code: 0 after --help.
+    [[nodiscard]] static int exit(const ParseError& error);
+
+private:
+    struct Inside;
+    explicit App(std::unique_ptr<Inside> inside);
+    Option* keep(void* option) const;
+    Option* add_text_function(const std::string& names,
+                              const std::function<void(const std::string&)>& take,
+                              const std::string& help);
+    void parse_by(const std::function<void()>& parse);
+    std::unique_ptr<Inside> inside_;
+};
+
+}  // namespace acp::cli
