@@ -31,6 +31,7 @@ struct Section {
     const char* text = "";
     Drawn drawn = Drawn::nothing;
     const char* extra = "";  // of extra_by_ranks: which figure
+    bool is_split = false;   // one of the two plots of both_by_size
 };
 
 constexpr Section sections[] = {
@@ -87,17 +88,24 @@ constexpr Section sections[] = {
 std::string number(double value) {
     char text[48];
     const double size = std::abs(value);
-    const int digits = size >= 100 ? 0 : size >= 10 ? 1 : size >= 0.1 || size == 0 ? 2 : 4;
+    const bool is_whole = size < 1e15 && value == std::round(value);
+    const int digits = is_whole || size >= 100    ? 0
+                       : size >= 10               ? 1
+                       : size >= 0.1 || size == 0 ? 2
+                                                  : 4;
     std::snprintf(text, sizeof text, "%.*f", digits, value);
     return text;
 }
 
+// The value and its unit stay on one line.
 std::string show_yardstick(const Row& row) {
     if (!row.yardstick) return {};
     const std::string& unit = row.yardstick->unit;
-    const std::string value = unit == "us"     ? show_value(Axis::time, row.yardstick->value)
-                              : unit == "MB/s" ? show_value(Axis::rate, row.yardstick->value)
-                                               : number(row.yardstick->value) + " " + unit;
+    std::string value = unit == "us"     ? show_value(Axis::time, row.yardstick->value)
+                        : unit == "MB/s" ? show_value(Axis::rate, row.yardstick->value)
+                                         : number(row.yardstick->value) + " " + unit;
+    if (const std::size_t blank = value.find(' '); blank != std::string::npos)
+        value.replace(blank, 1, "\u00a0");
     return row.yardstick->name + " " + value;
 }
 
@@ -112,7 +120,7 @@ double extra_of(const Row& row, const std::string& name) {
 std::string yardstick_label(const Row& row, Axis axis) {
     std::string name = row.yardstick->name;
     if (name.starts_with("process_")) name.erase(0, 8);
-    if (row.experiment == "net-sizes") return axis == Axis::rate ? "bare UDP stream" : name;
+    if (row.experiment == "net-sizes") return axis == Axis::rate ? "bare UDP stream" : "bare UDP";
     if (axis == Axis::rate) return name + " " + row.name.substr(0, row.name.find(' '));
     const std::size_t comma = row.name.find(", ");
     if (comma == std::string::npos) return name;
@@ -129,8 +137,9 @@ std::vector<Section> drawn_alone(const Section& section) {
     if (section.drawn == Drawn::nothing) return {};
     if (section.drawn != Drawn::both_by_size) return {section};
     Section latency = section;
+    latency.is_split = true;
     latency.drawn = Drawn::latency_by_size;
-    Section bandwidth = section;
+    Section bandwidth = latency;
     bandwidth.drawn = Drawn::bandwidth_by_size;
     return {latency, bandwidth};
 }
@@ -178,11 +187,11 @@ std::string line_label(const Row& row, const Section& section) {
 Plot plot_of(const std::vector<const Row*>& rows, const Section& section) {
     Plot plot;
     plot.title = section.title;
-    if (section.drawn == Drawn::latency_by_size) plot.title += ", time";
-    if (section.drawn == Drawn::bandwidth_by_size) plot.title += ", bandwidth";
     plot.x = is_by_size(section) ? Axis::bytes : Axis::ranks;
     plot.x_title = is_by_size(section) ? "size" : "ranks";
     plot.y = value_axis(section);
+    if (section.is_split && plot.y == Axis::time) plot.title = "one put at a time: time";
+    if (section.is_split && plot.y == Axis::rate) plot.title = "many puts under way: bandwidth";
     std::map<std::string, Series> lines;
     std::map<std::string, Series> yardsticks;
     for (const Row* row : rows) {
@@ -243,11 +252,11 @@ struct Column {
     Kind kind;
     std::string (*cell)(const Row& row);
 
-    // A head, or with its title beside it a cell.
+    // Of a head, or of a cell, which may say its title beside it.
     [[nodiscard]] std::string opening(const char* tag, bool has_label) const {
         const char* css = kind == number || kind == constant ? " class=n"
-                          : kind == wrapped || kind == html  ? " class=w"
-                                                             : "";
+                          : kind == wrapped                  ? " class=w"
+                                                             : " class=t";
         std::string opened = std::string("<") + tag + css;
         if (has_label) opened.append(" data-l=\"").append(title).append("\"");
         return opened + ">";
