@@ -313,8 +313,8 @@ class Report(unittest.TestCase):
         bare = {"name": "bare UDP round trip", "value": 1.8, "unit": "us"}
         page, text, finished = self.page(net=file_of([self.net(ratio=1.1, yardstick=bare)]))
         self.assertIn("8 bytes to another node", text)
-        self.assertIn("1.1 \u00d7 its time", text)
-        self.assertIn("1.1 \u00d7 its time", finished.stdout)
+        self.assertIn("1.1 \u00d7 the limit", text)
+        self.assertIn("1.1 \u00d7 the limit", finished.stdout)
         self.assertRegex(finished.stdout, r"file:///\S+/index\.html")
 
     def test_puts_of_every_size_are_drawn_beside_bare_datagrams(self):

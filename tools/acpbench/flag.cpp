@@ -126,6 +126,7 @@ public:
     Flag(Job& job, const Options& options, const Memories& memories, BareUdp* bare, int far)
         : job_(job), memories_(memories), far_(far), slices_(options.slices) {
         slice_ns_ = options.is_quick ? 2e6 : 10e6;
+        tries_ = options.is_quick ? 1 : tries_max;
         if (slices_ == 0) slices_ = options.is_quick ? 2 : 20;
         if (bare != nullptr) rounds_.emplace(job, *bare, far, options);
     }
@@ -135,7 +136,8 @@ public:
         std::vector<Row> rows;
         for (const bool is_registered : {false, true}) {
             for (const Way way : ways) {
-                rows.push_back(measure_credibly([&] { return measure_one(way, is_registered); }));
+                rows.push_back(
+                    measure_credibly([&] { return measure_one(way, is_registered); }, tries_));
                 progress.step(rows.back().name);
             }
         }
@@ -238,6 +240,7 @@ private:
     const Memories& memories_;
     int far_;
     int slices_;
+    int tries_ = 1;
     double slice_ns_ = 0;
     std::optional<NetRounds> rounds_;  // between nodes
 };

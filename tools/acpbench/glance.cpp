@@ -61,13 +61,13 @@ const Row* find(const std::vector<Row>& rows, const Choice& choice) {
 
 std::string time_ratio_in_words(double ratio) {
     char text[64];
-    std::snprintf(text, sizeof text, "%.*f \u00d7 its time", ratio < 9.95 ? 1 : 0, ratio);
+    std::snprintf(text, sizeof text, "%.*f \u00d7 the limit", ratio < 9.95 ? 1 : 0, ratio);
     return text;
 }
 
 std::string rate_ratio_in_words(double ratio) {
     char text[64];
-    std::snprintf(text, sizeof text, "%.0f %% of it", 100 * ratio);
+    std::snprintf(text, sizeof text, "%.0f %% of the limit", 100 * ratio);
     return text;
 }
 
@@ -80,6 +80,11 @@ double time_of(const Row& row) {
 // The ratio is that of the two figures shown; a row of which that is not the ratio turn by turn is disturbed.
 Figure figure_of(const Row& row, const Choice& choice) {
     Figure figure{choice.what, {}, {}, choice.limit_is, {}, judge(row)};
+    if (!row.yardstick) {
+        figure.ours = show_value(Axis::rate, row.bandwidth_mb_per_s);
+        figure.limit = "unknown";
+        return figure;
+    }
     const double yardstick = row.yardstick->value;
     if (row.yardstick->unit != "MB/s") {
         figure.ours = show_value(Axis::time, time_of(row));
@@ -102,7 +107,9 @@ std::vector<Figure> glance_at(const std::vector<Row>& rows) {
     std::vector<Figure> figures;
     for (const Choice& choice : choices) {
         const Row* row = find(rows, choice);
-        if (row != nullptr && row->yardstick && row->ratio)
+        if (row == nullptr) continue;
+        const bool is_comparable = row->yardstick && row->ratio;
+        if (is_comparable || judge(*row).verdict == Verdict::disturbed)
             figures.push_back(figure_of(*row, choice));
     }
     return figures;
@@ -121,7 +128,7 @@ std::string glance_table(const std::vector<Figure>& figures) {
         table.add_row({figure.what, figure.ours, figure.limit,
                        is_disturbed ? "disturbed" : figure.ratio, figure.limit_is,
                        is_disturbed ? "" : name_of(figure.judgement.verdict)});
-        if (is_disturbed) table.add_line("    disturbed: it " + figure.judgement.reason);
+        if (is_disturbed) table.add_line("    disturbed: " + figure.judgement.reason);
     }
     return table.text(2);
 }

@@ -16,7 +16,7 @@ struct Figure {
     std::string ours;      // "3.1 ns"
     std::string limit;     // "1.5 ns"
     std::string limit_is;  // "one call of memcpy"
-    std::string ratio;     // "2.1 \u00d7 its time", "97 % of it"
+    std::string ratio;     // "2.1 \u00d7 the limit", "97 % of the limit"
     Judgement judgement;
 };
 

@@ -121,6 +121,7 @@ public:
           memory_(memory),
           sites_(sites),
           rounds_(job, bare, sites.far, options),
+          sizes_tries_(options.is_quick ? 1 : tries_max),
           has_sizes_(job.ranks() == 2) {}
 
     std::vector<Row> run() {
@@ -129,8 +130,8 @@ public:
             has_sizes_ ? net_sizes(memory_.bytes()) : std::vector<std::uint64_t>{};
         Progress progress("net", (has_third ? 12 : 8) + 2 * static_cast<int>(sizes.size()));
         std::vector<Row> rows;
-        const auto add = [&](const std::function<Row()>& measure_one) {
-            rows.push_back(measure_credibly(measure_one));
+        const auto add = [&](const std::function<Row()>& measure_one, int tries = tries_max) {
+            rows.push_back(measure_credibly(measure_one, tries));
             progress.step(rows.back().name);
         };
         const acp_ga_t own_source = memory_.source_ga(0);
@@ -155,8 +156,9 @@ public:
         add([&] { return crowd("copy 1 KiB to a rank that computes", Crowd::target_computes); });
         add([&] { return crowd("node 0 copies 1 KiB, others compute", Crowd::others_compute); });
         for (const std::uint64_t bytes : sizes) {
-            add([&] { return put_of_size(rounds_, far_target, own_source, bytes); });
-            add([&] { return stream_of_size(rounds_, far_target, own_source, bytes); });
+            add([&] { return put_of_size(rounds_, far_target, own_source, bytes); }, sizes_tries_);
+            add([&] { return stream_of_size(rounds_, far_target, own_source, bytes); },
+                sizes_tries_);
         }
         return rows;
     }
@@ -271,6 +273,7 @@ private:
     const Regions& memory_;
     Sites sites_;
     NetRounds rounds_;
+    int sizes_tries_;
     bool has_sizes_;  // with more ranks the latencies of single sizes say nothing new
 };
 

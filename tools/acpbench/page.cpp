@@ -53,7 +53,7 @@ svg .paper { fill:currentColor; font-size:11px; font-style:italic; paint-order:s
 .yard { color:var(--dim)!important }
 table { border-collapse:collapse; font-size:13px; font-variant-numeric:tabular-nums; width:100% }
 caption { text-align:left; font-weight:600; padding:0 0 4px } th { text-align:left; color:var(--dim); font-weight:600 }
-th,td { padding:4px 10px 4px 0; border-bottom:1px solid var(--line); white-space:nowrap } .n { text-align:right } td.w { white-space:normal; min-width:15ch } tr.first td { border-top:2px solid var(--axis) } .bold { font-weight:600 }
+th,td { padding:4px 10px 4px 0; border-bottom:1px solid var(--line); white-space:nowrap } .n { text-align:right } td.w { white-space:normal; min-width:20ch } td.t { white-space:normal; min-width:13ch } .pill { white-space:nowrap } tr.first td { border-top:2px solid var(--axis) } .bold { font-weight:600 }
 .scroll { overflow-x:auto } details { margin-top:10px } summary { cursor:pointer; color:var(--dim) }
 .pill { padding:1px 8px; border-radius:9px; font-size:12px } .good { color:var(--good); background:var(--goodbg) }
 .bad { color:var(--bad); background:var(--badbg) } .doubt { color:var(--doubt); background:var(--doubtbg) }
@@ -64,7 +64,8 @@ nav { display:flex; flex-wrap:wrap; gap:2px 16px } nav a { margin:0!important } 
   svg .tick { font-size:13.5px } svg .title { font-size:16px } svg .paper { font-size:13px }
   /* Tables too wide for a phone: a row becomes a paragraph, each cell behind its column's title. */
   .flow thead { display:none } .flow, .flow tbody { display:block } .flow tr { display:block; padding:7px 0; border-bottom:1px solid var(--line) }
-  .flow td { display:inline; border:0!important; padding:0; margin-right:9px; white-space:normal; line-height:1.75 }
+  .flow td { display:inline-block; border:0!important; padding:0; margin-right:9px; line-height:1.75; max-width:100% }
+  .flow td.w, .flow td.t, .flow td:first-child { white-space:normal; min-width:0 } .flow td.n { text-align:left }
   .flow td:empty { display:none } .flow td:first-child { display:block; font-weight:600 }
   .flow td[data-l]::before { content:attr(data-l) " "; color:var(--dim); font-weight:400 } }
 )css";

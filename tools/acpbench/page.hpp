@@ -24,7 +24,8 @@ namespace acp::bench {
 // A table of rows as people read it.
 [[nodiscard]] std::string rows_table(const std::vector<const Row*>& rows);
 
-// A verdict as a coloured word, red for what missed its target and nothing else; "" for none.
+// A verdict as a coloured word, red for what missed its target and nothing else, with its reason where the pointer rests;
+// "" for none.
 [[nodiscard]] std::string verdict_html(const Judgement& judgement);
 
 // Rows of one experiment.

@@ -31,6 +31,7 @@ struct Section {
     const char* text = "";
     Drawn drawn = Drawn::nothing;
     const char* extra = "";  // of extra_by_ranks: which figure
+    bool is_split = false;   // one of the two plots of both_by_size
 };
 
 constexpr Section sections[] = {
@@ -87,17 +88,24 @@ constexpr Section sections[] = {
 std::string number(double value) {
     char text[48];
     const double size = std::abs(value);
-    const int digits = size >= 100 ? 0 : size >= 10 ? 1 : size >= 0.1 || size == 0 ? 2 : 4;
+    const bool is_whole = size < 1e15 && value == std::round(value);
+    const int digits = is_whole || size >= 100    ? 0
+                       : size >= 10               ? 1
+                       : size >= 0.1 || size == 0 ? 2
+                                                  : 4;
     std::snprintf(text, sizeof text, "%.*f", digits, value);
     return text;
 }
 
+// The value and its unit stay on one line.
 std::string show_yardstick(const Row& row) {
     if (!row.yardstick) return {};
     const std::string& unit = row.yardstick->unit;
-    const std::string value = unit == "us"     ? show_value(Axis::time, row.yardstick->value)
-                              : unit == "MB/s" ? show_value(Axis::rate, row.yardstick->value)
-                                               : number(row.yardstick->value) + " " + unit;
+    std::string value = unit == "us"     ? show_value(Axis::time, row.yardstick->value)
+                        : unit == "MB/s" ? show_value(Axis::rate, row.yardstick->value)
+                                         : number(row.yardstick->value) + " " + unit;
+    if (const std::size_t blank = value.find(' '); blank != std::string::npos)
+        value.replace(blank, 1, "\u00a0");
     return row.yardstick->name + " " + value;
 }
 
@@ -112,7 +120,7 @@ double extra_of(const Row& row, const std::string& name) {
 std::string yardstick_label(const Row& row, Axis axis) {
     std::string name = row.yardstick->name;
     if (name.starts_with("process_")) name.erase(0, 8);
-    if (row.experiment == "net-sizes") return axis == Axis::rate ? "bare UDP stream" : name;
+    if (row.experiment == "net-sizes") return axis == Axis::rate ? "bare UDP stream" : "bare UDP";
     if (axis == Axis::rate) return name + " " + row.name.substr(0, row.name.find(' '));
     const std::size_t comma = row.name.find(", ");
     if (comma == std::string::npos) return name;
@@ -129,8 +137,9 @@ std::vector<Section> drawn_alone(const Section& section) {
     if (section.drawn == Drawn::nothing) return {};
     if (section.drawn != Drawn::both_by_size) return {section};
     Section latency = section;
+    latency.is_split = true;
     latency.drawn = Drawn::latency_by_size;
-    Section bandwidth = section;
+    Section bandwidth = latency;
     bandwidth.drawn = Drawn::bandwidth_by_size;
     return {latency, bandwidth};
 }
@@ -178,11 +187,11 @@ std::string line_label(const Row& row, const Section& section) {
 Plot plot_of(const std::vector<const Row*>& rows, const Section& section) {
     Plot plot;
     plot.title = section.title;
-    if (section.drawn == Drawn::latency_by_size) plot.title += ", time";
-    if (section.drawn == Drawn::bandwidth_by_size) plot.title += ", bandwidth";
     plot.x = is_by_size(section) ? Axis::bytes : Axis::ranks;
     plot.x_title = is_by_size(section) ? "size" : "ranks";
     plot.y = value_axis(section);
+    if (section.is_split && plot.y == Axis::time) plot.title = "one put at a time: time";
+    if (section.is_split && plot.y == Axis::rate) plot.title = "many puts under way: bandwidth";
     std::map<std::string, Series> lines;
     std::map<std::string, Series> yardsticks;
     for (const Row* row : rows) {
@@ -231,18 +240,26 @@ std::string section_html(const std::vector<const Row*>& rows, const Section& sec
 }
 
 struct Column {
-    const char* title;
-    bool is_number;
-    std::string (*cell)(const Row& row);
-    bool may_wrap = false;
-    bool is_html = false;  // else the cell is text
+    enum Kind {
+        text,
+        number,
+        constant,  // said once above the table where all rows have the same
+        wrapped,   // long text
+        html,      // a cell is HTML, and long
+    };
 
-    // A head, or with its title beside it a cell.
-    [[nodiscard]] std::string opening(const char* tag, bool is_cell) const {
-        const char* css = is_number ? " class=n" : may_wrap ? " class=w" : "";
-        std::string html = std::string("<") + tag + css;
-        if (is_cell) html.append(" data-l=\"").append(title).append("\"");
-        return html + ">";
+    const char* title;
+    Kind kind;
+    std::string (*cell)(const Row& row);
+
+    // Of a head, or of a cell, which may say its title beside it.
+    [[nodiscard]] std::string opening(const char* tag, bool has_label) const {
+        const char* css = kind == number || kind == constant ? " class=n"
+                          : kind == wrapped                  ? " class=w"
+                                                             : " class=t";
+        std::string opened = std::string("<") + tag + css;
+        if (has_label) opened.append(" data-l=\"").append(title).append("\"");
+        return opened + ">";
     }
 };
 
@@ -264,8 +281,6 @@ std::string show_paper(const Row& row) {
 
 std::string show_extra(const Row& row) {
     std::string text;
-    if (const Judgement judgement = judge(row); judgement.verdict == Verdict::disturbed)
-        text = "disturbed: " + judgement.reason;
     for (const auto& [name, value] : row.extra) {
         std::string words = name;
         std::replace(words.begin(), words.end(), '_', ' ');
@@ -274,34 +289,49 @@ std::string show_extra(const Row& row) {
     return text;
 }
 
+std::string show_verdict(const Row& row) {
+    const Judgement judgement = judge(row);
+    const std::string word = verdict_html(judgement);
+    if (word.empty() || judgement.target.empty()) return word;
+    return word + " " + escape_html(judgement.target);
+}
+
 const Column columns[] = {
-    {"case", false, [](const Row& row) { return row.name; }},
-    {"mode", false, [](const Row& row) { return row.mode; }},
-    {"ranks", true, [](const Row& row) { return std::to_string(row.ranks); }},
-    {"nodes", true,
+    {"case", Column::text, [](const Row& row) { return row.name; }},
+    {"mode", Column::constant, [](const Row& row) { return row.mode; }},
+    {"ranks", Column::constant, [](const Row& row) { return std::to_string(row.ranks); }},
+    {"nodes", Column::constant,
      [](const Row& row) { return row.nodes > 1 ? std::to_string(row.nodes) : std::string(); }},
-    {"bytes", true,
+    {"bytes", Column::number,
      [](const Row& row) { return row.bytes > 0 ? base::human_size(row.bytes) : std::string(); }},
-    {"min", true, [](const Row& row) { return show_time(row.latency_us.min); }},
-    {"median", true, [](const Row& row) { return show_time(row.latency_us.median); }},
-    {"p99", true, [](const Row& row) { return show_time(row.latency_us.p99); }},
-    {"bandwidth", true,
+    {"min", Column::number, [](const Row& row) { return show_time(row.latency_us.min); }},
+    {"median", Column::number, [](const Row& row) { return show_time(row.latency_us.median); }},
+    {"p99", Column::number, [](const Row& row) { return show_time(row.latency_us.p99); }},
+    {"bandwidth", Column::number,
      [](const Row& row) {
          const double rate = row.bandwidth_mb_per_s;
          return rate > 0 ? show_value(Axis::rate, rate) : std::string();
      }},
-    {"ratio", true, [](const Row& row) { return row.ratio ? number(*row.ratio) : std::string(); }},
-    {"yardstick", false, show_yardstick},
-    {"target", false, [](const Row& row) { return judge(row).target; }, true},
-    {"verdict", false, [](const Row& row) { return verdict_html(judge(row)); }, false, true},
-    {"cores", false,
+    {"ratio", Column::number,
+     [](const Row& row) { return row.ratio ? number(*row.ratio) : std::string(); }},
+    {"yardstick", Column::text, show_yardstick},
+    {"verdict", Column::html, show_verdict},
+    {"cores", Column::constant,
      [](const Row& row) {
          return row.distance == Distance::unknown ? std::string()
                                                   : std::string(name_of(row.distance));
      }},
-    {"paper", false, show_paper},
-    {"besides", false, show_extra, true},
+    {"paper", Column::text, show_paper},
+    {"besides", Column::wrapped, show_extra},
 };
+
+// What a column says of all rows, where that is one thing and there are several rows; else "".
+std::string said_once(const std::vector<const Row*>& rows, const Column& column) {
+    if (column.kind != Column::constant || rows.size() < 2) return {};
+    const std::string first = column.cell(*rows.front());
+    const auto is_same = [&](const Row* row) { return column.cell(*row) == first; };
+    return std::all_of(rows.begin(), rows.end(), is_same) ? first : std::string();
+}
 
 }  // namespace
 
@@ -324,21 +354,29 @@ std::vector<const Row*> rows_of(const std::vector<Row>& rows, const std::string&
 
 std::string rows_table(const std::vector<const Row*>& rows) {
     std::vector<Column> shown;
-    std::string html = "<div class=\"scroll\"><table class=\"flow\"><thead><tr>";
+    std::string once;
+    std::string heads;
     for (const Column& column : columns) {
         const auto says = [&](const Row* row) { return !column.cell(*row).empty(); };
         if (std::none_of(rows.begin(), rows.end(), says)) continue;
+        if (const std::string same = said_once(rows, column); !same.empty()) {
+            once.append(once.empty() ? "All rows: " : ", ").append(column.title);
+            once.append(" ").append(escape_html(same));
+            continue;
+        }
         shown.push_back(column);
-        html.append(column.opening("th", false)).append(column.title).append("</th>");
+        heads.append(column.opening("th", false)).append(column.title).append("</th>");
     }
-    html += "</tr></thead><tbody>\n";
+    std::string html = once.empty() ? "" : "<p class=dim>" + once + "</p>\n";
+    html += "<div class=\"scroll\"><table class=\"flow\"><thead><tr>" + heads +
+            "</tr></thead><tbody>\n";
     for (std::size_t i = 0; i < rows.size(); ++i) {
         html += is_first_of_shape(rows, i) ? "<tr class=first>" : "<tr>";
         for (const Column& column : shown) {
             const std::string cell = column.cell(*rows[i]);
-            html.append(column.opening("td", &column != shown.data()))
-                .append(column.is_html ? cell : escape_html(cell));
-            html.append("</td>");
+            const bool has_label = &column != shown.data() && column.kind != Column::html;
+            html.append(column.opening("td", has_label));
+            html.append(column.kind == Column::html ? cell : escape_html(cell)).append("</td>");
         }
         html += "</tr>\n";
     }

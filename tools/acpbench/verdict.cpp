@@ -73,6 +73,8 @@ bool are_apart(double a, double b) {
 }
 
 std::string why_disturbed(const Row& row) {
+    if (row.name == "stream of puts" && !row.yardstick)
+        return "nothing of its yardstick's bare stream was counted in time";
     if (row.distance == Distance::shared && row.yardstick &&
         row.yardstick->name.ends_with("cache-line round trip"))
         return "the two processes of its yardstick took turns on one core";
@@ -80,12 +82,12 @@ std::string why_disturbed(const Row& row) {
     if (!ratio) return {};
     char text[160];
     if (const double least = least_credible(row); *ratio < least) {
-        std::snprintf(text, sizeof text, "took %.2g of its yardstick's time, which is part of it",
-                      *ratio);
+        std::snprintf(text, sizeof text,
+                      "ACP took %.2g of the time of its yardstick, which is a part of it", *ratio);
         return text;
     }
     if (const auto shown = shown_ratio(row); shown && are_apart(*shown, *row.ratio)) {
-        std::snprintf(text, sizeof text, "ratio %.2g turn by turn, but %.2g of the medians",
+        std::snprintf(text, sizeof text, "the ratio is %.2g turn by turn, but %.2g of the medians",
                       *row.ratio, *shown);
         return text;
     }

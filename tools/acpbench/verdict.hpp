@@ -25,7 +25,7 @@ struct Judgement {
 };
 
 // The verdict on a row. Disturbed is
-//   - a row whose yardstick needs two cores and had one,
+//   - a row whose yardstick needs two cores and had one, or did not come about,
 //   - a row much faster than a yardstick that is a part of it: a put to another node contains a round trip of a
 //     datagram, and cannot take less,
 //   - a row whose ratio turn by turn is not the ratio of its two medians: the machine changed while it was measured.
