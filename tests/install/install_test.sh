@@ -61,8 +61,8 @@ case $way in
         cc -static "$consumer/consumer.c" "${flags[@]}" -o "$work/static" 2>"$work/static.log" ||
             fail "a static program does not link: $(cat "$work/static.log")"
         run_consumer "$work/static"
-        "$prefix/bin/acprun" -n 2 --nodes 2 "$work/static" | grep -q "rank 1 of 2: copied 42" ||
-            fail "the static program does not run on 2 nodes"
+        output=$("$prefix/bin/acprun" -n 2 --nodes 2 "$work/static") || fail "the static program fails on 2 nodes"
+        [[ $output == *"rank 1 of 2: copied 42"* ]] || fail "unexpected output on 2 nodes: $output"
         ;;
     html)
         pages=$prefix/share/doc/acp/html

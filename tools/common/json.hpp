@@ -29,6 +29,7 @@ public:
                                Object>;
 
     // Everything below converts by itself: a value of JSON is written where one is wanted.
+    // NOLINTBEGIN(google-explicit-constructor)
     Json(std::nullptr_t = nullptr) {}
 
     Json(bool value) : value_(value) {}
@@ -52,6 +53,8 @@ public:
 
     template <class Element>
     Json(const std::vector<Element>& elements) : value_(Array(elements.begin(), elements.end())) {}
+
+    // NOLINTEND(google-explicit-constructor)
 
     // {{"name", value}, ...}, every element a pair with a name: an object. Any other list: an array.
     Json(std::initializer_list<Json> elements);
