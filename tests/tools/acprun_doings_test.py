@@ -59,7 +59,7 @@ class Doings(ToolTest):
         self.end(job)
 
     def test_the_timeout_tells_the_same(self):
-        result = acprun("-n", "2", "--nodes", "2", "--timeout", "3", RANK, "init", "1:pause", "sync")
+        result = acprun("-n", "2", "--nodes", "2", "--timeout", "8", RANK, "init", "1:pause", "sync")
         self.assert_fails(result, 124, "ranks 0-1 were still running; the job was ended\n"
                                        r"  rank 0 waits in acp_sync for \d+\.\d s; not there yet: rank 1\n")
 
@@ -81,7 +81,7 @@ class Doings(ToolTest):
 
 class Endings(ToolTest):
     def test_a_rank_that_an_error_ends_is_told_once_and_is_no_crash(self):
-        result = acprun("-n", "2", "--on-failure=continue", RANK, "init", "0:complete-put=1", "print=x")
+        result = acprun("-n", "2", RANK, "init", "0:complete-put=1", "pause")
         error = result.stderr.decode()
         self.assertEqual(result.returncode, 134, error)
         self.assertRegex(error, r"rank 0 \(process \d+ on \S+\) ended itself because of the error it told")
@@ -111,6 +111,20 @@ class Endings(ToolTest):
         result = acprun("-n", "2", RANK, "init", "0:sync-twice", "1:await-note", "1:sync", "finalize")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(result.stdout.count(b"two threads of rank 0 make collective calls"), 1, result.stdout)
+
+
+class Check(ToolTest):
+    def test_mistakes_are_told_once_per_place_with_the_place(self):
+        result = acprun("-n", "1", RANK, "init", "make-mistakes", "finalize", env={"ACP_CHECK": "1"})
+        lines = result.stderr.decode().splitlines()
+        self.assertEqual((result.returncode, len(lines)), (0, 2), result.stderr)
+        self.assertRegex(lines[0], r"ACP_CHECK: rank 0 on \S+: acp_copy of 64 bytes whose source and target overlap: .*"
+                                   rf"called from .*{RANK} \(addr2line -e {RANK} 0x[0-9a-f]+\)")
+        self.assertRegex(lines[1], r"acp_wait is given 0x123456789, a handle that no call has returned; called from ")
+
+    def test_without_it_nothing_is_told(self):
+        result = acprun("-n", "1", RANK, "init", "make-mistakes", "finalize")
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
 
 
 if __name__ == "__main__":
