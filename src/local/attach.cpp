@@ -122,11 +122,10 @@ void Attach::give_up(std::uint32_t slot, int error) noexcept {
         return;
     }
     std::fprintf(stderr,
-                 "acp: rank %u: the kernel no longer lets it copy the private memory of %s, %s; "
-                 "from now on that "
-                 "process has to copy it itself (slower)\n",
-                 segment_.slot(slot_).rank.load(std::memory_order_relaxed),
-                 node::name_of(segment_, slot).c_str(), refusal(slot).c_str());
+                 "acp: %s: the kernel no longer lets it copy the private memory of %s, %s; that "
+                 "process has to copy it itself from now on (slower)\n",
+                 node::name_of(segment_, slot_).c_str(), node::name_of(segment_, slot).c_str(),
+                 refusal(slot).c_str());
 }
 
 // A pid may belong to a stranger once its process was reaped, which is after it was marked dead.

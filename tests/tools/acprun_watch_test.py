@@ -8,9 +8,9 @@ import subprocess
 import time
 import unittest
 
-from support import RANK, ToolTest, acprun, main, marked_processes, state_of
+from support import RANK, ToolTest, acprun, environment_of, main, marked_processes, state_of
 
-APART = ("unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child")
+APART = ("unshare", "--user", "--map-root-user", "--pid", "--mount-proc", "--fork", "--kill-child")
 
 
 def can_be_apart():
@@ -18,8 +18,9 @@ def can_be_apart():
 
 
 def ranks_of(job):
-    """The processes that run the rank program itself."""
-    return sorted(pid for pid, name in marked_processes(job.mark).items() if name == "rank")
+    """The processes that run the rank program itself, by rank."""
+    return sorted((pid for pid, name in marked_processes(job.mark).items() if name == "rank"),
+                  key=lambda pid: environment_of(pid)["ACP_RANK"])
 
 
 @unittest.skipUnless(can_be_apart(), "this system gives nobody a pid namespace")
@@ -32,23 +33,19 @@ class InPidNamespaces(ToolTest):
         self.assertEqual(result.stdout.count(b" of 3"), 3)
 
     def test_a_rank_that_is_late_is_not_dead(self):
-        job = self.start("-n", "2", *APART, RANK, "init", "print=ready", "sync", "finalize")
-        job.read_lines(2)
-        late = ranks_of(job)[1]
-        os.kill(late, signal.SIGSTOP)
-        # The other one sleeps in acp_sync, and looks after 2 s who lives.  # lint: sleep is the subject
-        time.sleep(3)  # lint: sleep is the subject
-        os.kill(late, signal.SIGCONT)
-        self.assertEqual(job.finish(), (0, "", ""))
+        # The other one sleeps in acp_sync, and looks after 2 s who lives.
+        one_apart = f'[ $ACP_RANK = 0 ] || set -- {" ".join(APART)} "$@"; exec "$@"'
+        result = acprun("-n", "2", "sh", "-c", one_apart, "sh", RANK, "init", "1:sleep=3", "sync", "finalize")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"", b""))
 
     def test_a_killed_rank_is_told(self):
         job = self.start("-n", "2", "--on-failure=continue", *APART, RANK, "init", "print=ready", "1:pause", "sync")
         job.read_lines(2)
         os.kill(ranks_of(job)[1], signal.SIGKILL)
         code, out, error = job.finish()
-        self.assertEqual(code, 137)
+        self.assertIn(code, (1, 137), "as unshare tells it, of which some versions exit with code 1")
         self.assertRegex(out, "sync: .*rank 1 ")
-        self.assertRegex(error, "rank 1 .* was killed by signal 9 .* without acp_finalize")
+        self.assertRegex(error, "rank 1 .* without acp_finalize")
 
 
 class Wrapped(ToolTest):

@@ -48,6 +48,8 @@ private:
         os::FileDescriptor
             process;  // readable once it has ended; none where the kernel has no such thing
         bool is_running = false;
+        std::uint64_t gone_ns =
+            0;  // when the process that joined was found gone; our child is its parent
         bool is_judged = false;           // counted as failed already, though its process runs on
         bool has_ended_unjoined = false;  // well, and without acp_init
         int start_error = 0;              // errno when the program could not be run
@@ -104,7 +106,7 @@ private:
     // watch.cpp
     void on_rank_ended(std::uint32_t slot_index);
     void on_lives_lost(std::uint64_t now_ns);
-    void on_life_lost(std::uint32_t slot_index);
+    void on_life_lost(std::uint32_t slot_index, std::uint64_t now_ns);
     void reap_strangers();
     void take_start_errors();
     [[nodiscard]] std::string own_account_of(std::uint32_t slot_index) const;

@@ -17,11 +17,8 @@ void LifeWatch::start(const node::Segment& segment, os::PollSet& poll, std::uint
 }
 
 std::vector<std::uint32_t> LifeWatch::take_lost(std::uint64_t now_ns) {
-    if (watch_) {
-        watch_->take();
-    } else {
-        deadline_ns_ = now_ns + look_every_ns;
-    }
+    deadline_ns_ = watch_ ? os::poll_forever : now_ns + look_every_ns;
+    if (watch_) watch_->take();
     std::vector<std::uint32_t> lost;
     for (std::uint32_t slot = 0; slot < segment_->shape().local_procs; ++slot) {
         if (node::has_lost_life(*segment_, slot)) lost.push_back(slot);

@@ -5,6 +5,7 @@
 // look_every_ns does. Knows nothing of what a death means for the job. One thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -26,6 +27,9 @@ public:
 
     // When take_lost() is due by the clock; never while the kernel tells.
     [[nodiscard]] std::uint64_t deadline_ns() const noexcept { return deadline_ns_; }
+
+    // Makes take_lost() due at a time, if it is not sooner.
+    void look_again(std::uint64_t at_ns) noexcept { deadline_ns_ = std::min(deadline_ns_, at_ns); }
 
     // The slots whose processes are gone and not yet marked dead. To be called when the event or the deadline has come.
     [[nodiscard]] std::vector<std::uint32_t> take_lost(std::uint64_t now_ns);

@@ -69,18 +69,25 @@ node::SlotState Agent::last_state_of(std::uint32_t slot_index) const noexcept {
 }
 
 void Agent::on_lives_lost(std::uint64_t now_ns) {
-    for (const std::uint32_t slot : lives_.take_lost(now_ns)) on_life_lost(slot);
+    for (const std::uint32_t slot : lives_.take_lost(now_ns)) on_life_lost(slot, now_ns);
 }
 
-// The process that joined is gone. If it is our own child and about to end, its end tells more; if that lives on, it
-// has run another program, and will never do what the others expect of it. Another process than our child has a parent
-// that knows how it ended, and whose end is judged when it comes; the others learn at once that it is gone.
-void Agent::on_life_lost(std::uint32_t slot_index) {
+// The process that joined is gone. If our own child is about to end, its end tells more. If the process was our child,
+// it has run another program, and will never do what the others expect of it. Else our child is a wrapper, which knows
+// how the process ended and mostly ends likewise: its status is waited for, but not long, for others wait too.
+void Agent::on_life_lost(std::uint32_t slot_index, std::uint64_t now_ns) {
+    constexpr std::uint64_t wrapper_grace_ns = 100'000'000;
     Rank& lost = ranks_[slot_index];
     const auto pid = static_cast<int>(
         segment_.slot(slot_index).pid.load(std::memory_order_relaxed));  // published with joined
     const bool is_child = pid == lost.pid;
-    if (is_child && os::is_ending(lost.pid).value_or(true)) return;
+    if (os::is_ending(lost.pid).value_or(is_child)) return;
+    if (!is_child) {
+        if (lost.gone_ns == 0) lost.gone_ns = now_ns;
+        if (now_ns < lost.gone_ns + wrapper_grace_ns) {
+            return lives_.look_again(lost.gone_ns + wrapper_grace_ns);
+        }
+    }
     const std::uint32_t status = is_child ? node::replaced_status : node::unknown_status;
     const bool is_asked_for = phase_ != Phase::running || asked_signal_ != 0;
     if (is_child) {

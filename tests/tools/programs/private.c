@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Two ranks and private memory of the second one, which the first puts to and gets from, before and after something
- * happened to its owner: "private WHAT". Prints the path each time, then whether the bytes are right.
+ * happened to its owner: "private WHAT". Each time it says which bytes were wrong, and the path at the end.
  *   nothing    all stays as it is
  *   undumpable the owner gives up being dumpable, so that the kernel lets nobody attach to it
  *   main       the owner's main thread ends, and another goes on for it
@@ -42,7 +42,6 @@ static char* make_memory(int is_secret) {
 /* Long and short copies both ways between `mine` and `theirs`; the lower half of theirs is what the owner wrote. */
 static void exchange(acp_ga_t mine, acp_ga_t theirs, char* memory, char expected) {
     static const size_t sizes[] = {8, 1000, half};
-    printf("%s\n", acp_path(mine, theirs).name);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
         memset(memory, 'p', bytes);
         acp_handle_t put = acp_copy(theirs + half, mine, sizes[i], ACP_HANDLE_NULL);
@@ -55,6 +54,7 @@ static void exchange(acp_ga_t mine, acp_ga_t theirs, char* memory, char expected
             printf("wrong bytes got\n");
         if (memory[0] != 'p' || memory[sizes[i] - 1] != 'p') printf("wrong bytes put\n");
     }
+    printf("%s\n", acp_path(mine, theirs).name);
     fflush(stdout);
 }
 
