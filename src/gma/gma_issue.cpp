@@ -143,7 +143,11 @@ void Gma::wait_for_oldest(std::unique_lock<std::mutex>& lock) {
     const std::uint64_t oldest = queue_.oldest_outstanding();
     lock.unlock();
     {
-        const Attendance attendance(*this);
+        // As in wait_announced(): who does not take mail must not be taken for one who does.
+        std::optional<Attendance> attendance;
+        if (may_waiter_forward_) {
+            attendance.emplace(*this);
+        }
         node::Door& door = member_.slot().door;
         const auto ready = [&] { return drive_until(oldest); };
         const auto sleep = [&](std::int64_t timeout_ns) {

@@ -65,6 +65,7 @@ bool Gma::can_forward() {
 }
 
 void Gma::serve() {
+    (void)hazards_.own_line();  // claimed now: a turn takes no memory for it later
     std::uint64_t issued_before = 0;
     std::uint32_t naps = naps_before_deep_sleep;
     const auto ready = [&] {
