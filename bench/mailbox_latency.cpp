@@ -100,21 +100,20 @@ double line_batch(Board& board) {
 
 double mailbox_batch(Board& board, Rank& rank, const memory::Command& command) {
     board.phase.store(mailbox_phase);
-    std::vector<local::Ended> ended;
     std::uint64_t start = 0;
     for (int i = -10; i < operations;
          ++i) {  // the first few wait for the other side's change of phase
         if (i == 0) start = os::ticks();
-        rank.forwarder->submit(1, command);
+        if (!rank.forwarder->submit(1, command)) std::exit(1);
         while (rank.forwarder->turn(), rank.forwarder->outstanding() != 0) {
         }
-        ended.clear();
-        rank.forwarder->take_ended(ended);
+        const std::span<const local::Ended> ended = rank.forwarder->ended();
         if (ended.size() != 1 || ended[0].code != base::Code::ok) {
             std::fprintf(stderr, "mailbox_latency: %s\n",
                          ended.empty() ? "?" : ended[0].message.c_str());
             std::exit(1);
         }
+        rank.forwarder->forget_ended();
     }
     return static_cast<double>(os::ticks() - start) / os::ticks_per_ns() / operations;
 }

@@ -68,7 +68,7 @@ T guarded(const char* call, T fallback, Body&& body) noexcept {
     try {
         return body();
     } catch (const std::bad_alloc&) {
-        keep({base::Code::memory, std::string(call) + ": no memory for the library's own records"});
+        keep(base::Status::bare(base::Code::memory).within(call));
     } catch (const std::exception& error) {
         keep({base::Code::system, std::string(call) + ": " + error.what()});
     }

@@ -4,7 +4,8 @@
 // Any thread; a Status belongs to one thread at a time.
 #pragma once
 
-#include <memory>
+#include <cstdint>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,25 +39,54 @@ inline constexpr int code_count = 17;
 // The short phrase acp_strerror gives; static text.
 [[nodiscard]] const char* phrase(Code code) noexcept;
 
-// ok, or a code with a message. One pointer wide; ok allocates nothing.
+// ok, or a code with a message. One pointer wide; ok and bare() allocate nothing.
 class [[nodiscard]] Status {
 public:
     Status() noexcept = default;
 
-    Status(Code code, std::string message)
-        : failure_(std::make_unique<Failure>(Failure{code, std::move(message)})) {}
+    // Where no memory is left to keep the message: bare(code).
+    Status(Code code, std::string message) noexcept;
 
-    [[nodiscard]] bool is_ok() const noexcept { return !failure_; }
-
-    [[nodiscard]] Code code() const noexcept { return failure_ ? failure_->code : Code::ok; }
-
-    // "" when ok.
-    [[nodiscard]] std::string_view message() const noexcept {
-        return failure_ ? std::string_view(failure_->message) : std::string_view();
+    // The code with a sentence of the library's own for a message. Takes no memory.   code  not ok
+    [[nodiscard]] static Status bare(Code code) noexcept {
+        Status made;
+        made.word_ = static_cast<std::uintptr_t>(code) << 1U | 1U;
+        return made;
     }
 
-    // The same failure, its message preceded by "phrase: ". ok stays ok.
-    [[nodiscard]] Status within(std::string_view phrase) &&;
+    // A failure whose message words() makes, a std::string; bare(code) where no memory is left for it.
+    template <typename Words>
+    [[nodiscard]] static Status worded(Code code, const Words& words) noexcept {
+        try {
+            return {code, words()};
+        } catch (const std::bad_alloc&) {
+            return bare(code);
+        }
+    }
+
+    Status(Status&& other) noexcept : word_(std::exchange(other.word_, 0)) {}
+
+    Status& operator=(Status&& other) noexcept {
+        std::swap(word_, other.word_);
+        return *this;
+    }
+
+    Status(const Status&) = delete;
+    Status& operator=(const Status&) = delete;
+
+    ~Status() {
+        if (word_ != 0) drop();
+    }
+
+    [[nodiscard]] bool is_ok() const noexcept { return word_ == 0; }
+
+    [[nodiscard]] Code code() const noexcept;
+
+    // "" when ok.
+    [[nodiscard]] std::string_view message() const noexcept;
+
+    // The same failure, its message preceded by "phrase: ", unless no memory is left for that. ok stays ok.
+    [[nodiscard]] Status within(std::string_view phrase) && noexcept;
 
 private:
     struct Failure {
@@ -64,7 +94,16 @@ private:
         std::string message;
     };
 
-    std::unique_ptr<Failure> failure_;
+    [[nodiscard]] bool is_bare() const noexcept { return (word_ & 1U) != 0; }
+
+    [[nodiscard]] Failure* failure() const noexcept {
+        return reinterpret_cast<Failure*>(
+            word_);  // NOLINT(performance-no-int-to-ptr): made from one
+    }
+
+    void drop() noexcept;
+
+    std::uintptr_t word_ = 0;  // 0: ok; odd: twice the code, and 1; else a Failure that is owned
 };
 
 // A value or the Status that says why there is none.

@@ -20,27 +20,25 @@ AttachBatch::AttachBatch(local::Space& space, local::Hazards& hazards, local::At
       attach_(attach),
       staging_(std::make_unique_for_overwrite<char[]>(staging_bytes)) {}
 
-void AttachBatch::put(GlobalAddress target, std::span<const std::byte> bytes, Ticket ticket) {
+bool AttachBatch::put(GlobalAddress target, std::span<const std::byte> bytes, Ticket ticket) {
+    if (!ended_.make_room(count_ + 1)) return false;
     if (count_ == copies_.size() || staged_bytes_ + bytes.size() > staging_bytes) move_all();
     char* const kept = staging_.get() + staged_bytes_;
     std::memcpy(kept, bytes.data(), bytes.size());
     staged_bytes_ += (bytes.size() + 7) / 8 * 8;
     copies_[count_++] = {target, kept, static_cast<std::uint32_t>(bytes.size()), false, ticket};
+    return true;
 }
 
-void AttachBatch::get(GlobalAddress source, std::span<std::byte> into, Ticket ticket) {
+bool AttachBatch::get(GlobalAddress source, std::span<std::byte> into, Ticket ticket) {
+    if (!ended_.make_room(count_ + 1)) return false;
     if (count_ == copies_.size()) move_all();
     copies_[count_++] = {source, reinterpret_cast<char*>(into.data()),
                          static_cast<std::uint32_t>(into.size()), true, ticket};
+    return true;
 }
 
-void AttachBatch::run(SettledList& ended) {
-    move_all();
-    ended.insert(ended.end(), ended_.begin(), ended_.end());
-    ended_.clear();
-}
-
-void AttachBatch::move_all() {
+void AttachBatch::move_all() noexcept {
     std::uint64_t pending = count_ == 64 ? ~0ULL : (1ULL << count_) - 1;
     while (pending != 0) move_alike(pending);
     count_ = 0;

@@ -25,15 +25,19 @@ public:
     //   all must outlive this
     AttachBatch(local::Space& space, local::Hazards& hazards, local::Attach& attach);
 
-    // Collect a copy; when there is no room left, what was collected moves first. The end of each is appended to
-    // the list given to run(), never before.   bytes.size(), into.size()  1 .. batched_bytes_max
-    void put(GlobalAddress target, std::span<const std::byte> bytes, Ticket ticket);
-    void get(GlobalAddress source, std::span<std::byte> into, Ticket ticket);
+    // Collect a copy; when there is no room left, what was collected moves first. The end of each stands in ended()
+    // after run() or before. False: no memory for its end until those that are there are taken; it was not collected.
+    //   bytes.size(), into.size()  1 .. batched_bytes_max
+    [[nodiscard]] bool put(GlobalAddress target, std::span<const std::byte> bytes, Ticket ticket);
+    [[nodiscard]] bool get(GlobalAddress source, std::span<std::byte> into, Ticket ticket);
 
-    // Moves everything and appends the ends.
-    void run(SettledList& ended);
+    // Moves everything.
+    void run() noexcept { move_all(); }
 
-    [[nodiscard]] bool is_empty() const noexcept { return count_ == 0 && ended_.empty(); }
+    // The ends so far. Whoever reads them clears them.
+    [[nodiscard]] SettledList& ended() noexcept { return ended_; }
+
+    [[nodiscard]] bool is_empty() const noexcept { return count_ == 0 && ended_.is_empty(); }
 
 private:
     struct Copy {
@@ -44,10 +48,10 @@ private:
         Ticket ticket = 0;
     };
 
-    void move_all();
+    void move_all() noexcept;
     void move_alike(std::uint64_t& pending);
 
-    void settle(const Copy& copy, base::Code code) { ended_.push_back({copy.ticket, code, 0}); }
+    void settle(const Copy& copy, base::Code code) noexcept { ended_.add({copy.ticket, code, 0}); }
 
     local::Space& space_;
     local::Hazards& hazards_;
@@ -56,7 +60,7 @@ private:
     std::uint32_t count_ = 0;
     std::unique_ptr<char[]> staging_;  // bytes to be written
     std::uint64_t staged_bytes_ = 0;
-    SettledList ended_;
+    SettledList ended_{2 * local::attach_batch_max};
 };
 
 }  // namespace acp::gateway

@@ -3,6 +3,7 @@
 #include "gateway/core.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "gateway/stats_block.hpp"
@@ -114,6 +115,8 @@ Core::Core(const GatewaySettings& settings,
       security_(settings.config.security),
       map_(settings.first_process),
       placement_(parts, std::move(operations)) {
+    severed_.reserve(severed_told_max);
+    recent_.reserve(stats_peers_max);
     router::RouterSettings routing;
     routing.node = settings.node;
     routing.nodes = settings.nodes;
@@ -189,15 +192,29 @@ void Core::say_what_weakens(const GatewaySettings& settings, const base::FaultPl
 
 bool Core::receive(Time now) {
     return transport_->receive([this, now](const Address& from, std::span<std::byte> datagram) {
-        endpoint_->on_datagram(now, from, datagram);
+        try {
+            endpoint_->on_datagram(now, from, datagram);
+        } catch (const std::bad_alloc&) {
+            // Nothing of it was noted, so it is as if the network had lost it: it will be sent again.
+        }
     });
 }
 
 bool Core::work(Time now) {
-    if (endpoint_->deadline() <= now) endpoint_->on_timer(now);
-    bool has_moved = placement_.turn();
+    bool has_moved = false;
+    try {
+        if (endpoint_->deadline() <= now) endpoint_->on_timer(now);
+    } catch (const std::bad_alloc&) {
+        // What was not done is due still.
+    }
+    has_moved = placement_.turn();
     has_moved = router_->turn(now) || has_moved;
-    return transport_->send(*endpoint_, now) || has_moved;
+    try {
+        has_moved = transport_->send(*endpoint_, now) || has_moved;
+    } catch (const std::bad_alloc&) {
+        // What was not sent is sent by the timer, as if the network had lost it.
+    }
+    return has_moved;
 }
 
 Time Core::deadline() const noexcept {

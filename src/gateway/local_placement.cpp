@@ -45,6 +45,20 @@ Settlement LocalPlacement::failed(Way way) noexcept {
     return {Progress::settled, way == Way::dead ? Code::peer : Code::unsupported};
 }
 
+// What an owner was asked for.
+Settlement LocalPlacement::of_owner(OwnerCalls::Begun begun, std::uint64_t bytes) noexcept {
+    switch (begun) {
+        case OwnerCalls::Begun::no_room:
+            return {Progress::refused, Code::ok};
+        case OwnerCalls::Begun::no_memory:
+            return {Progress::settled, Code::memory};
+        case OwnerCalls::Begun::yes:
+            break;
+    }
+    counts_.owner_bytes += bytes;
+    return {Progress::taken, Code::ok};
+}
+
 Settlement LocalPlacement::put(GlobalAddress target,
                                std::span<const std::byte> bytes,
                                Ticket ticket) {
@@ -68,14 +82,12 @@ Settlement LocalPlacement::put(GlobalAddress target,
         }
     }
     if (way == Way::attach) {
-        batch_->put(target, bytes, ticket);
+        if (!batch_->put(target, bytes, ticket)) return {Progress::refused, Code::ok};
         counts_.attach_bytes += bytes.size();
         return {Progress::taken, Code::ok};
     }
     if (way != Way::owner) return failed(way);
-    if (!owners_->put(place.slot, target, bytes, ticket)) return {Progress::refused, Code::ok};
-    counts_.owner_bytes += bytes.size();
-    return {Progress::taken, Code::ok};
+    return of_owner(owners_->put(place.slot, target, bytes, ticket), bytes.size());
 }
 
 Code LocalPlacement::put_attached(const local::Place& place, std::span<const std::byte> bytes) {
@@ -148,14 +160,12 @@ Settlement LocalPlacement::get(GlobalAddress source, std::span<std::byte> into, 
         }
     }
     if (way == Way::attach) {
-        batch_->get(source, into, ticket);
+        if (!batch_->get(source, into, ticket)) return {Progress::refused, Code::ok};
         counts_.attach_bytes += into.size();
         return {Progress::taken, Code::ok};
     }
     if (way != Way::owner) return failed(way);
-    if (!owners_->get(place.slot, source, into, ticket)) return {Progress::refused, Code::ok};
-    counts_.owner_bytes += into.size();
-    return {Progress::taken, Code::ok};
+    return of_owner(owners_->get(place.slot, source, into, ticket), into.size());
 }
 
 Settlement LocalPlacement::invoke(std::uint32_t operation,
@@ -174,26 +184,34 @@ Settlement LocalPlacement::invoke(std::uint32_t operation,
 
 void LocalPlacement::flush() {
     if (is_telling_) return;
-    if (batch_ && !batch_->is_empty()) batch_->run(ended_);
     is_telling_ = true;  // what the router does about an end may come back here
-    for (std::size_t i = 0; i < ended_.size(); ++i) {
-        const Settled one = ended_[i];
-        settle_(one.ticket, one.code, one.value);
-        if (i + 1 == ended_.size() && batch_ && !batch_->is_empty()) batch_->run(ended_);
+    if (owners_) tell(owners_->ended());
+    while (batch_ && !batch_->is_empty()) {
+        batch_->run();
+        tell(batch_->ended());
     }
-    ended_.clear();
     is_telling_ = false;
 }
 
+// The list may grow meanwhile.
+void LocalPlacement::tell(SettledList& ended) {
+    for (std::size_t i = 0; i < ended.size(); ++i) {
+        const Settled one = ended[i];
+        settle_(one.ticket, one.code, one.value);
+    }
+    ended.clear();
+}
+
 bool LocalPlacement::turn() {
-    bool has_moved = owners_ && owners_->turn(ended_);
-    has_moved = has_moved || !ended_.empty() || (batch_ && !batch_->is_empty());
+    bool has_moved = owners_ && owners_->turn();
+    has_moved =
+        has_moved || (owners_ && !owners_->ended().is_empty()) || (batch_ && !batch_->is_empty());
     flush();
     return has_moved;
 }
 
 bool LocalPlacement::has_work() const noexcept {
-    return !ended_.empty() || (batch_ && !batch_->is_empty()) || (owners_ && owners_->has_work());
+    return (batch_ && !batch_->is_empty()) || (owners_ && owners_->has_work());
 }
 
 void LocalPlacement::on_death(std::uint32_t slot) {

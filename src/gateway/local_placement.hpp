@@ -85,6 +85,9 @@ private:
 
     [[nodiscard]] Way way_to(const local::Place& place) noexcept;
     [[nodiscard]] static router::Settlement failed(Way way) noexcept;
+    [[nodiscard]] router::Settlement of_owner(OwnerCalls::Begun begun,
+                                              std::uint64_t bytes) noexcept;
+    void tell(SettledList& ended);
     base::Code put_attached(const local::Place& place, std::span<const std::byte> bytes);
     base::Code get_attached(const local::Place& place, std::span<std::byte> into);
     base::Code get_direct(const local::Place& place, std::span<std::byte> into);
@@ -107,7 +110,6 @@ private:
     std::optional<OwnerCalls> owners_;
     std::vector<NumberedOperation> operations_;
     Settle settle_;
-    SettledList ended_;
     bool is_telling_ = false;
     Counts counts_;
 };

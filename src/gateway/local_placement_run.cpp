@@ -53,9 +53,7 @@ Settlement LocalPlacement::copy(const memory::Command& command, Ticket ticket) {
         if (way >= Way::none) return failed(way);
     }
     const std::uint32_t executor = from == Way::owner ? source.slot : target.slot;
-    if (!owners_->run(executor, command, ticket)) return {Progress::refused, Code::ok};
-    counts_.owner_bytes += command.bytes;
-    return {Progress::taken, Code::ok};
+    return of_owner(owners_->run(executor, command, ticket), command.bytes);
 }
 
 // The caller names the addresses.
@@ -101,9 +99,9 @@ Settlement LocalPlacement::run_atomic(const memory::Command& command,
     const Way at_word = way_to(word);
     if (at_word == Way::dead || !owners_) return failed(at_word == Way::dead ? at_word : Way::none);
     const std::uint32_t executor = word.direct != nullptr ? target.slot : word.slot;
-    const bool is_taken = is_value_wanted ? owners_->run_for_value(executor, command, ticket)
-                                          : owners_->run(executor, command, ticket);
-    return {is_taken ? Progress::taken : Progress::refused, Code::ok};
+    return of_owner(is_value_wanted ? owners_->run_for_value(executor, command, ticket)
+                                    : owners_->run(executor, command, ticket),
+                    0);
 }
 
 // The last part of an atomic that has run: a failure now is the target's.

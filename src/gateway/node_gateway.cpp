@@ -46,6 +46,10 @@ public:
             !status.is_ok()) {
             return status;
         }
+        if (!hazards_.has_membarrier()) {
+            // relaxed: the meeting of the node's processes comes after the agent has started them
+            segment_.control().is_membarrier_refused.store(1, std::memory_order_relaxed);
+        }
         auto port = local::Port::open(segment_, segment_.gateway_slot());
         if (!port.is_ok()) return std::move(port).failure();
         port_ = std::move(port).value();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -22,6 +23,8 @@ namespace {
 // How often a turn that found nothing takes back what the event was signalled for.
 constexpr std::uint32_t idle_turns_per_drain = 64;
 constexpr std::uint32_t port_attempts = 16;
+// Ends for which there is room from the start.
+constexpr std::size_t ends_min = 256;
 
 class LoneGateway final : public OwnGateway, private router::Completions {
 public:
@@ -36,6 +39,7 @@ public:
             return status;
         }
         process_ = segment_.shape().first_process;
+        ended_.reserve(ends_min);
         auto stats = StatsPublisher::create(settings.node, settings.nodes, process_, 1,
                                             StatsPublisher::Owner::rank);
         if (!stats.is_ok()) return std::move(stats).failure();
@@ -56,15 +60,14 @@ public:
     [[nodiscard]] std::string security_name() const override { return core_->security_name(); }
 
     bool submit(std::uint64_t token, const memory::Command& command) override {
-        const bool is_taken = core_->router().submit(now_, {process_, token, command});
-        deadline_.store(0, std::memory_order_relaxed);  // it leaves with the next flush()
-        if (!ended_.empty()) has_ended_.store(true, std::memory_order_release);
-        return is_taken;
+        const memory::NumberedCommand one{token, &command};
+        return submit_all({&one, 1}) == 1;
     }
 
     std::size_t submit_all(std::span<const memory::NumberedCommand> commands) override {
+        commands = commands.first(room_for_ends(commands.size()));
         const std::size_t taken = core_->router().submit_all(now_, process_, commands);
-        deadline_.store(0, std::memory_order_relaxed);  // as above
+        deadline_.store(0, std::memory_order_relaxed);  // it leaves with the next flush()
         if (!ended_.empty()) has_ended_.store(true, std::memory_order_release);
         return taken;
     }
@@ -91,8 +94,7 @@ public:
         const bool has_content = core_->work(now) || !ended_.empty() ||
                                  core_->endpoint().counters().delivered != delivered;
         has_moved = has_moved || has_content;
-        ended.insert(ended.end(), ended_.begin(), ended_.end());
-        ended_.clear();
+        remote::move_ended(ended_, ended);
         if (has_moved) {
             idle_turns_ = 0;
         } else {
@@ -155,6 +157,20 @@ private:
                 return std::move(core).failure();
             }
         }
+    }
+
+    // For how many more commands, of `wanted`, the end finds a place. Where there is no memory for more they wait for
+    // others to end; there is always room for ends_min.
+    [[nodiscard]] std::size_t room_for_ends(std::size_t wanted) noexcept {
+        const std::size_t taken = ended_.size() + core_->router().outstanding();
+        if (taken + wanted > ended_.capacity()) {
+            try {
+                ended_.reserve(std::max(taken + wanted, 2 * ended_.capacity()));
+            } catch (const std::bad_alloc&) {
+                return ended_.capacity() - taken;
+            }
+        }
+        return wanted;
     }
 
     void note_idle_turn() {
@@ -239,8 +255,14 @@ base::Result<std::unique_ptr<OwnGateway>> OwnGateway::open(const node::Segment& 
                                                            local::Space& space,
                                                            local::Hazards& hazards,
                                                            GatewaySettings settings) {
-    auto made = std::make_unique<LoneGateway>(segment);
-    auto status = made->open_all(space, hazards, settings);
+    std::unique_ptr<LoneGateway> made;
+    base::Status status;
+    try {
+        made = std::make_unique<LoneGateway>(segment);
+        status = made->open_all(space, hazards, settings);
+    } catch (const std::bad_alloc&) {
+        status = base::Status::bare(base::Code::memory);
+    }
     os::wipe(std::as_writable_bytes(std::span(settings.job_key)));
     if (!status.is_ok()) return status;
     return std::unique_ptr<OwnGateway>(std::move(made));

@@ -3,6 +3,7 @@
 #include "gateway/owner_calls.hpp"
 
 #include <algorithm>
+#include <new>
 
 namespace acp::gateway {
 
@@ -18,17 +19,35 @@ OwnerCalls::OwnerCalls(local::Space& space, local::Hazards& hazards, local::Port
     : port_(port),
       forwarder_(space, hazards, port, local::any_epoch),
       piece_bytes_(port.datagram_bytes()),
-      calls_of_(space.segment().shape().local_procs) {}
+      calls_of_(space.segment().shape().local_procs) {
+    refused_.reserve(calls_of_.size());
+    if (!make_room()) throw std::bad_alloc();
+}
 
-std::uint32_t OwnerCalls::open(std::uint32_t slot, Ticket ticket) {
-    std::uint32_t index = 0;
-    if (free_.empty()) {
-        index = static_cast<std::uint32_t>(calls_.size());
-        calls_.emplace_back();
-    } else {
-        index = free_.back();
-        free_.pop_back();
+// Makes sure that a call can be opened, and that its end finds a place.
+bool OwnerCalls::make_room() noexcept {
+    if (!ended_.make_room(under_way_ + 1)) return false;
+    if (!free_.empty()) return true;
+    const std::size_t before = calls_.size();
+    try {
+        const std::size_t after = before + calls_max;
+        free_.reserve(after);
+        unsent_.reserve(after);
+        calls_.resize(after);
+    } catch (const std::bad_alloc&) {
+        return false;
     }
+    for (std::size_t index = calls_.size(); index-- > before;) {
+        free_.push_back(static_cast<std::uint32_t>(index));
+    }
+    return true;
+}
+
+// no_call: no memory.
+std::uint32_t OwnerCalls::open(std::uint32_t slot, Ticket ticket) noexcept {
+    if (!make_room()) return no_call;
+    const std::uint32_t index = free_.back();
+    free_.pop_back();
     Call& call = calls_[index];
     call.ticket = ticket;
     call.slot = slot;
@@ -44,7 +63,7 @@ std::uint32_t OwnerCalls::open(std::uint32_t slot, Ticket ticket) {
     return index;
 }
 
-void OwnerCalls::give_back(std::uint32_t index) {
+void OwnerCalls::give_back(std::uint32_t index) noexcept {
     Call& call = calls_[index];
     call.is_open = false;
     ++call.generation;
@@ -53,11 +72,11 @@ void OwnerCalls::give_back(std::uint32_t index) {
     free_.push_back(index);
 }
 
-bool OwnerCalls::refuse(std::uint32_t slot) {
+OwnerCalls::Begun OwnerCalls::refuse(std::uint32_t slot) noexcept {
     if (std::find(refused_.begin(), refused_.end(), slot) == refused_.end()) {
         refused_.push_back(slot);
     }
-    return false;
+    return Begun::no_room;
 }
 
 std::uint64_t OwnerCalls::token_of(std::uint32_t index) const noexcept {
@@ -83,13 +102,22 @@ bool OwnerCalls::ask_piece(std::uint32_t index) {
     return true;
 }
 
-bool OwnerCalls::put(std::uint32_t slot,
-                     GlobalAddress target,
-                     std::span<const std::byte> bytes,
-                     Ticket ticket) {
-    if (calls_of_[slot] == calls_max) return false;
+OwnerCalls::Begun OwnerCalls::put(std::uint32_t slot,
+                                  GlobalAddress target,
+                                  std::span<const std::byte> bytes,
+                                  Ticket ticket) {
+    if (calls_of_[slot] == calls_max) return Begun::no_room;
     const std::uint32_t index = open(slot, ticket);
+    if (index == no_call) return Begun::no_memory;
     calls_[index].address = target;
+    if (bytes.size() > piece_bytes_) {  // some of it may have to be kept
+        try {
+            calls_[index].bytes.reserve(bytes.size());
+        } catch (const std::bad_alloc&) {
+            give_back(index);
+            return Begun::no_memory;
+        }
+    }
     bool has_begun = false;
     while (!bytes.empty()) {
         const auto piece = bytes.first(std::min(bytes.size(), piece_bytes_));
@@ -105,15 +133,16 @@ bool OwnerCalls::put(std::uint32_t slot,
         calls_[index].bytes.assign(bytes.begin(), bytes.end());
         unsent_.push_back(index);
     }
-    return true;
+    return Begun::yes;
 }
 
-bool OwnerCalls::get(std::uint32_t slot,
-                     GlobalAddress source,
-                     std::span<std::byte> into,
-                     Ticket ticket) {
-    if (calls_of_[slot] == calls_max) return false;
+OwnerCalls::Begun OwnerCalls::get(std::uint32_t slot,
+                                  GlobalAddress source,
+                                  std::span<std::byte> into,
+                                  Ticket ticket) {
+    if (calls_of_[slot] == calls_max) return Begun::no_room;
     const std::uint32_t index = open(slot, ticket);
+    if (index == no_call) return Begun::no_memory;
     Call& call = calls_[index];
     call.address = source;
     call.into = into;
@@ -122,23 +151,35 @@ bool OwnerCalls::get(std::uint32_t slot,
         return refuse(slot);
     }
     if (!push_on(index)) unsent_.push_back(index);
-    return true;
+    return Begun::yes;
 }
 
-bool OwnerCalls::run(std::uint32_t slot, const memory::Command& command, Ticket ticket) {
-    if (calls_of_[slot] == calls_max) return false;
+OwnerCalls::Begun OwnerCalls::run(std::uint32_t slot,
+                                  const memory::Command& command,
+                                  Ticket ticket) {
+    if (calls_of_[slot] == calls_max) return Begun::no_room;
     const std::uint32_t index = open(slot, ticket);
+    if (index == no_call) return Begun::no_memory;
+    if (!forwarder_.submit(token_of(index), command)) {
+        give_back(index);
+        return Begun::no_memory;
+    }
     ++calls_[index].pieces_out;
-    forwarder_.submit(token_of(index), command);
-    return true;
+    return Begun::yes;
 }
 
-bool OwnerCalls::run_for_value(std::uint32_t slot, const memory::Command& command, Ticket ticket) {
-    if (calls_of_[slot] == calls_max) return false;
+OwnerCalls::Begun OwnerCalls::run_for_value(std::uint32_t slot,
+                                            const memory::Command& command,
+                                            Ticket ticket) {
+    if (calls_of_[slot] == calls_max) return Begun::no_room;
     const std::uint32_t index = open(slot, ticket);
+    if (index == no_call) return Begun::no_memory;
+    if (!forwarder_.submit_for_value(token_of(index), command)) {
+        give_back(index);
+        return Begun::no_memory;
+    }
     ++calls_[index].pieces_out;
-    forwarder_.submit_for_value(token_of(index), command);
-    return true;
+    return Begun::yes;
 }
 
 // Sends pieces while there is room. true when none is left.
@@ -156,20 +197,18 @@ bool OwnerCalls::push_on(std::uint32_t index) {
     return true;
 }
 
-void OwnerCalls::close_when_done(std::uint32_t index, SettledList& ended) {
+void OwnerCalls::close_when_done(std::uint32_t index) noexcept {
     const Call& call = calls_[index];
     if (call.pieces_out > 0 || !call.into.empty() || call.sent < call.bytes.size()) return;
-    ended.push_back({call.ticket, call.code, call.value});
+    ended_.add({call.ticket, call.code, call.value});  // open() made room
     give_back(index);
 }
 
-bool OwnerCalls::turn(SettledList& ended) {
+bool OwnerCalls::turn() {
     refused_.clear();
     if (under_way_ == 0 && !port_.has_mail() && !forwarder_.has_backlog()) return false;
     bool has_moved = forwarder_.turn() > 0;
-    forwarded_.clear();
-    forwarder_.take_ended(forwarded_);
-    for (const local::Ended& end : forwarded_) {
+    for (const local::Ended& end : forwarder_.ended()) {
         const auto index = static_cast<std::uint32_t>(end.token);
         Call& call = calls_[index];
         --call.pieces_out;
@@ -179,9 +218,10 @@ bool OwnerCalls::turn(SettledList& ended) {
             call.into = {};  // the rest would fare no better
             call.sent = call.bytes.size();
         }
-        close_when_done(index, ended);
+        close_when_done(index);
         has_moved = true;
     }
+    forwarder_.forget_ended();
     std::erase_if(unsent_,
                   [this](std::uint32_t index) { return !calls_[index].is_open || push_on(index); });
     return has_moved;
@@ -192,7 +232,7 @@ bool OwnerCalls::has_work() const noexcept {
         return port_.has_room(calls_[index].slot);
     };
     const auto has_room = [this](std::uint32_t slot) { return port_.has_room(slot); };
-    return port_.has_mail() || forwarder_.has_work() ||
+    return !ended_.is_empty() || port_.has_mail() || forwarder_.has_work() ||
            std::any_of(unsent_.begin(), unsent_.end(), has_room_for_call) ||
            std::any_of(refused_.begin(), refused_.end(), has_room);
 }

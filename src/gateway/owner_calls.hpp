@@ -25,21 +25,33 @@ public:
     //   space, hazards  of the gateway's slot; port  the same slot's; all must outlive this
     OwnerCalls(local::Space& space, local::Hazards& hazards, local::Port& port);
 
-    // false: no room for this process now. Else the end appears with turn().   slot  of the owner
-    bool put(std::uint32_t slot,
-             GlobalAddress target,
-             std::span<const std::byte> bytes,
-             Ticket ticket);
-    bool get(std::uint32_t slot, GlobalAddress source, std::span<std::byte> into, Ticket ticket);
+    // yes: the end appears with a turn(). no_room: none for this process now, ask again. no_memory: none to keep what
+    // is asked for. In both nothing was done.
+    enum class Begun : std::uint8_t { yes, no_room, no_memory };
+
+    //   slot  of the owner
+    [[nodiscard]] Begun put(std::uint32_t slot,
+                            GlobalAddress target,
+                            std::span<const std::byte> bytes,
+                            Ticket ticket);
+    [[nodiscard]] Begun get(std::uint32_t slot,
+                            GlobalAddress source,
+                            std::span<std::byte> into,
+                            Ticket ticket);
 
     // A command both ends of which are on this node.
-    bool run(std::uint32_t slot, const memory::Command& command, Ticket ticket);
+    [[nodiscard]] Begun run(std::uint32_t slot, const memory::Command& command, Ticket ticket);
 
     // An atomic whose old value is wanted back.
-    bool run_for_value(std::uint32_t slot, const memory::Command& command, Ticket ticket);
+    [[nodiscard]] Begun run_for_value(std::uint32_t slot,
+                                      const memory::Command& command,
+                                      Ticket ticket);
 
-    // Sends, receives, appends ends. true when something moved.
-    bool turn(SettledList& ended);
+    // Sends, receives, adds to ended(). true when something moved.
+    bool turn();
+
+    // The ends so far. Whoever reads them clears them.
+    [[nodiscard]] SettledList& ended() noexcept { return ended_; }
 
     // Whether turn() would do something now, or who was refused since the last one would not be. For after a sleep
     // was announced: whoever makes room later rings the bell of the gateway's slot.
@@ -64,25 +76,28 @@ private:
         std::size_t sent = 0;
     };
 
-    bool refuse(std::uint32_t slot);
-    std::uint32_t open(std::uint32_t slot, Ticket ticket);
+    static constexpr std::uint32_t no_call = ~0U;
+
+    Begun refuse(std::uint32_t slot) noexcept;
+    [[nodiscard]] bool make_room() noexcept;
+    std::uint32_t open(std::uint32_t slot, Ticket ticket) noexcept;
     [[nodiscard]] std::uint64_t token_of(std::uint32_t index) const noexcept;
     bool send_piece(std::uint32_t index, std::span<const std::byte> bytes);
     bool ask_piece(std::uint32_t index);
     bool push_on(std::uint32_t index);
-    void close_when_done(std::uint32_t index, SettledList& ended);
-    void give_back(std::uint32_t index);
+    void close_when_done(std::uint32_t index) noexcept;
+    void give_back(std::uint32_t index) noexcept;
 
     local::Port& port_;
     local::Forwarder forwarder_;
     std::size_t piece_bytes_;
     std::vector<Call> calls_;
-    std::vector<std::uint32_t> free_;
-    std::vector<std::uint32_t> unsent_;    // calls with pieces to send, oldest first
+    std::vector<std::uint32_t> free_;      // room for all calls
+    std::vector<std::uint32_t> unsent_;    // calls with pieces to send, oldest first; room for all
     std::vector<std::uint32_t> calls_of_;  // open ones, by slot
-    std::vector<std::uint32_t> refused_;   // slots, since the last turn
+    std::vector<std::uint32_t> refused_;   // slots, since the last turn; room for all
     std::uint32_t under_way_ = 0;
-    std::vector<local::Ended> forwarded_;
+    SettledList ended_{calls_max};
 };
 
 }  // namespace acp::gateway

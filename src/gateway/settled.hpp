@@ -3,7 +3,11 @@
 // router may be told, and hazard lines named while an access lasts. One thread: the gateway's.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <new>
+#include <optional>
 #include <vector>
 
 #include "base/status.hpp"
@@ -23,7 +27,39 @@ struct Settled {
     std::uint64_t value = 0;  // the old one of an atomic
 };
 
-using SettledList = std::vector<Settled>;
+// Ends that are to be told. make_room() before what will end has begun; then adding its end takes no memory.
+class SettledList {
+public:
+    //   count  ends there is always room for. Throws std::bad_alloc.
+    explicit SettledList(std::size_t count) { ends_.reserve(count); }
+
+    // Makes room for `count` ends beside those that are here. False: there is no memory for them.
+    [[nodiscard]] bool make_room(std::size_t count) noexcept {
+        const std::size_t wanted = ends_.size() + count;
+        if (wanted <= ends_.capacity()) return true;
+        try {
+            ends_.reserve(std::max(wanted, 2 * ends_.capacity()));
+            return true;
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
+    }
+
+    void add(const Settled& end) noexcept { ends_.push_back(end); }
+
+    [[nodiscard]] std::size_t size() const noexcept { return ends_.size(); }
+
+    [[nodiscard]] bool is_empty() const noexcept { return ends_.empty(); }
+
+    [[nodiscard]] const Settled& operator[](std::size_t index) const noexcept {
+        return ends_[index];
+    }
+
+    void clear() noexcept { ends_.clear(); }
+
+private:
+    std::vector<Settled> ends_;
+};
 
 // Names the addresses of an access in the calling thread's hazard line while it lives.
 class Inside {
@@ -31,8 +67,8 @@ public:
     Inside(local::Hazards& hazards, GlobalAddress target, GlobalAddress source)
         : own_(hazards.own_line()) {
         if (own_ == nullptr) [[unlikely]] {
-            lease_.emplace_back(hazards);
-            own_ = &lease_.back().line();
+            lease_.emplace(hazards);
+            own_ = &lease_->line();
         }
         hazards.enter(*own_, target, source);
     }
@@ -44,7 +80,7 @@ public:
 
 private:
     memory::HazardLine* own_;
-    std::vector<local::Hazards::Lease> lease_;  // at most one: every line is somebody's
+    std::optional<local::Hazards::Lease> lease_;  // where every line is somebody's
 };
 
 }  // namespace acp::gateway

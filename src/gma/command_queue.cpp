@@ -3,20 +3,23 @@
 #include "gma/command_queue.hpp"
 
 #include <algorithm>
-#include <string>
+#include <new>
 #include <utility>
 
 namespace acp::gma {
 
 namespace {
 
-base::Status order_failure() {
-    return {base::Code::order, "not run: a command it was ordered after failed"};
+base::Status order_failure() noexcept {
+    return base::Status::bare(base::Code::order);
 }
 
 }  // namespace
 
-CommandQueue::CommandQueue(Marks& marks) noexcept : marks_(marks) {
+CommandQueue::CommandQueue(Marks& marks) : marks_(marks) {
+    if (!has_room()) {  // the first block of records, which stays: has_room() relies on it
+        throw std::bad_alloc();
+    }
     publish();
 }
 
@@ -27,9 +30,9 @@ std::uint64_t CommandQueue::number_of(Handle handle) const noexcept {
     return handle <= (issued_ | 1U) ? handle & ~1ULL : 0;  // CONT and handles never issued: nothing
 }
 
-bool CommandQueue::rests_on_failure(Handle order, std::uint64_t prefix) const {
-    const bool has_unreported = !unreported_.empty() && unreported_.begin()->first <= prefix;
-    return has_unreported || failed_.contains(order);
+bool CommandQueue::rests_on_failure(Handle order, std::uint64_t prefix) const noexcept {
+    const std::uint64_t untold = failures_.first_untold();
+    return (untold != 0 && untold <= prefix) || failures_.is_remembered(order);
 }
 
 bool CommandQueue::is_satisfied(Handle order) const {
@@ -37,49 +40,57 @@ bool CommandQueue::is_satisfied(Handle order) const {
         return true;
     }
     if (order == handle_cont) {
-        return !unreported_.contains(issued_) && !is_outstanding(issued_);
+        return !failures_.is_untold(issued_) && !is_outstanding(issued_);
     }
     const std::uint64_t prefix = number_of(order);
     return prefix <= done_ && !rests_on_failure(order, prefix);
 }
 
-CommandQueue::Admission CommandQueue::admit(const memory::Command& command, Handle order) {
+CommandQueue::Admission CommandQueue::admit(const memory::Command& command, Handle order) noexcept {
     const std::uint64_t previous = issued_;
     const std::uint64_t prefix = order == handle_null ? 0 : number_of(order);
     const bool is_failed = order == handle_cont
-                               ? unreported_.contains(previous)
+                               ? failures_.is_untold(previous)
                                : order != handle_null && rests_on_failure(order, prefix);
     if (is_failed) {
         return {admit_failed(order_failure()), false};
     }
-    push(command, State::waiting);
-    const std::uint64_t number = issued_;
-    bool is_ready = false;
-    if (order == handle_cont && is_outstanding(previous)) {
+    const std::uint64_t number = issued_ + 2;
+    const bool is_following = order == handle_cont && is_outstanding(previous);
+    const bool is_waiting = order != handle_cont && prefix > done_;
+    if (is_waiting && !wait_for(prefix, number)) {
+        return {};
+    }
+    const bool is_ready = !is_following && !is_waiting;
+    push(command, is_ready ? State::ready : State::waiting);
+    if (is_following) {
         record(previous).is_followed = true;
-    } else if (order != handle_cont && prefix > done_) {
-        waiting_.emplace(prefix, number);
-    } else {
-        record(number).state = State::ready;
-        is_ready = true;
     }
     waiting_count_ += is_ready ? 0 : 1;
     publish();
     return {number, is_ready};
 }
 
-std::uint64_t CommandQueue::admit_failed(base::Status failure) {
+// False when there is no memory for it.
+bool CommandQueue::wait_for(std::uint64_t prefix, std::uint64_t number) noexcept {
+    try {
+        waiting_.emplace(prefix, number);
+        return true;
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+}
+
+std::uint64_t CommandQueue::admit_failed(base::Status failure) noexcept {
     push({}, State::ready);
     const std::uint64_t number = issued_;
-    std::vector<std::uint64_t> ready;  // stays empty: nobody can wait for it yet
+    CommandList ready;  // stays empty: nobody can wait for it yet
     end(number, std::move(failure), ready);
     publish();
     return number;
 }
 
-void CommandQueue::end(std::uint64_t number,
-                       base::Status status,
-                       std::vector<std::uint64_t>& ready) {
+void CommandQueue::end(std::uint64_t number, base::Status status, CommandList& ready) noexcept {
     if (status.is_ok()) {
         Record& ended = record(number);
         ended.state = State::finished;
@@ -87,7 +98,7 @@ void CommandQueue::end(std::uint64_t number,
         if (ended.is_followed) {
             record(number + 2).state = State::ready;
             --waiting_count_;
-            ready.push_back(number + 2);
+            append(ready, number + 2);
         }
     } else {
         end_failed(number, std::move(status));
@@ -97,34 +108,29 @@ void CommandQueue::end(std::uint64_t number,
 
 // A failure ends at once what follows exactly this one and what waits for a prefix with it (not when the
 // prefix ends: it may be reported before), and what is behind those: a list, not recursion, for chains may be
-// long.
-void CommandQueue::end_failed(std::uint64_t number, base::Status failure) {
-    std::vector<std::pair<std::uint64_t, base::Status>> ends;
-    ends.emplace_back(number, std::move(failure));
-    while (!ends.empty()) {
-        auto [current, outcome] = std::move(ends.back());
-        ends.pop_back();
+// long. What waits is in no other list.
+void CommandQueue::end_failed(std::uint64_t number, base::Status failure) noexcept {
+    CommandList ends;
+    append(ends, number);
+    while (!ends.is_empty()) {
+        const std::uint64_t current = take_first(ends);
         Record& ended = record(current);
         waiting_count_ -= ended.state == State::waiting ? 1 : 0;
         ended.state = State::finished;
         --outstanding_;
-        unreported_.emplace(current, std::move(outcome));
-        failed_.insert(current);
-        if (failed_.size() > failures_remembered_max) {
-            failed_.erase(failed_.begin());
-        }
+        failures_.note(current, current == number ? std::move(failure) : order_failure());
         const auto behind = waiting_.lower_bound(current);
         for (auto waiting = behind; waiting != waiting_.end(); ++waiting) {
-            ends.emplace_back(waiting->second, order_failure());
+            append(ends, waiting->second);
         }
         waiting_.erase(behind, waiting_.end());
         if (ended.is_followed) {
-            ends.emplace_back(current + 2, order_failure());
+            append(ends, current + 2);
         }
     }
 }
 
-void CommandQueue::release_waiting(std::vector<std::uint64_t>& ready) {
+void CommandQueue::release_waiting(CommandList& ready) noexcept {
     if (waiting_.empty()) {
         return;
     }
@@ -132,14 +138,12 @@ void CommandQueue::release_waiting(std::vector<std::uint64_t>& ready) {
     for (auto waiting = waiting_.begin(); waiting != rest; ++waiting) {
         record(waiting->second).state = State::ready;
         --waiting_count_;
-        ready.push_back(waiting->second);
+        append(ready, waiting->second);
     }
     waiting_.erase(waiting_.begin(), rest);
 }
 
-void CommandQueue::finish(std::uint64_t number,
-                          base::Status status,
-                          std::vector<std::uint64_t>& ready) {
+void CommandQueue::finish(std::uint64_t number, base::Status status, CommandList& ready) noexcept {
     if (!is_outstanding(number)) {
         return;
     }
@@ -148,36 +152,26 @@ void CommandQueue::finish(std::uint64_t number,
     publish();
 }
 
-std::optional<base::Status> CommandQueue::take_failure(std::uint64_t number) {
-    if (unreported_.empty() || unreported_.begin()->first > number) {
-        return std::nullopt;
+std::optional<base::Status> CommandQueue::take_failure(std::uint64_t number,
+                                                       std::uint64_t thread) noexcept {
+    auto first = failures_.take(number, thread);
+    if (first) {
+        publish();
     }
-    auto first = unreported_.extract(unreported_.begin());
-    publish();
-    return std::move(first.mapped());
+    return first;
 }
 
 std::uint64_t CommandQueue::oldest_outstanding() const noexcept {
     return done_ == issued_ ? 0 : done_ + 2;
 }
 
-std::vector<std::uint64_t> CommandQueue::all_outstanding() const {
-    std::vector<std::uint64_t> numbers;
-    for (std::uint64_t number = done_ + 2; number <= issued_; number += 2) {
-        if (record(number).state != State::finished) {
-            numbers.push_back(number);
-        }
-    }
-    return numbers;
-}
-
 void CommandQueue::publish() noexcept {
     std::uint64_t complete = done_;
-    if (!unreported_.empty()) {
-        complete = std::min(complete, unreported_.begin()->first - 2);
+    if (const std::uint64_t untold = failures_.first_untold(); untold != 0) {
+        complete = std::min(complete, untold - 2);
     }
-    const std::uint64_t order =
-        failed_.empty() ? complete : std::min(complete, *failed_.begin() - 2);
+    const std::uint64_t failed = failures_.first_remembered();
+    const std::uint64_t order = failed == 0 ? complete : std::min(complete, failed - 2);
     publish_floors(complete, order);
     marks_.inline_handle.store(issued_ | 1U, std::memory_order_relaxed);
 }

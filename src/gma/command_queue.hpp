@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The commands of one process that could not run at once: their numbers, what each waits for, and which
 // prefix of them is complete. A pure structure: no lock, no clock, no memory access, no thread; the caller
-// locks, runs what becomes ready, and reports how it ended. Only the three words in Marks are read by others
+// locks, runs what becomes ready, and reports how it ended. All memory a command needs is taken when it is admitted:
+// what happens to it afterwards needs none and throws nothing. Only the three words in Marks are read by others
 // without the lock. Queued commands have even numbers 2, 4, 6, ...; a command that ran at once takes no number
 // and returns the odd handle after the newest number, so completing it completes everything issued before it.
 // Tests: tests/unit/gma/command_queue_test.cpp.
@@ -11,10 +12,10 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "base/status.hpp"
+#include "gma/failure_book.hpp"
 #include "gma/record_blocks.hpp"
 #include "memory/command.hpp"
 
@@ -27,7 +28,6 @@ inline constexpr Handle handle_all = ~0ULL;
 inline constexpr Handle handle_cont = ~0ULL - 1;
 
 inline constexpr std::uint64_t commands_outstanding_max = 1ULL << 16;
-inline constexpr std::size_t failures_remembered_max = 4096;
 
 // What the inline path reads. Writer: who holds the queue's lock. 0 in every word: nothing may run inline.
 struct Marks {
@@ -39,25 +39,42 @@ struct Marks {
     std::atomic<std::uint64_t> inline_handle{0};
 };
 
+// Commands in the order in which they were put in, linked through their records, so that putting one in takes no
+// memory. A command is in one list at most. Changed by CommandQueue::append() and take_first().
+struct CommandList {
+    std::uint64_t first = 0;
+    std::uint64_t last = 0;
+    std::uint64_t count = 0;
+
+    [[nodiscard]] bool is_empty() const noexcept { return count == 0; }
+};
+
 class CommandQueue {
 public:
     //   marks  must outlive this; opened here
-    explicit CommandQueue(Marks& marks) noexcept;
+    // Throws std::bad_alloc.
+    explicit CommandQueue(Marks& marks);
 
     struct Admission {
-        std::uint64_t number =
-            0;  // 0: the order is satisfied and the caller may run it without a number
-        bool is_ready = false;  // the caller runs it now; else it becomes ready (or fails) later
+        std::uint64_t number = 0;  // 0: no memory; it was not admitted
+        bool is_ready = false;     // the caller runs it now; else it becomes ready (or fails) later
     };
+
+    // Whether there is room for another command, and memory. When not, some are outstanding: there is room when the
+    // oldest of them has ended. To be asked before each admit().
+    [[nodiscard]] bool has_room() noexcept {
+        return outstanding_ < commands_outstanding_max && records_.make_room();
+    }
 
     // Whether a command with this order may run at once.
     [[nodiscard]] bool is_satisfied(Handle order) const;
 
-    // Gives the command a number. When its order rests on a failed command it is failed at once.
-    Admission admit(const memory::Command& command, Handle order);
+    // Gives the command a number. When its order rests on a failed command it is failed at once. When there is no
+    // memory to let it wait for its order nothing is done; then some command it waits for is outstanding.
+    Admission admit(const memory::Command& command, Handle order) noexcept;
 
     // admit() of a command that may run at once whatever is queued: its order is no newer than the order floor.
-    std::uint64_t admit_ready(const memory::Command& command) {
+    std::uint64_t admit_ready(const memory::Command& command) noexcept {
         push(command, State::ready);
         marks_.inline_handle.store(issued_ | 1U, std::memory_order_relaxed);
         return issued_;
@@ -67,7 +84,7 @@ public:
     // is there.
     std::uint64_t admit_ready_copy(memory::GlobalAddress target,
                                    memory::GlobalAddress source,
-                                   std::uint64_t bytes) {
+                                   std::uint64_t bytes) noexcept {
         Record& record = records_.push_back();
         record.command.operation = memory::Operation::copy;
         record.command.width = 0;
@@ -86,8 +103,8 @@ public:
 
     // finish() of a command that went well, when it is the only one outstanding and none failed lately: nothing
     // can rest on it. false: not so, and nothing was done.
-    bool finish_last(std::uint64_t number) {
-        if (outstanding_ != 1 || number != issued_ || !unreported_.empty() || !failed_.empty()) {
+    bool finish_last(std::uint64_t number) noexcept {
+        if (outstanding_ != 1 || number != issued_ || !failures_.is_clean()) {
             return false;
         }
         records_.pop_front(1);
@@ -99,9 +116,9 @@ public:
 
     // finish() of the `count` oldest outstanding commands, all ready, which went well, when nothing waits for anything
     // and nothing failed lately. false: not so, and nothing was done.
-    bool finish_oldest(std::uint64_t number, std::uint32_t count) {
-        if (number != done_ + 2 || waiting_count_ != 0 || !unreported_.empty() ||
-            !failed_.empty() || count > records_.size()) {
+    bool finish_oldest(std::uint64_t number, std::uint32_t count) noexcept {
+        if (number != done_ + 2 || waiting_count_ != 0 || !failures_.is_clean() ||
+            count > records_.size()) {
             return false;
         }
         records_.pop_front(count);
@@ -113,14 +130,44 @@ public:
     }
 
     // Gives a number to a command that is already known to fail.
-    std::uint64_t admit_failed(base::Status failure);
+    std::uint64_t admit_failed(base::Status failure) noexcept;
 
-    // A ready command ended. Numbers that become ready by it are appended to `ready`. Unknown numbers are
-    // ignored (an end may come twice when a process died).
-    void finish(std::uint64_t number, base::Status status, std::vector<std::uint64_t>& ready);
+    // A ready command ended; it is in no list. Those that become ready by it are appended to `ready`. Unknown numbers
+    // are ignored (an end may come twice when a process died).
+    void finish(std::uint64_t number, base::Status status, CommandList& ready) noexcept;
+
+    // Puts a ready command at the end of a list.   mark  the caller's, kept with it
+    void append(CommandList& list, std::uint64_t number, std::uint8_t mark = 0) noexcept {
+        Record& added = record(number);
+        added.next = 0;
+        added.mark = mark;
+        if (list.count++ == 0) {
+            list.first = number;
+        } else {
+            record(list.last).next = number;
+        }
+        list.last = number;
+    }
+
+    // Takes the first command of a list, which is not empty, out of it.
+    std::uint64_t take_first(CommandList& list) noexcept {
+        const std::uint64_t number = list.first;
+        list.first = record(number).next;
+        --list.count;
+        return number;
+    }
+
+    // The command behind this one in its list; meaningless for the last one.
+    [[nodiscard]] std::uint64_t after(std::uint64_t number) const noexcept {
+        return record(number).next;
+    }
+
+    [[nodiscard]] std::uint8_t mark(std::uint64_t number) const noexcept {
+        return record(number).mark;
+    }
 
     // Only for numbers admitted and not finished; stays where it is until then.
-    [[nodiscard]] const memory::Command& command(std::uint64_t number) const {
+    [[nodiscard]] const memory::Command& command(std::uint64_t number) const noexcept {
         return record(number).command;
     }
 
@@ -137,8 +184,15 @@ public:
         return done_published_.load(std::memory_order_acquire);
     }
 
-    // Takes the first failure up to `number` that was not yet reported.
-    std::optional<base::Status> take_failure(std::uint64_t number);
+    // Takes the first failure up to `number` that was not yet reported.   thread  as FailureBook::take
+    std::optional<base::Status> take_failure(std::uint64_t number,
+                                             std::uint64_t thread = sole_thread) noexcept;
+
+    // As FailureBook::told_to_others.
+    std::optional<base::Status> told_to_others(std::uint64_t number,
+                                               std::uint64_t thread) noexcept {
+        return failures_.told_to_others(number, thread);
+    }
 
     // Whether a number was admitted, may run, and has not ended.
     [[nodiscard]] bool is_ready(std::uint64_t number) const noexcept {
@@ -155,9 +209,6 @@ public:
     // The oldest number that has not ended, 0 = none. For messages.
     [[nodiscard]] std::uint64_t oldest_outstanding() const noexcept;
 
-    // Numbers that have not ended, oldest first.
-    [[nodiscard]] std::vector<std::uint64_t> all_outstanding() const;
-
 private:
     enum class State : std::uint8_t { waiting, ready, finished };
 
@@ -165,17 +216,22 @@ private:
         memory::Command command;
         State state = State::waiting;
         bool is_followed = false;  // the next number waits for exactly this one (CONT)
+        std::uint8_t mark = 0;     // of who put it into a list
+        std::uint64_t next = 0;    // in the list it is in
     };
 
-    [[nodiscard]] Record& record(std::uint64_t number) {
+    static_assert(sizeof(Record) == 64);
+
+    [[nodiscard]] Record& record(std::uint64_t number) noexcept {
         return records_[(number - done_) / 2 - 1];
     }
 
-    [[nodiscard]] const Record& record(std::uint64_t number) const {
+    [[nodiscard]] const Record& record(std::uint64_t number) const noexcept {
         return records_[(number - done_) / 2 - 1];
     }
 
-    void push(const memory::Command& command, State state) {
+    // After has_room().
+    void push(const memory::Command& command, State state) noexcept {
         Record& record = records_.push_back();
         record.command = command;
         record.state = state;
@@ -184,18 +240,19 @@ private:
         ++outstanding_;
     }
 
-    [[nodiscard]] bool rests_on_failure(Handle order, std::uint64_t prefix) const;
-    void end(std::uint64_t number, base::Status status, std::vector<std::uint64_t>& ready);
-    void end_failed(std::uint64_t number, base::Status failure);
+    [[nodiscard]] bool rests_on_failure(Handle order, std::uint64_t prefix) const noexcept;
+    [[nodiscard]] bool wait_for(std::uint64_t prefix, std::uint64_t number) noexcept;
+    void end(std::uint64_t number, base::Status status, CommandList& ready) noexcept;
+    void end_failed(std::uint64_t number, base::Status failure) noexcept;
 
-    void skip_finished() {
+    void skip_finished() noexcept {
         while (!records_.is_empty() && records_[0].state == State::finished) {
             records_.pop_front(1);
             done_ += 2;
         }
     }
 
-    void release_waiting(std::vector<std::uint64_t>& ready);
+    void release_waiting(CommandList& ready) noexcept;
     void publish() noexcept;
 
     void publish_floors(std::uint64_t complete, std::uint64_t order) noexcept {
@@ -212,8 +269,7 @@ private:
     std::uint64_t outstanding_ = 0;
     std::uint64_t waiting_count_ = 0;
     std::multimap<std::uint64_t, std::uint64_t> waiting_;  // by the prefix that must have ended
-    std::map<std::uint64_t, base::Status> unreported_;
-    std::set<std::uint64_t> failed_;  // the newest failures_remembered_max, reported or not
+    FailureBook failures_;
     std::atomic<std::uint64_t> done_published_{0};
 };
 

@@ -3,6 +3,7 @@
 #include "gma/gma.hpp"
 
 #include <algorithm>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -36,7 +37,9 @@ Gma::Gma(node::Member& member,
       link_(link),
       is_gateway_here_(link != nullptr && !link->wait_fds().empty()),
       is_death_noted_(node::slots_of(member.segment().shape())),
-      service_waiter_(member.segment(), 2) {}
+      service_waiter_(member.segment(), 2) {
+    link_ended_.reserve(link_ended_min);
+}
 
 base::Result<std::unique_ptr<Gma>> Gma::open(node::Member& member,
                                              local::Hazards& hazards,
@@ -44,11 +47,15 @@ base::Result<std::unique_ptr<Gma>> Gma::open(node::Member& member,
                                              const base::Config& config,
                                              bool has_own_window,
                                              remote::Link* link) {
-    std::unique_ptr<Gma> gma(new Gma(member, hazards, fast, config, link));
-    if (auto status = gma->open_all(has_own_window); !status.is_ok()) {
-        return status;
+    try {
+        std::unique_ptr<Gma> gma(new Gma(member, hazards, fast, config, link));
+        if (auto status = gma->open_all(has_own_window); !status.is_ok()) {
+            return status;
+        }
+        return gma;
+    } catch (const std::bad_alloc&) {
+        return base::Status::bare(base::Code::memory);
     }
-    return gma;
 }
 
 base::Status Gma::open_all(bool has_own_window) {
@@ -64,6 +71,10 @@ base::Status Gma::open_all(bool has_own_window) {
             return std::move(trace).failure();
         }
         trace_ = std::move(trace).value();
+    }
+    if (!hazards_.has_membarrier()) {
+        // relaxed: the meeting that follows publishes it
+        segment.control().is_membarrier_refused.store(1, std::memory_order_relaxed);
     }
     attach_ = std::make_unique<local::Attach>(segment, slot, config_.attach != base::Attach::off);
     attach_->publish_token();

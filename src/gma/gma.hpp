@@ -10,7 +10,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -22,8 +21,8 @@
 #include "base/config.hpp"
 #include "base/status.hpp"
 #include "gma/command_queue.hpp"
+#include "gma/driver_role.hpp"
 #include "gma/inline_access.hpp"
-#include "gma/record_blocks.hpp"
 #include "gma/trace.hpp"
 #include "local/attach.hpp"
 #include "local/forwarder.hpp"
@@ -164,6 +163,8 @@ private:
     static constexpr std::uint64_t batched_bytes_max = 64ULL * 1024;  // longer ones: own call
     static constexpr std::int64_t nap_ns = 1'000'000;
     static constexpr std::uint32_t collected_max = 256;  // copies between two turns of the link
+    static constexpr std::size_t link_ended_min =
+        256;  // ends taken from the link at once, at least
     static constexpr std::size_t handed_at_once_max = 64;
     // While others turn the link: twice as long each time, for each costs them 10 us of their core.
     static constexpr std::int64_t deaf_nap_min_ns = 250'000;
@@ -191,7 +192,8 @@ private:
     [[nodiscard]] std::string why_forwarded(const local::Place& place) const;
     [[nodiscard]] bool is_satisfied(Handle order);
     Handle queue(const Command& command, Route route, Handle order);
-    void wait_for_room(std::uint64_t oldest);
+    void make_room(std::unique_lock<std::mutex>& lock);
+    void wait_for_oldest(std::unique_lock<std::mutex>& lock);
     Handle fail(base::Status failure);
     Route route_of(const Command& command);
     void dispatch(std::uint64_t number, Route route);  // mutex_ held
@@ -213,6 +215,7 @@ private:
     bool run_jobs();
     bool run_some(std::unique_lock<std::mutex>& lock);
     bool run_batch(std::unique_lock<std::mutex>& lock);
+    Job take_job() noexcept;                        // mutex_ held
     std::uint32_t take_jobs(std::span<Job> batch);  // mutex_ held
     base::Status run_direct(const Command& command, memory::HazardLine& line);
     void run_attach(std::span<const Job> batch,
@@ -222,13 +225,14 @@ private:
     bool end_attached(std::uint64_t number, base::Status outcome);  // mutex_ held
     base::Status run_atomic_remote_result(const Command& command, memory::HazardLine& line);
     bool turn_forwarder(Driver driver);
-    bool take_driver();
-    bool give_driver();
-    std::uint32_t turn_once();  // driver_ held
+    std::uint32_t turn_once();       // driver_ held
+    std::uint32_t feed_forwarder();  // driver_ held
+    std::uint32_t take_forwarded();  // driver_ held
+    [[gnu::cold]] base::Status no_memory(const Command& command) const;
     void count_attached(std::span<const Job> batch,
                         std::span<const base::Status> outcomes);  // mutex_ held
     bool release();                                               // mutex_ held
-    void note_deaths();
+    [[nodiscard]] bool note_deaths();
 
     // gma_remote.cpp
     [[nodiscard]] bool is_far(GlobalAddress address, std::uint64_t bytes) const noexcept {
@@ -246,12 +250,14 @@ private:
     std::uint64_t hand_collected();  // driver_ and mutex_ held
     std::uint64_t fail_collected();  // mutex_ held
     std::uint32_t take_link_ends();  // driver_ held
-    void want_service();             // mutex_ held
+    void want_service() noexcept;    // mutex_ held
     void on_gateway_death();         // driver_ held
     [[nodiscard]] bool is_gateway_dead() const noexcept;
     [[gnu::cold]] base::Status no_gateway(const Command& command) const;
     [[gnu::cold]] base::Status remote_failure(const Command& command,
                                               const remote::Ended& ended) const;
+    [[nodiscard]] std::string remote_failure_text(const Command& command,
+                                                  const remote::Ended& ended) const;
     [[nodiscard]] std::string where_is(GlobalAddress address) const;
     void count_remote(std::uint64_t commands, std::uint64_t bytes);  // mutex_ held
 
@@ -273,8 +279,20 @@ private:
     void stop_service();
     [[nodiscard]] bool is_idle();
     [[nodiscard]] bool can_forward();
-    void hand_over();
+    void hand_over() noexcept;
     void tell_waiters(Driver driver);
+
+    // While it lives, who knocks at this process rings the threads that wait instead of the service thread.
+    class Attendance {
+    public:
+        explicit Attendance(Gma& gma) noexcept;
+        ~Attendance();
+        Attendance(const Attendance&) = delete;
+        Attendance& operator=(const Attendance&) = delete;
+
+    private:
+        Gma& gma_;
+    };
 
     // gma_wait.cpp
     base::Status wait_announced(std::uint64_t number,
@@ -306,22 +324,21 @@ private:
 
     std::mutex mutex_;  // the queue and the lists of ready commands
     CommandQueue queue_;
-    std::deque<Job> jobs_;
-    std::deque<Job> to_forward_;
-    RecordBlocks<std::uint64_t> to_remote_;  // numbers
-    std::vector<std::uint64_t> ready_;       // scratch
+    // Of ready commands. An entry of jobs_ is marked with its Route.
+    CommandList jobs_;
+    CommandList to_forward_;
+    CommandList to_remote_;
+    CommandList ready_;  // empty but while the lock is held
     // jobs_ + to_forward_, for looks without the lock. Written with the lock.
     std::atomic<std::uint64_t> pending_{0};
 
-    std::atomic_flag driver_;  // who holds it turns the forwarder; never held over a wait
-    std::atomic<bool> is_turn_wanted_{false};    // somebody found driver_ taken and may go to sleep
-    std::vector<local::Ended> ended_;            // guarded by driver_
+    DriverRole<> driver_;                        // who holds it turns the forwarder and the link
     std::atomic<bool> has_forward_work_{false};  // written under driver_
     // The link to the node's gateway. Its calls are guarded by driver_, but for those any thread may make.
     remote::Link* link_ = nullptr;
     bool is_gateway_here_ =
         false;  // in this process: whoever works turns it, the service thread sleeps there
-    std::vector<remote::Ended> link_ended_;
+    std::vector<remote::Ended> link_ended_;  // guarded by driver_; room for link_ended_min at least
     std::atomic<bool> has_link_work_{false};      // to_remote_ holds what was not tried yet
     std::atomic<bool> is_link_fed_{false};        // so it does, but this can wait for the next turn
     std::uint64_t under_way_ = 0;                 // commands the link has; written with both locks

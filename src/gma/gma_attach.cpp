@@ -71,11 +71,11 @@ Handle Gma::issue_attach(const Command& command, Handle order) {
         return handle_null;
     }
     std::unique_lock lock(mutex_);  // what failed just now fails again, and is explained
-    if (queue_.outstanding() >= commands_outstanding_max) [[unlikely]] {
+    if (!queue_.has_room()) [[unlikely]] {
         return handle_null;
     }
     const std::uint64_t number = queue_.admit_ready(command);
-    jobs_.push_back({number, &queue_.command(number), Route::attach});
+    queue_.append(jobs_, number, static_cast<std::uint8_t>(Route::attach));
     pending_.fetch_add(
         1, std::memory_order_seq_cst);  // partner: is_idle() after the sleep was announced
     lock.unlock();
@@ -85,15 +85,14 @@ Handle Gma::issue_attach(const Command& command, Handle order) {
 
 // run_some() for a single job.
 bool Gma::run_alone(std::unique_lock<std::mutex>& lock) {
-    const Job job = jobs_.front();
     memory::HazardLine* line = hazards_.own_line();
-    if (job.route != Route::attach || !job.command->is_copy() || line == nullptr || trace_)
-        [[unlikely]] {
+    if (static_cast<Route>(queue_.mark(jobs_.first)) != Route::attach ||
+        !queue_.command(jobs_.first).is_copy() || line == nullptr || trace_) [[unlikely]] {
         return run_batch(lock);
     }
+    const Job job = take_job();
     lone_attaches_.store(lone_attaches_.load(std::memory_order_relaxed) + 1,
                          std::memory_order_relaxed);
-    jobs_.pop_front();
     pending_.store(pending_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
     lock.unlock();
     local::AttachCopy copy;

@@ -40,9 +40,11 @@ Route Gma::choose(const Command& command, const local::Place& target, const loca
 
 base::Status Gma::bad_address(const Command& command, bool is_target, base::Code code) const {
     const GlobalAddress address = is_target ? command.target : command.source;
-    return {code, std::string(name_of(command)) + " by rank " + std::to_string(space_.rank()) +
-                      " on " + os::host_name() + ": the " + (is_target ? "target" : "source") +
-                      " is " + space_.explain(address, command.bytes)};
+    return base::Status::worded(code, [&] {
+        return std::string(name_of(command)) + " by rank " + std::to_string(space_.rank()) +
+               " on " + os::host_name() + ": the " + (is_target ? "target" : "source") + " is " +
+               space_.explain(address, command.bytes);
+    });
 }
 
 base::Status Gma::check(const Command& command, memory::HazardLine& line, Route& route) {
@@ -65,13 +67,14 @@ base::Status Gma::check(const Command& command, memory::HazardLine& line, Route&
     if (!command.is_copy()) {  // what is far counts as aligned here, and is looked at there
         const std::uint64_t places = target.owner_address | source.owner_address;
         if (places % command.width != 0) {
-            return {base::Code::alignment,
-                    std::string(name_of(command)) + " by rank " + std::to_string(space_.rank()) +
-                        ": target and source must be multiples of " +
-                        std::to_string(command.width) + "; " +
-                        space_.explain(target.owner_address % command.width != 0 ? command.target
-                                                                                 : command.source,
-                                       command.bytes)};
+            return base::Status::worded(base::Code::alignment, [&] {
+                return std::string(name_of(command)) + " by rank " +
+                       std::to_string(space_.rank()) + ": target and source must be multiples of " +
+                       std::to_string(command.width) + "; " +
+                       space_.explain(target.owner_address % command.width != 0 ? command.target
+                                                                                : command.source,
+                                      command.bytes);
+            });
         }
     }
     if (is_target_far || is_source_far) {
@@ -80,38 +83,40 @@ base::Status Gma::check(const Command& command, memory::HazardLine& line, Route&
     }
     route = choose(command, target, source);
     if (route == Route::none) {
-        return {
-            base::Code::unsupported,
-            std::string(name_of(command)) +
-                ": ACP_INTRANODE=direct reaches shared memory only, and " +
-                space_.explain(is_here(target) ? command.source : command.target, command.bytes) +
-                " is private memory; use ACP_INTRANODE=auto"};
+        return base::Status::worded(base::Code::unsupported, [&] {
+            return std::string(name_of(command)) +
+                   ": ACP_INTRANODE=direct reaches shared memory only, and " +
+                   space_.explain(is_here(target) ? command.source : command.target,
+                                  command.bytes) +
+                   " is private memory; use ACP_INTRANODE=auto";
+        });
     }
     return {};
 }
 
 Handle Gma::fail(base::Status failure) {
-    const std::scoped_lock lock(mutex_);
+    std::unique_lock lock(mutex_);
+    make_room(lock);
     return queue_.admit_failed(std::move(failure));
 }
 
 Handle Gma::issue_other(const Command& command, Handle order) {
     Route route = Route::none;
+    base::Status failure;
     {
-        // Not held over queue(): that runs work of its own, which names addresses of its own.
+        // Not held over queue() and fail(): they run work of their own, which names addresses of its own.
         local::Hazards::Lease lease(hazards_);
-        if (auto status = check(command, lease.line(), route); !status.is_ok()) {
-            return fail(std::move(status));
-        }
+        failure = check(command, lease.line(), route);
         const bool is_short = command.bytes <= config_.inline_bytes_max;
-        if (route == Route::direct && is_short && may_waiter_run_ && is_satisfied(order)) {
-            if (auto status = run_direct(command, lease.line()); !status.is_ok()) {
-                return fail(std::move(status));
+        if (failure.is_ok() && route == Route::direct && is_short && may_waiter_run_ &&
+            is_satisfied(order)) {
+            failure = run_direct(command, lease.line());
+            if (failure.is_ok()) {
+                return fast_.marks.inline_handle.load(std::memory_order_relaxed);
             }
-            return fast_.marks.inline_handle.load(std::memory_order_relaxed);
         }
     }
-    return queue(command, route, order);
+    return failure.is_ok() ? queue(command, route, order) : fail(std::move(failure));
 }
 
 bool Gma::is_satisfied(Handle order) {
@@ -119,17 +124,32 @@ bool Gma::is_satisfied(Handle order) {
     return queue_.is_satisfied(order);
 }
 
-// Waits for room only: a failure stays to be reported to whoever waits for it.
-void Gma::wait_for_room(std::uint64_t oldest) {
-    node::Door& door = member_.slot().door;
-    door.is_attended.fetch_add(1, std::memory_order_seq_cst);
-    const auto ready = [&] { return drive_until(oldest); };
-    const auto sleep = [&](std::int64_t timeout_ns) {
-        return node::sleep_on_bell(door.waiter_bell, ready, timeout_ns);
-    };
-    member_.waiter().wait(ready, sleep, node::for_ever);
-    door.is_attended.fetch_sub(1, std::memory_order_seq_cst);
-    hand_over();
+// Where there is no room, or no memory for more, the queue is as long as it can be: who issues waits for its end to
+// come off. Something is outstanding then. The lock is held before and after, not meanwhile.
+void Gma::make_room(std::unique_lock<std::mutex>& lock) {
+    while (!queue_.has_room()) {
+        wait_for_oldest(lock);
+    }
+}
+
+// Waits for an end only: a failure stays to be reported to whoever waits for it.
+void Gma::wait_for_oldest(std::unique_lock<std::mutex>& lock) {
+    const std::uint64_t oldest = queue_.oldest_outstanding();
+    lock.unlock();
+    {
+        // As in wait_announced(): who does not take mail must not be taken for one who does.
+        std::optional<Attendance> attendance;
+        if (may_waiter_forward_) {
+            attendance.emplace(*this);
+        }
+        node::Door& door = member_.slot().door;
+        const auto ready = [&] { return drive_until(oldest); };
+        const auto sleep = [&](std::int64_t timeout_ns) {
+            return node::sleep_on_bell(door.waiter_bell, ready, timeout_ns);
+        };
+        member_.waiter().wait(ready, sleep, node::for_ever);
+    }
+    lock.lock();
 }
 
 //   route  by which it runs if it may run at once; another is chosen when it may later
@@ -139,19 +159,18 @@ Handle Gma::queue(const Command& command, Route route, Handle order) {
         if (!is_said.test_and_set()) {
             std::fprintf(
                 stderr,
-                "acp: rank %u has no service thread (%s): commands progress only in ACP calls\n",
-                space_.rank(), std::string(status.message()).c_str());
+                "acp: rank %u has no service thread (%.*s): commands progress only in ACP calls\n",
+                space_.rank(), static_cast<int>(status.message().size()), status.message().data());
         }
     }
     CommandQueue::Admission admission;
     std::unique_lock lock(mutex_);
-    while (queue_.outstanding() >= commands_outstanding_max) {
-        const std::uint64_t oldest = queue_.oldest_outstanding();
-        lock.unlock();
-        wait_for_room(oldest);
-        lock.lock();
+    make_room(lock);
+    for (admission = queue_.admit(command, order); admission.number == 0;
+         admission = queue_.admit(command, order)) {
+        wait_for_oldest(lock);
+        make_room(lock);
     }
-    admission = queue_.admit(command, order);
     if (admission.is_ready) {
         dispatch(admission.number, route);
     }
@@ -187,16 +206,15 @@ Route Gma::route_of(const Command& command) {
 
 void Gma::dispatch(std::uint64_t number, Route route) {
     if (route == Route::remote) {
-        to_remote_.push_back() = number;
+        queue_.append(to_remote_, number);
         has_link_work_.store(true, std::memory_order_seq_cst);  // partner: is_idle(), as below
         return;
     }
-    const Command* command = &queue_.command(number);
     if (route == Route::forward) {
-        to_forward_.push_back({number, command, route});
+        queue_.append(to_forward_, number);
         has_forward_work_.store(true, std::memory_order_relaxed);
     } else {
-        jobs_.push_back({number, command, route});
+        queue_.append(jobs_, number, static_cast<std::uint8_t>(route));
     }
     pending_.fetch_add(
         1, std::memory_order_seq_cst);  // partner: is_idle() after the sleep was announced
@@ -204,7 +222,9 @@ void Gma::dispatch(std::uint64_t number, Route route) {
 
 void Gma::notify() {
     node::Door& door = member_.slot().door;
-    if (may_waiter_run_ && door.is_attended.load(std::memory_order_relaxed) != 0) {
+    // seq_cst: what there is to do was stored before; partner: the waiter that lowers is_attended, then looks for it
+    // in hand_over()
+    if (may_waiter_run_ && door.is_attended.load(std::memory_order_seq_cst) != 0) {
         node::ring_bell(door.waiter_bell);
         return;
     }

@@ -29,12 +29,12 @@ Handle Gma::issue_remote(GlobalAddress target,
     bool is_due = false;
     {
         const std::scoped_lock lock(mutex_);
-        if (queue_.outstanding() >= commands_outstanding_max) [[unlikely]] {
+        if (!queue_.has_room()) [[unlikely]] {
             return handle_null;
         }
         number = queue_.admit_ready_copy(target, source, bytes);
-        to_remote_.push_back() = number;
-        is_due = under_way_ == 0 || to_remote_.size() >= collected_max;
+        queue_.append(to_remote_, number);
+        is_due = under_way_ == 0 || to_remote_.count >= collected_max;
         is_link_fed_.store(true, std::memory_order_relaxed);
     }
     if (is_due) {
@@ -44,7 +44,8 @@ Handle Gma::issue_remote(GlobalAddress target,
 }
 
 void Gma::send_collected() {
-    if (!take_driver()) {  // another thread turns the link, and may have looked already
+    DriverRole<>::Hold hold(driver_);
+    if (!hold) {  // another thread turns the link, and may have looked already
         has_link_work_.store(true, std::memory_order_seq_cst);  // partner: is_idle()
         notify();
         return;
@@ -52,7 +53,7 @@ void Gma::send_collected() {
     // One answer is not worth a look for it: it has hardly left.
     const std::uint32_t done = under_way_ == 0 ? hand_to_link() : turn_link();
     note_link_turn(true);
-    if (give_driver() || done != 0) {
+    if (hold.give() || done != 0) {
         tell_waiters(Driver::passer_by);
     }
 }
@@ -89,8 +90,7 @@ void Gma::rest() {
 // a turn that sends much is long, and who slept on the sockets meanwhile would be woken by each datagram, again and
 // again, and could do nothing. Asked by the service thread.
 bool Gma::is_link_turned() const noexcept {
-    return link_turns_seen_ != link_turns_.load(std::memory_order_relaxed) ||
-           driver_.test(std::memory_order_relaxed);  // a guess will do
+    return link_turns_seen_ != link_turns_.load(std::memory_order_relaxed) || driver_.is_held();
 }
 
 // Whether somebody hears what comes as well as the service thread would, and sooner. Asked by it.

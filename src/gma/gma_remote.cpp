@@ -60,7 +60,6 @@ std::uint32_t Gma::hand_to_link() {
         if (handed == 0) {
             return 0;
         }
-        to_remote_.pop_front(handed);
         release();
         want_service();
     }
@@ -68,7 +67,7 @@ std::uint32_t Gma::hand_to_link() {
     return static_cast<std::uint32_t>(handed);
 }
 
-// How many of the collected commands the link has taken.
+// How many of the collected commands the link has taken; they are in the list no more.
 std::uint64_t Gma::hand_collected() {
     std::array<memory::NumberedCommand, handed_at_once_max> run;
     std::uint64_t handed = 0;
@@ -76,14 +75,15 @@ std::uint64_t Gma::hand_collected() {
     std::size_t taken = 0;
     std::size_t count = 0;
     do {
-        count = std::min<std::uint64_t>(run.size(), to_remote_.size() - handed);
-        for (std::size_t i = 0; i < count; ++i) {
-            const std::uint64_t number = to_remote_[handed + i];
+        count = std::min<std::uint64_t>(run.size(), to_remote_.count);
+        std::uint64_t number = to_remote_.first;
+        for (std::size_t i = 0; i < count; ++i, number = queue_.after(number)) {
             run[i] = {number, &queue_.command(number)};
         }
         taken = link_->submit_all({run.data(), count});
         for (std::size_t i = 0; i < taken; ++i) {
             bytes += run[i].command->bytes;
+            (void)queue_.take_first(to_remote_);
         }
         handed += taken;
     } while (taken == run.size());
@@ -93,11 +93,12 @@ std::uint64_t Gma::hand_collected() {
 }
 
 std::uint64_t Gma::fail_collected() {
-    for (std::uint64_t i = 0; i < to_remote_.size(); ++i) {
-        const std::uint64_t number = to_remote_[i];
+    const std::uint64_t count = to_remote_.count;
+    while (!to_remote_.is_empty()) {
+        const std::uint64_t number = queue_.take_first(to_remote_);
         queue_.finish(number, no_gateway(queue_.command(number)), ready_);
     }
-    return to_remote_.size();
+    return count;
 }
 
 std::uint32_t Gma::take_link_ends() {
@@ -132,7 +133,7 @@ std::uint32_t Gma::take_link_ends() {
 }
 
 // What has ended needs a thread of ours at once when something waits for it, or for room.
-void Gma::want_service() {
+void Gma::want_service() noexcept {
     if (link_ == nullptr) {
         return;
     }
@@ -153,8 +154,9 @@ bool Gma::is_gateway_dead() const noexcept {
 
 void Gma::on_gateway_death() {
     const std::scoped_lock lock(mutex_);
-    to_remote_.pop_front(to_remote_.size());
-    for (const std::uint64_t number : queue_.all_outstanding()) {
+    to_remote_ = {};  // each of them is ended below
+    const std::uint64_t issued = queue_.issued();
+    for (std::uint64_t number = queue_.done() + 2; number <= issued; number += 2) {
         if (queue_.is_ready(number) && is_far(queue_.command(number))) {
             queue_.finish(number, no_gateway(queue_.command(number)), ready_);
         }
@@ -164,10 +166,11 @@ void Gma::on_gateway_death() {
 }
 
 base::Status Gma::no_gateway(const Command& command) const {
-    return {base::Code::peer, std::string(name_of(command)) + " by rank " +
-                                  std::to_string(space_.rank()) + ": " +
-                                  node::fate(space_.segment(), space_.segment().gateway_slot()) +
-                                  ", so no other node can be reached"};
+    return base::Status::worded(base::Code::peer, [&] {
+        return std::string(name_of(command)) + " by rank " + std::to_string(space_.rank()) + ": " +
+               node::fate(space_.segment(), space_.segment().gateway_slot()) +
+               ", so no other node can be reached";
+    });
 }
 
 std::string Gma::where_is(GlobalAddress address) const {
@@ -178,15 +181,19 @@ std::string Gma::where_is(GlobalAddress address) const {
 }
 
 base::Status Gma::remote_failure(const Command& command, const remote::Ended& ended) const {
+    return base::Status::worded(ended.code, [&] { return remote_failure_text(command, ended); });
+}
+
+std::string Gma::remote_failure_text(const Command& command, const remote::Ended& ended) const {
     const node::Segment& segment = space_.segment();
     const std::string who = std::string(name_of(command)) + " by rank " +
                             std::to_string(space_.rank()) + " on " + os::host_name() + ": ";
     if (ended.code == base::Code::peer) {
-        return {ended.code, who + node::fate_of_process(segment, ended.process, ended.fate)};
+        return who + node::fate_of_process(segment, ended.process, ended.fate);
     }
     if (ended.end == 0) {
-        return {ended.code, who + "the way between the nodes failed: " + where_is(command.source) +
-                                ", " + where_is(command.target) + ": " + base::phrase(ended.code)};
+        return who + "the way between the nodes failed: " + where_is(command.source) + ", " +
+               where_is(command.target) + ": " + base::phrase(ended.code);
     }
     const GlobalAddress address = ended.end == 1 ? command.target : command.source;
     std::string what = base::phrase(ended.code);
@@ -197,9 +204,8 @@ base::Status Gma::remote_failure(const Command& command, const remote::Ended& en
     } else if (ended.code == base::Code::alignment) {
         what = "it is no multiple of " + std::to_string(command.width);
     }
-    return {ended.code, who + "the " + (ended.end == 1 ? "target" : "source") + " is " +
-                            space_.explain(address, command.bytes) + "; " + where_is(address) +
-                            ": " + what};
+    return who + "the " + (ended.end == 1 ? "target" : "source") + " is " +
+           space_.explain(address, command.bytes) + "; " + where_is(address) + ": " + what;
 }
 
 }  // namespace acp::gma

@@ -7,14 +7,14 @@
 #include "gma/gma.hpp"
 #include "local/direct.hpp"
 #include "node/death.hpp"
+#include "os/process.hpp"
 
 namespace acp::gma {
 
 bool Gma::drive(Driver driver) {
-    note_deaths();
-    bool has_done = false;
+    bool has_done = note_deaths();
     if (driver == Driver::service || may_waiter_run_) {
-        has_done = run_jobs();
+        has_done = run_jobs() || has_done;
     }
     if (driver == Driver::service || may_waiter_forward_) {
         has_done = turn_forwarder(driver) || has_done;
@@ -28,23 +28,27 @@ bool Gma::drive(Driver driver) {
     return has_done;
 }
 
+Gma::Job Gma::take_job() noexcept {
+    const std::uint64_t number = queue_.take_first(jobs_);
+    return {number, &queue_.command(number), static_cast<Route>(queue_.mark(number))};
+}
+
 // Takes the oldest job, and with an attach job those that share its two segments.
 std::uint32_t Gma::take_jobs(std::span<Job> batch) {
-    batch[0] = jobs_.front();
-    jobs_.pop_front();
+    batch[0] = take_job();
     std::uint32_t count = 1;
     const Command& first = *batch[0].command;
     if (batch[0].route == Route::attach && first.is_copy() && first.bytes <= batched_bytes_max) {
         const memory::GaLayout& layout = space_.layout();
-        const auto is_alike = [&](const Job& job) {
-            return job.route == Route::attach && job.command->is_copy() &&
-                   job.command->bytes <= batched_bytes_max &&
-                   layout.index(job.command->target) == layout.index(first.target) &&
-                   layout.index(job.command->source) == layout.index(first.source);
+        const auto is_alike = [&](std::uint64_t number) {
+            const Command& command = queue_.command(number);
+            return static_cast<Route>(queue_.mark(number)) == Route::attach && command.is_copy() &&
+                   command.bytes <= batched_bytes_max &&
+                   layout.index(command.target) == layout.index(first.target) &&
+                   layout.index(command.source) == layout.index(first.source);
         };
-        while (count < batch.size() && !jobs_.empty() && is_alike(jobs_.front())) {
-            batch[count++] = jobs_.front();
-            jobs_.pop_front();
+        while (count < batch.size() && !jobs_.is_empty() && is_alike(jobs_.first)) {
+            batch[count++] = take_job();
         }
     }
     pending_.store(pending_.load(std::memory_order_relaxed) - count, std::memory_order_relaxed);
@@ -56,7 +60,7 @@ bool Gma::run_jobs() {
         return false;
     }
     std::unique_lock lock(mutex_);
-    if (jobs_.empty()) {
+    if (jobs_.is_empty()) {
         return false;
     }
     run_some(lock);
@@ -66,7 +70,7 @@ bool Gma::run_jobs() {
 // Runs the oldest jobs that can share a call; there is one. The lock is held before and after, not while they
 // run. True when others became ready by it, for which nobody has been woken.
 bool Gma::run_some(std::unique_lock<std::mutex>& lock) {
-    return jobs_.size() == 1 ? run_alone(lock) : run_batch(lock);
+    return jobs_.count == 1 ? run_alone(lock) : run_batch(lock);
 }
 
 bool Gma::run_batch(std::unique_lock<std::mutex>& lock) {
@@ -178,21 +182,24 @@ base::Status Gma::outcome_of(const Command& command, const local::AttachCopy& co
     const bool is_target_far = copy.target.direct == nullptr;
     if (copy.code == base::Code::peer) {
         node::find_the_dead(space_.segment());
-        return {base::Code::peer,
-                "acp_copy: " + node::fate(space_.segment(),
-                                          is_target_far ? copy.target.slot : copy.source.slot)};
+        return base::Status::worded(base::Code::peer, [&] {
+            return "acp_copy: " + node::fate(space_.segment(),
+                                             is_target_far ? copy.target.slot : copy.source.slot);
+        });
     }
     if (copy.code == base::Code::unsupported) {
-        const std::uint32_t slot = is_target_far ? copy.target.slot : copy.source.slot;
-        return {copy.code, "acp_copy: the kernel no longer lets this process attach to " +
-                               node::name_of(space_.segment(), slot) + ", " +
-                               attach_->refusal(slot) +
-                               ", and ACP_REQUIRE or ACP_INTRANODE forbids another way"};
+        return base::Status::worded(copy.code, [&] {
+            const std::uint32_t slot = is_target_far ? copy.target.slot : copy.source.slot;
+            return "acp_copy: the kernel no longer lets this process attach to " +
+                   node::name_of(space_.segment(), slot) + ", " + attach_->refusal(slot) +
+                   ", and ACP_REQUIRE or ACP_INTRANODE forbids another way";
+        });
     }
-    return {copy.code,
-            "acp_copy: the kernel refused to move " +
-                space_.explain(is_target_far ? command.target : command.source, command.bytes) +
-                "; is the memory still mapped there?"};
+    return base::Status::worded(copy.code, [&] {
+        return "acp_copy: the kernel refused to move " +
+               space_.explain(is_target_far ? command.target : command.source, command.bytes) +
+               "; is the memory still mapped there?";
+    });
 }
 
 // The word is mapped here; its old value goes to private memory of another process.
@@ -218,8 +225,10 @@ base::Status Gma::run_atomic_remote_result(const Command& command, memory::Hazar
     }
     memory::leave(line);
     if (copy.code != base::Code::ok) {
-        return {copy.code, "an atomic ran, but its result did not reach " +
-                               space_.explain(command.target, command.bytes)};
+        return base::Status::worded(copy.code, [&] {
+            return "an atomic ran, but its result did not reach " +
+                   space_.explain(command.target, command.bytes);
+        });
     }
     if (trace_) {
         trace_->record(command, "attach", space_.rank());
@@ -248,11 +257,11 @@ void Gma::count_attached(std::span<const Job> batch, std::span<const base::Statu
 
 // Puts what became ready where it is run. True when there was any.
 bool Gma::release() {
-    const bool is_any = !ready_.empty();
-    for (const std::uint64_t number : ready_) {
+    const bool is_any = !ready_.is_empty();
+    while (!ready_.is_empty()) {
+        const std::uint64_t number = queue_.take_first(ready_);
         dispatch(number, route_of(queue_.command(number)));
     }
-    ready_.clear();
     return is_any;
 }
 
@@ -261,74 +270,82 @@ bool Gma::turn_forwarder(Driver driver) {
         !has_link_news()) {
         return false;
     }
-    if (!take_driver()) {
+    DriverRole<>::Hold hold(driver_);
+    if (!hold) {
         return false;
     }
     const std::uint32_t done = turn_once();
     if (driver != Driver::service) {
         note_link_turn(done != 0);
     }
-    return give_driver() || done != 0;
-}
-
-// Gives the right back. True when somebody looked meanwhile and may sleep by now, over mail that came after we
-// looked: the caller tells all who wait to look again.
-bool Gma::give_driver() {
-    driver_.clear(std::memory_order_seq_cst);  // partner: take_driver()
-    return is_turn_wanted_.load(std::memory_order_seq_cst) &&
-           is_turn_wanted_.exchange(false, std::memory_order_seq_cst);
-}
-
-// Takes the right to turn the forwarder. When another thread has it, that one learns that it was wanted after
-// it gives it back, unless it has done so already: then the second attempt takes it. seq_cst: store then look,
-// on both sides.
-bool Gma::take_driver() {
-    if (!driver_.test_and_set(std::memory_order_seq_cst)) {
-        return true;
-    }
-    is_turn_wanted_.store(true, std::memory_order_seq_cst);
-    return !driver_.test_and_set(std::memory_order_seq_cst);
+    return hold.give() || done != 0;
 }
 
 std::uint32_t Gma::turn_once() {
-    std::uint32_t done = 0;
-    // Who queues one sets this under the lock, then turns or wakes somebody: it may be missed here.
-    if (has_forward_work_.load(std::memory_order_relaxed)) {
-        const std::scoped_lock lock(mutex_);
-        for (const Job& job : to_forward_) {
-            forwarder_->submit(job.number, *job.command);
-            ++done;
-        }
-        pending_.store(pending_.load(std::memory_order_relaxed) - to_forward_.size(),
-                       std::memory_order_relaxed);
-        to_forward_.clear();
-        has_forward_work_.store(false, std::memory_order_relaxed);
-    }
+    std::uint32_t done = feed_forwarder();
     done += forwarder_->turn();
-    forwarder_->take_ended(ended_);
-    if (!ended_.empty()) {
-        const std::scoped_lock lock(mutex_);
-        for (local::Ended& ended : ended_) {
-            base::Status status;
-            if (ended.code != base::Code::ok) {
-                status = {ended.code, std::move(ended.message)};
-            }
-            queue_.finish(ended.token, std::move(status), ready_);
-        }
-        release();
-        done += static_cast<std::uint32_t>(ended_.size());
-        ended_.clear();
-    }
+    done += take_forwarded();
     if (forwarder_->has_backlog()) {
         has_forward_work_.store(true, std::memory_order_relaxed);
     }
     return done + turn_link();
 }
 
-void Gma::note_deaths() {
+std::uint32_t Gma::feed_forwarder() {
+    // Who queues one sets this under the lock, then turns or wakes somebody: it may be missed here.
+    if (!has_forward_work_.load(std::memory_order_relaxed)) {
+        return 0;
+    }
+    const std::scoped_lock lock(mutex_);
+    const std::uint64_t count = to_forward_.count;
+    while (!to_forward_.is_empty()) {
+        const std::uint64_t number = queue_.take_first(to_forward_);
+        if (!forwarder_->submit(number, queue_.command(number))) {
+            queue_.finish(number, no_memory(queue_.command(number)), ready_);
+        }
+    }
+    pending_.store(pending_.load(std::memory_order_relaxed) - count, std::memory_order_relaxed);
+    has_forward_work_.store(false, std::memory_order_relaxed);
+    release();
+    return static_cast<std::uint32_t>(count);
+}
+
+base::Status Gma::no_memory(const Command& command) const {
+    return base::Status::worded(base::Code::memory, [&] {
+        return std::string(name_of(command)) + " by rank " + std::to_string(space_.rank()) +
+               " on " + os::host_name() +
+               ": this process has no memory left to ask another one for it; it was not run";
+    });
+}
+
+std::uint32_t Gma::take_forwarded() {
+    const std::span<local::Ended> all = forwarder_->ended();
+    if (all.empty()) {
+        return 0;
+    }
+    const std::scoped_lock lock(mutex_);
+    for (local::Ended& ended : all) {
+        base::Status status;
+        if (ended.code != base::Code::ok) {
+            status = ended.message.empty() ? base::Status::bare(ended.code)
+                                           : base::Status(ended.code, std::move(ended.message));
+        }
+        queue_.finish(ended.token, std::move(status), ready_);
+    }
+    forwarder_->forget_ended();
+    release();
+    return static_cast<std::uint32_t>(all.size());
+}
+
+// True when somebody must be told to look again.
+bool Gma::note_deaths() {
     const std::uint32_t deaths = space_.segment().control().deaths.load(std::memory_order_acquire);
-    if (deaths == deaths_seen_.load(std::memory_order_relaxed) || !take_driver()) {
-        return;
+    if (deaths == deaths_seen_.load(std::memory_order_relaxed)) {
+        return false;
+    }
+    DriverRole<>::Hold hold(driver_);
+    if (!hold) {
+        return false;
     }
     for (std::uint32_t slot = 0; slot < is_death_noted_.size(); ++slot) {
         if (!is_death_noted_[slot] && node::is_dead(space_.segment(), slot)) {
@@ -342,7 +359,7 @@ void Gma::note_deaths() {
     }
     has_forward_work_.store(true, std::memory_order_relaxed);
     deaths_seen_.store(deaths, std::memory_order_relaxed);
-    driver_.clear(std::memory_order_seq_cst);  // partner: take_driver()
+    return hold.give();
 }
 
 }  // namespace acp::gma

@@ -53,15 +53,19 @@ bool Gma::is_idle() {
 
 // Whether what is queued in the forwarder has found room. Who holds the token looks itself before it sleeps.
 bool Gma::can_forward() {
-    if (!has_forward_work_.load(std::memory_order_relaxed) || !take_driver()) {
+    if (!has_forward_work_.load(std::memory_order_relaxed)) {
+        return false;
+    }
+    DriverRole<>::Hold hold(driver_);
+    if (!hold) {
         return false;
     }
     const bool can = forwarder_->has_work();
-    driver_.clear(std::memory_order_seq_cst);  // partner: take_driver()
-    return can || is_turn_wanted_.exchange(false, std::memory_order_seq_cst);
+    return hold.give() || can;
 }
 
 void Gma::serve() {
+    (void)hazards_.own_line();  // claimed now: a turn takes no memory for it later
     std::uint64_t issued_before = 0;
     std::uint32_t naps = naps_before_deep_sleep;
     const auto ready = [&] {
@@ -93,9 +97,10 @@ void Gma::serve() {
 }
 
 // A waiting thread leaves: mail that came meanwhile rang its bell, not the service thread's.
-void Gma::hand_over() {
-    if (pending_.load(std::memory_order_relaxed) == 0 &&
-        !has_forward_work_.load(std::memory_order_relaxed) && !port_->has_mail() &&
+void Gma::hand_over() noexcept {
+    // seq_cst: is_attended was lowered before; partner: notify()
+    if (pending_.load(std::memory_order_seq_cst) == 0 &&
+        !has_forward_work_.load(std::memory_order_seq_cst) && !port_->has_mail() &&
         !has_link_task()) {
         return;
     }
@@ -106,9 +111,11 @@ void Gma::hand_over() {
 
 void Gma::tell_waiters(Driver driver) {
     node::Door& door = member_.slot().door;
-    // A waiter that worked need not tell itself.
+    // A waiter that worked need not tell itself. A read-modify-write that changes nothing: what was done comes before
+    // the look; partner: the waiter that raises is_attended, then looks for what was done.
     const std::uint32_t itself = driver == Driver::waiter ? 1 : 0;
-    if (driver == Driver::service || door.is_attended.load(std::memory_order_relaxed) > itself) {
+    if (driver == Driver::service ||
+        door.is_attended.fetch_add(0, std::memory_order_seq_cst) > itself) {
         node::ring_bell(door.waiter_bell);
     }
 }

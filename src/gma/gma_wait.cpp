@@ -16,7 +16,7 @@ base::Status Gma::wait(Handle handle, std::int64_t timeout_ns, bool is_interrupt
     // it runs it under the lock it has, and the service thread keeps an ear on the mail.
     bool has_run = false;
     bool has_released = false;
-    while (may_waiter_run_ && queue_.done() < number && !jobs_.empty()) {
+    while (may_waiter_run_ && queue_.done() < number && !jobs_.is_empty()) {
         has_released = run_some(lock) || has_released;
         has_run = true;
     }
@@ -53,9 +53,9 @@ base::Status Gma::wait_announced(std::uint64_t number,
                                  bool is_interruptible) {
     node::Door& door = member_.slot().door;
     // Where waiting threads turn the forwarder, knockers ring them instead of the service thread.
-    const bool is_attending = may_waiter_forward_;
-    if (is_attending) {
-        door.is_attended.fetch_add(1, std::memory_order_seq_cst);
+    std::optional<Attendance> attendance;
+    if (may_waiter_forward_) {
+        attendance.emplace(*this);
     }
     const auto ready = [&] { return drive_until(number); };
     std::uint64_t start_ns = 0;
@@ -75,16 +75,16 @@ base::Status Gma::wait_announced(std::uint64_t number,
         return node::sleep_on_bell(door.waiter_bell, ready, nap_ns_left);
     };
     const node::Outcome outcome = member_.waiter().wait(ready, sleep, timeout_ns, is_interruptible);
-    if (is_attending) {
-        door.is_attended.fetch_sub(1, std::memory_order_seq_cst);
-        hand_over();
-    }
+    attendance.reset();
     if (outcome == node::Outcome::timeout) {
-        return {base::Code::timeout,
-                "the commands are not complete after " + std::to_string(timeout_ns) + " ns"};
+        return base::Status::worded(base::Code::timeout, [timeout_ns] {
+            return "the commands are not complete after " + std::to_string(timeout_ns) + " ns";
+        });
     }
     if (outcome == node::Outcome::interrupted) {
-        return {base::Code::interrupted, "a signal handler ran while waiting"};
+        return base::Status::worded(base::Code::interrupted, [] {
+            return std::string("a signal handler ran while waiting");
+        });
     }
     return {};
 }
@@ -138,11 +138,12 @@ void Gma::tell_what_is_awaited(node::AwaitedEntry& entry,
 }
 
 void Gma::say_what_is_awaited(std::uint64_t number, std::uint64_t waited_ns) {
-    std::string text;
     const auto rank_at = [&](GlobalAddress address) {
         return space_.segment().rank_of(
             static_cast<std::uint32_t>(space_.layout().process(address)));
     };
+    std::uint32_t source = 0;
+    std::uint32_t target = 0;
     {
         const std::scoped_lock lock(mutex_);
         const std::uint64_t oldest = queue_.oldest_outstanding();
@@ -150,12 +151,23 @@ void Gma::say_what_is_awaited(std::uint64_t number, std::uint64_t waited_ns) {
             return;
         }
         const Command& command = queue_.command(oldest);
-        text = "from rank " + std::to_string(rank_at(command.source)) + " to rank " +
-               std::to_string(rank_at(command.target));
+        source = rank_at(command.source);
+        target = rank_at(command.target);
     }
-    std::fprintf(
-        stderr, "acp: rank %u has waited %llu s for a command %s; is that process stopped?\n",
-        space_.rank(), static_cast<unsigned long long>(waited_ns / 1'000'000'000), text.c_str());
+    std::fprintf(stderr,
+                 "acp: rank %u has waited %llu s for a command from rank %u to rank %u; is that "
+                 "process stopped?\n",
+                 space_.rank(), static_cast<unsigned long long>(waited_ns / 1'000'000'000), source,
+                 target);
+}
+
+Gma::Attendance::Attendance(Gma& gma) noexcept : gma_(gma) {
+    gma_.member_.slot().door.is_attended.fetch_add(1, std::memory_order_seq_cst);
+}
+
+Gma::Attendance::~Attendance() {
+    gma_.member_.slot().door.is_attended.fetch_sub(1, std::memory_order_seq_cst);
+    gma_.hand_over();
 }
 
 }  // namespace acp::gma

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <type_traits>
 #include <vector>
 
@@ -19,8 +20,22 @@ class RecordBlocks {
 public:
     static constexpr std::uint64_t per_block = 128;
 
+    // Makes sure that the next push_back() finds a place. False: there is no memory for it, and nothing was changed;
+    // never so when a place was made once and no record is here now.
+    [[nodiscard]] bool make_room() noexcept {
+        if (end_ % per_block != 0) [[likely]] {
+            return true;
+        }
+        try {
+            prepare_block();
+            return true;
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
+    }
+
     // A record that holds what an earlier one left there: the caller writes all of it. Throws std::bad_alloc, and
-    // has then changed nothing.
+    // has then changed nothing; not after make_room().
     T& push_back() {
         if (end_ % per_block == 0) {
             open_block();
@@ -59,17 +74,22 @@ private:
         return ring_[number / per_block & (ring_.size() - 1)][number % per_block];
     }
 
-    void open_block() {
-        const std::uint64_t block = end_ / per_block;
-        if (block - begin_ / per_block == ring_.size()) {
+    // Takes the memory that open_block() needs.
+    void prepare_block() {
+        if (end_ / per_block - begin_ / per_block == ring_.size()) {
             widen();
         }
         if (spare_.empty()) {
             // Room for all blocks there are: giving one back never fails.
-            spare_.reserve(++blocks_);
+            spare_.reserve(blocks_ + 1);
             spare_.push_back(Block(new T[per_block]));
+            ++blocks_;
         }
-        slot(block) = std::move(spare_.back());
+    }
+
+    void open_block() {
+        prepare_block();
+        slot(end_ / per_block) = std::move(spare_.back());
         spare_.pop_back();
     }
 

@@ -7,7 +7,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <vector>
+#include <memory>
+#include <new>
 
 #include "node/death.hpp"
 #include "os/cross_memory.hpp"
@@ -138,11 +139,12 @@ void Attach::run_through_buffer(AttachCopy& copy) noexcept {
     // Both ends private to other processes: through a buffer of ours, piece by piece.
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): written before it is read
     std::array<char, 16384> small;
-    std::vector<char> large;
+    std::unique_ptr<char[]> large;
     std::span<char> buffer(small);
     if (copy.bytes > small.size()) {
-        large.resize(std::min<std::uint64_t>(copy.bytes, 256ULL * 1024));
-        buffer = large;
+        const std::size_t bytes = std::min<std::uint64_t>(copy.bytes, 256ULL * 1024);
+        large.reset(new (std::nothrow) char[bytes]);
+        if (large) buffer = {large.get(), bytes};  // without memory: in smaller pieces
     }
     for (std::uint64_t at = 0; at < copy.bytes;) {
         const std::uint64_t piece = std::min<std::uint64_t>(buffer.size(), copy.bytes - at);

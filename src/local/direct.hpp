@@ -31,6 +31,11 @@ inline void move_one(char* target, const char* source) noexcept {
         return;
     }
 #endif
+#if !defined(__SANITIZE_THREAD__)  // it knows no fences
+    // Release: who sees by an acquire load this word, a flag, sees what was written before (MEM-2). Stated here, for the
+    // store below is what the reader acquires; a release store of something else, and an acquire load, would not do.
+    std::atomic_thread_fence(std::memory_order_release);
+#endif
     // volatile: one access each, never split or merged
     reinterpret_cast<volatile Unaligned<T>*>(target)->value =
         reinterpret_cast<const volatile Unaligned<T>*>(source)->value;

@@ -2,7 +2,8 @@
 // The forwarder's outside: submitting, and one turn.
 #include "local/forwarder.hpp"
 
-#include <iterator>
+#include <algorithm>
+#include <new>
 #include <utility>
 
 #include "local/forwarder_state.hpp"
@@ -21,6 +22,8 @@ Forwarder::State::State(Space& its_space,
       own_slot(its_space.slot()),
       datagram_bytes(its_port.datagram_bytes()),
       peers(node::slots_of(its_space.segment().shape())) {
+    busy.reserve(peers.size());
+    ended.reserve(pendings_min);
     handler = [this](std::uint32_t, const MessageHead& head, std::span<const char> payload) {
         on_message(head, payload);
     };
@@ -36,16 +39,23 @@ Forwarder::Forwarder(Space& space, Hazards& hazards, Port& port, std::uint32_t e
 
 Forwarder::~Forwarder() = default;
 
-std::uint32_t Forwarder::State::add_pending(std::uint64_t user_token,
-                                            const memory::Command& command) {
-    std::uint32_t index = 0;
-    if (free_pendings.empty()) {
-        index = static_cast<std::uint32_t>(pendings.size());
-        pendings.emplace_back();
-    } else {
-        index = free_pendings.back();
-        free_pendings.pop_back();
+// Whether there is memory for another command and its end.
+bool Forwarder::State::has_pending() noexcept {
+    if (pendings.make_room(1) == 0) return false;
+    const std::uint64_t wanted = ended.size() + outstanding + 1;
+    if (wanted <= ended.capacity()) return true;
+    try {
+        ended.reserve(std::max<std::uint64_t>(wanted, 2 * ended.capacity()));
+        return true;
+    } catch (const std::bad_alloc&) {
+        return false;
     }
+}
+
+// After has_pending().
+std::uint32_t Forwarder::State::add_pending(std::uint64_t user_token,
+                                            const memory::Command& command) noexcept {
+    const std::uint32_t index = pendings.take();
     Pending& pending = pendings[index];
     pending.user_token = user_token;
     pending.command = command;
@@ -56,30 +66,41 @@ std::uint32_t Forwarder::State::add_pending(std::uint64_t user_token,
     return index;
 }
 
-void Forwarder::State::enqueue(std::uint32_t index) {
-    pendings[index].stage = Stage::queued;
-    ready.push(index);
+// One that was not sent: as if it had not been added.
+void Forwarder::State::drop_pending(std::uint32_t index) noexcept {
+    pendings.give(index);
+    --outstanding;
 }
 
-void Forwarder::submit(std::uint64_t token, const memory::Command& command) {
+void Forwarder::State::enqueue(std::uint32_t index) noexcept {
+    pendings[index].stage = Stage::queued;
+    pendings.push(ready, index);
+}
+
+bool Forwarder::submit(std::uint64_t token, const memory::Command& command) noexcept {
+    if (!state_->has_pending()) return false;
     state_->enqueue(state_->add_pending(token, command));
+    return true;
 }
 
 std::uint32_t Forwarder::turn() {
     State& state = *state_;
     std::uint32_t done = state.start_ready();
-    done += state.port.receive(state.handler, messages_per_turn_max);
+    // A message may have to be answered, and the answer may have to wait: without a place for it the mail waits.
+    const std::uint32_t room = state.parcels.make_room(messages_per_turn_max);
+    done += state.port.receive(state.handler, std::min(room, messages_per_turn_max));
     done += state.start_ready();  // an end makes room for the next command
     done += state.flush();
     state.lease.reset();  // the next turn may be another thread's
     return done;
 }
 
-void Forwarder::take_ended(std::vector<Ended>& into) {
-    std::vector<Ended>& ended = state_->ended;
-    into.insert(into.end(), std::make_move_iterator(ended.begin()),
-                std::make_move_iterator(ended.end()));
-    ended.clear();
+std::span<Ended> Forwarder::ended() noexcept {
+    return state_->ended;
+}
+
+void Forwarder::forget_ended() noexcept {
+    state_->ended.clear();
 }
 
 bool Forwarder::has_work() const noexcept {

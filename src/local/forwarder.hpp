@@ -35,7 +35,7 @@ inline constexpr std::uint32_t any_epoch = 0;  // of a process that outlives the
 struct Ended {
     std::uint64_t token = 0;
     base::Code code = base::Code::ok;
-    std::string message;      // when not ok
+    std::string message;      // when not ok; "" when there was no memory for it
     std::uint64_t value = 0;  // of submit_for_value(): the old one
 };
 
@@ -52,28 +52,31 @@ public:
     Forwarder& operator=(const Forwarder&) = delete;
 
     // Takes a command over. Its end appears in ended() after some later turn(). May be called for commands
-    // whose source or target is this process's own: they run here, in a turn.
-    void submit(std::uint64_t token, const memory::Command& command);
+    // whose source or target is this process's own: they run here, in a turn. False: there is no memory for it, and
+    // nothing was taken.
+    [[nodiscard]] bool submit(std::uint64_t token, const memory::Command& command) noexcept;
 
     // The three that follow are for a process without global addresses of its own: the node's gateway. They end like
     // commands.
 
     // Writes bytes to memory of another process.   bytes.size()  1 .. the port's datagram_bytes; copied
-    // Returns false when there is no room for that process now: nothing was taken.
+    // Returns false when there is no room for that process, or no memory, now: nothing was taken.
     bool try_put(std::uint64_t token, GlobalAddress target, std::span<const char> bytes);
 
     // Reads memory of another process.   into  likewise; stays valid until it has ended
     bool try_get(std::uint64_t token, GlobalAddress source, std::span<char> into);
 
     // An atomic whose old value comes with its end; the command's target is not looked at.
-    void submit_for_value(std::uint64_t token, const memory::Command& command);
+    [[nodiscard]] bool submit_for_value(std::uint64_t token,
+                                        const memory::Command& command) noexcept;
 
     // One round: receives, runs what came, sends what fits. Returns the number of things done; 0 when
     // nothing could be done now.
     std::uint32_t turn();
 
-    // Appends the ends since the last call to `into`.
-    void take_ended(std::vector<Ended>& into);
+    // The ends since the last forget_ended(). Valid until the next call of anything else.
+    [[nodiscard]] std::span<Ended> ended() noexcept;
+    void forget_ended() noexcept;
 
     // Whether a turn could do something even if no mail comes. Work that waits for room does not count until
     // there is room; whoever makes it rings this process's bell (port.hpp).

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How commands end: told to the process they belong to, explained there, and cut short by deaths.
-#include <algorithm>
+#include <new>
 #include <utility>
 
 #include "local/forwarder_state.hpp"
@@ -50,9 +50,10 @@ void Forwarder::State::on_end(std::uint64_t token, const Verdict& verdict) {
 void Forwarder::State::finish(std::uint32_t index,
                               base::Code code,
                               std::string message,
-                              std::uint64_t value) {
+                              std::uint64_t value) noexcept {
     Pending& pending = pendings[index];
-    ended.push_back({pending.user_token, code, std::move(message), value});
+    ended.push_back(
+        {pending.user_token, code, std::move(message), value});  // has_pending() made room
     --outstanding;
     if (pending.receiver != nobody) {
         --peers[pending.receiver].in_flight;
@@ -61,10 +62,20 @@ void Forwarder::State::finish(std::uint32_t index,
     pending.receiver = pending.executor = pending.placer = nobody;
     pending.stage = Stage::none;
     pending.generation = pending.generation + 1 == 0 ? 1 : pending.generation + 1;
-    free_pendings.push_back(index);
+    pendings.give(index);
 }
 
-std::string Forwarder::State::explain(const Pending& pending, const Verdict& verdict) const {
+// "" where no memory is left for words.
+std::string Forwarder::State::explain(const Pending& pending,
+                                      const Verdict& verdict) const noexcept {
+    try {
+        return words_for(pending, verdict);
+    } catch (const std::bad_alloc&) {
+        return {};
+    }
+}
+
+std::string Forwarder::State::words_for(const Pending& pending, const Verdict& verdict) const {
     const memory::Command& command = pending.command;
     if (verdict.code == base::Code::peer) {
         return node::fate(space.segment(), static_cast<std::uint32_t>(verdict.operand));
@@ -87,17 +98,15 @@ void Forwarder::State::on_death(std::uint32_t dead_slot) {
     }
     const Verdict verdict{base::Code::peer, Blame::nothing, dead_slot};
     Peer& dead = peers[dead_slot];
-    dead.outbox.clear();
-    for (const Job& job : dead.jobs.items()) {
+    while (!dead.outbox.is_empty()) parcels.give(parcels.pop(dead.outbox));
+    while (!dead.jobs.is_empty()) {
+        const std::uint32_t parcel = parcels.pop(dead.jobs);
+        const Job job = parcels[parcel].job;
+        parcels.give(parcel);  // the report may need it
         if (job.origin != dead_slot) report(job.origin, job.token, verdict);
     }
-    dead.jobs.clear();
-    for (Peer& peer : peers) {  // what was run for it
-        Fifo<Job> kept;
-        for (const Job& job : peer.jobs.items()) {
-            if (job.origin != dead_slot) kept.push(job);
-        }
-        peer.jobs = std::move(kept);
+    for (Peer& peer : peers) {
+        drop_jobs_of(dead_slot, peer.jobs);
     }
     for (std::uint32_t index = 0; index < pendings.size(); ++index) {
         const Pending& pending = pendings[index];
@@ -107,11 +116,23 @@ void Forwarder::State::on_death(std::uint32_t dead_slot) {
         }
     }
     // Those that waited for it find it dead when they are started.
-    for (const std::uint32_t index : dead.queued.items()) {
-        ready.push(index);
+    while (!dead.queued.is_empty()) {
+        pendings.push(ready, pendings.pop(dead.queued));
     }
-    dead.queued.clear();
     port.forget(dead_slot);
+}
+
+// What was run here for a process that is dead.
+void Forwarder::State::drop_jobs_of(std::uint32_t dead_slot, Chain& jobs) noexcept {
+    Chain all = std::exchange(jobs, {});
+    while (!all.is_empty()) {
+        const std::uint32_t parcel = parcels.pop(all);
+        if (parcels[parcel].job.origin == dead_slot) {
+            parcels.give(parcel);
+        } else {
+            parcels.push(jobs, parcel);
+        }
+    }
 }
 
 }  // namespace acp::local

@@ -25,6 +25,7 @@ bool Forwarder::State::try_send(std::uint64_t user_token,
     if (verdict.code == base::Code::ok && peers[place.slot].is_dead) {
         verdict = {base::Code::peer, Blame::nothing, place.slot};
     }
+    if (!has_pending()) return false;
     const std::uint32_t index = add_pending(user_token, command);
     if (verdict.code != base::Code::ok) {
         finish(index, verdict.code, explain(pendings[index], verdict));
@@ -39,8 +40,7 @@ bool Forwarder::State::try_send(std::uint64_t user_token,
     Peer& peer = peers[place.slot];
     if (peer.in_flight >= commands_in_flight_max || !peer.outbox.is_empty() ||
         !peer.jobs.is_empty() || !port.send(place.slot, head, bytes)) {
-        free_pendings.push_back(index);
-        --outstanding;
+        drop_pending(index);
         return false;
     }
     ++peer.in_flight;
@@ -65,12 +65,14 @@ bool Forwarder::try_get(std::uint64_t token, GlobalAddress source, std::span<cha
     return state_->try_send(token, command, {}, into.data());
 }
 
-void Forwarder::submit_for_value(std::uint64_t token, const memory::Command& command) {
+bool Forwarder::submit_for_value(std::uint64_t token, const memory::Command& command) noexcept {
+    if (!state_->has_pending()) return false;
     const std::uint32_t index = state_->add_pending(token, command);
     State::Pending& pending = state_->pendings[index];
     pending.command.target = command.source;  // something to look up; nothing is written there
     pending.is_value_wanted = true;
     state_->enqueue(index);
+    return true;
 }
 
 // The owner: sends what was asked for in one message, now or when there is room.
@@ -102,7 +104,8 @@ void Forwarder::State::take_fetched(const MessageHead& head, std::span<const cha
     }
     const Pending& pending = pendings[index];
     if (pending.into == nullptr || payload.size() != pending.command.bytes) {
-        finish(index, base::Code::system, "an owner sent something else than it was asked for");
+        finish(index, base::Code::system,
+               {});  // an owner sent something else than it was asked for
         return;
     }
     move_bytes(pending.into, payload.data(), payload.size());

@@ -35,15 +35,19 @@ void Forwarder::State::post(std::uint32_t receiver,
     if (peer.is_dead || (peer.outbox.is_empty() && port.send(receiver, head, payload))) {
         return;
     }
-    Waiting waiting{head, {}};
+    const std::uint32_t parcel = parcels.take();  // who began this made sure of one
+    Waiting& waiting = parcels[parcel].waiting;
+    waiting.head = head;
     waiting.head.payload_bytes = static_cast<std::uint32_t>(payload.size());
     std::copy(payload.begin(), payload.end(), waiting.payload.begin());
-    peer.outbox.push(waiting);
+    parcels.push(peer.outbox, parcel);
     list(receiver);
 }
 
 void Forwarder::State::add_job(std::uint32_t receiver, const Job& job) {
-    peers[receiver].jobs.push(job);
+    const std::uint32_t parcel = parcels.take();  // as in post()
+    parcels[parcel].job = job;
+    parcels.push(peers[receiver].jobs, parcel);
     list(receiver);
 }
 
@@ -111,23 +115,31 @@ std::uint32_t Forwarder::State::flush_to(std::uint32_t receiver) {
     Peer& peer = peers[receiver];
     std::uint32_t sent = 0;
     while (!peer.outbox.is_empty()) {
-        const Waiting& first = peer.outbox.front();
+        const Waiting& first = parcels[peer.outbox.first].waiting;
         if (!port.send(receiver, first.head,
                        std::span(first.payload).first(first.head.payload_bytes))) {
             return sent;
         }
-        peer.outbox.pop();
+        parcels.give(parcels.pop(peer.outbox));
         ++sent;
     }
     for (std::uint32_t i = 0; i < pieces_per_turn_max && !peer.jobs.is_empty(); ++i) {
-        Job job = peer.jobs.front();
+        // Free while it takes its step: when that ends the copy, the report may need a parcel.
+        std::uint32_t parcel = parcels.pop(peer.jobs);
+        Job job = parcels[parcel].job;
+        parcels.give(parcel);
         const Step outcome = step(receiver, job);
+        if (outcome != Step::finished) {
+            parcel = parcels.take();
+            parcels[parcel].job = job;
+        }
         if (outcome == Step::blocked) {
+            parcels.push_front(peer.jobs, parcel);
             return sent;
         }
         ++sent;
-        peer.jobs.pop();
-        if (outcome == Step::advanced) peer.jobs.push(job);  // to the end: the others' turn
+        if (outcome == Step::advanced)
+            parcels.push(peer.jobs, parcel);  // to the end: the others' turn
     }
     return sent;
 }

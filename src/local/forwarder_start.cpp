@@ -18,9 +18,10 @@ bool is_aligned(const Place& place, std::uint8_t width) noexcept {
 
 std::uint32_t Forwarder::State::start_ready() {
     std::uint32_t started = 0;
-    for (; !ready.is_empty() && started < messages_per_turn_max; ++started) {
-        const std::uint32_t index = ready.front();
-        ready.pop();
+    // Each may take a parcel.
+    for (; !ready.is_empty() && started < messages_per_turn_max && parcels.make_room(1) != 0;
+         ++started) {
+        const std::uint32_t index = pendings.pop(ready);
         const std::uint32_t queued_at = std::exchange(pendings[index].queued_at, nobody);
         start(index);
         if (queued_at != nobody) advance(queued_at);  // it may have ended without taking its place
@@ -47,8 +48,7 @@ void Forwarder::State::start(std::uint32_t index) {
 void Forwarder::State::advance(std::uint32_t receiver) {
     Peer& peer = peers[receiver];
     if (!peer.queued.is_empty() && peer.in_flight < commands_in_flight_max) {
-        ready.push(peer.queued.front());
-        peer.queued.pop();
+        pendings.push(ready, pendings.pop(peer.queued));
     }
 }
 
@@ -64,7 +64,7 @@ bool Forwarder::State::enlist(std::uint32_t index, std::uint32_t receiver, std::
     }
     Peer& peer = peers[receiver];
     if (peer.in_flight >= commands_in_flight_max) {
-        peer.queued.push(index);
+        pendings.push(peer.queued, index);
         pendings[index].queued_at = receiver;
         return false;
     }

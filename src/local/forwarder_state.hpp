@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a forwarder is made of, for its .cpp files only: commands of this process from submit() to their end
 // (Pending), copies this process runs for itself or others (Job), and per process of the node what is queued
-// for it (Peer). Split by event: forwarder_start.cpp (own commands), forwarder_serve.cpp (mail),
-// forwarder_send.cpp (what waits for room or takes many pieces), forwarder_gateway.cpp (what the node's gateway asks for),
-// forwarder_end.cpp (ends and deaths).
+// for it (Peer). A command takes all its memory when it is submitted. What another process asks for may have to wait
+// here for room to answer, in a Parcel: mail is taken only while there are parcels for its answers, so nothing that
+// was accepted ever lacks memory. Split by event: forwarder_start.cpp (own commands), forwarder_serve.cpp (mail),
+// forwarder_send.cpp (what waits for room or takes many pieces), forwarder_gateway.cpp (what the node's gateway asks
+// for), forwarder_end.cpp (ends and deaths).
 // The driver only, as local/forwarder.hpp says.
 #pragma once
 
@@ -13,45 +15,16 @@
 #include <vector>
 
 #include "local/forwarder.hpp"
+#include "local/linked_pool.hpp"
 #include "node/control.hpp"
 
 namespace acp::local {
 
-// A queue that keeps its memory: first in, first out.
-template <typename T>
-class Fifo {
-public:
-    [[nodiscard]] bool is_empty() const noexcept { return first_ == items_.size(); }
-
-    [[nodiscard]] T& front() noexcept { return items_[first_]; }
-
-    void push(const T& item) {
-        if (first_ > 0 && items_.size() == items_.capacity()) {
-            items_.erase(items_.begin(), items_.begin() + static_cast<std::ptrdiff_t>(first_));
-            first_ = 0;
-        }
-        items_.push_back(item);
-    }
-
-    void pop() noexcept {
-        if (++first_ == items_.size()) clear();
-    }
-
-    void clear() noexcept {
-        items_.clear();
-        first_ = 0;
-    }
-
-    // What is queued, oldest first.
-    [[nodiscard]] std::span<T> items() noexcept { return std::span(items_).subspan(first_); }
-
-private:
-    std::vector<T> items_;
-    std::size_t first_ = 0;
-};
-
 struct Forwarder::State {
     static constexpr std::uint32_t nobody = ~0U;
+    // To be had though no memory is left: own commands, and answers that wait for room.
+    static constexpr std::uint32_t pendings_min = 64;
+    static constexpr std::uint32_t parcels_min = 128;
 
     // How far a command of this process is.
     enum class Stage : std::uint8_t {
@@ -65,6 +38,7 @@ struct Forwarder::State {
         std::uint64_t user_token = 0;
         memory::Command command;
         std::uint32_t generation = 1;  // upper half of the token on the wire
+        std::uint32_t next = nobody;
         Stage stage = Stage::none;
         std::uint32_t receiver = nobody;   // whose in_flight counts it
         std::uint32_t queued_at = nobody;  // in whose queue it waited
@@ -90,13 +64,21 @@ struct Forwarder::State {
         std::array<char, 8> payload{};
     };
 
+    // One or the other.
+    struct Parcel {
+        Waiting waiting;
+        Job job;
+        std::uint32_t next = nobody;
+    };
+
     struct Peer {
         std::uint32_t in_flight = 0;  // own commands it was sent and that have not ended
         bool is_dead = false;
-        bool is_listed = false;      // in busy_
-        Fifo<std::uint32_t> queued;  // own commands that wait for in_flight to shrink
-        Fifo<Waiting> outbox;  // <= commands_in_flight_max per process of the node, and as many own
-        Fifo<Job> jobs;        // copies whose target is there (here: moved), likewise
+        bool is_listed = false;  // in busy_
+        Chain queued;            // of pendings: own commands that wait for in_flight to shrink
+        Chain
+            outbox;  // of parcels: <= commands_in_flight_max per process of the node, and as many own
+        Chain jobs;  // of parcels: copies whose target is there (here: moved), likewise
     };
 
     // What to blame when an access is refused.
@@ -127,8 +109,10 @@ struct Forwarder::State {
     State(Space& its_space, Hazards& its_hazards, Port& its_port, std::uint32_t its_epoch);
 
     // --- forwarder.cpp
-    std::uint32_t add_pending(std::uint64_t user_token, const memory::Command& command);
-    void enqueue(std::uint32_t index);
+    [[nodiscard]] bool has_pending() noexcept;
+    std::uint32_t add_pending(std::uint64_t user_token, const memory::Command& command) noexcept;
+    void drop_pending(std::uint32_t index) noexcept;
+    void enqueue(std::uint32_t index) noexcept;
 
     // --- forwarder_gateway.cpp
     bool try_send(std::uint64_t user_token,
@@ -174,8 +158,14 @@ struct Forwarder::State {
     // --- forwarder_end.cpp
     void report(std::uint32_t origin, std::uint64_t token, const Verdict& verdict);
     void on_end(std::uint64_t token, const Verdict& verdict);
-    void finish(std::uint32_t index, base::Code code, std::string message, std::uint64_t value = 0);
-    [[nodiscard]] std::string explain(const Pending& pending, const Verdict& verdict) const;
+    void finish(std::uint32_t index,
+                base::Code code,
+                std::string message,
+                std::uint64_t value = 0) noexcept;
+    [[nodiscard]] std::string explain(const Pending& pending,
+                                      const Verdict& verdict) const noexcept;
+    [[nodiscard]] std::string words_for(const Pending& pending, const Verdict& verdict) const;
+    void drop_jobs_of(std::uint32_t dead_slot, Chain& jobs) noexcept;
     void on_death(std::uint32_t dead_slot);
 
     // --- small helpers
@@ -232,12 +222,12 @@ struct Forwarder::State {
     Port::Handler handler;
     Observer observer;
     std::optional<Hazards::Lease> lease;  // of the thread that takes this turn
-    std::vector<Pending> pendings;
-    std::vector<std::uint32_t> free_pendings;
-    Fifo<std::uint32_t> ready;        // to be started in the next turn
+    LinkedPool<Pending> pendings{pendings_min};
+    LinkedPool<Parcel> parcels{parcels_min};
+    Chain ready;                      // of pendings: to be started in the next turn
     std::vector<Peer> peers;          // by slot
-    std::vector<std::uint32_t> busy;  // peers with something in outbox or jobs
-    std::vector<Ended> ended;
+    std::vector<std::uint32_t> busy;  // peers with something in outbox or jobs; room for all
+    std::vector<Ended> ended;         // room for all that are outstanding, besides
     std::uint64_t outstanding = 0;
 };
 

@@ -94,10 +94,7 @@ thread_local HeldLines t_held;
 
 bool names(const memory::HazardLine& line,
            const std::function<bool(memory::GlobalAddress)>& is_named) {
-    // seq_cst: pairs with the exchange in enter() where there is no membarrier
-    const std::uint64_t target = line.target.load(std::memory_order_seq_cst);
-    return target != 0 &&
-           (is_named(target) || is_named(line.source.load(std::memory_order_acquire)));
+    return memory::is_named_by(line, is_named);
 }
 
 constexpr std::uint32_t polls_before_nap = 1000;

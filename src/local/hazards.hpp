@@ -48,7 +48,7 @@ public:
     void enter(memory::HazardLine& line,
                memory::GlobalAddress target,
                memory::GlobalAddress source) const noexcept {
-        if (has_membarrier_) [[likely]] {
+        if (has_membarrier()) [[likely]] {
             memory::enter<memory::HazardFence::compiler>(line, target, source);
         } else {
             memory::enter<memory::HazardFence::processor>(line, target, source);
@@ -56,7 +56,12 @@ public:
     }
 
     // True when plain stores suffice in enter(): the kernel does the owner's membarrier.
-    [[nodiscard]] bool has_membarrier() const noexcept { return has_membarrier_; }
+    // Only where every process of the node can ask for that: whoever cannot tells before it meets the others.
+    [[nodiscard]] bool has_membarrier() const noexcept {
+        // relaxed: written before a meeting that came before any use
+        return has_membarrier_ &&
+               segment_.control().is_membarrier_refused.load(std::memory_order_relaxed) == 0;
+    }
 
 private:
     struct Claims;

@@ -55,8 +55,8 @@ public:
     Port(const Port&) = delete;
     Port& operator=(const Port&) = delete;
 
-    // Copies a message on its way. False when there is no room for this receiver now: try again later
-    // (nothing was sent). Never blocks.   payload.size() <= datagram_bytes()
+    // Copies a message on its way. False when there is no room for this receiver, or no memory, now: try again
+    // later (nothing was sent). Never blocks, throws nothing.   payload.size() <= datagram_bytes()
     virtual bool send(std::uint32_t receiver,
                       const MessageHead& head,
                       std::span<const char> payload) = 0;
@@ -65,7 +65,8 @@ public:
     // makes room rings this one's bell (udp: it comes as mail), so who sleeps asks this before.
     [[nodiscard]] virtual bool has_room(std::uint32_t receiver) const = 0;
 
-    // Hands over at most max_messages that have arrived. Returns how many. Never blocks.
+    // Hands over at most max_messages that have arrived, each once, also when the handler throws. Returns how many.
+    // Never blocks, takes no memory.
     virtual std::uint32_t receive(const Handler& handler, std::uint32_t max_messages) = 0;
 
     // Whether receive() would find something (udp: perhaps). Any thread.

@@ -130,6 +130,18 @@ std::uint32_t MpscPort::receive(const Handler& handler, std::uint32_t max_messag
     if (kept_.load(std::memory_order_relaxed) == 0) {
         take_mail();
     }
+
+    // Gives a cell back when its message was handed over.
+    struct Handed {
+        const MpscPort& port;
+        Cell& cell;
+        std::uint32_t sender;
+
+        ~Handed() {
+            if (cell.release()) port.knock(sender);
+        }
+    };
+
     MessageHead head;
     std::uint32_t index = kept_.load(std::memory_order_relaxed);
     while (index != 0 && handled < max_messages) {
@@ -141,10 +153,10 @@ std::uint32_t MpscPort::receive(const Handler& handler, std::uint32_t max_messag
         }
         const std::uint32_t sender = sender_of(index);
         const std::span<const char> payload = theirs.read(head, area(index));
-        handler(sender, head, payload);
-        kept_.store(newer, std::memory_order_relaxed);  // a hint, as above
-        if (theirs.release()) {
-            knock(sender);
+        {
+            const Handed handed{*this, theirs, sender};
+            kept_.store(newer, std::memory_order_relaxed);  // a hint, as above
+            handler(sender, head, payload);
         }
         index = newer;
         ++handled;

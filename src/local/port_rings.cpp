@@ -69,6 +69,18 @@ std::uint32_t RingsPort::drain(std::uint32_t sender,
                                std::uint32_t max_messages) {
     char* const from = ring(slot_, sender);
     const std::uint32_t bound = std::min(max_messages, node::ring_cells);
+
+    // Gives a cell back when its message was handed over.
+    struct Handed {
+        const RingsPort& port;
+        Cell& cell;
+        std::uint32_t sender;
+
+        ~Handed() {
+            if (cell.release()) port.knock(sender);
+        }
+    };
+
     std::uint32_t handled = 0;
     MessageHead head;
     while (handled < bound) {
@@ -78,13 +90,12 @@ std::uint32_t RingsPort::drain(std::uint32_t sender,
         if (next.state.load(std::memory_order_acquire) == Cell::free) {
             break;
         }
-        handler(sender, head, next.read(head, area(from, position)));
+        const std::span<const char> payload = next.read(head, area(from, position));
+        const Handed handed{*this, next, sender};
         consumed_[sender] = position + 1;
         // relaxed: see is_full()
         control(slot_, sender).consumed.store(position + 1, std::memory_order_relaxed);
-        if (next.release()) {
-            knock(sender);
-        }
+        handler(sender, head, payload);
         ++handled;
     }
     return handled;

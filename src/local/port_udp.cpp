@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "node/wait.hpp"
@@ -14,7 +15,6 @@ namespace acp::local {
 namespace {
 
 constexpr std::uint64_t never = ~0ULL;
-constexpr std::uint32_t spare_max = 64;
 constexpr std::uint64_t buffer_wish_min = 1024ULL * 1024;
 constexpr std::uint64_t buffer_wish_max = 8ULL * 1024 * 1024;
 constexpr std::uint64_t datagrams_wished = 8;  // per peer
@@ -58,6 +58,9 @@ UdpPort::UdpPort(const node::Segment& segment,
       event_(std::move(event)),
       peers_(node::slots_of(segment.shape())),
       buffer_(sizeof(Packet) + datagram_bytes_) {
+    to_answer_.reserve(peers_.size());
+    payloads_.push_back(
+        std::make_unique_for_overwrite<char[]>(std::size_t{kept_at_once} * datagram_bytes_));
     // It stays published when we leave, for what is under way then. release: partner is udp_port_of(), the
     // socket is bound
     segment_.slot(slot).udp_port.store(socket_.port(), std::memory_order_release);
@@ -66,6 +69,39 @@ UdpPort::UdpPort(const node::Segment& segment,
 std::uint16_t UdpPort::udp_port_of(std::uint32_t slot) const noexcept {
     // acquire: partner is the constructor
     return static_cast<std::uint16_t>(segment_.slot(slot).udp_port.load(std::memory_order_acquire));
+}
+
+// Makes sure that a datagram can be kept. False: no memory; there is room when one of those under way is answered.
+bool UdpPort::make_room() noexcept {
+    if (kept_.free_count() != 0) return true;
+    try {
+        payloads_.reserve(payloads_.size() + 1);
+        auto payloads =
+            std::make_unique_for_overwrite<char[]>(std::size_t{kept_at_once} * datagram_bytes_);
+        if (!kept_.grow(kept_at_once)) return false;
+        payloads_.push_back(std::move(payloads));
+        return true;
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+}
+
+// After make_room().
+void UdpPort::keep(Peer& peer, const Packet& packet, std::span<const char> payload) noexcept {
+    const std::uint32_t index = kept_.take();
+    kept_[index].packet = packet;
+    kept_[index].payload_bytes = static_cast<std::uint32_t>(payload.size());
+    std::copy(payload.begin(), payload.end(), payload_of(index).begin());
+    kept_.push(peer.unanswered, index);
+    ++peer.unanswered_count;
+    peer.charged_bytes += charge(payload.size());
+}
+
+void UdpPort::drop_oldest(Peer& peer) noexcept {
+    const std::uint32_t index = kept_.pop(peer.unanswered);
+    --peer.unanswered_count;
+    peer.charged_bytes -= charge(kept_[index].payload_bytes);
+    kept_.give(index);
 }
 
 // Sends a datagram, with what we have to answer. False when the kernel does not take it.
@@ -87,26 +123,20 @@ bool UdpPort::send(std::uint32_t receiver, const MessageHead& head, std::span<co
     Peer& peer = peers_[receiver];
     if (peer.is_dead) return true;  // nobody is there to miss it
     const std::uint64_t charged = charge(payload.size());
-    if (!peer.unanswered.empty() &&
-        (peer.charged_bytes + charged > share_bytes_ || peer.unanswered.size() >= unanswered_max)) {
+    const bool is_over =
+        peer.charged_bytes + charged > share_bytes_ || peer.unanswered_count >= unanswered_max;
+    if ((is_over && !peer.unanswered.is_empty()) || !make_room()) {
         return false;
     }
     Packet packet{{job_id_, DatagramHead::Kind::message, slot_, peer.sent + 1, 0}, head};
     packet.message.payload_bytes = static_cast<std::uint32_t>(payload.size());
     if (!transmit(receiver, packet, payload)) return false;
     ++peer.sent;
-    if (peer.unanswered.empty()) {
+    if (peer.unanswered.is_empty()) {
         peer.patience_ns = resend_after_ns;
         peer.resend_at_ns = os::now_ns() + peer.patience_ns;
     }
-    std::vector<char> copy;
-    if (!spare_.empty()) {
-        copy = std::move(spare_.back());
-        spare_.pop_back();
-    }
-    copy.assign(payload.begin(), payload.end());
-    peer.unanswered.push_back({packet, std::move(copy)});
-    peer.charged_bytes += charged;
+    keep(peer, packet, payload);
     // relaxed: looked at by the service thread, which sleeps no longer than that
     if (peer.resend_at_ns < next_resend_ns_.load(std::memory_order_relaxed)) {
         next_resend_ns_.store(peer.resend_at_ns, std::memory_order_relaxed);
@@ -116,8 +146,10 @@ bool UdpPort::send(std::uint32_t receiver, const MessageHead& head, std::span<co
 
 bool UdpPort::has_room(std::uint32_t receiver) const {
     const Peer& peer = peers_[receiver];
-    return peer.unanswered.empty() ||
-           (peer.unanswered.size() < unanswered_max &&
+    if (kept_.free_count() == 0)
+        return false;  // there is one when any of those under way is answered
+    return peer.unanswered.is_empty() ||
+           (peer.unanswered_count < unanswered_max &&
             peer.charged_bytes + charge(datagram_bytes_) <= share_bytes_);
 }
 
@@ -125,29 +157,27 @@ void UdpPort::on_acknowledged(std::uint32_t sender, const DatagramHead& head) {
     Peer& peer = peers_[sender];
     if (head.acknowledged > peer.sent) return;  // meant for an earlier port of this process
     bool has_progress = false;
-    while (!peer.unanswered.empty() &&
-           peer.unanswered.front().packet.head.number <= head.acknowledged) {
-        Kept& oldest = peer.unanswered.front();
-        peer.charged_bytes -= charge(oldest.payload.size());
-        if (spare_.size() < spare_max) spare_.push_back(std::move(oldest.payload));
-        peer.unanswered.pop_front();
+    while (!peer.unanswered.is_empty() &&
+           kept_[peer.unanswered.first].packet.head.number <= head.acknowledged) {
+        drop_oldest(peer);
         has_progress = true;
     }
     if (has_progress) {
         peer.patience_ns = resend_after_ns;
-        if (!peer.unanswered.empty()) peer.resend_at_ns = os::now_ns() + peer.patience_ns;
+        if (!peer.unanswered.is_empty()) peer.resend_at_ns = os::now_ns() + peer.patience_ns;
         note_next_resend();
     }
-    if (peer.unanswered.empty()) return;
+    if (peer.unanswered.is_empty()) return;
     // A gap tells of a loss, once; after an oldest one that was sent again came through, so did its rest.
-    const std::uint64_t oldest = peer.unanswered.front().packet.head.number;
+    const std::uint64_t oldest = kept_[peer.unanswered.first].packet.head.number;
     const bool is_new_gap = head.kind == DatagramHead::Kind::gap && oldest > peer.resent_up_to;
     const bool is_rest_of_loss = has_progress && oldest <= peer.doubtful_up_to;
     if (is_new_gap || is_rest_of_loss) {
         peer.doubtful_up_to = 0;
-        for (Kept& kept : peer.unanswered) {
-            if (!transmit(sender, kept.packet, kept.payload)) break;
-            peer.resent_up_to = kept.packet.head.number;
+        for (std::uint32_t index = peer.unanswered.first; index != Chain::nobody;
+             index = kept_[index].next) {
+            if (!transmit(sender, kept_[index].packet, payload_of(index))) break;
+            peer.resent_up_to = kept_[index].packet.head.number;
         }
     }
 }
@@ -159,9 +189,10 @@ void UdpPort::resend_what_is_due() {
     if (now < next_resend_ns_.load(std::memory_order_relaxed)) return;
     for (std::uint32_t slot = 0; slot < peers_.size(); ++slot) {
         Peer& peer = peers_[slot];
-        if (!peer.unanswered.empty() && now >= peer.resend_at_ns) {
-            Kept& oldest = peer.unanswered.front();
-            (void)transmit(slot, oldest.packet, oldest.payload);  // if not now, then next time
+        if (!peer.unanswered.is_empty() && now >= peer.resend_at_ns) {
+            const std::uint32_t oldest = peer.unanswered.first;
+            (void)transmit(slot, kept_[oldest].packet,
+                           payload_of(oldest));  // if not now, then next time
             peer.doubtful_up_to = peer.sent;
             peer.patience_ns = std::min(2 * peer.patience_ns, resend_after_max_ns);
             peer.resend_at_ns = now + peer.patience_ns;
@@ -173,7 +204,7 @@ void UdpPort::resend_what_is_due() {
 void UdpPort::note_next_resend() noexcept {
     std::uint64_t earliest = never;
     for (const Peer& peer : peers_) {
-        if (!peer.unanswered.empty()) earliest = std::min(earliest, peer.resend_at_ns);
+        if (!peer.unanswered.is_empty()) earliest = std::min(earliest, peer.resend_at_ns);
     }
     next_resend_ns_.store(earliest, std::memory_order_relaxed);  // as in send()
 }
@@ -197,8 +228,8 @@ bool UdpPort::take(std::span<const std::byte> datagram,
     Peer& peer = peers_[sender];
     std::memcpy(&packet, datagram.data(), sizeof packet);
     const bool is_next = packet.head.number == peer.received + 1;
-    if (!peer.owes_answer) {
-        peer.owes_answer = true;
+    peer.owes_answer = true;
+    if (!std::exchange(peer.is_listed, true)) {
         to_answer_.push_back(sender);
     }
     if (!is_next || packet.message.payload_bytes != datagram.size() - sizeof packet) {
@@ -214,6 +245,7 @@ bool UdpPort::take(std::span<const std::byte> datagram,
 void UdpPort::answer() {
     for (const std::uint32_t slot : to_answer_) {
         Peer& peer = peers_[slot];
+        peer.is_listed = false;
         if (!std::exchange(peer.owes_answer, false) && !peer.has_gap) continue;  // a message did it
         const bool has_gap = std::exchange(peer.has_gap, false);
         const DatagramHead head{job_id_,
@@ -252,8 +284,7 @@ bool UdpPort::has_mail() const {
 void UdpPort::forget(std::uint32_t dead_slot) {
     Peer& peer = peers_[dead_slot];
     peer.is_dead = true;
-    peer.unanswered.clear();
-    peer.charged_bytes = 0;
+    while (!peer.unanswered.is_empty()) drop_oldest(peer);
     note_next_resend();
 }
 

@@ -10,9 +10,10 @@
 
 #include <atomic>
 #include <cstddef>
-#include <deque>
+#include <memory>
 #include <vector>
 
+#include "local/linked_pool.hpp"
 #include "local/port.hpp"
 #include "os/event.hpp"
 #include "os/udp_socket.hpp"
@@ -39,6 +40,8 @@ static_assert(sizeof(DatagramHead) == 32);
 inline constexpr std::uint64_t resend_after_ns = 20'000'000;  // doubled each time
 inline constexpr std::uint64_t resend_after_max_ns = 200'000'000;
 inline constexpr std::uint32_t unanswered_max = 64;  // datagrams to one receiver
+inline constexpr std::uint32_t kept_at_once =
+    64;  // datagrams for which memory is taken at once, the first at opening
 
 class UdpPort final : public Port {
 public:
@@ -75,22 +78,25 @@ private:
 
     static_assert(sizeof(Packet) == sizeof(DatagramHead) + sizeof(MessageHead));
 
-    // Sent and not answered.
+    // Sent and not answered. The payload has a place of its own, by the record's index.
     struct Kept {
         Packet packet;
-        std::vector<char> payload;
+        std::uint32_t payload_bytes = 0;
+        std::uint32_t next = Chain::nobody;
     };
 
     struct Peer {
-        std::uint64_t sent = 0;       // number of the last message to it
-        std::uint64_t received = 0;   // number of the last message from it, in order
-        std::deque<Kept> unanswered;  // oldest first
+        std::uint64_t sent = 0;      // number of the last message to it
+        std::uint64_t received = 0;  // number of the last message from it, in order
+        Chain unanswered;            // of kept_, oldest first
+        std::uint32_t unanswered_count = 0;
         std::uint64_t charged_bytes = 0;
         std::uint64_t resend_at_ns = 0;  // while something is unanswered
         std::uint64_t patience_ns = resend_after_ns;
         std::uint64_t resent_up_to = 0;    // sent again because of a gap
         std::uint64_t doubtful_up_to = 0;  // under way when nothing was answered for long
         bool owes_answer = false;
+        bool is_listed = false;  // in to_answer_
         bool has_gap = false;
         bool is_dead = false;
     };
@@ -100,6 +106,15 @@ private:
             os::UdpSocket socket,
             os::Event event);
 
+    [[nodiscard]] bool make_room() noexcept;
+
+    [[nodiscard]] std::span<char> payload_of(std::uint32_t kept) noexcept {
+        return {&payloads_[kept / kept_at_once][std::size_t{kept % kept_at_once} * datagram_bytes_],
+                kept_[kept].payload_bytes};
+    }
+
+    void keep(Peer& peer, const Packet& packet, std::span<const char> payload) noexcept;
+    void drop_oldest(Peer& peer) noexcept;
     [[nodiscard]] std::uint16_t udp_port_of(std::uint32_t slot) const noexcept;
     bool transmit(std::uint32_t receiver, Packet& packet, std::span<const char> payload) noexcept;
     bool take(std::span<const std::byte> datagram, std::uint16_t source, const Handler& handler);
@@ -116,8 +131,9 @@ private:
     mutable os::UdpSocket socket_;
     os::Event event_;
     std::vector<Peer> peers_;                           // by slot
-    std::vector<std::uint32_t> to_answer_;              // peers with owes_answer
-    std::vector<std::vector<char>> spare_;              // payload buffers to use again
+    std::vector<std::uint32_t> to_answer_;              // peers to be answered unless a message did it; room for all
+    LinkedPool<Kept> kept_{kept_at_once};               // as many as there are payloads for
+    std::vector<std::unique_ptr<char[]>> payloads_;     // of kept_at_once each
     std::vector<std::byte> buffer_;                     // the datagram being received
     std::atomic<std::uint64_t> next_resend_ns_{~0ULL};  // earliest of all peers; writer: the driver
     std::atomic<bool> is_asleep_{false};                // the service thread, or about to be

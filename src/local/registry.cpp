@@ -172,8 +172,17 @@ base::Status Registry::remove(Key key) {
     lock.unlock();  // others may register meanwhile; a dying granule is not given out
     const std::uint64_t first_index =
         space_.layout().index(space_.layout().segment_start(space_.process(), first, 1));
-    hazards_.wait_until_unnamed([&](GlobalAddress address) {
-        return space_.layout().index(address) - first_index < count;
+
+    struct Range {
+        const memory::GaLayout& layout;
+        std::uint64_t first;
+        std::uint64_t count;
+    };
+
+    const Range range{space_.layout(), first_index, count};
+    // One word is captured, so that the function takes no memory: what was ended must be waited for.
+    hazards_.wait_until_unnamed([&range](GlobalAddress address) {
+        return range.layout.index(address) - range.first < range.count;
     });
     lock.lock();
     std::fill_n(states_.begin() + first, count, State::free);

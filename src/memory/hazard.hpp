@@ -18,17 +18,19 @@ inline constexpr std::uint32_t hazard_lines_per_slot =
     64;  // threads of one process with a line of their own
 
 // Writer: the one thread that claimed it. Readers: owners that unregister, statistics.
-struct alignas(64) HazardLine {
-    std::atomic<std::uint64_t> target;      // address in use, 0 = none (then source is meaningless)
-    std::atomic<std::uint64_t> source;      // address in use
-    std::atomic<std::uint64_t> is_claimed;  // 1 while a thread owns the line
-    std::atomic<std::uint64_t> commands;    // commands run directly by this thread
-    std::atomic<std::uint64_t> bytes;       // bytes they moved
-    std::atomic<std::uint64_t> attached_commands;  // run at once by this thread through the kernel
-    std::atomic<std::uint64_t> attached_bytes;
-    std::atomic<std::uint64_t>
-        attach_choices;  // how often its thread chose whether to run one at once
+template <template <class> class Atomic>
+struct alignas(64) HazardLineOf {
+    Atomic<std::uint64_t> target;      // address in use, 0 = none (then source is meaningless)
+    Atomic<std::uint64_t> source;      // address in use
+    Atomic<std::uint64_t> is_claimed;  // 1 while a thread owns the line
+    Atomic<std::uint64_t> commands;    // commands run directly by this thread
+    Atomic<std::uint64_t> bytes;       // bytes they moved
+    Atomic<std::uint64_t> attached_commands;  // run at once by this thread through the kernel
+    Atomic<std::uint64_t> attached_bytes;
+    Atomic<std::uint64_t> attach_choices;  // how often its thread chose whether to run one at once
 };
+
+using HazardLine = HazardLineOf<std::atomic>;
 
 static_assert(sizeof(HazardLine) == 64);
 
@@ -38,10 +40,11 @@ enum class HazardFence {
     processor  // membarrier is not available, or a tool must see the edge
 };
 
-template <HazardFence fence>
-inline void enter(HazardLine& line, GlobalAddress target, GlobalAddress source) noexcept {
-    line.source.store(source,
-                      std::memory_order_relaxed);  // read by the owner only after it saw target
+template <HazardFence fence, typename Line>
+inline void enter(Line& line, GlobalAddress target, GlobalAddress source) noexcept {
+    // release: an owner that sees this source where it expected the one before sees also that the access to that one
+    // is over. The store before it, of leave(), does not order this one. Partner: is_named_by().
+    line.source.store(source, std::memory_order_release);
     if constexpr (fence == HazardFence::processor) {
         line.target.exchange(target,
                              std::memory_order_seq_cst);  // pairs with the owner's seq_cst scan
@@ -53,9 +56,21 @@ inline void enter(HazardLine& line, GlobalAddress target, GlobalAddress source) 
     }
 }
 
-inline void leave(HazardLine& line) noexcept {
+template <typename Line>
+inline void leave(Line& line) noexcept {
     line.target.store(
         0, std::memory_order_release);  // pairs with the owner's scan: our accesses are done
+}
+
+// Whether a line names an address that is_named(address) says true for. Asked by an owner that has cleared the table
+// and made every core pass a barrier.
+template <typename Line, typename IsNamed>
+[[nodiscard]] inline bool is_named_by(const Line& line, const IsNamed& is_named) {
+    // seq_cst: pairs with the exchange in enter() where there is no membarrier
+    const std::uint64_t target = line.target.load(std::memory_order_seq_cst);
+    // acquire: pairs with the store in enter()
+    return target != 0 &&
+           (is_named(target) || is_named(line.source.load(std::memory_order_acquire)));
 }
 
 }  // namespace acp::memory

@@ -155,6 +155,9 @@ struct alignas(4096) ControlBlock {
     std::uint32_t reserved0;
     Shape shape;
     SharedU64 watcher_pid;  // of the agent, 0 = nobody watches; writer: the agent
+    // 1: a process of the node cannot make all cores pass a barrier, so nobody may leave that to the others (memory/hazard.hpp);
+    // writers: those that cannot, before they meet in acp_init
+    SharedU32 is_membarrier_refused;
     // 1 from the first complete acp_init, one more with every reset or later init; writer: slot 0's process
     alignas(64) SharedU32 job_epoch;
     // deaths

@@ -30,10 +30,13 @@ base::Status system_failure(const char* call, int error, const std::string& deta
         default:
             break;
     }
-    std::string message = std::string(call) + " failed: " + std::generic_category().message(error) +
-                          " (errno " + std::to_string(error) + ")";
-    if (!detail.empty()) message += ", " + detail;
-    return {code, message + advice};
+    return base::Status::worded(code, [&] {
+        std::string message = std::string(call) +
+                              " failed: " + std::generic_category().message(error) + " (errno " +
+                              std::to_string(error) + ")";
+        if (!detail.empty()) message += ", " + detail;
+        return message + advice;
+    });
 }
 
 }  // namespace acp::os

@@ -7,6 +7,7 @@
 #include <climits>
 #include <csignal>
 #include <cstring>
+#include <link.h>
 #include <new>
 #include <pthread.h>
 #include <string>
@@ -27,10 +28,32 @@ struct Thread::State {
 
 namespace {
 
-std::uint64_t rounded_stack_bytes(std::uint64_t bytes) noexcept {
+// What the C library itself keeps beside the modules' data: the thread's own record, and room for the data of small
+// libraries that are loaded later.
+constexpr std::uint64_t library_bytes = std::uint64_t{16} * 1024;
+
+// The C library puts the thread-local data of all modules into a thread's stack, so they are no part of what its body
+// may use. The sum counts also modules whose data is elsewhere: too much rather than too little.
+std::uint64_t thread_local_bytes() noexcept {
+    std::uint64_t sum = library_bytes;
+    const auto add = [](dl_phdr_info* module, std::size_t /*bytes*/, void* into) {
+        for (unsigned i = 0; i < module->dlpi_phnum; ++i) {
+            const auto& part = module->dlpi_phdr[i];
+            if (part.p_type == PT_TLS) {
+                *static_cast<std::uint64_t*>(into) += part.p_memsz + part.p_align;
+            }
+        }
+        return 0;
+    };
+    dl_iterate_phdr(add, &sum);
+    return sum;
+}
+
+//   bytes  for the thread's body
+std::uint64_t whole_stack_bytes(std::uint64_t bytes) noexcept {
     const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
     const auto least = static_cast<std::uint64_t>(PTHREAD_STACK_MIN);
-    return (std::max(bytes, least) + page - 1) & ~(page - 1);
+    return (std::max(bytes, least) + thread_local_bytes() + page - 1) & ~(page - 1);
 }
 
 }  // namespace
@@ -38,14 +61,15 @@ std::uint64_t rounded_stack_bytes(std::uint64_t bytes) noexcept {
 Result<Thread> Thread::start(const char* name,
                              std::function<void()> body,
                              std::uint64_t stack_bytes) {
-    auto state = std::make_unique<State>();
+    std::unique_ptr<State> state(new (std::nothrow) State);
+    if (state == nullptr) return base::Status::bare(base::Code::memory);
     state->body = std::move(body);
     std::strncpy(state->name, name, sizeof state->name - 1);
 
     pthread_attr_t attributes;
     int error = pthread_attr_init(&attributes);
     if (error != 0) return system_failure("pthread_attr_init", error, name);
-    pthread_attr_setstacksize(&attributes, rounded_stack_bytes(stack_bytes));
+    pthread_attr_setstacksize(&attributes, whole_stack_bytes(stack_bytes));
     const auto run = [](void* argument) -> void* {
         auto* started = static_cast<State*>(argument);
         pthread_setname_np(pthread_self(), started->name);
@@ -58,14 +82,15 @@ Result<Thread> Thread::start(const char* name,
     }
     pthread_attr_destroy(&attributes);
     if (error == EAGAIN || error == ENOMEM) {
-        const ResourceLimits limits = resource_limits();
-        const std::string allowed =
-            limits.processes == unlimited ? "unlimited" : std::to_string(limits.processes);
-        return base::Status(base::Code::limit, "cannot start thread " + std::string(name) + ": " +
-                                                   std::generic_category().message(error) +
-                                                   "; processes and threads allowed (ulimit " +
-                                                   "-u): " + allowed +
-                                                   ", see also the cgroup's pids.max");
+        return base::Status::worded(base::Code::limit, [name, error] {
+            const ResourceLimits limits = resource_limits();
+            const std::string allowed =
+                limits.processes == unlimited ? "unlimited" : std::to_string(limits.processes);
+            return "cannot start thread " + std::string(name) + ": " +
+                   std::generic_category().message(error) +
+                   "; processes and threads allowed (ulimit -u): " + allowed +
+                   ", see also the cgroup's pids.max";
+        });
     }
     if (error != 0) return system_failure("pthread_create", error, name);
     return Thread(state.release());

@@ -22,8 +22,9 @@ public:
     // Starts a thread that runs body with all signals blocked.
     //   name         shown by ps and debuggers, cut to 15 characters
     //   body         must not throw
-    //   stack_bytes  raised to the system's minimum
-    // Errors: limit (the system refuses another thread; the message names RLIMIT_NPROC), system.
+    //   stack_bytes  for the body alone, at least the system's minimum; the program's thread-local data, which lie in
+    //                the same stack, are added
+    // Errors: memory, limit (the system refuses another thread; the message names RLIMIT_NPROC), system.
     static Result<Thread> start(const char* name,
                                 std::function<void()> body,
                                 std::uint64_t stack_bytes = thread_stack_bytes_default);

@@ -35,10 +35,12 @@ std::optional<memory::Command> decode(const CommandRecord& record) {
 }  // namespace
 
 GatewayRings::GatewayRings(const node::Segment& segment)
-    : segment_(segment), rings_(segment.shape().local_procs) {}
+    : segment_(segment), rings_(segment.shape().local_procs), waiting_(rings_.size()) {
+    to_ring_.reserve(rings_.size());
+}
 
 bool GatewayRings::has_commands() const noexcept {
-    return !segment_.control().commands_rung.is_silent() || (!waiting_.empty() && !is_refused_);
+    return !segment_.control().commands_rung.is_silent() || (waiting_count_ != 0 && !is_refused_);
 }
 
 void GatewayRings::listen() {
@@ -52,10 +54,22 @@ void GatewayRings::listen() {
             ring.commands.emplace(command_ring(pair));
             ring.ended.emplace(ended_ring(pair));
         }
-        ring.is_waiting = true;
-        waiting_.push_back(slot);
+        push_waiting(slot);
         is_refused_ = false;
     });
+}
+
+void GatewayRings::push_waiting(std::uint32_t slot) noexcept {
+    rings_[slot].is_waiting = true;
+    waiting_[(waiting_first_ + waiting_count_++) % waiting_.size()] = slot;
+}
+
+std::uint32_t GatewayRings::pop_waiting() noexcept {
+    const std::uint32_t slot = waiting_[waiting_first_];
+    waiting_first_ = (waiting_first_ + 1) % waiting_.size();
+    --waiting_count_;
+    rings_[slot].is_waiting = false;
+    return slot;
 }
 
 GatewayRings::Offer GatewayRings::offer(std::uint32_t slot,
@@ -99,11 +113,9 @@ std::uint32_t GatewayRings::take(const Taker& taker, std::uint32_t commands_max)
     listen();
     std::uint32_t taken = 0;
     std::size_t refused_in_a_row = 0;
-    while (!waiting_.empty() && taken < commands_max && refused_in_a_row < waiting_.size()) {
-        const std::uint32_t slot = waiting_.front();
-        waiting_.pop_front();
+    while (waiting_count_ != 0 && taken < commands_max && refused_in_a_row < waiting_count_) {
+        const std::uint32_t slot = pop_waiting();
         Ring& ring = rings_[slot];
-        ring.is_waiting = false;
         if (ring.is_closed) {
             continue;
         }
@@ -111,12 +123,11 @@ std::uint32_t GatewayRings::take(const Taker& taker, std::uint32_t commands_max)
         const Offer result =
             offer(slot, taker, std::min(commands_per_turn, commands_max - taken), taken);
         if (result != Offer::taken_all && !ring.is_closed) {
-            ring.is_waiting = true;
-            waiting_.push_back(slot);
+            push_waiting(slot);
         }
         refused_in_a_row = result == Offer::refused && taken == before ? refused_in_a_row + 1 : 0;
     }
-    is_refused_ = refused_in_a_row != 0 && refused_in_a_row >= waiting_.size();
+    is_refused_ = refused_in_a_row != 0 && refused_in_a_row >= waiting_count_;
     return taken;
 }
 

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -77,12 +76,17 @@ private:
                 std::uint32_t commands_max,
                 std::uint32_t& taken);
     void close(std::uint32_t slot) noexcept;
+    void push_waiting(std::uint32_t slot) noexcept;
+    std::uint32_t pop_waiting() noexcept;
 
     const node::Segment& segment_;
-    std::vector<Ring> rings_;            // by slot
-    std::deque<std::uint32_t> waiting_;  // slots of rings that may hold commands, next first
-    bool is_refused_ = false;            // all of waiting_ found no room when last asked
-    std::vector<std::uint32_t> to_ring_;
+    std::vector<Ring> rings_;  // by slot
+    // Slots of rings that may hold commands, next first: each once, so there is a place for all.
+    std::vector<std::uint32_t> waiting_;
+    std::size_t waiting_first_ = 0;
+    std::size_t waiting_count_ = 0;
+    bool is_refused_ = false;             // all of waiting_ found no room when last asked
+    std::vector<std::uint32_t> to_ring_;  // each once; room for all
 };
 
 }  // namespace acp::remote

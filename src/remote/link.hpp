@@ -28,6 +28,10 @@ struct Ended {
     node::NodeFate fate = node::NodeFate::told;
 };
 
+// Moves ends from one list to the end of another, as many as that has memory for; the others stay, the first of them
+// first.
+void move_ended(std::vector<Ended>& from, std::vector<Ended>& into) noexcept;
+
 class Link {
 public:
     Link() = default;
@@ -52,7 +56,9 @@ public:
     // After a series of submits: the gateway looks (it is woken if it sleeps).
     virtual void flush() = 0;
 
-    // Makes progress and appends what has ended. true when content moved; acknowledgements alone do not count. Never blocks.
+    // Makes progress and appends what has ended: as much as `ended` has room for where there is no memory for more.
+    // True when content moved; acknowledgements alone do not count. Never blocks.
+    //   ended  with room for one at least
     virtual bool turn(std::vector<Ended>& ended) = 0;
 
     // Whether turn() would find something. Any thread; one or two loads.

@@ -3,10 +3,25 @@
 #include "remote/ring_link.hpp"
 
 #include <algorithm>
+#include <new>
 
 #include "node/death.hpp"
 
 namespace acp::remote {
+
+namespace {
+
+bool has_room_for_one(std::vector<Ended>& ended) noexcept {
+    if (ended.size() < ended.capacity()) return true;
+    try {
+        ended.reserve(2 * ended.size() + 1);
+        return true;
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+}
+
+}  // namespace
 
 RingLink::RingLink(const node::Segment& segment, std::uint32_t slot)
     : segment_(segment),
@@ -47,6 +62,7 @@ void RingLink::flush() {
 bool RingLink::turn(std::vector<Ended>& ended) {
     bool has_moved = false;
     for (const EndedRecord* front = ended_.front(); front != nullptr; front = ended_.front()) {
+        if (!has_room_for_one(ended)) break;  // no memory for more now
         const EndedRecord record = *front;
         ended_.pop();
         has_moved = true;

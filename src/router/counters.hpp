@@ -63,6 +63,7 @@ struct Counters {
     // Both.
     std::uint64_t ends_overflows = 0;  // nodes severed because they take no ends
     std::uint64_t news = 0;            // deaths heard of
+    std::uint64_t no_memory = 0;       // room at the endpoint that was refused for want of memory
 };
 
 }  // namespace acp::router

@@ -210,10 +210,6 @@ std::byte* Router::State::staging_room(std::uint32_t buffer) const noexcept {
 // Lets placement read a piece in its own time; it is sent when it is there.
 Step Router::State::stage(std::uint32_t index, std::uint32_t bytes) {
     Operation& operation = operations[index];
-    if (staging == nullptr) {
-        staging.reset(new std::byte[settings.staging_buffers * staging_bytes_max]);
-        for (std::uint32_t i = settings.staging_buffers; i > 0; --i) staging_free.push_back(i - 1);
-    }
     const std::uint64_t process = where(operation.source);
     const std::uint32_t taken =
         staging_free.empty() ? no_index : take_operation(Share::inner, Work::staged);

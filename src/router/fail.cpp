@@ -11,13 +11,17 @@ using base::Code;
 
 // Severs a node at the next safe point: not in the middle of a frame or a step.
 void Router::State::sever_later(NodeId node) {
-    if (!peer(node).is_severed) to_sever.push_back(node);
+    Peer& bad = peer(node);
+    if (bad.is_severed || bad.is_to_sever) return;
+    bad.is_to_sever = true;
+    to_sever.push_back(node);
 }
 
 void Router::State::sever_now() {
     while (!to_sever.empty()) {
         const NodeId node = to_sever.back();
         to_sever.pop_back();
+        peer(node).is_to_sever = false;
         if (peer(node).is_severed) continue;
         endpoint->sever(node);  // may tell us at once
         on_severed(node, true);

@@ -15,7 +15,16 @@ Meeting::Meeting(std::uint32_t node, std::uint32_t nodes, const Layout& layout)
     : node_(node),
       nodes_(nodes),
       layout_(layout),
-      rounds_(nodes <= 1 ? 0U : static_cast<std::uint32_t>(std::bit_width(nodes - 1))) {}
+      rounds_(nodes <= 1 ? 0U : static_cast<std::uint32_t>(std::bit_width(nodes - 1))) {
+    for (Heard& heard : heard_) heard.table.reserve(procs());
+}
+
+// The table keeps its memory.
+void Meeting::forget(Heard& heard) noexcept {
+    heard.values.fill(0);
+    heard.is_whole.fill(false);
+    heard.table.clear();
+}
 
 std::uint32_t Meeting::above(std::uint32_t distance) const noexcept {
     return static_cast<std::uint32_t>((std::uint64_t{node_} + distance) % nodes_);
@@ -47,7 +56,7 @@ void Meeting::come(std::uint32_t number, std::span<const std::uint32_t> values) 
     sent_ = 0;
     is_round_sent_ = false;
     // The next meeting's place still held the one before this.
-    heard_[(number + 1) & 1U] = Heard{};
+    forget(heard_[(number + 1) & 1U]);
     if (has_table_) {
         std::vector<std::uint32_t>& table = heard_[number & 1U].table;
         table.resize(procs());

@@ -33,7 +33,7 @@ public:
         std::uint32_t count = 0;
     };
 
-    //   nodes >= 1, node < nodes; layout outlives this and is asked only when a table is gathered
+    //   nodes >= 1, node < nodes; layout outlives this. Throws std::bad_alloc
     Meeting(std::uint32_t node, std::uint32_t nodes, const Layout& layout);
 
     // This node has come to meeting `number`: the one after the last, from 0; the last is over here.
@@ -71,7 +71,7 @@ private:
     struct Heard {
         std::array<std::uint32_t, rounds_max> values{};  // heard so far, per round
         std::array<bool, rounds_max> is_whole{};
-        std::vector<std::uint32_t> table;  // one per process, empty without a table
+        std::vector<std::uint32_t> table;  // one per process, empty without a table; room for all
     };
 
     [[nodiscard]] std::uint32_t above(std::uint32_t distance) const noexcept;
@@ -85,6 +85,7 @@ private:
                  std::uint32_t& start,
                  std::uint32_t& count) const noexcept;
     void advance();
+    static void forget(Heard& heard) noexcept;
 
     std::uint32_t node_;
     std::uint32_t nodes_;

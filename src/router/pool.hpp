@@ -97,9 +97,9 @@ public:
         return index;
     }
 
-    // Throws std::bad_alloc when it must grow and cannot; grows to as many buckets as records.
-    void insert(std::uint32_t index) {
-        if (count_ == buckets_.size()) grow();
+    // Grows to as many buckets as records; where no memory is left for that, more records share one.
+    void insert(std::uint32_t index) noexcept {
+        if (count_ >= buckets_.size()) grow();
         ++count_;
         link(index);
     }
@@ -127,8 +127,13 @@ private:
         head = index;
     }
 
-    void grow() {
-        std::vector<std::uint32_t> old(buckets_.size() * 4, no_index);
+    void grow() noexcept {
+        std::vector<std::uint32_t> old;
+        try {
+            old.assign(buckets_.size() * 4, no_index);
+        } catch (const std::bad_alloc&) {
+            return;
+        }
         old.swap(buckets_);
         for (std::uint32_t head : old) {
             while (head != no_index) {

@@ -151,6 +151,7 @@ struct Peer {
     bool is_blocked = false;  // no room at the endpoint; on_room ends it
     bool is_ready = false;    // in the ready queue
     bool is_watched = false;
+    bool is_to_sever = false;       // in to_sever
     std::uint32_t frame_bytes = 0;  // longest frame, when last asked
     std::uint32_t watch_scan = 0;   // the last scan that wanted it watched
     std::uint32_t asked_scan = 0;   // the last scan that asked it to watch another,

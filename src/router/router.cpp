@@ -37,7 +37,18 @@ Router::State::State(const RouterSettings& given,
       partials(given.executions_max),
       partial_index(partials),
       peer_at(given.nodes, nullptr),
-      meeting(given.node, given.nodes, *this) {}
+      meeting(given.node, given.nodes, *this) {
+    // What happens to a command later takes no memory.
+    peers.reserve(given.nodes);
+    waiting_processes.reserve(locals.size());
+    retried_processes.reserve(locals.size());
+    dead.reserve(given.procs);
+    to_sever.reserve(given.nodes);
+    watched.reserve(given.nodes);
+    staging_free.reserve(given.staging_buffers);
+    staging.reset(new std::byte[given.staging_buffers * staging_bytes_max]);
+    for (std::uint32_t i = given.staging_buffers; i > 0; --i) staging_free.push_back(i - 1);
+}
 
 Router::State::~State() {
     for (std::uint32_t index = 0; index < operations.touched(); ++index) {

@@ -2,6 +2,7 @@
 // What goes to other nodes: short frames first, then the pieces and requests of each initiator in turn (ORD-50),
 // as long as there is room; and a turn, which also sees to what waits for placement or for time to pass.
 #include <algorithm>
+#include <new>
 
 #include "base/assert.hpp"
 #include "router/state.hpp"
@@ -10,9 +11,34 @@ namespace acp::router {
 
 using base::Code;
 
-std::byte* Router::State::reserve(Peer& to, std::uint64_t bytes) const {
-    std::byte* room = endpoint->reserve(to.node, static_cast<std::uint32_t>(bytes));
-    if (room == nullptr) to.is_blocked = true;
+// nullptr: no room until the endpoint says so, or no memory for what it keeps of that node: then nobody says when there
+// is, and offer_room_again() asks.
+std::byte* Router::State::reserve(Peer& to, std::uint64_t bytes) noexcept {
+    std::byte* room = nullptr;
+    try {
+        room = endpoint->reserve(to.node, static_cast<std::uint32_t>(bytes));
+    } catch (const std::bad_alloc&) {
+        ++counters.no_memory;
+    }
+    if (room == nullptr) {
+        to.is_blocked = true;
+        arm();
+    }
+    return room;
+}
+
+// Likewise; empty.
+std::span<std::byte> Router::State::reserve_rest(Peer& to, std::uint64_t bytes_min) noexcept {
+    std::span<std::byte> room;
+    try {
+        room = endpoint->reserve_rest(to.node, static_cast<std::uint32_t>(bytes_min));
+    } catch (const std::bad_alloc&) {
+        ++counters.no_memory;
+    }
+    if (room.empty()) {
+        to.is_blocked = true;
+        arm();
+    }
     return room;
 }
 
@@ -229,9 +255,9 @@ void Router::State::retry_waiting() {
     if (now < retry_at) return;
     retry_at = datagram::never;
     const std::uint64_t moves_before = moves;
-    std::vector<std::uint32_t> todo;
-    todo.swap(waiting_processes);
-    for (std::uint32_t slot : todo) {
+    retried_processes.clear();
+    retried_processes.swap(waiting_processes);
+    for (std::uint32_t slot : retried_processes) {
         LocalProcess& process = locals[slot];
         process.is_waiting = false;
         retry(process);

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <array>
-#include <deque>
 #include <memory>
 #include <vector>
 
@@ -199,7 +198,8 @@ struct Router::State final : Meeting::Layout {
     void abandon(std::uint32_t index);
     void post(Peer& to, const Note& note);
     [[nodiscard]] bool write_note(Peer& to, const Note& note);
-    [[nodiscard]] std::byte* reserve(Peer& to, std::uint64_t bytes) const;
+    [[nodiscard]] std::byte* reserve(Peer& to, std::uint64_t bytes) noexcept;
+    [[nodiscard]] std::span<std::byte> reserve_rest(Peer& to, std::uint64_t bytes_min) noexcept;
     void commit(Peer& to, std::uint64_t bytes);
     [[nodiscard]] std::uint32_t piece_bytes(Peer& to) const;
     void pump(Peer& to);
@@ -251,6 +251,7 @@ struct Router::State final : Meeting::Layout {
 
     // watch.cpp
     void scan();
+    void offer_room_again();
     void want_watched(NodeId node);
     void ask_to_watch(const Outstanding& record);
     void watch_for_another(Peer& asking, NodeId node);
@@ -288,7 +289,7 @@ struct Router::State final : Meeting::Layout {
     Pool<Flow> flows;
     Index<Flow> flow_index;
     Pool<Note> notes;
-    std::unique_ptr<std::byte[]> staging;  // made with the first piece that needs it
+    std::unique_ptr<std::byte[]> staging;  // not touched before a piece needs it
     std::vector<std::uint32_t> staging_free;
     std::array<Run, runs_open_max> runs{};
     std::uint32_t runs_open = 0;
@@ -297,18 +298,20 @@ struct Router::State final : Meeting::Layout {
     Index<Partial> partial_index;
     std::uint32_t spare = no_index;  // the operation whose ticket the next piece is placed under
     std::vector<std::uint32_t> waiting_processes;  // local, with work placement had no room for
+    std::vector<std::uint32_t>
+        retried_processes;  // those being asked again; both have room for all
     Time retry_at = datagram::never;
     Time retry_wait = retry_ns_min;
 
     std::vector<Peer*> peer_at;  // by node; nullptr: never met
-    std::deque<Peer> peers;
+    std::vector<Peer> peers;     // room for all, so that they stay where they are
     Peer* last_peer = nullptr;
     Peer* ready_head = nullptr;
     Peer* ready_tail = nullptr;
 
-    std::vector<std::uint32_t> dead;  // processes, sorted
-    std::vector<NodeId> to_sever;
-    bool is_any_lost = false;  // a node or a process
+    std::vector<std::uint32_t> dead;  // processes, sorted; room for all
+    std::vector<NodeId> to_sever;     // each once; room for all
+    bool is_any_lost = false;         // a node or a process
 
     Meeting meeting;
     bool is_meeting_lost = false;   // a node is gone: none can end
@@ -316,7 +319,7 @@ struct Router::State final : Meeting::Layout {
     std::uint32_t meeting_scans = 0;
     std::uint32_t scan_number = 1;
     Time scan_at = datagram::never;
-    std::vector<NodeId> watched;
+    std::vector<NodeId> watched;  // room for all
 };
 
 }  // namespace acp::router

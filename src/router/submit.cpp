@@ -88,9 +88,7 @@ std::size_t Router::State::fill_datagram(Peer& to, std::uint32_t initiator, Comm
     constexpr std::uint64_t head_bytes = sizeof(PutsFrame) + sizeof(std::uint64_t);
     const std::uint64_t first_bytes = run.front().command->bytes;
     if (first_bytes > to.frame_bytes - head_bytes) return 0;
-    PutsWriter puts(
-        endpoint->reserve_rest(to.node, static_cast<std::uint32_t>(head_bytes + first_bytes)));
-    to.is_blocked = !puts.has_room();
+    PutsWriter puts(reserve_rest(to, head_bytes + first_bytes));
     for (const memory::NumberedCommand& one : run) {
         const memory::Command& command = *one.command;
         if (!command.is_copy() || !to.has(where(command.target)) ||

@@ -48,8 +48,19 @@ void Router::State::watch_for_another(Peer& asking, NodeId node) {
     arm();
 }
 
+// Who was refused room for want of memory is told by nobody that there is room.
+void Router::State::offer_room_again() {
+    for (Peer& to : peers) {
+        if (!to.is_blocked || to.is_severed) continue;
+        to.is_blocked = false;
+        wake(to);
+        is_meeting_ready = is_meeting_ready || meeting.is_on();
+    }
+}
+
 void Router::State::scan() {
     ++scan_number;
+    offer_room_again();
     for (std::uint32_t index = 0; index < commands.touched(); ++index) {
         Outstanding& record = commands[index];
         if (record.is_taken == 0) continue;
@@ -78,7 +89,9 @@ void Router::State::scan() {
         watched.pop_back();
     }
     scan_at = datagram::never;
-    const bool is_needed = commands.used() != 0 || partials.used() != 0 || !watched.empty() ||
+    const bool is_needed = commands.used() != 0 ||
+                           operations.used() > (spare == no_index ? 0 : 1) || notes.used() != 0 ||
+                           partials.used() != 0 || !watched.empty() ||
                            (meeting.is_on() && !is_meeting_lost);
     if (is_needed) arm();
 }

@@ -9,6 +9,8 @@
 
 #include <acp/error.h>
 
+#include "support/refuse_memory.hpp"
+
 namespace acp::base {
 namespace {
 
@@ -77,6 +79,33 @@ TEST(Result, gives_the_value_or_the_failure) {
     ASSERT_FALSE(bad.is_ok());
     EXPECT_EQ(bad.failure().code(), Code::limit);
     EXPECT_EQ(bad.failure().message(), "4097 registrations, at most 4096");
+}
+
+TEST(Status, without_memory_keeps_its_code_and_says_a_sentence) {
+    const std::string long_words(1000, 'x');
+    std::array<Status, 4> made;
+    {
+        const acp::test::Refusal refusal(1, acp::test::all_from_there);
+        made[0] = Status::worded(Code::peer, [&] { return long_words + long_words; });
+        made[1] = Status::bare(Code::memory);
+        made[2] = Status(Code::address, std::string());
+        made[3] =
+            Status::bare(Code::order).within("a phrase that is too long for no memory at all");
+    }
+    const std::array<Code, 4> codes = {Code::peer, Code::memory, Code::address, Code::order};
+    for (std::size_t i = 0; i < made.size(); ++i) {
+        EXPECT_FALSE(made[i].is_ok());
+        EXPECT_EQ(made[i].code(), codes[i]);
+        EXPECT_FALSE(made[i].message().empty());
+    }
+}
+
+TEST(Status, with_memory_keeps_the_words_whole) {
+    const Status status =
+        Status::worded(Code::peer, [] { return std::string("rank 3 exited"); }).within("waiting");
+    EXPECT_EQ(status.message(), "waiting: rank 3 exited");
+    EXPECT_EQ(Status::bare(Code::order).within("waiting").message(),
+              "waiting: not run: a command it was ordered after failed");
 }
 
 }  // namespace

@@ -4,12 +4,14 @@
 #include "gma/command_queue.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <string>
 
 #include "support/effort.hpp"
 #include "support/random.hpp"
+#include "support/refuse_memory.hpp"
 #include "unit/gma/queue_model.hpp"
 
 namespace acp::gma::test {
@@ -29,21 +31,34 @@ memory::Command command_of(std::uint64_t tag) {
     return {.bytes = tag};
 }
 
+// Ends a command; what became ready by it.
+Numbers numbers_readied(CommandQueue& queue, std::uint64_t number, base::Status status) {
+    CommandList ready;
+    queue.finish(number, std::move(status), ready);
+    Numbers numbers;
+    while (!ready.is_empty()) {
+        numbers.push_back(queue.take_first(ready));
+    }
+    return numbers;
+}
+
 // A queue with what a caller needs to use it in one line per event.
 class CommandQueueTest : public testing::Test {
 protected:
-    CommandQueue::Admission admit(Handle order) { return queue_.admit(command_of(7), order); }
-
-    Numbers finish(std::uint64_t number) {
-        Numbers ready;
-        queue_.finish(number, {}, ready);
-        return ready;
+    CommandQueue::Admission admit(Handle order) {
+        EXPECT_TRUE(queue_.has_room());
+        return queue_.admit(command_of(7), order);
     }
 
+    std::uint64_t admit_failed(base::Status failure) {
+        EXPECT_TRUE(queue_.has_room());
+        return queue_.admit_failed(std::move(failure));
+    }
+
+    Numbers finish(std::uint64_t number) { return numbers_readied(queue_, number, {}); }
+
     Numbers fail(std::uint64_t number) {
-        Numbers ready;
-        queue_.finish(number, failure_of(number), ready);
-        return ready;
+        return numbers_readied(queue_, number, failure_of(number));
     }
 
     Code take(std::uint64_t number) {
@@ -128,7 +143,8 @@ TEST_F(CommandQueueTest, ends_that_come_twice_or_from_nowhere_are_ignored) {
     }
     EXPECT_EQ(finish(2), Numbers{6});
     EXPECT_EQ(fail(2), Numbers{});
-    EXPECT_EQ(queue_.all_outstanding(), (Numbers{4, 6}));
+    EXPECT_EQ(queue_.oldest_outstanding(), 4U);
+    EXPECT_EQ(queue_.outstanding(), 2U);
     EXPECT_EQ(take(1000), Code::ok);
 }
 
@@ -144,7 +160,7 @@ TEST_F(CommandQueueTest, a_failure_reaches_the_caller_once) {
 }
 
 TEST_F(CommandQueueTest, a_command_that_is_known_to_fail_ends_with_its_own_failure) {
-    const std::uint64_t number = queue_.admit_failed(failure_of(2, Code::address));
+    const std::uint64_t number = admit_failed(failure_of(2, Code::address));
     EXPECT_EQ(number, 2U);
     EXPECT_EQ(queue_.done(), 2U);
     EXPECT_EQ(complete_floor(), 1U);
@@ -232,12 +248,12 @@ TEST_F(CommandQueueTest, a_long_chain_ends_with_its_first_failure) {
 
 TEST_F(CommandQueueTest, remembers_as_many_failed_handles_as_it_says_and_no_more) {
     for (std::size_t i = 0; i < failures_remembered_max; ++i) {
-        queue_.admit_failed(failure_of(0));
+        admit_failed(failure_of(0));
     }
     while (queue_.take_failure(queue_.issued())) {
     }
     EXPECT_FALSE(queue_.is_satisfied(2));
-    queue_.admit_failed(failure_of(0));
+    admit_failed(failure_of(0));
     EXPECT_EQ(take(queue_.issued()), Code::peer);
     EXPECT_TRUE(queue_.is_satisfied(2))
         << "one failure more than is remembered: the oldest is forgotten";
@@ -247,13 +263,79 @@ TEST_F(CommandQueueTest, remembers_as_many_failed_handles_as_it_says_and_no_more
 
 TEST_F(CommandQueueTest, an_unreported_failure_is_never_forgotten) {
     for (std::size_t i = 0; i < 2 * failures_remembered_max; ++i) {
-        queue_.admit_failed(failure_of(0));
+        admit_failed(failure_of(0));
     }
     EXPECT_FALSE(queue_.is_satisfied(2));
     for (std::size_t i = 0; i < 2 * failures_remembered_max; ++i) {
         ASSERT_EQ(take(queue_.issued()), Code::peer);
     }
     EXPECT_EQ(take(queue_.issued()), Code::ok);
+}
+
+// A program that issues into a queue that is refused memory, at every request in turn.
+class RefusedQueue {
+public:
+    //   first, count  as of Refusal
+    void run(std::uint64_t first, std::uint64_t count) {
+        {
+            const acp::test::Refusal refusal(first, count);
+            for (std::uint64_t i = 0; i < commands; ++i) issue(i);
+            while (!running_.is_empty()) end_oldest();
+        }
+        EXPECT_EQ(queue_.outstanding(), 0U);
+        EXPECT_EQ(queue_.waiting(), 0U);
+        EXPECT_EQ(queue_.issued(), 2 * commands);
+        EXPECT_EQ(queue_.done(), queue_.issued());
+        for (std::size_t i = 0; i < failed_count_; ++i) {
+            EXPECT_FALSE(queue_.is_satisfied(failed_[i])) << failed_[i];
+        }
+        while (queue_.take_failure(handle_all)) {
+        }
+    }
+
+private:
+    static constexpr std::uint64_t commands = 900;
+
+    // When there is no room, what is outstanding ends: there is room after the oldest at the latest.
+    void issue(std::uint64_t i) {
+        const Handle orders[] = {handle_null, handle_cont, handle_all, queue_.issued() / 4 * 2};
+        for (;;) {
+            if (queue_.has_room()) {
+                const auto admission = queue_.admit(command_of(i), orders[i % 4]);
+                if (admission.number != 0) {
+                    if (admission.is_ready) queue_.append(running_, admission.number);
+                    return;
+                }
+            }
+            ASSERT_NE(queue_.outstanding(), 0U) << "nothing will ever make room";
+            ASSERT_FALSE(running_.is_empty());
+            end_oldest();
+        }
+    }
+
+    void end_oldest() {
+        const std::uint64_t number = queue_.take_first(running_);
+        if (number % 10 == 0 && failed_count_ < failed_.size()) {
+            failed_[failed_count_++] = number;
+            queue_.finish(number, base::Status::bare(Code::peer), running_);
+        } else {
+            queue_.finish(number, {}, running_);
+        }
+    }
+
+    Marks marks_;
+    CommandQueue queue_{marks_};
+    CommandList running_;
+    std::array<std::uint64_t, 40> failed_{};
+    std::size_t failed_count_ = 0;
+};
+
+TEST(RefusedQueueTest, ends_every_command_whichever_request_for_memory_is_refused) {
+    for (std::uint64_t first = 1; first <= 60; ++first) {
+        SCOPED_TRACE(first);
+        RefusedQueue().run(first, 1);
+        RefusedQueue().run(first, acp::test::all_from_there);
+    }
 }
 
 TEST_F(CommandQueueTest, ready_commands_come_in_the_order_of_issue) {
@@ -270,6 +352,7 @@ class Pair {
 public:
     void admit(Handle order) {
         const std::uint64_t wanted = model_.admit(order);
+        EXPECT_TRUE(queue_.has_room());
         const CommandQueue::Admission seen = queue_.admit(command_of(wanted), order);
         EXPECT_EQ(seen.number, wanted);
         EXPECT_EQ(seen.is_ready, model_.record(wanted).state == QueueModel::State::ready);
@@ -281,6 +364,7 @@ public:
     void admit_failed() {
         const std::uint64_t number = model_.admit(handle_null);
         model_.finish(number, Code::address);
+        EXPECT_TRUE(queue_.has_room());
         EXPECT_EQ(queue_.admit_failed(failure_of(number, Code::address)), number);
     }
 
@@ -288,8 +372,8 @@ public:
         const std::uint64_t number = running_[which];
         running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(which));
         EXPECT_EQ(queue_.command(number).bytes, number);
-        Numbers ready;
-        queue_.finish(number, is_ok ? base::Status() : failure_of(number), ready);
+        const Numbers ready =
+            numbers_readied(queue_, number, is_ok ? base::Status() : failure_of(number));
         model_.finish(number, is_ok ? Code::ok : Code::peer);
         running_.insert(running_.end(), ready.begin(), ready.end());
     }
@@ -319,7 +403,11 @@ public:
         EXPECT_EQ(marks_.order_floor.load(), model_.order_floor());
         EXPECT_EQ(marks_.inline_handle.load(), model_.issued() | 1U);
         const Numbers outstanding = model_.outstanding();
-        EXPECT_EQ(queue_.all_outstanding(), outstanding);
+        Numbers seen;
+        for (std::uint64_t number = 2; number <= queue_.issued(); number += 2) {
+            if (queue_.is_outstanding(number)) seen.push_back(number);
+        }
+        EXPECT_EQ(seen, outstanding);
         EXPECT_EQ(queue_.outstanding(), outstanding.size());
         EXPECT_EQ(queue_.waiting(), model_.numbers_in(QueueModel::State::waiting).size());
         for (const std::uint64_t number : outstanding) {

@@ -37,9 +37,9 @@ protected:
         while (gateway_->outstanding() > 0) {
             gateway_->turn();
             if (!is_owner_stopped_) ranks_[0]->forwarder->turn();
-            gateway_->take_ended(ended);
+            take_ended(*gateway_, ended);
         }
-        gateway_->take_ended(ended);
+        take_ended(*gateway_, ended);
         return ended;
     }
 
@@ -92,14 +92,14 @@ TEST_P(ForwarderGatewayTest, an_atomic_gives_its_old_value) {
     command.width = 8;
     command.source = own.address + 64;
     command.operand = 2;
-    gateway_->submit_for_value(7, command);
+    (void)gateway_->submit_for_value(7, command);
     const Ended ended = only_end();
     EXPECT_EQ(ended.code, base::Code::ok) << ended.message;
     EXPECT_EQ(ended.value, 40U);
     std::memcpy(&word, own.bytes + 64, 8);
     EXPECT_EQ(word, 42U);
     command.source = own.address + 65;
-    gateway_->submit_for_value(8, command);
+    (void)gateway_->submit_for_value(8, command);
     EXPECT_EQ(only_end().code, base::Code::alignment);
 }
 

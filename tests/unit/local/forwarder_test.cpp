@@ -13,6 +13,7 @@
 #include "os/cpu.hpp"
 
 #include "support/random.hpp"
+#include "support/refuse_memory.hpp"
 #include "support/watchdog.hpp"
 #include "unit/local/test_rank.hpp"
 
@@ -49,11 +50,11 @@ protected:
     // The end of the only command of a rank.
     Ended run(std::uint32_t origin, const memory::Command& command) {
         Forwarder& forwarder = *rank(origin).forwarder;
-        forwarder.submit(++token_, command);
+        (void)forwarder.submit(++token_, command);
         std::vector<Ended> ended;
         while (ended.empty()) {
             turn();
-            forwarder.take_ended(ended);
+            take_ended(forwarder, ended);
         }
         EXPECT_EQ(ended.size(), 1U);
         EXPECT_EQ(ended[0].token, token_);
@@ -100,6 +101,56 @@ TEST_P(ForwarderTest, copies_between_any_two_ranks_for_any_third) {
             ASSERT_EQ(target.bytes[at - 1], 'e');
             ASSERT_EQ(target.bytes[at + bytes], 'e');
         }
+    }
+}
+
+// Many commands of all kinds by all ranks, while every request for memory from some one on is refused.
+TEST_P(ForwarderTest, every_command_it_took_ends_whichever_request_for_memory_is_refused) {
+    constexpr std::uint64_t commands = 150;  // of each rank; more than it has records for at first
+    const auto command_of = [this](std::uint32_t origin, std::uint64_t i) {
+        const std::uint32_t to = (origin + 1) % procs;
+        const std::uint32_t from = (origin + i % 2 + 1) % procs;
+        const std::uint64_t at = i * 8192;
+        if (i % 3 == 0) {
+            return memory::Command{memory::Operation::add,
+                                   8,
+                                   rank(origin).own.address + at,
+                                   rank(to).own.address + at,
+                                   8,
+                                   1,
+                                   0};
+        }
+        return copy(rank(to).own.address + at, rank(from).own.address + 2 * mebibyte + i * 8,
+                    i % 5 == 0 ? 5000 : 24);
+    };
+    for (std::uint64_t first = 1; first <= 12; ++first) {
+        SCOPED_TRACE(first);
+        std::uint64_t taken = 0;
+        std::uint64_t refused = 0;
+        std::uint64_t ended = 0;
+        {
+            const acp::test::Refusal refusal(first, acp::test::all_from_there);
+            for (std::uint64_t i = 0; i < commands; ++i) {
+                for (std::uint32_t origin = 0; origin < procs; ++origin) {
+                    const bool is_taken = rank(origin).forwarder->submit(i, command_of(origin, i));
+                    ++(is_taken ? taken : refused);
+                }
+            }
+            while (ended < taken) {
+                turn();
+                for (std::uint32_t origin = 0; origin < procs; ++origin) {
+                    Forwarder& forwarder = *rank(origin).forwarder;
+                    for (const Ended& one : forwarder.ended()) {
+                        EXPECT_EQ(one.code, base::Code::ok);
+                        ++ended;
+                    }
+                    forwarder.forget_ended();
+                }
+            }
+        }
+        EXPECT_EQ(ended, taken);
+        EXPECT_GE(taken, 64U * procs);
+        EXPECT_EQ(taken + refused, commands * procs);
     }
 }
 
@@ -198,7 +249,7 @@ TEST_P(ForwarderTest, a_registration_that_ends_midway_ends_the_copy) {
         const GlobalAddress source = is_source ? key.value() : rank(1).own.address;
         const GlobalAddress target = is_source ? rank(2).own.address : key.value();
         Forwarder& forwarder = *rank(0).forwarder;
-        forwarder.submit(1, copy(target, source, 3 * mebibyte));
+        (void)forwarder.submit(1, copy(target, source, 3 * mebibyte));
         for (int i = 0; i < 10; ++i) turn();
         ASSERT_EQ(forwarder.outstanding(), 1U) << "the copy was over too soon to show anything";
         ASSERT_TRUE(rank(owner).registry->remove(key.value()).is_ok());
@@ -206,7 +257,7 @@ TEST_P(ForwarderTest, a_registration_that_ends_midway_ends_the_copy) {
         std::vector<Ended> ended;
         while (ended.empty()) {
             turn();
-            forwarder.take_ended(ended);
+            take_ended(forwarder, ended);
         }
         EXPECT_EQ(ended[0].code, base::Code::stale) << ended[0].message;
         for (int i = 0; i < 1000; ++i) turn();
@@ -219,13 +270,13 @@ TEST_P(ForwarderTest, a_registration_that_ends_midway_ends_the_copy) {
 
 TEST_P(ForwarderTest, a_small_copy_overtakes_a_large_one) {
     Forwarder& forwarder = *rank(0).forwarder;
-    forwarder.submit(1, copy(rank(2).own.address, rank(1).own.address, 4 * mebibyte));
+    (void)forwarder.submit(1, copy(rank(2).own.address, rank(1).own.address, 4 * mebibyte));
     turn();
-    forwarder.submit(2, copy(rank(2).own.address, rank(1).own.address, 3000));
+    (void)forwarder.submit(2, copy(rank(2).own.address, rank(1).own.address, 3000));
     std::vector<Ended> ended;
     while (ended.size() < 2) {
         turn();
-        forwarder.take_ended(ended);
+        take_ended(forwarder, ended);
     }
     EXPECT_EQ(ended[0].token, 2U);
     EXPECT_EQ(ended[1].token, 1U);
@@ -238,13 +289,13 @@ TEST_P(ForwarderTest, thousands_of_commands_to_one_process_all_end_once) {
         const bool is_put = token % 2 == 0;
         const GlobalAddress theirs = rank(1).own.address + token * 8;
         const GlobalAddress mine = rank(0).own.address + token * 8;
-        forwarder.submit(token,
-                         copy(is_put ? theirs : mine, is_put ? mine : theirs, token % 8 + 1));
+        (void)forwarder.submit(token,
+                               copy(is_put ? theirs : mine, is_put ? mine : theirs, token % 8 + 1));
     }
     EXPECT_EQ(forwarder.outstanding(), all);
     std::vector<Ended> ended;
     while (forwarder.outstanding() > 0) turn();
-    forwarder.take_ended(ended);
+    take_ended(forwarder, ended);
     ASSERT_EQ(ended.size(), all);
     std::sort(ended.begin(), ended.end(),
               [](const Ended& a, const Ended& b) { return a.token < b.token; });
@@ -258,17 +309,17 @@ TEST_P(ForwarderTest, a_stopped_process_holds_up_only_what_needs_it) {
     is_stopped_[1] = true;
     Forwarder& forwarder = *rank(0).forwarder;
     for (std::uint64_t token = 0; token < 300; ++token) {
-        forwarder.submit(token, token % 2 == 0
-                                    ? copy(rank(1).own.address, rank(0).own.address, 5000)
-                                    : copy(rank(0).own.address, rank(1).own.address, 5000));
+        (void)forwarder.submit(token, token % 2 == 0
+                                          ? copy(rank(1).own.address, rank(0).own.address, 5000)
+                                          : copy(rank(0).own.address, rank(1).own.address, 5000));
     }
     for (int i = 0; i < 50; ++i) turn();
     EXPECT_FALSE(forwarder.has_work()) << "what waits for room is no reason to stay awake";
-    forwarder.submit(1000, copy(rank(2).own.address, rank(0).own.address, mebibyte));
+    (void)forwarder.submit(1000, copy(rank(2).own.address, rank(0).own.address, mebibyte));
     std::vector<Ended> ended;
     while (ended.empty()) {
         turn();
-        forwarder.take_ended(ended);
+        take_ended(forwarder, ended);
     }
     EXPECT_EQ(ended[0].token, 1000U);
     EXPECT_EQ(forwarder.outstanding(), 300U);
@@ -283,7 +334,7 @@ TEST_P(ForwarderTest, commands_that_need_a_dead_process_end_with_its_fate) {
     std::map<std::uint64_t, base::Code> wanted;
     const auto submit = [&](const memory::Command& command, base::Code code) {
         wanted[++token_] = code;
-        forwarder.submit(token_, command);
+        (void)forwarder.submit(token_, command);
     };
     const GlobalAddress dead = rank(1).own.address;
     const GlobalAddress mine = rank(0).own.address;
@@ -295,14 +346,14 @@ TEST_P(ForwarderTest, commands_that_need_a_dead_process_end_with_its_fate) {
         submit({memory::Operation::add, 8, mine, dead, 0, 1, 0}, base::Code::peer);
         submit({memory::Operation::add, 8, dead, other, 0, 1, 0}, base::Code::peer);
         submit(copy(other, mine, 100), base::Code::ok);
-        rank(2).forwarder->submit(1, copy(mine, dead, 100));
+        (void)rank(2).forwarder->submit(1, copy(mine, dead, 100));
     }
     for (int i = 0; i < 20; ++i) turn();
     kill(1);
     for (int i = 0; i < 50; ++i) submit(copy(mine, dead, 8), base::Code::peer);
     std::vector<Ended> ended;
     while (forwarder.outstanding() > 0) turn();
-    forwarder.take_ended(ended);
+    take_ended(forwarder, ended);
     for (const Ended& one : ended) {
         ASSERT_EQ(one.code, wanted.at(one.token)) << one.message;
         if (one.code == base::Code::peer) {
@@ -320,7 +371,7 @@ TEST_P(ForwarderTest, commands_that_need_a_dead_process_end_with_its_fate) {
 TEST_P(ForwarderTest, ends_of_nobody_and_messages_of_another_epoch_change_nothing) {
     Forwarder& forwarder = *rank(0).forwarder;
     is_stopped_[1] = true;
-    forwarder.submit(5, copy(rank(0).own.address, rank(1).own.address, 8));
+    (void)forwarder.submit(5, copy(rank(0).own.address, rank(1).own.address, 8));
     turn();
     Port& port = *rank(2).port;
     const auto post = [&port](MessageHead head, std::span<const char> payload) {

@@ -80,10 +80,10 @@ private:
     }
 
     base::Code await(const memory::Command& command) {
-        rank_.forwarder->submit(1, command);
+        (void)rank_.forwarder->submit(1, command);
         std::vector<Ended> ended;
         while (rank_.forwarder->outstanding() != 0) turn();
-        rank_.forwarder->take_ended(ended);
+        take_ended(*rank_.forwarder, ended);
         return ended.size() == 1 ? ended[0].code : base::Code::system;
     }
 

@@ -147,6 +147,13 @@ void expect_waits_for(const node::Segment& node,
     reader.join();
 }
 
+TEST_F(HazardsTest, one_process_without_membarrier_makes_all_of_its_node_pay_the_fence) {
+    Hazards hazards(node_, 0);
+    if (!hazards.has_membarrier()) GTEST_SKIP() << "the kernel or a tool refuses it here";
+    node_.control().is_membarrier_refused.store(1);  // as slot 1's process would say
+    EXPECT_FALSE(hazards.has_membarrier());
+}
+
 TEST_F(HazardsTest, waits_for_who_names_it_as_target) {
     for (int round = 0; round < 20; ++round) {
         expect_waits_for(node_, false, named, other);

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <gtest/gtest.h>
 #include <memory>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "os/cpu.hpp"
 
 #include "support/random.hpp"
+#include "support/refuse_memory.hpp"
 #include "support/watchdog.hpp"
 #include "unit/local/test_node.hpp"
 
@@ -139,6 +141,55 @@ protected:
         return make_segment(GetParam(), procs, datagram_bytes);
     }
 };
+
+TEST_P(PortTest, hands_a_message_over_once_also_when_its_handler_throws) {
+    const node::Segment segment = make(2);
+    const auto from = open_port(segment, 0);
+    const auto to = open_port(segment, 1);
+    constexpr std::uint64_t letters = 30;  // more than are under way at once
+    std::uint64_t seen = 0;
+    const Port::Handler thrower = [&seen](std::uint32_t, const MessageHead& head,
+                                          std::span<const char>) {
+        EXPECT_EQ(head.token, seen++);
+        throw std::runtime_error("by the handler");
+    };
+    for (std::uint64_t number = 0; number < letters; ++number) {
+        const Letter letter(0, number);
+        while (!send(*from, 1, letter)) from->receive(ignore, 64);
+        while (seen == number) {
+            try {
+                to->receive(thrower, 64);
+            } catch (const std::runtime_error&) {
+            }
+        }
+    }
+    EXPECT_EQ(seen, letters);
+    EXPECT_EQ(to->receive(ignore, 64), 0U);
+}
+
+TEST_P(PortTest, carries_messages_though_no_memory_is_left) {
+    const node::Segment segment = make(2);
+    const auto from = open_port(segment, 0);
+    const auto to = open_port(segment, 1);
+    std::vector<Letter> letters;
+    for (std::uint64_t number = 0; number < 500; ++number) letters.emplace_back(0, number);
+    std::uint64_t seen = 0;
+    const Port::Handler count = [&seen](std::uint32_t, const MessageHead&, std::span<const char>) {
+        ++seen;
+    };
+    const Port::Handler nothing = ignore;
+    {
+        const acp::test::Refusal refusal(1, acp::test::all_from_there);
+        for (const Letter& letter : letters) {
+            while (!send(*from, 1, letter)) {
+                to->receive(count, 64);
+                from->receive(nothing, 64);
+            }
+        }
+        while (seen < letters.size()) to->receive(count, 64);
+    }
+    EXPECT_EQ(seen, letters.size());
+}
 
 TEST_P(PortTest, delivers_messages_of_every_size_as_they_were_sent) {
     for (const std::uint32_t bytes_max : {64U, 100U, 1408U, 65000U}) {

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "local/forwarder.hpp"
@@ -25,6 +26,12 @@ struct Memory {
     GlobalAddress address = 0;
     char* bytes = nullptr;
 };
+
+// Appends the ends a forwarder has, and takes them from it.
+inline void take_ended(Forwarder& forwarder, std::vector<Ended>& into) {
+    for (Ended& one : forwarder.ended()) into.push_back(std::move(one));
+    forwarder.forget_ended();
+}
 
 class Rank {
 public:

@@ -11,6 +11,8 @@
 
 #include "remote/link.hpp"
 
+#include "support/refuse_memory.hpp"
+
 namespace acp::remote::test {
 
 // What the suite needs of a bed, which is made by its default constructor:
@@ -91,6 +93,28 @@ TYPED_TEST_P(LinkConformance, a_full_link_refuses_and_has_room_again_when_comman
     EXPECT_FALSE(this->codes_.contains(2 * (count + 2)));
 }
 
+TYPED_TEST_P(LinkConformance, loses_no_end_when_no_memory_is_left_for_it) {
+    constexpr std::uint64_t commands = 200;
+    std::uint64_t taken = 0;
+    while (taken < commands && this->link().submit(2 * (taken + 1), this->bed_.bad())) ++taken;
+    this->link().flush();
+    std::vector<Ended> ended;
+    ended.reserve(3);
+    std::uint64_t seen = 0;
+    for (int i = 0; i < 100'000 && seen < taken; ++i) {
+        this->bed_.work();
+        const acp::test::Refusal refusal(1, acp::test::all_from_there);
+        (void)this->link().turn(ended);
+        ASSERT_LE(ended.size(), 3U);
+        for (const Ended& one : ended) {
+            EXPECT_EQ(one.token, 2 * ++seen);
+            EXPECT_EQ(one.code, base::Code::address);
+        }
+        ended.clear();
+    }
+    EXPECT_EQ(seen, taken);
+}
+
 TYPED_TEST_P(LinkConformance, has_no_news_when_nothing_is_under_way) {
     std::vector<Ended> ended;
     ASSERT_TRUE(this->link().submit(2, this->bed_.good()));
@@ -108,6 +132,7 @@ REGISTER_TYPED_TEST_SUITE_P(LinkConformance,
                             every_command_ends_once_under_its_token,
                             a_failure_names_its_end_and_process_and_spoils_no_other_command,
                             a_full_link_refuses_and_has_room_again_when_commands_have_ended,
+                            loses_no_end_when_no_memory_is_left_for_it,
                             has_no_news_when_nothing_is_under_way);
 
 }  // namespace acp::remote::test

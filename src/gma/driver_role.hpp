@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The right to turn the forwarder and the link: one thread of the process has it at a time, nobody waits for it. Who
+// finds it taken goes away, perhaps to sleep, over mail that came after the holder looked; so the holder learns when
+// it gives the right back that somebody was there, and wakes who sleeps. A token, not a lock: it is never held over a
+// sleep. Any thread. The holder's death is the process's.
+// Tests: tests/unit/gma/driver_role_test.cpp, under the seeded scheduler.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace acp::gma {
+
+template <template <class> class Atomic = std::atomic>
+class DriverRole {
+public:
+    // The right while it lives, or until give().
+    class Hold {
+    public:
+        explicit Hold(DriverRole& role) noexcept : role_(role.take() ? &role : nullptr) {}
+
+        // What is thrown past a holder must not keep the right: nobody is told then but by a later give().
+        ~Hold() {
+            if (role_ != nullptr) {
+                (void)give();
+            }
+        }
+
+        Hold(const Hold&) = delete;
+        Hold& operator=(const Hold&) = delete;
+
+        // Whether the right was free.
+        explicit operator bool() const noexcept { return role_ != nullptr; }
+
+        // Gives the right back. True when somebody looked meanwhile and may sleep by now: the caller tells all who wait
+        // to look again.
+        [[nodiscard]] bool give() noexcept {
+            DriverRole* role = role_;
+            role_ = nullptr;
+            // seq_cst, both: store, then look; partner: take()
+            role->is_taken_.store(0, std::memory_order_seq_cst);
+            return role->is_wanted_.load(std::memory_order_seq_cst) != 0 &&
+                   role->is_wanted_.exchange(0, std::memory_order_seq_cst) != 0;
+        }
+
+    private:
+        DriverRole* role_;
+    };
+
+    // Whether somebody has it: a guess.
+    [[nodiscard]] bool is_held() const noexcept {
+        return is_taken_.load(std::memory_order_relaxed) != 0;
+    }
+
+private:
+    // When another thread has it, that one learns that it was wanted after it gives it back, unless it has done so
+    // already: then the second attempt takes it. seq_cst: store then look, on both sides.
+    bool take() noexcept {
+        if (is_taken_.exchange(1, std::memory_order_seq_cst) == 0) {
+            return true;
+        }
+        is_wanted_.store(1, std::memory_order_seq_cst);
+        return is_taken_.exchange(1, std::memory_order_seq_cst) == 0;
+    }
+
+    Atomic<std::uint32_t> is_taken_{0};
+    Atomic<std::uint32_t> is_wanted_{0};  // somebody found it taken and may go to sleep
+};
+
+}  // namespace acp::gma

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Noting and taking failures.
+#include "gma/failure_book.hpp"
+
+#include <algorithm>
+#include <new>
+#include <string>
+#include <utility>
+
+namespace acp::gma {
+
+namespace {
+
+constexpr std::size_t untold_first = 64;  // noted one by one without further memory
+constexpr std::size_t told_room = 2 * failures_remembered_max;
+
+base::Status copy_of(const base::Status& failure) noexcept {
+    return base::Status::worded(failure.code(), [&] { return std::string(failure.message()); });
+}
+
+}  // namespace
+
+FailureBook::FailureBook() {
+    untold_.reserve(untold_first);
+    told_list_.reserve(told_room);
+    remembered_.reserve(failures_remembered_max);
+}
+
+void FailureBook::remember(std::uint64_t number) noexcept {
+    if (remembered_.size() == failures_remembered_max) {
+        if (number < remembered_.front()) {
+            return;
+        }
+        remembered_.erase(remembered_.begin());
+    }
+    // Nearly always at the end. There is room: see the constructor.
+    remembered_.insert(std::upper_bound(remembered_.begin(), remembered_.end(), number), number);
+}
+
+// Makes room for one more in untold_, by forgetting those that were taken or by memory.
+bool FailureBook::make_room() noexcept {
+    if (untold_.size() < untold_.capacity()) {
+        return true;
+    }
+    if (told_ > untold_.size() / 2) {
+        untold_.erase(untold_.begin(), untold_.begin() + static_cast<std::ptrdiff_t>(told_));
+        told_ = 0;
+        return true;
+    }
+    try {
+        untold_.reserve(2 * untold_.capacity());
+        return true;
+    } catch (const std::bad_alloc&) {
+        if (told_ == 0) {
+            return false;
+        }
+    }
+    untold_.erase(untold_.begin(), untold_.begin() + static_cast<std::ptrdiff_t>(told_));
+    told_ = 0;
+    return true;
+}
+
+void FailureBook::add_to_rest(std::uint64_t number, base::Code code) noexcept {
+    if (rest_.first == 0) {
+        rest_ = {number, number, 1, code};
+        return;
+    }
+    rest_.first = std::min(rest_.first, number);
+    rest_.last = std::max(rest_.last, number);
+    ++rest_.count;
+}
+
+void FailureBook::note(std::uint64_t number, base::Status failure) noexcept {
+    remember(number);
+    if (!make_room()) {
+        add_to_rest(number, failure.code());
+        return;
+    }
+    const auto first = untold_.begin() + static_cast<std::ptrdiff_t>(told_);
+    const auto at = std::upper_bound(
+        first, untold_.end(), number,
+        [](std::uint64_t wanted, const Untold& one) { return wanted < one.number; });
+    untold_.insert(at, Untold{number, std::move(failure)});
+}
+
+// They stay untold as far as they may lie behind `number`: better told twice than never.
+base::Status FailureBook::take_rest(std::uint64_t number) noexcept {
+    const Rest rest = rest_;
+    if (number < rest.last) {
+        rest_.first = number + 2;
+    } else {
+        rest_ = {};
+    }
+    return base::Status::worded(rest.code, [&rest] {
+        return std::to_string(rest.count) +
+               " commands failed while there was no memory to keep their failures apart; one of "
+               "them: " +
+               base::phrase(rest.code);
+    });
+}
+
+void FailureBook::note_told(Untold one, std::uint64_t thread) noexcept {
+    if (told_list_.size() == told_room) {  // the older half at once: that is cheap for each
+        told_list_.erase(told_list_.begin(),
+                         told_list_.begin() + static_cast<std::ptrdiff_t>(failures_remembered_max));
+    }
+    Told told;
+    told.number = one.number;
+    told.failure = std::move(one.failure);
+    told.threads[0] = thread;
+    const auto at = std::upper_bound(
+        told_list_.begin(), told_list_.end(), one.number,
+        [](std::uint64_t wanted, const Told& other) { return wanted < other.number; });
+    told_list_.insert(at, std::move(told));
+}
+
+std::optional<base::Status> FailureBook::told_to_others(std::uint64_t number,
+                                                        std::uint64_t thread) noexcept {
+    const auto found =
+        std::lower_bound(told_list_.begin(), told_list_.end(), number,
+                         [](const Told& one, std::uint64_t wanted) { return one.number < wanted; });
+    if (found == told_list_.end() || found->number != number) {
+        return std::nullopt;
+    }
+    const auto place = std::find_if(found->threads.begin(), found->threads.end(),
+                                    [&](std::uint64_t one) { return one == 0 || one == thread; });
+    if (place == found->threads.end() || *place == thread) {
+        return std::nullopt;
+    }
+    *place = thread;
+    return copy_of(found->failure);
+}
+
+std::optional<base::Status> FailureBook::take(std::uint64_t number, std::uint64_t thread) noexcept {
+    const std::uint64_t first = first_untold();
+    if (first == 0 || first > number) {
+        return std::nullopt;
+    }
+    if (told_ == untold_.size() || first < untold_[told_].number) {
+        return take_rest(number);
+    }
+    std::optional<base::Status> failure = copy_of(untold_[told_].failure);
+    note_told(std::move(untold_[told_]), thread);
+    if (++told_ == untold_.size()) {
+        untold_.clear();
+        told_ = 0;
+    }
+    return failure;
+}
+
+std::uint64_t FailureBook::first_untold() const noexcept {
+    const std::uint64_t listed = told_ < untold_.size() ? untold_[told_].number : 0;
+    return listed == 0 || (rest_.first != 0 && rest_.first < listed) ? rest_.first : listed;
+}
+
+bool FailureBook::is_untold(std::uint64_t number) const noexcept {
+    if (rest_.first != 0 && number >= rest_.first && number <= rest_.last) {
+        return true;  // perhaps: a command too many that does not run does no harm
+    }
+    const auto first = untold_.begin() + static_cast<std::ptrdiff_t>(told_);
+    const auto at = std::lower_bound(
+        first, untold_.end(), number,
+        [](const Untold& one, std::uint64_t wanted) { return one.number < wanted; });
+    return at != untold_.end() && at->number == number;
+}
+
+bool FailureBook::is_remembered(std::uint64_t number) const noexcept {
+    return std::binary_search(remembered_.begin(), remembered_.end(), number);
+}
+
+}  // namespace acp::gma

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The failures of commands: which of them are still to be told to the program, and which numbers failed lately. It
+// takes memory to note a failure with its words, and none to note that there was one: failures for which no memory
+// is left are told together, as one. Knows no order between commands. One thread at a time: who holds the queue's
+// lock. Tests: tests/unit/gma/failure_book_test.cpp.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/status.hpp"
+
+namespace acp::gma {
+
+inline constexpr std::size_t failures_remembered_max = 4096;
+inline constexpr std::size_t told_threads_max = 8;
+inline constexpr std::uint64_t sole_thread = 1;  // where there is but one
+
+class FailureBook {
+public:
+    // Throws std::bad_alloc.
+    FailureBook();
+
+    // Notes a command's failure.   number  noted once only
+    void note(std::uint64_t number, base::Status failure) noexcept;
+
+    // Takes the failure with the least number, up to `number`, that was not yet taken.
+    //   thread  a number of the one that is told; never 0
+    std::optional<base::Status> take(std::uint64_t number,
+                                     std::uint64_t thread = sole_thread) noexcept;
+
+    // The failure of exactly this number, when only other threads were told of it: a thread that waits for its own command
+    // must not be told that it went well because another one waited for everything. Once per thread; for the newest
+    // failures_remembered_max that were told, and up to told_threads_max threads each.
+    std::optional<base::Status> told_to_others(std::uint64_t number, std::uint64_t thread) noexcept;
+
+    // The least number whose failure was not yet taken; 0: there is none.
+    [[nodiscard]] std::uint64_t first_untold() const noexcept;
+
+    // Whether the failure of exactly this number was not yet taken.
+    [[nodiscard]] bool is_untold(std::uint64_t number) const noexcept;
+
+    // Whether this number is among the newest failures_remembered_max that failed, taken or not.
+    [[nodiscard]] bool is_remembered(std::uint64_t number) const noexcept;
+
+    // The least of those; 0: there is none.
+    [[nodiscard]] std::uint64_t first_remembered() const noexcept {
+        return remembered_.empty() ? 0 : remembered_.front();
+    }
+
+    // Whether no failure is untold and none is remembered.
+    [[nodiscard]] bool is_clean() const noexcept {
+        return remembered_.empty() && first_untold() == 0;
+    }
+
+private:
+    struct Untold {
+        std::uint64_t number = 0;
+        base::Status failure;
+    };
+
+    struct Told {
+        std::uint64_t number = 0;
+        base::Status failure;
+        std::array<std::uint64_t, told_threads_max> threads{};  // 0 = none
+    };
+
+    // Failures there was no memory to note one by one. They are told as one.
+    struct Rest {
+        std::uint64_t first = 0;  // the least number among them; 0: there are none
+        std::uint64_t last = 0;   // the greatest
+        std::uint64_t count = 0;
+        base::Code code = base::Code::memory;  // of the one noted first
+    };
+
+    void remember(std::uint64_t number) noexcept;
+    void note_told(Untold one, std::uint64_t thread) noexcept;
+    [[nodiscard]] bool make_room() noexcept;
+    void add_to_rest(std::uint64_t number, base::Code code) noexcept;
+    base::Status take_rest(std::uint64_t number) noexcept;
+
+    std::vector<Untold> untold_;  // by number, from told_ on
+    std::size_t told_ = 0;
+    Rest rest_;
+    std::vector<Told> told_list_;  // by number, the newest; room for all
+    std::vector<std::uint64_t>
+        remembered_;  // rising; never more than it has had memory for since it was made
+};
+
+}  // namespace acp::gma

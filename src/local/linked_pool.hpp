@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Equal records named by index, and queues of them linked through the records themselves: taking a record and putting
+// it into a queue need no memory, only make_room() does. Knows nothing of what a record means. One thread at a time.
+// Tests: tests/unit/local/linked_pool_test.cpp.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <new>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace acp::local {
+
+// A queue of records of one pool. A record is in one queue at most.
+struct Chain {
+    static constexpr std::uint32_t nobody = ~0U;
+
+    std::uint32_t first = nobody;
+    std::uint32_t last = nobody;
+
+    [[nodiscard]] bool is_empty() const noexcept { return first == nobody; }
+};
+
+// T has `std::uint32_t next`.
+template <typename T>
+class LinkedPool {
+    static_assert(std::is_nothrow_move_constructible_v<T>);
+
+public:
+    //   count  records to be had without further memory. Throws std::bad_alloc.
+    explicit LinkedPool(std::uint32_t count) {
+        if (make_room(count) < count) {
+            throw std::bad_alloc();
+        }
+    }
+
+    // Tries to have at least `wanted` free records. Returns how many there are; fewer when memory is refused.
+    std::uint32_t make_room(std::uint32_t wanted) noexcept {
+        if (free_count_ >= wanted) [[likely]] {
+            return free_count_;
+        }
+        (void)grow(std::max(wanted - free_count_, size()));
+        return free_count_;
+    }
+
+    // Adds `count` free records. False: no memory, and nothing was done.
+    bool grow(std::uint32_t count) noexcept {
+        const std::uint32_t before = size();
+        try {
+            items_.resize(before + count);
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
+        for (std::uint32_t index = size(); index-- > before;) {
+            give(index);
+        }
+        return true;
+    }
+
+    // A free record, as its last user left it. There is one: make_room() said so.
+    std::uint32_t take() noexcept {
+        const std::uint32_t index = pop(free_);
+        --free_count_;
+        return index;
+    }
+
+    // Back to the free ones; it is in no queue.
+    void give(std::uint32_t index) noexcept {
+        push_front(free_, index);
+        ++free_count_;
+    }
+
+    void push(Chain& chain, std::uint32_t index) noexcept {
+        items_[index].next = Chain::nobody;
+        if (chain.is_empty()) {
+            chain.first = index;
+        } else {
+            items_[chain.last].next = index;
+        }
+        chain.last = index;
+    }
+
+    void push_front(Chain& chain, std::uint32_t index) noexcept {
+        items_[index].next = chain.first;
+        if (chain.is_empty()) {
+            chain.last = index;
+        }
+        chain.first = index;
+    }
+
+    // The first of a chain that is not empty, out of it.
+    std::uint32_t pop(Chain& chain) noexcept {
+        const std::uint32_t index = chain.first;
+        chain.first = items_[index].next;
+        if (chain.is_empty()) {
+            chain.last = Chain::nobody;
+        }
+        return index;
+    }
+
+    [[nodiscard]] T& operator[](std::uint32_t index) noexcept { return items_[index]; }
+
+    [[nodiscard]] const T& operator[](std::uint32_t index) const noexcept { return items_[index]; }
+
+    // Records there are, free or not.
+    [[nodiscard]] std::uint32_t size() const noexcept {
+        return static_cast<std::uint32_t>(items_.size());
+    }
+
+    [[nodiscard]] std::uint32_t free_count() const noexcept { return free_count_; }
+
+private:
+    std::vector<T> items_;
+    Chain free_;
+    std::uint32_t free_count_ = 0;
+};
+
+}  // namespace acp::local

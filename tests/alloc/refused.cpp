@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One rank of a job in which rank 0 is refused memory: issues commands of all kinds, waits for each, and checks that
+// each ended well and moved its bytes, or failed for want of memory (or behind one that did) and left its target
+// as it was or as it should be. Afterwards, with memory again, the same must go well in full.
+//   refused PHASE FIRST LAST STEP COUNT THREADS
+//     PHASE  run, init, register, finalize: while what memory is refused
+//     FIRST .. LAST by STEP  the request that is refused, a round each; COUNT  how many from there on, 0: all
+// Exit code 0, or 1 with what was wrong on stderr. Run by refusals_test.py.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include <acp.h>
+
+#include "support/refuse_memory.hpp"
+
+namespace {
+
+using acp::test::Refusal;
+
+constexpr unsigned seconds_max = 100;  // no limit to be met: a job that takes as long hangs
+constexpr std::size_t threads_max = 4;
+constexpr std::size_t long_bytes = 300'000;
+constexpr std::size_t region_bytes = 1024 * 1024;  // of one thread of one initiator
+constexpr int short_commands = 48;
+constexpr int burst_commands = 300;
+constexpr int chain_commands = 120;
+constexpr std::uint64_t untouched = 0x1111111111111111;
+
+bool has_failed = false;
+
+#define CHECK(condition, ...)                                                 \
+    do {                                                                      \
+        if (!(condition)) {                                                   \
+            std::fprintf(stderr, "rank %d, line %d: ", acp_rank(), __LINE__); \
+            std::fprintf(stderr, __VA_ARGS__);                                \
+            std::fputc('\n', stderr);                                         \
+            has_failed = true;                                                \
+        }                                                                     \
+    } while (false)
+
+struct Plan {
+    std::string phase;
+    std::uint64_t first = 0;
+    std::uint64_t last = 0;
+    std::uint64_t step = 1;
+    std::uint64_t count = 1;
+    std::size_t threads = 1;
+};
+
+// The memory of this rank: what others write into, a region per thread of each initiator, and its own sources.
+struct Ground {
+    std::vector<char> bytes;
+    acp_atkey_t key = ACP_ATKEY_NULL;
+    std::vector<acp_ga_t> starts;  // of everybody's
+};
+
+struct Issued {
+    acp_handle_t handle = 0;
+    acp_ga_t target = 0;
+    std::size_t size = 0;  // of a copy whose bytes are checked; 0: none
+    std::uint64_t value = 0;
+    bool is_wild = false;
+    bool has_gone_well = false;
+};
+
+class Worker {
+public:
+    Worker(Ground& ground, std::size_t thread)
+        : ground_(ground),
+          thread_(thread),
+          rank_(static_cast<std::size_t>(acp_rank())),
+          procs_(static_cast<std::size_t>(acp_procs())) {
+        issued_.reserve(4 * (short_commands + burst_commands + chain_commands));
+    }
+
+    // What a thread needs once: it has its hazard line before memory is refused.
+    static void warm_up() {
+        const acp_ga_t own = acp_query_starter_ga(acp_rank());
+        acp_complete(acp_copy(own + 8192, own + 8200, 8, ACP_HANDLE_NULL));
+    }
+
+    // Issues everything, and waits for all of it.   is_refused  memory may be wanting
+    void round(std::uint64_t number, bool is_refused) {
+        is_refused_ = is_refused;
+        number_ = number;
+        issued_.clear();
+        next_ = {};
+        put_words();
+        issue_short();
+        issue_chains();
+        issue_burst();
+        issue_others();
+        for (Issued& one : issued_) wait(one);
+    }
+
+    // Looks at every target, with memory.
+    void check() {
+        for (const Issued& one : issued_) {
+            if (one.size != 0) check_target(one);
+        }
+    }
+
+private:
+    // Of the thread's own part of a rank's memory for what this rank writes there.
+    [[nodiscard]] acp_ga_t region(std::size_t rank) const {
+        return ground_.starts[rank] + (rank_ * threads_max + thread_) * region_bytes;
+    }
+
+    [[nodiscard]] char* own(std::size_t offset) const {
+        return ground_.bytes.data() + (rank_ * threads_max + thread_) * region_bytes + offset;
+    }
+
+    [[nodiscard]] std::size_t neighbour(std::size_t distance) const {
+        return (rank_ + distance) % procs_;
+    }
+
+    [[nodiscard]] std::uint64_t value() const { return number_ << 20U | 0x5a; }
+
+    // The source of all: one word over and over, so that whatever part of it is moved has one look.
+    void put_words() const {
+        const std::uint64_t word = value();
+        for (std::size_t at = 0; at < source_bytes; at += sizeof word) {
+            std::memcpy(own(at), &word, sizeof word);
+        }
+        auto* starter = static_cast<char*>(acp_query_address(acp_query_starter_ga(acp_rank())));
+        std::memcpy(starter + thread_ * 64, &word, sizeof word);
+    }
+
+    // A fresh place of this many bytes in the region on a rank.
+    acp_ga_t place(std::size_t rank, std::size_t size) {
+        const std::size_t at = source_bytes + next_[rank];
+        next_[rank] += (size + 7) / 8 * 8;
+        if (at + size > region_bytes) std::abort();
+        return region(rank) + at;
+    }
+
+    acp_handle_t note(acp_handle_t handle, acp_ga_t target, std::size_t size) {
+        if (handle == ACP_HANDLE_NULL) {
+            CHECK(is_refused_ && acp_errno() == ACP_ERR_MEMORY, "no handle: %s",
+                  acp_error_message());
+        }
+        issued_.push_back({handle, target, size, value(), false, false});
+        return handle;
+    }
+
+    acp_handle_t copy(std::size_t to, std::size_t size, acp_handle_t order) {
+        const acp_ga_t target = place(to, size);
+        return note(acp_copy(target, region(rank_), size, order), target, size);
+    }
+
+    void issue_short() {
+        for (int i = 0; i < short_commands; ++i) {
+            copy(neighbour(1), 8, ACP_HANDLE_NULL);
+            copy(neighbour(2), 200, ACP_HANDLE_NULL);
+            const acp_ga_t target = place(neighbour(1), 8);
+            const acp_ga_t starter = acp_query_starter_ga(acp_rank()) + thread_ * 64;
+            note(acp_copy(target, starter, 8, ACP_HANDLE_NULL), target, 8);
+        }
+    }
+
+    void issue_chains() {
+        acp_handle_t last = copy(neighbour(1), 3000, ACP_HANDLE_NULL);
+        for (int i = 0; i < chain_commands; ++i) {
+            last = copy(neighbour(static_cast<std::size_t>(i) % procs_), 8, last);
+        }
+        copy(neighbour(1), 5000, ACP_HANDLE_NULL);
+        for (int i = 0; i < chain_commands; ++i) copy(neighbour(1), 8, ACP_HANDLE_CONT);
+        copy(neighbour(2), 16, ACP_HANDLE_ALL);
+    }
+
+    void issue_burst() {
+        for (int i = 0; i < burst_commands; ++i) copy(neighbour(1), 8, ACP_HANDLE_NULL);
+    }
+
+    // A long copy, one between two others, atomics, and an address that is none.
+    void issue_others() {
+        copy(neighbour(1), long_bytes, ACP_HANDLE_NULL);
+        const acp_ga_t target = place(neighbour(2), 8);
+        note(acp_copy(target, region(neighbour(1)) + region_bytes - 8, 8, ACP_HANDLE_NULL), target,
+             0);
+        const acp_ga_t counter = acp_query_starter_ga(static_cast<int>(neighbour(1))) + 4096;
+        for (int i = 0; i < short_commands; ++i) {
+            const acp_ga_t old = place(rank_, 8);
+            note(acp_add8(old, counter + thread_ * 64, 1, ACP_HANDLE_NULL), old, 0);
+            const acp_ga_t word = region(neighbour(1)) + region_bytes - 16;
+            const acp_ga_t old_private = place(rank_, 8);
+            note(acp_swap4(old_private, word, 7, ACP_HANDLE_NULL), old_private, 0);
+        }
+        note(acp_copy(region(rank_), 8, 8, ACP_HANDLE_NULL), 0, 0);
+        issued_.back().is_wild = true;
+    }
+
+    // All before it were waited for and told of: what is told now is of this one.
+    void wait(Issued& one) {
+        if (one.handle == ACP_HANDLE_NULL) return;
+        one.has_gone_well = true;
+        for (int code = acp_wait(one.handle, -1); code != 0; code = acp_wait(one.handle, -1)) {
+            one.has_gone_well = false;
+            const bool is_want =
+                code == ACP_ERR_MEMORY || code == ACP_ERR_LIMIT || code == ACP_ERR_ORDER;
+            CHECK((one.is_wild && code == ACP_ERR_ADDRESS) || (is_refused_ && is_want),
+                  "a command ended with %d: %s", code, acp_error_message());
+            if (has_failed) return;
+        }
+        CHECK(!one.is_wild || !one.has_gone_well, "a wild address was copied from");
+    }
+
+    void check_target(const Issued& one) {
+        std::vector<char> seen(one.size);
+        for (std::size_t at = 0; at < one.size;) {
+            const std::size_t part = std::min(one.size - at, scratch_bytes);
+            acp_complete(
+                acp_copy(region(rank_) + scratch_at, one.target + at, part, ACP_HANDLE_NULL));
+            std::memcpy(seen.data() + at, own(scratch_at), part);
+            at += part;
+        }
+        std::uint64_t word = 0;
+        for (std::size_t at = 0; at + 8 <= one.size; at += 8) {
+            std::memcpy(&word, seen.data() + at, sizeof word);
+            const bool is_new = word == one.value;
+            const bool is_older = word == 0 || (word < one.value && (word & 0xfffffU) == 0x5a);
+            CHECK(is_new || (is_older && !one.has_gone_well),
+                  "round %llu: byte %zu of %zu is in word %llx",
+                  static_cast<unsigned long long>(number_), at, one.size,
+                  static_cast<unsigned long long>(word));
+            if (has_failed) return;
+        }
+    }
+
+    static constexpr std::size_t source_bytes = long_bytes / 8 * 8;
+    static constexpr std::size_t scratch_bytes = 8192;
+    static constexpr std::size_t scratch_at = source_bytes - scratch_bytes;
+
+    Ground& ground_;
+    std::size_t thread_;
+    std::size_t rank_;
+    std::size_t procs_;
+    std::uint64_t number_ = 0;
+    bool is_refused_ = false;
+    std::vector<Issued> issued_;
+    std::array<std::size_t, 64> next_{};
+};
+
+Ground make_ground() {
+    Ground ground;
+    const auto procs = static_cast<std::size_t>(acp_procs());
+    ground.bytes.resize(procs * threads_max * region_bytes);
+    ground.key = acp_register_memory(ground.bytes.data(), ground.bytes.size(), 0);
+    CHECK(ground.key != ACP_ATKEY_NULL, "%s", acp_error_message());
+    auto* starter = static_cast<acp_ga_t*>(acp_query_address(acp_query_starter_ga(acp_rank())));
+    starter[256] = acp_query_ga(ground.key, ground.bytes.data());
+    acp_sync();
+    ground.starts.resize(procs);
+    for (std::size_t rank = 0; rank < procs; ++rank) {
+        const acp_ga_t own = acp_query_starter_ga(acp_rank()) + 257 * sizeof(acp_ga_t);
+        const acp_ga_t theirs =
+            acp_query_starter_ga(static_cast<int>(rank)) + 256 * sizeof(acp_ga_t);
+        acp_complete(acp_copy(own, theirs, sizeof(acp_ga_t), ACP_HANDLE_NULL));
+        ground.starts[rank] = starter[257];
+    }
+    acp_sync();
+    return ground;
+}
+
+// All threads of this rank at it at the same time.
+void all_do(std::vector<Worker>& workers, std::uint64_t number, bool is_refused, const Plan* plan) {
+    std::vector<std::thread> threads;
+    threads.reserve(workers.size());
+    std::atomic<std::size_t> arrived{0};
+    const auto work = [&](Worker& worker) {
+        Worker::warm_up();
+        arrived.fetch_add(1);
+        while (arrived.load() < workers.size()) std::this_thread::yield();
+        worker.round(number, is_refused);
+    };
+    for (std::size_t i = 1; i < workers.size(); ++i) {
+        threads.emplace_back(work, std::ref(workers[i]));
+    }
+    if (plan != nullptr) {
+        const Refusal refusal(number, plan->count == 0 ? acp::test::all_from_there : plan->count);
+        work(workers[0]);
+        for (std::thread& thread : threads) thread.join();
+    } else {
+        work(workers[0]);
+        for (std::thread& thread : threads) thread.join();
+    }
+}
+
+// Registers and unregisters while memory is refused: each fails with a reason, or does what it says.
+void register_refused(const Plan& plan) {
+    std::vector<char> bytes(100'000);
+    for (std::uint64_t number = plan.first; number <= plan.last; number += plan.step) {
+        acp_atkey_t key = ACP_ATKEY_NULL;
+        {
+            const Refusal refusal(number, plan.count == 0 ? acp::test::all_from_there : plan.count);
+            key = acp_register_memory(bytes.data(), bytes.size(), 0);
+            CHECK(key != ACP_ATKEY_NULL || acp_errno() == ACP_ERR_MEMORY, "%s",
+                  acp_error_message());
+        }
+        if (key == ACP_ATKEY_NULL) key = acp_register_memory(bytes.data(), bytes.size(), 0);
+        CHECK(key != ACP_ATKEY_NULL, "with memory again: %s", acp_error_message());
+        int result = 0;
+        {
+            const Refusal refusal(number, plan.count == 0 ? acp::test::all_from_there : plan.count);
+            result = acp_unregister_memory(key);
+            CHECK(result == 0 || acp_errno() == ACP_ERR_MEMORY, "%s", acp_error_message());
+        }
+        if (result != 0) result = acp_unregister_memory(key);
+        CHECK(result == 0, "with memory again: %s", acp_error_message());
+    }
+}
+
+void run(const Plan& plan) {
+    const bool is_victim = acp_rank() == 0;
+    Ground ground = make_ground();
+    std::vector<Worker> workers;
+    for (std::size_t i = 0; i < plan.threads; ++i) workers.emplace_back(ground, i);
+    std::uint64_t number = plan.first;
+    for (; number <= plan.last && !has_failed; number += plan.step) {
+        all_do(workers, number, true, is_victim ? &plan : nullptr);
+        const std::uint64_t seen = Refusal::seen();
+        for (Worker& worker : workers) worker.check();
+        if (acp_sync() != 0) return;
+        if (is_victim && number == plan.first) {
+            std::printf("%llu requests\n", static_cast<unsigned long long>(seen));
+        }
+    }
+    all_do(workers, plan.last + 1000, false, nullptr);
+    for (Worker& worker : workers) worker.check();
+    acp_sync();
+    CHECK(acp_unregister_memory(ground.key) == 0, "%s", acp_error_message());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 7) return 2;
+    Plan plan;
+    plan.phase = argv[1];
+    plan.first = std::strtoull(argv[2], nullptr, 10);
+    plan.last = std::strtoull(argv[3], nullptr, 10);
+    plan.step = std::strtoull(argv[4], nullptr, 10);
+    plan.count = std::strtoull(argv[5], nullptr, 10);
+    plan.threads = std::strtoull(argv[6], nullptr, 10);
+    const std::uint64_t count = plan.count == 0 ? acp::test::all_from_there : plan.count;
+    alarm(seconds_max);
+    const char* rank = std::getenv("ACP_RANK");
+    const bool is_victim = rank == nullptr || std::atoi(rank) == 0;
+    int joined = 0;
+    if (plan.phase == "init" && is_victim) {
+        const Refusal refusal(plan.first, count);
+        joined = acp_init(&argc, &argv);
+    } else {
+        joined = acp_init(&argc, &argv);
+    }
+    if (joined != 0) {
+        // The rank that is refused memory, or another that hears it is gone.
+        const bool is_reason = acp_errno() == ACP_ERR_MEMORY || acp_errno() == ACP_ERR_LIMIT ||
+                               acp_errno() == ACP_ERR_PEER;
+        std::printf("acp_init: %s\n", acp_error_message());
+        return plan.phase == "init" && is_reason ? 0 : 1;
+    }
+    if (plan.phase == "register" && is_victim) register_refused(plan);
+    if (plan.phase == "run") run(plan);
+    int left = 0;
+    if (plan.phase == "finalize" && is_victim) {
+        const Refusal refusal(plan.first, count);
+        left = acp_finalize();
+    } else {
+        left = acp_finalize();
+    }
+    CHECK(left == 0 || plan.phase == "finalize", "acp_finalize: %s", acp_error_message());
+    return has_failed ? 1 : 0;
+}

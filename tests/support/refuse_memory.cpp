@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The C library's allocator, or where a sanitizer has taken its place operator new, with a count in front of it.
+#include "support/refuse_memory.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <new>
+
+#include "support/effort.hpp"
+
+namespace {
+
+std::atomic<bool> is_counting{false};
+std::atomic<std::uint64_t> requests{0};
+std::atomic<std::uint64_t> first_refused{0};
+std::atomic<std::uint64_t> refused_count{0};
+
+bool is_refused() noexcept {
+    if (!is_counting.load(std::memory_order_acquire)) return false;
+    const std::uint64_t number = requests.fetch_add(1, std::memory_order_relaxed) + 1;
+    const std::uint64_t first = first_refused.load(std::memory_order_relaxed);
+    return first != 0 && number >= first &&
+           number - first < refused_count.load(std::memory_order_relaxed);
+}
+
+}  // namespace
+
+namespace acp::test {
+
+Refusal::Refusal(std::uint64_t first, std::uint64_t count) noexcept {
+    requests.store(0, std::memory_order_relaxed);
+    first_refused.store(first, std::memory_order_relaxed);
+    refused_count.store(count, std::memory_order_relaxed);
+    is_counting.store(true, std::memory_order_release);
+}
+
+Refusal::~Refusal() {
+    is_counting.store(false, std::memory_order_release);
+}
+
+std::uint64_t Refusal::seen() noexcept {
+    return requests.load(std::memory_order_relaxed);
+}
+
+}  // namespace acp::test
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+
+// NOLINTBEGIN(cppcoreguidelines-no-malloc): it is what stands behind operator new
+void* operator new(std::size_t bytes) {
+    void* memory = is_refused() ? nullptr : std::malloc(bytes);
+    if (memory == nullptr) throw std::bad_alloc();
+    return memory;
+}
+
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+    const auto boundary = static_cast<std::size_t>(alignment);
+    void* memory = is_refused()
+                       ? nullptr
+                       : std::aligned_alloc(boundary, (bytes + boundary - 1) / boundary * boundary);
+    if (memory == nullptr) throw std::bad_alloc();
+    return memory;
+}
+
+void* operator new(std::size_t bytes, const std::nothrow_t& /*tag*/) noexcept {
+    return is_refused() ? nullptr : std::malloc(bytes);
+}
+
+void operator delete(void* memory) noexcept {
+    std::free(memory);
+}
+
+void operator delete(void* memory, std::size_t /*bytes*/) noexcept {
+    std::free(memory);
+}
+
+void operator delete(void* memory, std::align_val_t /*alignment*/) noexcept {
+    std::free(memory);
+}
+
+void operator delete(void* memory, std::size_t /*bytes*/, std::align_val_t /*alignment*/) noexcept {
+    std::free(memory);
+}
+
+// NOLINTEND(cppcoreguidelines-no-malloc)
+
+#else
+
+// NOLINTBEGIN: names and signatures are those of the C library
+extern "C" {
+void* __libc_malloc(std::size_t bytes);
+void* __libc_calloc(std::size_t count, std::size_t bytes);
+void* __libc_realloc(void* memory, std::size_t bytes);
+void* __libc_memalign(std::size_t boundary, std::size_t bytes);
+
+void* malloc(std::size_t bytes) {
+    if (!is_refused()) return __libc_malloc(bytes);
+    errno = ENOMEM;
+    return nullptr;
+}
+
+void* calloc(std::size_t count, std::size_t bytes) {
+    if (!is_refused()) return __libc_calloc(count, bytes);
+    errno = ENOMEM;
+    return nullptr;
+}
+
+void* realloc(void* memory, std::size_t bytes) {
+    if (!is_refused()) return __libc_realloc(memory, bytes);
+    errno = ENOMEM;
+    return nullptr;
+}
+
+void* aligned_alloc(std::size_t boundary, std::size_t bytes) {
+    if (!is_refused()) return __libc_memalign(boundary, bytes);
+    errno = ENOMEM;
+    return nullptr;
+}
+
+int posix_memalign(void** memory, std::size_t boundary, std::size_t bytes) {
+    if (is_refused()) return ENOMEM;
+    *memory = __libc_memalign(boundary, bytes);
+    return *memory == nullptr ? ENOMEM : 0;
+}
+}
+// NOLINTEND
+
+#endif

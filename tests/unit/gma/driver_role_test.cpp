@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The right to turn the forwarder: one holder, and who found it taken is told of; under the seeded scheduler.
+#include "gma/driver_role.hpp"
+
+#include <array>
+#include <cstdint>
+#include <gtest/gtest.h>
+#include <stdexcept>
+
+#include "support/interleave.hpp"
+
+namespace acp::gma {
+namespace {
+
+namespace sched = acp::test::sched;
+using Role = DriverRole<sched::Atomic>;
+
+// Mail that somebody must look at after it came, and whether anybody was told to look again.
+struct Scene {
+    Role role;
+    sched::Atomic<std::uint32_t> mail{0};
+    sched::Atomic<std::uint32_t> looked{0};
+    char turned = 0;  // plain: the holder's alone
+    bool is_told = false;
+
+    // One who works while it has the right. False: another has it, and this one may go to sleep.
+    bool turn() {
+        Role::Hold hold(role);
+        if (!hold) return false;
+        sched::note_write(&turned);
+        if (mail.load(std::memory_order_seq_cst) != 0) looked.store(1, std::memory_order_relaxed);
+        if (hold.give()) is_told = true;
+        return true;
+    }
+};
+
+TEST(DriverRole, who_found_the_right_taken_is_told_of_or_has_its_mail_seen) {
+    sched::for_each_seed(20'000, [](std::uint64_t seed) {
+        Scene scene;
+        bool has_left = false;
+        sched::Options options;
+        options.seed = seed;
+        const auto outcome =
+            sched::run(options, {[&scene] { scene.turn(); },
+                                 [&scene, &has_left] {
+                                     scene.mail.store(1, std::memory_order_seq_cst);
+                                     has_left = !scene.turn();
+                                 }});
+        EXPECT_EQ(outcome.failure, "");
+        if (has_left) {
+            EXPECT_TRUE(scene.is_told || scene.looked.peek() != 0) << "seed " << seed;
+        }
+    });
+}
+
+TEST(DriverRole, belongs_to_one_at_a_time) {
+    sched::for_each_seed(5'000, [](std::uint64_t seed) {
+        Scene scene;
+        sched::Options options;
+        options.seed = seed;
+        const auto work = [&scene] {
+            for (int i = 0; i < 3; ++i) scene.turn();
+        };
+        EXPECT_EQ(sched::run(options, {work, work, work}).failure, "");
+    });
+}
+
+TEST(DriverRole, is_free_again_when_something_is_thrown_past_its_holder) {
+    DriverRole<> role;
+    EXPECT_THROW(
+        {
+            const DriverRole<>::Hold hold(role);
+            throw std::runtime_error("past the holder");
+        },
+        std::runtime_error);
+    EXPECT_FALSE(role.is_held());
+    const DriverRole<>::Hold next(role);
+    EXPECT_TRUE(next);
+}
+
+}  // namespace
+}  // namespace acp::gma

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Failures noted, told once, remembered; and none lost when there is no memory to keep them apart.
+#include "gma/failure_book.hpp"
+
+#include <gtest/gtest.h>
+#include <string>
+
+#include "support/refuse_memory.hpp"
+
+namespace acp::gma {
+namespace {
+
+using acp::test::all_from_there;
+using acp::test::Refusal;
+using base::Code;
+
+TEST(FailureBook, tells_each_failure_once_the_least_number_first) {
+    FailureBook book;
+    EXPECT_TRUE(book.is_clean());
+    book.note(8, {Code::peer, "eight"});
+    book.note(4, {Code::stale, "four"});
+    book.note(12, {Code::address, "twelve"});
+    EXPECT_EQ(book.first_untold(), 4U);
+    EXPECT_TRUE(book.is_untold(8));
+    EXPECT_FALSE(book.is_untold(6));
+    EXPECT_FALSE(book.take(2).has_value());
+    EXPECT_EQ(book.take(8)->message(), "four");
+    EXPECT_EQ(book.take(8)->message(), "eight");
+    EXPECT_FALSE(book.take(8).has_value());
+    EXPECT_EQ(book.take(100)->message(), "twelve");
+    EXPECT_EQ(book.first_untold(), 0U);
+    EXPECT_TRUE(book.is_remembered(8));
+    EXPECT_FALSE(book.is_clean());
+}
+
+TEST(FailureBook, tells_each_thread_once_of_what_only_others_were_told) {
+    FailureBook book;
+    book.note(4, {Code::stale, "four"});
+    EXPECT_FALSE(book.told_to_others(4, 2).has_value()) << "nobody was told yet";
+    EXPECT_EQ(book.take(4, 1)->message(), "four");
+    EXPECT_FALSE(book.told_to_others(4, 1).has_value());
+    EXPECT_EQ(book.told_to_others(4, 2)->message(), "four");
+    EXPECT_FALSE(book.told_to_others(4, 2).has_value());
+    EXPECT_FALSE(book.told_to_others(2, 3).has_value());
+}
+
+TEST(FailureBook, remembers_the_newest_failures_remembered_max) {
+    FailureBook book;
+    for (std::uint64_t i = 1; i <= failures_remembered_max + 1; ++i) {
+        book.note(2 * i, base::Status::bare(Code::peer));
+    }
+    EXPECT_FALSE(book.is_remembered(2));
+    EXPECT_TRUE(book.is_remembered(4));
+    EXPECT_EQ(book.first_remembered(), 4U);
+    EXPECT_EQ(book.first_untold(), 2U) << "what is untold is not forgotten";
+}
+
+TEST(FailureBook, loses_no_failure_when_no_memory_is_left) {
+    constexpr std::uint64_t count = 3 * failures_remembered_max;
+    FailureBook book;
+    {
+        const Refusal refusal(1, all_from_there);
+        for (std::uint64_t i = 1; i <= count; ++i) {
+            book.note(2 * i, base::Status::bare(Code::peer));
+        }
+    }
+    // However few are told apart: up to every number that failed there is a failure to be told.
+    std::uint64_t told = 0;
+    for (std::uint64_t i = 1; i <= count; ++i) {
+        const auto failure = book.take(2 * i);
+        ASSERT_TRUE(failure.has_value()) << "number " << 2 * i;
+        EXPECT_EQ(failure->code(), Code::peer);
+        ++told;
+    }
+    EXPECT_EQ(told, count);
+    EXPECT_FALSE(book.take(2 * count).has_value()) << "and none is told for ever";
+    EXPECT_EQ(book.first_untold(), 0U);
+}
+
+TEST(FailureBook, notes_the_failures_apart_again_when_there_is_memory_again) {
+    FailureBook book;
+    {
+        const Refusal refusal(1, all_from_there);
+        for (std::uint64_t i = 1; i <= 1000; ++i) book.note(2 * i, base::Status::bare(Code::peer));
+    }
+    while (book.take(2000)) {
+    }
+    book.note(3000, {Code::stale, "three thousand"});
+    book.note(3002, {Code::address, "and two"});
+    EXPECT_EQ(book.take(4000)->message(), "three thousand");
+    EXPECT_EQ(book.take(4000)->message(), "and two");
+}
+
+}  // namespace
+}  // namespace acp::gma
