@@ -16,7 +16,7 @@ base::Status order_failure() {
 
 }  // namespace
 
-CommandQueue::CommandQueue(Marks& marks) noexcept : marks_(marks) {
+CommandQueue::CommandQueue(Marks& marks) : marks_(marks) {
     publish();
 }
 
@@ -108,7 +108,7 @@ void CommandQueue::end_failed(std::uint64_t number, base::Status failure) {
         waiting_count_ -= ended.state == State::waiting ? 1 : 0;
         ended.state = State::finished;
         --outstanding_;
-        unreported_.emplace(current, std::move(outcome));
+        unreported_.emplace(current, Failure{std::move(outcome)});
         failed_.insert(current);
         if (failed_.size() > failures_remembered_max) {
             failed_.erase(failed_.begin());
@@ -148,13 +148,44 @@ void CommandQueue::finish(std::uint64_t number,
     publish();
 }
 
-std::optional<base::Status> CommandQueue::take_failure(std::uint64_t number) {
+namespace {
+
+base::Status copy_of(const base::Status& status) {
+    return {status.code(), std::string(status.message())};
+}
+
+}  // namespace
+
+std::optional<base::Status> CommandQueue::take_failure(std::uint64_t number, std::uint64_t thread) {
     if (unreported_.empty() || unreported_.begin()->first > number) {
         return std::nullopt;
     }
+    std::optional<base::Status> status = copy_of(unreported_.begin()->second.status);
     auto first = unreported_.extract(unreported_.begin());
+    first.mapped().told[0] = thread;
+    told_.insert(std::move(first));  // a node changes hands: nothing is allocated
+    if (told_.size() > failures_remembered_max) {
+        told_.erase(told_.begin());
+    }
     publish();
-    return std::move(first.mapped());
+    return status;
+}
+
+std::optional<base::Status> CommandQueue::told_to_others(std::uint64_t number,
+                                                         std::uint64_t thread) {
+    const auto found = told_.find(number);
+    if (found == told_.end()) {
+        return std::nullopt;
+    }
+    auto& told = found->second.told;
+    const auto place =
+        std::ranges::find_if(told, [&](std::uint64_t one) { return one == 0 || one == thread; });
+    if (place == told.end() || *place == thread) {
+        return std::nullopt;
+    }
+    std::optional<base::Status> status = copy_of(found->second.status);
+    *place = thread;
+    return status;
 }
 
 std::uint64_t CommandQueue::oldest_outstanding() const noexcept {

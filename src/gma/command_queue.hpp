@@ -7,6 +7,7 @@
 // Tests: tests/unit/gma/command_queue_test.cpp.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -28,6 +29,8 @@ inline constexpr Handle handle_cont = ~0ULL - 1;
 
 inline constexpr std::uint64_t commands_outstanding_max = 1ULL << 16;
 inline constexpr std::size_t failures_remembered_max = 4096;
+inline constexpr std::size_t told_threads_max = 8;
+inline constexpr std::uint64_t sole_thread = 1;  // where there is but one
 
 // What the inline path reads. Writer: who holds the queue's lock. 0 in every word: nothing may run inline.
 struct Marks {
@@ -42,7 +45,7 @@ struct Marks {
 class CommandQueue {
 public:
     //   marks  must outlive this; opened here
-    explicit CommandQueue(Marks& marks) noexcept;
+    explicit CommandQueue(Marks& marks);
 
     struct Admission {
         std::uint64_t number =
@@ -138,7 +141,14 @@ public:
     }
 
     // Takes the first failure up to `number` that was not yet reported.
-    std::optional<base::Status> take_failure(std::uint64_t number);
+    //   thread  a number of the one that is told; never 0
+    std::optional<base::Status> take_failure(std::uint64_t number,
+                                             std::uint64_t thread = sole_thread);
+
+    // The failure of exactly this number, when only other threads were told of it: a thread that waits for its own command
+    // must not be told that it went well because another one waited for everything. Once per thread; for the newest
+    // failures_remembered_max that were told, and up to told_threads_max threads each.
+    std::optional<base::Status> told_to_others(std::uint64_t number, std::uint64_t thread);
 
     // Whether a number was admitted, may run, and has not ended.
     [[nodiscard]] bool is_ready(std::uint64_t number) const noexcept {
@@ -160,6 +170,11 @@ public:
 
 private:
     enum class State : std::uint8_t { waiting, ready, finished };
+
+    struct Failure {
+        base::Status status;
+        std::array<std::uint64_t, told_threads_max> told{};  // threads; 0 = none
+    };
 
     struct alignas(64) Record {
         memory::Command command;
@@ -212,8 +227,9 @@ private:
     std::uint64_t outstanding_ = 0;
     std::uint64_t waiting_count_ = 0;
     std::multimap<std::uint64_t, std::uint64_t> waiting_;  // by the prefix that must have ended
-    std::map<std::uint64_t, base::Status> unreported_;
-    std::set<std::uint64_t> failed_;  // the newest failures_remembered_max, reported or not
+    std::map<std::uint64_t, Failure> unreported_;
+    std::map<std::uint64_t, Failure> told_;  // the newest failures_remembered_max
+    std::set<std::uint64_t> failed_;         // the newest failures_remembered_max, reported or not
     std::atomic<std::uint64_t> done_published_{0};
 };
 

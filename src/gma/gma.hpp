@@ -274,7 +274,7 @@ private:
     base::Status wait_announced(std::uint64_t number,
                                 std::int64_t timeout_ns,
                                 bool is_interruptible);
-    base::Status take_failure(std::uint64_t number);  // mutex_ held
+    base::Status take_failure(std::uint64_t number, bool is_exact);  // mutex_ held
     bool drive_until(std::uint64_t number);
     void say_what_is_awaited(std::uint64_t number, std::uint64_t waited_ns);
 
