@@ -3,8 +3,23 @@
 #include "node/barrier.hpp"
 
 #include <cstdio>
+#include <new>
 
 namespace acp::node {
+
+namespace {
+
+// Turns the helper, if there is one. Who has arrived must not leave half-way, for the others count on it at the next
+// meeting: memory that is short now may be there when the helper is turned again.
+bool has_helped(Helper* helper) noexcept {
+    try {
+        return helper != nullptr && helper->turn();
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+}
+
+}  // namespace
 
 Barrier::Barrier(const Segment& segment, std::uint32_t slot, Waiter& waiter) noexcept
     : segment_(segment),
@@ -57,7 +72,7 @@ base::Status Barrier::wait(bool has_table) {
     };
     const auto ready = [&] {
         if (is_over()) return true;
-        if (helper_ == nullptr || !helper_->turn()) return false;
+        if (!has_helped(helper_)) return false;
         waiter_.note_progress();
         return is_over();
     };
@@ -81,7 +96,7 @@ base::Status Barrier::wait(bool has_table) {
         return os::futex_wait(released.word(), value, timeout_ns);
     };
     waiter_.wait(ready, sleep, for_ever);
-    if (helper_ != nullptr) helper_->turn();  // sees what other threads that turned it have written
+    (void)has_helped(helper_);  // sees what other threads that turned it have written
     return is_released() ? base::Status() : blocked_by_death();
 }
 

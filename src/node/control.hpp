@@ -18,7 +18,7 @@
 namespace acp::node {
 
 inline constexpr std::uint64_t segment_magic = 0x41435034'4e4f4445ULL;  // "ACP4NODE"
-inline constexpr std::uint32_t segment_version = 1;
+inline constexpr std::uint32_t segment_version = 2;
 
 using SharedU32 = std::atomic<std::uint32_t>;
 using SharedU64 = std::atomic<std::uint64_t>;
@@ -64,7 +64,8 @@ struct alignas(64) Slot {
     SharedU32 state_at_death;     // SlotState; release with state == dead; writer: who stored that
     // line 1: barrier arrivals (read only to say who is missing)
     alignas(64) SharedU32 arrived_epoch;
-    std::uint32_t reserved1[15];
+    SharedU32 outcome[2];  // how collective calls went for the process, in turn (Member::conclude)
+    std::uint32_t reserved1[13];
     // line 2: the door
     Door door;
     // lines 3..7: which rings of a bitmap mailbox have something, a bit per sending slot; writers: producers

@@ -18,6 +18,16 @@ namespace {
 
 constexpr std::uint32_t reports_max = 16;  // further failures are only counted
 
+// What the process had done when it ended. One that left a job whose ranks could not meet any more has marked itself.
+node::SlotState state_at_end(const node::Slot& slot) noexcept {
+    // Acquire: whatever the rank did before it joined or left is done.
+    const auto state = static_cast<node::SlotState>(slot.state.load(std::memory_order_acquire));
+    const bool has_departed =
+        state == node::SlotState::dead &&
+        slot.wait_status.load(std::memory_order_relaxed) == node::departed_status;
+    return has_departed ? node::SlotState::left : state;
+}
+
 }  // namespace
 
 void Agent::on_rank_ended(std::uint32_t slot_index) {
@@ -26,8 +36,7 @@ void Agent::on_rank_ended(std::uint32_t slot_index) {
     if (!ended.is_running || !found) return;
     take_start_errors();
     node::Slot& slot = segment_.slot(slot_index);
-    // Acquire: whatever the rank did before it joined or left is done.
-    const auto state = static_cast<node::SlotState>(slot.state.load(std::memory_order_acquire));
+    const node::SlotState state = state_at_end(slot);
     const Verdict verdict = judge({found->status, state, have_others_joined(slot_index)});
     // Told first: ranks of other nodes that fail because of it must not be heard of before.
     const bool is_asked_for = phase_ != Phase::running || asked_signal_ != 0;

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Telling a failure, and ending the process by it.
+#include "api/boundary.hpp"
+
+#include <array>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "api/last_error.hpp"
+#include "os/process.hpp"
+
+namespace acp::api {
+
+namespace {
+
+// Before acp_init has read the configuration the variable is looked at by itself. A value that does not parse is
+// acp_init's to complain of.
+bool is_returned_by_environment() {
+    constexpr std::string_view wanted = "ACP_ON_ERROR=return";
+    for (const std::string& entry : os::environment()) {
+        if (entry == wanted) return true;
+    }
+    return false;
+}
+
+bool are_failures_fatal() noexcept {
+    const Library& instance = library();
+    if (instance.is_configured.load(std::memory_order_acquire)) {
+        return instance.config.on_error == base::OnError::fatal;
+    }
+    try {
+        return !is_returned_by_environment();
+    } catch (const std::exception&) {
+        return true;
+    }
+}
+
+// Who says it: a rank, or a process that has not joined. Empty rather than nothing at all when memory is short.
+std::string speaker() noexcept {
+    try {
+        const Library& instance = library();
+        const bool is_rank =
+            instance.member != nullptr && instance.life.state() != LifeState::forked;
+        return (is_rank ? "rank " + std::to_string(instance.member->rank())
+                        : "process " + std::to_string(os::own_pid())) +
+               " on " + os::host_name() + ": ";
+    } catch (const std::exception&) {
+        return {};
+    }
+}
+
+}  // namespace
+
+void end_if_fatal() noexcept {
+    if (!are_failures_fatal()) return;
+    std::fprintf(stderr,
+                 "acp: %s%s\nacp: the process ends; ACP_ON_ERROR=return makes this an error that "
+                 "acp_errno() gives\n",
+                 speaker().c_str(), last_error().text());
+    os::end_by_abort();
+}
+
+void tell(base::Code code, const char* call, const char* text, bool is_fatal) noexcept {
+    last_error().set(code, call, text);
+    if (is_fatal) end_if_fatal();
+}
+
+void tell(const base::Status& failure, bool is_fatal) noexcept {
+    last_error().set(failure);
+    if (is_fatal) end_if_fatal();
+}
+
+void refuse(const char* call, bool is_fatal) noexcept {
+    std::array<char, 512> text{};
+    const base::Code code = library().life.explain(call, text);
+    last_error().set(code, text.data());
+    if (is_fatal) end_if_fatal();
+}
+
+}  // namespace acp::api
