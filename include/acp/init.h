@@ -12,7 +12,7 @@ extern "C" {
 /* Joins the job this process was started in (by acprun, else a job of one rank).
  *   argc, argv  the program's arguments, or NULL. ACP's own "--acp-NAME VALUE" pairs are removed in place.
  * Returns 0 once every rank of the job has joined, or -1.
- * Errors: ACP_ERR_STATE (already joined), ACP_ERR_CONFIG (a variable or argument that does not parse),
+ * May be called again after it failed. Errors: ACP_ERR_STATE (already joined), ACP_ERR_CONFIG (a variable or argument that does not parse),
  * ACP_ERR_MISMATCH (ranks built differently), ACP_ERR_MEMORY, ACP_ERR_SYSTEM, ACP_ERR_PEER (a rank
  * died before it joined). Collective; blocks. Call from one thread. Source: ACP base layer 1. */
 ACP_API int acp_init(int* argc, char*** argv);

@@ -1,37 +1,58 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // <acp/access.h>: the inline path first, then the long way.
+#include "api/boundary.hpp"
 #include "api/check.hpp"
-#include "api/fatal.hpp"
 #include "api/library.hpp"
 #include "gma/inline_access.hpp"
 
 #include <acp/access.h>
+#include <acp/error.h>
 
 namespace {
 
 using namespace acp;  // NOLINT(google-build-using-namespace): the boundary names things of every layer
+using api::Gravity;
 using memory::Operation;
 
 constexpr auto plain = memory::HazardFence::compiler;
 
+// For messages.
+constexpr const char* atomic_name(Operation operation, std::size_t width) noexcept {
+    const bool is_wide = width == 8;
+    switch (operation) {
+        case Operation::compare_swap:
+            return is_wide ? "acp_cas8" : "acp_cas4";
+        case Operation::swap:
+            return is_wide ? "acp_swap8" : "acp_swap4";
+        case Operation::add:
+            return is_wide ? "acp_add8" : "acp_add4";
+        case Operation::bit_xor:
+            return is_wide ? "acp_xor8" : "acp_xor4";
+        case Operation::bit_or:
+            return is_wide ? "acp_or8" : "acp_or4";
+        case Operation::bit_and:
+            return is_wide ? "acp_and8" : "acp_and4";
+        case Operation::copy:
+            break;
+    }
+    return "acp_copy";
+}
+
 //   issue  what to call when the library is in use
 template <typename Issue>
-[[gnu::always_inline]] inline acp_handle_t issue_long(const Issue& issue) noexcept {
-    return api::guarded("issuing a command", ACP_HANDLE_NULL, [&]() -> acp_handle_t {
-        if (auto status = api::check_in_use("issuing a command"); !status.is_ok()) {
-            if (api::inline_line != nullptr) {
-                memory::leave(*api::inline_line);
-            }
-            api::keep(status);
-            return ACP_HANDLE_NULL;
-        }
-        if (api::inline_line == nullptr) {
+[[gnu::always_inline]] inline acp_handle_t issue_long(const char* call,
+                                                      const Issue& issue) noexcept {
+    const bool has_line = api::inline_line != nullptr;
+    if (has_line) {
+        memory::leave(*api::inline_line);  // the inline path gave up inside
+    }
+    const auto body = [&]() -> acp_handle_t {
+        if (!has_line) {
             api::open_inline_path();
-        } else {
-            memory::leave(*api::inline_line);  // the inline path gave up inside
         }
         return static_cast<acp_handle_t>(issue(*api::library().gma));
-    });
+    };
+    return api::run<Gravity::failure_ends>(call, ACP_HANDLE_NULL, body);
 }
 
 // The long way for each kind, with its arguments as they came: reached by a jump, so that the inline path saves
@@ -40,7 +61,7 @@ template <typename Issue>
                                          acp_ga_t source,
                                          size_t size,
                                          acp_handle_t order) noexcept {
-    return issue_long([=](gma::Gma& gma) {
+    return issue_long("acp_copy", [=](gma::Gma& gma) {
         if (api::is_checking()) {
             api::check_overlap(gma.space(), {Operation::copy, 0, target, source, size, 0, 0});
             api::check_handle("the order of acp_copy", order);
@@ -52,7 +73,7 @@ template <typename Issue>
 template <typename Word, Operation operation>
 [[gnu::noinline, gnu::cold]] acp_handle_t atomic_long(
     acp_ga_t target, acp_ga_t source, Word operand, Word expected, acp_handle_t order) noexcept {
-    return issue_long([=](gma::Gma& gma) {
+    return issue_long(atomic_name(operation, sizeof(Word)), [=](gma::Gma& gma) {
         const memory::Command command{operation,    sizeof(Word), target,  source,
                                       sizeof(Word), operand,      expected};
         if (api::is_checking()) {
@@ -77,29 +98,16 @@ template <typename Word, Operation operation>
     return atomic_long<Word, operation>(target, source, operand, expected, order);
 }
 
-// What a void call does with a failure: the user's ACP_ON_ERROR.
-void report(const base::Status& failure) noexcept {
-    api::keep(failure);
-    if (api::library().config.on_error == base::OnError::fatal) {
-        api::end_by_error(failure);
-    }
-}
-
 [[gnu::noinline]] void complete_long(acp_handle_t handle) noexcept {
-    (void)api::guarded("acp_complete", 0, [&] {
-        if (auto status = api::check_in_use("acp_complete"); !status.is_ok()) {
-            return api::result_of(status);
-        }
+    (void)api::run<Gravity::failure_ends>("acp_complete", false, [&]() -> base::Status {
         if (api::is_checking()) api::check_handle("acp_complete", handle);
         gma::Gma& gma = *api::library().gma;
         auto first = gma.wait(static_cast<gma::Handle>(handle), node::for_ever, false);
-        if (first.is_ok()) {
-            return 0;
+        if (!first.is_ok()) {
+            gma.drop_failures(
+                static_cast<gma::Handle>(handle));  // a void call cannot report them one by one
         }
-        gma.drop_failures(
-            static_cast<gma::Handle>(handle));  // a void call cannot report them one by one
-        report(first);
-        return -1;
+        return first;
     });
 }
 
@@ -181,41 +189,27 @@ void acp_complete(acp_handle_t handle) {
 
 int acp_inquire(acp_handle_t handle) {
     if (static_cast<gma::Handle>(handle) <=
-        api::fast_path.marks.complete_floor.load(std::memory_order_acquire)) {
-        return api::fast_path.marks.complete_floor.load(std::memory_order_relaxed) != 0
-                   ? 0
-                   : api::result_of(api::check_in_use("acp_inquire"));
+            api::fast_path.marks.complete_floor.load(std::memory_order_acquire) &&
+        api::fast_path.marks.complete_floor.load(std::memory_order_relaxed) != 0) {
+        return 0;
     }
-    return api::guarded("acp_inquire", -1, [&] {
-        if (auto status = api::check_in_use("acp_inquire"); !status.is_ok()) {
-            return api::result_of(status);
-        }
+    return api::run<Gravity::misuse_ends>("acp_inquire", -1, [&] {
         if (api::is_checking()) api::check_handle("acp_inquire", handle);
         return api::library().gma->is_complete(static_cast<gma::Handle>(handle)) ? 0 : 1;
     });
 }
 
 int acp_wait(acp_handle_t handle, int64_t timeout_ns) {
-    return api::guarded("acp_wait", static_cast<int>(base::Code::memory), [&] {
-        auto status = api::check_in_use("acp_wait");
-        if (status.is_ok()) {
-            if (api::is_checking()) api::check_handle("acp_wait", handle);
-            status = api::library().gma->wait(static_cast<gma::Handle>(handle), timeout_ns, true);
-        }
-        if (!status.is_ok()) {
-            api::keep(status);
-        }
-        return static_cast<int>(status.code());
+    const bool is_ok = api::run<Gravity::reported>("acp_wait", false, [&] {
+        if (api::is_checking()) api::check_handle("acp_wait", handle);
+        return api::library().gma->wait(static_cast<gma::Handle>(handle), timeout_ns, true);
     });
+    return is_ok ? ACP_OK : acp_errno();
 }
 
 acp_path_t acp_path(acp_ga_t target, acp_ga_t source) {
     const acp_path_t none = {"none", 0};
-    return api::guarded("acp_path", none, [&]() -> acp_path_t {
-        if (auto status = api::check_in_use("acp_path"); !status.is_ok()) {
-            api::keep(status);
-            return none;
-        }
+    return api::run<Gravity::misuse_ends>("acp_path", none, [&]() -> acp_path_t {
         const gma::Path path = api::library().gma->path(target, source);
         return {path.name, path.must_owner_help ? 1 : 0};
     });

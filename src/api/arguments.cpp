@@ -68,4 +68,11 @@ base::Status take_arguments(int* argc, char*** argv, std::vector<std::string>& e
     return {};
 }
 
+void add_arguments(const std::vector<std::string>& entries, std::vector<std::string>& environment) {
+    for (const std::string& entry : entries) {
+        const std::size_t equals = entry.find('=');
+        set(environment, entry.substr(0, equals), std::string_view(entry).substr(equals + 1));
+    }
+}
+
 }  // namespace acp::api

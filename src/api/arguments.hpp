@@ -11,9 +11,12 @@
 
 namespace acp::api {
 
-// Removes the pairs from the arguments in place and adds them to the environment entries.
+// Removes the pairs from the arguments in place and adds them to environment entries, "NAME=VALUE".
 //   argc, argv  both NULL, or as main has them
 // Errors: config (a name without a value); the arguments are then unchanged.
 base::Status take_arguments(int* argc, char*** argv, std::vector<std::string>& environment);
+
+// Puts entries over those of the same names in an environment.
+void add_arguments(const std::vector<std::string>& entries, std::vector<std::string>& environment);
 
 }  // namespace acp::api

@@ -12,36 +12,37 @@ namespace acp::api {
 
 namespace {
 
-// Before acp_init nobody has a slot.
-void mark(node::OwnEnd end) noexcept {
+// The member of the job that this process is; nullptr before acp_init and in a forked child.
+const node::Member* own_member() noexcept {
     const Library& instance = library();
-    if (instance.member == nullptr || instance.life.load(std::memory_order_relaxed) == Life::forked)
-        return;
-    // relaxed: read by the agent after the process has ended
-    instance.member->slot().own_end.store(static_cast<std::uint32_t>(end),
-                                          std::memory_order_relaxed);
+    return instance.life.state() != LifeState::forked ? instance.member.get() : nullptr;
+}
+
+void mark(node::OwnEnd end) noexcept {
+    if (const node::Member* member = own_member(); member != nullptr) {
+        // relaxed: read by the agent after the process has ended
+        member->slot().own_end.store(static_cast<std::uint32_t>(end), std::memory_order_relaxed);
+    }
 }
 
 }  // namespace
 
-std::string fatal_line(const base::Status& failure) {
-    const std::string message(failure.message());
-    if (library().member == nullptr) return "acp: " + message;
+std::string fatal_line(std::string_view message) {
+    const node::Member* member = own_member();
     const std::string host = " on " + os::host_name();
-    const std::string rank = "rank " + std::to_string(library().member->rank());
-    return message.find("by " + rank + host) != std::string::npos
-               ? "acp: " + message
-               : "acp: " + rank + host + ": " + message;
+    const std::string speaker = member != nullptr ? "rank " + std::to_string(member->rank())
+                                                  : "process " + std::to_string(os::own_pid());
+    const bool is_named = message.find("by " + speaker + host) != std::string_view::npos;
+    return "acp: " + (is_named ? "" : speaker + host + ": ") + std::string(message);
 }
 
-void end_by_error(const base::Status& failure) noexcept {
+void end_by_error(const char* message) noexcept {
+    constexpr const char* advice =
+        "acp: the process ends; ACP_ON_ERROR=return makes this an error that acp_errno() gives";
     try {
-        std::fprintf(stderr,
-                     "%s\nacp: the process ends; ACP_ON_ERROR=return makes this an error that "
-                     "acp_errno() gives\n",
-                     fatal_line(failure).c_str());
-    } catch (const std::exception& shortage) {  // no memory for the words
-        std::fprintf(stderr, "acp: the process ends by an error of ACP (%s)\n", shortage.what());
+        std::fprintf(stderr, "%s\n%s\n", fatal_line(message).c_str(), advice);
+    } catch (const std::exception&) {  // no memory for the rank and the host
+        std::fprintf(stderr, "acp: %s\n%s\n", message, advice);
     }
     mark(node::OwnEnd::by_error);
     os::end_by_abort();

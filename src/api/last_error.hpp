@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstring>
+#include <string_view>
 
 #include "base/status.hpp"
 
@@ -13,11 +15,19 @@ namespace acp::api {
 
 class LastError {
 public:
-    void set(const base::Status& status) noexcept {
-        code_ = static_cast<int>(status.code());
-        const std::size_t bytes = std::min(status.message().size(), text_.size() - 1);
-        std::memcpy(text_.data(), status.message().data(), bytes);
+    void set(const base::Status& status) noexcept { set(status.code(), status.message()); }
+
+    void set(base::Code code, std::string_view text) noexcept {
+        code_ = static_cast<int>(code);
+        const std::size_t bytes = std::min(text.size(), text_.size() - 1);
+        std::memcpy(text_.data(), text.data(), bytes);
         text_[bytes] = '\0';
+    }
+
+    // "call: text".
+    void set(base::Code code, const char* call, const char* text) noexcept {
+        code_ = static_cast<int>(code);
+        std::snprintf(text_.data(), text_.size(), "%s: %s", call, text);
     }
 
     [[nodiscard]] int code() const noexcept { return code_; }

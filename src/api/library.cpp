@@ -19,19 +19,28 @@ Library& library() noexcept {
 
 namespace {
 
-// The child has the parent's memory but is not a rank: it may only exec or _exit.
+// The child has the parent's memory but is not a rank: it may only exec or _exit. Where it ends by exit() all the same,
+// nothing that runs then may touch what its parent uses, nor take a lock that another thread held at the fork.
 void close_in_forked_child() {
+    Library& instance = library();
+    if (instance.member == nullptr) {
+        return;  // its parent never joined: it may
+    }
     inline_line = nullptr;
     fast_path.view.index_count = 0;
     fast_path.marks.complete_floor.store(0, std::memory_order_relaxed);
     fast_path.marks.order_floor.store(0, std::memory_order_relaxed);
-    Library& instance = library();
-    if (instance.life.load(std::memory_order_relaxed) == Life::in_use) {
-        instance.life.store(Life::forked, std::memory_order_relaxed);
+    (void)instance.life.take(Step::fork);
+    if (instance.hazards != nullptr) {
+        instance.hazards->abandon();
     }
 }
 
-const bool is_fork_watched = os::call_in_forked_child(close_in_forked_child);
+// The instance is made when the library is loaded, so that no thread is inside its construction at a fork.
+const bool is_fork_watched = [] {
+    (void)library();
+    return os::call_in_forked_child(close_in_forked_child);
+}();
 
 }  // namespace
 
@@ -40,36 +49,12 @@ void open_inline_path() noexcept {
     Library& instance = library();
     // ACP_CHECK looks at every command on the long way.
     if (instance.hazards->has_membarrier() && !instance.config.is_check_on) {
-        inline_line = instance.hazards->own_line();
+        instance.hazards->keep_own_line(inline_line);
     }
 }
 
 void keep(const base::Status& status) noexcept {
     last_error().set(status);
-}
-
-int result_of(const base::Status& status) noexcept {
-    if (status.is_ok()) {
-        return 0;
-    }
-    keep(status);
-    return -1;
-}
-
-base::Status explain_not_in_use(const char* call) {
-    switch (library().life.load(std::memory_order_acquire)) {
-        case Life::in_use:
-            return {};
-        case Life::never_used:
-            return {base::Code::state, std::string(call) + " before acp_init"};
-        case Life::finalized:
-            return {base::Code::state, std::string(call) + " after acp_finalize"};
-        case Life::forked:
-            break;
-    }
-    return {base::Code::forked, std::string(call) + " in a forked child (process " +
-                                    std::to_string(os::own_pid()) +
-                                    "): it is no rank of the job and may only exec or _exit"};
 }
 
 }  // namespace acp::api

@@ -5,6 +5,8 @@
 
 #include <array>
 #include <bit>
+#include <new>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -20,6 +22,8 @@ namespace acp::api {
 namespace {
 
 using gateway::Address;
+
+constexpr std::uint32_t no_port = 0;
 
 std::vector<Address> addresses_of(const node::Segment& segment,
                                   std::uint32_t node,
@@ -62,22 +66,48 @@ base::Status Link::open(node::Member& member, local::Hazards& hazards, const bas
     return {};
 }
 
-base::Status Link::open_own(node::Member& member,
-                            local::Hazards& hazards,
-                            const base::Config& config) {
+// Makes the gateway of this process, without knowing the others.
+base::Result<std::unique_ptr<gateway::OwnGateway>> Link::make_own(node::Member& member,
+                                                                  local::Hazards& hazards,
+                                                                  const base::Config& config) {
     const node::Segment& segment = member.segment();
-    auto status = space_.open(segment, member.slot_index(), {}, false);
+    auto status = space_.open(segment, member.slot_index(), {}, nullptr);
     if (!status.is_ok()) return status;
     gateway::GatewaySettings settings = settings_of(segment, config);
     if (status = gateway::read_own_key(segment, settings.job_key); !status.is_ok()) return status;
     auto made = gateway::OwnGateway::open(segment, space_, hazards, settings);
     os::wipe(settings.job_key);
-    if (!made.is_ok()) return std::move(made).failure().within("the way to other nodes");
-    std::unique_ptr<gateway::OwnGateway> own = std::move(made).value();
-    if (status = member.gather(own->addresses().front().port); !status.is_ok()) return status;
+    return made;
+}
+
+// A process whose gateway cannot be made comes to the meeting all the same, with no port: the others wait for it there.
+base::Status Link::open_own(node::Member& member,
+                            local::Hazards& hazards,
+                            const base::Config& config) {
+    const node::Segment& segment = member.segment();
+    base::Status failure;
+    std::unique_ptr<gateway::OwnGateway> own;
+    try {
+        auto made = make_own(member, hazards, config);
+        if (made.is_ok()) {
+            own = std::move(made).value();
+        } else {
+            failure = std::move(made).failure().within("the way to other nodes");
+        }
+    } catch (const std::bad_alloc&) {
+        failure = {base::Code::memory, "the way to other nodes: no memory"};
+    }
+    const std::uint32_t own_port = own != nullptr ? own->addresses().front().port : no_port;
+    auto status = member.gather(own_port);
+    if (!failure.is_ok()) return failure;
+    if (!status.is_ok()) return status;
     std::vector<std::vector<Address>> peers;
     for (std::uint32_t node = 0; node < segment.shape().nodes; ++node) {
         const auto port = static_cast<std::uint16_t>(member.gathered(node));
+        if (port == no_port) {
+            return {base::Code::system, "rank " + std::to_string(segment.rank_of(node)) +
+                                            " has no way to other nodes; its own message says why"};
+        }
         peers.push_back(addresses_of(segment, node, port));
     }
     if (status = own->set_peers(std::move(peers)); !status.is_ok()) return status;

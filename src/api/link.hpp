@@ -15,6 +15,10 @@
 #include "node/member.hpp"
 #include "remote/link.hpp"
 
+namespace acp::gateway {
+class OwnGateway;
+}
+
 namespace acp::api {
 
 class Link {
@@ -34,6 +38,9 @@ public:
     void close() noexcept;
 
 private:
+    base::Result<std::unique_ptr<gateway::OwnGateway>> make_own(node::Member& member,
+                                                                local::Hazards& hazards,
+                                                                const base::Config& config);
     base::Status open_own(node::Member& member,
                           local::Hazards& hazards,
                           const base::Config& config);

@@ -169,7 +169,8 @@ bool parse_trace(std::string_view text, Config& config) {
 
 const std::vector<Variable>& variables() {
     static const std::vector<Variable> rows{
-        {"ACP_ON_ERROR", "fatal|return", "what acp_complete and other void calls do with a failure",
+        {"ACP_ON_ERROR", "fatal|return",
+         "what a failing call does that nobody looks at (acp_errors(7))",
          parse_choice<&Config::on_error, on_error_words>,
          show_choice<&Config::on_error, on_error_words>},
         {"ACP_INTRANODE", "auto|direct|attach|mailbox|udp",

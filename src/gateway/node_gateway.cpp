@@ -42,7 +42,7 @@ public:
 
     base::Status open_all(const GatewaySettings& settings) {
         const local::Reach reach{is_direct(settings.config), true};
-        if (auto status = space_.open(segment_, segment_.gateway_slot(), reach, false);
+        if (auto status = space_.open(segment_, segment_.gateway_slot(), reach, nullptr);
             !status.is_ok()) {
             return status;
         }

@@ -45,11 +45,11 @@ base::Result<std::unique_ptr<Gma>> Gma::open(node::Member& member,
                                              local::Hazards& hazards,
                                              FastPath& fast,
                                              const base::Config& config,
-                                             bool has_own_window,
+                                             const local::OwnRow* own_row,
                                              remote::Link* link) {
     try {
         std::unique_ptr<Gma> gma(new Gma(member, hazards, fast, config, link));
-        if (auto status = gma->open_all(has_own_window); !status.is_ok()) {
+        if (auto status = gma->open_all(own_row); !status.is_ok()) {
             return status;
         }
         return gma;
@@ -58,11 +58,10 @@ base::Result<std::unique_ptr<Gma>> Gma::open(node::Member& member,
     }
 }
 
-base::Status Gma::open_all(bool has_own_window) {
+base::Status Gma::open_all(const local::OwnRow* own_row) {
     const node::Segment& segment = member_.segment();
     const std::uint32_t slot = member_.slot_index();
-    if (auto status = space_.open(segment, slot, reach_of(config_), has_own_window);
-        !status.is_ok()) {
+    if (auto status = space_.open(segment, slot, reach_of(config_), own_row); !status.is_ok()) {
         return status;
     }
     if (!config_.trace.empty()) {
@@ -127,7 +126,19 @@ Gma::~Gma() {
     fast_.marks.complete_floor.store(0, std::memory_order_relaxed);
     fast_.marks.order_floor.store(0, std::memory_order_relaxed);
     fast_.marks.inline_handle.store(0, std::memory_order_relaxed);
+    revoke();
+}
+
+// Ends all registrations: nobody uses the memory when it returns. After a meeting of all nobody is inside; where one was
+// prevented by a death the others may be.
+void Gma::revoke() {
+    if (!space_.is_open()) return;
+    const std::uint64_t process = space_.process();
     space_.close();
+    const auto is_named = [this, process](GlobalAddress address) {
+        return space_.layout().process(address) == process && !space_.is_starter(address);
+    };
+    hazards_.wait_until_unnamed(is_named);
 }
 
 base::Status Gma::check_requirements() {

@@ -71,16 +71,17 @@ public:
     // Opens global memory access for a member that took its slot. Publishes what others need; the caller meets
     // all ranks before the first use.
     //   member, hazards, fast  must outlive this
-    //   has_own_window         false when several ranks are threads of one process (tests)
+    //   own_row                of the member's slot, must outlive this; nullptr when several ranks are threads of one
+    //                          process (tests)
     //   link                   to the gateway of the node, in a job of several; must outlive this
     // Errors: config (a forced path that cannot work here), system, memory, limit.
     static base::Result<std::unique_ptr<Gma>> open(node::Member& member,
                                                    local::Hazards& hazards,
                                                    FastPath& fast,
                                                    const base::Config& config,
-                                                   bool has_own_window,
+                                                   const local::OwnRow* own_row,
                                                    remote::Link* link = nullptr);
-    // Nothing may be outstanding, and nobody may use this rank's memory any more.
+    // Nothing may be outstanding. Ends all registrations, and waits until nobody is inside their memory.
     ~Gma();
     Gma(const Gma&) = delete;
     Gma& operator=(const Gma&) = delete;
@@ -177,7 +178,8 @@ private:
         FastPath& fast,
         const base::Config& config,
         remote::Link* link);
-    base::Status open_all(bool has_own_window);
+    void revoke();
+    base::Status open_all(const local::OwnRow* own_row);
 
     // gma_issue.cpp
     Handle issue_other(const Command& command, Handle order);
@@ -298,7 +300,7 @@ private:
     base::Status wait_announced(std::uint64_t number,
                                 std::int64_t timeout_ns,
                                 bool is_interruptible);
-    base::Status take_failure(std::uint64_t number);  // mutex_ held
+    base::Status take_failure(std::uint64_t number, bool is_exact);  // mutex_ held
     bool drive_until(std::uint64_t number);
     void say_what_is_awaited(std::uint64_t number, std::uint64_t waited_ns);
     void tell_what_is_awaited(node::AwaitedEntry& entry,

@@ -6,12 +6,15 @@
 
 #include "gma/gma.hpp"
 #include "os/clock.hpp"
+#include "os/signal_gate.hpp"
+#include "os/thread.hpp"
 
 namespace acp::gma {
 
 base::Status Gma::wait(Handle handle, std::int64_t timeout_ns, bool is_interruptible) {
     std::unique_lock lock(mutex_);
     const std::uint64_t number = queue_.number_of(handle);
+    const bool is_exact = handle == number;
     // Nearly always what is ready is all that is waited for, and then nobody need know that this thread waits:
     // it runs it under the lock it has, and the service thread keeps an ear on the mail.
     bool has_run = false;
@@ -29,9 +32,9 @@ base::Status Gma::wait(Handle handle, std::int64_t timeout_ns, bool is_interrupt
             return status;
         }
         lock.lock();
-        return take_failure(number);
+        return take_failure(number, is_exact);
     }
-    base::Status status = take_failure(number);
+    base::Status status = take_failure(number, is_exact);
     lock.unlock();
     if (has_run) {
         tell_waiters(Driver::passer_by);
@@ -42,8 +45,12 @@ base::Status Gma::wait(Handle handle, std::int64_t timeout_ns, bool is_interrupt
     return status;
 }
 
-base::Status Gma::take_failure(std::uint64_t number) {
-    auto failure = queue_.take_failure(number);
+//   is_exact  the handle waited for is the number's own, and what another thread was told of it is told here too
+base::Status Gma::take_failure(std::uint64_t number, bool is_exact) {
+    auto failure = queue_.take_failure(number, os::own_thread());
+    if (!failure && is_exact) {
+        failure = queue_.told_to_others(number, os::own_thread());
+    }
     return failure ? std::move(*failure) : base::Status();
 }
 
@@ -57,6 +64,8 @@ base::Status Gma::wait_announced(std::uint64_t number,
     if (may_waiter_forward_) {
         attendance.emplace(*this);
     }
+    os::SignalGate signals;
+    os::SignalGate* const gate = is_interruptible ? &signals : nullptr;
     const auto ready = [&] { return drive_until(number); };
     std::uint64_t start_ns = 0;
     bool is_said = false;
@@ -72,9 +81,10 @@ base::Status Gma::wait_announced(std::uint64_t number,
             entry, is_interruptible ? node::AwaitedCall::wait : node::AwaitedCall::complete, number,
             start_ns);
         rest();
-        return node::sleep_on_bell(door.waiter_bell, ready, nap_ns_left);
+        return node::sleep_on_bell(door.waiter_bell, ready, nap_ns_left, gate);
     };
-    const node::Outcome outcome = member_.waiter().wait(ready, sleep, timeout_ns, is_interruptible);
+    const node::Outcome outcome = member_.waiter().wait(ready, sleep, timeout_ns, gate);
+    signals.open();
     attendance.reset();
     if (outcome == node::Outcome::timeout) {
         return base::Status::worded(base::Code::timeout, [timeout_ns] {
@@ -92,7 +102,7 @@ base::Status Gma::wait_announced(std::uint64_t number,
 void Gma::drop_failures(Handle handle) {
     const std::scoped_lock lock(mutex_);
     const std::uint64_t number = queue_.number_of(handle);
-    while (queue_.take_failure(std::min(number, queue_.done()))) {
+    while (queue_.take_failure(std::min(number, queue_.done()), os::own_thread())) {
     }
 }
 

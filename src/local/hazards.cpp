@@ -2,9 +2,11 @@
 // Claiming lines, and the owner's side of revocation.
 #include "local/hazards.hpp"
 
+#include <array>
 #include <cstdio>
+#include <span>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "node/death.hpp"
 #include "os/clock.hpp"
@@ -25,72 +27,83 @@ namespace acp::local {
 #define ACP_PLAIN_HAZARDS 1
 #endif
 
-struct Hazards::Claims {
-    std::mutex mutex;
-    std::span<memory::HazardLine> lines;  // empty once the process has left
-    node::Slot* slot = nullptr;
+// A line and the thread that holds it.
+struct Hazards::Holding {
+    Claims* claims = nullptr;
+    memory::HazardLine* line = nullptr;
+    memory::HazardLine** place =
+        nullptr;  // the thread's variable that names the line too; nullptr: none
+};
 
-    memory::HazardLine* claim() {
-        const std::scoped_lock lock(mutex);
-        for (std::uint32_t i = 0; i + 1 < lines.size(); ++i) {  // the last one is shared
-            if (lines[i].is_claimed.load(std::memory_order_relaxed) == 0) {
-                lines[i].is_claimed.store(1, std::memory_order_relaxed);
-                if (slot->hazard_lines_used.load(std::memory_order_relaxed) < i + 1) {
-                    slot->hazard_lines_used.store(
+// Which lines are taken.
+class Hazards::Claims {
+public:
+    Claims(const node::Segment& segment, std::uint32_t slot)
+        : lines_(segment.hazards(slot)), slot_(&segment.slot(slot)) {
+        for (memory::HazardLine& line : lines_) {
+            if (line.is_claimed.load(std::memory_order_relaxed) !=
+                0) {  // of an earlier view of this process
+                line.target.store(0, std::memory_order_relaxed);
+                line.is_claimed.store(0, std::memory_order_relaxed);
+            }
+        }
+        for (std::size_t i = 0; i < holdings_.size(); ++i) {
+            holdings_[i] = {this, &lines_[i], nullptr};
+        }
+    }
+
+    // A line nobody has, for the calling thread; nullptr when there is none.
+    Holding* claim() {
+        const std::scoped_lock lock(mutex_);
+        for (std::uint32_t i = 0; i + 1 < lines_.size(); ++i) {  // the last one is shared
+            if (lines_[i].is_claimed.load(std::memory_order_relaxed) == 0) {
+                lines_[i].is_claimed.store(1, std::memory_order_relaxed);
+                if (slot_->hazard_lines_used.load(std::memory_order_relaxed) < i + 1) {
+                    slot_->hazard_lines_used.store(
                         i + 1, std::memory_order_seq_cst);  // before the line is used
                 }
-                return &lines[i];
+                return &holdings_[i];
             }
         }
         return nullptr;
     }
 
     void give_back(memory::HazardLine* line) {
-        const std::scoped_lock lock(mutex);
-        if (!lines.empty()) {
-            line->target.store(0, std::memory_order_release);
-            line->is_claimed.store(0, std::memory_order_relaxed);
-        }
+        // relaxed: stored by the only thread of a forked child, before it gives anything back
+        if (is_abandoned_.load(std::memory_order_relaxed)) return;
+        const std::scoped_lock lock(mutex_);
+        line->target.store(0, std::memory_order_release);
+        line->is_claimed.store(0, std::memory_order_relaxed);
     }
+
+    void abandon() noexcept { is_abandoned_.store(true, std::memory_order_relaxed); }
+
+private:
+    std::mutex mutex_;
+    std::span<memory::HazardLine> lines_;
+    node::Slot* slot_;
+    std::atomic<bool> is_abandoned_{false};
+    std::array<Holding, memory::hazard_lines_per_slot> holdings_;
 };
 
 namespace {
 
-// The lines this thread holds, one per process view it works in (one, but for tests).
-struct HeldLine {
-    std::weak_ptr<void> owner;
-    const void* key;
-    memory::HazardLine* line;
-    std::function<void()> give_back;
-};
-
-// The one the thread used last, found without a search. It is held, too: while it is, its key is no other
-// object's address, for a weak pointer keeps the memory of a dead owner.
-struct RecentLine {
-    const void* key = nullptr;
+// What a thread knows without a search. Plain words without a destructor: calls are made also while a thread or the
+// process ends, when objects with a destructor are gone.
+struct ThreadLine {
+    std::uint64_t view = 0;  // the Hazards that the line belongs to; 0 = none
     memory::HazardLine* line = nullptr;
+    bool is_ending =
+        false;  // a line was given back because the thread ends: it keeps none any more
 };
 
-constinit thread_local RecentLine t_recent __attribute__((tls_model("initial-exec")));
+constinit thread_local ThreadLine t_line __attribute__((tls_model("initial-exec")));
 
-struct HeldLines {
-    std::vector<HeldLine> held;
-
-    HeldLines() = default;
-    HeldLines(const HeldLines&) = delete;
-    HeldLines& operator=(const HeldLines&) = delete;
-
-    ~HeldLines() {
-        t_recent = {};
-        for (const HeldLine& one : held) {
-            if (const auto owner = one.owner.lock()) {
-                one.give_back();
-            }
-        }
-    }
-};
-
-thread_local HeldLines t_held;
+// Numbers of views: an address may be another view's later.
+std::uint64_t next_view() noexcept {
+    static std::atomic<std::uint64_t> views{0};
+    return views.fetch_add(1, std::memory_order_relaxed) + 1;  // only to be different
+}
 
 bool names(const memory::HazardLine& line,
            const std::function<bool(memory::GlobalAddress)>& is_named) {
@@ -106,53 +119,95 @@ constexpr std::int64_t nap_ns = 50'000;
 Hazards::Hazards(const node::Segment& segment, std::uint32_t slot)
     : segment_(segment),
       slot_(slot),
+      view_(next_view()),
       has_membarrier_(os::register_expedited() && ACP_PLAIN_HAZARDS != 0),
-      claims_(std::make_shared<Claims>()) {
-    claims_->lines = segment.hazards(slot);
-    claims_->slot = &segment.slot(slot);
-    for (memory::HazardLine& line : claims_->lines) {
-        if (line.is_claimed.load(std::memory_order_relaxed) !=
-            0) {  // of an earlier epoch of this process
-            line.target.store(0, std::memory_order_relaxed);
-            line.is_claimed.store(0, std::memory_order_relaxed);
-        }
+      claims_(std::make_unique<Claims>(segment, slot)) {
+    auto told = os::ThreadExit::create(at_thread_exit);
+    if (told.is_ok()) {
+        thread_exit_ = std::move(told).value();
     }
 }
 
-Hazards::~Hazards() {
-    const std::scoped_lock lock(claims_->mutex);
-    claims_->lines = {};
+Hazards::~Hazards() = default;
+
+void Hazards::abandon() noexcept {
+    claims_->abandon();
+}
+
+// Runs in a thread that ends. What it calls later takes a line per call, for it is not told again.
+void Hazards::at_thread_exit(void* holding) {
+    auto& held = *static_cast<Holding*>(holding);
+    t_line = {0, nullptr, true};
+    if (memory::HazardLine** place = std::exchange(held.place, nullptr); place != nullptr) {
+        *place = nullptr;
+    }
+    held.claims->give_back(held.line);
+}
+
+// A thread that is not told of its end, or was told already, keeps no line.
+bool Hazards::may_keep_line() const noexcept {
+    return !t_line.is_ending && thread_exit_.is_open();
+}
+
+// The calling thread's, claimed at its first call.
+Hazards::Holding* Hazards::own_holding() {
+    if (!may_keep_line()) {
+        return nullptr;
+    }
+    if (void* held = thread_exit_.get(); held != nullptr) {
+        return static_cast<Holding*>(held);
+    }
+    Holding* claimed = claims_->claim();
+    if (claimed != nullptr && !thread_exit_.set(claimed)) {
+        claims_->give_back(claimed->line);
+        return nullptr;
+    }
+    return claimed;
 }
 
 memory::HazardLine* Hazards::own_line() {
-    if (t_recent.key == claims_.get()) [[likely]] {
-        return t_recent.line;
+    if (t_line.view == view_) [[likely]] {
+        return t_line.line;
     }
-    t_recent = {};
-    std::erase_if(t_held.held, [](const HeldLine& one) { return one.owner.expired(); });
-    for (const HeldLine& one : t_held.held) {
-        if (one.key == claims_.get()) {
-            t_recent = {one.key, one.line};
-            return one.line;
-        }
+    const Holding* held = own_holding();
+    if (held == nullptr) {
+        return nullptr;
     }
-    memory::HazardLine* line = claims_->claim();
-    if (line != nullptr) {
-        Claims* claims = claims_.get();
-        t_held.held.push_back({claims_, claims, line, [claims, line] { claims->give_back(line); }});
-        t_recent = {claims, line};
+    t_line.view = view_;
+    t_line.line = held->line;
+    return held->line;
+}
+
+void Hazards::keep_own_line(memory::HazardLine*& place) {
+    Holding* held = own_holding();
+    if (held == nullptr) {
+        return;
     }
-    return line;
+    held->place = &place;
+    place = held->line;
 }
 
 Hazards::Lease::Lease(Hazards& hazards) : line_(hazards.own_line()) {
-    if (line_ == nullptr) {
-        lock_ = std::unique_lock(hazards.shared_line_mutex_);
-        const std::span lines = hazards.segment_.hazards(hazards.slot_);
-        hazards.segment_.slot(hazards.slot_)
-            .hazard_lines_used.store(static_cast<std::uint32_t>(lines.size()),
-                                     std::memory_order_seq_cst);
-        line_ = &lines.back();
+    if (line_ != nullptr) {
+        return;
+    }
+    const Holding* claimed = hazards.may_keep_line() ? nullptr : hazards.claims_->claim();
+    if (claimed != nullptr) {
+        line_ = claimed->line;
+        lender_ = &hazards;
+        return;
+    }
+    lock_ = std::unique_lock(hazards.shared_line_mutex_);
+    const std::span lines = hazards.segment_.hazards(hazards.slot_);
+    hazards.segment_.slot(hazards.slot_)
+        .hazard_lines_used.store(static_cast<std::uint32_t>(lines.size()),
+                                 std::memory_order_seq_cst);
+    line_ = &lines.back();
+}
+
+Hazards::Lease::~Lease() {
+    if (lender_ != nullptr) {
+        lender_->claims_->give_back(line_);
     }
 }
 
@@ -202,12 +257,14 @@ bool Hazards::pause(std::uint32_t turns, std::uint32_t slot, std::uint64_t compl
 }
 
 void Hazards::complain_about(std::uint32_t slot) const {
-    std::fprintf(stderr,
-                 "acp: rank %u waits in acp_unregister_memory: a thread of %s (process %u) is "
-                 "still inside the memory; is that process stopped?\n",
-                 segment_.slot(slot_).rank.load(std::memory_order_relaxed),
-                 node::name_of(segment_, slot).c_str(),
-                 segment_.slot(slot).pid.load(std::memory_order_relaxed));
+    std::fprintf(
+        stderr,
+        "acp: rank %u takes memory back (acp_unregister_memory, acp_reset or acp_finalize) "
+        "and waits: a thread of %s (process %u) is still inside it; is that process "
+        "stopped?\n",
+        segment_.slot(slot_).rank.load(std::memory_order_relaxed),
+        node::name_of(segment_, slot).c_str(),
+        segment_.slot(slot).pid.load(std::memory_order_relaxed));
 }
 
 }  // namespace acp::local

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Hands out the hazard lines of one process to its threads, and waits until nobody names a segment. A thread
-// keeps its line until it ends. When all lines are taken the remaining threads share the last one under a
-// lock. Knows the slots of the node only to skip the dead. Any thread.
+// keeps its line until it ends; a call that it makes later, in a pthread-key destructor, takes a line for that call
+// alone. When all lines are taken the remaining threads share the last one under a lock. Knows the slots of the
+// node only to skip the dead. Any thread.
 // Tests: tests/unit/local/hazards_test.cpp.
 #pragma once
 
@@ -9,10 +10,12 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "memory/ga_layout.hpp"
 #include "memory/hazard.hpp"
 #include "node/segment.hpp"
+#include "os/thread_exit.hpp"
 
 namespace acp::local {
 
@@ -20,23 +23,45 @@ class Hazards {
 public:
     //   segment  must outlive this
     Hazards(const node::Segment& segment, std::uint32_t slot);
+    // No thread that holds a line may end meanwhile.
     ~Hazards();
     Hazards(const Hazards&) = delete;
     Hazards& operator=(const Hazards&) = delete;
 
-    // The calling thread's own line, claimed at its first call; nullptr when all are taken.
+    // The calling thread's own line, claimed at its first call; nullptr when all are taken, and once the thread has
+    // given its line back because it ends.
     [[nodiscard]] memory::HazardLine* own_line();
 
-    // A line for one access by a thread that has none: locks the shared one while it lives.
+    // The same, and stores it in a variable of the calling thread, which becomes nullptr when the line is given back.
+    //   place  thread-local, without a destructor
+    void keep_own_line(memory::HazardLine*& place);
+
+    // In a forked child, which has the lines of its parent before its eyes: from now on nothing is given back. Takes no
+    // lock.
+    void abandon() noexcept;
+
+    // A line for one access: the thread's own; for a thread that ends a free one, given back afterwards; else the
+    // shared one, locked while this lives.
     class Lease {
     public:
         explicit Lease(Hazards& hazards);
+        ~Lease();
+
+        Lease(Lease&& other) noexcept
+            : lock_(std::move(other.lock_)),
+              line_(other.line_),
+              lender_(std::exchange(other.lender_, nullptr)) {}
+
+        Lease& operator=(Lease&&) = delete;
+        Lease(const Lease&) = delete;
+        Lease& operator=(const Lease&) = delete;
 
         [[nodiscard]] memory::HazardLine& line() noexcept { return *line_; }
 
     private:
         std::unique_lock<std::mutex> lock_;
         memory::HazardLine* line_;
+        Hazards* lender_ = nullptr;  // whom the line is given back to
     };
 
     // Waits until no living thread of the node names an address that is_named(address) says true for. The
@@ -64,15 +89,21 @@ public:
     }
 
 private:
-    struct Claims;
+    class Claims;
+    struct Holding;
 
+    [[nodiscard]] bool may_keep_line() const noexcept;
+    Holding* own_holding();
+    static void at_thread_exit(void* holding);
     bool pause(std::uint32_t turns, std::uint32_t slot, std::uint64_t complain_at_ns) const;
     void complain_about(std::uint32_t slot) const;
 
     const node::Segment& segment_;
     std::uint32_t slot_;
+    std::uint64_t view_;  // a number of its own
     bool has_membarrier_;
-    std::shared_ptr<Claims> claims_;  // shared with the threads that hold lines
+    std::unique_ptr<Claims> claims_;
+    os::ThreadExit thread_exit_;  // its values are Holdings; not open: nobody keeps a line
     std::mutex shared_line_mutex_;
 };
 

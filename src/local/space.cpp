@@ -7,11 +7,11 @@
 #include <string>
 #include <utility>
 
+#include "os/mapping.hpp"
+
 namespace acp::local {
 
 namespace {
-
-constexpr std::uint64_t row_bytes = sizeof(memory::Entry) * memory::granules_per_process;
 
 std::string hex(std::uint64_t value) {
     char text[19];
@@ -24,8 +24,9 @@ std::string hex(std::uint64_t value) {
 base::Status Space::open(const node::Segment& segment,
                          std::uint32_t slot,
                          Reach reach,
-                         bool has_own_window) {
+                         const OwnRow* own_row) {
     segment_ = &segment;
+    is_open_ = true;
     slot_ = slot;
     reach_ = reach;
     rank_ = segment.slot(slot).rank.load(std::memory_order_acquire);
@@ -39,23 +40,13 @@ base::Status Space::open(const node::Segment& segment,
     view_.table = segment.tables();
     view_.base = segment.base();
     process_ = shape.first_process + slot;
-    window_row_ = segment.tables() + std::uint64_t{slot} * memory::granules_per_process;
+    window_row_ = OwnRow::in_table(segment, slot);
     shared_row_ = window_row_;
-    if (!has_own_window) {
+    if (own_row == nullptr) {
         return {};
     }
-    auto room = os::Mapping::map_anonymous(row_bytes);
-    if (!room.is_ok()) {
-        return std::move(room).failure().within("mapping the own row of the address table");
-    }
-    shared_mapping_ = std::move(room).value();
-    if (auto status = os::map_shared_over(shared_mapping_.data(), row_bytes, segment.file(),
-                                          segment.layout().tables + slot * row_bytes);
-        !status.is_ok()) {
-        return std::move(status).within("mapping the own row of the address table");
-    }
-    shared_row_ = reinterpret_cast<memory::Entry*>(shared_mapping_.data());
-    return os::map_private_over(window_row_, row_bytes)
+    shared_row_ = own_row->shared();
+    return os::map_private_over(window_row_, OwnRow::bytes)
         .within("making the own window of the address table");
 }
 
@@ -84,7 +75,7 @@ void Space::publish_starter() noexcept {
 }
 
 void Space::close() noexcept {
-    if (segment_ == nullptr) {
+    if (!is_open_) {
         return;
     }
     for (std::uint32_t g = 0; g < used_granules_; ++g) {
@@ -96,13 +87,7 @@ void Space::close() noexcept {
         }
     }
     used_granules_ = 0;
-    if (shared_row_ != window_row_) {
-        // Cannot fail for lack of memory: it replaces a mapping of the same size.
-        (void)os::map_shared_over(window_row_, row_bytes, segment_->file(),
-                                  segment_->layout().tables + slot_ * row_bytes);
-        shared_mapping_.unmap();
-    }
-    segment_ = nullptr;
+    is_open_ = false;
 }
 
 base::Code Space::refusal(const memory::Entry* entry, GlobalAddress address) const noexcept {

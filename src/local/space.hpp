@@ -12,11 +12,11 @@
 
 #include "base/config.hpp"
 #include "base/status.hpp"
+#include "local/own_row.hpp"
 #include "memory/address_table.hpp"
 #include "memory/ga_layout.hpp"
 #include "memory/hazard.hpp"
 #include "node/segment.hpp"
-#include "os/mapping.hpp"
 
 namespace acp::local {
 
@@ -84,12 +84,13 @@ public:
     Space() noexcept = default;
 
     // Opens the view of the process that sits on `slot`.
-    //   has_own_window  false when several ranks are threads of one process and share one mapping (tests)
+    //   own_row  of this slot, must outlive this; nullptr: no private window (a view that only reads, and tests, where
+    //            several ranks are threads of one process and share one mapping)
     // Errors: memory, system.
     base::Status open(const node::Segment& segment,
                       std::uint32_t slot,
                       Reach reach,
-                      bool has_own_window);
+                      const OwnRow* own_row);
 
     // Publishes this rank's starter memory and clears what an earlier epoch left in the row. Before the others
     // may use it: the caller provides the barrier.
@@ -101,8 +102,12 @@ public:
         used_granules_ = std::max(used_granules_, end_granule);
     }
 
-    // Gives the row back as it was before open(); other ranks see only the starter memory vanish.
+    // Ends what the row says; other ranks see the memory vanish. Does not wait for who is inside. The private window
+    // stays until the next open().
     void close() noexcept;
+
+    // Between open() and close().
+    [[nodiscard]] bool is_open() const noexcept { return is_open_; }
 
     [[nodiscard]] const View& view() const noexcept { return view_; }
 
@@ -222,6 +227,7 @@ private:
     }
 
     const node::Segment* segment_ = nullptr;
+    bool is_open_ = false;
     memory::GaLayout layout_;
     View view_;
     std::uint32_t slot_ = 0;
@@ -231,7 +237,6 @@ private:
     std::uint32_t used_granules_ = 0;  // of the own row: none was written from here on since open()
     memory::Entry* window_row_ = nullptr;
     memory::Entry* shared_row_ = nullptr;
-    os::Mapping shared_mapping_;  // of the row, when a window covers it in the main mapping
 };
 
 }  // namespace acp::local

@@ -3,8 +3,23 @@
 #include "node/barrier.hpp"
 
 #include <cstdio>
+#include <new>
 
 namespace acp::node {
+
+namespace {
+
+// Turns the helper, if there is one. Who has arrived must not leave half-way, for the others count on it at the next
+// meeting: memory that is short now may be there when the helper is turned again.
+bool has_helped(Helper* helper) noexcept {
+    try {
+        return helper != nullptr && helper->turn();
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+}
+
+}  // namespace
 
 Barrier::Barrier(const Segment& segment, std::uint32_t slot, Waiter& waiter) noexcept
     : segment_(segment),
@@ -35,21 +50,6 @@ void Barrier::arrive_last(bool has_table) noexcept {
 }
 
 base::Status Barrier::wait(bool has_table) {
-    // acquire, and release below: the next thread sees number_ as this one left it
-    if (is_inside_.exchange(true, std::memory_order_acquire)) {
-        return {
-            base::Code::state,
-            "two threads of rank " +
-                std::to_string(segment_.slot(slot_).rank.load(std::memory_order_relaxed)) +
-                " make collective calls (acp_sync, acp_reset, acp_finalize) at once: one thread of "
-                "a process at a time may"};
-    }
-    base::Status status = wait_alone(has_table);
-    is_inside_.store(false, std::memory_order_release);
-    return status;
-}
-
-base::Status Barrier::wait_alone(bool has_table) {
     ControlBlock& control = segment_.control();
     sync::SleepWord<>& released = control.barrier_released;
     // Who left a barrier because of a death must not arrive again: it would stand in for the dead one.
@@ -72,7 +72,7 @@ base::Status Barrier::wait_alone(bool has_table) {
     };
     const auto ready = [&] {
         if (is_over()) return true;
-        if (helper_ == nullptr || !helper_->turn()) return false;
+        if (!has_helped(helper_)) return false;
         waiter_.note_progress();
         return is_over();
     };
@@ -98,7 +98,7 @@ base::Status Barrier::wait_alone(bool has_table) {
         return os::futex_wait(released.word(), value, timeout_ns);
     };
     waiter_.wait(ready, sleep, for_ever);
-    if (helper_ != nullptr) helper_->turn();  // sees what other threads that turned it have written
+    (void)has_helped(helper_);  // sees what other threads that turned it have written
     return is_released() ? base::Status() : blocked_by_death();
 }
 

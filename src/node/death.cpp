@@ -162,6 +162,9 @@ std::string ending_text(std::uint32_t wait_status) {
     if (wait_status == replaced_status) {
         return "has run another program (exec)";
     }
+    if (wait_status == departed_status) {
+        return "has left the job, whose ranks could not meet any more";
+    }
     return (wait_status & 0x7f) != 0  // as WTERMSIG
                ? "was killed by " + signal_text(static_cast<int>(wait_status & 0x7f))
                : "exited with code " + std::to_string((wait_status >> 8) & 0xff);
@@ -174,7 +177,8 @@ std::string fate(const Segment& segment, std::uint32_t slot) {
     std::string text = name_of(segment, slot) + " (process " +
                        std::to_string(dead.pid.load(std::memory_order_relaxed)) + " on " +
                        os::host_name() + ") " + ending_text(status);
-    if (status == unknown_status || status == gave_up_status || slot == segment.gateway_slot()) {
+    if (status == unknown_status || status == gave_up_status || status == departed_status ||
+        slot == segment.gateway_slot()) {
         return text;
     }
     switch (static_cast<SlotState>(dead.state_at_death.load(std::memory_order_relaxed))) {

@@ -21,6 +21,8 @@ inline constexpr std::uint32_t gave_up_status =
     0xfffffffeU;  // its acp_init failed; the process may live on
 inline constexpr std::uint32_t replaced_status =
     0xfffffffdU;  // it ran another program (exec) without acp_finalize; the process may live on
+inline constexpr std::uint32_t departed_status =
+    0xfffffffcU;  // it left a job whose ranks could not meet any more; the process may live on
 void mark_dead(const Segment& segment, std::uint32_t slot, std::uint32_t wait_status) noexcept;
 
 // Wakes every sleeper of the node, without a reason: they look again and sleep on.

@@ -107,6 +107,69 @@ void Member::confirm_epoch() noexcept {
     }
 }
 
+namespace {
+
+// What a process brings to conclude(): its epoch, as far as it fits, above the code of its failure.
+constexpr std::uint32_t code_bits = 8;
+
+constexpr std::uint32_t epoch_of(std::uint32_t word) noexcept {
+    return word >> code_bits;
+}
+
+constexpr base::Code code_of(std::uint32_t word) noexcept {
+    const std::uint32_t code = word & ((1U << code_bits) - 1);
+    return code < base::code_count ? static_cast<base::Code>(code) : base::Code::system;
+}
+
+}  // namespace
+
+// On one node the words stand in the slots, where a fast process may write its next one while a slow one still reads:
+// so two take turns, and between two uses of the same all have met. Over nodes the gateway gathers a table, which stays
+// until all have come to the next meeting that gathers.
+base::Status Member::conclude(base::Status own) {
+    const std::uint32_t turn = conclusions_++ % 2;
+    const std::uint32_t word = (epoch_ << code_bits) | static_cast<std::uint32_t>(own.code());
+    slot().outcome[turn].store(word, std::memory_order_relaxed);  // ordered by the meeting
+    const bool is_gathered = segment_.has_gateway();
+    if (auto status = is_gathered ? gather(word) : meet(); !status.is_ok()) {
+        return own.is_ok() ? std::move(status) : std::move(own);
+    }
+    const auto word_of = [&](std::uint32_t process) {
+        return is_gathered ? gathered(process)
+                           : segment_.slot(process).outcome[turn].load(std::memory_order_relaxed);
+    };
+    for (std::uint32_t process = 0; process < procs() && own.is_ok(); ++process) {
+        const std::uint32_t other = word_of(process);
+        const std::string who = "rank " + std::to_string(segment_.rank_of(process));
+        if (code_of(other) != base::Code::ok) {
+            own = {code_of(other), who + " failed (" + base::phrase(code_of(other)) +
+                                       "; its own message says more), so no rank goes on"};
+        } else if (epoch_of(other) != epoch_of(word)) {
+            own = {base::Code::state, who + " is in epoch " + std::to_string(epoch_of(other)) +
+                                          " of the job and rank " + std::to_string(rank()) +
+                                          " in epoch " + std::to_string(epoch_of(word)) +
+                                          ": they have not made the same collective calls"};
+        }
+    }
+    return own;
+}
+
+bool Member::can_meet() const noexcept {
+    return segment_.control().deaths.load(std::memory_order_acquire) == 0;
+}
+
+void Member::withdraw() const noexcept {
+    auto joined = static_cast<std::uint32_t>(SlotState::joined);
+    // fails when the watcher has marked the slot meanwhile
+    slot().state.compare_exchange_strong(joined, static_cast<std::uint32_t>(SlotState::empty),
+                                         std::memory_order_acq_rel, std::memory_order_relaxed);
+}
+
+void Member::depart() const noexcept {
+    leave();
+    mark_dead(segment_, slot_, departed_status);
+}
+
 void Member::give_up() noexcept {
     mark_dead(segment_, slot_, gave_up_status);
 }

@@ -54,11 +54,25 @@ public:
 
     [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_; }
 
+    // Ends a collective call that may fail in one process alone: meets all ranks, each with how its own part went and
+    // with its epoch. The same verdict everywhere: ok when all parts went well; else this process's own failure, or the
+    // code of the first rank that failed, with its name. Errors: those, state (epochs differ), peer (see can_meet).
+    base::Status conclude(base::Status own);
+
+    // Whether no rank is gone: else no meeting of all can end well any more.
+    [[nodiscard]] bool can_meet() const noexcept;
+
+    // After conclude() said that joining failed: the slot is as if this process had not tried.
+    void withdraw() const noexcept;
+
     // Gives the slot up before its process ends: the others' waits end as by a death, with these words.
     void give_up() noexcept;
 
     // Gives the slot back: this process may end now.
     void leave() const noexcept;
+
+    // The same for ever, where not all could meet: what others still ask of this process ends with an error.
+    void depart() const noexcept;
 
     [[nodiscard]] const Segment& segment() const noexcept { return segment_; }
 
@@ -83,6 +97,7 @@ private:
     std::uint32_t slot_;
     os::LifeLock life_;  // of the slot; from the first acp_init to the process's end
     std::uint32_t epoch_ = 0;
+    std::uint32_t conclusions_ = 0;  // calls of conclude(): as many in every process
     Waiter waiter_;
     Barrier barrier_;
 };

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <string>
-#include <vector>
 
 namespace acp::node {
 
@@ -36,22 +35,36 @@ void Ranks::keep(Verdict verdict, std::uint32_t process, std::uint32_t other) no
     control.verdict_other.store(other, std::memory_order_relaxed);
 }
 
+// Needs no memory of its own, which could be refused in the midst of a collective call: that a rank is taken is marked in
+// the word of the process with that index, and the marks are wiped before anybody else reads the table.
 void Ranks::judge() {
+    constexpr std::uint32_t mark = 1U << 31;
     const std::uint32_t procs = segment_.shape().procs;
-    std::vector<bool> is_taken(procs);
+    static_assert(memory::process_bits_max < 31);
     for (std::uint32_t process = 0; process < procs; ++process) {
-        const std::uint32_t rank = wanted(process);
-        if (rank >= procs) {
+        if (wanted(process) >= procs) {
             return keep(out_of_range, process, process);
         }
-        if (is_taken[rank]) {
-            std::uint32_t other = 0;
-            while (wanted(other) != rank) ++other;
-            return keep(taken, process, other);
-        }
-        is_taken[rank] = true;
     }
-    keep(good, 0, 0);
+    SharedU32* table = segment_.wanted_table();
+    std::uint32_t taken_again = procs;
+    for (std::uint32_t process = 0; process < procs && taken_again == procs; ++process) {
+        SharedU32& place = table[wanted(process) & ~mark];
+        const std::uint32_t word = place.load(std::memory_order_relaxed);
+        if ((word & mark) != 0) {
+            taken_again = process;
+        }
+        place.store(word | mark, std::memory_order_relaxed);
+    }
+    for (std::uint32_t process = 0; process < procs; ++process) {
+        table[process].store(wanted(process) & ~mark, std::memory_order_relaxed);
+    }
+    if (taken_again == procs) {
+        return keep(good, 0, 0);
+    }
+    std::uint32_t other = 0;
+    while (wanted(other) != wanted(taken_again)) ++other;
+    keep(taken, taken_again, other);
 }
 
 base::Status Ranks::verdict() const {

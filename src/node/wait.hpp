@@ -20,6 +20,7 @@
 #include "os/clock.hpp"
 #include "os/cpu.hpp"
 #include "os/futex.hpp"
+#include "os/signal_gate.hpp"
 
 namespace acp::node {
 
@@ -40,12 +41,15 @@ public:
     // Waits until ready() is true.
     //   sleep(timeout_ns)  os::Wake; must call ready() after it announced itself
     //   timeout_ns         >= 0, or for_ever
-    //   is_interruptible   whether a signal handler ends the wait
+    //   gate               a signal handler ends the wait, and is noticed while this thread polls too; nullptr: not.
+    //                      It is left as the wait left it. sleep() opens it around the sleep (sleep_on_bell).
     template <typename Ready, typename Sleep>
     Outcome wait(Ready&& ready,
                  Sleep&& sleep,
                  std::int64_t timeout_ns,
-                 bool is_interruptible = false) {
+                 os::SignalGate* gate = nullptr) {
+        // A handler that runs before this line cannot be told from one that ran before the call.
+        if (gate != nullptr && timeout_ns != 0) gate->shut();
         const int first = first_looks(timeout_ns);
         for (int i = 0; i < first; ++i) {
             if (ready()) {
@@ -63,7 +67,7 @@ public:
         }
         useless_.fetch_add(1, std::memory_order_relaxed);
         start_ns = start_ns != 0 ? start_ns : os::now_ns();
-        return sleep_until(ready, sleep, start_ns, timeout_ns, is_interruptible);
+        return sleep_until(ready, sleep, start_ns, timeout_ns, gate != nullptr);
     }
 
     // What is looked at made progress, though perhaps not what is waited for: more may come soon, so polls go on, and
@@ -229,10 +233,16 @@ private:
 };
 
 // Sleeps on a bell: announces, looks once more, sleeps.
+//   gate  of a wait that signal handlers end, else nullptr
 template <typename Ready>
-os::Wake sleep_on_bell(sync::Bell<>& bell, Ready& ready, std::int64_t timeout_ns) {
+os::Wake sleep_on_bell(sync::Bell<>& bell,
+                       Ready& ready,
+                       std::int64_t timeout_ns,
+                       os::SignalGate* gate = nullptr) {
     const std::uint32_t value = bell.announce();  // partner: ring_bell
-    return ready() ? os::Wake::changed : os::futex_wait(bell.word(), value, timeout_ns);
+    if (ready()) return os::Wake::changed;
+    return gate != nullptr ? gate->wait(bell.word(), value, timeout_ns)
+                           : os::futex_wait(bell.word(), value, timeout_ns);
 }
 
 // To be called after what was waited for is visible. A fence and one load when nobody sleeps.

@@ -88,6 +88,23 @@ Result<FileDescriptor> create_memory_file(const char* name, std::uint64_t bytes)
     return file;
 }
 
+Result<FileDescriptor> adopt_memory_file(int fd) {
+    const int seals = fcntl(fd, F_GET_SEALS);
+    if (seals < 0) {
+        const bool is_open = errno != EBADF;
+        return Status(Code::state, "descriptor " + std::to_string(fd) +
+                                       (is_open ? " is another file by now" : " is not open"));
+    }
+    constexpr int sealed = F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
+    if ((seals & sealed) != sealed) {
+        return Status(Code::state,
+                      "descriptor " + std::to_string(fd) + " is another memory file by now");
+    }
+    FileDescriptor copy(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    if (!copy.is_open()) return system_failure("fcntl(F_DUPFD_CLOEXEC)", errno, "");
+    return copy;
+}
+
 Status commit(int fd, std::uint64_t offset, std::uint64_t bytes) {
     if (bytes == 0) return {};
 

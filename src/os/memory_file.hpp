@@ -23,6 +23,10 @@ using base::Status;
 // Errors: limit (descriptors used up), system.
 Result<FileDescriptor> create_memory_file(const char* name, std::uint64_t bytes);
 
+// A second descriptor, close-on-exec, of a memory file that this process inherited. The first one stays open.
+// Errors: state (the number is not open, or is some other file by now), limit (descriptors used up), system.
+Result<FileDescriptor> adopt_memory_file(int fd);
+
 // Commits the pages of [offset, offset + bytes), which may partly be committed already; their
 // contents stay. Looks at the cgroup's limit and the machine's free memory first, so that a shortage
 // does not call the out-of-memory killer.

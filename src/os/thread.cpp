@@ -3,6 +3,7 @@
 #include "os/thread.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <csignal>
@@ -121,6 +122,14 @@ void Thread::forget() noexcept {
     // The state stays with the thread, if there is one; in a forked child it is the price of not
     // calling into pthread.
     state_ = nullptr;
+}
+
+std::uint64_t own_thread() noexcept {
+    static std::atomic<std::uint64_t> threads{0};
+    // Without a destructor, so that it is there also while the thread ends.
+    static constinit thread_local std::uint64_t number = 0;
+    if (number == 0) number = threads.fetch_add(1, std::memory_order_relaxed) + 1;
+    return number;
 }
 
 SignalBlock::SignalBlock() noexcept {

@@ -53,6 +53,9 @@ private:
     State* state_ = nullptr;
 };
 
+// A number of the calling thread that no other thread of the process has or had; never 0.
+[[nodiscard]] std::uint64_t own_thread() noexcept;
+
 // Blocks every signal for the calling thread, restores its mask at the end of the scope.
 class SignalBlock {
 public:

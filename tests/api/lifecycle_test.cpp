@@ -46,7 +46,7 @@ protected:
     }
 
     static void expect_fine(const std::string& scenario, bool is_launched) {
-        const JobResult result = probe(scenario, is_launched);
+        const JobResult result = probe(scenario, is_launched, {"ACP_ON_ERROR=return"});
         EXPECT_EQ(result.code, 0) << result.output;
     }
 };

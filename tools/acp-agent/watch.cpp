@@ -61,11 +61,16 @@ node::SlotState Agent::last_state_of(std::uint32_t slot_index) const noexcept {
     const node::Slot& slot = segment_.slot(slot_index);
     // acquire: whatever the rank did before it joined or left is done; or partner is mark_dead
     const auto state = static_cast<node::SlotState>(slot.state.load(std::memory_order_acquire));
-    const bool is_found = state == node::SlotState::dead &&
-                          slot.wait_status.load(std::memory_order_relaxed) != node::gave_up_status;
-    return is_found
-               ? static_cast<node::SlotState>(slot.state_at_death.load(std::memory_order_relaxed))
-               : state;
+    if (state != node::SlotState::dead) return state;
+    switch (slot.wait_status.load(std::memory_order_relaxed)) {
+        case node::departed_status:  // it has marked itself, and left a job whose ranks could not meet any more
+            return node::SlotState::left;
+        case node::gave_up_status:
+            return state;
+        default:
+            return static_cast<node::SlotState>(
+                slot.state_at_death.load(std::memory_order_relaxed));
+    }
 }
 
 void Agent::on_lives_lost(std::uint64_t now_ns) {

@@ -179,6 +179,7 @@ static void act(const char* verb, const char* value) {
 int main(int argc, char** argv) {
     const char* own = getenv("ACP_RANK");
     const int rank = own != NULL ? atoi(own) : 0;
+    setenv("ACP_ON_ERROR", "return", 0); /* failures are printed here, and are not the end */
     for (int i = 1; i < argc; ++i) {
         char word[256];
         snprintf(word, sizeof word, "%s", argv[i]);

@@ -65,7 +65,7 @@ protected:
             tokens_.push_back(std::make_unique<local::Attach>(segment_, slot, true));
             tokens_.back()->publish_token();
         }
-        EXPECT_TRUE(space_.open(segment_, gateway_slot, {!is_forced, true}, false).is_ok());
+        EXPECT_TRUE(space_.open(segment_, gateway_slot, {!is_forced, true}, nullptr).is_ok());
         auto port = local::Port::open(segment_, gateway_slot);
         EXPECT_TRUE(port.is_ok());
         port_ = std::move(port).value();

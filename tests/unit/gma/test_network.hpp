@@ -160,7 +160,7 @@ public:
           hazards(member.segment(), slot),
           link(std::move(its_link)) {
         EXPECT_TRUE(member.take_slot().is_ok());
-        auto opened = Gma::open(member, hazards, fast, config, false, link.get());
+        auto opened = Gma::open(member, hazards, fast, config, nullptr, link.get());
         EXPECT_TRUE(opened.is_ok()) << opened.failure().message();
         gma = std::move(opened).value();
     }

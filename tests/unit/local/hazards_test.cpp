@@ -6,9 +6,14 @@
 #include <atomic>
 #include <barrier>
 #include <csignal>
+#include <functional>
 #include <optional>
+#include <pthread.h>
 #include <set>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include "unit/local/test_node.hpp"
@@ -84,6 +89,95 @@ TEST_F(HazardsTest, a_thread_that_ends_gives_its_line_back) {
     for (std::uint32_t i = 0; i < 3 * memory::hazard_lines_per_slot; ++i) {
         std::thread([&] { EXPECT_EQ(hazards.own_line(), &node_.hazards(0)[0]); }).join();
     }
+}
+
+// What a thread does after it gave its line back: in a pthread-key destructor, say.
+struct LateCall {
+    Hazards& hazards;
+    memory::HazardLine* kept;  // as keep_own_line told it
+    std::function<void(const LateCall&)> body;
+    int rounds;
+    pthread_key_t key;
+};
+
+constinit thread_local memory::HazardLine* t_kept = nullptr;
+
+void run_late(void* given) {
+    auto& call = *static_cast<LateCall*>(given);
+    if (--call.rounds > 0) {
+        pthread_setspecific(call.key,
+                            given);  // once more: keys of later threads have had their turn
+        return;
+    }
+    call.body(call);
+}
+
+// Runs the body in a thread that had a line, in the second round of its key destructors.
+void run_in_an_ending_thread(Hazards& hazards, std::function<void(const LateCall&)> body) {
+    LateCall call{hazards, nullptr, std::move(body), 2, 0};
+    ASSERT_EQ(pthread_key_create(&call.key, run_late), 0);
+    std::thread([&] {
+        hazards.keep_own_line(t_kept);
+        call.kept = t_kept;
+        EXPECT_EQ(call.kept, hazards.own_line());
+        pthread_setspecific(call.key, &call);
+    }).join();
+    pthread_key_delete(call.key);
+}
+
+TEST_F(HazardsTest, a_thread_that_ends_forgets_the_line_it_gave_back) {
+    Hazards hazards(node_, 0);
+    run_in_an_ending_thread(hazards, [&](const LateCall& call) {
+        EXPECT_EQ(call.kept, &node_.hazards(0)[0]);
+        EXPECT_EQ(t_kept, nullptr) << "it would write into a line that is another thread's now";
+        EXPECT_EQ(hazards.own_line(), nullptr);
+        EXPECT_EQ(node_.hazards(0)[0].is_claimed.load(), 0U);
+    });
+}
+
+TEST_F(HazardsTest, a_thread_that_ends_has_a_line_for_each_call_alone) {
+    Hazards hazards(node_, 0);
+    run_in_an_ending_thread(hazards, [&](const LateCall& call) {
+        std::barrier step(2);
+        std::thread other([&] {
+            EXPECT_EQ(hazards.own_line(), &node_.hazards(0)[0]) << "the line that was given back";
+            step.arrive_and_wait();
+            step.arrive_and_wait();
+        });
+        step.arrive_and_wait();
+        for (int use = 0; use < 3; ++use) {
+            Hazards::Lease lease(call.hazards);
+            EXPECT_EQ(&lease.line(), &node_.hazards(0)[1]);
+            EXPECT_EQ(lease.line().is_claimed.load(), 1U);
+        }
+        EXPECT_EQ(node_.hazards(0)[1].is_claimed.load(), 0U);
+        step.arrive_and_wait();
+        other.join();
+    });
+}
+
+TEST_F(HazardsTest, a_forked_child_gives_nothing_back) {
+    Hazards hazards(node_, 0);
+    std::thread([&] {
+        memory::HazardLine* line = hazards.own_line();
+        ASSERT_NE(line, nullptr);
+        line->target.store(named);
+        const pid_t child = fork();
+        if (child == 0) {
+            hazards.abandon();
+            // Its only thread ends: the destructor that gives lines back runs, then the one that ends the child.
+            static LateCall end{hazards, nullptr, [](const LateCall&) { _exit(0); }, 2, 0};
+            if (pthread_key_create(&end.key, run_late) != 0) _exit(1);
+            pthread_setspecific(end.key, &end);
+            pthread_exit(nullptr);
+        }
+        int status = -1;
+        EXPECT_EQ(waitpid(child, &status, 0), child);
+        EXPECT_EQ(status, 0);
+        EXPECT_EQ(line->target.load(), named) << "the child has left its parent's line";
+        EXPECT_EQ(line->is_claimed.load(), 1U) << "the child has given its parent's line away";
+        line->target.store(0);
+    }).join();
 }
 
 TEST_F(HazardsTest, a_thread_may_outlive_the_view_it_had_a_line_of) {

@@ -142,14 +142,14 @@ TEST_F(SpaceTest, closing_ends_the_last_of_many_registrations) {
     for (int i = 0; i < 1000; ++i) last = owner_.add(memory_.data(), memory_.size());
     owner_.space.close();
     EXPECT_EQ(other_.find(last), Code::stale);
-    ASSERT_TRUE(owner_.space.open(owner_.segment, 0, {}, true).is_ok());
+    ASSERT_TRUE(owner_.space.open(owner_.segment, 0, {}, owner_.own_row.get()).is_ok());
     owner_.space.publish_starter();
     EXPECT_EQ(owner_.find(last), Code::stale);
 }
 
 TEST_F(SpaceTest, opening_again_gives_the_same_starter_address) {
     owner_.space.close();
-    ASSERT_TRUE(owner_.space.open(owner_.segment, 0, {}, true).is_ok());
+    ASSERT_TRUE(owner_.space.open(owner_.segment, 0, {}, owner_.own_row.get()).is_ok());
     EXPECT_EQ(owner_.find(starter(5)), Code::address) << "not before it is published";
     owner_.space.publish_starter();
     EXPECT_EQ(owner_.direct(starter(5)), owner_.segment.starter(0));

@@ -63,7 +63,11 @@ public:
           bool has_own_window = true,
           Reach reach = {})
         : segment(map_again(node)), hazards(segment, slot) {
-        const auto opened = space.open(segment, slot, reach, has_own_window);
+        auto row = OwnRow::open(segment, slot);
+        EXPECT_TRUE(row.is_ok());
+        own_row = std::make_unique<OwnRow>(std::move(row).value());
+        const auto opened =
+            space.open(segment, slot, reach, has_own_window ? own_row.get() : nullptr);
         EXPECT_TRUE(opened.is_ok()) << opened.message();
         space.publish_starter();
         registry = std::make_unique<Registry>(space, hazards);
@@ -95,6 +99,7 @@ public:
     }
 
     node::Segment segment;
+    std::unique_ptr<OwnRow> own_row;
     Space space;
     Hazards hazards;
     std::unique_ptr<Registry> registry;

@@ -38,7 +38,12 @@ public:
     //   has_own_window  when it has a process of its own
     Rank(const node::Segment& segment, std::uint32_t slot, bool is_forced, bool has_own_window)
         : hazards(segment, slot), private_memory_(private_bytes) {
-        EXPECT_TRUE(space.open(segment, slot, Reach{!is_forced, true}, has_own_window).is_ok());
+        if (has_own_window) {
+            auto row = OwnRow::open(segment, slot);
+            EXPECT_TRUE(row.is_ok());
+            own_row = std::make_unique<OwnRow>(std::move(row).value());
+        }
+        EXPECT_TRUE(space.open(segment, slot, Reach{!is_forced, true}, own_row.get()).is_ok());
         space.publish_starter();
         auto opened = Port::open(segment, slot);
         EXPECT_TRUE(opened.is_ok());
@@ -56,6 +61,7 @@ public:
 
     [[nodiscard]] const Memory& memory(bool is_private) const { return is_private ? own : shared; }
 
+    std::unique_ptr<OwnRow> own_row;
     Space space;
     Hazards hazards;
     std::unique_ptr<Port> port;

@@ -3,7 +3,9 @@
 // when asked, nobody misses a bell, and the dead are found. Sleeps are the test's own, so nothing depends on time.
 #include "node/wait.hpp"
 
+#include <csignal>
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <thread>
 #include <vector>
 
@@ -62,13 +64,37 @@ TEST_P(WaitTest, a_nap_is_never_longer_than_the_time_that_is_left) {
 }
 
 TEST_P(WaitTest, a_signal_ends_a_wait_only_where_that_is_wanted) {
+    os::SignalGate gate;
     int sleeps = 0;
     const auto sleep = [&](std::int64_t) { return ++sleeps, os::Wake::interrupted; };
-    EXPECT_EQ(waiter_.wait([] { return false; }, sleep, for_ever, true), Outcome::interrupted);
+    EXPECT_EQ(waiter_.wait([] { return false; }, sleep, for_ever, &gate), Outcome::interrupted);
     sleeps = 0;
     EXPECT_EQ(waiter_.wait([&] { return sleeps == 3; }, sleep, for_ever), Outcome::ready);
-    EXPECT_EQ(waiter_.wait([&] { return sleeps == 4; }, sleep, for_ever, true), Outcome::ready)
+    EXPECT_EQ(waiter_.wait([&] { return sleeps == 4; }, sleep, for_ever, &gate), Outcome::ready)
         << "what is ready counts more than the signal";
+}
+
+// A handler that ran is not to be missed, whichever look it comes in: while the thread polls as well as later.
+TEST_P(WaitTest, a_signal_during_any_look_ends_the_wait) {
+    struct sigaction action {};
+
+    struct sigaction before {};
+
+    action.sa_handler = [](int) {};
+    sigaction(SIGUSR1, &action, &before);
+    for (int look = 1; look <= 60; ++look) {
+        os::SignalGate gate;
+        sync::Bell<> bell;
+        int looks = 0;
+        const auto ready = [&] {
+            if (++looks == look) pthread_kill(pthread_self(), SIGUSR1);
+            return looks > 1'000'000;  // the wait would never end otherwise
+        };
+        const auto sleep = [&](std::int64_t) { return sleep_on_bell(bell, ready, 100'000, &gate); };
+        EXPECT_EQ(waiter_.wait(ready, sleep, 10'000'000'000, &gate), Outcome::interrupted)
+            << "in look " << look;
+    }
+    sigaction(SIGUSR1, &before, nullptr);
 }
 
 TEST_P(WaitTest, looks_for_the_dead_after_a_nap_that_nobody_ended) {

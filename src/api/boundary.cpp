@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Telling a failure, and ending the process by it.
+#include "api/boundary.hpp"
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "api/fatal.hpp"
+#include "api/last_error.hpp"
+#include "os/process.hpp"
+
+namespace acp::api {
+
+namespace {
+
+// Before acp_init has read the configuration the variable is looked at by itself. A value that does not parse is
+// acp_init's to complain of.
+bool is_returned_by_environment() {
+    constexpr std::string_view wanted = "ACP_ON_ERROR=return";
+    for (const std::string& entry : os::environment()) {
+        if (entry == wanted) return true;
+    }
+    return false;
+}
+
+bool are_failures_fatal() noexcept {
+    const Library& instance = library();
+    if (instance.is_configured.load(std::memory_order_acquire)) {
+        return instance.config.on_error == base::OnError::fatal;
+    }
+    try {
+        return !is_returned_by_environment();
+    } catch (const std::exception&) {
+        return true;
+    }
+}
+
+}  // namespace
+
+void end_if_fatal() noexcept {
+    if (are_failures_fatal()) end_by_error(last_error().text());
+}
+
+void tell(base::Code code, const char* call, const char* text, bool is_fatal) noexcept {
+    last_error().set(code, call, text);
+    if (is_fatal) end_if_fatal();
+}
+
+void tell(const base::Status& failure, bool is_fatal) noexcept {
+    last_error().set(failure);
+    if (is_fatal) end_if_fatal();
+}
+
+void refuse(const char* call, bool is_fatal) noexcept {
+    std::array<char, 512> text{};
+    const base::Code code = library().life.explain(call, text);
+    last_error().set(code, text.data());
+    if (is_fatal) end_if_fatal();
+}
+
+}  // namespace acp::api

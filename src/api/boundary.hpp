@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What every extern "C" body runs through: the look whether the call may be made now, the end of everything thrown, the
+// keeping of the failure as the thread's last one, and the one place that asks ACP_ON_ERROR. Nothing here allocates
+// before it has kept the failure. Any thread.
+// Tests: tests/life, tests/api.
+#pragma once
+
+#include <exception>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "api/library.hpp"
+#include "base/status.hpp"
+
+namespace acp::api {
+
+// What ACP_ON_ERROR=fatal makes of a call's failure. docs/man/acp_errors.7.md lists the calls.
+enum class Gravity {
+    reported,      // never ends the process: the result is a code that the call is made for
+    misuse_ends,   // a failure is reported; a call that cannot be made now ends the process
+    failure_ends,  // every failure ends the process: nobody can be expected to look
+};
+
+// Keeps a failure as the calling thread's last one; ends the process when `is_fatal` and ACP_ON_ERROR says so.
+void tell(base::Code code, const char* call, const char* text, bool is_fatal) noexcept;
+void tell(const base::Status& failure, bool is_fatal) noexcept;
+
+// Ends the process with the calling thread's last failure when ACP_ON_ERROR is fatal.
+void end_if_fatal() noexcept;
+
+// Tells why the call cannot be made in the present state of the library's life.
+[[gnu::cold]] void refuse(const char* call, bool is_fatal) noexcept;
+
+// Runs a body whatever the state is. Returns what it returns, a T or a Status (then true); `failed` when the body threw
+// or returned a failure.
+template <Gravity gravity, typename T, typename Body>
+T run_always(const char* call, T failed, Body&& body) noexcept {
+    constexpr bool is_fatal = gravity == Gravity::failure_ends;
+    try {
+        if constexpr (std::is_same_v<std::invoke_result_t<Body>, base::Status>) {
+            static_assert(std::is_same_v<T, bool>);
+            const base::Status status = body();
+            if (!status.is_ok()) {
+                tell(status, is_fatal);
+                return failed;
+            }
+            return true;
+        } else if constexpr (std::is_same_v<std::invoke_result_t<Body>, base::Result<T>>) {
+            base::Result<T> result = body();
+            if (!result.is_ok()) {
+                tell(result.failure(), is_fatal);
+                return failed;
+            }
+            return std::move(result).value();
+        } else {
+            return body();
+        }
+    } catch (const std::bad_alloc&) {
+        tell(base::Code::memory, call, "no memory for the library's own records", is_fatal);
+    } catch (const std::exception& error) {
+        tell(base::Code::system, call, error.what(), is_fatal);
+    }
+    return failed;
+}
+
+// Runs a body when calls may be made, else refuses.
+template <Gravity gravity, typename T, typename Body>
+[[gnu::always_inline]] inline T run(const char* call, T failed, Body&& body) noexcept {
+    if (!library().life.is_usable()) [[unlikely]] {
+        refuse(call, gravity != Gravity::reported);
+        return failed;
+    }
+    return run_always<gravity>(call, std::move(failed), std::forward<Body>(body));
+}
+
+}  // namespace acp::api

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Joining, changing ranks and leaving, step by step.
+#include "api/epoch.hpp"
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/arguments.hpp"
+#include "api/report.hpp"
+#include "job/identity.hpp"
+#include "os/file_descriptor.hpp"
+#include "os/memory_file.hpp"
+#include "os/process.hpp"
+
+namespace acp::api {
+
+namespace {
+
+// Runs one part of a collective call: what it throws becomes a failure too, for the others wait for this process.
+template <typename Body>
+base::Status contained(Body&& body) {
+    try {
+        return body();
+    } catch (const std::bad_alloc&) {
+        return {base::Code::memory, "no memory for the library's own records"};
+    } catch (const std::exception& error) {
+        return {base::Code::system, error.what()};
+    }
+}
+
+// Opens the segment by a copy of the descriptor that the launcher gave this process.
+base::Result<node::Segment> open_given_segment(int descriptor) {
+    auto copy = os::adopt_memory_file(descriptor);
+    if (!copy.is_ok()) {
+        return std::move(copy).failure().within(
+            "the node's memory, which acprun gave to this process, is not there: the program "
+            "closed "
+            "it before acp_init, or was started by a rank and not by acprun");
+    }
+    return node::Segment::open(std::move(copy).value());
+}
+
+base::Result<node::Segment> open_segment(const job::Identity& identity,
+                                         const base::Config& config) {
+    return identity.is_launched() ? open_given_segment(identity.node_file)
+                                  : node::Segment::create(node::shape_for(config, 1));
+}
+
+// Finds out who we are and maps the node, once per process. All or nothing: the descriptor that the launcher gave is closed
+// when all went well, so that no program this process starts has it; else a later acp_init tries again.
+base::Status become_member(Library& instance, const std::vector<std::string>& environment) {
+    if (instance.member) {
+        return {};
+    }
+    auto identity = job::identity_of(environment);
+    if (!identity.is_ok()) {
+        return std::move(identity).failure();
+    }
+    const std::uint32_t slot = identity.value().slot;
+    auto segment = open_segment(identity.value(), instance.config);
+    if (!segment.is_ok()) {
+        return std::move(segment).failure();
+    }
+    if (slot >= segment.value().shape().local_procs) {
+        return {base::Code::config,
+                "ACP_SLOT=" + std::to_string(slot) + " is not a slot of this job"};
+    }
+    auto own_row = local::OwnRow::open(segment.value(), slot);
+    if (!own_row.is_ok()) {
+        return std::move(own_row).failure();
+    }
+    auto member = std::make_unique<node::Member>(std::move(segment).value(), slot);
+    auto hazards = std::make_unique<local::Hazards>(member->segment(), slot);
+    instance.own_row.emplace(std::move(own_row).value());
+    instance.hazards = std::move(hazards);
+    instance.member = std::move(member);
+    if (identity.value().is_launched()) {
+        os::FileDescriptor(identity.value().node_file).close();  // the segment has its own
+    }
+    return {};
+}
+
+// What the launcher fixed for the whole job wins over this process's environment.
+void follow_job(base::Config& config, const node::Shape& shape) {
+    config.starter_bytes = shape.starter_bytes;
+    config.mailbox = static_cast<base::MailboxKind>(shape.mailbox_kind);
+    config.intranode = static_cast<base::IntraNode>(shape.intranode);
+}
+
+// Reads the configuration: the environment, and what this or an earlier acp_init took from the command line.
+base::Status read_config(Library& instance, int* argc, char*** argv) {
+    auto environment = os::environment();
+    if (auto status = take_arguments(argc, argv, instance.arguments); !status.is_ok()) {
+        return status;
+    }
+    add_arguments(instance.arguments, environment);
+    auto parsed = base::parse_config(environment);
+    if (!parsed.is_ok()) {
+        return std::move(parsed).failure();
+    }
+    const auto identity = job::identity_of(environment);
+    const bool is_alone = !identity.is_ok() || !identity.value().is_launched();
+    for (const std::string& warning : parsed.value().warnings) {
+        if (is_alone) {  // else the launcher has said it once
+            std::fprintf(stderr, "acp: %s\n", warning.c_str());
+        }
+    }
+    instance.config = std::move(parsed.value().config);
+    instance.is_configured.store(true, std::memory_order_release);  // partner: api/boundary.cpp
+    return become_member(instance, environment);
+}
+
+base::Status open_epoch(Library& instance) {
+    instance.member->begin_epoch();
+    auto status = instance.link.open(*instance.member, *instance.hazards, instance.config);
+    if (!status.is_ok()) {
+        return status;
+    }
+    auto gma = gma::Gma::open(*instance.member, *instance.hazards, fast_path, instance.config,
+                              &*instance.own_row, instance.link.get());
+    if (!gma.is_ok()) {
+        return std::move(gma).failure();
+    }
+    instance.gma = std::move(gma).value();
+    instance.link.join(*instance.member, *instance.gma);
+    return {};
+}
+
+// Nobody writes into memory of this process any more when it returns. Also of an epoch that was opened in part.
+void close_epoch(Library& instance) noexcept {
+    instance.link.leave(*instance.member);
+    instance.gma.reset();
+    instance.link.close();
+}
+
+void clear_starter(const node::Member& member) {
+    std::memset(member.segment().starter(member.slot_index()), 0,
+                member.segment().shape().starter_bytes);
+}
+
+// The meetings of acp_init: all have opened; what that needs of the others is there; all know how it went for all.
+base::Status open_together(Library& instance) {
+    node::Member& member = *instance.member;
+    auto own = contained([&] { return open_epoch(instance); });
+    if (auto status = member.meet(); !status.is_ok()) {
+        return own.is_ok() ? std::move(status) : std::move(own);
+    }
+    if (own.is_ok()) {
+        own = contained([&] { return instance.gma->check_requirements(); });
+    }
+    return member.conclude(std::move(own));
+}
+
+// Ends acp_reset: in the state that was reached when this goes, whatever was thrown.
+class Resetting {
+public:
+    explicit Resetting(Library& instance) noexcept : instance_(instance) {}
+
+    Resetting(const Resetting&) = delete;
+    Resetting& operator=(const Resetting&) = delete;
+
+    ~Resetting() {
+        if (!is_old_epoch_over_ || is_done_) {
+            (void)instance_.life.take(Step::go_on);
+            return;
+        }
+        close_epoch(instance_);
+        (void)instance_.life.take(Step::give_up);
+    }
+
+    void begin_anew() noexcept {
+        is_old_epoch_over_ = true;
+        instance_.life.set_reason(base::Code::memory,
+                                  "acp_reset: no memory for the library's own records");
+        close_epoch(instance_);
+    }
+
+    // Notes how it went; returns whether it went well.
+    bool note(const base::Status& status) noexcept {
+        if (!status.is_ok()) instance_.life.set_reason(status.code(), status.message());
+        return status.is_ok();
+    }
+
+    void finish() noexcept { is_done_ = true; }
+
+private:
+    Library& instance_;
+    bool is_old_epoch_over_ = false;
+    bool is_done_ = false;
+};
+
+// Ends acp_finalize, whatever was thrown in it.
+class Leaving {
+public:
+    explicit Leaving(Library& instance) noexcept : instance_(instance) {}
+
+    Leaving(const Leaving&) = delete;
+    Leaving& operator=(const Leaving&) = delete;
+
+    ~Leaving() {
+        close_epoch(instance_);
+        if (is_nobody_waiting_) {
+            instance_.member->leave();
+        } else {
+            instance_.member->depart();
+        }
+        (void)instance_.life.take(Step::left);
+    }
+
+    // Nobody asks anything of this process any more.
+    void note_end() noexcept { is_nobody_waiting_ = true; }
+
+private:
+    Library& instance_;
+    bool is_nobody_waiting_ = false;
+};
+
+base::Status join_node(Library& instance, bool is_again) {
+    node::Member& member = *instance.member;
+    follow_job(instance.config, member.segment().shape());
+    member.barrier().set_hang_warning(instance.config.hang_warning_ns);
+    if (auto status = member.take_slot(); !status.is_ok()) {
+        return status;
+    }
+    const node::BarrierCall call(member.barrier(), node::AwaitedCall::init);
+    auto status = contained([&]() -> base::Status {
+        if (is_again) clear_starter(member);
+        return open_together(instance);
+    });
+    if (status.is_ok()) {
+        member.confirm_epoch();
+        return status;
+    }
+    close_epoch(instance);
+    if (member.can_meet()) {
+        member.withdraw();  // all know that it failed: all may call acp_init again
+    } else {
+        member.give_up();  // nobody waits for this rank for ever
+    }
+    return status;
+}
+
+}  // namespace
+
+base::Status join(Library& instance, int* argc, char*** argv) {
+    // A process that was a member before finds in its starter memory what an earlier epoch left.
+    const bool is_again = instance.member != nullptr;
+    auto status = contained([&]() -> base::Status {
+        if (auto read = read_config(instance, argc, argv); !read.is_ok()) {
+            return read;
+        }
+        return join_node(instance, is_again);
+    });
+    if (status.is_ok()) {
+        (void)instance.life.take(Step::joined);
+    } else {
+        instance.life.set_reason(status.code(), status.message());
+        (void)instance.life.take(Step::refuse);
+    }
+    return std::move(status).within("acp_init");
+}
+
+base::Status reset(Library& instance, std::uint32_t rank) {
+    Resetting resetting(instance);
+    node::Member& member = *instance.member;
+    const node::BarrierCall call(member.barrier(), node::AwaitedCall::reset);
+    instance.gma->finish_all();
+    if (auto status = member.agree_on_rank(rank); !status.is_ok()) {
+        return std::move(status).within("acp_reset");
+    }
+    resetting.begin_anew();
+    auto status = member.meet();  // every row is closed
+    if (status.is_ok()) {
+        member.take_rank(rank);
+        clear_starter(member);
+        status = member.meet();  // every rank has its slot
+    }
+    if (status.is_ok()) {
+        auto own = contained([&] { return open_epoch(instance); });
+        status = member.conclude(std::move(own));
+    }
+    status = std::move(status).within("acp_reset");
+    if (resetting.note(status)) {
+        member.confirm_epoch();
+        resetting.finish();
+    }
+    return status;
+}
+
+base::Status leave(Library& instance) {
+    Leaving leaving(instance);
+    if (instance.gma == nullptr) {                            // given up before
+        if (instance.member->can_meet()) leaving.note_end();  // all were told: all may join again
+        return {instance.life.reason_code(),
+                "acp_finalize: this process has left; it was given up "
+                "before: " +
+                    std::string(instance.life.reason())};
+    }
+    const node::BarrierCall call(instance.member->barrier(), node::AwaitedCall::finalize);
+    instance.gma->finish_all();
+    if (instance.config.is_report_on) {
+        print_report(*instance.member, *instance.gma);
+    }
+    auto status = instance.member->meet();
+    if (status.is_ok()) leaving.note_end();
+    return std::move(status).within("acp_finalize");
+}
+
+}  // namespace acp::api

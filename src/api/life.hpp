@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The life of the library in one process: a state, the steps that lead from one state to another, and the sentence that
+// says why a call cannot be made in a state. docs/life.md is the table of states and events. Knows neither ranks nor
+// memory. Steps are taken by whoever makes a collective call; any thread may look.
+// Tests: tests/unit/api/life_test.cpp, tests/life.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/status.hpp"
+
+namespace acp::api {
+
+enum class LifeState : std::uint32_t {
+    not_initialised,  // no acp_init yet, or the last one failed
+    joining,          // inside acp_init
+    in_use,           // calls may be made
+    meeting,          // inside acp_sync: other threads' calls may be made all the same
+    resetting,        // inside acp_reset
+    leaving,          // inside acp_finalize
+    over,             // after acp_finalize
+    given_up,  // acp_reset failed when the old epoch was over: acp_finalize and acp_init are left
+    forked,    // a forked child of a process that had joined
+};
+
+inline constexpr std::uint32_t life_state_count = 9;
+
+enum class Step : std::uint32_t {
+    join,     // acp_init begins
+    joined,   // it went well
+    refuse,   // it failed
+    meet,     // acp_sync begins
+    reset,    // acp_reset begins
+    go_on,    // acp_sync or acp_reset ends, and calls may be made
+    give_up,  // acp_reset fails with nothing left to go back to
+    leave,    // acp_finalize begins
+    left,     // it ends
+    fork,     // this process is a forked child
+};
+
+inline constexpr std::uint32_t step_count = 10;
+
+class Life {
+public:
+    constexpr Life() noexcept = default;
+
+    [[nodiscard]] LifeState state() const noexcept {
+        return state_.load(std::memory_order_acquire);  // partner: take()
+    }
+
+    // Whether calls may be made.
+    [[nodiscard]] bool is_usable() const noexcept {
+        const LifeState now = state();
+        return now == LifeState::in_use || now == LifeState::meeting;
+    }
+
+    // Takes a step. false, and nothing is changed, when none leads from the present state.
+    bool take(Step step) noexcept;
+
+    // Keeps the reason for what later calls say, before refuse or give_up is taken. Only by the thread that took join or
+    // reset.
+    void set_reason(base::Code code, std::string_view text) noexcept;
+
+    // What the last failed acp_init or acp_reset said; "" when none failed. Only in a state it led to.
+    [[nodiscard]] std::string_view reason() const noexcept { return reason_.data(); }
+
+    [[nodiscard]] base::Code reason_code() const noexcept { return reason_code_; }
+
+    // Why a call cannot be made in the present state. Allocates nothing.
+    //   into  of at least 128 bytes; written with a text that ends with 0
+    // Returns its code: state, forked, or that of the reset that failed.
+    base::Code explain(const char* call, std::span<char> into) const noexcept;
+
+private:
+    std::atomic<LifeState> state_{LifeState::not_initialised};
+    // Written before the step that publishes them.
+    base::Code reason_code_ = base::Code::ok;
+    std::array<char, 400> reason_{};
+};
+
+// For messages and tests; static text.
+[[nodiscard]] const char* name_of(LifeState state) noexcept;
+
+}  // namespace acp::api

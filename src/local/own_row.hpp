@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A process's own row of the node's address table, mapped a second time as all others see it, so that a private window
+// may cover it in the main mapping (local/space.hpp). Mapped once, while the descriptor of the node segment is surely
+// the library's, and kept as long as the process: a program may close all descriptors and open files of its own under
+// their numbers. One thread. Tests: tests/unit/local/space_test.cpp.
+#pragma once
+
+#include <cstdint>
+
+#include "base/status.hpp"
+#include "memory/address_table.hpp"
+#include "node/segment.hpp"
+#include "os/mapping.hpp"
+
+namespace acp::local {
+
+class OwnRow {
+public:
+    static constexpr std::uint64_t bytes = sizeof(memory::Entry) * memory::granules_per_process;
+
+    // The row as the main mapping has it.
+    [[nodiscard]] static memory::Entry* in_table(const node::Segment& segment,
+                                                 std::uint32_t slot) noexcept {
+        return segment.tables() + std::uint64_t{slot} * memory::granules_per_process;
+    }
+
+    //   segment  with its file; its mapping must outlive this
+    // Errors: memory, system.
+    static base::Result<OwnRow> open(const node::Segment& segment, std::uint32_t slot);
+
+    // The row as the others see it.
+    [[nodiscard]] memory::Entry* shared() const noexcept {
+        return reinterpret_cast<memory::Entry*>(mapping_.data());
+    }
+
+private:
+    explicit OwnRow(os::Mapping mapping) noexcept;
+
+    os::Mapping mapping_;
+};
+
+}  // namespace acp::local

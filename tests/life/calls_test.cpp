@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What ACP_ON_ERROR makes of calls that may not be made, of a barrier that fails, and of failures in their time; and
+// what is told to two threads.
+#include "life/driver.hpp"
+
+namespace acp::test {
+namespace {
+
+using CallsTest = LifeTest;
+
+const std::vector<std::string> fatal = {"ACP_ON_ERROR=fatal"};
+const std::vector<std::string> by_default = {"ACP_REPORT=0"};
+
+TEST_F(CallsTest, end_the_process_before_init) {
+    const JobResult result = probe({"before_init"}, 0, by_default);
+    expect_fine(result);
+    expect_said(result, {"acp: process ", "acp_rank before acp_init", "ACP_ON_ERROR=return"});
+}
+
+TEST_F(CallsTest, end_the_process_after_finalize) {
+    const JobResult result = probe({"after_finalize"}, 0, fatal);
+    expect_fine(result);
+    expect_said(result, {"acp: rank 0 on ", "acp_sync after acp_finalize"});
+}
+
+TEST_F(CallsTest, end_a_forked_child) {
+    for (const int ranks : {0, 2}) {
+        const JobResult result = probe({"forked"}, ranks, by_default);
+        expect_fine(result);
+        expect_said(result, {"acp_sync in a forked child (process ", "may only exec or _exit"});
+    }
+}
+
+TEST_F(CallsTest, of_a_barrier_that_a_death_broke_end_the_process) {
+    const JobResult result =
+        probe({"sync_after_a_death"}, 3, by_default, {"--on-failure=continue"});
+    EXPECT_NE(result.code, 0);
+    expect_said(result,
+                {"acp_sync", "rank 1 (process ", "exited with code 7", "ACP_ON_ERROR=return"});
+    EXPECT_EQ(result.output.find("went on"), std::string::npos) << result.output;
+}
+
+TEST_F(CallsTest, of_a_barrier_that_a_death_broke_are_returned_where_that_is_wanted) {
+    for (const std::string nodes : {"1", "3"}) {
+        const JobResult result = probe({"sync_after_a_death_returned"}, 3, {errors_are_returned},
+                                       {"--on-failure=continue", "--nodes", nodes});
+        EXPECT_EQ(result.code, 7) << result.output;
+        EXPECT_EQ(result.output.find("wrong:"), std::string::npos) << result.output;
+    }
+}
+
+TEST_F(CallsTest, with_bad_arguments_only_report) {
+    expect_fine(probe({"bad_arguments"}, 0, fatal));
+    expect_fine(probe({"bad_arguments"}, 2, fatal));
+}
+
+TEST_F(CallsTest, of_a_second_thread_are_refused_while_the_first_is_in_the_barrier) {
+    expect_fine(probe({"two_threads_in_sync"}, 2));
+}
+
+TEST_F(CallsTest, tell_a_thread_of_its_own_command_what_another_was_told) {
+    expect_fine(probe({"failure_of_two_threads"}, 0, fatal));
+    expect_fine(probe({"failure_of_two_threads"}, 2, fatal));
+}
+
+}  // namespace
+}  // namespace acp::test

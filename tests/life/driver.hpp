@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How the drivers start a scenario of life_probe and look at its end.
+#pragma once
+
+#include <csignal>
+#include <gtest/gtest.h>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/job.hpp"
+#include "support/watchdog.hpp"
+
+namespace acp::test {
+
+inline constexpr int aborted = 128 + SIGABRT;
+inline const std::string errors_are_returned = "ACP_ON_ERROR=return";
+
+class LifeTest : public testing::Test {
+protected:
+    void SetUp() override {
+        adopt_orphans();
+        arm_watchdog(600, "an edge of the library's life");
+    }
+
+    void TearDown() override { arm_watchdog(0, ""); }
+
+    // words: the scenario and its arguments. ranks 0: alone, without a launcher.
+    static JobResult probe(std::vector<std::string> words,
+                           int ranks,
+                           std::vector<std::string> environment = {errors_are_returned},
+                           std::vector<std::string> launcher = {}) {
+        JobOptions options;
+        options.is_launched = ranks > 0;
+        options.ranks = ranks;
+        options.launcher = std::move(launcher);
+        options.program = {std::string(ACP_TEST_PROGRAM_DIR) + "/life_probe"};
+        options.program.insert(options.program.end(), words.begin(), words.end());
+        options.environment = std::move(environment);
+        return run_job(options);
+    }
+
+    static void expect_fine(const JobResult& result) { EXPECT_EQ(result.code, 0) << result.output; }
+
+    static void expect_said(const JobResult& result, const std::vector<std::string>& parts) {
+        for (const std::string& part : parts) {
+            EXPECT_NE(result.output.find(part), std::string::npos) << part << ":\n"
+                                                                   << result.output;
+        }
+    }
+};
+
+}  // namespace acp::test

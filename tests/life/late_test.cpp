@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls while threads and processes end, forked children, descriptors, and memory after acp_finalize.
+#include "life/driver.hpp"
+
+namespace acp::test {
+namespace {
+
+using LateTest = LifeTest;
+
+TEST_F(LateTest, calls_work_in_destructors_and_exit_handlers) {
+    expect_fine(probe({"ending"}, 0));
+    expect_fine(probe({"ending"}, 2));
+}
+
+TEST_F(LateTest, a_job_goes_on_when_the_main_thread_has_ended) {
+    expect_fine(probe({"main_thread_exits"}, 2));
+}
+
+TEST_F(LateTest, forked_children_end_in_every_way_and_change_nothing) {
+    expect_fine(probe({"children"}, 0));
+    expect_fine(probe({"children"}, 2));
+}
+
+TEST_F(LateTest, a_program_that_a_rank_starts_has_none_of_its_descriptors) {
+    expect_fine(probe({"descriptors"}, 0));
+    expect_fine(probe({"descriptors"}, 2));
+}
+
+TEST_F(LateTest, a_reset_needs_no_descriptor_and_touches_none_of_the_program) {
+    expect_fine(probe({"closed"}, 0));
+    expect_fine(probe({"closed"}, 2));
+    expect_fine(probe({"closed"}, 2, {errors_are_returned, "ACP_INTRANODE=mailbox"}));
+}
+
+TEST_F(LateTest, init_says_that_its_descriptor_was_closed) {
+    expect_fine(probe({"closed_before_init"}, 1));
+}
+
+TEST_F(LateTest, nothing_is_written_after_a_finalize_that_a_death_broke) {
+    for (const char* mode : {"ACP_INTRANODE=auto", "ACP_INTRANODE=mailbox"}) {
+        const JobResult result = probe({"memory_after_finalize"}, 3, {errors_are_returned, mode},
+                                       {"--on-failure=continue"});
+        EXPECT_EQ(result.code, 7) << result.output;
+        EXPECT_EQ(result.output.find("wrong:"), std::string::npos) << result.output;
+    }
+}
+
+}  // namespace
+}  // namespace acp::test

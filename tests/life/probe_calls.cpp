@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Scenarios: each call of the interface when it may not be made, calls that fail in their time, and calls of two threads
+// at once.
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include "life/probe.hpp"
+
+namespace acp::test {
+
+namespace {
+
+std::uint64_t some_word = 7;
+constexpr acp_ga_t some_ga = 0x0100'0000'0000'0000;
+constexpr acp_handle_t now = ACP_HANDLE_NULL;
+
+const std::map<std::string, std::function<void()>>& calls() {
+    static const std::map<std::string, std::function<void()>> all = {
+        {"acp_copy", [] { (void)acp_copy(some_ga, some_ga, 8, now); }},
+        {"acp_cas4", [] { (void)acp_cas4(some_ga, some_ga, 1, 2, now); }},
+        {"acp_cas8", [] { (void)acp_cas8(some_ga, some_ga, 1, 2, now); }},
+        {"acp_swap4", [] { (void)acp_swap4(some_ga, some_ga, 1, now); }},
+        {"acp_swap8", [] { (void)acp_swap8(some_ga, some_ga, 1, now); }},
+        {"acp_add4", [] { (void)acp_add4(some_ga, some_ga, 1, now); }},
+        {"acp_add8", [] { (void)acp_add8(some_ga, some_ga, 1, now); }},
+        {"acp_xor4", [] { (void)acp_xor4(some_ga, some_ga, 1, now); }},
+        {"acp_xor8", [] { (void)acp_xor8(some_ga, some_ga, 1, now); }},
+        {"acp_or4", [] { (void)acp_or4(some_ga, some_ga, 1, now); }},
+        {"acp_or8", [] { (void)acp_or8(some_ga, some_ga, 1, now); }},
+        {"acp_and4", [] { (void)acp_and4(some_ga, some_ga, 1, now); }},
+        {"acp_and8", [] { (void)acp_and8(some_ga, some_ga, 1, now); }},
+        {"acp_complete", [] { acp_complete(1); }},
+        {"acp_inquire", [] { (void)acp_inquire(1); }},
+        {"acp_path", [] { (void)acp_path(some_ga, some_ga); }},
+        {"acp_sync", [] { (void)acp_sync(); }},
+        {"acp_reset", [] { (void)acp_reset(0); }},
+        {"acp_finalize", [] { (void)acp_finalize(); }},
+        {"acp_rank", [] { (void)acp_rank(); }},
+        {"acp_procs", [] { (void)acp_procs(); }},
+        {"acp_query_starter_ga", [] { (void)acp_query_starter_ga(0); }},
+        {"acp_starter_size", [] { (void)acp_starter_size(); }},
+        {"acp_register_memory", [] { (void)acp_register_memory(&some_word, 8, 0); }},
+        {"acp_unregister_memory", [] { (void)acp_unregister_memory(1); }},
+        {"acp_query_ga", [] { (void)acp_query_ga(1, &some_word); }},
+        {"acp_query_address", [] { (void)acp_query_address(some_ga); }},
+        {"acp_query_rank", [] { (void)acp_query_rank(some_ga); }},
+        {"acp_query_color", [] { (void)acp_query_color(some_ga); }},
+        {"acp_colors", [] { (void)acp_colors(); }},
+    };
+    return all;
+}
+
+// A call in a child process, which it ends by SIGABRT; what it says on stderr is the driver's to look at.
+int status_of_child(const std::function<void()>& body) {
+    std::fflush(nullptr);
+    const pid_t child = fork();
+    if (child == 0) {
+        body();
+        _exit(0);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    return status;
+}
+
+void expect_all_end_the_process(const std::string& when) {
+    for (const auto& [name, call] : calls()) {
+        const int status = status_of_child(call);
+        check(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT, name + " was silent " + when);
+    }
+    const int reported = status_of_child([] {
+        if (acp_wait(1, 0) != ACP_ERR_STATE || acp_initialized() != 0) _exit(1);
+    });
+    check(reported == 0 || when == "in a forked child", "acp_wait reports " + when);
+}
+
+void before_init() {
+    expect_all_end_the_process("before acp_init");
+}
+
+// In children again: forked before there was anything to share, they may do as they like.
+void after_finalize() {
+    for (const auto& [name, call] : calls()) {
+        const int status = status_of_child([&call = call] {
+            join();
+            if (acp_finalize() != 0) _exit(1);
+            call();
+        });
+        check(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT, name + " was silent afterwards");
+    }
+}
+
+void forked() {
+    join();
+    expect_all_end_the_process("in a forked child");
+    const int status = status_of_child([] {
+        if (acp_wait(1, 0) != ACP_ERR_FORKED || acp_initialized() != 0) _exit(1);
+        if (acp_init(nullptr, nullptr) != -1 || acp_errno() != ACP_ERR_FORKED) _exit(1);
+    });
+    check(status == 0, "acp_wait and acp_init report in a forked child");
+    check(acp_sync() == 0, "the parent goes on");
+    check(acp_finalize() == 0, "acp_finalize");
+}
+
+// Rank 1 ends without a word; the others meet for ever if nobody tells them.
+void sync_after_a_death() {
+    join();
+    if (acp_rank() == 1) _exit(7);
+    for (int round = 0; round < 3; ++round) (void)acp_sync();
+    std::puts("went on through dead barriers");
+}
+
+// The same, looked at. Memory of the node stays usable, and so does leaving.
+void sync_after_a_death_returned() {
+    join();
+    const int rank = acp_rank();
+    if (rank == 1) _exit(7);
+    check(acp_sync() == -1 && acp_errno() == ACP_ERR_PEER, "acp_sync");
+    check(std::strstr(acp_error_message(), "rank 1") != nullptr, "the message names the rank");
+    const acp_ga_t own = acp_query_starter_ga(rank);
+    check(acp_wait(acp_copy(own, acp_query_starter_ga(1), 8, now), -1) == ACP_OK,
+          "starter memory of the dead");
+    check(acp_reset(rank) == -1 && acp_errno() == ACP_ERR_PEER, "acp_reset");
+    check(acp_initialized() == 1 && acp_rank() == rank, "nothing was changed by acp_reset");
+    check(acp_finalize() == -1 && acp_errno() == ACP_ERR_PEER, "acp_finalize");
+    check(acp_initialized() == 0, "this process has left all the same");
+    check(acp_init(nullptr, nullptr) == -1 && acp_errno() == ACP_ERR_PEER,
+          "acp_init after a death");
+}
+
+void bad_arguments_do_not_end_it() {
+    join();
+    check(acp_query_starter_ga(-1) == ACP_GA_NULL && acp_errno() == ACP_ERR_ARGUMENT, "starter_ga");
+    check(acp_query_address(ACP_GA_NULL) == nullptr, "query_address");
+    check(acp_register_memory(nullptr, 0, 0) == ACP_ATKEY_NULL, "register_memory");
+    check(acp_reset(acp_procs()) == -1 && acp_errno() == ACP_ERR_ARGUMENT, "acp_reset");
+    check(acp_init(nullptr, nullptr) == -1 && acp_errno() == ACP_ERR_STATE, "a second acp_init");
+    check(acp_wait(acp_copy(ACP_GA_NULL, ACP_GA_NULL, 8, now), -1) == ACP_ERR_ADDRESS, "acp_wait");
+    check(acp_finalize() == 0, "acp_finalize");
+}
+
+// Rank 1 comes to the barrier when one of two threads of rank 0 was told that it may not.
+void two_threads_in_sync() {
+    join();
+    std::atomic<std::uint64_t>& told = *words_of(0);
+    std::atomic<int> met{0};
+    const auto meet = [&] {
+        if (acp_sync() == 0) {
+            met.fetch_add(1);
+            return;
+        }
+        check(acp_errno() == ACP_ERR_STATE, "a second thread in acp_sync");
+        check(std::strstr(acp_error_message(), "acp_sync while another thread") != nullptr,
+              "the message names the call");
+        const acp_ga_t own = acp_query_starter_ga(0);
+        check(acp_wait(acp_copy(own + 64, own + 72, 8, now), -1) == ACP_OK,
+              "other calls may be made meanwhile");
+        told.store(1, std::memory_order_release);
+    };
+    if (acp_rank() == 0) {
+        std::thread second(meet);
+        meet();
+        second.join();
+        check(met.load() == 1, "one of them has met rank 1");
+    } else {
+        await(told, 1);
+        check(acp_sync() == 0, "acp_sync");
+    }
+    check(acp_finalize() == 0, "acp_finalize");
+}
+
+// One thread waits for everything and is told of the failure; whose command it was is told too, once.
+void failure_of_two_threads() {
+    join();
+    const acp_handle_t bad = acp_copy(ACP_GA_NULL, acp_query_starter_ga(acp_rank()), 8, now);
+    std::thread([] {
+        check(acp_wait(ACP_HANDLE_ALL, -1) == ACP_ERR_ADDRESS, "who waits for all");
+        check(acp_wait(ACP_HANDLE_ALL, -1) == ACP_OK, "is told once");
+    }).join();
+    check(acp_wait(ACP_HANDLE_ALL, -1) == ACP_OK, "it was reported");
+    check(acp_wait(bad, -1) == ACP_ERR_ADDRESS, "who waits for exactly that handle");
+    check(acp_wait(bad, -1) == ACP_OK, "is told once too");
+    check(acp_finalize() == 0, "acp_finalize");
+}
+
+}  // namespace
+
+bool run_calls(const std::string& name) {
+    const std::map<std::string, void (*)()> scenarios = {
+        {"before_init", before_init},
+        {"after_finalize", after_finalize},
+        {"forked", forked},
+        {"sync_after_a_death", sync_after_a_death},
+        {"sync_after_a_death_returned", sync_after_a_death_returned},
+        {"bad_arguments", bad_arguments_do_not_end_it},
+        {"two_threads_in_sync", two_threads_in_sync},
+        {"failure_of_two_threads", failure_of_two_threads},
+    };
+    const auto found = scenarios.find(name);
+    if (found == scenarios.end()) return false;
+    found->second();
+    return true;
+}
+
+}  // namespace acp::test

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Scenarios: calls while a thread or the process ends, forked children, descriptors that the program closed, and what is
+// written after acp_finalize has returned.
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dirent.h>
+#include <fcntl.h>
+#include <map>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include "life/probe.hpp"
+
+namespace acp::test {
+
+namespace {
+
+constexpr acp_handle_t now = ACP_HANDLE_NULL;
+
+void expect_copies(const char* when) {
+    static std::atomic<std::uint64_t> uses{0};  // each has a pair of words of its own
+    const std::uint64_t pair = 16 + 2 * (uses.fetch_add(1) % 1000);
+    const acp_ga_t first = acp_query_starter_ga(acp_rank()) + 8 * pair;
+    std::atomic<std::uint64_t>* words = words_of(acp_rank()) + pair;
+    words[0].store(4711);
+    words[1].store(0);
+    for (int round = 0; round < 3;
+         ++round) {  // the first goes the long way, later ones may be inline
+        const acp_handle_t copied = acp_copy(first + 8, first, 8, now);
+        check(acp_wait(copied, -1) == ACP_OK && words[1].load() == 4711, when);
+    }
+    std::vector<std::uint64_t> memory(8, 5);
+    const acp_atkey_t key = acp_register_memory(memory.data(), 64, 0);
+    const acp_handle_t read = acp_copy(first + 8, acp_query_ga(key, memory.data()), 8, now);
+    check(acp_wait(read, -1) == ACP_OK && words[1].load() == 5, when);
+    check(acp_unregister_memory(key) == 0, when);
+}
+
+// Constructed before the library is used, so destroyed after all that the library made on the way.
+struct CallsWhenDestroyed {
+    const char* when;
+    bool is_last = false;
+
+    ~CallsWhenDestroyed() {
+        if (acp_initialized() == 0) return;
+        expect_copies(when);
+        if (is_last) check(acp_finalize() == 0, "acp_finalize in a static destructor");
+        if (wrong_count() != 0) _exit(1);
+    }
+};
+
+pthread_key_t late_key;
+
+void call_in_key_destructor(void* rounds) {
+    expect_copies("in a pthread-key destructor");
+    auto* left = static_cast<int*>(rounds);
+    if (--*left > 0) pthread_setspecific(late_key, rounds);
+}
+
+thread_local CallsWhenDestroyed t_calls{"in a destructor of a thread_local object"};
+
+void thread_that_calls_late(int* rounds, bool does_call_before) {
+    pthread_setspecific(late_key, rounds);
+    (void)t_calls.when;
+    if (does_call_before) expect_copies("in a thread");
+}
+
+// Main ends by exit(): atexit handlers and static destructors call, and leave the job.
+void calls_while_ending() {
+    static CallsWhenDestroyed static_calls{"in a static destructor", true};
+    (void)t_calls.when;
+    pthread_key_create(&late_key, call_in_key_destructor);
+    join();
+    std::atexit([] { expect_copies("in an atexit handler"); });
+    for (int rounds = 1; rounds <= 4; ++rounds) {
+        for (const bool does_call_before : {false, true}) {
+            int left = rounds;
+            std::thread(thread_that_calls_late, &left, does_call_before).join();
+            check(left == 0, "key destructors ran as often as they asked for");
+        }
+    }
+    expect_copies("in the main thread");
+    std::exit(wrong_count() == 0 ? 0 : 1);
+}
+
+// The main thread ends first; another one leaves the job.
+void main_thread_exits() {
+    join();
+    expect_copies("in the main thread");
+    static const pthread_t main_thread = pthread_self();
+    std::thread([] {
+        pthread_join(main_thread, nullptr);
+        expect_copies("in the thread that is left");
+        check(acp_finalize() == 0, "acp_finalize");
+        std::exit(wrong_count() == 0 ? 0 : 1);
+    }).detach();
+    pthread_exit(nullptr);
+}
+
+// Children of a process whose threads claim and give back lines all the time end in every way there is.
+void children_that_end() {
+    join();
+    std::atomic<bool> is_over{false};
+    std::thread busy([&] {
+        while (!is_over.load()) std::thread([] { expect_copies("in a thread"); }).join();
+    });
+    std::atexit([] {
+        const bool is_child = acp_initialized() == 0;
+        if (is_child && (acp_sync() != -1 || acp_errno() != ACP_ERR_FORKED)) _exit(1);
+    });
+    for (int round = 0; round < 60; ++round) {
+        std::thread([round] {
+            expect_copies("before a fork");
+            const pid_t child = fork();
+            if (child == 0) {
+                alarm(10);
+                switch (round % 3) {
+                    case 0:
+                        std::exit(0);
+                    case 1:
+                        pthread_exit(nullptr);
+                    default:
+                        _exit(acp_wait(1, 0) == ACP_ERR_FORKED ? 0 : 1);
+                }
+            }
+            int status = -1;
+            waitpid(child, &status, 0);
+            check(status == 0,
+                  "child " + std::to_string(round) + " ends with " + std::to_string(status));
+            expect_copies("after a fork");
+        }).join();
+    }
+    is_over.store(true);
+    busy.join();
+    check(acp_sync() == 0, "acp_sync");
+    check(acp_finalize() == 0, "acp_finalize");
+}
+
+// Names of this process's descriptors that are the library's.
+int count_library_descriptors() {
+    int count = 0;
+    DIR* folder = opendir("/proc/self/fd");
+    for (const dirent* entry = readdir(folder); entry != nullptr; entry = readdir(folder)) {
+        char target[256] = {};
+        const ssize_t length = readlinkat(dirfd(folder), entry->d_name, target, sizeof target - 1);
+        if (length > 0 && std::strstr(target, "acp-") != nullptr) ++count;
+    }
+    closedir(folder);
+    return count;
+}
+
+void descriptors_of_a_started_program() {
+    if (argument(0) == "inner") {
+        check(count_library_descriptors() == 0, "a program started by a rank has its descriptors");
+        return;
+    }
+    join();
+    check(count_library_descriptors() > 0, "the rank has them itself");
+    const pid_t child = fork();
+    if (child == 0) {
+        execl("/proc/self/exe", "life_probe", "descriptors", "inner", nullptr);
+        _exit(9);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    check(status == 0, "the program that was started");
+    check(acp_finalize() == 0, "acp_finalize");
+}
+
+// The program closes everything and opens a file of its own under every number: no epoch touches it.
+void closed_descriptors() {
+    join();
+    char name[] = "/tmp/life-probe-XXXXXX";
+    const int user_file = mkstemp(name);
+    unlink(name);
+    const std::string content(1 << 20, 'u');
+    check(write(user_file, content.data(), content.size()) == static_cast<ssize_t>(content.size()),
+          "write");
+    const int kept = fcntl(user_file, F_DUPFD, 500);
+    for (int number = 3; number < 500; ++number) close(number);
+    for (int number = 3; number < 64; ++number) check(dup2(kept, number) == number, "dup2");
+    for (int round = 0; round < 3; ++round) {
+        check(acp_reset(acp_procs() - 1 - acp_rank()) == 0, "acp_reset");
+        expect_copies("after the descriptors were closed");
+        check(acp_sync() == 0, "acp_sync");
+    }
+    check(acp_finalize() == 0, "acp_finalize");
+    std::string after(content.size() + 1, ' ');
+    check(pread(kept, after.data(), after.size(), 0) == static_cast<ssize_t>(content.size()),
+          "the size of the program's file");
+    after.resize(content.size());
+    check(after == content, "the program's file was written");
+}
+
+// It closes them before it joins: told, and nothing is mapped.
+void closed_before_init() {
+    char name[] = "/tmp/life-probe-XXXXXX";
+    const int user_file = mkstemp(name);
+    unlink(name);
+    for (int number = 3; number < 20; ++number) {
+        if (number != user_file) dup2(user_file, number);
+    }
+    check(acp_init(nullptr, nullptr) == -1, "acp_init");
+    check(acp_errno() == ACP_ERR_STATE, "its error");
+    check(std::strstr(acp_error_message(), "before acp_init") != nullptr, "its message");
+
+    struct stat status {};
+
+    check(fstat(user_file, &status) == 0 && status.st_size == 0, "the program's file");
+}
+
+// Rank 2 dies, rank 0 leaves and takes its memory back, while rank 1 goes on copying into it.
+void memory_after_finalize() {
+    join();
+    constexpr std::size_t bytes = 1 << 20;
+    std::atomic<std::uint64_t>* words = words_of(0);
+    const int rank = acp_rank();
+    if (rank == 2) {
+        await(words[1], 10);  // copies are under way
+        _exit(7);
+    }
+    if (rank == 0) {
+        std::vector<unsigned char> memory(bytes, 1);
+        const acp_atkey_t key = acp_register_memory(memory.data(), bytes, 0);
+        words[0].store(acp_query_ga(key, memory.data()));
+        check(acp_sync() == -1, "acp_sync after the death");
+        check(acp_finalize() == -1 && acp_errno() == ACP_ERR_PEER, "acp_finalize after the death");
+        std::memset(memory.data(), 0x3c, bytes);
+        for (int look = 0; look < 200 && wrong_count() == 0; ++look) {
+            std::atomic_signal_fence(std::memory_order_seq_cst);
+            for (const unsigned char byte : memory) {
+                if (byte == 0x3c) continue;
+                check(false, "a byte was written after acp_finalize had returned");
+                break;
+            }
+        }
+        return;
+    }
+    await(words[0], 1);
+    const acp_ga_t target = words[0].load();
+    static std::vector<unsigned char> source(bytes, 0xff);
+    const acp_atkey_t key = acp_register_memory(source.data(), bytes, 0);
+    const acp_ga_t from = acp_query_ga(key, source.data());
+    int code = ACP_OK;
+    while (code == ACP_OK) {
+        code = acp_wait(acp_copy(target, from, bytes, now), -1);
+        words[1].fetch_add(1);
+    }
+    check(code == ACP_ERR_STALE || code == ACP_ERR_PEER, "how the copies ended");
+    check(acp_finalize() == -1, "acp_finalize");
+}
+
+}  // namespace
+
+bool run_late(const std::string& name) {
+    const std::map<std::string, void (*)()> scenarios = {
+        {"ending", calls_while_ending},
+        {"main_thread_exits", main_thread_exits},
+        {"children", children_that_end},
+        {"descriptors", descriptors_of_a_started_program},
+        {"closed", closed_descriptors},
+        {"closed_before_init", closed_before_init},
+        {"memory_after_finalize", memory_after_finalize},
+    };
+    const auto found = scenarios.find(name);
+    if (found == scenarios.end()) return false;
+    found->second();
+    return true;
+}
+
+}  // namespace acp::test
