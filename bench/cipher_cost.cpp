@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What sealing and opening one datagram costs, by cipher, library and size, as nanoseconds and as multiples of
-// copying the same bytes. The ways take turns in short rounds, so that a noisy machine disturbs all alike.
+// copying the same bytes; and what an agreement on keys costs. The ways take turns in short rounds, so that a noisy machine disturbs all alike.
 //   cipher_cost
 #include <algorithm>
 #include <array>
@@ -92,9 +92,32 @@ void run(Way& way,
     way.open_ns.push_back(static_cast<double>(open_ns) / done);
 }
 
+// What two gateways pay once per pair and side, and what each pays when it starts.
+void measure_agreement() {
+    auto suite = crypto::choose(crypto::CipherWish::automatic, crypto::BackendWish::automatic);
+    if (!suite.is_ok()) return;
+    crypto::SystemEntropy entropy;
+    const auto other = suite.value()->make_agreement(entropy);
+    if (other == nullptr) return;
+    std::vector<double> draw_ns;
+    std::vector<double> agree_ns;
+    std::array<std::byte, 32> shared{};
+    for (int round = 0; round < rounds; ++round) {
+        const std::uint64_t before = os::now_ns();
+        const auto own = suite.value()->make_agreement(entropy);
+        const std::uint64_t between = os::now_ns();
+        if (own == nullptr || !own->agree(other->public_key(), shared)) std::abort();
+        draw_ns.push_back(static_cast<double>(between - before));
+        agree_ns.push_back(static_cast<double>(os::now_ns() - between));
+    }
+    std::printf("x25519: a key pair %.0f ns +- %.0f, an agreement %.0f ns +- %.0f\n",
+                median(draw_ns), spread(draw_ns), median(agree_ns), spread(agree_ns));
+}
+
 }  // namespace
 
 int main() {
+    measure_agreement();
     std::vector<Way> ways(1);
     ways[0].name = "memcpy";
     add(ways, crypto::CipherWish::aes_128_gcm, crypto::BackendWish::ipsec_mb);

@@ -18,14 +18,15 @@ namespace {
 constexpr std::array<const char*, 2> libcrypto_names = {"libcrypto.so.3", "libcrypto.so.1.1"};
 constexpr std::array<const char*, 1> ipsec_mb_names = {"libIPSec_MB.so.1"};
 
-Result<std::unique_ptr<datagram::CipherSuite>> choose_ipsec_mb(CipherWish cipher,
-                                                               const LibraryNames& names) {
+Result<std::unique_ptr<datagram::CipherSuite>> choose_ipsec_mb(
+    CipherWish cipher, const LibraryNames& names, std::shared_ptr<const Libcrypto> agreement) {
     auto library = IpsecMb::load(names.ipsec_mb);
     if (!library.is_ok()) return std::move(library).failure();
-    if (cipher == CipherWish::aes_128_gcm) return make_suite(std::move(library).value());
+    if (cipher == CipherWish::aes_128_gcm)
+        return make_suite(std::move(library).value(), std::move(agreement));
     auto jobs = IpsecMbJobs::open(std::move(library).value());
     if (!jobs.is_ok()) return std::move(jobs).failure();
-    return make_suite(std::move(jobs).value());
+    return make_suite(std::move(jobs).value(), std::move(agreement));
 }
 
 }  // namespace
@@ -47,12 +48,13 @@ Result<std::unique_ptr<datagram::CipherSuite>> choose(CipherWish cipher,
                                                       BackendWish backend,
                                                       const LibraryNames& names) {
     cipher = resolve(cipher);
-    if (backend != BackendWish::libcrypto) {
-        auto suite = choose_ipsec_mb(cipher, names);
-        if (suite.is_ok() || backend == BackendWish::ipsec_mb) return suite;
-    }
+    // Whichever computes the cipher: gateways agree on keys by libcrypto.
     auto library = Libcrypto::load(names.libcrypto);
     if (!library.is_ok()) return std::move(library).failure();
+    if (backend != BackendWish::libcrypto) {
+        auto suite = choose_ipsec_mb(cipher, names, library.value());
+        if (suite.is_ok() || backend == BackendWish::ipsec_mb) return suite;
+    }
     return make_suite(std::move(library).value(), cipher);
 }
 

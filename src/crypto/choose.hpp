@@ -33,7 +33,7 @@ struct LibraryNames {
 
 [[nodiscard]] LibraryNames usual_library_names() noexcept;
 
-// Automatic backend: libipsec-mb where it is installed and the processor is fit for it, for ChaCha20-Poly1305 in
+// libcrypto is always needed: by it gateways agree on keys. Automatic backend: libipsec-mb where it is installed and the processor is fit for it, for ChaCha20-Poly1305 in
 // version 1.3 only; else libcrypto. Errors: unsupported (a library is missing, or has not what is needed; the message names it and the
 // package that brings it), memory.
 Result<std::unique_ptr<datagram::CipherSuite>> choose(

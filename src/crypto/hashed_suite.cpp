@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/assert.hpp"
+#include "crypto/x25519.hpp"
 
 namespace acp::crypto {
 
@@ -79,6 +80,12 @@ void HashedSuite::derive(Bytes secret, Bytes salt, Bytes info, MutableBytes out)
     }
     os::wipe(extracted);
     os::wipe(expanded);
+}
+
+std::unique_ptr<datagram::KeyAgreement> HashedSuite::make_agreement(datagram::Entropy& entropy) {
+    auto made = X25519::draw(agreement_, entropy);
+    if (!made.is_ok()) return nullptr;
+    return std::move(made).value();
 }
 
 void HashedSuite::authenticate(Bytes key,

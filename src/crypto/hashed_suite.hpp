@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HMAC and HKDF over a SHA-256 that a library computes: RFC 2104 and RFC 5869. What is secret between the steps
-// is wiped after them. Knows no library. One thread. Tests:
+// What all suites have in common: HMAC and HKDF over a SHA-256 that a library computes (RFC 2104 and RFC 5869; what is
+// secret between the steps is wiped after them), key agreement by libcrypto, and memory for secrets. One thread. Tests:
 // tests/unit/crypto/hash_test.cpp.
 #pragma once
 
 #include <cstddef>
 #include <initializer_list>
+#include <memory>
 #include <utility>
 
+#include "crypto/libcrypto.hpp"
+#include "crypto/secret_store.hpp"
 #include "datagram/cipher.hpp"
 #include "os/secret_memory.hpp"
 
 namespace acp::crypto {
-
-using datagram::Bytes;
-using datagram::MutableBytes;
 
 inline constexpr std::size_t hash_bytes = 32;
 inline constexpr std::size_t hash_block_bytes = 64;
@@ -28,10 +28,20 @@ public:
     // Memory for the constructor. Errors: memory, unsupported.
     static base::Result<os::SecretMemory> make_scratch();
 
-    explicit HashedSuite(os::SecretMemory scratch) noexcept : scratch_(std::move(scratch)) {}
+    //   agreement  what agrees on keys
+    HashedSuite(os::SecretMemory scratch, std::shared_ptr<const Libcrypto> agreement) noexcept
+        : scratch_(std::move(scratch)), agreement_(std::move(agreement)) {}
 
     void derive(Bytes secret, Bytes salt, Bytes info, MutableBytes out) noexcept final;
     void authenticate(Bytes key, Bytes message, std::span<std::byte, 16> mac) noexcept final;
+    [[nodiscard]] std::unique_ptr<datagram::KeyAgreement> make_agreement(
+        datagram::Entropy& entropy) final;
+
+    [[nodiscard]] MutableBytes take_secret_memory(std::size_t bytes) final {
+        return store_.take(bytes);
+    }
+
+    void give_back_secret_memory(MutableBytes memory) noexcept final { store_.give_back(memory); }
 
 protected:
     virtual void sha256(Bytes data, Digest digest) noexcept = 0;
@@ -40,6 +50,8 @@ private:
     void mac(Bytes key, std::initializer_list<Bytes> parts, Digest result) noexcept;
 
     os::SecretMemory scratch_;
+    std::shared_ptr<const Libcrypto> agreement_;
+    SecretStore store_;
 };
 
 }  // namespace acp::crypto

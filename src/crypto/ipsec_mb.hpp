@@ -12,6 +12,7 @@
 
 #include "base/status.hpp"
 #include "crypto/choose.hpp"
+#include "crypto/libcrypto.hpp"
 #include "datagram/cipher.hpp"
 #include "os/shared_library.hpp"
 
@@ -72,6 +73,7 @@ private:
 };
 
 // AES-128-GCM. Errors: memory.
-Result<std::unique_ptr<datagram::CipherSuite>> make_suite(std::shared_ptr<const IpsecMb> library);
+Result<std::unique_ptr<datagram::CipherSuite>> make_suite(
+    std::shared_ptr<const IpsecMb> library, std::shared_ptr<const Libcrypto> agreement);
 
 }  // namespace acp::crypto

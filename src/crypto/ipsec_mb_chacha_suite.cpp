@@ -66,14 +66,21 @@ private:
 
 class ChaChaSuite final : public HashedSuite {
 public:
-    ChaChaSuite(os::SecretMemory scratch, std::unique_ptr<IpsecMbJobs> jobs)
-        : HashedSuite(std::move(scratch)), shared_(std::make_shared<Shared>(std::move(jobs))) {}
+    ChaChaSuite(os::SecretMemory scratch,
+                std::unique_ptr<IpsecMbJobs> jobs,
+                std::shared_ptr<const Libcrypto> agreement)
+        : HashedSuite(std::move(scratch), std::move(agreement)),
+          shared_(std::make_shared<Shared>(std::move(jobs))) {}
 
     [[nodiscard]] const char* name() const noexcept override {
         return "chacha20-poly1305/libipsec-mb";
     }
 
     [[nodiscard]] std::size_t key_bytes() const noexcept override { return chacha_key_bytes; }
+
+    [[nodiscard]] std::uint8_t number() const noexcept override {
+        return datagram::number_of_chacha20_poly1305;
+    }
 
     std::unique_ptr<datagram::Aead> make(Bytes key) override {
         ACP_ASSERT(key.size() == key_bytes());
@@ -94,11 +101,12 @@ private:
 
 }  // namespace
 
-Result<std::unique_ptr<datagram::CipherSuite>> make_suite(std::unique_ptr<IpsecMbJobs> jobs) {
+Result<std::unique_ptr<datagram::CipherSuite>> make_suite(
+    std::unique_ptr<IpsecMbJobs> jobs, std::shared_ptr<const Libcrypto> agreement) {
     auto scratch = HashedSuite::make_scratch();
     if (!scratch.is_ok()) return std::move(scratch).failure();
-    return std::unique_ptr<datagram::CipherSuite>(
-        std::make_unique<ChaChaSuite>(std::move(scratch).value(), std::move(jobs)));
+    return std::unique_ptr<datagram::CipherSuite>(std::make_unique<ChaChaSuite>(
+        std::move(scratch).value(), std::move(jobs), std::move(agreement)));
 }
 
 }  // namespace acp::crypto

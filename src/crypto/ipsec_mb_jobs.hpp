@@ -57,6 +57,7 @@ private:
 };
 
 // ChaCha20-Poly1305. Errors: memory.
-Result<std::unique_ptr<datagram::CipherSuite>> make_suite(std::unique_ptr<IpsecMbJobs> jobs);
+Result<std::unique_ptr<datagram::CipherSuite>> make_suite(
+    std::unique_ptr<IpsecMbJobs> jobs, std::shared_ptr<const Libcrypto> agreement);
 
 }  // namespace acp::crypto

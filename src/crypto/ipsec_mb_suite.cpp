@@ -96,12 +96,19 @@ private:
 
 class IpsecMbSuite final : public HashedSuite {
 public:
-    IpsecMbSuite(os::SecretMemory scratch, std::shared_ptr<const IpsecMb> library)
-        : HashedSuite(std::move(scratch)), shared_(std::make_shared<Shared>(std::move(library))) {}
+    IpsecMbSuite(os::SecretMemory scratch,
+                 std::shared_ptr<const IpsecMb> library,
+                 std::shared_ptr<const Libcrypto> agreement)
+        : HashedSuite(std::move(scratch), std::move(agreement)),
+          shared_(std::make_shared<Shared>(std::move(library))) {}
 
     [[nodiscard]] const char* name() const noexcept override { return "aes-128-gcm/libipsec-mb"; }
 
     [[nodiscard]] std::size_t key_bytes() const noexcept override { return 16; }
+
+    [[nodiscard]] std::uint8_t number() const noexcept override {
+        return datagram::number_of_aes_128_gcm;
+    }
 
     std::unique_ptr<datagram::Aead> make(Bytes key) override {
         ACP_ASSERT(key.size() == key_bytes());
@@ -122,11 +129,12 @@ private:
 
 }  // namespace
 
-Result<std::unique_ptr<datagram::CipherSuite>> make_suite(std::shared_ptr<const IpsecMb> library) {
+Result<std::unique_ptr<datagram::CipherSuite>> make_suite(
+    std::shared_ptr<const IpsecMb> library, std::shared_ptr<const Libcrypto> agreement) {
     auto scratch = HashedSuite::make_scratch();
     if (!scratch.is_ok()) return std::move(scratch).failure();
-    return std::unique_ptr<datagram::CipherSuite>(
-        std::make_unique<IpsecMbSuite>(std::move(scratch).value(), std::move(library)));
+    return std::unique_ptr<datagram::CipherSuite>(std::make_unique<IpsecMbSuite>(
+        std::move(scratch).value(), std::move(library), std::move(agreement)));
 }
 
 }  // namespace acp::crypto

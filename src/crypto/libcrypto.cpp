@@ -36,7 +36,7 @@ Result<std::shared_ptr<const Libcrypto>> Libcrypto::load(std::span<const char* c
 const char* Libcrypto::find_all() noexcept {
     const char* missing = nullptr;
     const auto find = [&](const char* symbol, auto*& function) {
-        if (!library_.find(symbol, function)) missing = symbol;
+        if (!library_.find(symbol, function) && missing == nullptr) missing = symbol;
     };
     find("EVP_CIPHER_CTX_new", new_context);
     find("EVP_CIPHER_CTX_free", free_context);
@@ -51,6 +51,17 @@ const char* Libcrypto::find_all() noexcept {
     find("EVP_chacha20_poly1305", chacha20_poly1305);
     find("EVP_sha256", sha256);
     find("EVP_Digest", digest);
+    find("EVP_PKEY_new_raw_private_key", new_private_key);
+    find("EVP_PKEY_new_raw_public_key", new_public_key);
+    find("EVP_PKEY_free", free_key);
+    find("EVP_PKEY_get_raw_public_key", get_public_key);
+    find("EVP_PKEY_CTX_new", new_key_context);
+    find("EVP_PKEY_CTX_free", free_key_context);
+    find("EVP_PKEY_derive_init", begin_derivation);
+    find("EVP_PKEY_derive_set_peer", set_derivation_peer);
+    find("EVP_PKEY_derive", derive);
+    find("ERR_set_mark", set_error_mark);
+    find("ERR_pop_to_mark", pop_to_error_mark);
     return missing;
 }
 

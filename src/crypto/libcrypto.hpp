@@ -14,11 +14,16 @@
 
 namespace acp::crypto {
 
+using datagram::Bytes;
+using datagram::MutableBytes;
+
 // The library's types; never looked into.
 struct EvpCipher;
 struct EvpCipherContext;
 struct EvpDigest;
 struct Engine;
+struct EvpKey;
+struct EvpKeyContext;
 
 class Libcrypto {
 public:
@@ -52,6 +57,22 @@ public:
                   unsigned* out_bytes,
                   const EvpDigest*,
                   Engine*) = nullptr;
+
+    // Key agreement.
+    EvpKey* (*new_private_key)(int type,
+                               Engine*,
+                               const unsigned char* key,
+                               std::size_t bytes) = nullptr;
+    decltype(new_private_key) new_public_key = nullptr;
+    void (*free_key)(EvpKey*) = nullptr;
+    int (*get_public_key)(const EvpKey*, unsigned char* out, std::size_t* bytes) = nullptr;
+    EvpKeyContext* (*new_key_context)(EvpKey*, Engine*) = nullptr;
+    void (*free_key_context)(EvpKeyContext*) = nullptr;
+    int (*begin_derivation)(EvpKeyContext*) = nullptr;
+    int (*set_derivation_peer)(EvpKeyContext*, EvpKey*) = nullptr;
+    int (*derive)(EvpKeyContext*, unsigned char* out, std::size_t* bytes) = nullptr;
+    int (*set_error_mark)() = nullptr;
+    int (*pop_to_error_mark)() = nullptr;
 
 private:
     explicit Libcrypto(os::SharedLibrary library) noexcept : library_(std::move(library)) {}

@@ -111,7 +111,7 @@ public:
     LibcryptoSuite(os::SecretMemory scratch,
                    std::shared_ptr<const Libcrypto> library,
                    CipherWish cipher) noexcept
-        : HashedSuite(std::move(scratch)),
+        : HashedSuite(std::move(scratch), library),
           library_(std::move(library)),
           is_aes_(cipher == CipherWish::aes_128_gcm),
           cipher_(is_aes_ ? library_->aes_128_gcm() : library_->chacha20_poly1305()) {}
@@ -121,6 +121,10 @@ public:
     }
 
     [[nodiscard]] std::size_t key_bytes() const noexcept override { return is_aes_ ? 16 : 32; }
+
+    [[nodiscard]] std::uint8_t number() const noexcept override {
+        return is_aes_ ? datagram::number_of_aes_128_gcm : datagram::number_of_chacha20_poly1305;
+    }
 
     std::unique_ptr<datagram::Aead> make(Bytes key) override {
         ACP_ASSERT(key.size() == key_bytes());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the protocol asks of cryptography: authenticated encryption of one datagram, key derivation and random
-// bytes. Knows no library: crypto/ implements it with real ones, the simulator with one that checks instead that
+// What the protocol asks of cryptography: authenticated encryption of one datagram, key derivation, agreement on a
+// secret, memory for secrets and random bytes. Knows no library: crypto/ implements it with real ones, the simulator with one that checks instead that
 // no key and nonce are used twice. An Aead belongs to one thread; a CipherSuite and Entropy too.
 #pragma once
 
@@ -70,7 +70,42 @@ public:
                                     MutableBytes sealed) noexcept = 0;
 };
 
-// A cipher and the hash-based functions that go with it.
+// Random bytes fit for keys and nonces.
+class Entropy {
+public:
+    Entropy() = default;
+    virtual ~Entropy() = default;
+    Entropy(const Entropy&) = delete;
+    Entropy& operator=(const Entropy&) = delete;
+    virtual void fill(MutableBytes out) noexcept = 0;
+};
+
+inline constexpr std::size_t public_key_bytes = 32;
+using PublicKey = std::array<std::byte, public_key_bytes>;
+
+// One side's key pair of a Diffie-Hellman exchange (X25519, RFC 7748): what two of them agree on cannot be computed
+// from all that was sent, whatever else becomes known later.
+class KeyAgreement {
+public:
+    KeyAgreement() = default;
+    virtual ~KeyAgreement() = default;  // wipes the private key
+    KeyAgreement(const KeyAgreement&) = delete;
+    KeyAgreement& operator=(const KeyAgreement&) = delete;
+
+    [[nodiscard]] virtual const PublicKey& public_key() const noexcept = 0;
+
+    // What this side and the owner of the other key share. Costs about a tenth of a millisecond.
+    //   out  written on true only; the caller wipes it
+    // false: nothing secret can be agreed on with that key (RFC 7748, 6.1), or no memory is left.
+    [[nodiscard]] virtual bool agree(const PublicKey& other,
+                                     std::span<std::byte, 32> out) noexcept = 0;
+};
+
+// Numbers of ciphers in the features of a handshake (WIRE-10).
+inline constexpr std::uint8_t number_of_aes_128_gcm = 1;
+inline constexpr std::uint8_t number_of_chacha20_poly1305 = 2;
+
+// A cipher and the functions that go with it.
 class CipherSuite {
 public:
     CipherSuite() = default;
@@ -81,6 +116,17 @@ public:
     [[nodiscard]] virtual const char* name() const noexcept = 0;  // "aes-128-gcm/libcrypto"
     [[nodiscard]] virtual std::size_t key_bytes() const noexcept = 0;
 
+    // Which cipher this is, whoever computes it; both sides' must be equal.
+    [[nodiscard]] virtual std::uint8_t number() const noexcept = 0;
+
+    // A fresh key pair. nullptr when no memory is left.
+    [[nodiscard]] virtual std::unique_ptr<KeyAgreement> make_agreement(Entropy& entropy) = 0;
+
+    // Memory for secrets, kept out of core dumps where the platform can: zeroed, aligned to 64 bytes; empty when none
+    // is left. To be given back before the suite ends, which wipes it.
+    [[nodiscard]] virtual MutableBytes take_secret_memory(std::size_t bytes) = 0;
+    virtual void give_back_secret_memory(MutableBytes memory) noexcept = 0;
+
     // nullptr when no memory is left.   key.size() == key_bytes()
     [[nodiscard]] virtual std::unique_ptr<Aead> make(Bytes key) = 0;
 
@@ -89,16 +135,6 @@ public:
 
     // HMAC with SHA-256, cut to 16 bytes: cookies and handshake messages.
     virtual void authenticate(Bytes key, Bytes message, std::span<std::byte, 16> mac) noexcept = 0;
-};
-
-// Random bytes fit for keys and nonces.
-class Entropy {
-public:
-    Entropy() = default;
-    virtual ~Entropy() = default;
-    Entropy(const Entropy&) = delete;
-    Entropy& operator=(const Entropy&) = delete;
-    virtual void fill(MutableBytes out) noexcept = 0;
 };
 
 }  // namespace acp::datagram

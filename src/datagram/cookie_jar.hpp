@@ -16,11 +16,14 @@ class CookieJar {
 public:
     static constexpr Time bucket_ns = 10'000'000'000;
 
-    CookieJar(CipherSuite& suite, Entropy& entropy) noexcept : suite_(suite) {
-        entropy.fill(secret_);
+    // Throws std::bad_alloc.
+    CookieJar(CipherSuite& suite, Entropy& entropy)
+        : suite_(suite), secret_(make_in_secret_memory<Secret>(suite)) {
+        if (secret_ == nullptr) throw std::bad_alloc();
+        entropy.fill(*secret_);
     }
 
-    ~CookieJar() { wipe(secret_); }
+    ~CookieJar() = default;
 
     CookieJar(const CookieJar&) = delete;
     CookieJar& operator=(const CookieJar&) = delete;
@@ -55,7 +58,7 @@ private:
         store(message.data() + 28, node);
         store(message.data() + 32, nonce);
         Random16 cookie;
-        suite_.authenticate(secret_, message, cookie);
+        suite_.authenticate(*secret_, message, cookie);
         return cookie;
     }
 
@@ -66,7 +69,7 @@ private:
     }
 
     CipherSuite& suite_;
-    Secret secret_{};
+    SecretPointer<Secret> secret_;
 };
 
 }  // namespace acp::datagram

@@ -42,13 +42,15 @@ struct Counters {
     std::uint64_t unknown_node = 0;   // source not of this job, or this node itself
     std::uint64_t from_severed = 0;   // data of a node that is severed; may be answered
     std::uint64_t not_connected = 0;  // data of a node without a connection; may be answered
-    std::uint64_t wrong_epoch = 0;    // a key that is gone, or too far ahead just now
+    std::uint64_t wrong_epoch = 0;    // a key that is gone, too far ahead, or not to be made now
     std::uint64_t replayed = 0;       // packet number seen before or too old
     std::uint64_t wrong_tag = 0;
     std::uint64_t wrong_mac = 0;  // handshake message or close
     std::uint64_t wrong_job = 0;
     std::uint64_t wrong_target = 0;      // meant for another node
-    std::uint64_t wrong_features = 0;    // security differs between the two
+    std::uint64_t wrong_features = 0;    // security or cipher differ between the two
+    std::uint64_t wrong_source = 0;      // an answer from an address that is not the node's
+    std::uint64_t weak_key = 0;          // no secret can be agreed on with that public key
     std::uint64_t stale_cookie = 0;      // cookie wrong or too old
     std::uint64_t init_crossed = 0;      // the other side will answer ours
     std::uint64_t init_severed = 0;      // from a node that is severed; answered
@@ -112,6 +114,8 @@ inline constexpr std::array counter_names{
     CounterName{"wrong_job", &Counters::wrong_job},
     CounterName{"wrong_target", &Counters::wrong_target},
     CounterName{"wrong_features", &Counters::wrong_features},
+    CounterName{"wrong_source", &Counters::wrong_source},
+    CounterName{"weak_key", &Counters::weak_key},
     CounterName{"stale_cookie", &Counters::stale_cookie},
     CounterName{"init_crossed", &Counters::init_crossed},
     CounterName{"init_severed", &Counters::init_severed},

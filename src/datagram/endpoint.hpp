@@ -34,6 +34,7 @@ enum class SeverReason : std::uint8_t {
     closed,       // it left the job, or has severed us
     told,         // sever() was called
     no_memory,    // for its keys
+    mismatched,   // its gateway has another cipher or another kind of security
     narrowed      // the path carries no more what was sent for it as it was before, in no way
 };
 
@@ -103,6 +104,7 @@ struct Transmit {
 // Since the endpoint was made, all peers together, those severed included.
 struct Counters;   // datagram/counters.hpp: a named counter for every reason to drop, and traffic
 struct PeerStats;  // datagram/counters.hpp: rtt, window, in flight, retransmissions of one peer
+struct Features;   // datagram/handshake_packets.hpp: security and cipher
 
 class Endpoint {
 public:
@@ -164,6 +166,11 @@ public:
         const noexcept = 0;  // nothing committed is unacknowledged
     [[nodiscard]] virtual std::uint32_t free_buffers() const noexcept = 0;
     [[nodiscard]] virtual const Counters& counters() const noexcept = 0;
+
+    // What another gateway must do as this one does; and what the last one did that differed (all 0: none did).
+    [[nodiscard]] virtual Features features() const noexcept = 0;
+    [[nodiscard]] virtual Features differing_features() const noexcept = 0;
+
     [[nodiscard]] virtual bool stats(NodeId node,
                                      PeerStats& stats) const noexcept = 0;  // false: never met
 

@@ -31,6 +31,7 @@ void EndpointMachine::on_ack(Peer& peer, const AckFrame& ack) {
     const bool has_sample = settled.largest_sent != never;
     if (has_sample || settled.acked != 0) {
         peer.probe.on_ack();
+        peer.probes_in_vain = 0;
         peer.bypass = 0;
     }
     if (settled.acked + settled.lost != 0 || has_sample) {

@@ -2,6 +2,7 @@
 // How two gateways come to share a secret: INIT, perhaps COOKIE, RESPONSE; and how a peer long idle is folded into a
 // few bytes and woken. A node is connected to once: there is no second handshake with the same instance.
 #include <algorithm>
+#include <bit>
 #include <new>
 
 #include "datagram/endpoint_machine.hpp"
@@ -37,8 +38,16 @@ OuterHeader EndpointMachine::outer_of(PacketType type) const noexcept {
     return {wire_version, static_cast<std::uint8_t>(type), 0, settings_.node, 0};
 }
 
-std::uint32_t EndpointMachine::features() const noexcept {
-    return static_cast<std::uint32_t>(settings_.security) | settings_.key_packets_log2 << 8;
+Features EndpointMachine::features() const noexcept {
+    const bool is_on = settings_.security != Security::off;
+    return {static_cast<std::uint8_t>(settings_.security),
+            static_cast<std::uint8_t>(settings_.key_packets_log2),
+            is_on ? company_.suite.number() : std::uint8_t{0},
+            is_on ? std::uint8_t{1} : std::uint8_t{0}};
+}
+
+PublicKey EndpointMachine::public_key() const noexcept {
+    return agreement_ == nullptr ? PublicKey{} : agreement_->public_key();
 }
 
 // Signs a message and puts it where next_transmit takes it from.
@@ -56,6 +65,7 @@ void EndpointMachine::answer(const Address& to, Packet& packet) noexcept {
 }
 
 template void EndpointMachine::answer(const Address& to, ClosePacket& packet) noexcept;
+template void EndpointMachine::answer(const Address& to, CookiePacket& packet) noexcept;
 
 Transmit EndpointMachine::transmit_init(Peer& peer, MutableBytes into) noexcept {
     const std::span<const Address> addresses = company_.book.addresses_of(peer.node);
@@ -75,12 +85,13 @@ Transmit EndpointMachine::transmit_init(Peer& peer, MutableBytes into) noexcept 
     InitPacket init{.outer = outer_of(PacketType::init)};
     init.job = settings_.job_id;
     init.target = peer.node;
-    init.features = features();
+    init.features = std::bit_cast<std::uint32_t>(features());
     init.instance = instance_;
     init.first_dsn = settings_.first_dsn;
     init.credit = budget_.unscheduled();
     init.nonce = peer.nonce;
     init.cookie = peer.cookie;
+    init.public_key = public_key();
     sign(init, secrets_.handshake, company_.suite);
     store(into.data(), init);
     ++counters_.inits_sent;
@@ -92,93 +103,84 @@ Transmit EndpointMachine::transmit_init(Peer& peer, MutableBytes into) noexcept 
 void EndpointMachine::on_init(const OuterHeader& outer, const Address& from, Bytes datagram) {
     InitPacket init;
     if (!check(datagram, init)) return;
-    if (init.features != features()) {
-        ++counters_.wrong_features;
+    const NodeId node = outer.source;
+    if (std::bit_cast<Features>(init.features) != features()) {
+        on_other_features(node, from, init);
         return;
     }
-    const NodeId node = outer.source;
     if (table_.is_severed(node) || is_closing_) {
         // WIRE-80
         ++counters_.init_severed;
-        send_close(from, node, init.instance, 0);
+        send_close(from, node, init.instance);
         return;
     }
     if (const FoldedPeer* folded = table_.folded(node)) {
-        if (folded->instance != init.instance) {
-            fail(node, SeverReason::restarted);
-        } else {
+        // WIRE-73
+        if (folded->instance == init.instance) {
             ++counters_.init_repeated;
+        } else if (has_cookie(init, from)) {
+            fail(node, SeverReason::restarted);
         }
         return;
     }
     Peer* peer = table_.hot(node);
     if (peer != nullptr && !may_respond(*peer, init, from)) return;
     if (!has_shown_address(init, from)) return;
-    if (peer == nullptr) {
-        // WIRE-19
-        if (half_open_ >= settings_.half_open_max) {
-            ++counters_.half_open_full;
-            return;
-        }
-        std::unique_ptr<Peer> made = make_peer(node);
-        if (made == nullptr) return;
-        peer = &table_.seat(std::move(made));
+    // WIRE-19
+    if (peer == nullptr && half_open_ >= settings_.half_open_max) {
+        ++counters_.half_open_full;
+        return;
     }
-    respond(*peer, init, from);
+    respond(peer, init, from);
 }
 
-// Whether an INIT of a node we have dealings with is to be answered by a new response.
+// WIRE-95: they can never talk, and both shall say so. A node we have dealings with has said something else before.
+void EndpointMachine::on_other_features(NodeId node, const Address& from, const InitPacket& init) {
+    ++counters_.wrong_features;
+    const Peer* peer = table_.hot(node);
+    const bool is_met = table_.folded(node) != nullptr ||
+                        (peer != nullptr && peer->state != Peer::State::connecting);
+    if (is_met || is_closing_ || !has_shown_address(init, from)) return;
+    ClosePacket close = close_packet(node, init.instance, std::bit_cast<std::uint32_t>(features()));
+    close.reason = static_cast<std::uint32_t>(CloseReason::mismatched);
+    ++counters_.closes_sent;
+    answer(from, close);
+    if (table_.is_severed(node)) return;
+    differing_ = std::bit_cast<Features>(init.features);
+    fail(node, SeverReason::mismatched);
+}
+
+// Whether an INIT of a node we have dealings with is to be answered by a new response. It may be a copy: of the same
+// instance it is worth an answer to where it came from, and of another one nothing before it has brought a cookie.
 bool EndpointMachine::may_respond(Peer& peer, const InitPacket& init, const Address& from) {
-    switch (peer.state) {
-        case Peer::State::connecting:
-            // WIRE-70: both asked; the lower node's question counts.
-            if (peer.node < settings_.node) return true;
-            ++counters_.init_crossed;
-            if (peer.inits_due == 0 && now_ + init_retry_ns / 2 >= peer.next_init) {
-                peer.address = from;
-                peer.inits_due = 1;
-                make_ready(peer);
-            }
-            return false;
-        case Peer::State::half_open:
-            if (peer.instance == init.instance && peer.other_nonce == init.nonce) {
-                // WIRE-72: the same answer to the same question, and again as much patience.
-                peer.began = now_;
-                peer.address = from;
-                ++counters_.init_repeated;
-                send_response(peer);
-                return false;
-            }
-            break;
-        case Peer::State::connected:
-            break;
+    if (peer.state == Peer::State::connecting) {
+        // WIRE-70: both asked; the lower node's question counts.
+        if (peer.node < settings_.node) return true;
+        ++counters_.init_crossed;
+        if (peer.inits_due == 0 && now_ + init_retry_ns / 2 >= peer.next_init) {
+            // Where it asked from comes first, if it is one of its own addresses.
+            if (is_listed(peer.node, from)) peer.address = from;
+            peer.inits_due = 1;
+            make_ready(peer);
+        }
+        return false;
     }
-    // WIRE-73
     if (peer.instance != init.instance) {
+        // WIRE-73: nothing was said yet with one that is half open: the new one takes its place.
+        if (!has_cookie(init, from)) return false;
+        if (peer.state == Peer::State::half_open) return true;
         fail(peer.node, SeverReason::restarted);
-    } else {
+        return false;
+    }
+    if (peer.state == Peer::State::half_open && peer.other_nonce == init.nonce) {
+        // WIRE-72: the same answer to the same question. Its age stays what it is.
+        if (!has_shown_address(init, from)) return false;
+        note_source(peer, init, from);
         ++counters_.init_repeated;
+        send_response(peer, from);
+        return false;
     }
-    return false;
-}
-
-// WIRE-18: sources that are not in the book, and all when many handshakes are half open, must show that they
-// receive at their address before anything is kept of them.
-bool EndpointMachine::has_shown_address(const InitPacket& init, const Address& from) {
-    const std::span<const Address> addresses = company_.book.addresses_of(init.outer.source);
-    const bool is_listed = std::find(addresses.begin(), addresses.end(), from) != addresses.end();
-    if (is_listed && half_open_ < std::max(settings_.half_open_max / 4, 1U)) return true;
-    if (init.cookie != Random16{}) {
-        if (cookies_.is_mine(now_, from, init.outer.source, init.nonce, init.cookie)) return true;
-        ++counters_.stale_cookie;
-    }
-    CookiePacket cookie{.outer = outer_of(PacketType::cookie)};
-    cookie.job = settings_.job_id;
-    cookie.target = init.outer.source;
-    cookie.nonce = init.nonce;
-    cookie.cookie = cookies_.make(now_, from, init.outer.source, init.nonce);
-    ++counters_.cookies_sent;
-    answer(from, cookie);
+    ++counters_.init_repeated;
     return false;
 }
 
@@ -191,54 +193,71 @@ void EndpointMachine::on_cookie(const OuterHeader& outer, const Address& from, B
         ++counters_.unexpected_cookie;
         return;
     }
+    // WIRE-93
+    if (!is_listed(outer.source, from)) {
+        ++counters_.wrong_source;
+        return;
+    }
     peer->cookie = cookie.cookie;
     peer->address = from;
     peer->inits_due = 1;
     make_ready(*peer);
 }
 
-void EndpointMachine::respond(Peer& peer, const InitPacket& init, const Address& from) {
+//   known  the node's record; nullptr: it has none yet
+void EndpointMachine::respond(Peer* known, const InitPacket& init, const Address& from) {
+    SecretPointer<Secret> shared = make_in_secret_memory<Secret>(company_.suite);
+    if (shared == nullptr || !agree(init.public_key, *shared)) return;
+    if (known == nullptr) {
+        std::unique_ptr<Peer> made = make_peer(init.outer.source);
+        if (made == nullptr) return;
+        known = &table_.seat(std::move(made));
+    }
+    Peer& peer = *known;
     company_.entropy.fill(peer.nonce);
-    peer.address = from;
+    peer.address = peer.shown = {};
+    note_source(peer, init, from);
     peer.instance = init.instance;
     peer.other_nonce = init.nonce;
     peer.content = DuplicateWindow(init.first_dsn);
     peer.unscheduled = unscheduled_of(init.credit);
     peer.credit = SendCredit(settings_.first_dsn, peer.unscheduled);
+    if (peer.state != Peer::State::half_open) ++half_open_;
     peer.state = Peer::State::half_open;
     peer.began = now_;
-    ++half_open_;
-    if (!connect(peer, {settings_.job_id, peer.node, settings_.node, init.nonce, peer.nonce}))
-        return;
-    send_response(peer);
+    const Parties parties{settings_.job_id, peer.node,       settings_.node, init.nonce,
+                          peer.nonce,       init.public_key, public_key()};
+    if (!connect(peer, parties, *shared)) return;
+    send_response(peer, from);
     arm(peer);
 }
 
-void EndpointMachine::send_response(const Peer& peer) {
+void EndpointMachine::send_response(const Peer& peer, const Address& to) {
     ResponsePacket response{.outer = outer_of(PacketType::response)};
     response.job = settings_.job_id;
     response.target = peer.node;
-    response.features = features();
+    response.features = std::bit_cast<std::uint32_t>(features());
     response.instance = instance_;
     response.first_dsn = settings_.first_dsn;
     response.credit = budget_.unscheduled();
     response.nonce = peer.nonce;
     response.initiator_nonce = peer.other_nonce;
+    response.public_key = public_key();
     ++counters_.responses_sent;
-    answer(peer.address, response);
+    answer(to, response);
 }
 
 void EndpointMachine::on_response(const OuterHeader& outer, const Address& from, Bytes datagram) {
     ResponsePacket response;
     if (!check(datagram, response)) return;
-    if (response.features != features()) {
+    if (std::bit_cast<Features>(response.features) != features()) {
         ++counters_.wrong_features;
         return;
     }
     if (table_.is_severed(outer.source) || is_closing_) {
         // WIRE-80: it has just answered what we asked before that.
         ++counters_.response_severed;
-        send_close(from, outer.source, response.instance, 0);
+        send_close(from, outer.source, response.instance);
         return;
     }
     Peer* peer = table_.hot(outer.source);
@@ -247,15 +266,21 @@ void EndpointMachine::on_response(const OuterHeader& outer, const Address& from,
         ++counters_.unexpected_response;
         return;
     }
+    // WIRE-93
+    if (!is_listed(outer.source, from)) {
+        ++counters_.wrong_source;
+        return;
+    }
+    SecretPointer<Secret> shared = make_in_secret_memory<Secret>(company_.suite);
+    if (shared == nullptr || !agree(response.public_key, *shared)) return;
     peer->address = from;
     peer->instance = response.instance;
     peer->content = DuplicateWindow(response.first_dsn);
     peer->unscheduled = unscheduled_of(response.credit);
     peer->credit = SendCredit(settings_.first_dsn, peer->unscheduled);
-    if (!connect(*peer,
-                 {settings_.job_id, settings_.node, peer->node, peer->nonce, response.nonce})) {
-        return;
-    }
+    const Parties parties{settings_.job_id, settings_.node, peer->node,         peer->nonce,
+                          response.nonce,   public_key(),   response.public_key};
+    if (!connect(*peer, parties, *shared)) return;
     peer->state = Peer::State::connected;
     ++counters_.connections;
     // WIRE-74: the other side waits for a sign; data does as well, and takes the ping's place.
@@ -264,17 +289,30 @@ void EndpointMachine::on_response(const OuterHeader& outer, const Address& from,
     arm(*peer);
 }
 
+// WIRE-96: what both key pairs share. false: nothing can be agreed on with that key.
+bool EndpointMachine::agree(const PublicKey& other, Secret& shared) noexcept {
+    if (agreement_ == nullptr || agreement_->agree(other, shared)) return true;
+    ++counters_.weak_key;
+    return false;
+}
+
 std::uint8_t EndpointMachine::unscheduled_of(std::uint32_t credit) const noexcept {
     return static_cast<std::uint8_t>(std::clamp(credit, 1U, 64U));
 }
 
 // The keys of both directions. false: no memory, the peer is severed.
-bool EndpointMachine::connect(Peer& peer, const Parties& parties) {
-    peer.secret = connection_secret(secrets_.traffic, parties, company_.suite);
+bool EndpointMachine::connect(Peer& peer, const Parties& parties, const Secret& shared) {
+    if (peer.secret == nullptr) peer.secret = make_in_secret_memory<Secret>(company_.suite);
+    if (peer.secret == nullptr) {
+        fail(peer.node, SeverReason::no_memory);
+        return false;
+    }
+    const Bytes agreed = agreement_ == nullptr ? Bytes{} : Bytes(shared);
+    derive_connection_secret(secrets_.traffic, agreed, parties, company_.suite, *peer.secret);
     peer.heard = peer.active = now_;
     peer.inits_due = 0;
-    if (peer.receive_keys.begin(peer.secret, peer.node, 0, company_.suite) &&
-        make_direction_key(peer.secret, settings_.node, 0, company_.suite, peer.send_key)) {
+    if (peer.receive_keys.begin(*peer.secret, peer.node, 0, company_.suite) &&
+        make_direction_key(*peer.secret, settings_.node, 0, company_.suite, peer.send_key)) {
         return true;
     }
     fail(peer.node, SeverReason::no_memory);
@@ -291,10 +329,12 @@ std::unique_ptr<Peer> EndpointMachine::make_peer(NodeId node) {
 std::unique_ptr<Peer> EndpointMachine::wake(const FoldedPeer& folded, NodeId node) {
     std::unique_ptr<Peer> peer = make_peer(node);
     if (peer == nullptr) return nullptr;
+    peer->secret = make_in_secret_memory<Secret>(company_.suite);
+    if (peer->secret == nullptr) return nullptr;
     peer->state = Peer::State::connected;
     peer->address = folded.address;
     peer->instance = folded.instance;
-    peer->secret = folded.secret;
+    *peer->secret = folded.secret;
     peer->next_number = folded.next_number;
     if (folded.next_number != 0) peer->sent.skip(folded.next_number - 1);
     peer->next_dsn = folded.next_dsn;
@@ -313,9 +353,9 @@ std::unique_ptr<Peer> EndpointMachine::wake(const FoldedPeer& folded, NodeId nod
     fit_allowance(*peer);
     peer->heard = peer->active = now_;
     const auto shift = settings_.key_packets_log2;
-    if (!peer->receive_keys.begin(peer->secret, node, folded.largest_came >> shift,
+    if (!peer->receive_keys.begin(*peer->secret, node, folded.largest_came >> shift,
                                   company_.suite) ||
-        !make_direction_key(peer->secret, settings_.node, folded.next_number >> shift,
+        !make_direction_key(*peer->secret, settings_.node, folded.next_number >> shift,
                             company_.suite, peer->send_key)) {
         return nullptr;
     }
@@ -330,7 +370,7 @@ bool EndpointMachine::fold(Peer& peer) {
         return false;
     }
     FoldedPeer folded;
-    folded.secret = peer.secret;
+    folded.secret = *peer.secret;
     folded.instance = peer.instance;
     folded.next_number = peer.next_number;
     folded.largest_came = peer.largest_came;
@@ -346,10 +386,10 @@ bool EndpointMachine::fold(Peer& peer) {
     folded.unscheduled = peer.unscheduled;
     folded.has_come = peer.has_come;
     timers_.remove(peer);
-    table_.fold(peer.node, folded);
+    const bool is_folded = table_.fold(peer.node, folded);
     wipe(folded.secret);
-    ++counters_.folded;
-    return true;
+    counters_.folded += is_folded ? 1 : 0;
+    return is_folded;
 }
 
 }  // namespace acp::datagram

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The endpoint itself, declared: its parts and the functions that move them, one file per kind of event
-// (endpoint_submit, _transmit, _receive, _handshake, _acknowledge, _timer, _sever). Knows neither socket nor
+// (endpoint_submit, _transmit, _receive, _handshake, _address, _acknowledge, _timer, _sever). Knows neither socket nor
 // clock. Handlers are called only from settle(), and for frames; so no function finds its peer gone halfway. One
 // thread.
 #pragma once
@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "datagram/close_allowance.hpp"
 #include "datagram/cookie_jar.hpp"
 #include "datagram/counters.hpp"
 #include "datagram/endpoint.hpp"
@@ -17,6 +18,7 @@
 #include "datagram/peer_table.hpp"
 #include "datagram/send_pool.hpp"
 #include "datagram/timer_heap.hpp"
+#include "datagram/wake_keys.hpp"
 #include "datagram/wire.hpp"
 
 namespace acp::datagram {
@@ -39,10 +41,9 @@ public:
     static constexpr Time stopped_after_ns =
         1'000'000'000;                                // an alarm so late: the process was stopped
     static constexpr std::uint32_t answers_max = 64;  // handshake answers waiting to be sent
-    static constexpr std::uint32_t closes_at_once = 64;    // WIRE-82
-    static constexpr Time close_allowance_ns = 1'000'000;  // one more each
-    static constexpr std::uint32_t batch_datagrams = 63;   // and an acknowledgement
-    static constexpr std::uint32_t batch_bytes = 65000;    // without that
+    static constexpr std::uint32_t probes_per_address = 2;  // WIRE-94
+    static constexpr std::uint32_t batch_datagrams = 63;    // and an acknowledgement
+    static constexpr std::uint32_t batch_bytes = 65000;     // without that
     static constexpr std::uint32_t wanting_bytes_min = sizeof(ClosePacket);  // WIRE-26
     static constexpr std::uint32_t waiting_min = 128;  // datagrams a peer may have waiting
     static constexpr std::uint32_t waiting_max = 1024;
@@ -69,6 +70,10 @@ public:
     [[nodiscard]] bool is_quiet() const noexcept override;
     [[nodiscard]] std::uint32_t free_buffers() const noexcept override;
     [[nodiscard]] const Counters& counters() const noexcept override;
+    [[nodiscard]] Features features() const noexcept override;
+
+    [[nodiscard]] Features differing_features() const noexcept override { return differing_; }
+
     [[nodiscard]] bool stats(NodeId node, PeerStats& stats) const noexcept override;
 
     // Memory of peers without full records, for the test that holds it to 128 bytes each.
@@ -145,6 +150,11 @@ private:
                             const OuterHeader& outer,
                             MutableBytes datagram,
                             MutableBytes& plain);
+    [[nodiscard]] bool open_with(DirectionKey& key,
+                                 const OuterHeader& outer,
+                                 MutableBytes datagram,
+                                 MutableBytes& plain) noexcept;
+    void on_data_of_idle(const OuterHeader& outer, MutableBytes datagram);
     void take(Peer& peer, const OuterHeader& outer, std::uint32_t datagram_bytes, Bytes plain);
     [[nodiscard]] bool parse(Bytes plain, Opened& opened) noexcept;
     [[nodiscard]] bool parse_control(Bytes control, bool& wants_ack) noexcept;
@@ -158,20 +168,29 @@ private:
     [[nodiscard]] bool check(Bytes datagram, Packet& packet) noexcept;
     void on_init(const OuterHeader& outer, const Address& from, Bytes datagram);
     void on_cookie(const OuterHeader& outer, const Address& from, Bytes datagram);
+    void on_other_features(NodeId node, const Address& from, const InitPacket& init);
     void on_response(const OuterHeader& outer, const Address& from, Bytes datagram);
     [[nodiscard]] bool may_respond(Peer& peer, const InitPacket& init, const Address& from);
-    [[nodiscard]] bool has_shown_address(const InitPacket& init, const Address& from);
-    void respond(Peer& peer, const InitPacket& init, const Address& from);
-    void send_response(const Peer& peer);
-    bool connect(Peer& peer, const Parties& parties);
+    void respond(Peer* known, const InitPacket& init, const Address& from);
+    void send_response(const Peer& peer, const Address& to);
+    [[nodiscard]] bool agree(const PublicKey& other, Secret& shared) noexcept;
+    bool connect(Peer& peer, const Parties& parties, const Secret& shared);
     template <typename Packet>
     void answer(const Address& to, Packet& packet) noexcept;
     [[nodiscard]] OuterHeader outer_of(PacketType type) const noexcept;
     [[nodiscard]] std::uint8_t unscheduled_of(std::uint32_t credit) const noexcept;
-    [[nodiscard]] std::uint32_t features() const noexcept;
+    [[nodiscard]] PublicKey public_key() const noexcept;
     [[nodiscard]] std::unique_ptr<Peer> make_peer(NodeId node);
     [[nodiscard]] std::unique_ptr<Peer> wake(const FoldedPeer& folded, NodeId node);
     [[nodiscard]] bool fold(Peer& peer);
+
+    // endpoint_address.cpp
+    [[nodiscard]] bool is_listed(NodeId node, const Address& address) const noexcept;
+    [[nodiscard]] bool has_shown_address(const InitPacket& init, const Address& from);
+    [[nodiscard]] bool has_cookie(const InitPacket& init, const Address& from);
+    void note_source(Peer& peer, const InitPacket& init, const Address& from);
+    void settle_address(Peer& peer, const Address& from) noexcept;
+    void turn_address(Peer& peer) noexcept;
 
     // endpoint_acknowledge.cpp
     void on_ack(Peer& peer, const AckFrame& ack);
@@ -204,20 +223,21 @@ private:
     void dismantle(NodeId node);
     void release_all(Peer& peer);
     void unready(Peer& peer) noexcept;
-    void send_close(const Address& to,
-                    NodeId node,
-                    std::uint64_t other_instance,
-                    PacketNumber number) noexcept;
+    void send_close(const Address& to, NodeId node, std::uint64_t other_instance) noexcept;
+    void send_close_for_data(const Address& to, const OuterHeader& data) noexcept;
     [[nodiscard]] ClosePacket close_packet(NodeId node,
                                            std::uint64_t other_instance,
                                            PacketNumber number) noexcept;
-    [[nodiscard]] bool may_send_close() noexcept;
     Transmit transmit_farewell(MutableBytes into) noexcept;
 
     Settings settings_;
     Company company_;
     JobSecrets secrets_;
     CookieJar cookies_;
+    std::unique_ptr<KeyAgreement> agreement_;  // nullptr with security off
+    WakeKeys wake_keys_;
+    CloseAllowance closes_;
+    Features differing_;
     SendPool pool_;
     SentPool records_;
     CreditBudget budget_;
@@ -240,8 +260,6 @@ private:
     std::array<Answer, answers_max> answers_;
     std::uint32_t answers_first_ = 0;
     std::uint32_t answers_count_ = 0;
-    std::uint32_t close_allowance_ = closes_at_once;
-    Time close_allowed_at_ = 0;
     bool is_closing_ = false;
     NodeId farewell_next_ = 0;
 };

@@ -75,7 +75,7 @@ void EndpointMachine::on_data(const OuterHeader& outer,
         ++counters_.from_severed;
         // WIRE-14: no answer longer than its question.
         if (datagram.size() >= sizeof(ClosePacket)) {
-            send_close(from, outer.source, table_.instance_of_severed(outer.source), outer.number);
+            send_close_for_data(from, outer);
         }
         return;
     }
@@ -85,21 +85,51 @@ void EndpointMachine::on_data(const OuterHeader& outer,
         if (peer->state == Peer::State::connecting) {
             ++counters_.not_connected;
         } else if (open(*peer, outer, datagram, plain)) {
+            if (peer->state == Peer::State::half_open) settle_address(*peer, from);
             take(*peer, outer, datagram_bytes, plain);
         }
         return;
     }
-    if (const FoldedPeer* folded = table_.folded(outer.source)) {
-        // WIRE-91: it stays folded unless the datagram proves to be its own.
-        std::unique_ptr<Peer> woken = wake(*folded, outer.source);
-        if (woken != nullptr && open(*woken, outer, datagram, plain)) {
-            take(table_.seat(std::move(woken)), outer, datagram_bytes, plain);
-        }
+    if (table_.folded(outer.source) != nullptr) {
+        on_data_of_idle(outer, datagram);
         return;
     }
     // WIRE-80
     ++counters_.not_connected;
-    if (datagram.size() >= sizeof(ClosePacket)) send_close(from, outer.source, 0, outer.number);
+    if (datagram.size() >= sizeof(ClosePacket)) send_close_for_data(from, outer);
+}
+
+// WIRE-91: it stays folded unless the datagram proves to be its own; to see that costs no more than for others, but
+// for a key now and then.
+void EndpointMachine::on_data_of_idle(const OuterHeader& outer, MutableBytes datagram) {
+    const FoldedPeer& folded = *table_.folded(outer.source);
+    // WIRE-31: what is not later than the last one that came counts as seen.
+    if (folded.has_come && outer.number <= folded.largest_came) {
+        ++counters_.replayed;
+        return;
+    }
+    MutableBytes plain = datagram.subspan(outer_bytes);
+    if (settings_.security != Security::off) {
+        const auto shift = settings_.key_packets_log2;
+        DirectionKey* key =
+            wake_keys_.find(now_, outer.source, folded.secret, folded.largest_came >> shift,
+                            outer.number >> shift, company_.suite);
+        if (key == nullptr) {
+            ++counters_.wrong_epoch;
+            return;
+        }
+        if (!open_with(*key, outer, datagram, plain)) return;
+    }
+    std::unique_ptr<Peer> woken = wake(folded, outer.source);
+    if (woken == nullptr) return;
+    wake_keys_.forget(outer.source);
+    Peer& peer = table_.seat(std::move(woken));
+    const std::uint64_t epoch = outer.number >> settings_.key_packets_log2;
+    if (settings_.security != Security::off &&
+        peer.receive_keys.find(now_, *peer.secret, epoch, company_.suite) != nullptr) {
+        peer.receive_keys.confirm(now_, epoch);
+    }
+    take(peer, outer, static_cast<std::uint32_t>(datagram.size()), plain);
 }
 
 bool EndpointMachine::open(Peer& peer,
@@ -117,20 +147,27 @@ bool EndpointMachine::open(Peer& peer,
         plain = datagram.subspan(outer_bytes);
         return true;
     }
-    DirectionKey* key = peer.receive_keys.find(now_, peer.secret, epoch, company_.suite);
+    DirectionKey* key = peer.receive_keys.find(now_, *peer.secret, epoch, company_.suite);
     if (key == nullptr) {
         ++counters_.wrong_epoch;
         return false;
     }
-    // WIRE-32 WIRE-27
+    if (!open_with(*key, outer, datagram, plain)) return false;
+    peer.receive_keys.confirm(now_, epoch);
+    return true;
+}
+
+// WIRE-32 WIRE-27
+bool EndpointMachine::open_with(DirectionKey& key,
+                                const OuterHeader& outer,
+                                MutableBytes datagram,
+                                MutableBytes& plain) noexcept {
     const std::size_t clear =
         settings_.security == Security::encrypt ? outer_bytes : datagram.size() - tag_bytes;
-    if (!key->aead->open(key->nonce(outer.number), datagram.first(clear),
-                         datagram.subspan(clear))) {
+    if (!key.aead->open(key.nonce(outer.number), datagram.first(clear), datagram.subspan(clear))) {
         ++counters_.wrong_tag;
         return false;
     }
-    peer.receive_keys.confirm(now_, epoch);
     plain = datagram.subspan(outer_bytes, datagram.size() - outer_bytes - tag_bytes);
     return true;
 }

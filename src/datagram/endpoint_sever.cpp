@@ -3,6 +3,7 @@
 // still sends with an authenticated CLOSE, which severs at the other end. Answers are few and short, so that nobody
 // can use them against others.
 #include <algorithm>
+#include <bit>
 
 #include "base/assert.hpp"
 #include "datagram/endpoint_machine.hpp"
@@ -20,12 +21,13 @@ void EndpointMachine::fail(NodeId node, SeverReason reason) {
     table_.mark_severed(node);
     ++counters_.severed;
     // WIRE-83: the other side learns of it now if it listens, else when it asks.
-    const bool is_its_doing = reason == SeverReason::closed || reason == SeverReason::restarted;
+    const bool is_its_doing = reason == SeverReason::closed || reason == SeverReason::restarted ||
+                              reason == SeverReason::mismatched;
     if (const Peer* peer = table_.hot(node);
         peer != nullptr && !is_its_doing && peer->state != Peer::State::connecting) {
-        send_close(peer->address, node, peer->instance, 0);
+        send_close(peer->address, node, peer->instance);
     } else if (const FoldedPeer* folded = table_.folded(node); folded != nullptr && !is_its_doing) {
-        send_close(folded->address, node, folded->instance, 0);
+        send_close(folded->address, node, folded->instance);
     }
     news_.push_back({node, reason});
 }
@@ -78,30 +80,25 @@ ClosePacket EndpointMachine::close_packet(NodeId node,
     return close;
 }
 
+// In answer to what passed its MAC, or unasked: once for each such question, which cost whoever sent it no less.
 void EndpointMachine::send_close(const Address& to,
                                  NodeId node,
-                                 std::uint64_t other_instance,
-                                 PacketNumber number) noexcept {
-    if (!may_send_close()) {
-        ++counters_.answers_full;
-        return;
-    }
-    ClosePacket close = close_packet(node, other_instance, number);
+                                 std::uint64_t other_instance) noexcept {
+    ClosePacket close = close_packet(node, other_instance, 0);
     ++counters_.closes_sent;
     answer(to, close);
 }
 
-// WIRE-82: some at once, then one per millisecond.
-bool EndpointMachine::may_send_close() noexcept {
-    const Time since = (now_ - close_allowed_at_) / close_allowance_ns;
-    if (since != 0) {
-        close_allowance_ =
-            static_cast<std::uint32_t>(std::min<Time>(closes_at_once, close_allowance_ + since));
-        close_allowed_at_ += since * close_allowance_ns;
+// WIRE-82: in answer to data, which anybody may have made up.
+void EndpointMachine::send_close_for_data(const Address& to, const OuterHeader& data) noexcept {
+    if (!closes_.take(now_, data.source, is_listed(data.source, to))) {
+        ++counters_.answers_full;
+        return;
     }
-    if (close_allowance_ == 0) return false;
-    --close_allowance_;
-    return true;
+    ClosePacket close =
+        close_packet(data.source, table_.instance_of_severed(data.source), data.number);
+    ++counters_.closes_sent;
+    answer(to, close);
 }
 
 void EndpointMachine::on_close(const OuterHeader& outer, Bytes datagram) {
@@ -125,6 +122,10 @@ void EndpointMachine::on_close(const OuterHeader& outer, Bytes datagram) {
     if (table_.is_severed(node) || (!is_meant && !is_replaced)) {
         ++counters_.stale_close;
         return;
+    }
+    if (is_meant && close.reason == static_cast<std::uint32_t>(CloseReason::mismatched)) {
+        differing_ = std::bit_cast<Features>(static_cast<std::uint32_t>(outer.number));
+        return fail(node, SeverReason::mismatched);
     }
     fail(node, is_meant ? SeverReason::closed : SeverReason::restarted);
 }

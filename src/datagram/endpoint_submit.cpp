@@ -72,15 +72,21 @@ EndpointMachine::EndpointMachine(const Settings& settings, const Company& compan
       company_(company),
       secrets_(settings.job_key, settings.job_id, company.suite),
       cookies_(company.suite, company.entropy),
+      wake_keys_(settings.nodes),
+      closes_(settings.nodes),
       pool_(settings.send_buffers, settings.datagram_bytes_max),
       records_(record_blocks(settings.send_buffers)),
       budget_(settings.receive_bytes,
               std::max(settings.nodes - 1, 1U),
               settings.datagram_bytes,
               settings.datagram_bytes_max),
-      table_(settings.nodes),
+      table_(settings.nodes, company.suite),
       tag_bytes_(settings.security == Security::off ? 0 : tag_bytes) {
     wipe(settings_.job_key);
+    if (settings_.security != Security::off) {
+        agreement_ = company_.suite.make_agreement(company_.entropy);
+        if (agreement_ == nullptr) throw std::bad_alloc();
+    }
     std::array<std::byte, 8> drawn{};
     while (instance_ == 0) {
         company_.entropy.fill(drawn);

@@ -117,6 +117,7 @@ void EndpointMachine::ring_connected(Peer& peer) {
 void EndpointMachine::probe(Peer& peer) {
     const std::uint32_t count = peer.probe.expire(now_, peer.rtt);
     ++peer.probes_unanswered;
+    turn_address(peer);
     counters_.probes += count;
     bool is_long = false;
     std::uint32_t taken = 0;

@@ -316,7 +316,7 @@ bool EndpointMachine::advance_send_key(Peer& peer) {
     // WIRE-30: the epoch follows from the packet number.
     const std::uint64_t epoch = peer.next_number >> settings_.key_packets_log2;
     if (peer.send_key.aead != nullptr && peer.send_key.epoch == epoch) return true;
-    if (!make_direction_key(peer.secret, settings_.node, epoch, company_.suite, peer.send_key)) {
+    if (!make_direction_key(*peer.secret, settings_.node, epoch, company_.suite, peer.send_key)) {
         fail(peer.node, SeverReason::no_memory);
         return false;
     }

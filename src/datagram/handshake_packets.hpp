@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <type_traits>
 
 #include "datagram/cipher.hpp"
@@ -23,16 +24,17 @@ struct InitPacket {
     OuterHeader outer;
     std::uint64_t job = 0;
     std::uint32_t target = 0;
-    std::uint32_t features = 0;   // security; both sides' must be equal
+    std::uint32_t features = 0;   // Features; both sides' must be equal
     std::uint64_t instance = 0;   // drawn when the gateway started
     std::uint32_t first_dsn = 0;  // serial number it begins with
     std::uint32_t credit = 0;     // KiB it lets the other have in flight
     Random16 nonce{};
-    Random16 cookie{};  // zero at first
+    Random16 cookie{};       // zero at first
+    PublicKey public_key{};  // zero with security off
     Mac mac{};
 };
 
-static_assert(sizeof(InitPacket) == 96 && offsetof(InitPacket, mac) == 80);
+static_assert(sizeof(InitPacket) == 128 && offsetof(InitPacket, mac) == 112);
 
 // WIRE-11: "say that again with this", so that whoever answers keeps no state for a source it has not seen.
 struct CookiePacket {
@@ -60,14 +62,31 @@ struct ResponsePacket {
     std::uint32_t credit = 0;
     Random16 nonce{};            // the responder's
     Random16 initiator_nonce{};  // of the INIT
+    PublicKey public_key{};      // the responder's
     Mac mac{};
 };
 
-static_assert(sizeof(ResponsePacket) == 96 && offsetof(ResponsePacket, mac) == 80);
+static_assert(sizeof(ResponsePacket) == 128 && offsetof(ResponsePacket, mac) == 112);
 
-enum class CloseReason : std::uint32_t { leaving = 1, severed = 2, unknown = 3 };
+enum class CloseReason : std::uint32_t { leaving = 1, severed = 2, unknown = 3, mismatched = 4 };
 
-// WIRE-13: "we do not talk, and never will". outer.number repeats the packet number of the data it answers.
+// What two gateways must do alike, as it travels in INIT and RESPONSE.
+struct Features {
+    std::uint8_t security = 0;          // Security
+    std::uint8_t key_packets_log2 = 0;  // packets per key
+    std::uint8_t cipher = 0;            // CipherSuite::number(); 0 with security off
+    std::uint8_t agreement = 0;         // 1: X25519; 0 with security off
+
+    friend bool operator==(const Features&, const Features&) = default;
+};
+
+static_assert(sizeof(Features) == sizeof(std::uint32_t));
+
+// As a person would say it: "encrypt by aes-128-gcm, keys agreed on by x25519".
+[[nodiscard]] std::string text_of(const Features& features);
+
+// WIRE-13: "we do not talk, and never will". outer.number repeats the packet number of the data it answers; when the
+// reason is `mismatched`, it holds the sender's features.
 struct ClosePacket {
     static constexpr PacketType type = PacketType::close;
     OuterHeader outer;

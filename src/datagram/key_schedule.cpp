@@ -40,7 +40,10 @@ void wipe(MutableBytes secret) noexcept {
     for (std::size_t i = 0; i < secret.size(); ++i) bytes[i] = std::byte{};
 }
 
-JobSecrets::JobSecrets(Bytes job_key, std::uint64_t job, CipherSuite& suite) noexcept {
+JobSecrets::JobSecrets(Bytes job_key, std::uint64_t job, CipherSuite& suite)
+    : pair_(make_in_secret_memory<Pair>(suite)),
+      handshake((pair_ == nullptr ? throw std::bad_alloc() : *pair_).handshake),
+      traffic(pair_->traffic) {
     // WIRE-34
     std::array<std::byte, 8> salt{};
     store(salt.data(), job);
@@ -48,27 +51,28 @@ JobSecrets::JobSecrets(Bytes job_key, std::uint64_t job, CipherSuite& suite) noe
     suite.derive(job_key, salt, Info("acp1 traffic").bytes(), traffic);
 }
 
-JobSecrets::~JobSecrets() {
-    wipe(handshake);
-    wipe(traffic);
-}
-
-Secret connection_secret(const Secret& traffic,
-                         const Parties& parties,
-                         CipherSuite& suite) noexcept {
-    // WIRE-35
-    std::array<std::byte, 32> salt{};
+void derive_connection_secret(const Secret& traffic,
+                              Bytes shared,
+                              const Parties& parties,
+                              CipherSuite& suite,
+                              Secret& out) noexcept {
+    // WIRE-35: of the traffic secret, so that the job key vouches for it, and of what only these two can compute.
+    std::array<std::byte, 64> secret{};
+    std::copy(traffic.begin(), traffic.end(), secret.begin());
+    std::copy(shared.begin(), shared.end(), secret.begin() + 32);
+    std::array<std::byte, 96> salt{};
     std::copy(parties.initiator_nonce.begin(), parties.initiator_nonce.end(), salt.begin());
     std::copy(parties.responder_nonce.begin(), parties.responder_nonce.end(), salt.begin() + 16);
-    Secret secret;
-    suite.derive(traffic, salt,
-                 Info("acp1 connection")
+    std::copy(parties.initiator_key.begin(), parties.initiator_key.end(), salt.begin() + 32);
+    std::copy(parties.responder_key.begin(), parties.responder_key.end(), salt.begin() + 64);
+    suite.derive(Bytes(secret).first(32 + shared.size()), salt,
+                 Info("acp2 connection")
                      .with(parties.job)
                      .with(parties.initiator)
                      .with(parties.responder)
                      .bytes(),
-                 secret);
-    return secret;
+                 out);
+    wipe(secret);
 }
 
 Nonce DirectionKey::nonce(std::uint64_t number) const noexcept {

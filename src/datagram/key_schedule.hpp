@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
+#include <type_traits>
 
 #include "datagram/cipher.hpp"
 #include "datagram/endpoint.hpp"
@@ -18,18 +20,48 @@ namespace acp::datagram {
 
 using Secret = std::array<std::byte, 32>;
 
+// Gives an object in the suite's memory for secrets back to it.
+struct GiveBackSecret {
+    CipherSuite* suite = nullptr;
+    std::size_t bytes = 0;
+
+    template <typename T>
+    void operator()(T* object) const noexcept {
+        static_assert(std::is_trivially_destructible_v<T>);
+        suite->give_back_secret_memory({reinterpret_cast<std::byte*>(object), bytes});
+    }
+};
+
+template <typename T>
+using SecretPointer = std::unique_ptr<T, GiveBackSecret>;
+
+// An object in the suite's memory for secrets; nullptr when none is left.
+template <typename T>
+[[nodiscard]] SecretPointer<T> make_in_secret_memory(CipherSuite& suite) {
+    static_assert(alignof(T) <= 64);
+    const MutableBytes memory = suite.take_secret_memory(sizeof(T));
+    if (memory.empty()) return nullptr;
+    return SecretPointer<T>(new (memory.data()) T(), GiveBackSecret{&suite, memory.size()});
+}
+
 // Overwrites it in a way the compiler cannot leave out.
 void wipe(MutableBytes secret) noexcept;
 
-// WIRE-34: what an endpoint keeps instead of the job key. Wiped when it goes.
-struct JobSecrets {
-    Secret handshake{};  // signs INIT, COOKIE, RESPONSE, CLOSE
-    Secret traffic{};    // secrets of connections come from it
+// WIRE-34: what an endpoint keeps instead of the job key, in memory for secrets. Wiped when it goes.
+class JobSecrets {
+    struct Pair {
+        Secret handshake{};
+        Secret traffic{};
+    };
 
-    JobSecrets(Bytes job_key, std::uint64_t job, CipherSuite& suite) noexcept;
-    ~JobSecrets();
-    JobSecrets(const JobSecrets&) = delete;
-    JobSecrets& operator=(const JobSecrets&) = delete;
+    SecretPointer<Pair> pair_;
+
+public:
+    // Throws std::bad_alloc.
+    JobSecrets(Bytes job_key, std::uint64_t job, CipherSuite& suite);
+
+    Secret& handshake;  // signs INIT, COOKIE, RESPONSE, CLOSE
+    Secret& traffic;    // secrets of connections come from it
 };
 
 // Who talks to whom, as both sides see it.
@@ -39,12 +71,18 @@ struct Parties {
     NodeId responder = 0;
     Random16 initiator_nonce{};
     Random16 responder_nonce{};
+    PublicKey initiator_key{};
+    PublicKey responder_key{};
 };
 
 // WIRE-35: the secret of one connection.
-[[nodiscard]] Secret connection_secret(const Secret& traffic,
-                                       const Parties& parties,
-                                       CipherSuite& suite) noexcept;
+//   shared  what the two key pairs agree on; empty with security off
+//   out     written; in memory for secrets
+void derive_connection_secret(const Secret& traffic,
+                              Bytes shared,
+                              const Parties& parties,
+                              CipherSuite& suite,
+                              Secret& out) noexcept;
 
 // The key of one direction and epoch, ready for use.
 struct DirectionKey {

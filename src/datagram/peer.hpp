@@ -64,7 +64,7 @@ struct Peer : Timed {
           credit(settings.first_dsn, 0),
           mtu(settings.datagram_bytes, settings.datagram_bytes_max) {}
 
-    ~Peer() { wipe(secret); }
+    ~Peer() = default;  // the secret is wiped
 
     Peer(const Peer&) = delete;
     Peer& operator=(const Peer&) = delete;
@@ -72,20 +72,22 @@ struct Peer : Timed {
     NodeId node;
     State state = State::connecting;
     std::uint32_t watchers = 0;
-    Address address;             // where datagrams go to
-    std::uint64_t instance = 0;  // of its gateway; 0: not known
+    Address address;                   // where datagrams go to: one of the book, or `shown`
+    Address shown;                     // not in the book: whence a cookie came back; family 0: none
+    std::uint32_t probes_in_vain = 0;  // since something was acknowledged
+    std::uint64_t instance = 0;        // of its gateway; 0: not known
 
     // Connecting (both sides).
     Random16 nonce{};        // ours
     Random16 other_nonce{};  // half open: the initiator's
     Random16 cookie{};
-    Time began = 0;      // first INIT sent, or last one received
+    Time began = 0;      // first INIT sent, or received
     Time next_init = 0;  // when to send INIT again
     std::uint32_t inits = 0;
     std::uint32_t inits_due = 0;
 
     // Keys.
-    Secret secret{};
+    SecretPointer<Secret> secret;  // of the connection; nullptr before there is one
     DirectionKey send_key;
     ReceiveKeys receive_keys;
 

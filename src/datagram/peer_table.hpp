@@ -16,14 +16,12 @@ namespace acp::datagram {
 
 class PeerTable {
 public:
-    explicit PeerTable(NodeId nodes) : seats_(nodes) {}
+    // Idle peers lie in the suite's memory for secrets.
+    PeerTable(NodeId nodes, CipherSuite& suite) : suite_(suite), seats_(nodes) {}
 
     ~PeerTable() {
         for (Seat& seat : seats_) {
             if (seat.place == Place::hot) delete seat.peer;
-        }
-        for (const auto& chunk : chunks_) {
-            for (FoldedPeer& folded : *chunk) wipe(folded.secret);
         }
     }
 
@@ -62,13 +60,16 @@ public:
         return *seat.peer;
     }
 
-    // The full record becomes a few bytes.
-    void fold(NodeId node, const FoldedPeer& folded) {
-        const std::uint32_t index = take_record();
+    // The full record becomes a few bytes. false: there is no memory for them, it stays.
+    [[nodiscard]] bool fold(NodeId node, const FoldedPeer& folded) {
+        if (free_.empty() && !add_records()) return false;
+        const std::uint32_t index = free_.back();
+        free_.pop_back();
         drop(node);
         record(index) = folded;
         seats_[node].place = Place::folded;
         seats_[node].folded = index;
+        return true;
     }
 
     // The full record goes, without a trace.
@@ -133,17 +134,15 @@ private:
         return (*chunks_[index / chunk_records])[index % chunk_records];
     }
 
-    [[nodiscard]] std::uint32_t take_record() {
-        if (free_.empty()) {
-            const auto first = static_cast<std::uint32_t>(chunks_.size() * chunk_records);
-            chunks_.push_back(std::make_unique<Chunk>());
-            // Forgetting a record must not allocate.
-            free_.reserve(chunks_.size() * chunk_records);
-            for (std::uint32_t i = chunk_records; i-- > 0;) free_.push_back(first + i);
-        }
-        const std::uint32_t index = free_.back();
-        free_.pop_back();
-        return index;
+    [[nodiscard]] bool add_records() {
+        SecretPointer<Chunk> chunk = make_in_secret_memory<Chunk>(suite_);
+        if (chunk == nullptr) return false;
+        const auto first = static_cast<std::uint32_t>(chunks_.size() * chunk_records);
+        // Forgetting a record must not allocate.
+        free_.reserve((chunks_.size() + 1) * chunk_records);
+        chunks_.push_back(std::move(chunk));
+        for (std::uint32_t i = chunk_records; i-- > 0;) free_.push_back(first + i);
+        return true;
     }
 
     void forget_folded(Seat& seat) noexcept {
@@ -155,8 +154,9 @@ private:
         seat.place = Place::unknown;
     }
 
+    CipherSuite& suite_;
     std::vector<Seat> seats_;
-    std::vector<std::unique_ptr<Chunk>> chunks_;
+    std::vector<SecretPointer<Chunk>> chunks_;
     std::vector<std::uint32_t> free_;
     std::uint32_t hot_count_ = 0;
 };

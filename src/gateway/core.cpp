@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "datagram/handshake_packets.hpp"
 #include "gateway/stats_block.hpp"
 #include "os/clock.hpp"
 #include "os/interfaces.hpp"
@@ -258,6 +259,13 @@ void Core::on_room(NodeId node) {
 
 void Core::on_severed(NodeId node, datagram::SeverReason reason) {
     if (severed_.size() < severed_told_max) severed_.push_back({node, reason});
+    if (reason == datagram::SeverReason::mismatched) {
+        say(node_, "its gateway and that of node " + std::to_string(node) + " cannot talk: here " +
+                       datagram::text_of(endpoint_->features()) + ", there " +
+                       datagram::text_of(endpoint_->differing_features()) +
+                       "; give all nodes the same ACP_SECURITY and ACP_CIPHER, and the same "
+                       "release of the library");
+    }
     router_->on_severed(node, reason);
 }
 

@@ -21,6 +21,8 @@ namespace acp::gateway {
             return node::NodeFate::no_memory;
         case datagram::SeverReason::narrowed:
             return node::NodeFate::narrowed;
+        case datagram::SeverReason::mismatched:
+            return node::NodeFate::mismatched;
         case datagram::SeverReason::told:
             break;
     }

@@ -60,6 +60,9 @@ std::string text_of(NodeFate why) {
                    "smaller";
         case NodeFate::no_memory:
             return "was given up for want of memory for its keys";
+        case NodeFate::mismatched:
+            return "has a gateway with another cipher or kind of security than this node's (a line "
+                   "of the gateway's names both)";
         case NodeFate::told:
             break;
     }

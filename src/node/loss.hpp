@@ -20,7 +20,8 @@ enum class NodeFate : std::uint32_t {
     closed,
     told,
     no_memory,
-    narrowed
+    narrowed,
+    mismatched
 };
 
 inline constexpr std::uint32_t losses_told = 16;

@@ -11,6 +11,7 @@
 #include <netinet/udp.h>
 #include <sys/uio.h>
 
+#include "base/left_over_error.hpp"
 #include "os/kernel_address.hpp"
 #include "os/system_error.hpp"
 
@@ -29,19 +30,16 @@ constexpr std::uint32_t segments_max = 64;  // of one call, in every kernel that
 constexpr std::uint32_t payload_max =
     65'507;  // of one call: 65535 less the headers of IPv4 and UDP
 constexpr std::uint32_t datagrams_per_call = 64;
-constexpr int pending_errors_max = 8;
 constexpr int send_flags = MSG_DONTWAIT | MSG_NOSIGNAL;
 
-// An error left over from an earlier datagram, or a signal: this one was not even tried.
-bool is_pending_error(int error) noexcept {
-    return error == EINTR || error == ECONNREFUSED;
-}
-
-// Runs a call until it succeeds or fails for a reason of its own. Returns its result, errno set when negative.
+// Runs a call until it succeeds or fails for a reason of its own: what an ICMP message left in a connected socket is
+// reported once, and the datagrams that were to be sent were not even tried. Returns its result, errno set when
+// negative.
 template <typename Call>
 long persist(Call call) noexcept {
     long result = call();
-    for (int tries = 1; result < 0 && is_pending_error(errno) && tries < pending_errors_max;
+    for (int tries = 1;
+         result < 0 && base::may_be_left_over(errno) && tries < base::left_over_tries_max;
          ++tries) {
         result = call();
     }

@@ -12,7 +12,7 @@
 
 namespace acp::sim {
 
-enum class EventKind : std::uint8_t { wake, port, arrive, settle, fault };
+enum class EventKind : std::uint8_t { wake, port, arrive, settle, fault, forge };
 
 struct Event {
     Time at = 0;

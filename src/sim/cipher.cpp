@@ -3,8 +3,10 @@
 // undone, so one changed word always changes the tag. Knows no attacker cleverer than a bit flip. One thread.
 #include "sim/cipher.hpp"
 
+#include <array>
 #include <bit>
 #include <cstring>
+#include <new>
 
 namespace acp::sim {
 
@@ -116,6 +118,36 @@ private:
     Judge* judge_;
 };
 
+// Multiplication modulo 2^64: both sides come to the same number, and nobody here tries to undo it.
+class CheckingAgreement final : public datagram::KeyAgreement {
+public:
+    explicit CheckingAgreement(std::uint64_t drawn) noexcept : own_(drawn | 1U) {
+        const std::uint64_t number = own_ * odd_a;
+        std::memcpy(public_key_.data(), &number, sizeof number);
+    }
+
+    [[nodiscard]] const datagram::PublicKey& public_key() const noexcept override {
+        return public_key_;
+    }
+
+    [[nodiscard]] bool agree(const datagram::PublicKey& other,
+                             std::span<std::byte, 32> out) noexcept override {
+        std::uint64_t number = 0;
+        std::memcpy(&number, other.data(), sizeof number);
+        if (number == 0) return false;
+        base::Random stream(number * own_);
+        for (std::size_t at = 0; at < out.size(); at += 8) {
+            const std::uint64_t word = stream();
+            std::memcpy(out.data() + at, &word, sizeof word);
+        }
+        return true;
+    }
+
+private:
+    std::uint64_t own_;
+    datagram::PublicKey public_key_{};
+};
+
 }  // namespace
 
 NonceLedger::NonceLedger() : cells_(64) {}
@@ -146,7 +178,25 @@ void NonceLedger::grow() {
 std::unique_ptr<datagram::Aead> CheckingSuite::make(datagram::Bytes key) {
     Lanes lanes;
     lanes.take(key);
+    ++made_;
     return std::make_unique<CheckingAead>(lanes.hash(), *ledger_, *judge_);
+}
+
+std::unique_ptr<datagram::KeyAgreement> CheckingSuite::make_agreement(datagram::Entropy& entropy) {
+    std::array<std::byte, 8> drawn{};
+    entropy.fill(drawn);
+    return std::make_unique<CheckingAgreement>(std::bit_cast<std::uint64_t>(drawn));
+}
+
+datagram::MutableBytes CheckingSuite::take_secret_memory(std::size_t bytes) {
+    const std::size_t rounded = (bytes + 63) / 64 * 64;
+    auto* memory = static_cast<std::byte*>(::operator new (rounded, std::align_val_t{64}));
+    std::memset(memory, 0, rounded);
+    return {memory, bytes};
+}
+
+void CheckingSuite::give_back_secret_memory(datagram::MutableBytes memory) noexcept {
+    ::operator delete (memory.data(), std::align_val_t{64});
 }
 
 void CheckingSuite::derive(datagram::Bytes secret,

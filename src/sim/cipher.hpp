@@ -41,6 +41,15 @@ public:
 
     [[nodiscard]] std::size_t key_bytes() const noexcept override { return 16; }
 
+    [[nodiscard]] std::uint8_t number() const noexcept override {
+        return datagram::number_of_aes_128_gcm;
+    }
+
+    [[nodiscard]] std::unique_ptr<datagram::KeyAgreement> make_agreement(
+        datagram::Entropy& entropy) override;
+    [[nodiscard]] datagram::MutableBytes take_secret_memory(std::size_t bytes) override;
+    void give_back_secret_memory(datagram::MutableBytes memory) noexcept override;
+
     [[nodiscard]] std::unique_ptr<datagram::Aead> make(datagram::Bytes key) override;
     void derive(datagram::Bytes secret,
                 datagram::Bytes salt,
@@ -50,9 +59,13 @@ public:
                       datagram::Bytes message,
                       std::span<std::byte, 16> mac) noexcept override;
 
+    // Keys made so far: what a forger can make a gateway do.
+    [[nodiscard]] std::uint64_t made() const noexcept { return made_; }
+
 private:
     NonceLedger* ledger_;
     Judge* judge_;
+    std::uint64_t made_ = 0;
 };
 
 class SeededEntropy final : public datagram::Entropy {

@@ -29,7 +29,10 @@ Network::Network(const Plan& plan, Agenda& agenda, Judge& judge)
       judge_(&judge),
       random_(base::mix64(plan.seed ^ 0x6e6574U)),
       pairs_(static_cast<std::size_t>(plan.nodes) * plan.nodes),
-      sockets_(plan.nodes) {}
+      sockets_(plan.nodes),
+      attacker_(plan, judge) {
+    if (plan.attack.forge_every_ns != 0) agenda.add(0, EventKind::forge, 0, 0);
+}
 
 datagram::Address Network::address_of(NodeId node) noexcept {
     return datagram::ipv4(127, 0, static_cast<std::uint8_t>(1 + node / nodes_per_byte),
@@ -79,6 +82,10 @@ void Network::send(NodeId from,
     ++counts_.sent;
     counts_.bytes += bytes.size();
     judge_->note(first_word(bytes) ^ (bytes.size() << 48) ^ judge_->now());
+    if (plan_->attack.is_on() && to == Attacker::elsewhere()) {
+        attacker_.hear(agenda_->now(), bytes, forgeries_);
+        return inject();
+    }
     if (!node_at(to, plan_->nodes, target) || target == from) {
         judge_->fail("node " + std::to_string(from) + " sends to an address of no other node");
         return;
@@ -101,6 +108,11 @@ void Network::send(NodeId from,
         ++counts_.overtaken;
     }
     dispatch(from, target, incarnation, bytes, at, false);
+    if (plan_->attack.is_on() && !is_healed_) {
+        attacker_.see(now, target, at, bytes, forgeries_);
+        inject();
+        if (attacker_.takes_off(from, bytes)) change({FaultKind::isolate, from, 0, 0, 0, 0}, 1);
+    }
     if (!is_healed_ && chance(random_, plan_->link.duplicate_ppm)) {
         ++counts_.doubled;
         dispatch(from, target, incarnation, bytes,
@@ -150,12 +162,40 @@ void Network::dispatch(NodeId from,
     packet.incarnation = incarnation;
     packet.is_intact = true;
     packet.is_copy = is_copy;
+    packet.is_forged = false;
+    packet.source = address_of(from);
     packet.bytes.assign(bytes.begin(), bytes.end());
     if (!is_healed_ && plan_->security != datagram::Security::off &&
         chance(random_, plan_->link.corrupt_ppm)) {
         corrupt(packet);
     }
     agenda_->add(at, has_ports_ ? EventKind::port : EventKind::arrive, to, index);
+}
+
+// Puts what the attacker has made onto the network, which carries it whole and past every cut.
+void Network::inject() {
+    for (Forgery& forged : forgeries_) {
+        if (is_healed_) break;
+        ++counts_.forged;
+        const std::uint32_t index = take_packet();
+        Packet& packet = packets_[index];
+        packet.from = forged.named;
+        packet.to = forged.to;
+        packet.incarnation = 0;
+        packet.is_intact = false;
+        packet.is_copy = packet.is_forged = true;
+        packet.source = forged.from;
+        packet.bytes = std::move(forged.bytes);
+        agenda_->add(forged.at, EventKind::arrive, forged.to, index);
+    }
+    forgeries_.clear();
+}
+
+void Network::forge() {
+    if (is_healed_) return;
+    attacker_.forge(agenda_->now(), forgeries_);
+    inject();
+    agenda_->add(agenda_->now() + plan_->attack.forge_every_ns, EventKind::forge, 0, 0);
 }
 
 void Network::corrupt(Packet& packet) {
@@ -197,6 +237,10 @@ bool Network::on_arrival(std::uint32_t index) {
     Socket& socket = sockets_[packet.to];
     const std::uint64_t bytes =
         datagram::true_bytes(static_cast<std::uint32_t>(packet.bytes.size()));
+    if (packet.is_forged && is_healed_) {
+        release(index);
+        return false;
+    }
     if (socket.bytes + bytes > plan_->receive_bytes) {
         ++counts_.socket_full;
         release(index);

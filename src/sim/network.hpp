@@ -11,6 +11,7 @@
 
 #include "datagram/address.hpp"
 #include "sim/agenda.hpp"
+#include "sim/attacker.hpp"
 #include "sim/plan.hpp"
 
 namespace acp::sim {
@@ -21,6 +22,8 @@ struct Packet {
     std::uint32_t incarnation = 0;  // of the sender's gateway
     bool is_intact = true;          // as it was sent
     bool is_copy = false;           // another one like it was sent on, too
+    bool is_forged = false;         // an attacker sent it
+    datagram::Address source;       // whence it seems to come
     std::vector<std::byte> bytes;
 };
 
@@ -35,6 +38,7 @@ struct NetworkCounts {
     std::uint64_t queue_full = 0;  // in a link or port
     std::uint64_t socket_full = 0;
     std::uint64_t handed = 0;  // to an endpoint
+    std::uint64_t forged = 0;  // by an attacker
 };
 
 class Network {
@@ -76,6 +80,14 @@ public:
     // From now on nothing is lost, changed, doubled or overtaken.
     void heal() noexcept { is_healed_ = true; }
 
+    // An event of kind forge: the attacker sends something of its own, and asks for the next such event.
+    void forge();
+
+    // What a forged ICMP message has left in a node's socket; 0: nothing.
+    [[nodiscard]] int left_over_error() {
+        return is_healed_ || !plan_->attack.is_on() ? 0 : attacker_.left_over_error();
+    }
+
     // Ports with queues shared by all senders, as a switch has them, are modelled only when asked for.
     void use_ports() noexcept { has_ports_ = true; }
 
@@ -111,6 +123,7 @@ private:
                   std::span<const std::byte> bytes,
                   Time at,
                   bool is_copy);
+    void inject();
     void corrupt(Packet& packet);
     bool on_arrival(std::uint32_t index);
     std::uint32_t take_packet();
@@ -123,6 +136,8 @@ private:
     std::vector<Socket> sockets_;
     std::vector<Packet> packets_;
     std::vector<std::uint32_t> free_;
+    Attacker attacker_;
+    std::vector<Forgery> forgeries_;  // to be put onto the network
     NetworkCounts counts_;
     bool is_healed_ = false;
     bool has_ports_ = false;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/left_over_error.hpp"
 #include "datagram/wire.hpp"
 
 namespace acp::sim {
@@ -17,6 +18,10 @@ constexpr Time turn_cost_ns = 300;
 constexpr Time datagram_cost_ns = 400;
 constexpr std::uint32_t silent_sends_max = 64;  // in a second, to a node not heard for silence_ns
 constexpr Time silence_ns = 3 * s;
+constexpr std::uint64_t forged_keys_max = 400;  // in a second: made for what nobody with a key sent
+constexpr std::uint32_t bursts_cost_max = 8;
+constexpr Time wait_slack_ns = 2 * s;
+constexpr Time wait_check_ns = 100 * ms;
 constexpr Time storm_gap_ns = 1500 * ms;  // who sends nothing for so long begins anew
 
 std::uint8_t type_of(std::span<const std::byte> datagram) noexcept {
@@ -97,6 +102,7 @@ void Node::wake() {
     for (std::uint32_t i = 0; has_moved && i < turns_max; ++i) has_moved = router_->turn(now);
     transmit(now);
     check_counters();
+    if (common_.plan->attack.is_on() && now >= checked_ + wait_check_ns) check_waiting(now);
     const NetworkCounts& counts = common_.network->counts();
     const Time cost = turn_cost_ns + datagram_cost_ns * (counts.handed - handed_before +
                                                          counts.sent - sent_before);
@@ -119,6 +125,7 @@ void Node::take_datagrams(Time now) {
 }
 
 void Node::hand(Time now, Packet& packet) {
+    if (packet.is_forged) return hand_forged(now, packet);
     const datagram::Address from = Network::address_of(packet.from);
     const bool is_word =
         packet.is_intact &&
@@ -156,6 +163,62 @@ void Node::hand(Time now, Packet& packet) {
     }
 }
 
+// From an attacker: a copy of something authentic, or nothing that is.
+void Node::hand_forged(Time now, Packet& packet) {
+    datagram::PeerStats stats;
+    const bool is_folded = endpoint_->stats(packet.from, stats) && stats.is_folded;
+    const std::uint64_t made = suite_->made();
+    const std::uint64_t wrong = endpoint_->counters().wrong_tag;
+    endpoint_->on_datagram(now, packet.source, packet.bytes);
+    if (!is_folded || endpoint_->counters().wrong_tag == wrong) return;
+    if (now >= forged_slice_ + s) {
+        forged_slice_ = now;
+        keys_in_slice_ = 0;
+    }
+    keys_in_slice_ += suite_->made() - made;
+    if (keys_in_slice_ > forged_keys_max) {
+        common_.judge->fail("node " + std::to_string(self_) +
+                            " makes keys for forged datagrams as often as they come");
+    }
+}
+
+// Who owes something to a node without a connection is connected or told in time, whatever it hears meanwhile.
+void Node::check_waiting(Time now) {
+    checked_ = now;
+    const Time patience =
+        2 * common_.plan->connect_timeout_ns + common_.plan->peer_timeout_ns + wait_slack_ns;
+    for (NodeId node = 0; node < common_.plan->nodes; ++node) {
+        datagram::PeerStats stats;
+        const bool is_known = node != self_ && endpoint_->stats(node, stats);
+        Sight& sight = sights_[node];
+        const bool waits = is_known && !stats.is_connected && !stats.is_severed &&
+                           stats.buffers_held != 0 && now > paused_until_ + patience;
+        if (!waits) sight.waits_since = datagram::never;
+        if (waits) sight.waits_since = std::min(sight.waits_since, now);
+        if (!waits || now < sight.waits_since + patience) continue;
+        common_.judge->fail("node " + std::to_string(self_) + " waits for node " +
+                            std::to_string(node) + " and is not told that it is gone");
+    }
+}
+
+// Whether the kernel takes a burst at last, as os::DatagramSocket tries: a forged ICMP message may have left an error
+// in the socket, which is reported instead of sending.
+bool Node::is_sent(const datagram::Transmit& batch) {
+    NodeId to = 0;
+    if (!Network::node_at(batch.to, common_.plan->nodes, to)) return true;
+    for (int tries = 0; tries < base::left_over_tries_max; ++tries) {
+        const int error = common_.network->left_over_error();
+        if (error == 0) return true;
+        if (!base::may_be_left_over(error)) break;
+    }
+    common_.judge->tell("node %u: an error left in its socket costs a burst to node %u", self_, to);
+    if (++bursts_cost_ > bursts_cost_max) {
+        common_.judge->fail("node " + std::to_string(self_) +
+                            " loses whole bursts to forged ICMP messages");
+    }
+    return false;
+}
+
 void Node::transmit(Time now) {
     std::vector<std::byte>& scratch = *common_.scratch;
     for (std::uint32_t i = 0; i < transmits_max; ++i) {
@@ -166,6 +229,7 @@ void Node::transmit(Time now) {
             return common_.judge->fail("node " + std::to_string(self_) +
                                        ": a batch of datagrams does not add up");
         }
+        if (!is_sent(batch)) continue;
         for (std::uint32_t at = 0; at < batch.bytes; at += batch.segment_bytes) {
             const std::uint32_t bytes = std::min(batch.segment_bytes, batch.bytes - at);
             send_one(now, batch, std::span(scratch).subspan(at, bytes));
@@ -313,7 +377,12 @@ void Node::judge_severed(NodeId node, datagram::SeverReason reason) {
     const bool is_other_new = (*common_.incarnations)[node] != 0 || incarnation_ != 0;
     constexpr Time slack = 2 * ms;
     bool is_right = true;
-    if (reason == datagram::SeverReason::silent) {
+    const bool is_given_up = reason == datagram::SeverReason::silent ||
+                             reason == datagram::SeverReason::unreachable ||
+                             reason == datagram::SeverReason::narrowed;
+    if (common_.plan->attack.is_on() && common_.plan->is_calm() && is_given_up) {
+        is_right = false;  // nobody had a reason but the attacker; and who is severed is told so
+    } else if (reason == datagram::SeverReason::silent) {
         // Not heard for so long, and asked for a good part of that time.
         const Time timeout = common_.plan->peer_timeout_ns;
         is_right = now - sight.heard + slack >= timeout &&

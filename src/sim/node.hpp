@@ -108,9 +108,10 @@ private:
         Time slice = 0;                // start of the second in which sent_in_slice counts
         std::uint32_t sent_in_slice = 0;
         bool is_severed = false;
-        bool is_told = false;           // the fault told the endpoint to
-        std::uint32_t incarnation = 0;  // whose packet came last
-        std::uint64_t largest = 0;      // of its packet numbers
+        bool is_told = false;                // the fault told the endpoint to
+        std::uint32_t incarnation = 0;       // whose packet came last
+        std::uint64_t largest = 0;           // of its packet numbers
+        Time waits_since = datagram::never;  // something is owed to it, and there is no connection
     };
 
     void take_datagrams(Time now);
@@ -118,6 +119,9 @@ private:
     void transmit(Time now);
     void send_one(Time now, const datagram::Transmit& batch, std::span<const std::byte> bytes);
     void judge_severed(NodeId node, datagram::SeverReason reason);
+    [[nodiscard]] bool is_sent(const datagram::Transmit& batch);
+    void hand_forged(Time now, Packet& packet);
+    void check_waiting(Time now);
     void check_counters();
 
     Common common_;
@@ -135,6 +139,10 @@ private:
     std::uint32_t full_buffers_ = 0;
     std::uint64_t news_ = 0;  // things told by the router, to see whether something moved
     bool is_closed_ = false;
+    Time forged_slice_ = 0;            // start of the second in which keys_in_slice_ counts
+    std::uint64_t keys_in_slice_ = 0;  // made for forged datagrams of idle peers
+    std::uint32_t bursts_cost_ = 0;    // by errors that forged ICMP messages left
+    Time checked_ = 0;                 // when check_waiting() looked last
 };
 
 }  // namespace acp::sim

@@ -174,6 +174,70 @@ void choose_work(Plan& plan, base::Random& random, Scale scale) {
     plan.is_closed_by_one = random.below(4) == 0;
 }
 
+// One node severs two others, and is flooded with data in the name of the second: the first shall hear of it.
+void choose_flood(Plan& plan, base::Random& random) {
+    plan.attack.forge_every_ns = 1 * ms;
+    plan.attack.repeats = 63;
+    plan.peer_timeout_ns = 2 * s;
+    plan.link.loss_ppm = plan.link.burst_enter_ppm = plan.link.corrupt_ppm = 0;
+    plan.link.reorder_ppm = 0;
+    plan.link.queue_bytes = mib;
+    plan.receive_bytes = std::max<std::uint64_t>(plan.receive_bytes, 4 * mib);
+    Fault sever;
+    sever.kind = FaultKind::sever;
+    sever.a = static_cast<std::uint32_t>(random.below(plan.nodes));
+    sever.b = (sever.a + 1) % plan.nodes;
+    sever.from = 200 * ms + random.below(5 * plan.link.delay_ns);
+    sever.until = sever.from;
+    Fault flooded = sever;
+    flooded.b = (sever.a + 2) % plan.nodes;
+    flooded.from = flooded.until = 1 * ms;
+    plan.faults = {sever, flooded};
+    plan.gap_ns_max = std::max<Time>(plan.gap_ns_max, 200 * ms);
+    plan.faults_end = std::max(plan.faults_end, 3 * plan.peer_timeout_ns);
+}
+
+// From a generator of its own: the plans of seeds without an attacker stay what they were.
+void choose_attack(Plan& plan, std::uint64_t seed) {
+    base::Random random(base::mix64(seed ^ 0x636f7079U));
+    if (random.below(4) != 0) return;
+    AttackPlan& attack = plan.attack;
+    const std::uint64_t kind = random.below(100);
+    attack.repeats = static_cast<std::uint32_t>(random.below(4));
+    attack.repeat_ns = log_uniform(random, 100 * us, 200 * ms);
+    attack.late_ns = random.below(2) == 0 ? 2 * plan.link.delay_ns : random.below(2 * s);
+    attack.overtakes = random.below(2) == 0;
+    if (kind < 60) {
+        attack.copy_ppm = million;
+        attack.data_copy_ppm = random.below(2) == 0 ? 0 : 10 * percent;
+    } else if (kind < 70) {
+        // One node asks and is never heard of again, its question for ever: whoever waits for it must be told.
+        attack.copy_ppm = million;
+        attack.takes_asker_off = true;
+        attack.repeat_ns = 200 * ms;
+        const Time patience = plan.connect_timeout_ns + plan.peer_timeout_ns;
+        attack.repeats = static_cast<std::uint32_t>(3 * patience / attack.repeat_ns);
+        plan.faults_end = std::max(plan.faults_end, 3 * patience);
+    } else if (kind < 73 && plan.nodes > 2) {
+        choose_flood(plan, random);
+        return;
+    } else if (kind < 85) {
+        attack.repeats = 0;
+        attack.forge_every_ns = log_uniform(random, 100 * us, 2 * ms);
+        // Idle peers are what costs most to forge for.
+        plan.idle_fold_ns = log_uniform(random, 10 * ms, 100 * ms);
+    } else {
+        attack.icmp_ppm = static_cast<std::uint32_t>(log_uniform(random, percent, 30 * percent));
+    }
+    if (random.below(2) == 0) return;
+    // Nothing else is amiss: what goes wrong then is the attacker's doing.
+    plan.link.loss_ppm = plan.link.burst_enter_ppm = plan.link.corrupt_ppm = 0;
+    plan.link.reorder_ppm = 0;
+    plan.link.queue_bytes = std::max<std::uint32_t>(plan.link.queue_bytes, mib);
+    plan.receive_bytes = std::max<std::uint64_t>(plan.receive_bytes, 4 * mib);
+    std::erase_if(plan.faults, [](const Fault& fault) { return fault.kind != FaultKind::sever; });
+}
+
 const char* name_of(FaultKind kind) {
     constexpr const char* names[] = {"one-way cut", "isolation", "split", "mtu hole",
                                      "pause",       "restart",   "death", "sever"};
@@ -181,6 +245,14 @@ const char* name_of(FaultKind kind) {
 }
 
 }  // namespace
+
+bool Plan::is_calm() const noexcept {
+    const bool carries_all = link.loss_ppm == 0 && link.burst_enter_ppm == 0 &&
+                             link.corrupt_ppm == 0 && !attack.takes_asker_off;
+    return carries_all && std::all_of(faults.begin(), faults.end(), [](const Fault& fault) {
+               return fault.kind == FaultKind::sever || fault.kind == FaultKind::death;
+           });
+}
 
 NodeId Plan::node_of(std::uint32_t process) const noexcept {
     const auto after = std::upper_bound(first_process.begin(), first_process.end(), process);
@@ -207,6 +279,7 @@ Plan make_plan(std::uint64_t seed, Scale scale) {
     choose_work(plan, random, scale);
     choose_faults(plan, random, scale);
     choose_keys(plan, random);
+    choose_attack(plan, seed);
     return plan;
 }
 
@@ -274,6 +347,16 @@ std::string describe(const Plan& plan) {
                 std::to_string(fault.b) + " from " +
                 base::human_duration(static_cast<double>(fault.from)) + " until " +
                 base::human_duration(static_cast<double>(fault.until)) + "\n";
+    }
+    if (plan.attack.is_on()) {
+        const AttackPlan& attack = plan.attack;
+        text += "an attacker copies " + share(attack.copy_ppm) + " of handshakes and " +
+                share(attack.data_copy_ppm) + " of data" +
+                (attack.overtakes ? ", ahead of them" : "") + ", " +
+                std::to_string(attack.repeats) + " times more; forges data every " +
+                base::human_duration(static_cast<double>(attack.forge_every_ns)) +
+                ", ICMP before " + share(attack.icmp_ppm) + " of sends" +
+                (attack.takes_asker_off ? "; takes one that asks off the network" : "") + "\n";
     }
     return text + "faults end at " + base::human_duration(static_cast<double>(plan.faults_end)) +
            "\n";

@@ -37,6 +37,23 @@ struct LinkPlan {
     std::uint32_t corrupt_ppm = 0;
 };
 
+// Somebody without a key who copies and forges, while faults are on (sim/attacker.hpp). All 0: nobody.
+struct AttackPlan {
+    std::uint32_t copy_ppm = 0;       // of handshake messages: sent again from elsewhere
+    std::uint32_t data_copy_ppm = 0;  // of data
+    bool overtakes = false;           // the first copy arrives before the original
+    Time late_ns = 0;                 // else up to so much after it
+    std::uint32_t repeats = 0;        // of each copy, and of each forgery at once
+    Time repeat_ns = 100 * ms;
+    Time forge_every_ns = 0;       // data in the name of another; 0: never
+    std::uint32_t icmp_ppm = 0;    // of sends that find an error which a forged ICMP message left
+    bool takes_asker_off = false;  // a node that asks is cut off for good, its question copied on
+
+    [[nodiscard]] bool is_on() const noexcept {
+        return copy_ppm != 0 || data_copy_ppm != 0 || forge_every_ns != 0 || icmp_ppm != 0;
+    }
+};
+
 enum class FaultKind : std::uint8_t {
     one_way,   // a to b: nothing arrives
     isolate,   // a and everybody else, both ways
@@ -87,6 +104,7 @@ struct Plan {
     std::uint64_t undelivered_bytes_max = 64 * kib;
 
     LinkPlan link;
+    AttackPlan attack;
     std::vector<Fault> faults;
     Time faults_end = 0;  // from here on every link is clean and every node runs
 
@@ -100,6 +118,9 @@ struct Plan {
     [[nodiscard]] std::uint32_t procs() const noexcept { return first_process.back(); }
 
     [[nodiscard]] NodeId node_of(std::uint32_t process) const noexcept;
+
+    // The network carries everything and every gateway runs all the time: whoever gives a node up was made to.
+    [[nodiscard]] bool is_calm() const noexcept;
 };
 
 [[nodiscard]] Plan make_plan(std::uint64_t seed, Scale scale);

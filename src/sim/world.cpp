@@ -131,6 +131,8 @@ void World::step(const Event& event) {
         case EventKind::arrive:
             if (network_.on_event(event)) nodes_[event.node]->wake_at(event.at);
             return;
+        case EventKind::forge:
+            return network_.forge();
         case EventKind::fault:
             if (event.argument == heal_argument) {
                 judge_.tell("the faults end");

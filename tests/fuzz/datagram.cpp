@@ -28,10 +28,12 @@ Datagram real(const BadInputScene& scene, std::uint32_t which) {
     }
 }
 
-// Mostly told its right length: a fuzzer guesses that badly, and all else would be dropped before it is looked at.
+// Mostly told its right length and version, for which a 1 stands: a fuzzer guesses them badly, all else would be
+// dropped before it is looked at, and inputs that were kept outlive a version.
 Datagram labelled(Datagram datagram) {
     constexpr std::uint16_t own_label = 0x8000;
     if (datagram.size() < datagram::outer_bytes) return datagram;
+    if (datagram.front() == std::byte{1}) datagram.front() = std::byte{datagram::wire_version};
     const auto label = datagram::load<datagram::OuterHeader>(datagram.data()).bytes;
     return label < own_label ? relabelled(std::move(datagram)) : datagram;
 }

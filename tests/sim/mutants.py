@@ -80,6 +80,32 @@ MUTANTS = {
     "nobody watches for another": ("router/watch.cpp", [("        ask_to_watch(record);\n", "")]),
     "lost after two key changes": ("datagram/key_schedule.cpp", [
         ("        if (now < may_skip_) return nullptr;", "        if (now < ~0ULL) return nullptr;")]),
+    "a copied INIT moves a node": ("datagram/endpoint_address.cpp", [
+        ("    if (!is_busy && is_listed(init.outer.source, from)) return true;", "    if (!is_busy) return true;"),
+        ("    if (is_listed(init.outer.source, from)) {", "    if (from.family != 0) {"),
+        ("    if (is_listed(peer.node, from) || (from == peer.shown && from.family != 0)) {",
+         "    if (peer.address.family == 0) {")]),
+    "a copied RESPONSE or COOKIE moves a node": ("datagram/endpoint_handshake.cpp", [
+        ("    if (!is_listed(outer.source, from)) {\n        ++counters_.wrong_source;\n        return;\n    }\n    peer->cookie",
+         "    peer->cookie"),
+        ("    if (!is_listed(outer.source, from)) {\n        ++counters_.wrong_source;\n        return;\n    }\n    SecretPointer",
+         "    SecretPointer")]),
+    "copied data moves a node": ("datagram/endpoint_address.cpp", [
+        ("    if (is_listed(peer.node, from) || (from == peer.shown && from.family != 0)) {",
+         "    if (from.family != 0 || peer.node == settings_.node) {")]),
+    "a copied INIT keeps a dead node waited for": ("datagram/endpoint_handshake.cpp", [
+        ("        note_source(peer, init, from);\n        ++counters_.init_repeated;",
+         "        note_source(peer, init, from);\n        peer.began = now_;\n        ++counters_.init_repeated;")]),
+    "forged data of an idle peer costs keys": ("datagram/endpoint_receive.cpp", [
+        ("        if (!open_with(*key, outer, datagram, plain)) return;\n    }\n    std::unique_ptr<Peer> woken = wake(folded, outer.source);\n    if (woken == nullptr) return;",
+         "        std::unique_ptr<Peer> first = wake(folded, outer.source);\n"
+         "        if (!open_with(*key, outer, datagram, plain)) return;\n    }\n"
+         "    std::unique_ptr<Peer> woken = wake(folded, outer.source);\n    if (woken == nullptr) return;")]),
+    "one CLOSE allowance for all": ("datagram/endpoint_sever.cpp", [
+        ("    if (!closes_.take(now_, data.source, is_listed(data.source, to))) {",
+         "    if (!closes_.take(now_, data.source, false)) {")]),
+    "a forged ICMP error costs a burst": ("base/left_over_error.cpp", [
+        ("        case ENETUNREACH:\n", ""), ("        case EHOSTUNREACH:\n", ""), ("        case ENOPROTOOPT:\n", "")]),
     "watches nobody": ("router/watch.cpp", [
         ("    endpoint->watch(node);\n", ""), ("        endpoint->unwatch(held.node);\n", "")]),
 }

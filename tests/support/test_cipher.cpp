@@ -3,7 +3,9 @@
 #include "support/test_cipher.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <new>
 
 namespace acp::test {
 namespace {
@@ -83,13 +85,82 @@ private:
     bool notes_;
 };
 
+std::uint64_t number_of(const datagram::PublicKey& key) noexcept {
+    return word_at(key.data(), 8);
+}
+
+// The inverse of an odd number modulo 2^64: each step doubles the bits that are right.
+constexpr std::uint64_t inverse(std::uint64_t odd) noexcept {
+    std::uint64_t x = odd;
+    for (int i = 0; i < 6; ++i) x *= 2 - odd * x;
+    return x;
+}
+
+void fill_shared(std::uint64_t number, std::span<std::byte, 32> out) noexcept {
+    for (std::size_t i = 0; i < out.size(); i += 8) {
+        number = mix64(number);
+        std::memcpy(out.data() + i, &number, 8);
+    }
+}
+
+class TestAgreement final : public datagram::KeyAgreement {
+public:
+    TestAgreement(TestSuite& suite, std::uint64_t drawn) noexcept
+        : suite_(suite), own_(drawn | 1U) {
+        const std::uint64_t number = own_ * agreement_base;
+        std::memcpy(public_key_.data(), &number, 8);
+    }
+
+    [[nodiscard]] const datagram::PublicKey& public_key() const noexcept override {
+        return public_key_;
+    }
+
+    [[nodiscard]] bool agree(const datagram::PublicKey& other,
+                             std::span<std::byte, 32> out) noexcept override {
+        suite_.note_agreed();
+        if (number_of(other) == 0) return false;
+        fill_shared(number_of(other) * own_, out);
+        return true;
+    }
+
+private:
+    TestSuite& suite_;
+    std::uint64_t own_;
+    datagram::PublicKey public_key_{};
+};
+
 }  // namespace
+
+void share(const datagram::PublicKey& one,
+           const datagram::PublicKey& other,
+           std::span<std::byte, 32> out) noexcept {
+    fill_shared(number_of(one) * number_of(other) * inverse(agreement_base), out);
+}
+
+std::unique_ptr<datagram::KeyAgreement> TestSuite::make_agreement(datagram::Entropy& entropy) {
+    std::array<std::byte, 8> drawn{};
+    entropy.fill(drawn);
+    return std::make_unique<TestAgreement>(*this, word_at(drawn.data(), 8));
+}
+
+MutableBytes TestSuite::take_secret_memory(std::size_t bytes) {
+    const std::size_t rounded = (bytes + 63) / 64 * 64;
+    auto* memory = static_cast<std::byte*>(::operator new (rounded, std::align_val_t{64}));
+    std::memset(memory, 0, rounded);
+    return {memory, bytes};
+}
+
+void TestSuite::give_back_secret_memory(MutableBytes memory) noexcept {
+    std::memset(memory.data(), 0, memory.size());
+    ::operator delete (memory.data(), std::align_val_t{64});
+}
 
 std::unique_ptr<datagram::Aead> TestSuite::make(Bytes key) {
     if (starved_ > 0) {
         --starved_;
         return nullptr;
     }
+    ++keys_made_;
     return std::make_unique<TestAead>(*this, hash(1, key), notes_nonces_);
 }
 

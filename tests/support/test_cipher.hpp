@@ -22,6 +22,24 @@ public:
 
     [[nodiscard]] std::size_t key_bytes() const noexcept override { return 16; }
 
+    [[nodiscard]] std::uint8_t number() const noexcept override { return number_; }
+
+    // As if it were another cipher.
+    void pretend(std::uint8_t number) noexcept { number_ = number; }
+
+    [[nodiscard]] std::unique_ptr<datagram::KeyAgreement> make_agreement(
+        datagram::Entropy& entropy) override;
+    [[nodiscard]] datagram::MutableBytes take_secret_memory(std::size_t bytes) override;
+    void give_back_secret_memory(datagram::MutableBytes memory) noexcept override;
+
+    [[nodiscard]] std::uint64_t keys_made() const noexcept { return keys_made_; }
+
+    [[nodiscard]] std::uint64_t agreed() const noexcept {
+        return agreed_;
+    }  // key agreements computed
+
+    void note_agreed() noexcept { ++agreed_; }
+
     [[nodiscard]] std::unique_ptr<datagram::Aead> make(datagram::Bytes key) override;
     void derive(datagram::Bytes secret,
                 datagram::Bytes salt,
@@ -44,10 +62,19 @@ public:
 private:
     bool notes_nonces_;
     int starved_ = 0;
+    std::uint8_t number_ = datagram::number_of_aes_128_gcm;
+    std::uint64_t keys_made_ = 0;
+    std::uint64_t agreed_ = 0;
     std::uint64_t repeated_ = 0;
     std::unordered_set<std::uint64_t>
         seen_;  // hashes: a collision would be one in 2^40 for 2^12 of them
 };
+
+// Worthless, too: multiplication modulo 2^64. Whoever has overheard both public keys can compute what they share.
+inline constexpr std::uint64_t agreement_base = 0x9e3779b97f4a7c15U;  // odd
+void share(const datagram::PublicKey& one,
+           const datagram::PublicKey& other,
+           std::span<std::byte, 32> out) noexcept;
 
 // Random bytes from a seed.
 class TestEntropy final : public datagram::Entropy {

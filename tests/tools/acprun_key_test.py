@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The job's key: it is nowhere where others could read it. A stub of ssh lets the test hear the talk with one agent, so
 that it knows the key it looks for."""
+import hashlib
+import hmac
 import os
 import re
 import resource
@@ -15,6 +17,22 @@ PREAMBLE = b"key 32\n"
 def forms(key):
     """A secret as programs would write it."""
     return {"raw": key, "hex": key.hex().encode(), "HEX": key.hex().upper().encode()}
+
+
+def hkdf(secret, salt, info):
+    """RFC 5869 with SHA-256, 32 bytes."""
+    extracted = hmac.digest(salt or bytes(32), secret, hashlib.sha256)
+    return hmac.digest(extracted, info + b"\x01", hashlib.sha256)
+
+
+def job_ids(pid):
+    """What may be the job's number: it lies in the node segment, which the rank maps."""
+    with open(f"/proc/{pid}/maps") as file:
+        start = next(int(line.split("-")[0], 16) for line in file if "memfd:acp-node" in line)
+    with open(f"/proc/{pid}/mem", "rb") as memory:
+        memory.seek(start)
+        page = memory.read(4096)
+    return {page[at:at + 8] for at in range(0, len(page), 8)} - {bytes(8)}
 
 
 def core_limit(pid):
@@ -86,6 +104,36 @@ class Key(ToolTest):
                     searched += len(content)
                     self.search(content, key, f"memory of {name} at {start:#x}")
         self.assertGreater(searched, 1 << 20)
+
+    def test_keys_of_a_rank_s_own_gateway_are_in_no_memory_that_a_core_dump_would_hold(self):
+        job, key = self.start_tapped()
+        ranks = [pid for pid, name in marked_processes(job.mark).items() if name == "act"]
+        self.assertEqual(len(ranks), 2)
+        derived = {}
+        for job_id in job_ids(ranks[0]):
+            own = hkdf(key, job_id, b"acp1 ranks")
+            derived[own] = "the ranks' key"
+            derived[hkdf(own, job_id, b"acp1 handshake")] = "the handshake key"
+            derived[hkdf(own, job_id, b"acp1 traffic")] = "the traffic secret"
+        found_at_all = 0
+        for pid in ranks:
+            dumped = dumped_parts(pid)
+            with open(f"/proc/{pid}/maps") as file:
+                parts = [tuple(int(end, 16) for end in line.split()[0].split("-")) for line in file
+                         if line.split()[1].startswith("rw")]
+            with open(f"/proc/{pid}/mem", "rb") as memory:
+                for start, end in parts:
+                    memory.seek(start)
+                    try:
+                        content = memory.read(end - start)
+                    except OSError:
+                        continue
+                    for secret, name in derived.items():
+                        if secret not in content:
+                            continue
+                        found_at_all += 1
+                        self.assertNotIn((start, end), dumped, f"{name} at {start:#x}")
+        self.assertGreaterEqual(found_at_all, 4, "handshake key and traffic secret, in secret memory of both")
 
     def test_no_core_of_a_gateway_is_dumped_and_ranks_dump_as_they_would(self):
         def unlimited_cores():

@@ -39,7 +39,8 @@ TEST(Choose, names_the_library_that_is_missing_and_how_to_get_it) {
             << text;
     }
     if (!has_aes_hardware()) return;
-    const std::string text = refusal_of(CipherWish::automatic, BackendWish::ipsec_mb, none);
+    const LibraryNames one{usual_library_names().libcrypto, missing};
+    const std::string text = refusal_of(CipherWish::automatic, BackendWish::ipsec_mb, one);
     EXPECT_TRUE(has(text, "libipsec-mb") && has(text, "apt-get install libipsec-mb1")) << text;
 }
 
@@ -48,7 +49,8 @@ TEST(Choose, names_the_function_that_a_library_lacks) {
     const std::string text = refusal_of(CipherWish::aes_128_gcm, BackendWish::libcrypto, wrong);
     EXPECT_TRUE(has(text, "libc.so.6 has no EVP_")) << text;
     if (!has_aes_hardware()) return;
-    const std::string other = refusal_of(CipherWish::aes_128_gcm, BackendWish::ipsec_mb, wrong);
+    const LibraryNames one{usual_library_names().libcrypto, unfit};
+    const std::string other = refusal_of(CipherWish::aes_128_gcm, BackendWish::ipsec_mb, one);
     EXPECT_TRUE(has(other, "libc.so.6 has no functions")) << other;
 }
 

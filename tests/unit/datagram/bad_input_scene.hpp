@@ -82,13 +82,17 @@ public:
         const bool is_ours = inits_.contains({0, source}) && responses_.contains({source, 0});
         const NodeId initiator = is_ours ? 0 : source;
         const NodeId responder = is_ours ? source : 0;
-        const Parties parties{net.base.job_id, initiator, responder,
-                              inits_.at({initiator, responder}).nonce,
-                              responses_.at({responder, initiator}).nonce};
+        const InitPacket& init = inits_.at({initiator, responder});
+        const ResponsePacket& response = responses_.at({responder, initiator});
+        const Parties parties{net.base.job_id, initiator,       responder,          init.nonce,
+                              response.nonce,  init.public_key, response.public_key};
+        Secret shared;
+        test::share(init.public_key, response.public_key, shared);
+        Secret secret;
+        derive_connection_secret(secrets_.traffic, shared, parties, net.suite, secret);
         const std::uint64_t epoch = number >> net.base.key_packets_log2;
         DirectionKey key;
-        EXPECT_TRUE(make_direction_key(connection_secret(secrets_.traffic, parties, net.suite),
-                                       source, epoch, net.suite, key));
+        EXPECT_TRUE(make_direction_key(secret, source, epoch, net.suite, key));
         Datagram datagram(outer_bytes + plain.size() + tag_bytes);
         store(datagram.data(),
               OuterHeader{wire_version, static_cast<std::uint8_t>(PacketType::data),

@@ -16,11 +16,11 @@ const auto nothing = [](auto&) {};
 // WIRE-6 WIRE-15 WIRE-16 WIRE-19 WIRE-70 WIRE-72 WIRE-80
 const std::vector<Row> init_rows{
     {"init_one_byte_short", &Counters::wrong_length,
-     [](Scene&) { return header(1, 1, Scene::unmet, 95); }},
+     [](Scene&) { return header(wire_version, 1, Scene::unmet, sizeof(InitPacket) - 1); }},
     {"init_one_byte_long", &Counters::wrong_length,
-     [](Scene&) { return header(1, 1, Scene::unmet, 97); }},
+     [](Scene&) { return header(wire_version, 1, Scene::unmet, sizeof(InitPacket) + 1); }},
     {"init_by_a_stranger", &Counters::wrong_mac,
-     [](Scene&) { return header(1, 1, Scene::unmet, 96); }},
+     [](Scene&) { return header(wire_version, 1, Scene::unmet, sizeof(InitPacket)); }},
     {"init_under_another_name", &Counters::wrong_mac,
      [](Scene& scene) {
          InitPacket init = scene.init_of(Scene::caller, 0);
@@ -79,9 +79,9 @@ const std::vector<Row> init_rows{
 // WIRE-15 WIRE-81
 const std::vector<Row> answer_rows{
     {"cookie_of_wrong_length", &Counters::wrong_length,
-     [](Scene&) { return header(1, 2, Scene::connecting, 81); }},
+     [](Scene&) { return header(wire_version, 2, Scene::connecting, 81); }},
     {"cookie_by_a_stranger", &Counters::wrong_mac,
-     [](Scene&) { return header(1, 2, Scene::connecting, 80); }},
+     [](Scene&) { return header(wire_version, 2, Scene::connecting, 80); }},
     {"cookie_nobody_asked_for", &Counters::unexpected_cookie,
      [](Scene& scene) { return scene.signed_as(scene.cookie_from(Scene::unmet), nothing); }},
     {"cookie_for_another_question", &Counters::unexpected_cookie,
@@ -99,9 +99,9 @@ const std::vector<Row> answer_rows{
                                 [](CookiePacket& cookie) { cookie.target = 1; });
      }},
     {"response_of_wrong_length", &Counters::wrong_length,
-     [](Scene&) { return header(1, 3, Scene::connecting, 95); }},
+     [](Scene&) { return header(wire_version, 3, Scene::connecting, sizeof(ResponsePacket) - 1); }},
     {"response_by_a_stranger", &Counters::wrong_mac,
-     [](Scene&) { return header(1, 3, Scene::connecting, 96); }},
+     [](Scene&) { return header(wire_version, 3, Scene::connecting, sizeof(ResponsePacket)); }},
     {"response_repeated", &Counters::unexpected_response,
      [](Scene& scene) { return Scene::bytes_of(scene.response_of(Scene::connected, 0)); }},
     {"response_nobody_asked_for", &Counters::unexpected_response,
@@ -136,9 +136,9 @@ const std::vector<Row> answer_rows{
                                 [](ResponsePacket& response) { ++response.job; });
      }},
     {"close_of_wrong_length", &Counters::wrong_length,
-     [](Scene&) { return header(1, 5, Scene::connected, 63); }},
+     [](Scene&) { return header(wire_version, 5, Scene::connected, 63); }},
     {"close_by_a_stranger", &Counters::wrong_mac,
-     [](Scene&) { return header(1, 5, Scene::connected, 64); }},
+     [](Scene&) { return header(wire_version, 5, Scene::connected, 64); }},
     {"close_of_another_job", &Counters::wrong_job,
      [](Scene& scene) {
          return scene.signed_as(scene.close_from(Scene::connected, CloseReason::severed),

@@ -69,7 +69,7 @@ TEST(EndpointIdle, a_forged_datagram_wakes_nobody) {
     Net net(2, 1);
     connect_and_fold(net);
     std::vector<std::byte> forged(100);
-    store(forged.data(), OuterHeader{1, 4, 100, 1, 500});
+    store(forged.data(), OuterHeader{wire_version, 4, 100, 1, 500});
     net[0].on_datagram(net.now, address_of(1), forged);
     EXPECT_EQ(net[0].counters().wrong_tag, 1U);
     EXPECT_TRUE(is_folded(net, 0, 1));
@@ -130,13 +130,14 @@ TEST(EndpointIdle, a_hundred_thousand_idle_peers_take_128_bytes_each) {
     settings.node = 0;
     settings.nodes = peers + 1;
     SentPool pool(8);
-    PeerTable table(settings.nodes);
+    test::TestSuite suite;
+    PeerTable table(settings.nodes, suite);
     for (NodeId node = 1; node <= peers; ++node) {
         table.seat(std::make_unique<Peer>(node, settings, pool));
         FoldedPeer folded;
         folded.instance = node;
         folded.next_number = node * 3ULL;
-        table.fold(node, folded);
+        ASSERT_TRUE(table.fold(node, folded));
     }
     EXPECT_LE(static_cast<double>(table.bytes()) / peers, 128);
     EXPECT_EQ(table.hot_count(), 0U);

@@ -226,14 +226,14 @@ TEST(EndpointLife, closes_are_few) {
     net[0].sever(1);
     net.run_for(s);
     std::vector<std::byte> forged(100);
-    store(forged.data(), OuterHeader{1, 4, 100, 1, 5});
+    store(forged.data(), OuterHeader{wire_version, 4, 100, 1, 5});
     const std::uint64_t before = net[0].counters().closes_sent;
     for (int i = 0; i < 10'000; ++i) {
         std::vector<std::byte> one = forged;
         net[0].on_datagram(net.now, address_of(1), one);
         if (i % 16 == 0) net.flush(0);
     }
-    EXPECT_EQ(net[0].counters().closes_sent - before, EndpointMachine::closes_at_once);
+    EXPECT_EQ(net[0].counters().closes_sent - before, CloseAllowance::node_at_once);
 }
 
 TEST(EndpointLife, a_handler_may_sever_the_node_it_hears_from) {

@@ -19,7 +19,8 @@ TEST(HandshakePackets, init_lies_as_specified) {
     EXPECT_EQ(offsetof(InitPacket, credit), 44U);
     EXPECT_EQ(offsetof(InitPacket, nonce), 48U);
     EXPECT_EQ(offsetof(InitPacket, cookie), 64U);
-    EXPECT_EQ(sizeof(InitPacket), 96U);
+    EXPECT_EQ(offsetof(InitPacket, public_key), 80U);
+    EXPECT_EQ(sizeof(InitPacket), 128U);
 }
 
 // WIRE-11
@@ -38,7 +39,8 @@ TEST(HandshakePackets, response_lies_as_specified) {
     EXPECT_EQ(offsetof(ResponsePacket, credit), 44U);
     EXPECT_EQ(offsetof(ResponsePacket, nonce), 48U);
     EXPECT_EQ(offsetof(ResponsePacket, initiator_nonce), 64U);
-    EXPECT_EQ(sizeof(ResponsePacket), 96U);
+    EXPECT_EQ(offsetof(ResponsePacket, public_key), 80U);
+    EXPECT_EQ(sizeof(ResponsePacket), 128U);
 }
 
 // WIRE-13

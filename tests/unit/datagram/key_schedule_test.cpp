@@ -12,11 +12,19 @@ namespace acp::datagram {
 namespace {
 
 Parties some_parties() {
-    Parties parties{
-        .job = 5, .initiator = 1, .responder = 2, .initiator_nonce = {}, .responder_nonce = {}};
+    Parties parties;
+    parties.job = 5;
+    parties.initiator = 1;
+    parties.responder = 2;
     parties.initiator_nonce[0] = std::byte{3};
     parties.responder_nonce[15] = std::byte{4};
     return parties;
+}
+
+Secret secret_of(const Secret& traffic, Bytes shared, const Parties& parties, CipherSuite& suite) {
+    Secret secret;
+    derive_connection_secret(traffic, shared, parties, suite, secret);
+    return secret;
 }
 
 bool opens(DirectionKey& sealing, DirectionKey& opening) {
@@ -45,18 +53,23 @@ TEST(KeySchedule, the_two_secrets_of_a_job_differ_and_depend_on_key_and_job) {
 TEST(KeySchedule, a_connection_secret_depends_on_every_field) {
     test::TestSuite suite;
     const Secret traffic{std::byte{1}};
-    std::vector<Parties> all(6, some_parties());
+    const Secret shared{std::byte{9}};
+    std::vector<Parties> all(8, some_parties());
     all[1].job = 6;
     all[2].initiator = 7;
     all[3].responder = 7;
     all[4].initiator_nonce[15] = std::byte{1};
     all[5].responder_nonce[0] = std::byte{1};
+    all[6].initiator_key[31] = std::byte{1};
+    all[7].responder_key[0] = std::byte{1};
     std::set<Secret> seen;
-    for (const Parties& parties : all) seen.insert(connection_secret(traffic, parties, suite));
-    seen.insert(connection_secret(Secret{}, some_parties(), suite));
-    EXPECT_EQ(seen.size(), 7U);
-    EXPECT_EQ(connection_secret(traffic, some_parties(), suite),
-              connection_secret(traffic, some_parties(), suite));
+    for (const Parties& parties : all) seen.insert(secret_of(traffic, shared, parties, suite));
+    seen.insert(secret_of(Secret{}, shared, some_parties(), suite));
+    seen.insert(secret_of(traffic, Secret{}, some_parties(), suite));
+    seen.insert(secret_of(traffic, {}, some_parties(), suite));
+    EXPECT_EQ(seen.size(), 11U);
+    EXPECT_EQ(secret_of(traffic, shared, some_parties(), suite),
+              secret_of(traffic, shared, some_parties(), suite));
 }
 
 // WIRE-36

@@ -51,6 +51,7 @@ struct JobOptions {
         false;  // nodes of one process run their gateway themselves; nobody holds meetings there
     std::uint32_t datagram_bytes_max = 0;
     Time connect_timeout_ns = 5'000'000'000;
+    std::vector<crypto::CipherWish> ciphers;  // by node; none: as the machine likes
 };
 
 inline node::Segment make_segment(const JobOptions& options, std::uint32_t node) {
@@ -272,6 +273,7 @@ private:
         settings.config.intranode = options_.kind.intranode;
         settings.datagram_bytes_max = options_.datagram_bytes_max;
         settings.connect_timeout_ns = options_.connect_timeout_ns;
+        if (node < options_.ciphers.size()) settings.cipher = options_.ciphers[node];
         return settings;
     }
 
