@@ -77,20 +77,6 @@ INSTANTIATE_TEST_SUITE_P(Paths, RivalTest, testing::ValuesIn(paths()), [](const 
     return parameter.param.name;
 });
 
-TEST(Rivals, their_queue_is_forgotten_within_seconds_after_they_have_left) {
-    LinkSettings settings = settings_of({"", 0.0125, 10 * ms, 0, 0});
-    settings.rivals = 1;
-    settings.queue_bytes = 500'000;
-    LinkModel link(settings);
-    link.run_until(10 * s);
-    link.stop_rivals();
-    link.run_until(30 * s);
-    link.measure_from_here();
-    link.run_until(32 * s);
-    EXPECT_LE(link.queue_max(), settings.queue_bytes / 3);
-    EXPECT_GE(link.utilisation(), 0.9);
-}
-
 TEST(Rivals, a_path_that_becomes_longer_at_once_is_used_again_within_half_a_second) {
     for (const Time longer : {2 * ms, 20 * ms}) {
         LinkSettings settings = settings_of({"", 0.125, 20 * us, 0, 0});
