@@ -27,6 +27,8 @@ constexpr std::array<Word<Attach>, 2> attach_words{
     {{"auto", Attach::automatic}, {"off", Attach::off}}};
 constexpr std::array<Word<Security>, 3> security_words{
     {{"encrypt", Security::encrypt}, {"auth", Security::authenticate}, {"off", Security::off}}};
+constexpr std::array<Word<Congestion>, 3> congestion_words{
+    {{"delay", Congestion::delay}, {"cubic", Congestion::cubic}, {"newreno", Congestion::newreno}}};
 constexpr std::array<Word<Cipher>, 3> cipher_words{{{"auto", Cipher::automatic},
                                                     {"aes", Cipher::aes_128_gcm},
                                                     {"chacha", Cipher::chacha20_poly1305}}};
@@ -213,6 +215,10 @@ const std::vector<Variable>& variables() {
          "datagrams between nodes: encrypted, only authenticated, or trusted",
          parse_choice<&Config::security, security_words>,
          show_choice<&Config::security, security_words>},
+        {"ACP_CONGESTION", "delay|cubic|newreno",
+         "between nodes: how much may be under way, judged by delay and loss, or by loss alone",
+         parse_choice<&Config::congestion, congestion_words>,
+         show_choice<&Config::congestion, congestion_words>},
         {"ACP_CIPHER", "auto|aes|chacha",
          "what protects datagrams between nodes: AES-128-GCM or ChaCha20-Poly1305",
          parse_choice<&Config::cipher, cipher_words>, show_choice<&Config::cipher, cipher_words>},

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "datagram/congestion_delay.hpp"
+#include "datagram/cubic.hpp"
 #include "datagram/endpoint.hpp"
 #include "datagram/new_reno.hpp"
 
@@ -18,6 +19,9 @@ std::unique_ptr<Congestion> make_congestion(Control control, std::uint32_t datag
             break;
         case Control::new_reno:
             made.reset(new (std::nothrow) NewReno(datagram_bytes));
+            break;
+        case Control::cubic:
+            made.reset(new (std::nothrow) Cubic(datagram_bytes));
             break;
     }
     return made;

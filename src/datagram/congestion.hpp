@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How much may be in the network to one peer: what every congestion control is told, and what it says. Told once per
 // acknowledgement, not per datagram. Knows neither clock nor datagrams. One thread.
-// Tests: tests/unit/datagram/congestion_conformance_test.cpp, congestion_link_test.cpp (on a modelled link).
+// Tests: tests/unit/datagram/congestion_conformance_test.cpp, tests/unit/sim/congestion_link_test.cpp (on a modelled link).
 #pragma once
 
 #include <cstdint>

@@ -7,12 +7,14 @@
 // DCTCP. Additive increase makes flows equal; far below the target the window grows by an eighth per round, so that
 // it recovers soon. The least round trip is measured anew, with an emptied path, when it was not seen for long.
 // Knows no clock. One thread.
-// Tests: tests/unit/datagram/congestion_delay_test.cpp, congestion_link_test.cpp.
+// Tests: tests/unit/datagram/congestion_delay_test.cpp, tests/unit/sim/congestion_link_test.cpp.
 #pragma once
 
 #include <cstdint>
 
 #include "datagram/congestion.hpp"
+#include "datagram/cubic_curve.hpp"
+#include "datagram/rival_detector.hpp"
 
 namespace acp::datagram {
 
@@ -47,6 +49,8 @@ public:
 
     [[nodiscard]] Time target_ns() const noexcept { return target_; }
 
+    [[nodiscard]] bool is_beside_rivals() const noexcept { return rivals_.is_found(); }
+
 private:
     // One round trip: from when something was sent until it was acknowledged.
     struct Round {
@@ -56,6 +60,16 @@ private:
         std::uint32_t acked = 0;
         std::uint32_t marked = 0;
         bool is_window_limited = false;
+        bool has_lost = false;
+    };
+
+    // Measuring the least round trip with nothing of ours in the queue.
+    struct Drain {
+        Time emptied_at = never;  // when the path was empty of ours; never: not yet
+        Time ended_at = 0;        // the last one
+        Time hold = 0;
+        Time least = never;
+        bool is_on = false;
     };
 
     // Losses among the last some hundred datagrams.
@@ -65,10 +79,14 @@ private:
     };
 
     void end_round(const CongestionSample& sample) noexcept;
+    // true: others fill the queue, and delay is not to be judged
+    [[nodiscard]] bool look_for_rivals(const CongestionSample& sample) noexcept;
+    [[nodiscard]] bool is_bounded_by_loss(Time now) const noexcept;
+    [[nodiscard]] bool is_late(Time rtt_ns) const noexcept;
     [[nodiscard]] bool judge_delay(const CongestionSample& sample) noexcept;  // true: reduced
     [[nodiscard]] bool judge_marks(const CongestionSample& sample) noexcept;
     void judge_loss(const CongestionSample& sample) noexcept;
-    void grow() noexcept;
+    void grow(const CongestionSample& sample) noexcept;
     // Where between the least round trip (0) and the target (1) a round trip lies.
     [[nodiscard]] double fullness(Time rtt_ns) const noexcept;
     void note_least(const CongestionSample& sample) noexcept;
@@ -80,22 +98,19 @@ private:
     std::uint32_t datagram_;
     double window_;  // bytes; below floor_datagrams it is kept by pacing
     double before_reduction_ = 0;
-    double marked_ = 1;   // DCTCP's alpha
-    double ceiling_ = 0;  // near where loss was congestion: from there on only additive growth
-    std::uint32_t ceiling_rounds_ = 0;
+    double marked_ = 1;  // DCTCP's alpha
+    CubicCurve curve_;   // after a loss that was congestion
+    RivalDetector rivals_;
     Time target_ = short_path_target_ns;
     Time least_rtt_ = never;
     Time least_seen_ = 0;
     Time latest_rtt_ = 0;
     Time reduced_at_ = 0;
-    Time emptied_at_ = never;  // while draining: when the path was empty of ours; never: not yet
-    Time drained_at_ = 0;
-    Time drain_hold_ = 0;
-    Time drained_least_ = never;
+    Time congested_at_ = 0;  // when a loss was congestion; 0: never
+    Drain drain_;
     Round round_;
     LossCount losses_;
     bool is_slow_start_ = true;
-    bool is_draining_ = false;
     bool was_reduced_by_loss_ = false;
 };
 

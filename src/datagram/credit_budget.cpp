@@ -34,7 +34,8 @@ std::uint32_t unscheduled_datagrams(std::uint64_t receive_bytes,
                                     std::uint32_t senders,
                                     std::uint32_t datagram_bytes) noexcept {
     const std::uint64_t budget = usable_bytes(receive_bytes) / true_bytes(datagram_bytes);
-    const std::uint64_t each = budget / (2 * std::uint64_t{std::max(senders, 1U)});
+    const std::uint64_t each =
+        budget / (CreditBudget::reserve_share * std::uint64_t{std::max(senders, 1U)});
     return static_cast<std::uint32_t>(
         std::clamp<std::uint64_t>(each, unscheduled_min, unscheduled_max));
 }
@@ -54,11 +55,13 @@ CreditBudget::CreditBudget(std::uint64_t receive_bytes,
                            std::uint32_t senders,
                            std::uint32_t least,
                            std::uint32_t most) noexcept
-    : least_(least),
+    : usable_bytes_(usable_bytes(receive_bytes)),
+      least_(least),
       longest_(least),
       unscheduled_(unscheduled_datagrams(receive_bytes, senders, least)) {
-    const std::uint64_t usable = usable_bytes(receive_bytes);
-    std::uint64_t each = std::uint64_t{unscheduled_} * true_bytes(least);
+    const std::uint64_t usable = usable_bytes_;
+    std::uint64_t& each = each_bytes_;
+    each = std::uint64_t{unscheduled_} * true_bytes(least);
     // WIRE-78: the allowance of one datagram and a probe of each take half of it at most.
     const auto take = [&](std::uint32_t bytes) {
         const std::uint64_t longer = true_bytes(bytes);
@@ -69,7 +72,14 @@ CreditBudget::CreditBudget(std::uint64_t receive_bytes,
     };
     take(most);
     for (const std::uint32_t bytes : MtuProber::shorter) take(bytes);
-    shared_bytes_ = usable - std::min(usable, senders * each);
+    certain_bytes_ = usable - std::min(usable, senders * each);
+    reserve_bytes_ = std::min(senders * each, usable / reserve_share);
+}
+
+// WIRE-54
+std::uint64_t CreditBudget::shared_bytes() const noexcept {
+    const std::uint64_t kept = std::max(reserve_bytes_, active_ * each_bytes_);
+    return usable_bytes_ - std::min(usable_bytes_, kept);
 }
 
 CreditBudget::~CreditBudget() {
@@ -78,6 +88,7 @@ CreditBudget::~CreditBudget() {
 
 void CreditBudget::on_received(CreditShare& share) noexcept {
     share.came_ = std::min(share.came_ + 1, early_datagrams);
+    ++share.of_slice_;
     if (share.promised_ == 0) return;  // it was of the allowance
     --share.promised_;
     if (share.short_ != 0) {
@@ -89,7 +100,13 @@ void CreditBudget::on_received(CreditShare& share) noexcept {
 }
 
 std::uint64_t CreditBudget::part_of(const CreditShare& share) const noexcept {
-    const std::uint64_t part = shared_bytes_ / active_;
+    std::uint64_t part = shared_bytes() / std::max(talkers_, 1U);
+    if (!share.is_talker_) {
+        const std::uint64_t few = std::uint64_t{talker_datagrams} * share.each_;
+        part = std::min(
+            {part, few,
+             bytes_of(share) + certain_bytes_ - std::min(certain_bytes_, promised_bytes_)});
+    }
     const bool is_early = share.came_ < early_datagrams && share.each_ < true_bytes(longest_);
     return is_early ? std::min(part, std::uint64_t{early_promise} * share.each_) : part;
 }
@@ -118,12 +135,14 @@ std::uint32_t CreditBudget::grant(Time now,
     if (share.budget_ != nullptr) unlink(share);
     share.granted_at_ = now;
     append(share);
+    judge_talk(now, share);
     promised_bytes_ -= bytes_of(share);
     const bool is_longer = lengthen(share, true_bytes(datagram_bytes)) && datagram_bytes > least_;
     const std::uint64_t held = bytes_of(share);
     promised_bytes_ += held;
     const std::uint64_t part = part_of(share);
-    const std::uint64_t free = shared_bytes_ - std::min(shared_bytes_, promised_bytes_);
+    const std::uint64_t shared = shared_bytes();
+    const std::uint64_t free = shared - std::min(shared, promised_bytes_);
     // The acknowledgement that tells a sender of its longer path promises nothing that it would take for short.
     if (held < part && !is_longer) {
         const auto more = static_cast<std::uint32_t>(std::min(part - held, free) / share.each_);
@@ -136,6 +155,8 @@ std::uint32_t CreditBudget::grant(Time now,
 void CreditBudget::leave(CreditShare& share) noexcept {
     if (share.budget_ != this) return;
     unlink(share);
+    set_talker(share, false);
+    share.slice_ = share.of_slice_ = 0;
     promised_bytes_ -= bytes_of(share);
     share.promised_ = share.short_ = share.each_ = 0;
     share.budget_ = nullptr;
@@ -143,6 +164,25 @@ void CreditBudget::leave(CreditShare& share) noexcept {
 
 void CreditBudget::expire(Time now) noexcept {
     while (oldest_ != nullptr && oldest_->granted_at_ + lease_ns <= now) leave(*oldest_);
+}
+
+// Who talked in the last slice does so until this one has ended, too.
+void CreditBudget::judge_talk(Time now, CreditShare& share) noexcept {
+    const std::uint64_t slice = now / slice_ns;
+    const bool is_much = share.of_slice_ >= talker_datagrams;
+    if (slice == share.slice_) {
+        if (is_much) set_talker(share, true);
+        return;
+    }
+    set_talker(share, is_much && share.slice_ + 1 >= slice);
+    share.slice_ = slice;
+    share.of_slice_ = 0;
+}
+
+void CreditBudget::set_talker(CreditShare& share, bool is_talker) noexcept {
+    if (share.is_talker_ == is_talker) return;
+    share.is_talker_ = is_talker;
+    talkers_ += is_talker ? 1U : ~0U;
 }
 
 void CreditBudget::append(CreditShare& share) noexcept {

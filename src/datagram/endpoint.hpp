@@ -25,7 +25,7 @@ namespace acp::datagram {
 using NodeId = std::uint32_t;
 
 enum class Security : std::uint8_t { encrypt, authenticate, off };
-enum class Control : std::uint8_t { delay, new_reno };  // congestion control
+enum class Control : std::uint8_t { delay, new_reno, cubic };  // congestion control
 
 enum class SeverReason : std::uint8_t {
     silent,       // no valid packet for peer_timeout although something was owed or watched

@@ -32,7 +32,7 @@ void EndpointMachine::on_ack(Peer& peer, const AckFrame& ack) {
     if (has_sample || settled.acked != 0) {
         peer.probe.on_ack();
         peer.probes_in_vain = 0;
-        peer.bypass = 0;
+        peer.bypass = peer.pings_due = 0;
     }
     if (settled.acked + settled.lost != 0 || has_sample) {
         CongestionSample sample;
@@ -117,6 +117,8 @@ void EndpointMachine::adapt(Peer& peer, const Settled& settled, CongestionSample
     sample.smoothed_rtt_ns = peer.rtt.smoothed();
     sample.datagram_bytes = peer.mtu.current();
     peer.congestion->on_sample(sample);
+    peer.pacer.on_settled(now_, settled.acked, settled.lost, settled.lost_together,
+                          settled.newest_lost_sent);
     peer.pacer.set_rate(peer.congestion->pacing_window_bytes(), peer.rtt.smoothed(),
                         peer.congestion->is_slow_start());
 }

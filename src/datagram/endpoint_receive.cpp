@@ -200,6 +200,10 @@ void EndpointMachine::take(Peer& peer,
     act_on_control(peer, opened.control);
     if (opened.wants_ack) {
         peer.active = now_;
+        // WIRE-44: the second of some pings before an acknowledgement has one of its own, and so on.
+        if (seen == Seen::no_content && peer.unacknowledged != 0) {
+            peer.echoes_due = std::min(peer.echoes_due + 1, ProbeTimer::probes_max);
+        }
         want_ack(peer, datagram_bytes, seen == Seen::repeated || peer.came.is_disordered());
     }
     if (seen == Seen::fresh) {

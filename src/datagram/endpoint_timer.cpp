@@ -137,6 +137,7 @@ void EndpointMachine::probe(Peer& peer) {
         peer.pacer.set_rate(peer.congestion->pacing_window_bytes(), peer.rtt.smoothed(), false);
     }
     peer.bypass = count;
+    peer.pings_due = count - taken;
     peer.is_short_due = is_long;
     peer.is_ping_due = is_long || peer.lost.empty();
 }

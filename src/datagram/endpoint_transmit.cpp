@@ -61,6 +61,15 @@ Transmit EndpointMachine::transmit_peer(Peer& peer, MutableBytes into) {
         const Transmit transmit = transmit_batch(peer, batch, into);
         if (transmit.bytes != 0) return transmit;
     }
+    // WIRE-52: where less is in flight than a timeout sends, pings make up for it, and each is answered.
+    if (peer.pings_due != 0) {
+        --peer.pings_due;
+        peer.is_ping_due = true;
+    }
+    if (peer.echoes_due != 0) {
+        --peer.echoes_due;
+        peer.is_ack_due = true;
+    }
     if (peer.is_ack_due || peer.is_ping_due) return transmit_control(peer, into);
     return transmit_path_probe(peer, into);
 }

@@ -4,6 +4,13 @@
 
 namespace acp::datagram {
 
+namespace {
+
+// What overflows a queue is lost in a row, or every other one of it; chance seldom takes two so near.
+constexpr PacketNumber lost_together_gap = 2;
+
+}  // namespace
+
 // WIRE-50
 Time LossDetector::time_threshold(const RttEstimator& rtt) noexcept {
     const Time longest = std::max(rtt.smoothed(), rtt.latest());
@@ -16,8 +23,14 @@ void LossDetector::remember(PacketNumber number) noexcept {
     remembered_ = std::min<std::uint32_t>(remembered_ + 1, remembered_max);
 }
 
-void LossDetector::settle(const SentDatagram& record, Settled& settled) noexcept {
+void LossDetector::settle(PacketNumber number,
+                          const SentDatagram& record,
+                          Settled& settled) noexcept {
     if (record.is_path_probe) return;
+    const bool is_beside = settled.lost != 0 && number <= settled.latest_lost + lost_together_gap &&
+                           record.sent == settled.newest_lost_sent;
+    settled.lost_together += is_beside ? 1 : 0;
+    settled.latest_lost = number;
     ++settled.lost;
     settled.lost_bytes += record.bytes;
     settled.newest_lost_sent = std::max(settled.newest_lost_sent, record.sent);

@@ -22,10 +22,13 @@ struct Settled {
     std::uint32_t acked = 0;
     std::uint64_t lost_bytes = 0;
     std::uint32_t lost = 0;
+    std::uint32_t lost_together =
+        0;                       // of them, those that left in one burst with the one just before
     std::uint32_t spurious = 0;  // taken for lost earlier, and acknowledged now
     Time largest_sent =
         never;  // when the largest was sent, if only now acknowledged: an RTT sample
-    Time newest_lost_sent = 0;  // the latest sending time among the lost
+    Time newest_lost_sent = 0;     // the latest sending time among the lost
+    PacketNumber latest_lost = 0;  // the last that was added
 };
 
 class LossDetector {
@@ -63,7 +66,7 @@ public:
             sent.take_lost([&](PacketNumber number, const SentDatagram& record) {
                 if (!is_lost(number, record, now, delay)) return false;
                 remember(number);
-                settle(record, settled);
+                settle(number, record, settled);
                 lost(number, record);
                 return true;
             });
@@ -75,7 +78,7 @@ public:
     template <class Lost>
     void lose_all(SentDatagrams& sent, Settled& settled, Lost&& lost) {
         sent.take_lost([&](PacketNumber number, const SentDatagram& record) {
-            settle(record, settled);
+            settle(number, record, settled);
             lost(number, record);
             return true;
         });
@@ -98,7 +101,7 @@ private:
         return number + packet_threshold_ < largest_acked_ || record.sent + delay <= now;
     }
 
-    static void settle(const SentDatagram& record, Settled& settled) noexcept;
+    static void settle(PacketNumber number, const SentDatagram& record, Settled& settled) noexcept;
     void remember(PacketNumber number) noexcept;
 
     // Those of the remembered that are acknowledged after all; raises the threshold by them.

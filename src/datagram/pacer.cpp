@@ -20,12 +20,38 @@ void Pacer::set_rate(std::uint64_t window_bytes,
 std::uint64_t Pacer::burst_bytes(std::uint32_t datagram_bytes) const noexcept {
     const std::uint64_t few = burst_datagrams_min * datagram_bytes;
     const std::uint64_t wanted = window_ < few ? window_ : std::max(few, window_ / 4);
-    const std::uint64_t datagrams = std::min(wanted, burst_bytes_max) / datagram_bytes;
+    const std::uint64_t datagrams =
+        std::min<std::uint64_t>(std::min(wanted, burst_bytes_max) / datagram_bytes, burst_limit_);
     return std::max<std::uint64_t>(datagrams, 1) * datagram_bytes;
 }
 
+// WIRE-68
+void Pacer::on_settled(Time now,
+                       std::uint32_t acked,
+                       std::uint32_t lost,
+                       std::uint32_t lost_together,
+                       Time newest_lost_sent) noexcept {
+    lost_ += lost;
+    counted_ += acked + lost;
+    const bool is_much = lost_ > loss_usual;  // the last of each burst, say
+    if (counted_ >= loss_memory || is_much) counted_ = lost_ = 0;
+    if (lost_together != 0 || is_much) {
+        unharmed_ = 0;
+        if (newest_lost_sent < limited_at_) return;  // it left before bursts were halved
+        burst_limit_ = std::max(burst_limit_ / 2, burst_limit_min);
+        limited_at_ = now;
+        return;
+    }
+    unharmed_ += acked;
+    if (unharmed_ < limit_doubles_after) return;
+    unharmed_ = 0;
+    burst_limit_ = std::min(burst_limit_ * 2, burst_limit_max);
+}
+
 void Pacer::on_sent(Time now, std::uint64_t bytes) noexcept {
-    const Time earliest = now - std::min(now, lateness_);
+    // Whoever may send no long bursts does not send several short ones at once either.
+    const Time lateness = burst_limit_ < burst_datagrams_min ? 0 : lateness_;
+    const Time earliest = now - std::min(now, lateness);
     next_ =
         std::max(next_, earliest) + static_cast<Time>(static_cast<double>(bytes) * ns_per_byte_);
 }

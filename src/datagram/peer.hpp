@@ -112,6 +112,7 @@ struct Peer : Timed {
     std::uint32_t short_bytes = 0;  // 0: none was
     Time narrow_since = never;      // the path was cut back: when content from before came last
     std::uint32_t bypass = 0;       // datagrams that may leave whatever window, pace and credit say
+    std::uint32_t pings_due = 0;    // of a probe timeout, beside what it sends again
     bool is_ping_due = false;
     bool is_short_due = false;  // data does not take that ping's place
     bool is_paced = false;      // waits for the pacer
@@ -127,6 +128,7 @@ struct Peer : Timed {
     std::uint32_t unacknowledged = 0;  // datagrams received that want it
     std::uint64_t unacknowledged_bytes = 0;
     std::uint32_t ack_every = ack_every_min;  // datagrams, however short
+    std::uint32_t echoes_due = 0;  // acknowledgements of their own, for pings that came together
     bool is_ack_due = false;
     bool is_ack_left_out = false;  // of a batch, for want of room
     Time ack_at = never;

@@ -11,8 +11,18 @@ Time ProbeTimer::timeout(const RttEstimator& rtt) const noexcept {
     const Time single =
         rtt.smoothed() + std::max(4 * rtt.variation(), granularity_ns) + ack_delay_max_ns;
     // The first probe is as likely to be lost as what it asks for: the second waits no longer.
-    const std::uint32_t doublings = std::min(expirations_ == 0 ? 0 : expirations_ - 1, 16U);
-    return std::min(longest_, std::max(single, std::min(single << doublings, timeout_max_ns)));
+    std::uint32_t doublings = std::min(expirations_ == 0 ? 0 : expirations_ - 1, 16U);
+    Time most = timeout_max_ns;
+    Time first = single;
+    if (rtt.has_sample() && single <= short_timeout_ns) {
+        if (expirations_ <= short_count) {
+            most = expirations_ <= soon_count ? soon_timeout_ns : short_timeout_ns;
+        } else {
+            first = short_timeout_ns;
+            doublings = std::min(expirations_ - short_count, 16U);
+        }
+    }
+    return std::min(longest_, std::max(single, std::min(first << doublings, most)));
 }
 
 void ProbeTimer::arm(Time now, const RttEstimator& rtt) noexcept {

@@ -28,6 +28,18 @@ constexpr std::uint32_t datagram_bytes_probed = 8972;
 constexpr std::size_t severed_told_max = 64;
 constexpr int error_stream = 2;
 
+datagram::Control control_of(base::Congestion wish) noexcept {
+    switch (wish) {
+        case base::Congestion::cubic:
+            return datagram::Control::cubic;
+        case base::Congestion::newreno:
+            return datagram::Control::new_reno;
+        case base::Congestion::delay:
+            break;
+    }
+    return datagram::Control::delay;
+}
+
 datagram::Security security_of(base::Security wish) noexcept {
     switch (wish) {
         case base::Security::authenticate:
@@ -164,6 +176,7 @@ Status Core::open_all(const GatewaySettings& settings) {
     chosen.nodes = settings.nodes;
     chosen.job_key = settings.job_key;
     chosen.security = security_of(settings.config.security);
+    chosen.control = control_of(settings.config.congestion);
     choose_lengths(settings, chosen);
     chosen.receive_bytes = transport_->receive_bytes();
     chosen.connect_timeout_ns = connect_timeout_of(settings);

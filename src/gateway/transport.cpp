@@ -25,6 +25,14 @@ os::AddressRange range_of(const os::SocketAddress& address,
     return {address, address.family == 6 ? 128U : 32U};
 }
 
+// How long the first of some datagrams in a row says that it is; 0 where that cannot be.
+std::uint32_t first_bytes(std::span<const std::byte> joined) noexcept {
+    const std::uint32_t first = datagram::first_datagram_bytes(joined);
+    const bool is_said = joined.size() >= datagram::outer_bytes &&
+                         datagram::load<datagram::OuterHeader>(joined.data()).bytes == first;
+    return is_said ? first : 0;
+}
+
 }  // namespace
 
 Transport::Transport(os::DatagramBatch batch, os::Event event)
@@ -33,13 +41,14 @@ Transport::Transport(os::DatagramBatch batch, os::Event event)
       wait_fds_{event_.fd()},
       buffer_(std::make_unique_for_overwrite<std::byte[]>(send_bytes)) {
     send_one_ = [this](const Transmit& one, datagram::MutableBytes bytes) {
-        return transmit(one, bytes);
+        if (sockets_.empty()) return true;  // closed: as if lost
+        return transmit(socket_for(as_socket_address(one.to)), one, bytes) == one.bytes;
     };
 }
 
 base::Result<std::unique_ptr<Transport>> Transport::open(const Options& options) {
     auto batch = os::DatagramBatch::create(messages_per_receive, os::DatagramBatch::longest_message,
-                                           datagram::first_datagram_bytes);
+                                           first_bytes);
     if (!batch.is_ok()) return std::move(batch).failure();
     auto event = os::Event::create();
     if (!event.is_ok()) return std::move(event).failure();
@@ -65,6 +74,7 @@ base::Result<std::unique_ptr<Transport>> Transport::open(const Options& options)
         if (!socket.is_ok()) return std::move(socket).failure();
         made->add(std::move(socket).value(), {});
     }
+    made->kept_.resize(made->sockets_.size());
     if (!options.faults.is_harmless()) made->injector_.emplace(options.faults);
     return made;
 }
@@ -94,19 +104,20 @@ std::size_t Transport::listener_for(const Address& to) const noexcept {
     return std::min(found, listeners_ - 1);
 }
 
-// The destination's line, else the listener; a destination that has become frequent is given a line.
-Transport::Socket& Transport::socket_for(const os::SocketAddress& to) noexcept {
-    for (Socket& line : lines()) {
-        if (line.udp.peer() == to) {
-            line.used = now_;
-            return line;
+// The number of the destination's line, else of the listener; a destination that has become frequent is given a line.
+std::size_t Transport::socket_for(const os::SocketAddress& to) noexcept {
+    for (std::size_t i = listeners_; i < sockets_.size(); ++i) {
+        if (sockets_[i].udp.peer() == to) {
+            sockets_[i].used = now_;
+            return i;
         }
     }
-    Socket& listener = sockets_[listener_for(as_address(to))];
+    const std::size_t found = listener_for(as_address(to));
+    const Socket& listener = sockets_[found];
     if (may_connect_ && sockets_.size() > listeners_ && frequent_.note(as_address(to))) {
         give_line(to, listener.udp);  // used from the next send on
     }
-    return listener;
+    return found;
 }
 
 // A line that nobody has, or that has been idle.
@@ -123,12 +134,12 @@ void Transport::give_line(const os::SocketAddress& to,
     }
 }
 
-// Sends a burst or a part of it; what the kernel has no room for is kept in the buffer. false: kept, or, for
-// bytes elsewhere, not taken at all.
-bool Transport::transmit(const Transmit& transmit, datagram::MutableBytes bytes) {
-    if (sockets_.empty()) return true;  // closed: as if lost
+// Sends a burst. Returns its bytes that are done with: all, unless the kernel had no room for the rest.
+std::uint32_t Transport::transmit(std::size_t socket_number,
+                                  const Transmit& transmit,
+                                  datagram::MutableBytes bytes) {
     const os::SocketAddress to = as_socket_address(transmit.to);
-    os::DatagramSocket& socket = socket_for(to).udp;
+    os::DatagramSocket& socket = sockets_[socket_number].udp;
     std::uint32_t at = 0;
     while (at < transmit.bytes) {
         const os::Sent sent = socket.send_burst(to, bytes.subspan(at, transmit.bytes - at),
@@ -142,12 +153,7 @@ bool Transport::transmit(const Transmit& transmit, datagram::MutableBytes bytes)
         if (sent.outcome == os::SendOutcome::sent) continue;
         if (sent.outcome == os::SendOutcome::busy) {
             ++counters_.busy;
-            if (!injector_) {  // which keeps its own
-                kept_ = transmit;
-                kept_.bytes = transmit.bytes - at;
-                kept_at_ = at;
-            }
-            return false;
+            return at;
         }
         const std::uint32_t left =
             (transmit.bytes - at + transmit.segment_bytes - 1) / transmit.segment_bytes;
@@ -159,29 +165,41 @@ bool Transport::transmit(const Transmit& transmit, datagram::MutableBytes bytes)
             at = transmit.bytes;  // lost, as the network may lose it
         }
     }
-    return true;
+    return transmit.bytes;
 }
 
-bool Transport::send_kept(Time now) {
-    if (injector_) {
+// A socket that has something kept takes nothing more until that has gone; the others do. What a line does not keep
+// is dropped; before a listener does not, nothing is asked of the endpoint (may_send), for nearly all goes there.
+void Transport::send_or_keep(const Transmit& burst, datagram::MutableBytes bytes) {
+    if (sockets_.empty()) return;  // closed: as if lost
+    const std::size_t socket = socket_for(as_socket_address(burst.to));
+    std::uint32_t done = 0;
+    if (!kept_.has(socket)) done = transmit(socket, burst, bytes);
+    if (done == burst.bytes) return;
+    if (!kept_.keep(socket, burst, bytes.subspan(done))) ++counters_.busy;
+}
+
+// Tries what was kept again. false: a listener keeps as much as it may.
+bool Transport::may_send(Time now) {
+    if (sockets_.empty()) return true;
+    if (injector_) {  // which keeps its own
         if (injector_->flush(now, send_one_)) return true;
-    } else {
-        if (kept_.bytes == 0) return true;
-        const Transmit kept = std::exchange(kept_, {});
-        const std::span<std::byte> rest(buffer_.get() + kept_at_, kept.bytes);
-        const std::uint32_t before = kept_at_;
-        if (transmit(kept, rest)) return true;
-        kept_at_ += before;
+        retry_at_ = now + retry_ns;
+        return false;
     }
-    retry_at_ = now + retry_ns;
-    return false;
+    if (kept_.is_empty()) return true;
+    kept_.flush([this](std::size_t socket, const Transmit& burst, std::span<std::byte> bytes) {
+        return std::size_t{transmit(socket, burst, bytes)};
+    });
+    if (!kept_.is_empty()) retry_at_ = now + retry_ns;
+    return !kept_.is_any_full(listeners_);
 }
 
 bool Transport::send(datagram::Endpoint& endpoint, Time now) {
     bool has_content = false;
     retry_at_ = datagram::never;
     now_ = now;
-    if (!send_kept(now)) return false;
+    if (!may_send(now)) return false;
     const datagram::MutableBytes into(buffer_.get(), send_bytes);
     for (std::uint32_t burst = 0; burst < bursts_per_turn; ++burst) {
         // a burst took microseconds: the next one's time of departure matters
@@ -191,10 +209,11 @@ bool Transport::send(datagram::Endpoint& endpoint, Time now) {
         has_content = has_content || next.has_content;
         if (injector_) {
             injector_->transmit(now, next, into.first(next.bytes), send_one_);
-        } else if (!transmit(next, into.first(next.bytes))) {
-            retry_at_ = now + retry_ns;
-            break;
+            continue;
         }
+        send_or_keep(next, into.first(next.bytes));
+        if (!kept_.is_empty()) retry_at_ = now + retry_ns;
+        if (kept_.is_any_full(listeners_)) break;
     }
     if (injector_ && !injector_->flush(now, send_one_)) retry_at_ = now + retry_ns;
     return has_content;
@@ -224,6 +243,7 @@ std::uint64_t Transport::receive_drops() const noexcept {
 void Transport::close() noexcept {
     wait_fds_.resize(1);
     sockets_.clear();
+    kept_ = {};
 }
 
 }  // namespace acp::gateway

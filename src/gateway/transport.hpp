@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The gateway's sockets: one per address it listens on, and a few lines: sockets on the same port, connected with the
 // destinations most is sent to, which takes an eighth off a bare round trip. Hands over what arrives in
-// bursts, sends what the endpoint gives out, keeps a burst the kernel had no room for, and injects faults where the
+// bursts, sends what the endpoint gives out, keeps bursts the kernel had no room for while other sockets go on, and injects faults where the
 // user asked for them. Knows no frame and no peer. Never blocks but in wait(). One thread, but wake() from any.
 // Tests: tests/unit/gateway/transport_test.cpp.
 #pragma once
@@ -19,6 +19,7 @@
 #include "gateway/addresses.hpp"
 #include "gateway/fault_injector.hpp"
 #include "gateway/frequent.hpp"
+#include "gateway/kept_bursts.hpp"
 #include "os/datagram_batch.hpp"
 #include "os/datagram_socket.hpp"
 #include "os/event.hpp"
@@ -33,8 +34,9 @@ struct TransportCounters {
     std::uint64_t sends = 0;  // system calls
     std::uint64_t datagrams_received = 0;
     std::uint64_t bytes_received = 0;
-    std::uint64_t receives = 0;     // system calls that found something
-    std::uint64_t busy = 0;         // bursts that waited for the kernel's room
+    std::uint64_t receives = 0;  // system calls that found something
+    std::uint64_t busy =
+        0;  // bursts that waited for the kernel's room, or were dropped for want of it
     std::uint64_t too_long = 0;     // datagrams longer than the path: probes, mostly
     std::uint64_t unreachable = 0;  // datagrams without a way
     std::uint64_t cut = 0;          // received datagrams that were cut off
@@ -146,7 +148,7 @@ private:
     Transport(os::DatagramBatch batch, os::Event event);
     void add(os::DatagramSocket socket, const os::AddressRange& range);
     [[nodiscard]] std::size_t listener_for(const Address& to) const noexcept;
-    [[nodiscard]] Socket& socket_for(const os::SocketAddress& to) noexcept;
+    [[nodiscard]] std::size_t socket_for(const os::SocketAddress& to) noexcept;
     void give_line(const os::SocketAddress& to, const os::DatagramSocket& listener) noexcept;
 
     [[nodiscard]] std::span<Socket> lines() noexcept {
@@ -173,8 +175,11 @@ private:
         return has_any;
     }
 
-    bool transmit(const Transmit& transmit, datagram::MutableBytes bytes);
-    bool send_kept(Time now);
+    std::uint32_t transmit(std::size_t socket,
+                           const Transmit& transmit,
+                           datagram::MutableBytes bytes);
+    void send_or_keep(const Transmit& transmit, datagram::MutableBytes bytes);
+    [[nodiscard]] bool may_send(Time now);
 
     std::vector<Socket> sockets_;  // the listeners, one per address, then the lines
     std::size_t listeners_ = 0;
@@ -189,8 +194,7 @@ private:
     std::unique_ptr<std::byte[]> buffer_;
     std::optional<FaultInjector> injector_;
     FaultInjector::Send send_one_;
-    Transmit kept_;  // a burst the kernel did not take yet, at kept_at_ in the buffer
-    std::uint32_t kept_at_ = 0;
+    KeptBursts kept_;
     Time retry_at_ = datagram::never;
     Time now_ = 0;  // of the last send
     TransportCounters counters_;

@@ -45,12 +45,26 @@ bool note(const Segment& segment,
     return true;
 }
 
-std::string text_of(NodeFate why) {
+// "UDP to 10.0.0.4:4711 and 10.1.0.4:4712": all that is tried.
+std::string ways_to(const Segment& segment, std::uint32_t node) {
+    std::array<NodeAddress, node_addresses_max> addresses;
+    const std::uint32_t count = NodeTable(segment).addresses(node, addresses);
+    std::string text = "UDP to ";
+    for (std::uint32_t i = 0; i < count; ++i) {
+        if (i != 0) text += i + 1 == count ? " and " : ", ";
+        text += text_of(addresses[i], true);
+    }
+    return text;
+}
+
+std::string text_of(const Segment& segment, std::uint32_t node, NodeFate why) {
     switch (why) {
         case NodeFate::silent:
-            return "has not answered for too long";
+            return "has not answered for too long (" + ways_to(segment, node) +
+                   "; its machine may be down, or a firewall may have begun to drop it)";
         case NodeFate::unreachable:
-            return "could not be reached at any of its addresses";
+            return "could not be reached at any of its addresses (" + ways_to(segment, node) +
+                   "; a firewall may drop it, there or on the way)";
         case NodeFate::restarted:
             return "was answered for by another instance of its gateway";
         case NodeFate::closed:
@@ -93,7 +107,8 @@ std::string text_of(const Segment& segment, const Loss& loss) {
         const std::uint32_t others = table.first_process(index + 1) - first - 1;
         return "rank " + std::to_string(segment.rank_of(first)) +
                (others == 0 ? " is" : " and " + std::to_string(others) + " more are") + " on " +
-               node_name(segment, index) + ", which " + text_of(static_cast<NodeFate>(why));
+               node_name(segment, index) + ", which " +
+               text_of(segment, index, static_cast<NodeFate>(why));
     }
     return "rank " + std::to_string(segment.rank_of(index)) + " on " +
            node_name(segment, NodeTable(segment).node_of(index)) + " " + ending_text(why);
@@ -155,7 +170,8 @@ std::string fate_of_process(const Segment& segment, std::uint32_t process, NodeF
         const NodeFate why = told == nullptr
                                  ? otherwise
                                  : static_cast<NodeFate>(told->why.load(std::memory_order_relaxed));
-        return rank + " is on " + node_name(segment, node) + ", which " + text_of(why);
+        return rank + " is on " + node_name(segment, node) + ", which " +
+               text_of(segment, node, why);
     }
     return rank + " on " + node_name(segment, node) + " is gone";
 }

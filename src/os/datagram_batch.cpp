@@ -93,11 +93,21 @@ std::uint32_t DatagramBatch::datagrams() const noexcept {
 
 void DatagramBatch::receive(int fd, std::uint32_t at_most) noexcept {
     const auto room = std::min(static_cast<std::uint32_t>(messages_.size()), at_most);
-    if (room == 1 && first_bytes_ != nullptr) {
+    if (room == 1 && first_bytes_ != nullptr && asks_ == 0) {
         receive_one(fd);
     } else {
         receive_many(fd, room);
+        asks_ -= std::min(asks_, count_);
     }
+}
+
+// All datagrams of message 0 but the last are as long as the first, and each says so of itself.
+bool DatagramBatch::adds_up(std::uint32_t bytes, std::uint32_t first) noexcept {
+    for (std::uint32_t at = 0; at < bytes; at += first) {
+        const std::uint32_t one = std::min(first, bytes - at);
+        if (first_bytes_({memory_of(0) + at, bytes - at}) != one) return false;
+    }
+    return true;
 }
 
 void DatagramBatch::receive_one(int fd) noexcept {
@@ -117,7 +127,9 @@ void DatagramBatch::receive_one(int fd) noexcept {
         noted.usable_bytes = 0;
         ++cut_;
     } else if (got > 0) {
-        noted.segment_bytes = first_bytes_({memory_of(0), noted.usable_bytes});
+        const std::uint32_t first = first_bytes_({memory_of(0), noted.usable_bytes});
+        noted.segment_bytes = first == 0 ? noted.usable_bytes : first;
+        if (!adds_up(noted.usable_bytes, noted.segment_bytes)) asks_ = messages_asked_about;
     }
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Room for the datagrams of one receive call. The kernel may join several datagrams of one sender into one
-// message; for_each takes them apart again, as the kernel says, or, for a message that is taken alone, as the first
-// datagram says: asking the kernel costs a fiftieth of a round trip. One thread.
+// message; for_each takes them apart again, as the kernel says, or, for a message that is taken alone, as its
+// datagrams say: asking the kernel costs a fiftieth of a round trip. Where what they say does not add up, somebody may
+// have sent one with a false length, and the kernel is asked about the next messages_asked_about. One thread.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +23,9 @@ public:
     static constexpr std::uint32_t longest_message =
         65'536;  // no message is cut with that much room
 
-    // How long the first of the datagrams in a message is: 1 .. all bytes.
+    static constexpr std::uint32_t messages_asked_about = 4096;  // after one that did not add up
+
+    // How long the first of the datagrams in a message says that it is: 1 .. all bytes; 0: it says nothing that can be.
     using FirstBytes = std::uint32_t (*)(std::span<const std::byte> message) noexcept;
 
     //   messages       room for so many messages, 1 .. messages_max
@@ -87,6 +90,7 @@ private:
 
     void receive(int fd, std::uint32_t at_most) noexcept;
     void receive_one(int fd) noexcept;
+    [[nodiscard]] bool adds_up(std::uint32_t bytes, std::uint32_t first) noexcept;
     void receive_many(int fd, std::uint32_t room) noexcept;
     void note(std::uint32_t message) noexcept;
 
@@ -97,6 +101,7 @@ private:
     std::vector<Message> messages_;
     std::uint32_t count_ = 0;
     std::uint64_t cut_ = 0;
+    std::uint32_t asks_ = 0;  // messages yet to be asked about
 };
 
 }  // namespace acp::os

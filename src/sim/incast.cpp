@@ -15,6 +15,7 @@ Plan make_incast_plan(const IncastOptions& options) {
     Plan plan;
     plan.seed = options.seed;
     plan.nodes = options.senders + 1;
+    plan.silent_nodes = options.silent_nodes;
     for (NodeId node = 0; node <= plan.nodes; ++node) plan.first_process.push_back(node);
     plan.manners.assign(plan.nodes, Manner::prompt);
     plan.send_buffers = 2048;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Many nodes that all copy to one: does its socket overflow once things have settled, and does each sender get its
-// share? Knows no command line. One run, one thread.
+// share? Or one node, in a job of so many others that say nothing: does it get all? Knows no command line. One run, one thread.
 #pragma once
 
 #include <string>
@@ -13,6 +13,7 @@ namespace acp::sim {
 struct IncastOptions {
     std::uint64_t seed = 0;
     NodeId senders = 16;
+    NodeId silent_nodes = 0;  // of the job, beside them
     Time duration_ns = 1 * s;
     Time warm_up_ns = 200 * ms;               // not counted
     std::uint64_t receive_bytes = mib;        // of the receiver's socket

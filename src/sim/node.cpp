@@ -40,7 +40,7 @@ bool Node::start() {
     datagram::Settings settings;
     settings.job_id = plan.seed;
     settings.node = self_;
-    settings.nodes = plan.nodes;
+    settings.nodes = plan.nodes + plan.silent_nodes;
     settings.job_key.fill(static_cast<std::byte>(plan.seed));
     settings.security = plan.security;
     settings.control = plan.control;

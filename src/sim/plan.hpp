@@ -85,6 +85,7 @@ enum class Manner : std::uint8_t {
 struct Plan {
     std::uint64_t seed = 0;
     NodeId nodes = 2;
+    NodeId silent_nodes = 0;  // more of the job, of which nothing is ever heard: not simulated
     std::vector<std::uint32_t> first_process;  // nodes + 1 of them
     std::vector<Manner> manners;               // per process
 

@@ -42,7 +42,7 @@ MUTANTS = {
         ("        give_up(peer, record);\n        return true;",
          "        if (!record.has_dsn) give_up(peer, record);\n        return true;")]),
     "probes never back off": ("datagram/probe_timer.cpp", [
-        ("single << doublings", "single << (doublings & 0U)")]),
+        ("first << doublings", "first << (doublings & 0U)")]),
     "probes never fire": ("datagram/probe_timer.cpp", [
         ("    deadline_ = now + timeout(rtt);", "    static_cast<void>(now + timeout(rtt));\n    deadline_ = ~0ULL;")]),
     "severed node resumed": ("datagram/endpoint_handshake.cpp", [
@@ -110,6 +110,34 @@ MUTANTS = {
         ("    endpoint->watch(node);\n", ""), ("        endpoint->unwatch(held.node);\n", "")]),
 }
 
+MUTANTS.update({
+    "gives way to TCP for ever": ("datagram/congestion_delay.cpp", [
+        ("(has_rivals || !judge_delay(sample))", "(has_rivals ? !judge_delay(sample) : !judge_delay(sample))")]),
+    "loss on a short queue taken for chance": ("datagram/congestion_delay.cpp", [
+        ("rtt_ns > least_rtt_ + std::max(late_min_ns, least_rtt_ / late_share)", "rtt_ns == never")]),
+    "delay counts on a queue that overflows": ("datagram/congestion_delay.cpp", [
+        ("fullness(round_.least_rtt) < short_queue", "fullness(round_.least_rtt) < -1")]),
+    "bursts never shortened": ("datagram/pacer.cpp", [("    if (lost_together != 0 || is_much) {", "    if (lost_together != 0 && is_much && acked > 4096) {")]),
+    "credit divided by the size of the job": ("datagram/credit_budget.cpp", [
+        ("std::min(senders * each, usable / reserve_share)", "std::min(senders * each, usable)")]),
+    "probes of a short path back off as those of a long one": ("datagram/probe_timer.cpp", [
+        ("if (rtt.has_sample() && single <= short_timeout_ns)", "if (rtt.has_sample() && single == 0)")]),
+    "takes a path that became longer for a queue": ("datagram/rival_detector.cpp", [
+        ("    if (rounds_ < rounds_suspected && !is_sure)", "    if (rounds_ < rounds_suspected || !is_sure || round.now != 0)")]),
+})
+
+# What no seed shows but an experiment that measures.
+EXPERIMENTS = {
+    "gives way to TCP for ever": ["share"],
+    "loss on a short queue taken for chance": ["share"],
+    "delay counts on a queue that overflows": ["share"],
+    "bursts never shortened": ["share"],
+    "takes a path that became longer for a queue": ["share"],
+    "credit divided by the size of the job": ["incast", "--senders", "1", "--silent", "998", "--receive-bytes", "425984",
+                                              "--milliseconds", "50"],
+    "probes of a short path back off as those of a long one": ["chains", "--chains", "1000"],
+}
+
 # What takes a rare meeting of faults to show: within so many seeds. Here a target's gateway begins anew between the first
 # byte of a third-party copy and its end, while nobody else has reason to speak to it.
 RARE = {"nobody watches for another": 100_000}
@@ -152,9 +180,10 @@ def build(name: str, tree: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
     return program
 
 
-def hunt(program: pathlib.Path, seeds: int, jobs: int) -> tuple[int | None, str]:
+def hunt(program: pathlib.Path, name: str, seeds: int, jobs: int) -> tuple[int | None, str]:
     """The seed that found the defect, and what was violated."""
-    done = subprocess.run([program, "run", "--seeds", f"0..{seeds - 1}", "--jobs", str(jobs), "--once", "--quiet"],
+    seeded = ["run", "--seeds", f"0..{seeds - 1}", "--jobs", str(jobs), "--once", "--quiet"]
+    done = subprocess.run([program, *EXPERIMENTS.get(name, seeded)],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     output = done.stdout + done.stderr
     found = re.search(r"seed (\d+): (?:[\d.]+ s: )?([^\n]*)", output)
@@ -187,7 +216,7 @@ def main() -> int:
             continue
         program = build(name, tree, folder)
         start = time.monotonic()
-        seed, violation = hunt(program, max(arguments.seeds, RARE.get(name, 0)), arguments.jobs)
+        seed, violation = hunt(program, name, max(arguments.seeds, RARE.get(name, 0)), arguments.jobs)
         missed += seed is None
         print(f"{name:46} {'NOT FOUND' if seed is None else seed:>13} {time.monotonic() - start:8.1f}  "
               f"{violation[:90]}", flush=True)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The four subcommands of acpsim. Each returns the exit code: 0 all held, 1 something did not. Main thread; run
+// The subcommands of acpsim. Each returns the exit code: 0 all held, 1 something did not. Main thread; run
 // makes threads of its own.
 #pragma once
 
@@ -14,6 +14,8 @@ int run_seeds(const Options& options);
 int replay_seed(const Options& options);
 int run_soak(const Options& options);
 int run_incast(const Options& options);
+int run_share(const Options& options);
+int run_chains(const Options& options);
 
 // From now on a crash of this thread names the seed. `replay` outlives the thread's runs.
 void name_crash(std::uint64_t seed, const std::string& scale) noexcept;

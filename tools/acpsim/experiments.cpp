@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acpsim soak and acpsim incast: one long run and one crowded one. Main thread only.
+// acpsim soak, incast, share and chains: a long run, a crowded one, one beside TCP and one under burst loss. Main thread
+// only.
 #include <chrono>
 #include <cstdio>
 
 #include "base/format.hpp"
+#include "sim/chain.hpp"
 #include "sim/incast.hpp"
+#include "sim/share.hpp"
 #include "sim/world.hpp"
 
 #include "bar.hpp"
@@ -15,6 +18,10 @@ namespace acp::sim_tool {
 namespace {
 
 constexpr double fairness_least = 0.9;
+constexpr double share_alone_least = 0.8;
+constexpr double heavy_loss = 0.2;
+constexpr sim::Time worst_heavy = 1 * sim::s;     // of a chain
+constexpr sim::Time worst_light = 100 * sim::ms;  // where less is lost
 
 }  // namespace
 
@@ -56,6 +63,7 @@ int run_incast(const Options& options) {
     sim::IncastOptions incast;
     incast.seed = options.seed;
     incast.senders = options.senders;
+    incast.silent_nodes = options.silent_nodes;
     incast.duration_ns = options.milliseconds * sim::ms;
     incast.receive_bytes = options.receive_bytes;
     incast.datagram_bytes_max = options.datagram_bytes;
@@ -85,9 +93,66 @@ int run_incast(const Options& options) {
         static_cast<unsigned long long>(result.socket_full_warm_up),
         static_cast<unsigned long long>(result.queue_full));
     if (!result.violation.empty()) std::printf("VIOLATION at %s\n", result.violation.c_str());
-    const bool is_good =
-        result.violation.empty() && result.socket_full == 0 && result.fairness >= fairness_least;
+    // Of a sender alone: no less than of one in a job of two.
+    const bool is_slow = options.senders == 1 && result.share_of_link < share_alone_least;
+    if (is_slow) {
+        std::printf("seed %llu: one sender gets too little of the link\n",
+                    static_cast<unsigned long long>(options.seed));
+    }
+    const bool is_good = result.violation.empty() && result.socket_full == 0 &&
+                         result.fairness >= fairness_least && !is_slow;
     return is_good ? 0 : 1;
+}
+
+int run_share(const Options& options) {
+    name_crash(0, "small");
+    const auto control = options.control == "cubic"     ? datagram::Control::cubic
+                         : options.control == "newreno" ? datagram::Control::new_reno
+                                                        : datagram::Control::delay;
+    base::Table table({{"path", base::Table::Align::left},
+                       {"what", base::Table::Align::left},
+                       {"seen", base::Table::Align::right},
+                       {"least", base::Table::Align::right},
+                       {"most", base::Table::Align::right}});
+    bool is_good = true;
+    const auto text = [](double value) {
+        char written[32];
+        std::snprintf(written, sizeof written, "%.3f", value);
+        return std::string(written);
+    };
+    for (const sim::ShareRow& row : sim::run_share(control)) {
+        is_good = is_good && row.is_good();
+        table.add_row({row.path, row.what + (row.is_good() ? "" : " MISSED"), text(row.seen),
+                       text(row.least), text(row.most)});
+    }
+    std::fputs(table.text().c_str(), stdout);
+    if (!is_good) std::printf("seed 0: a row is out of its bounds\n");
+    return is_good ? 0 : 1;
+}
+
+int run_chains(const Options& options) {
+    sim::ChainOptions chain;
+    chain.seed = options.seed;
+    chain.loss = options.loss;
+    chain.chains = options.chains;
+    name_crash(options.seed, "small");
+    const sim::ChainResult result = sim::run_chains(chain);
+    const auto seed = static_cast<unsigned long long>(options.seed);
+    if (!result.violation.empty()) std::printf("seed %llu: %s\n", seed, result.violation.c_str());
+    if (result.took.empty()) return 1;
+    const auto at = [&](double share) {
+        const auto last = static_cast<double>(result.took.size() - 1);
+        return static_cast<double>(result.took[static_cast<std::size_t>(share * last)]) / 1e6;
+    };
+    std::printf(
+        "%zu chains of %u copies, %.0f %% lost: median %.2f ms, 99 %% %.2f ms, worst %.2f ms\n",
+        result.took.size(), chain.copies, 100 * chain.loss, at(0.5), at(0.99), at(1));
+    const sim::Time most = chain.loss > heavy_loss ? worst_heavy : worst_light;
+    const bool is_late = result.took.back() > most;
+    if (is_late)
+        std::printf("seed %llu: a chain took longer than %g ms\n", seed,
+                    static_cast<double>(most) / 1e6);
+    return result.violation.empty() && !is_late ? 0 : 1;
 }
 
 }  // namespace acp::sim_tool

@@ -13,6 +13,8 @@ int main(int argc, char** argv) {
         if (options.command == "run") return run_seeds(options);
         if (options.command == "replay") return replay_seed(options);
         if (options.command == "soak") return run_soak(options);
+        if (options.command == "share") return run_share(options);
+        if (options.command == "chains") return run_chains(options);
         return run_incast(options);
     } catch (const std::exception& failure) {
         std::fprintf(stderr, "acpsim: %s\n", failure.what());

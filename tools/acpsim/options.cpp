@@ -72,7 +72,7 @@ void add_others(cli::App& app, Options& options) {
 
     cli::App* incast = app.add_subcommand("incast", "many nodes copy to one: drops and shares");
     incast->add_option("--senders", options.senders, "nodes that send")
-        ->check(cli::Range(2, 200))
+        ->check(cli::Range(1, 200))
         ->capture_default_str();
     incast
         ->add_option("--milliseconds", options.milliseconds,
@@ -90,7 +90,28 @@ void add_others(cli::App& app, Options& options) {
                      "microseconds the receiver does not read, of every three times as many")
         ->check(cli::Range(0, 100000))
         ->capture_default_str();
+    incast->add_option("--silent", options.silent_nodes, "more nodes of the job, which say nothing")
+        ->check(cli::Range(0, 100000));
     incast->add_option("--seed", options.seed, "decides everything")->capture_default_str();
+}
+
+void add_experiments(cli::App& app, Options& options) {
+    cli::App* share = app.add_subcommand(
+        "share",
+        "one sender beside TCP CUBIC, alone on a short queue, on a path that grows longer");
+    share->add_option("--control", options.control, "congestion control")
+        ->check(cli::IsMember({"delay", "cubic", "newreno"}))
+        ->capture_default_str();
+
+    cli::App* chains =
+        app.add_subcommand("chains", "chains of seven ordered copies under loss in bursts of 8");
+    chains->add_option("--loss", options.loss, "share of the datagrams that is lost")
+        ->check(cli::Range(0.0, 0.5))
+        ->capture_default_str();
+    chains->add_option("--chains", options.chains, "how many, one after the other")
+        ->check(cli::Range(1, 100000))
+        ->capture_default_str();
+    chains->add_option("--seed", options.seed, "decides everything")->capture_default_str();
 }
 
 }  // namespace
@@ -105,6 +126,7 @@ Options parse_options(int argc, char** argv) {
     app.require_subcommand(1);
     add_run(app, options);
     add_others(app, options);
+    add_experiments(app, options);
     try {
         app.parse(argc, argv);
     } catch (const cli::ParseError& failure) {

@@ -8,7 +8,7 @@
 namespace acp::sim_tool {
 
 struct Options {
-    std::string command;  // run, replay, soak, incast
+    std::string command;  // run, replay, soak, incast, share, chains
     std::string scale = "small";
     std::uint64_t seed = 0;        // replay; soak and incast too
     std::uint64_t first_seed = 0;  // run
@@ -24,6 +24,10 @@ struct Options {
     std::uint64_t receive_bytes = 1 << 20;  // incast
     std::uint32_t datagram_bytes = 1472;    // incast
     std::uint64_t pause_us = 0;             // incast
+    std::uint32_t silent_nodes = 0;         // incast
+    double loss = 0.3;                      // chains
+    std::uint32_t chains = 200;             // chains
+    std::string control = "delay";          // share
 };
 
 // Parses and, for --help, --version and mistakes, prints and ends the process.

@@ -135,9 +135,11 @@ TEST_P(CongestionTest, keeps_its_window_within_bounds_whatever_it_is_told) {
 
 INSTANTIATE_TEST_SUITE_P(Controls,
                          CongestionTest,
-                         testing::Values(Control::delay, Control::new_reno),
+                         testing::Values(Control::delay, Control::new_reno, Control::cubic),
                          [](const auto& parameter) {
-                             return parameter.param == Control::delay ? "delay" : "new_reno";
+                             return parameter.param == Control::delay   ? "delay"
+                                    : parameter.param == Control::cubic ? "cubic"
+                                                                        : "new_reno";
                          });
 
 }  // namespace

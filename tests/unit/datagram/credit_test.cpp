@@ -27,8 +27,8 @@ TEST(CreditBudget, reckons_with_what_a_datagram_occupies) {
 
 TEST(CreditBudget, allows_every_sender_2_to_16_datagrams_unasked) {
     EXPECT_EQ(unscheduled_datagrams(buffer, 1, small), 16U);
-    EXPECT_EQ(unscheduled_datagrams(buffer, 71, small), 16U);
-    EXPECT_EQ(unscheduled_datagrams(buffer, 125, small), 9U);
+    EXPECT_EQ(unscheduled_datagrams(buffer, 35, small), 16U);
+    EXPECT_EQ(unscheduled_datagrams(buffer, 62, small), 9U);
     EXPECT_EQ(unscheduled_datagrams(buffer, 100'000, small), 2U);
     EXPECT_EQ(unscheduled_datagrams(buffer, 0, small), 16U);
 }
@@ -44,9 +44,17 @@ TEST(CreditBudget, has_room_for_the_longest_datagrams_that_fit_into_half_of_it) 
     EXPECT_EQ(CreditBudget(buffer, 1, 1472, 1472).longest(), 1472U);
 }
 
+// Until it counts as one who talks.
+void talk(CreditBudget& budget, CreditShare& share) {
+    for (std::uint32_t i = 0; i < CreditBudget::talker_datagrams; ++i) budget.on_received(share);
+}
+
 TEST(CreditBudget, lets_a_single_sender_have_a_megabyte_on_the_way) {
     CreditBudget budget(buffer, 1, small, small);
     CreditShare share;
+    EXPECT_EQ(budget.grant(0, share, small), budget.unscheduled() + CreditBudget::talker_datagrams)
+        << "a newcomer has little at first";
+    talk(budget, share);
     EXPECT_GE(std::uint64_t{budget.grant(0, share, small)} * small, 1U << 20);
 }
 
@@ -54,9 +62,11 @@ TEST(CreditBudget, divides_equally_once_the_first_has_used_what_it_was_promised)
     CreditBudget budget(buffer, 15, small, small);
     std::vector<std::unique_ptr<CreditShare>> shares;
     shares.push_back(std::make_unique<CreditShare>());
+    talk(budget, *shares[0]);
     const std::uint32_t alone = budget.grant(0, *shares[0], small);
     for (int i = 1; i < 15; ++i) {
         shares.push_back(std::make_unique<CreditShare>());
+        talk(budget, *shares.back());
         EXPECT_EQ(budget.grant(0, *shares.back(), small), budget.unscheduled())
             << "all but the allowance is promised already";
     }
@@ -68,13 +78,80 @@ TEST(CreditBudget, divides_equally_once_the_first_has_used_what_it_was_promised)
     for (const auto& share : shares) EXPECT_EQ(share->promised(), part);
 }
 
+TEST(CreditBudget, gives_what_is_left_to_those_who_talk_however_large_the_job) {
+    constexpr std::uint64_t stock = 425'984;  // what Linux grants unless told otherwise
+    for (const std::uint64_t receive_bytes : {stock, buffer}) {
+        CreditBudget pair(receive_bytes, 1, small, small);
+        CreditShare alone;
+        talk(pair, alone);
+        const std::uint32_t most = pair.grant(0, alone, small);
+        for (const std::uint32_t senders : {31U, 59U, 999U, 9'999U}) {
+            CreditBudget budget(receive_bytes, senders, small, small);
+            CreditShare stream;
+            talk(budget, stream);
+            EXPECT_GE(budget.grant(0, stream, small), most / 4 * 3) << senders;
+        }
+    }
+}
+
+TEST(CreditBudget, who_says_a_word_now_and_then_takes_nothing_from_who_talks) {
+    CreditBudget budget(buffer, 999, small, small);
+    CreditShare stream;
+    std::vector<std::unique_ptr<CreditShare>> others;
+    for (int i = 0; i < 50; ++i) others.push_back(std::make_unique<CreditShare>());
+    talk(budget, stream);
+    const std::uint32_t alone = budget.grant(0, stream, small);
+    std::uint32_t beside = 0;
+    for (Time now = 0; now < 2'000 * ms; now += 10 * ms) {
+        for (std::uint32_t i = 0; i < alone; ++i) budget.on_received(stream);
+        beside = budget.grant(now, stream, small);
+        if (now % (200 * ms) != 0) continue;
+        for (const auto& other : others) {
+            budget.on_received(*other);
+            EXPECT_LE(budget.grant(now, *other, small),
+                      budget.unscheduled() + CreditBudget::talker_datagrams);
+        }
+    }
+    EXPECT_EQ(budget.talkers(), 1U);
+    EXPECT_GE(beside, alone / 2);
+}
+
+TEST(CreditBudget, who_stops_talking_is_one_of_many_after_two_slices) {
+    CreditBudget budget(buffer, 9, small, small);
+    CreditShare share;
+    talk(budget, share);
+    (void)budget.grant(0, share, small);
+    EXPECT_EQ(budget.talkers(), 1U);
+    (void)budget.grant(CreditBudget::slice_ns, share, small);
+    EXPECT_EQ(budget.talkers(), 1U);
+    (void)budget.grant(2 * CreditBudget::slice_ns, share, small);
+    EXPECT_EQ(budget.talkers(), 0U);
+}
+
+TEST(CreditBudget, a_thousand_who_begin_at_once_are_promised_no_more_than_there_is) {
+    constexpr std::uint32_t nodes = 1000;
+    CreditBudget budget(buffer, nodes, small, small);
+    std::vector<std::unique_ptr<CreditShare>> shares;
+    for (std::uint32_t i = 0; i < nodes; ++i) {
+        shares.push_back(std::make_unique<CreditShare>());
+        const std::uint32_t first = budget.grant(0, *shares.back(), small);
+        EXPECT_LE(first, budget.unscheduled() + CreditBudget::talker_datagrams);
+        ASSERT_LE(budget.promised_bytes() +
+                      std::uint64_t{i + 1} * budget.unscheduled() * true_bytes(small),
+                  usable_bytes(buffer));
+    }
+}
+
 TEST(CreditBudget, silence_and_leaving_give_back_what_was_promised) {
     CreditBudget budget(buffer, 3, small, small);
     CreditShare quiet;
     CreditShare other;
+    talk(budget, quiet);
+    talk(budget, other);
     (void)budget.grant(0, quiet, small);
     EXPECT_EQ(budget.grant(CreditBudget::lease_ns - 1, other, small), budget.unscheduled());
     EXPECT_EQ(budget.active(), 2U);
+    talk(budget, other);
     EXPECT_GT(budget.grant(CreditBudget::lease_ns, other, small), 1000U);
     EXPECT_EQ(budget.active(), 1U);
     EXPECT_EQ(quiet.promised(), 0U);

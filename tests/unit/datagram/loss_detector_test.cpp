@@ -58,6 +58,17 @@ TEST_F(LossDetectorTest, three_later_packets_acknowledged_make_one_lost) {
     EXPECT_EQ(settled.largest_sent, 3 * us);
 }
 
+// WIRE-68
+TEST_F(LossDetectorTest, tells_which_of_one_burst_were_lost_side_by_side) {
+    for (PacketNumber number = 0; number < 20; ++number) {
+        sent_.add(number, SentDatagram{.sent = number < 10 ? 0 : 5 * us, .bytes = 1000});
+    }
+    AckFrame ack = ack_of(11, 19);
+    const Settled settled = acknowledge(30 * us, ack);
+    EXPECT_EQ(settled.lost, 11U);
+    EXPECT_EQ(settled.lost_together, 9U) << "the last was of another burst";
+}
+
 TEST_F(LossDetectorTest, an_overtaken_packet_is_lost_after_nine_eighths_of_a_round_trip) {
     send(0, 1, 0);
     acknowledge(1'000 * us, ack_of(1, 1));

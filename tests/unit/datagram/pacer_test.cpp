@@ -72,5 +72,45 @@ TEST(Pacer, a_window_of_a_part_of_a_datagram_sends_one_in_several_round_trips) {
     EXPECT_LE(pacer.deadline(), now + 8'000 * us);
 }
 
+// WIRE-68
+TEST(Pacer, halves_bursts_whose_datagrams_are_lost_side_by_side_once_per_round_trip) {
+    Pacer pacer;
+    pacer.set_rate(10'000'000, 1'000 * us, false);
+    Time now = 1'000 * us;
+    pacer.on_settled(now, 10, 3, 3, now - 500 * us);
+    EXPECT_EQ(pacer.burst_limit(), 32U);
+    pacer.on_settled(now + 1, 10, 3, 3, now - 400 * us);
+    EXPECT_EQ(pacer.burst_limit(), 32U) << "it left before bursts were halved";
+    for (int i = 0; i < 10; ++i) {
+        now += 1'000 * us;
+        pacer.on_settled(now, 10, 1, 1, now);
+    }
+    EXPECT_EQ(pacer.burst_limit(), Pacer::burst_limit_min);
+    EXPECT_EQ(pacer.burst_bytes(1472), 2U * 1472);
+    pacer.on_settled(now, Pacer::limit_doubles_after - 1, 0, 0, 0);
+    EXPECT_EQ(pacer.burst_limit(), 2U);
+    pacer.on_settled(now, 1, 0, 0, 0);
+    EXPECT_EQ(pacer.burst_limit(), 4U);
+}
+
+TEST(Pacer, who_may_send_no_long_bursts_sends_not_several_at_once) {
+    Pacer pacer;
+    pacer.set_rate(100'000, 1'000 * us, false);
+    Time now = 1'000 * us;
+    for (int i = 0; i < 5; ++i, now += 1'000 * us) pacer.on_settled(now, 0, 1, 1, now);
+    const Time late = now + 50'000 * us;
+    pacer.on_sent(late, 2 * 1472);
+    EXPECT_FALSE(pacer.may_send(late));
+}
+
+TEST(Pacer, halves_bursts_of_which_one_is_lost_again_and_again) {
+    Pacer pacer;
+    Time now = 1'000 * us;
+    for (int i = 0; i < 6; ++i, now += 1'000 * us) pacer.on_settled(now, 31, 1, 0, now);
+    EXPECT_EQ(pacer.burst_limit(), Pacer::burst_limit_max) << "3 % may be chance";
+    for (int i = 0; i < 60; ++i, now += 1'000 * us) pacer.on_settled(now, 5, 1, 0, now);
+    EXPECT_LE(pacer.burst_limit(), 4U);
+}
+
 }  // namespace
 }  // namespace acp::datagram

@@ -29,12 +29,12 @@ TEST(ProbeTimer, waits_a_round_trip_and_what_may_delay_it) {
 }
 
 TEST(ProbeTimer, doubles_from_the_third_timeout_on_and_ends_at_half_a_second) {
-    const RttEstimator rtt = path(300 * us);
-    const Time single = 1'500 * us;
+    const RttEstimator rtt = path(60 * ms);
+    const Time single = 60 * ms + 1 * ms + 200 * us;
     ProbeTimer timer;
     Time now = 0;
     timer.arm(now, rtt);
-    const Time expected[] = {single, single, 2 * single, 4 * single, 8 * single};
+    const Time expected[] = {single, single, 2 * single, 4 * single};
     for (const Time wait : expected) {
         EXPECT_EQ(timer.deadline() - now, wait);
         now = timer.deadline();
@@ -42,7 +42,30 @@ TEST(ProbeTimer, doubles_from_the_third_timeout_on_and_ends_at_half_a_second) {
     }
     for (int i = 0; i < 100; ++i) {
         now = timer.deadline();
-        EXPECT_EQ(timer.expire(now, rtt), i < 2 ? 7U + static_cast<unsigned>(i) : 8U);
+        EXPECT_EQ(timer.expire(now, rtt), i < 3 ? 6U + static_cast<unsigned>(i) : 8U);
+    }
+    EXPECT_EQ(timer.deadline() - now, ProbeTimer::timeout_max_ns);
+}
+
+// WIRE-51
+TEST(ProbeTimer, probes_a_short_path_often_for_a_second_and_then_as_seldom_as_any) {
+    const RttEstimator rtt = path(300 * us);
+    ProbeTimer timer;
+    Time now = 0;
+    timer.arm(now, rtt);
+    std::uint32_t timeouts = 0;
+    for (; now < 1'000 * ms; ++timeouts) {
+        EXPECT_LE(timer.deadline() - now, ProbeTimer::short_timeout_ns) << now;
+        if (timeouts < ProbeTimer::soon_count) {
+            EXPECT_LE(timer.deadline() - now, ProbeTimer::soon_timeout_ns) << now;
+        }
+        now = timer.deadline();
+        EXPECT_LE(timer.expire(now, rtt), ProbeTimer::probes_max);
+    }
+    EXPECT_LE(timeouts, 50U);
+    for (int i = 0; i < 10; ++i) {
+        now = timer.deadline();
+        (void)timer.expire(now, rtt);
     }
     EXPECT_EQ(timer.deadline() - now, ProbeTimer::timeout_max_ns);
 }

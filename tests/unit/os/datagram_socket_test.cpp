@@ -182,6 +182,29 @@ TEST(DatagramSocket, takes_a_message_apart_as_its_first_datagram_says) {
     ASSERT_EQ(receiver.receive_burst(batch, 1), 0U);
 }
 
+TEST(DatagramSocket, a_false_length_spoils_one_joined_message_and_no_later_one) {
+    auto made = DatagramBatch::create(4, DatagramBatch::longest_message, first_byte_of);
+    ASSERT_TRUE(made.is_ok());
+    DatagramBatch batch = std::move(made).value();
+    DatagramSocket receiver = open_socket({});
+    DatagramSocket sender = open_socket({});
+    if (!sender.is_segmenting() || !receiver.is_joining()) GTEST_SKIP() << "an older kernel";
+    Bytes burst = pattern(250);
+    for (const std::size_t at : {100U, 200U}) burst[at] = std::byte{100};
+    burst[0] = std::byte{30};
+    for (int message = 0; message < 2; ++message) {
+        ASSERT_EQ(sender.send_burst(receiver.address(), burst, 100, false).datagrams, 3U);
+        ASSERT_TRUE(is_readable(receiver));
+        ASSERT_EQ(receiver.receive_burst(batch, 1), 1U);
+        std::vector<std::size_t> lengths;
+        batch.for_each([&](const SocketAddress&, std::span<std::byte> datagram) {
+            lengths.push_back(datagram.size());
+        });
+        const std::vector<std::size_t> expected{100, 100, 50};
+        EXPECT_EQ(lengths == expected, message == 1) << message;
+    }
+}
+
 TEST(DatagramSocket, drops_a_lone_message_that_is_cut_off) {
     auto made = DatagramBatch::create(1, 150, first_byte_of);
     ASSERT_TRUE(made.is_ok());

@@ -1,26 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The modelled link's events: sending, the queue, arrival, acknowledgement. One thread.
-#include "unit/datagram/link_model.hpp"
+#include "sim/link_model.hpp"
 
 #include <algorithm>
 #include <utility>
 
-namespace acp::datagram {
+namespace acp::sim {
+
+using datagram::AckRanges;
+using datagram::CongestionSample;
+using datagram::never;
+using datagram::SentDatagram;
 
 struct LinkModel::Flow {
-    Flow(std::uint32_t number, SentPool& pool, const LinkSettings& settings)
+    Flow(std::uint32_t number, datagram::SentPool& pool, const LinkSettings& settings)
         : index(number),
           sent(pool),
-          congestion(make_congestion(settings.control, settings.datagram_bytes)) {}
+          congestion(datagram::make_congestion(settings.control, settings.datagram_bytes)) {}
 
     std::uint32_t index;
     // sender
-    SentDatagrams sent;
-    RttEstimator rtt{10'000'000};
-    LossDetector losses;
-    ProbeTimer probes;
-    std::unique_ptr<Congestion> congestion;
-    Pacer pacer;
+    datagram::SentDatagrams sent;
+    datagram::RttEstimator rtt{10'000'000};
+    datagram::LossDetector losses;
+    datagram::ProbeTimer probes;
+    std::unique_ptr<datagram::Congestion> congestion;
+    datagram::Pacer pacer;
     PacketNumber next = 0;
     Time planned = never;
     Time ready = 0;  // the processor that makes datagrams
@@ -32,20 +37,32 @@ struct LinkModel::Flow {
     std::uint64_t arrived = 0;
 };
 
+struct LinkModel::Rival {
+    std::uint32_t index = 0;
+    Time alarm = never;  // of the wake event that is to come
+    TcpCubic tcp;
+    std::uint64_t arrived = 0;
+};
+
 LinkModel::LinkModel(const LinkSettings& settings)
     : settings_(settings), random_(settings.seed), pool_(8192), active_flows_(settings.flows) {
     for (std::uint32_t i = 0; i < settings.flows; ++i) {
         flows_.push_back(std::make_unique<Flow>(i, pool_, settings));
         Flow& flow = *flows_.back();
         flow.pacer.set_rate(flow.congestion->pacing_window_bytes(), flow.rtt.smoothed(), true);
-        flow.planned = i * settings.stagger_ns;
+        flow.planned = settings.flows_begin_ns + i * settings.stagger_ns;
         schedule(flow.planned, Kind::wake, i, 0);
+    }
+    for (std::uint32_t i = 0; i < settings.rivals; ++i) {
+        rivals_.push_back(std::make_unique<Rival>());
+        rivals_.back()->index = i;
+        schedule(0, Kind::rival_wake, i, 0);
     }
 }
 
 LinkModel::~LinkModel() = default;
 
-void LinkModel::schedule(Time at, Kind kind, std::uint32_t flow, std::uint32_t cargo) {
+void LinkModel::schedule(Time at, Kind kind, std::uint32_t flow, std::uint64_t cargo) {
     events_.push(Event{at, ++order_, kind, flow, cargo});
 }
 
@@ -54,21 +71,68 @@ void LinkModel::run_until(Time end) {
         const Event event = events_.top();
         events_.pop();
         now_ = event.at;
-        Flow& flow = *flows_[event.flow];
-        switch (event.kind) {
-            case Kind::wake:
-                if (event.at == flow.planned) wake(flow);
-                break;
-            case Kind::arrive:
-                arrive(flow, event.cargo);
-                break;
-            case Kind::acknowledge:
-                free_acks_.push_back(event.cargo);
-                acknowledge(flow, acks_[event.cargo]);
-                break;
-        }
+        handle(event);
     }
     now_ = end;
+}
+
+void LinkModel::handle(const Event& event) {
+    const auto cargo = static_cast<std::uint32_t>(event.cargo);
+    switch (event.kind) {
+        case Kind::wake:
+            if (event.at == flows_[event.flow]->planned) wake(*flows_[event.flow]);
+            break;
+        case Kind::arrive:
+            arrive(*flows_[event.flow], cargo);
+            break;
+        case Kind::acknowledge:
+            free_acks_.push_back(cargo);
+            acknowledge(*flows_[event.flow], acks_[cargo]);
+            break;
+        case Kind::rival_wake:
+            rivals_[event.flow]->alarm = never;
+            rivals_[event.flow]->tcp.on_timeout(now_);
+            send(*rivals_[event.flow]);
+            break;
+        case Kind::rival_acknowledge:
+            acknowledge(*rivals_[event.flow], event.cargo);
+            break;
+    }
+}
+
+// A datagram reaches the queue: true where it finds room, and then busy_until_ is when it has left.
+bool LinkModel::enqueue(double at, bool& is_marked) {
+    const double one = settings_.datagram_bytes;
+    const double queued = std::max(0.0, busy_until_ - at) * settings_.bytes_per_ns;
+    if (queued + one > static_cast<double>(settings_.queue_bytes)) return false;
+    measured_.queue_max = std::max(measured_.queue_max, static_cast<std::uint64_t>(queued + one));
+    busy_until_ = std::max(busy_until_, at) + one / settings_.bytes_per_ns;
+    is_marked = queued > static_cast<double>(settings_.mark_above_bytes);
+    return true;
+}
+
+// All that the TCP sender's window allows, at once.
+void LinkModel::send(Rival& rival) {
+    if (!are_rivals_active_) return;
+    for (std::uint64_t room = rival.tcp.room(); room != 0; --room) {
+        const std::uint64_t segment = rival.tcp.send(now_);
+        bool is_marked = false;
+        if (static_cast<double>(random_.below(1U << 30)) < settings_.loss * (1U << 30)) continue;
+        if (!enqueue(static_cast<double>(now_), is_marked)) continue;
+        schedule(static_cast<Time>(busy_until_) + settings_.base_rtt_ns, Kind::rival_acknowledge,
+                 rival.index, segment);
+    }
+    // One alarm is enough: on_timeout() looks at the deadline, which each acknowledgement moves.
+    if (rival.tcp.deadline() != never && rival.alarm == never) {
+        rival.alarm = std::max(rival.tcp.deadline(), now_ + 1);
+        schedule(rival.alarm, Kind::rival_wake, rival.index, 0);
+    }
+}
+
+void LinkModel::acknowledge(Rival& rival, std::uint64_t segment) {
+    ++rival.arrived;
+    rival.tcp.on_ack(now_, segment);
+    send(rival);
 }
 
 void LinkModel::wake(Flow& flow) {
@@ -113,7 +177,7 @@ void LinkModel::send(Flow& flow) {
         carry(flow, first);
         flow.pacer.on_sent(now_, burst * one);
         if (flow.probes.deadline() == never) flow.probes.arm(now_, flow.rtt);
-        in_flight_max_ = std::max(in_flight_max_, flow.sent.bytes_in_flight());
+        measured_.in_flight_max = std::max(measured_.in_flight_max, flow.sent.bytes_in_flight());
     }
     plan_wake(flow);
 }
@@ -134,7 +198,6 @@ void LinkModel::plan_wake(Flow& flow) {
 
 // The flow's datagrams from `first` on reach the queue, when they are made.
 void LinkModel::carry(Flow& flow, PacketNumber first) {
-    const double one = settings_.datagram_bytes;
     const auto at = static_cast<double>(flow.ready);
     Packets told;
     const auto pass_on = [&](Time done) {
@@ -152,16 +215,15 @@ void LinkModel::carry(Flow& flow, PacketNumber first) {
         schedule(done + settings_.base_rtt_ns / 2, Kind::arrive, flow.index, cargo);
     };
     for (PacketNumber number = first; number < flow.next; ++number) {
-        const double queued = std::max(0.0, busy_until_ - at) * settings_.bytes_per_ns;
+        bool is_marked = false;
+        ++measured_.sent;
         if (static_cast<double>(random_.below(1U << 30)) < settings_.loss * (1U << 30)) continue;
-        if (queued + one > static_cast<double>(settings_.queue_bytes)) {
-            ++dropped_;
+        if (!enqueue(at, is_marked)) {
+            ++measured_.dropped;
             continue;
         }
-        queue_max_ = std::max(queue_max_, static_cast<std::uint64_t>(queued + one));
-        busy_until_ = std::max(busy_until_, at) + one / settings_.bytes_per_ns;
         told.numbers.push_back(number);
-        if (queued > static_cast<double>(settings_.mark_above_bytes)) ++told.marked;
+        told.marked += is_marked ? 1 : 0;
         if (told.numbers.size() == settings_.ack_every) pass_on(static_cast<Time>(busy_until_));
     }
     pass_on(static_cast<Time>(busy_until_));
@@ -231,23 +293,47 @@ void LinkModel::tell(Flow& flow,
     sample.in_flight = in_flight;
     sample.datagram_bytes = settings_.datagram_bytes;
     flow.congestion->on_sample(sample);
+    flow.pacer.on_settled(now_, settled.acked, settled.lost, settled.lost_together,
+                          settled.newest_lost_sent);
     flow.pacer.set_rate(flow.congestion->pacing_window_bytes(), flow.rtt.smoothed(),
                         flow.congestion->is_slow_start());
 }
 
 void LinkModel::measure_from_here() {
-    measured_from_ = now_;
-    queue_max_ = 0;
-    dropped_ = 0;
-    in_flight_max_ = 0;
+    measured_ = Measured{};
+    measured_.from = now_;
     for (const auto& flow : flows_) flow->arrived = 0;
+    for (const auto& rival : rivals_) rival->arrived = 0;
+}
+
+double LinkModel::share_beside_rivals() const {
+    double ours = 0;
+    double theirs = 0;
+    for (const auto& flow : flows_) ours += static_cast<double>(flow->arrived);
+    for (const auto& rival : rivals_) theirs += static_cast<double>(rival->arrived);
+    return ours * static_cast<double>(rivals_.size()) /
+           (std::max(theirs, 1.0) * static_cast<double>(flows_.size()));
+}
+
+double LinkModel::loss() const {
+    return static_cast<double>(measured_.dropped) /
+           static_cast<double>(std::max<std::uint64_t>(measured_.sent, 1));
+}
+
+std::uint64_t LinkModel::rival_window() const {
+    return static_cast<std::uint64_t>(rivals_.front()->tcp.window() * settings_.datagram_bytes);
+}
+
+const datagram::Congestion& LinkModel::congestion(std::size_t flow) const {
+    return *flows_[flow]->congestion;
 }
 
 double LinkModel::utilisation() const {
     double arrived = 0;
     for (const auto& flow : flows_) arrived += static_cast<double>(flow->arrived);
+    for (const auto& rival : rivals_) arrived += static_cast<double>(rival->arrived);
     return arrived * settings_.datagram_bytes /
-           (settings_.bytes_per_ns * static_cast<double>(now_ - measured_from_));
+           (settings_.bytes_per_ns * static_cast<double>(now_ - measured_.from));
 }
 
 double LinkModel::fairness() const {
@@ -269,4 +355,4 @@ std::uint64_t LinkModel::pacing_window(std::size_t flow) const {
     return flows_[flow]->congestion->pacing_window_bytes();
 }
 
-}  // namespace acp::datagram
+}  // namespace acp::sim

@@ -4,13 +4,13 @@
 #include <gtest/gtest.h>
 #include <vector>
 
-#include "support/effort.hpp"
-#include "unit/datagram/link_model.hpp"
+#include "sim/link_model.hpp"
 
-namespace acp::datagram {
+#include "support/effort.hpp"
+
+namespace acp::sim {
 namespace {
 
-constexpr Time ms = 1'000'000;
 constexpr double gigabit = 0.125;  // bytes per ns
 
 struct Path {
@@ -195,4 +195,4 @@ TEST(CongestionLink, half_of_all_lost_ends_in_progress_all_the_same) {
 }
 
 }  // namespace
-}  // namespace acp::datagram
+}  // namespace acp::sim

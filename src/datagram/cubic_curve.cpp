@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The curve's arithmetic. One thread.
+#include "datagram/cubic_curve.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace acp::datagram {
+
+void CubicCurve::begin(double before, double after) noexcept {
+    // Fast convergence, RFC 9438, section 4.7: who met it earlier than the last time leaves room for others.
+    most_ = is_active_ && before < most_ ? before * (1 + beta) / 2 : before;
+    most_ = std::max(most_, after);
+    friendly_ = after;
+    began_ = never;
+    is_active_ = true;
+}
+
+double CubicCurve::grow(Time now, Time rtt_ns, double window) noexcept {
+    if (began_ == never) {
+        began_ = now;
+        reached_s_ = std::cbrt((most_ - std::min(most_, window)) / aggressiveness);
+    }
+    const double t = static_cast<double>(now + rtt_ns - began_) / 1e9 - reached_s_;
+    const double target = aggressiveness * t * t * t + most_;
+    friendly_ += friendly_ < most_ ? friendly_growth : 1;
+    return std::clamp(std::max(target, friendly_), window, std::max(window, growth_max * window));
+}
+
+}  // namespace acp::datagram
