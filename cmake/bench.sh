@@ -26,11 +26,16 @@ for ranks in 2 4 8 16 64; do measure "sync-$ranks" "$ranks" sync; done
 measure sync-hogs 8 sync --hogs 2
 measure sync-late 8 sync --late 1000
 measure resolve 2 resolve
+measure flag 2 flag
 measure idle 4 idle
 for nodes in 2 3; do
     echo "== net, $nodes nodes"
     "$bin/acprun" -n "$nodes" --nodes "$nodes" --starter-size 16M "$bin/acpbench" net --json "$report/net-$nodes.json"
     "$bin/acprun" -n "$nodes" --nodes "$nodes" "$bin/acpbench" sync --json "$report/sync-nodes-$nodes.json"
+done
+for gateway in auto agent; do
+    echo "== flag, 2 nodes, ACP_GATEWAY=$gateway"
+    ACP_GATEWAY=$gateway "$bin/acprun" -n 2 --nodes 2 "$bin/acpbench" flag --json "$report/flag-$gateway.json"
 done
 "$bin/acprun" -n 4 --nodes 2 --starter-size 16M "$bin/acpbench" net --json "$report/net-crowd.json"
 "$bin/acprun" -n 3 --nodes 3 --starter-size 16M "$bin/acpbench" copy --json "$report/copy-nodes.json"

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // <acp/access.h>: the inline path first, then the long way.
-#include <cstdio>
-#include <string>
-
+#include "api/check.hpp"
+#include "api/fatal.hpp"
 #include "api/library.hpp"
 #include "gma/inline_access.hpp"
-#include "os/process.hpp"
 
 #include <acp/access.h>
 
@@ -43,6 +41,10 @@ template <typename Issue>
                                          size_t size,
                                          acp_handle_t order) noexcept {
     return issue_long([=](gma::Gma& gma) {
+        if (api::is_checking()) {
+            api::check_overlap(gma.space(), {Operation::copy, 0, target, source, size, 0, 0});
+            api::check_handle("the order of acp_copy", order);
+        }
         return gma.issue_copy(target, source, size, static_cast<gma::Handle>(order));
     });
 }
@@ -51,8 +53,13 @@ template <typename Word, Operation operation>
 [[gnu::noinline, gnu::cold]] acp_handle_t atomic_long(
     acp_ga_t target, acp_ga_t source, Word operand, Word expected, acp_handle_t order) noexcept {
     return issue_long([=](gma::Gma& gma) {
-        return gma.issue({operation, sizeof(Word), target, source, sizeof(Word), operand, expected},
-                         static_cast<gma::Handle>(order));
+        const memory::Command command{operation,    sizeof(Word), target,  source,
+                                      sizeof(Word), operand,      expected};
+        if (api::is_checking()) {
+            api::check_overlap(gma.space(), command);
+            api::check_handle("the order of an atomic", order);
+        }
+        return gma.issue(command, static_cast<gma::Handle>(order));
     });
 }
 
@@ -74,13 +81,7 @@ template <typename Word, Operation operation>
 void report(const base::Status& failure) noexcept {
     api::keep(failure);
     if (api::library().config.on_error == base::OnError::fatal) {
-        std::fprintf(
-            stderr,
-            "acp: rank %u on %s: %s\nacp: the process ends; ACP_ON_ERROR=return makes this an "
-            "error that acp_errno() gives\n",
-            api::library().member->rank(), os::host_name().c_str(),
-            std::string(failure.message()).c_str());
-        os::end_by_abort();
+        api::end_by_error(failure);
     }
 }
 
@@ -89,6 +90,7 @@ void report(const base::Status& failure) noexcept {
         if (auto status = api::check_in_use("acp_complete"); !status.is_ok()) {
             return api::result_of(status);
         }
+        if (api::is_checking()) api::check_handle("acp_complete", handle);
         gma::Gma& gma = *api::library().gma;
         auto first = gma.wait(static_cast<gma::Handle>(handle), node::for_ever, false);
         if (first.is_ok()) {
@@ -188,6 +190,7 @@ int acp_inquire(acp_handle_t handle) {
         if (auto status = api::check_in_use("acp_inquire"); !status.is_ok()) {
             return api::result_of(status);
         }
+        if (api::is_checking()) api::check_handle("acp_inquire", handle);
         return api::library().gma->is_complete(static_cast<gma::Handle>(handle)) ? 0 : 1;
     });
 }
@@ -196,6 +199,7 @@ int acp_wait(acp_handle_t handle, int64_t timeout_ns) {
     return api::guarded("acp_wait", static_cast<int>(base::Code::memory), [&] {
         auto status = api::check_in_use("acp_wait");
         if (status.is_ok()) {
+            if (api::is_checking()) api::check_handle("acp_wait", handle);
             status = api::library().gma->wait(static_cast<gma::Handle>(handle), timeout_ns, true);
         }
         if (!status.is_ok()) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/arguments.hpp"
+#include "api/fatal.hpp"
 #include "api/library.hpp"
 #include "api/report.hpp"
 #include "base/version.hpp"
@@ -126,6 +127,7 @@ base::Status initialize(int* argc, char*** argv) {
     if (auto status = instance.member->take_slot(); !status.is_ok()) {
         return status;
     }
+    const node::BarrierCall call(instance.member->barrier(), node::AwaitedCall::init);
     if (life == Life::finalized) {
         clear_starter(*instance.member);
     }
@@ -151,6 +153,7 @@ base::Status finalize() {
         return status;
     }
     Library& instance = library();
+    const node::BarrierCall call(instance.member->barrier(), node::AwaitedCall::finalize);
     instance.gma->finish_all();
     if (instance.config.is_report_on) {
         api::print_report(*instance.member, *instance.gma);
@@ -167,6 +170,7 @@ base::Status reset(int rank) {
         return status;
     }
     Library& instance = library();
+    const node::BarrierCall call(instance.member->barrier(), node::AwaitedCall::reset);
     instance.gma->finish_all();
     const auto wanted = static_cast<std::uint32_t>(rank);
     if (auto status = instance.member->agree_on_rank(wanted); !status.is_ok()) {
@@ -213,6 +217,7 @@ void acp_abort(const char* text) {
                  is_member ? std::to_string(library().member->rank()).c_str() : "?",
                  os::host_name().c_str(), text != nullptr ? text : "(no reason given)",
                  acp_errno() != 0 ? "; last error: " : "", acp_error_message());
+    api::mark_abort();
     os::end_by_abort();
 }
 

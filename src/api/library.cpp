@@ -38,7 +38,8 @@ const bool is_fork_watched = os::call_in_forked_child(close_in_forked_child);
 void open_inline_path() noexcept {
     (void)is_fork_watched;
     Library& instance = library();
-    if (instance.hazards->has_membarrier()) {
+    // ACP_CHECK looks at every command on the long way.
+    if (instance.hazards->has_membarrier() && !instance.config.is_check_on) {
         inline_line = instance.hazards->own_line();
     }
 }

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // <acp/memory.h>.
+#include <cstdint>
+#include <cstdio>
 #include <string>
+#include <utility>
 
 #include "api/library.hpp"
+#include "os/process.hpp"
 
 #include <acp/memory.h>
 
@@ -31,6 +35,20 @@ base::Status check_address(const char* call, acp_ga_t address) {
 std::uint32_t rank_of(acp_ga_t address) {
     const local::Space& space = library().gma->space();
     return space.segment().rank_of(static_cast<std::uint32_t>(space.layout().process(address)));
+}
+
+// " by rank 2 on host"
+std::string by_this_rank() {
+    return " by rank " + std::to_string(library().member->rank()) + " on " + os::host_name();
+}
+
+// "acp_register_memory(0x7f..., 4096 bytes) by rank 2 on host"
+std::string registration_phrase(const void* address, std::size_t bytes) {
+    char place[32];
+    std::snprintf(place, sizeof place, "0x%llx",
+                  static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(address)));
+    return "acp_register_memory(" + std::string(address != nullptr ? place : "NULL") + ", " +
+           std::to_string(bytes) + " bytes)" + by_this_rank();
 }
 
 template <typename T>
@@ -89,9 +107,12 @@ acp_atkey_t acp_register_memory(void* address, size_t size, int color) {
             keep(status);
             return ACP_ATKEY_NULL;
         }
-        return value_or<acp_atkey_t>(
-            library().gma->register_memory(address, size, static_cast<std::uint32_t>(color)),
-            ACP_ATKEY_NULL);
+        auto key = library().gma->register_memory(address, size, static_cast<std::uint32_t>(color));
+        if (!key.is_ok()) {
+            keep(std::move(key).failure().within(registration_phrase(address, size)));
+            return ACP_ATKEY_NULL;
+        }
+        return key.value();
     });
 }
 
@@ -100,7 +121,8 @@ int acp_unregister_memory(acp_atkey_t key) {
         if (auto status = check_in_use("acp_unregister_memory"); !status.is_ok()) {
             return result_of(status);
         }
-        return result_of(library().gma->registry().remove(key).within("acp_unregister_memory"));
+        return result_of(
+            library().gma->registry().remove(key).within("acp_unregister_memory" + by_this_rank()));
     });
 }
 
@@ -127,6 +149,9 @@ void* acp_query_address(acp_ga_t ga) {
         local::Place place;
         const base::Code code = library().gma->space().find(ga, 1, place);
         if (code == base::Code::address && library().gma->space().is_elsewhere(ga, 1)) {
+            // For the agent, if the program uses the null pointer and crashes. relaxed: read after the process has ended
+            library().member->slot().unmapped_rank_plus_1.store(rank_of(ga) + 1,
+                                                                std::memory_order_relaxed);
             keep({base::Code::unsupported,
                   "acp_query_address: rank " + std::to_string(rank_of(ga)) +
                       " is on another node; copy its memory with acp_copy"});

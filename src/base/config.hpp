@@ -35,7 +35,9 @@ struct Config {
     std::uint64_t starter_bytes = 65'536;            // ACP_STARTER_SIZE=0..1T; the launcher's wins
     std::uint32_t colors = 1;                        // ACP_COLORS=1..4
     std::uint64_t hang_warning_ns = 60'000'000'000;  // ACP_HANG_WARNING=seconds; 0 = never
-    std::string trace;          // ACP_TRACE=PREFIX; "" = off; writes PREFIX.RANK
+    std::string trace;  // ACP_TRACE=PREFIX; "" = off; writes PREFIX.RANK
+    bool is_check_on =
+        false;  // ACP_CHECK=0|1: every command is looked at for mistakes of the program
     bool is_report_on = false;  // ACP_REPORT=0|1: paths and bytes at finalize
     std::string require;        // ACP_REQUIRE=direct|attach,...: else init fails
     // between nodes; the launcher's win

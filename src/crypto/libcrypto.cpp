@@ -16,6 +16,9 @@ constexpr const char* advice =
 
 Result<std::shared_ptr<const Libcrypto>> Libcrypto::load(std::span<const char* const> names) {
     auto library = os::SharedLibrary::open(names);
+    if (!library.is_ok() && library.failure().code() == base::Code::memory) {
+        return std::move(library).failure().within("libcrypto");
+    }
     if (!library.is_ok()) {
         return base::Status(base::Code::unsupported,
                             "libcrypto: " + std::string(library.failure().message()) + advice);

@@ -91,6 +91,13 @@ void choose_lengths(const GatewaySettings& settings, datagram::Settings& chosen)
     chosen.datagram_bytes_max = std::max(chosen.datagram_bytes_max, chosen.datagram_bytes);
 }
 
+// A node that was never heard of is given the same time as one that fell silent: it may be stopped likewise.
+Time connect_timeout_of(const GatewaySettings& settings) noexcept {
+    if (settings.connect_timeout_ns != 0) return settings.connect_timeout_ns;
+    const Time silence = settings.config.peer_timeout_ns;
+    return silence != 0 ? silence : datagram::never;
+}
+
 void say(NodeId node, const std::string& what) {
     os::write_line(error_stream, "acp: node " + std::to_string(node) + ": " + what);
 }
@@ -155,7 +162,7 @@ Status Core::open_all(const GatewaySettings& settings) {
     chosen.security = security_of(settings.config.security);
     choose_lengths(settings, chosen);
     chosen.receive_bytes = transport_->receive_bytes();
-    chosen.connect_timeout_ns = settings.connect_timeout_ns;
+    chosen.connect_timeout_ns = connect_timeout_of(settings);
     chosen.peer_timeout_ns = settings.config.peer_timeout_ns;
     auto endpoint = datagram::Endpoint::create(chosen, *suite_, entropy_, book_, *this);
     os::wipe(std::as_writable_bytes(std::span(chosen.job_key)));

@@ -50,7 +50,8 @@ struct GatewaySettings {
     // UDP payload to start with, and longest to probe for. 0: 1200, and 8972, or what the interfaces carry.
     std::uint32_t datagram_bytes = 0;
     std::uint32_t datagram_bytes_max = 0;
-    Time connect_timeout_ns = 5'000'000'000;
+    Time connect_timeout_ns =
+        0;  // how long a node may take to its first answer; 0: the peer timeout
     // The same on all nodes: who starts the job resolves `automatic` once.
     crypto::CipherWish cipher = crypto::CipherWish::automatic;
     crypto::BackendWish cipher_backend = crypto::BackendWish::automatic;

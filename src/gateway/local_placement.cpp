@@ -36,7 +36,8 @@ LocalPlacement::LocalPlacement(const Parts& parts, std::vector<NumberedOperation
 LocalPlacement::Way LocalPlacement::way_to(const local::Place& place) noexcept {
     if (place.direct != nullptr) return Way::direct;
     if (node::is_dead(space_.segment(), place.slot)) return Way::dead;
-    if (attach_ != nullptr && attach_->can_reach(place.slot)) return Way::attach;
+    if (attach_ != nullptr && !place.is_hidden && attach_->can_reach(place.slot))
+        return Way::attach;
     return owners_ ? Way::owner : Way::none;
 }
 
@@ -61,7 +62,9 @@ Settlement LocalPlacement::put(GlobalAddress target,
         }
         if (bytes.empty()) return {};
         if (way == Way::attach && bytes.size() > batched_bytes_max) {
-            return {Progress::settled, put_attached(place, bytes)};
+            const Code outcome = put_attached(place, bytes);
+            if (outcome != Code::unsupported) return {Progress::settled, outcome};
+            way = way_to(place);  // the kernel refuses since now
         }
     }
     if (way == Way::attach) {
@@ -110,7 +113,8 @@ Settlement LocalPlacement::get_now(GlobalAddress source, std::span<std::byte> in
     if (way == Way::direct) return {Progress::settled, get_direct(place, into)};
     if (into.empty()) return {};
     if (way == Way::attach && into.size() > collected_bytes_max) {
-        return {Progress::settled, get_attached(place, into)};
+        const Code outcome = get_attached(place, into);
+        if (outcome != Code::unsupported) return {Progress::settled, outcome};
     }
     return {Progress::refused, Code::ok};
 }
@@ -138,7 +142,9 @@ Settlement LocalPlacement::get(GlobalAddress source, std::span<std::byte> into, 
         if (way == Way::direct) return {Progress::settled, get_direct(place, into)};
         if (into.empty()) return {};
         if (way == Way::attach && into.size() > batched_bytes_max) {
-            return {Progress::settled, get_attached(place, into)};
+            const Code outcome = get_attached(place, into);
+            if (outcome != Code::unsupported) return {Progress::settled, outcome};
+            way = way_to(place);  // the kernel refuses since now
         }
     }
     if (way == Way::attach) {

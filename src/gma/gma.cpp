@@ -181,12 +181,17 @@ Path Gma::path(GlobalAddress target, GlobalAddress source) {
             return {Route::attach, "attach", false, ""};
         case Route::forward:
             return {Route::forward, config_.intranode == IntraNode::udp ? "udp" : "mailbox", true,
-                    attach_->refusal(is_here(to) ? from.slot : to.slot)};
+                    why_forwarded(is_here(to) ? from : to)};
         case Route::remote:
         case Route::none:
             break;
     }
     return {};
+}
+
+std::string Gma::why_forwarded(const local::Place& place) const {
+    return place.is_hidden ? "the kernel hands these pages to no other process (memfd_secret)"
+                           : attach_->refusal(place.slot);
 }
 
 Path Gma::private_path(std::uint32_t slot) {

@@ -16,6 +16,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/config.hpp"
@@ -30,6 +31,7 @@
 #include "local/port.hpp"
 #include "local/registry.hpp"
 #include "local/space.hpp"
+#include "node/awaited.hpp"
 #include "node/member.hpp"
 #include "os/event.hpp"
 #include "os/thread.hpp"
@@ -39,8 +41,10 @@ namespace acp::gma {
 
 using memory::Command;
 
-// "acp_copy", "acp_cas", ...: the call that a command stands for.
-[[nodiscard]] const char* name_of(const Command& command) noexcept;
+// "acp_copy", "acp_cas4", ...: the call that a command stands for.
+[[nodiscard]] inline std::string_view name_of(const Command& command) noexcept {
+    return node::name_of(command.operation, command.width);
+}
 
 enum class Route : std::uint8_t { none, direct, attach, forward, remote };
 
@@ -184,6 +188,7 @@ private:
     }
 
     [[nodiscard]] bool can_attach(const local::Place& place) noexcept;
+    [[nodiscard]] std::string why_forwarded(const local::Place& place) const;
     [[nodiscard]] bool is_satisfied(Handle order);
     Handle queue(const Command& command, Route route, Handle order);
     void wait_for_room(std::uint64_t oldest);
@@ -214,6 +219,7 @@ private:
                     std::span<base::Status> outcomes,
                     memory::HazardLine& line);
     [[gnu::cold]] base::Status outcome_of(const Command& command, const local::AttachCopy& copy);
+    bool end_attached(std::uint64_t number, base::Status outcome);  // mutex_ held
     base::Status run_atomic_remote_result(const Command& command, memory::HazardLine& line);
     bool turn_forwarder(Driver driver);
     bool take_driver();
@@ -277,6 +283,10 @@ private:
     base::Status take_failure(std::uint64_t number);  // mutex_ held
     bool drive_until(std::uint64_t number);
     void say_what_is_awaited(std::uint64_t number, std::uint64_t waited_ns);
+    void tell_what_is_awaited(node::AwaitedEntry& entry,
+                              node::AwaitedCall call,
+                              std::uint64_t number,
+                              std::uint64_t since_ns);
 
     node::Member& member_;
     local::Hazards& hazards_;

@@ -20,7 +20,7 @@ inline bool Gma::find_attach(const Command& command, local::AttachCopy& copy) co
     local::Place& far = is_get ? copy.source : copy.target;
     far.direct = nullptr;
     copy.bytes = command.bytes;
-    return attach_->is_known_reachable(far.slot);
+    return !far.is_hidden && attach_->is_known_reachable(far.slot);
 }
 
 // Who completed the last few copies one by one will do so with this one: then it need not be queued at all. Of
@@ -114,8 +114,8 @@ bool Gma::run_alone(std::unique_lock<std::mutex>& lock) {
     if (outcome.is_ok() && queue_.finish_last(job.number)) [[likely]] {
         return false;
     }
-    queue_.finish(job.number, std::move(outcome), ready_);
-    return release();
+    const bool is_handed_on = end_attached(job.number, std::move(outcome));
+    return release() || is_handed_on;
 }
 
 }  // namespace acp::gma

@@ -9,16 +9,10 @@
 
 namespace acp::gma {
 
-const char* name_of(const Command& command) noexcept {
-    static constexpr const char* names[] = {"acp_copy", "acp_cas", "acp_swap", "acp_add",
-                                            "acp_xor",  "acp_or",  "acp_and"};
-    return names[static_cast<std::size_t>(command.operation)];
-}
-
 bool Gma::can_attach(const local::Place& place) noexcept {
     const base::IntraNode mode = config_.intranode;
     return (mode == base::IntraNode::automatic || mode == base::IntraNode::attach) &&
-           attach_->can_reach(place.slot);
+           !place.is_hidden && attach_->can_reach(place.slot);
 }
 
 Route Gma::choose(const Command& command, const local::Place& target, const local::Place& source) {
@@ -72,8 +66,7 @@ base::Status Gma::check(const Command& command, memory::HazardLine& line, Route&
         const std::uint64_t places = target.owner_address | source.owner_address;
         if (places % command.width != 0) {
             return {base::Code::alignment,
-                    std::string(name_of(command)) + std::to_string(command.width) + " by rank " +
-                        std::to_string(space_.rank()) +
+                    std::string(name_of(command)) + " by rank " + std::to_string(space_.rank()) +
                         ": target and source must be multiples of " +
                         std::to_string(command.width) + "; " +
                         space_.explain(target.owner_address % command.width != 0 ? command.target

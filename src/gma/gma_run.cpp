@@ -92,10 +92,28 @@ bool Gma::run_batch(std::unique_lock<std::mutex>& lock) {
         lone_attaches_.store(0, std::memory_order_relaxed);
         count_attached(taken, outcomes);
     }
+    bool is_handed_on = false;
     for (std::uint32_t i = 0; i < count; ++i) {
-        queue_.finish(batch[i].number, std::move(outcomes[i]), ready_);
+        if (is_attached) {
+            is_handed_on = end_attached(batch[i].number, std::move(outcomes[i])) || is_handed_on;
+        } else {
+            queue_.finish(batch[i].number, std::move(outcomes[i]), ready_);
+        }
     }
-    return release();
+    return release() || is_handed_on;
+}
+
+// A copy that the kernel refused to make was not begun, or can be made again: the owner makes it, unless the user
+// insists. True when it is handed on.
+bool Gma::end_attached(std::uint64_t number, base::Status outcome) {
+    const bool is_forced = config_.intranode == base::IntraNode::attach ||
+                           config_.require.find("attach") != std::string::npos;
+    if (outcome.code() != base::Code::unsupported || is_forced) [[likely]] {
+        queue_.finish(number, std::move(outcome), ready_);
+        return false;
+    }
+    dispatch(number, Route::forward);
+    return true;
 }
 
 base::Status Gma::run_direct(const Command& command, memory::HazardLine& line) {
@@ -164,6 +182,13 @@ base::Status Gma::outcome_of(const Command& command, const local::AttachCopy& co
                 "acp_copy: " + node::fate(space_.segment(),
                                           is_target_far ? copy.target.slot : copy.source.slot)};
     }
+    if (copy.code == base::Code::unsupported) {
+        const std::uint32_t slot = is_target_far ? copy.target.slot : copy.source.slot;
+        return {copy.code, "acp_copy: the kernel no longer lets this process attach to " +
+                               node::name_of(space_.segment(), slot) + ", " +
+                               attach_->refusal(slot) +
+                               ", and ACP_REQUIRE or ACP_INTRANODE forbids another way"};
+    }
     return {copy.code,
             "acp_copy: the kernel refused to move " +
                 space_.explain(is_target_far ? command.target : command.source, command.bytes) +
@@ -208,7 +233,8 @@ void Gma::count_attached(std::span<const Job> batch, std::span<const base::Statu
     std::uint64_t bytes = 0;
     for (std::size_t i = 0; i < batch.size(); ++i) {
         const base::Code code = outcomes[i].code();
-        if (code != base::Code::address && code != base::Code::stale) {
+        if (code != base::Code::address && code != base::Code::stale &&
+            code != base::Code::unsupported) {
             ++commands;
             bytes += batch[i].command->bytes;
         }

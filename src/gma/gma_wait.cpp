@@ -60,6 +60,7 @@ base::Status Gma::wait_announced(std::uint64_t number,
     const auto ready = [&] { return drive_until(number); };
     std::uint64_t start_ns = 0;
     bool is_said = false;
+    node::AwaitedEntry entry(member_.slot());
     const auto sleep = [&](std::int64_t nap_ns_left) {
         start_ns = start_ns != 0 ? start_ns : os::now_ns();
         const std::uint64_t waited_ns = os::now_ns() - start_ns;
@@ -67,6 +68,9 @@ base::Status Gma::wait_announced(std::uint64_t number,
             is_said = true;
             say_what_is_awaited(number, waited_ns);
         }
+        tell_what_is_awaited(
+            entry, is_interruptible ? node::AwaitedCall::wait : node::AwaitedCall::complete, number,
+            start_ns);
         rest();
         return node::sleep_on_bell(door.waiter_bell, ready, nap_ns_left);
     };
@@ -120,6 +124,17 @@ bool Gma::is_complete(Handle handle) {
     }
     drive(Driver::passer_by);
     return queue_.done() >= number;
+}
+
+// For the agent and acpstat, before each sleep: by then what was awaited first may have ended.
+void Gma::tell_what_is_awaited(node::AwaitedEntry& entry,
+                               node::AwaitedCall call,
+                               std::uint64_t number,
+                               std::uint64_t since_ns) {
+    const std::scoped_lock lock(mutex_);
+    const std::uint64_t oldest = queue_.oldest_outstanding();
+    if (oldest == 0 || oldest > number) return;
+    entry.tell(call, since_ns, &queue_.command(oldest));
 }
 
 void Gma::say_what_is_awaited(std::uint64_t number, std::uint64_t waited_ns) {

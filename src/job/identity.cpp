@@ -17,8 +17,11 @@ constexpr std::string_view file_name = "ACP_NODE_FD";
 constexpr std::string_view insist_name = "ACP_SINGLETON";
 
 // Where other launchers say how many processes they started.
-constexpr std::array<std::string_view, 4> foreign_sizes = {
-    "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "MPI_LOCALNRANKS"};
+constexpr std::array<std::string_view, 5> foreign_sizes = {
+    "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "MPI_LOCALNRANKS", "FLUX_JOB_SIZE"};
+
+// Where they number a process and may not say how many there are.
+constexpr std::array<std::string_view, 2> foreign_ranks = {"PMIX_RANK", "PALS_RANKID"};
 
 std::optional<std::string_view> find(const std::vector<std::string>& environment,
                                      std::string_view name) {
@@ -49,9 +52,11 @@ base::Status bad(std::string_view name, std::string_view seen) {
 }
 
 base::Result<Identity> alone(const std::vector<std::string>& environment) {
+    bool is_size_known = false;
     for (const std::string_view name : foreign_sizes) {
         const auto text = find(environment, name);
         const auto size = text ? number(*text) : std::nullopt;
+        is_size_known = is_size_known || size;
         if (size && *size > 1 && !find(environment, insist_name)) {
             return base::Status(
                 base::Code::config,
@@ -60,6 +65,18 @@ base::Result<Identity> alone(const std::vector<std::string>& environment) {
                     "them into one job; start the program with `acprun -n " +
                     std::string(*text) +
                     "`, or set ACP_SINGLETON=1 if each is to be a job of one rank");
+        }
+    }
+    for (const std::string_view name : foreign_ranks) {
+        const auto text = find(environment, name);
+        if (text && number(*text) && !is_size_known && !find(environment, insist_name)) {
+            return base::Status(base::Code::config,
+                                std::string(name) + "=" + std::string(*text) +
+                                    " says that another launcher started this process, perhaps as "
+                                    "one of several, but "
+                                    "ACP cannot join them into one job; start the program with "
+                                    "`acprun -n N`, or set "
+                                    "ACP_SINGLETON=1 if each is to be a job of one rank");
         }
     }
     return Identity{};

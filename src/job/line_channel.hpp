@@ -29,9 +29,12 @@ namespace acp::job {
 //   done                      all ranks of this node are gone and their output is passed on; only among several
 //   passed NUMBER             a signal was passed on to all ranks
 //   running RANKS             in answer to timeout, as rank_ranges() writes it
-//   failed RANK PID STATUS STAGE
+//   doing NUMBERS             what one rank does (node/awaited.hpp), in answer to doings and timeout
+//   told                      that was the last of them, in answer to doings
+//   failed RANK PID STATUS STAGE UNJOINED OWN_END UNMAPPED
 //                             a rank ended as it should not; STATUS as waitpid gives it, STAGE the
-//                             SlotState it ended in
+//                             SlotState it ended in, UNJOINED ranks that had ended before without acp_init;
+//                             then own_end and unmapped_rank_plus_1 of its slot
 //   unstarted RANK ERRNO      the program could not be run
 //   unjoined RANKS            ended well and without acp_init, in a job of several nodes
 //   note TEXT                 for the user

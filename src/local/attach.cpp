@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
-#include <random>
 #include <vector>
 
 #include "node/death.hpp"
 #include "os/cross_memory.hpp"
-#include "os/process.hpp"
+#include "os/random_bytes.hpp"
 
 namespace acp::local {
 
@@ -20,24 +20,14 @@ namespace {
 using os::Piece;
 
 std::uint64_t random_token() {
-    std::random_device source;
-    return (std::uint64_t{source()} << 32U) | source() | 1U;
+    std::uint64_t token = 0;
+    os::fill_random(std::as_writable_bytes(std::span(&token, 1)));
+    return token | 1U;
 }
 
 void* as_pointer(std::uint64_t address) noexcept {
     // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of another process
     return reinterpret_cast<void*>(address);
-}
-
-base::Code code_of(std::int64_t failure) noexcept {
-    switch (-failure) {
-        case ESRCH:
-            return base::Code::peer;
-        case EFAULT:
-            return base::Code::address;
-        default:
-            return base::Code::system;
-    }
 }
 
 }  // namespace
@@ -90,10 +80,53 @@ std::string Attach::refusal(std::uint32_t slot) const {
     }
     const int error = refusal_errno_[slot].load(std::memory_order_relaxed);
     if (error == EPERM) {
-        return "forbidden by the kernel (container, Yama's ptrace_scope, or another user)";
+        return "forbidden by the kernel (container, Yama's ptrace_scope, another user, or a "
+               "process that is not "
+               "dumpable)";
+    }
+    if (error == ESRCH) {
+        return "the kernel knows no memory of that process number (its main thread has ended, or "
+               "it is in another pid "
+               "namespace)";
     }
     return error != 0 ? "process_vm_readv failed with errno " + std::to_string(error)
                       : "the process number names another process (another pid namespace)";
+}
+
+// A process that has ended is one whose watcher has not been heard yet, or will never be: then it is found dead here.
+base::Code Attach::code_of(std::uint32_t slot, std::int64_t failure) noexcept {
+    const auto error = static_cast<int>(-failure);
+    switch (error) {
+        case EFAULT:
+            return base::Code::address;
+        case ENOMEM:
+        case EINVAL:
+            return base::Code::system;
+        default:
+            break;
+    }
+    if (node::has_lost_life(segment_, slot)) {
+        node::find_the_dead(segment_);
+    }
+    if (node::is_dead(segment_, slot) || node::has_lost_life(segment_, slot)) {
+        return base::Code::peer;
+    }
+    give_up(slot, error);
+    return base::Code::unsupported;
+}
+
+void Attach::give_up(std::uint32_t slot, int error) noexcept {
+    refusal_errno_[slot].store(error, std::memory_order_relaxed);
+    // release: partner is refusal(), which then finds the number
+    if (reachable_[slot].exchange(Reachable::no, std::memory_order_release) == Reachable::no) {
+        return;
+    }
+    std::fprintf(stderr,
+                 "acp: rank %u: the kernel no longer lets it copy the private memory of %s, %s; "
+                 "from now on that "
+                 "process has to copy it itself (slower)\n",
+                 segment_.slot(slot_).rank.load(std::memory_order_relaxed),
+                 node::name_of(segment_, slot).c_str(), refusal(slot).c_str());
 }
 
 // A pid may belong to a stranger once its process was reaped, which is after it was marked dead.
@@ -117,12 +150,14 @@ void Attach::run_through_buffer(AttachCopy& copy) noexcept {
         const Piece here{buffer.data(), piece};
         const Piece from{as_pointer(copy.source.owner_address + at), piece};
         const Piece to{as_pointer(copy.target.owner_address + at), piece};
-        std::int64_t moved = os::read_process(pid(copy.source.slot), {&here, 1}, {&from, 1});
+        std::uint32_t refusing = copy.source.slot;
+        std::int64_t moved = os::read_process(pid(refusing), {&here, 1}, {&from, 1});
         if (moved == static_cast<std::int64_t>(piece)) {
-            moved = os::write_process(pid(copy.target.slot), {&here, 1}, {&to, 1});
+            refusing = copy.target.slot;
+            moved = os::write_process(pid(refusing), {&here, 1}, {&to, 1});
         }
         if (moved != static_cast<std::int64_t>(piece)) {
-            copy.code = moved < 0 ? code_of(moved) : base::Code::address;
+            copy.code = moved < 0 ? code_of(refusing, moved) : base::Code::address;
             return;
         }
         at += piece;
@@ -141,7 +176,7 @@ void Attach::run_one(AttachCopy& copy, std::uint64_t done_bytes) noexcept {
                                        ? os::read_process(pid(far.slot), {&here, 1}, {&there, 1})
                                        : os::write_process(pid(far.slot), {&here, 1}, {&there, 1});
         if (moved <= 0) {
-            copy.code = moved < 0 ? code_of(moved) : base::Code::address;
+            copy.code = moved < 0 ? code_of(far.slot, moved) : base::Code::address;
             return;
         }
         done_bytes += static_cast<std::uint64_t>(moved);

@@ -26,8 +26,9 @@ struct AttachCopy {
     Place target;
     Place source;
     std::uint64_t bytes = 0;
-    base::Code code =
-        base::Code::ok;  // out: ok, peer (gone), address (no longer mapped there), system
+    // out: ok, peer (gone), address (no longer mapped there), unsupported (nothing was moved, and the peer is not
+    // reached this way any more: its owner has to run it), system
+    base::Code code = base::Code::ok;
 };
 
 class Attach {
@@ -39,7 +40,9 @@ public:
     // Publishes this process's token for the others. Before the barrier of acp_init.
     void publish_token() noexcept;
 
-    // Whether the private memory of a slot's process can be reached: probed once, at the first question.
+    // Whether the private memory of a slot's process can be reached: probed at the first question, and no longer from the
+    // first copy on that the kernel refuses although the process lives (it gave up being dumpable, or ended its main
+    // thread). That is said once, on stderr.
     [[nodiscard]] bool can_reach(std::uint32_t slot) noexcept;
 
     // Why not, for people; "" when it can.
@@ -79,6 +82,8 @@ private:
 
     [[nodiscard]] int pid(std::uint32_t slot) const noexcept;
     [[nodiscard]] bool names_a_dead(const AttachCopy& copy) const noexcept;
+    [[nodiscard]] base::Code code_of(std::uint32_t slot, std::int64_t failure) noexcept;
+    void give_up(std::uint32_t slot, int error) noexcept;
     void run_one(AttachCopy& copy, std::uint64_t done_bytes) noexcept;
     void run_through_buffer(AttachCopy& copy) noexcept;
 

@@ -2,7 +2,8 @@
 // What a forwarder is made of, for its .cpp files only: commands of this process from submit() to their end
 // (Pending), copies this process runs for itself or others (Job), and per process of the node what is queued
 // for it (Peer). Split by event: forwarder_start.cpp (own commands), forwarder_serve.cpp (mail),
-// forwarder_send.cpp (what waits for room or takes many pieces), forwarder_end.cpp (ends and deaths).
+// forwarder_send.cpp (what waits for room or takes many pieces), forwarder_gateway.cpp (what the node's gateway asks for),
+// forwarder_end.cpp (ends and deaths).
 // The driver only, as local/forwarder.hpp says.
 #pragma once
 

@@ -24,7 +24,7 @@ enum class MessageKind : std::uint8_t {
     end = 3       // the command is complete, or failed
 };
 
-// The fixed part of a message; fields that a kind does not use are zero.
+// The fixed part of a message. Fields that a kind does not use may hold anything.
 struct MessageHead {
     MessageKind kind = MessageKind::command;
     std::uint8_t operation = 0;  // memory::Operation

@@ -3,8 +3,10 @@
 #include "local/registry.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <string>
 
+#include "os/cross_memory.hpp"
 #include "os/mapping.hpp"
 
 namespace acp::local {
@@ -12,6 +14,12 @@ namespace acp::local {
 namespace {
 
 constexpr std::uint32_t no_room = memory::granules_per_process;
+
+std::string hex(Key key) {
+    char text[24];
+    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(key));
+    return text;
+}
 
 }  // namespace
 
@@ -69,12 +77,14 @@ void Registry::publish(std::uint32_t first,
                        std::uint64_t bytes,
                        GlobalAddress start) noexcept {
     const auto place = reinterpret_cast<std::uint64_t>(address);
+    const bool is_hidden = os::is_hidden_from_others(address, bytes);
     const auto fill = [&](memory::Entry& entry, bool is_direct) {
         entry.start.store(start, std::memory_order_relaxed);
         entry.base.store(place - reinterpret_cast<std::uint64_t>(space_.view().base),
                          std::memory_order_relaxed);
         entry.owner_address.store(place, std::memory_order_relaxed);
         entry.is_shared.store(0, std::memory_order_relaxed);
+        entry.is_hidden.store(is_hidden ? 1 : 0, std::memory_order_relaxed);
         entry.bytes.store(bytes, std::memory_order_release);  // partner: Space::find
         entry.direct_bytes.store(is_direct ? bytes : 0,
                                  std::memory_order_release);  // partner: View::direct
@@ -90,6 +100,9 @@ void Registry::publish(std::uint32_t first,
 }
 
 base::Result<Key> Registry::add(void* address, std::uint64_t bytes, std::uint32_t color) {
+    if (address == nullptr) {
+        return base::Status(base::Code::argument, "the address is NULL");
+    }
     if (auto status = os::check_mapped(address, bytes); !status.is_ok()) {
         return status;
     }
@@ -121,7 +134,7 @@ base::Result<std::uint32_t> Registry::granule_of(Key key) const {
     const GlobalAddress start = key & layout.colorless_mask();
     if (key == 0 || layout.process(key) != space_.process() || layout.generation(key) == 0 ||
         granule < first_own_ || (key & (layout.granule_bytes() - 1)) != 0) {
-        return base::Status(base::Code::argument, "not a key of this rank: " + std::to_string(key));
+        return base::Status(base::Code::argument, "not a key of this rank: " + hex(key));
     }
     const GlobalAddress last = space_.shared_row()[granule].start.load(std::memory_order_relaxed);
     if (states_[granule] == State::live && last == start) {
@@ -132,11 +145,9 @@ base::Result<std::uint32_t> Registry::granule_of(Key key) const {
     const bool is_inside =
         layout.granule(last) != granule && layout.generation(last) == layout.generation(key);
     if (last == 0 || is_inside) {
-        return base::Status(base::Code::argument,
-                            "never a key of this rank: " + std::to_string(key));
+        return base::Status(base::Code::argument, "never a key of this rank: " + hex(key));
     }
-    return base::Status(base::Code::stale,
-                        "the registration of this key has ended: " + std::to_string(key));
+    return base::Status(base::Code::stale, "the registration of this key has ended: " + hex(key));
 }
 
 base::Status Registry::remove(Key key) {

@@ -70,6 +70,7 @@ struct Place {
     std::uint32_t slot = 0;           // the owner's
     bool is_own = false;
     bool is_shared = false;  // every process of the node has it mapped
+    bool is_hidden = false;  // pages that the kernel hands to no other process
 };
 
 // Who may reach what by loads and stores; the rest goes through its owner. From ACP_INTRANODE, ACP_BYPASS.
@@ -152,6 +153,7 @@ public:
         place.slot = slot_of(static_cast<std::uint32_t>(layout_.process(address)));
         place.is_own = place.slot == slot_;
         place.is_shared = entry->is_shared.load(std::memory_order_relaxed) != 0;
+        place.is_hidden = entry->is_hidden.load(std::memory_order_relaxed) != 0;
         place.owner_address = entry->owner_address.load(std::memory_order_relaxed) + offset;
         if (place.is_shared) {
             place.direct = view_.base + entry->base.load(std::memory_order_relaxed) + offset;

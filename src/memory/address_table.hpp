@@ -27,7 +27,9 @@ struct alignas(64) Entry {
     std::atomic<std::uint64_t> bytes;          // size of the segment, 0 = free or dead; release
     std::atomic<std::uint64_t> owner_address;  // its byte 0 in the owner's address space
     std::atomic<std::uint64_t> is_shared;  // 1: in the node segment; 0: the owner's private pages
-    std::uint64_t reserved[2];
+    // 1: pages that the kernel hands to no other process (memfd_secret): only the owner reaches them
+    std::atomic<std::uint64_t> is_hidden;
+    std::uint64_t reserved[1];
 };
 
 static_assert(sizeof(Entry) == 64 && std::is_standard_layout_v<Entry>);

@@ -35,6 +35,21 @@ void Barrier::arrive_last(bool has_table) noexcept {
 }
 
 base::Status Barrier::wait(bool has_table) {
+    // acquire, and release below: the next thread sees number_ as this one left it
+    if (is_inside_.exchange(true, std::memory_order_acquire)) {
+        return {
+            base::Code::state,
+            "two threads of rank " +
+                std::to_string(segment_.slot(slot_).rank.load(std::memory_order_relaxed)) +
+                " make collective calls (acp_sync, acp_reset, acp_finalize) at once: one thread of "
+                "a process at a time may"};
+    }
+    base::Status status = wait_alone(has_table);
+    is_inside_.store(false, std::memory_order_release);
+    return status;
+}
+
+base::Status Barrier::wait_alone(bool has_table) {
     ControlBlock& control = segment_.control();
     sync::SleepWord<>& released = control.barrier_released;
     // Who left a barrier because of a death must not arrive again: it would stand in for the dead one.
@@ -64,6 +79,7 @@ base::Status Barrier::wait(bool has_table) {
     std::uint64_t start_ns =
         0;  // a clock costs as much as half a barrier: read only before a sleep
     bool is_said = hang_warning_ns_ == 0;
+    AwaitedEntry entry(segment_.slot(slot_));
     const auto sleep = [&](std::int64_t timeout_ns) {
         start_ns = start_ns != 0 ? start_ns : os::now_ns();
         if (const std::uint64_t waited_ns = os::now_ns() - start_ns;
@@ -71,6 +87,7 @@ base::Status Barrier::wait(bool has_table) {
             is_said = true;
             say_who_is_missing(waited_ns);
         }
+        entry.tell(call_, start_ns, nullptr);
         if (helper_ != nullptr) helper_->rest();
         std::uint32_t value = released.load();
         if (sync::SleepWord<>::reached(value, number) || !released.announce_sleep(value) ||
@@ -90,7 +107,8 @@ void Barrier::say_who_is_missing(std::uint64_t waited_ns) const {
                  "acp: rank %u has waited %llu s for all ranks to meet; not there yet: %s\n",
                  segment_.slot(slot_).rank.load(std::memory_order_relaxed),
                  static_cast<unsigned long long>(waited_ns / 1'000'000'000),
-                 missing().empty() ? "ranks of other nodes" : missing().c_str());
+                 missing().empty() ? "ranks of other nodes (SIGUSR2 to acprun names them)"
+                                   : missing().c_str());
 }
 
 std::string Barrier::missing() const {

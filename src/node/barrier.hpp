@@ -6,13 +6,16 @@
 // A process that dies makes this and every later barrier fail everywhere; a stopped one delays it, as it must.
 // In a job of several nodes the last to arrive on a node asks the node's gateway to meet the other nodes, and the
 // gateway publishes the number (node/gateway_port.hpp).
-// One thread of a process at a time.
+// One thread of a process at a time; a second one is refused.
 // Tests: tests/unit/node/member_test.cpp. Source: experiments recorded in ADR 0004.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <string>
 
 #include "base/status.hpp"
+#include "node/awaited.hpp"
 #include "node/segment.hpp"
 #include "node/wait.hpp"
 
@@ -51,15 +54,19 @@ public:
     // What to turn while waiting. Must outlive the barrier's waits; nullptr, as at first: nothing.
     void set_helper(Helper* helper) noexcept { helper_ = helper; }
 
+    // The call of the interface on whose behalf the next waits are, for whoever asks what this process waits for.
+    void set_call(AwaitedCall call) noexcept { call_ = call; }
+
     // Release and acquire among all processes of the job.
     //   has_table  whether the nodes gather a value of each process: slot().wanted_rank
-    // Errors: peer, naming the dead. Blocks.
+    // Errors: peer, naming the dead; state, when another thread of this process is inside (nothing was done). Blocks.
     base::Status wait(bool has_table = false);
 
     // Ranks that have not arrived at the barrier this process waits in; "" when none is missing.
     [[nodiscard]] std::string missing() const;
 
 private:
+    base::Status wait_alone(bool has_table);
     void arrive_last(bool has_table) noexcept;
     [[nodiscard]] base::Status blocked_by_death() const;
     void say_who_is_missing(std::uint64_t waited_ns) const;
@@ -70,7 +77,25 @@ private:
     std::uint32_t slot_;
     Helper* helper_ = nullptr;
     std::uint64_t hang_warning_ns_ = 0;
-    std::uint32_t number_;  // of the last barrier this process arrived at
+    AwaitedCall call_ = AwaitedCall::sync;
+    std::atomic<bool> is_inside_{false};  // a thread of this process is
+    std::uint32_t number_;                // of the last barrier this process arrived at
+};
+
+// Names the call for the waits of a scope; afterwards they are acp_sync's again. The thread that makes collective calls.
+class BarrierCall {
+public:
+    BarrierCall(Barrier& barrier, AwaitedCall call) noexcept : barrier_(barrier) {
+        barrier_.set_call(call);
+    }
+
+    ~BarrierCall() { barrier_.set_call(AwaitedCall::sync); }
+
+    BarrierCall(const BarrierCall&) = delete;
+    BarrierCall& operator=(const BarrierCall&) = delete;
+
+private:
+    Barrier& barrier_;
 };
 
 }  // namespace acp::node

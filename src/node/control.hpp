@@ -18,7 +18,7 @@
 namespace acp::node {
 
 inline constexpr std::uint64_t segment_magic = 0x41435034'4e4f4445ULL;  // "ACP4NODE"
-inline constexpr std::uint32_t segment_version = 1;
+inline constexpr std::uint32_t segment_version = 2;
 
 using SharedU32 = std::atomic<std::uint32_t>;
 using SharedU64 = std::atomic<std::uint64_t>;
@@ -28,7 +28,8 @@ enum class SlotState : std::uint32_t {
     empty = 0,   // nobody yet
     joined = 1,  // inside acp_init .. acp_finalize; writer: the process
     left = 2,    // after acp_finalize; writer: the process
-    dead = 3     // gone for good; writer: the watcher (agent), or a waiter that found it gone
+    dead =
+        3  // gone for good; writer: the watcher (agent), or a waiter that found its life lock free
 };
 
 // Where others knock. All in one line: who pushes into the inbox owns the line already when it looks
@@ -47,12 +48,38 @@ struct alignas(64) Door {
 
 static_assert(sizeof(Door) == 64);
 
+// How a process ended itself, so that its agent does not take it for a crash.
+enum class OwnEnd : std::uint32_t {
+    none = 0,
+    by_error = 1,  // an error of ACP that it has told on its standard error (ACP_ON_ERROR=fatal)
+    by_abort = 2   // acp_abort
+};
+
+// What one thread of the process waits for, for people (node/awaited.hpp). Writers: threads of the process that are about
+// to sleep, one at a time. Readers: the agent, acpstat; they take a copy only if `turn` was even and the same before and
+// after. A writer that dies within leaves an odd number, and the entry is never read again.
+struct Awaited {
+    SharedU32 turn;       // odd while somebody writes
+    SharedU32 is_taken;   // 1: a waiting thread has put itself here
+    SharedU32 call;       // AwaitedCall; 0 = nobody waits
+    SharedU32 operation;  // of a command: memory::Operation, and its width above it (<< 8)
+    SharedU64 since_ns;   // os::now_ns()
+    SharedU64 bytes;      // of a command, like the next two
+    SharedU64 target;
+    SharedU64 source;
+};
+
 // Writer of every field: the slot's process, unless said otherwise. Readers: all processes of the node.
 struct alignas(64) Slot {
     // line 0: who
-    SharedU32 state;              // SlotState; release by the writer
-    SharedU32 pid;                // set by the launcher at fork, by the process when it joins
-    SharedU64 start_time;         // of pid, from the kernel: guards against reuse of the number
+    SharedU32 state;  // SlotState; release by the writer
+    // For messages and for attach, which proves it: set by the launcher at fork, by the process when it joins, each as
+    // its own pid namespace counts. Nobody is taken for dead by it.
+    SharedU32 pid;
+    // 1: the process holds the life lock of its slot (node/death.hpp), so that whoever looks can know whether it lives.
+    // 0: the kernel gave it none; only the watcher knows. Writer: the process, before state becomes joined.
+    SharedU32 has_life_lock;
+    SharedU32 reserved0;
     SharedU32 rank;               // in this epoch
     SharedU32 wanted_rank;        // what acp_reset asked for, or another number to gather
     SharedU32 wait_status;        // as waitpid gives it, once dead; writer: the watcher
@@ -62,9 +89,13 @@ struct alignas(64) Slot {
     SharedU32 udp_port;           // of its datagram socket, 0 = none
     SharedU32 pool_in_use;        // mpsc: own cells an earlier port may have under way, a bit each
     SharedU32 state_at_death;     // SlotState; release with state == dead; writer: who stored that
-    // line 1: barrier arrivals (read only to say who is missing)
-    alignas(64) SharedU32 arrived_epoch;
-    std::uint32_t reserved1[15];
+    // line 1: read only to tell people who is missing, what is waited for, and why a process ended
+    alignas(64) SharedU32 arrived_epoch;  // the number of the last barrier it came to
+    SharedU32 own_end;                    // OwnEnd
+    // 1 + the rank of another node for whose memory acp_query_address last had no pointer, 0 = none
+    SharedU32 unmapped_rank_plus_1;
+    std::uint32_t reserved1;
+    Awaited awaited;
     // line 2: the door
     Door door;
     // lines 3..7: which rings of a bitmap mailbox have something, a bit per sending slot; writers: producers

@@ -9,29 +9,13 @@
 #include "node/wait.hpp"
 #include "os/clock.hpp"
 #include "os/futex.hpp"
+#include "os/life_lock.hpp"
 #include "os/process.hpp"
 #include "os/udp_socket.hpp"
 
 namespace acp::node {
 
 namespace {
-
-// A number alone proves nothing: it may belong to another process by now. Who cannot look, for want of
-// descriptors, say, knows nothing either and takes nobody for dead.
-bool is_gone(int pid, std::uint64_t start_time) noexcept {
-    if (pid == os::own_pid()) {
-        return false;
-    }
-    auto process = os::open_process(pid);
-    if (!process.is_ok()) {
-        return process.failure().code() == base::Code::peer;
-    }
-    if (os::has_exited(process.value().get())) {
-        return true;
-    }
-    const std::uint64_t started = os::start_time(pid);
-    return start_time != 0 && started != 0 && started != start_time;
-}
 
 std::string signal_text(int number) {
     const char* name = sigabbrev_np(number);
@@ -124,6 +108,19 @@ std::optional<std::uint32_t> first_dead(const Segment& segment) noexcept {
                                                 : std::optional<std::uint32_t>(slot - 1);
 }
 
+// The state is looked at again after the lock: a process that leaves in order stores that before it ends.
+bool has_lost_life(const Segment& segment, std::uint32_t slot) noexcept {
+    const Slot& one = segment.slot(slot);
+    const auto is_joined = [&one] {
+        return one.state.load(std::memory_order_acquire) ==
+               static_cast<std::uint32_t>(SlotState::joined);
+    };
+    // relaxed: stored before state became joined
+    return is_joined() && one.has_life_lock.load(std::memory_order_relaxed) != 0 &&
+           segment.has_file() && os::look_at_life(segment.file(), slot) == os::LifeLook::free &&
+           is_joined();
+}
+
 void find_the_dead(const Segment& segment) noexcept {
     SharedU64& looked_ns = segment.control().looked_ns;
     const std::uint64_t now = os::now_ns();
@@ -134,13 +131,7 @@ void find_the_dead(const Segment& segment) noexcept {
         return;
     }
     for (std::uint32_t i = 0; i < slots_of(segment.shape()); ++i) {
-        const Slot& slot = segment.slot(i);
-        if (slot.state.load(std::memory_order_acquire) !=
-            static_cast<std::uint32_t>(SlotState::joined)) {
-            continue;
-        }
-        const auto pid = static_cast<int>(slot.pid.load(std::memory_order_relaxed));
-        if (is_gone(pid, slot.start_time.load(std::memory_order_relaxed))) {
+        if (has_lost_life(segment, i)) {
             mark_dead(segment, i, unknown_status);
         }
     }
@@ -167,6 +158,9 @@ std::string ending_text(std::uint32_t wait_status) {
     }
     if (wait_status == gave_up_status) {
         return "could not join: its acp_init failed and says why";
+    }
+    if (wait_status == replaced_status) {
+        return "has run another program (exec)";
     }
     return (wait_status & 0x7f) != 0  // as WTERMSIG
                ? "was killed by " + signal_text(static_cast<int>(wait_status & 0x7f))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Deaths on a node: how they are published, so that every wait of the node ends, and how a process's fate is
-// told in words. The watcher (agent) calls mark_dead before it reaps, so that the pid is not yet reused; a
-// waiter without a watcher finds the dead by itself. Any thread of any process of the node; never blocks.
+// told in words. The watcher (agent) publishes the end of its children, and of processes whose life lock came free:
+// each process locks the byte of its slot in the segment's file while it lives (os/life_lock.hpp). A process number
+// says nothing here: ranks may be in different pid namespaces. Any thread of any process of the node; never blocks.
 // Tests: tests/unit/node/death_test.cpp (a sleeper is woken at every interleaving).
 #pragma once
 
@@ -18,6 +19,8 @@ namespace acp::node {
 inline constexpr std::uint32_t unknown_status = 0xffffffffU;
 inline constexpr std::uint32_t gave_up_status =
     0xfffffffeU;  // its acp_init failed; the process may live on
+inline constexpr std::uint32_t replaced_status =
+    0xfffffffdU;  // it ran another program (exec) without acp_finalize; the process may live on
 void mark_dead(const Segment& segment, std::uint32_t slot, std::uint32_t wait_status) noexcept;
 
 // Wakes every sleeper of the node, without a reason: they look again and sleep on.
@@ -31,9 +34,13 @@ void wake_everybody(const Segment& segment) noexcept;
            static_cast<std::uint32_t>(SlotState::dead);
 }
 
-// Looks with the kernel's help whether joined processes still live and marks those that do not. For jobs
-// without a watcher, and for a waiter that has waited long. Returns at once when somebody of the node looked less
-// than look_again_ns ago: a look costs some microseconds per process, and after a death everybody wants one.
+// Whether the process of a slot has joined, and its life lock has come free: it has ended, or run another program. A
+// process without a life lock is never lost by this. Needs the segment's file: false in a Segment made by share().
+[[nodiscard]] bool has_lost_life(const Segment& segment, std::uint32_t slot) noexcept;
+
+// Marks all those dead. For jobs without a watcher, and for a waiter that has waited long, because the watcher may be
+// stopped. Returns at once when somebody of the node looked less than look_again_ns ago: a look costs a system call per
+// process, and after a death everybody wants one.
 inline constexpr std::uint64_t look_again_ns = 5'000'000;
 void find_the_dead(const Segment& segment) noexcept;
 

@@ -14,7 +14,6 @@ GatewayPort::GatewayPort(const Segment& segment) noexcept : segment_(segment) {}
 void GatewayPort::open(int event_fd) noexcept {
     Slot& own = segment_.slot(segment_.gateway_slot());
     own.pid.store(static_cast<std::uint32_t>(os::own_pid()), std::memory_order_relaxed);
-    own.start_time.store(os::start_time(os::own_pid()), std::memory_order_relaxed);
     own.state.store(static_cast<std::uint32_t>(SlotState::joined), std::memory_order_release);
     // release: partner is Segment::open
     segment_.control().gateway_event.store(static_cast<std::uint32_t>(event_fd) + 1,

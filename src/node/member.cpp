@@ -18,21 +18,47 @@ Member::Member(Segment segment, std::uint32_t slot)
 base::Status Member::take_slot() {
     Slot& own = slot();
     const auto state = static_cast<SlotState>(own.state.load(std::memory_order_acquire));
-    const auto pid = static_cast<std::uint32_t>(os::own_pid());
-    if (state == SlotState::joined && own.pid.load(std::memory_order_relaxed) != pid) {
-        return {base::Code::state, "another process (" +
-                                       std::to_string(own.pid.load(std::memory_order_relaxed)) +
-                                       ") is rank " + std::to_string(rank()) +
-                                       " of this job already: start one program per rank, not a "
-                                       "script that starts several"};
+    if (auto status = take_life(state); !status.is_ok()) {
+        return status;
     }
-    own.pid.store(pid, std::memory_order_relaxed);
-    own.start_time.store(os::start_time(os::own_pid()), std::memory_order_relaxed);
+    own.pid.store(static_cast<std::uint32_t>(os::own_pid()), std::memory_order_relaxed);
+    own.has_life_lock.store(life_.is_held() ? 1 : 0, std::memory_order_relaxed);
     std::uint32_t seen = static_cast<std::uint32_t>(state);
     if (state == SlotState::dead ||
         !own.state.compare_exchange_strong(seen, static_cast<std::uint32_t>(SlotState::joined),
                                            std::memory_order_acq_rel)) {
         return {base::Code::peer, fate(segment_, slot_) + ": this rank was given up"};
+    }
+    return {};
+}
+
+// The lock decides who is the slot's process. Where the kernel gives none the number does, which is right within one pid
+// namespace.
+//   state  of the slot, as this process found it
+base::Status Member::take_life(SlotState state) {
+    const Slot& own = slot();
+    const std::uint32_t pid = own.pid.load(std::memory_order_relaxed);
+    const bool is_joined = state == SlotState::joined;
+    bool is_anothers = is_joined && pid != static_cast<std::uint32_t>(os::own_pid());
+    bool is_left_behind = false;
+    if (!life_.is_held()) {
+        auto taken = os::LifeLock::take(segment_.file(), slot_);
+        if (taken.is_ok()) {
+            life_ = std::move(taken).value();
+            is_left_behind = is_joined && own.has_life_lock.load(std::memory_order_relaxed) != 0;
+        } else {
+            is_anothers = is_anothers || taken.failure().code() == base::Code::state;
+        }
+    }
+    if (is_left_behind) {
+        mark_dead(segment_, slot_, is_anothers ? unknown_status : replaced_status);
+        return {base::Code::peer, fate(segment_, slot_) + ": this rank was given up"};
+    }
+    if (is_anothers) {
+        return {base::Code::state, "another process (" + std::to_string(pid) + ") is rank " +
+                                       std::to_string(rank()) +
+                                       " of this job already: start one program per rank, not a "
+                                       "script that starts several"};
     }
     return {};
 }

@@ -13,6 +13,7 @@
 #include "node/barrier.hpp"
 #include "node/segment.hpp"
 #include "node/wait.hpp"
+#include "os/life_lock.hpp"
 
 namespace acp::node {
 
@@ -24,7 +25,8 @@ public:
     Member(const Member&) = delete;
     Member& operator=(const Member&) = delete;
 
-    // Takes the slot: from here on this process's death is somebody's business. Errors: state (taken).
+    // Takes the slot and its life lock: from here on this process's death is somebody's business. Errors: state (another
+    // process is this rank), peer (this rank was given up, or left behind by the program this process ran before).
     base::Status take_slot();
 
     // Meets all ranks of the job. Errors: peer.
@@ -75,8 +77,11 @@ public:
     [[nodiscard]] Barrier& barrier() noexcept { return barrier_; }
 
 private:
+    base::Status take_life(SlotState state);
+
     Segment segment_;
     std::uint32_t slot_;
+    os::LifeLock life_;  // of the slot; from the first acp_init to the process's end
     std::uint32_t epoch_ = 0;
     Waiter waiter_;
     Barrier barrier_;

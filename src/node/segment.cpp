@@ -3,6 +3,9 @@
 #include "node/segment.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -22,6 +25,121 @@ constexpr std::uint64_t page = 4096;
 
 constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) noexcept {
     return (value + unit - 1) / unit * unit;
+}
+
+// What decides whether two builds read each other's memory. What a size or an offset does not show, such as the meaning
+// of a field, counts by the versions in front.
+constexpr auto layout_facts = std::to_array<std::uint64_t>({
+    segment_magic,
+    segment_version,
+    mailbox_layout_version,
+    ring_layout_version,
+    // sizes
+    sizeof(ControlBlock),
+    sizeof(Shape),
+    sizeof(Slot),
+    sizeof(Door),
+    sizeof(Awaited),
+    sizeof(Loss),
+    sizeof(memory::Entry),
+    sizeof(memory::HazardLine),
+    memory::hazard_lines_per_slot,
+    memory::granules_per_process,
+    memory::color_bits,
+    RingLayout::bytes,
+    RingLayout::commands_at,
+    RingLayout::ended_at,
+    command_record_bytes,
+    ended_record_bytes,
+    ring_records,
+    SegmentLayout::rings_stride,
+    // where the fields lie
+    offsetof(ControlBlock, shape),
+    offsetof(ControlBlock, watcher_pid),
+    offsetof(ControlBlock, job_epoch),
+    offsetof(ControlBlock, deaths),
+    offsetof(ControlBlock, first_dead_slot_plus_1),
+    offsetof(ControlBlock, looked_ns),
+    offsetof(ControlBlock, barrier_arrived),
+    offsetof(ControlBlock, barrier_released),
+    offsetof(ControlBlock, barrier_arrived_beside),
+    offsetof(ControlBlock, no_yield_until_ns),
+    offsetof(ControlBlock, yield_backoff_ns),
+    offsetof(ControlBlock, usable_cpus),
+    offsetof(ControlBlock, are_ranks_set),
+    offsetof(ControlBlock, verdict),
+    offsetof(ControlBlock, verdict_process),
+    offsetof(ControlBlock, verdict_other),
+    offsetof(ControlBlock, meeting_asked),
+    offsetof(ControlBlock, table_asked),
+    offsetof(ControlBlock, gateway_sleeps),
+    offsetof(ControlBlock, gateway_event),
+    offsetof(ControlBlock, own_key),
+    offsetof(ControlBlock, addresses_pooled),
+    offsetof(ControlBlock, commands_rung),
+    offsetof(ControlBlock, losses),
+    offsetof(ControlBlock, told),
+    offsetof(Slot, state),
+    offsetof(Slot, pid),
+    offsetof(Slot, rank),
+    offsetof(Slot, wanted_rank),
+    offsetof(Slot, wait_status),
+    offsetof(Slot, hazard_lines_used),
+    offsetof(Slot, attach_token),
+    offsetof(Slot, attach_address),
+    offsetof(Slot, udp_port),
+    offsetof(Slot, pool_in_use),
+    offsetof(Slot, state_at_death),
+    offsetof(Slot, arrived_epoch),
+    offsetof(Slot, own_end),
+    offsetof(Slot, unmapped_rank_plus_1),
+    offsetof(Slot, awaited),
+    offsetof(Slot, door),
+    offsetof(Slot, rung),
+    offsetof(Slot, attach_commands),
+    offsetof(Slot, remote_bytes),
+    offsetof(Door, inbox),
+    offsetof(Door, is_attended),
+    offsetof(Door, waiter_bell),
+    offsetof(Door, service_bell),
+    offsetof(Door, is_end_awaited),
+    offsetof(Awaited, call),
+    offsetof(Awaited, since_ns),
+    offsetof(Awaited, source),
+    offsetof(Loss, why),
+    offsetof(Shape, procs),
+    offsetof(Shape, first_process),
+    offsetof(Shape, local_procs),
+    offsetof(Shape, machine_procs),
+    offsetof(Shape, starter_bytes),
+    offsetof(Shape, mailbox_kind),
+    offsetof(Shape, datagram_bytes),
+    offsetof(Shape, job_id),
+    offsetof(Shape, node),
+    offsetof(Shape, nodes),
+    offsetof(Shape, has_own_gateways),
+    offsetof(Shape, cipher),
+    offsetof(memory::Entry, start),
+    offsetof(memory::Entry, base),
+    offsetof(memory::Entry, bytes),
+    offsetof(memory::Entry, owner_address),
+    offsetof(memory::Entry, is_shared),
+    offsetof(memory::HazardLine, source),
+    offsetof(memory::HazardLine, is_claimed),
+    offsetof(memory::HazardLine, commands),
+    offsetof(memory::HazardLine, attach_choices),
+});
+
+constexpr std::uint64_t hash_start = 0xcbf29ce484222325ULL;
+
+// FNV-1a over the facts' bytes.
+constexpr std::uint64_t hash_of(std::span<const std::uint64_t> facts, std::uint64_t hash) noexcept {
+    for (const std::uint64_t fact : facts) {
+        for (unsigned shift = 0; shift < 64; shift += 8) {
+            hash = (hash ^ ((fact >> shift) & 0xff)) * 0x100000001b3ULL;
+        }
+    }
+    return hash;
 }
 
 base::Status check(const Shape& shape) {
@@ -106,27 +224,8 @@ Shape shape_for(const base::Config& config, std::uint32_t procs) {
 }
 
 std::uint64_t layout_hash() noexcept {
-    const std::uint64_t facts[] = {segment_magic,
-                                   segment_version,
-                                   sizeof(ControlBlock),
-                                   sizeof(Slot),
-                                   sizeof(memory::Entry),
-                                   sizeof(memory::HazardLine),
-                                   memory::hazard_lines_per_slot,
-                                   memory::granules_per_process,
-                                   memory::color_bits,
-                                   sizeof(Shape),
-                                   mailbox_layout_version,
-                                   ring_layout_version,
-                                   RingLayout::bytes,
-                                   NodeTable::bytes(1)};
-    std::uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a over the facts' bytes
-    for (const std::uint64_t fact : facts) {
-        for (unsigned shift = 0; shift < 64; shift += 8) {
-            hash = (hash ^ ((fact >> shift) & 0xff)) * 0x100000001b3ULL;
-        }
-    }
-    return hash;
+    constexpr std::uint64_t hash = hash_of(layout_facts, hash_start);
+    return hash_of(std::array{NodeTable::bytes(1), NodeTable::bytes(2)}, hash);
 }
 
 base::Result<Segment> Segment::create(const Shape& shape) {
@@ -140,6 +239,7 @@ base::Result<Segment> Segment::create(const Shape& shape) {
         return std::move(file).failure().within("making the node segment");
     }
     segment.file_ = std::move(file).value();
+    segment.file_identity_ = os::identity_of_file(segment.file_.get());
     const std::uint64_t starters = shape.local_procs * segment.layout_.starter_stride;
     segment.was_left_sparse_ = starters > os::memory_limits().available_bytes() / 4;
     if (!segment.was_left_sparse_) {
@@ -167,28 +267,49 @@ base::Result<Segment> Segment::create(const Shape& shape) {
     return segment;
 }
 
-base::Result<Segment> Segment::open(os::FileDescriptor file) {
-    Segment segment;
-    segment.file_ = std::move(file);
-    auto head = os::Mapping::map_shared(segment.file_.get(), sizeof(ControlBlock));
+// Maps the file, head first: only a segment of this build's layout tells how long it is.
+base::Status Segment::map(bool is_written) {
+    file_identity_ = os::identity_of_file(file_.get());
+    const auto map_part = [&](std::uint64_t bytes) {
+        return is_written ? os::Mapping::map_shared(file_.get(), bytes)
+                          : os::Mapping::map_shared_read_only(file_.get(), bytes);
+    };
+    auto head = map_part(sizeof(ControlBlock));
     if (!head.is_ok()) {
         return std::move(head).failure().within("mapping the node segment's control block");
     }
     const auto& control = *reinterpret_cast<const ControlBlock*>(head.value().data());
     if (control.magic != segment_magic || control.version != segment_version ||
         control.shape.layout_hash != layout_hash()) {
-        return base::Status(
-            base::Code::mismatch,
-            "this process and its launcher use different builds of ACP: use the acprun that "
-            "was installed with the library the program is linked to");
+        return {base::Code::mismatch,
+                "this process and its launcher use different builds of ACP: use the acprun that "
+                "was installed with the library the program is linked to"};
     }
-    segment.layout_ = SegmentLayout::of(control.shape);
-    auto mapping = os::Mapping::map_shared(segment.file_.get(), segment.layout_.total);
+    layout_ = SegmentLayout::of(control.shape);
+    auto mapping = map_part(layout_.total);
     if (!mapping.is_ok()) {
         return std::move(mapping).failure().within("mapping the node segment");
     }
-    segment.mapping_ = std::move(mapping).value();
-    segment.base_ = segment.mapping_.data();
+    mapping_ = std::move(mapping).value();
+    base_ = mapping_.data();
+    return {};
+}
+
+base::Result<Segment> Segment::look(os::FileDescriptor file) {
+    Segment segment;
+    segment.file_ = std::move(file);
+    if (auto status = segment.map(false); !status.is_ok()) {
+        return status;
+    }
+    return segment;
+}
+
+base::Result<Segment> Segment::open(os::FileDescriptor file) {
+    Segment segment;
+    segment.file_ = std::move(file);
+    if (auto status = segment.map(true); !status.is_ok()) {
+        return status;
+    }
     // acquire: partner is GatewayPort::open; relaxed would do, for the processes start after it
     if (segment.control().gateway_event.load(std::memory_order_acquire) != 0) {
         if (auto status = segment.open_gateway_event(); !status.is_ok()) {

@@ -18,6 +18,7 @@
 #include "node/control.hpp"
 #include "node/ring_layout.hpp"
 #include "os/file_descriptor.hpp"
+#include "os/life_lock.hpp"
 #include "os/mapping.hpp"
 
 namespace acp::node {
@@ -31,7 +32,7 @@ struct SegmentLayout {
     std::uint64_t rings = 0;      // RingLayout[local_procs], rings_stride apart
     std::uint64_t hazards = 0;    // HazardLine[slots_of(shape)][hazard_lines_per_slot]
     std::uint64_t tables = 0;     // Entry[local_procs][granules_per_process], by slot
-    std::uint64_t mailboxes = 0;  // see local/mailbox*.hpp; mailbox_stride per slot
+    std::uint64_t mailboxes = 0;  // see node/mailbox_layout.hpp; mailbox_stride per slot
     std::uint64_t mailbox_stride = 0;
     std::uint64_t starters = 0;  // by slot, starter_stride apart
     std::uint64_t starter_stride = 0;
@@ -50,7 +51,8 @@ inline constexpr std::uint64_t starter_bytes_max = 1ULL << 40;
 // knows (machine_procs, job_id, on-failure).
 [[nodiscard]] Shape shape_for(const base::Config& config, std::uint32_t procs);
 
-// The hash processes of a job must agree on: sizes, offsets and versions of everything shared.
+// The hash that processes of a node must agree on: sizes, offsets and versions of everything shared. It is computed from
+// the structures as the compiler lays them out: builds that differ in comments or in anything else get along.
 [[nodiscard]] std::uint64_t layout_hash() noexcept;
 
 class Segment {
@@ -65,6 +67,9 @@ public:
     // Maps a segment made by another process. Errors: mismatch (another build), system.
     static base::Result<Segment> open(os::FileDescriptor file);
 
+    // Maps a segment made by another process for reading only, for a tool that looks at a running job. Errors: as open().
+    static base::Result<Segment> look(os::FileDescriptor file);
+
     // The same segment through this one's mapping, which must outlive the copy: for several ranks that are
     // threads of one process (tests). It has no file.
     [[nodiscard]] Segment share() const noexcept;
@@ -72,6 +77,12 @@ public:
     [[nodiscard]] bool is_open() const noexcept { return base_ != nullptr; }
 
     [[nodiscard]] int file() const noexcept { return file_.get(); }
+
+    // Whether file() names the segment's file still: a program that closes all descriptors may have opened another one
+    // under the number.
+    [[nodiscard]] bool has_file() const noexcept {
+        return file_.is_open() && os::identity_of_file(file_.get()) == file_identity_;
+    }
 
     [[nodiscard]] bool was_left_sparse() const noexcept { return was_left_sparse_; }
 
@@ -163,6 +174,8 @@ public:
     void signal_gateway() const noexcept;
 
 private:
+    [[nodiscard]] base::Status map(bool is_written);
+
     [[nodiscard]] bool are_ranks_set() const noexcept {
         // acquire: partner is Ranks::apply
         return control().are_ranks_set.load(std::memory_order_acquire) != 0;
@@ -174,6 +187,7 @@ private:
     }
 
     os::FileDescriptor file_;
+    os::FileIdentity file_identity_;
     os::Mapping mapping_;               // empty when base_ is another Segment's
     os::FileDescriptor gateway_event_;  // empty in a copy by share()
     int gateway_event_fd_ = -1;

@@ -2,6 +2,7 @@
 // check_mapped: whether a range is memory that can be read and written. A small range is asked of the
 // page tables by MADV_POPULATE, everything else, and every refusal, of the kernel's list of
 // mappings: by PROCMAP_QUERY (Linux 6.11) or the text of /proc/self/maps.
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <charconv>
@@ -12,6 +13,7 @@
 #include <string_view>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "os/file_descriptor.hpp"
 #include "os/mapping.hpp"
@@ -68,6 +70,19 @@ std::string hexadecimal(std::uint64_t address) {
 
 Status refusal(std::uint64_t address, const char* reason) {
     return {Code::argument, "memory at " + hexadecimal(address) + " " + reason};
+}
+
+// Whether the kernel can read of each page of a short range on our behalf. It can of memfd_secret, which it refuses to
+// populate; of pages behind the end of a file it cannot. false also when there is no descriptor left to ask with.
+bool is_each_page_there(const void* first_page, std::uint64_t bytes) noexcept {
+    std::array<int, 2> ends{-1, -1};
+    if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) return false;
+    const FileDescriptor reading(ends[0]);
+    const FileDescriptor writing(ends[1]);
+    for (std::uint64_t at = 0; at < bytes; at += page_bytes()) {
+        if (write(writing.get(), static_cast<const char*>(first_page) + at, 1) != 1) return false;
+    }
+    return true;
 }
 
 // Follows the areas from start to end. Feed them in rising order; areas before start are skipped.
@@ -199,7 +214,7 @@ Status check_mapped(const void* address, std::uint64_t bytes) {
     Status status = walk.result();
     if (!status.is_ok()) return status;
     // The mappings allow it, the pages may still not: those behind the end of a mapped file.
-    if (populate_error == EFAULT) {
+    if (populate_error == EFAULT && !is_each_page_there(first_page, end - start)) {
         return refusal(first, "cannot be accessed, it may lie beyond the end of a mapped file");
     }
     return {};

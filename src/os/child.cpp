@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "os/cgroup.hpp"
@@ -157,6 +158,12 @@ Result<int> start_child(const ChildPlan& plan) {
 
 Status adopt_orphans() {
     signal(SIGCHLD, SIG_DFL);  // ignored, as some parents leave it, it would make the kernel reap
+    siginfo_t unused{};
+    const int waited = waitid(P_ALL, 0, &unused, WEXITED | WNOHANG | WNOWAIT);
+    if (waited != 0 && errno != ECHILD) {
+        return system_failure("waitid", errno,
+                              "which tells how ranks end; the sandbox this runs in must allow it");
+    }
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) == 0) return {};
     return system_failure("prctl", errno, "PR_SET_CHILD_SUBREAPER");
 }

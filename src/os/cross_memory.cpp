@@ -6,6 +6,7 @@
 #include <climits>
 #include <cstddef>
 #include <sys/uio.h>
+#include <unistd.h>
 
 namespace acp::os {
 
@@ -38,6 +39,18 @@ std::int64_t write_process(int pid,
     const ssize_t moved =
         process_vm_writev(pid, vectors(local), local.size(), vectors(remote), remote.size(), 0);
     return moved >= 0 ? moved : -errno;
+}
+
+bool is_hidden_from_others(const void* address, std::uint64_t bytes) noexcept {
+    if (bytes == 0) return false;
+    char byte = 0;
+    const iovec here{&byte, 1};
+    for (const std::uint64_t at : {std::uint64_t{0}, bytes - 1}) {
+        void* const place = const_cast<char*>(static_cast<const char*>(address)) + at;
+        const iovec there{place, 1};
+        if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) < 0 && errno == EFAULT) return true;
+    }
+    return false;
 }
 
 }  // namespace acp::os

@@ -33,6 +33,10 @@ std::int64_t write_process(int pid,
                            std::span<const Piece> local,
                            std::span<const Piece> remote) noexcept;
 
+// Whether this process's own memory is kept from the calls above: pages of memfd_secret and their kin, at the range's
+// first or last byte. false where the kernel refuses the calls altogether, and for what is not mapped.
+[[nodiscard]] bool is_hidden_from_others(const void* address, std::uint64_t bytes) noexcept;
+
 // The same for one piece that is moved whole or not at all as far as the caller cares: inline, for after a system
 // call each return of a function costs as much as a cache miss.
 // Returns whether all of it was moved.

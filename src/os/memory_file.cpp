@@ -69,7 +69,10 @@ Result<FileDescriptor> create_memory_file(const char* name, std::uint64_t bytes)
     FileDescriptor file(memfd_create(name, flags | memfd_not_executable));
     if (!file.is_open() && errno == EINVAL) file = FileDescriptor(memfd_create(name, flags));
     if (!file.is_open()) {
-        return system_failure("memfd_create", errno, std::string("for ") + name);
+        const bool is_refused = errno == EPERM || errno == EACCES || errno == ENOSYS;
+        return system_failure("memfd_create", errno,
+                              std::string("for ") + name +
+                                  (is_refused ? "; the sandbox this runs in must allow it" : ""));
     }
     int outcome = 0;
     do {

@@ -4,9 +4,7 @@
 
 #include <cerrno>
 #include <climits>
-#include <cstdio>
 #include <cstdlib>
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <string_view>
@@ -14,7 +12,6 @@
 #include <unistd.h>
 
 #include "os/system_error.hpp"
-#include "os/text_file.hpp"
 
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434  // the same number on every architecture
@@ -69,30 +66,6 @@ bool has_exited(int pidfd) noexcept {
         outcome = poll(&look, 1, 0);
     } while (outcome < 0 && errno == EINTR);
     return outcome == 1 && (look.revents & POLLIN) != 0;
-}
-
-std::uint64_t start_time(int pid) noexcept {
-    char path[32];
-    std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    const FileDescriptor file(open(path, O_RDONLY | O_CLOEXEC));
-    if (!file.is_open()) return 0;
-    char text[1024];
-    ssize_t length = 0;
-    do {
-        length = read(file.get(), text, sizeof text);
-    } while (length < 0 && errno == EINTR);
-    if (length <= 0) return 0;
-    // Field 2 is the name in parentheses and may hold anything; the start is field 22.
-    std::string_view rest(text, static_cast<std::size_t>(length));
-    const std::size_t name_end = rest.rfind(')');
-    if (name_end == std::string_view::npos) return 0;
-    rest.remove_prefix(name_end + 1);
-    for (int field = 2; field < 22; ++field) {
-        const std::size_t blank = rest.find(' ');
-        if (blank == std::string_view::npos) return 0;
-        rest.remove_prefix(blank + 1);
-    }
-    return leading_number(rest).value_or(0);
 }
 
 bool call_in_forked_child(void (*callback)()) noexcept {

@@ -3,7 +3,6 @@
 // it. Knows nothing of ranks. Any thread.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -35,10 +34,6 @@ Result<FileDescriptor> open_process(int pid);
 
 // true from the process's end on, also while it is still a zombie. Does not block.
 [[nodiscard]] bool has_exited(int pidfd) noexcept;
-
-// When the process started, in clock ticks since boot; with the pid it names a process for ever.
-// 0 when there is none.
-[[nodiscard]] std::uint64_t start_time(int pid) noexcept;
 
 // Runs callback in every child made by fork() from now on, before fork returns there. Cannot be
 // undone; the callback may only do what is async-signal-safe. false when memory is short.

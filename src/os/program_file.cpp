@@ -3,11 +3,27 @@
 #include "os/program_file.hpp"
 
 #include <climits>
-#include <string_view>
+#include <cstdlib>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace acp::os {
+
+namespace {
+
+// Without /proc: the name exec was given, which acprun and a shell's search make a path.
+std::string executable_path() {
+    char path[PATH_MAX];
+    const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+    if (length > 0) return {path, static_cast<std::size_t>(length)};
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel's answer is an address
+    const char* started_as = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+    if (started_as == nullptr || realpath(started_as, path) == nullptr) return "";
+    return path;
+}
+
+}  // namespace
 
 FileKind file_kind(const std::string& path) {
     struct stat information {};
@@ -19,11 +35,8 @@ FileKind file_kind(const std::string& path) {
 }
 
 std::string executable_directory() {
-    char path[PATH_MAX];
-    const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
-    if (length <= 0) return "";
-    const std::string_view whole(path, static_cast<std::size_t>(length));
-    return std::string(whole.substr(0, whole.rfind('/')));
+    const std::string whole = executable_path();
+    return whole.substr(0, whole.rfind('/'));
 }
 
 }  // namespace acp::os

@@ -12,7 +12,8 @@ enum class FileKind { missing, directory, not_executable, program };
 // What lies at a path, as seen by this user. A directory that may not be searched makes it missing.
 [[nodiscard]] FileKind file_kind(const std::string& path);
 
-// The directory of the running program, without a slash at its end; "" when /proc does not tell.
+// The directory of the running program, without a slash at its end; "" when neither /proc nor the name
+// it was started by tells.
 [[nodiscard]] std::string executable_directory();
 
 }  // namespace acp::os

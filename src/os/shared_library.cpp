@@ -4,6 +4,8 @@
 
 #include <dlfcn.h>
 
+#include "os/limits.hpp"
+
 namespace acp::os {
 
 Result<SharedLibrary> SharedLibrary::open(std::span<const char* const> names) {
@@ -13,6 +15,17 @@ Result<SharedLibrary> SharedLibrary::open(std::span<const char* const> names) {
         if (handle != nullptr) return SharedLibrary(handle, name);
         const char* reason = dlerror();  // NOLINT(concurrency-mt-unsafe): thread-local in glibc
         reasons += (reasons.empty() ? "" : "; ") + std::string(reason != nullptr ? reason : name);
+    }
+    if (reasons.find("failed to map") != std::string::npos ||
+        reasons.find("annot allocate memory") != std::string::npos) {
+        const std::uint64_t allowed = resource_limits().address_space_bytes;
+        return base::Status(
+            base::Code::memory,
+            "the library is there, but there is no room for it (address space allowed, RLIMIT_AS, "
+            "ulimit -v: " +
+                (allowed == unlimited ? "unlimited"
+                                      : std::to_string(allowed) + " bytes; raise it") +
+                "): " + reasons);
     }
     return base::Status(base::Code::unsupported, "no such library was found: " + reasons);
 }

@@ -5,24 +5,40 @@
 #include <cerrno>
 #include <charconv>
 #include <fcntl.h>
+#include <system_error>
 #include <unistd.h>
+#include <utility>
 
 #include "os/file_descriptor.hpp"
 
 namespace acp::os {
 
-std::optional<std::string> read_text_file(const std::string& path) {
+namespace {
+
+base::Status unreadable(const std::string& path, int error) {
+    return {base::Code::system,
+            "cannot read " + path + ": " + std::generic_category().message(error)};
+}
+
+}  // namespace
+
+base::Result<std::string> read_whole_file(const std::string& path) {
     const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file.is_open()) return std::nullopt;
+    if (!file.is_open()) return unreadable(path, errno);
     std::string text;
     char piece[4096];
     for (;;) {
         const ssize_t got = read(file.get(), piece, sizeof piece);
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return std::nullopt;
+        if (got < 0) return unreadable(path, errno);
         if (got == 0) return text;
         text.append(piece, static_cast<std::size_t>(got));
     }
+}
+
+std::optional<std::string> read_text_file(const std::string& path) {
+    auto text = read_whole_file(path);
+    return text.is_ok() ? std::optional(std::move(text).value()) : std::nullopt;
 }
 
 std::optional<std::uint64_t> leading_number(std::string_view text) noexcept {

@@ -8,10 +8,15 @@
 #include <string>
 #include <string_view>
 
+#include "base/status.hpp"
+
 namespace acp::os {
 
 // The whole file; nullopt when it cannot be opened or read.
 [[nodiscard]] std::optional<std::string> read_text_file(const std::string& path);
+
+// The same for a file that a user named. Errors: system (the message says which file and what the kernel said).
+base::Result<std::string> read_whole_file(const std::string& path);
 
 // The number a text begins with, after blanks; nullopt when there is none ("max") or it overflows.
 [[nodiscard]] std::optional<std::uint64_t> leading_number(std::string_view text) noexcept;

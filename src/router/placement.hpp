@@ -63,7 +63,7 @@ public:
                            std::uint64_t& old,
                            Ticket ticket) = 0;
 
-    // A numbered operation on memory of a process of this node. `again`: Progress::refused. Never taken.
+    // A numbered operation on memory of a process of this node. It is settled, or refused (ask again later), never taken.
     //   result  room for a result; result_bytes  written when settled with ok, <= result.size()
     virtual Settlement invoke(std::uint32_t operation,
                               std::uint32_t process,

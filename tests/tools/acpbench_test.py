@@ -51,6 +51,7 @@ def copies(mode, latency_us, bandwidth):
                 size = 1 << power
                 time = latency_us + size / bandwidth
                 made.append(row(case=f"{direction} {memory}", mode=mode, bytes=size, bandwidth_MBps=size / time,
+                                yardstick={"name": "memcpy", "value": time / 20, "unit": "us"},
                                 latency_us={"min": time, "median": time, "mean": time, "p99": time}))
     return made
 
@@ -122,6 +123,17 @@ class Experiments(unittest.TestCase):
         self.assertEqual({(its["case"], its["bytes"]) for its in rows}, wanted)
         self.assertTrue(all(its["yardstick"] for its in rows))
 
+    def test_a_direction_that_was_not_measured_does_not_shift_the_others(self):
+        finished = in_job(3, "copy", "--quick", "--sizes", "8", "--no-streams",
+                          environment={"ACP_INTRANODE": "direct"})
+        self.assertEqual(finished.returncode, 0, finished.stderr)
+        lines = finished.stdout.splitlines()
+        at = next(i for i, line in enumerate(lines) if line.startswith("registered memory"))
+        head, row = lines[at + 1], lines[at + 2]
+        self.assertRegex(row, r"^ *8 B( +-){9} ")  # no direct way into registered memory of others
+        last = head.index("local-to-local") + len("local-to-local")
+        self.assertRegex(row[:last], r"\d ns$")
+
     def test_copy_names_the_papers_implementations_and_figures(self):
         rows = self.quick(3, "copy", "--max", "4", environment={
             "ACP_INTRANODE": "mailbox", "ACP_MAILBOX": "pairs", "ACP_DATAGRAM": "1408", "ACP_BYPASS": "off"})
@@ -176,6 +188,27 @@ class Experiments(unittest.TestCase):
         rows = self.quick(4, "idle")
         self.assertIn("agent_and_launcher_percent", rows[0]["extra"])
 
+    def test_a_flag_is_timed_by_who_waits_for_it(self):
+        for nodes, yardstick in ((1, "half a cache-line round trip"), (2, "half a bare UDP round trip")):
+            with tempfile.TemporaryDirectory() as folder:
+                path = f"{folder}/flag.json"
+                rows = self.rows_from(run(BIN / "acprun", "-n", 2, "--nodes", nodes, BIN / "acpbench", "flag",
+                                          "--quick", "--json", path), path)
+            self.assertEqual([its["case"] for its in rows],
+                             [f"{way}, {memory}" for memory in ("starter", "registered") for way in
+                              ("flag alone", "data, then flag", "data, then flag by ACP_HANDLE_CONT")])
+            self.assertEqual({its["yardstick"]["name"] for its in rows}, {yardstick})
+            self.assertTrue(all(its["extra"]["acp_complete_us"] > 0 for its in rows))
+
+    def test_net_measures_puts_of_every_size_beside_bare_datagrams(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/net.json"
+            rows = self.rows_from(run(BIN / "acprun", "-n", 2, "--nodes", 2, "--starter-size", "4M",
+                                      BIN / "acpbench", "net", "--quick", "--json", path), path)
+        for case in ("put", "stream of puts"):
+            sizes = [its["bytes"] for its in rows if its["experiment"] == "net-sizes" and its["case"] == case]
+            self.assertEqual(sizes, [8, 64, 512, 4096, 32768, 262144, 1048576])
+
     def test_memory_is_compared_with_the_same_program_without_acp(self):
         rows = self.quick(0, "memory", "--ranks", "1,3")
         self.assertEqual([its["ranks"] for its in rows], [1, 3])
@@ -225,7 +258,7 @@ class Report(unittest.TestCase):
             self.assertEqual(finished.returncode, 0, finished.stderr)
             text = pathlib.Path(folder, "index.html").read_text()
         page = Page(text)
-        self.assertEqual(page.open, [])
+        self.assertEqual(page.open, [], "elements that are not closed")
         return page, " ".join(page.texts), finished
 
     def all_modes(self):
@@ -265,6 +298,37 @@ class Report(unittest.TestCase):
         page, text, _ = self.page(sync=file_of(barrier))
         self.assertIn("Barrier", text)
         self.assertEqual(page.count["svg"], 1)
+
+    def net(self, **more):
+        return row(experiment="net", case="put", mode="auto", ranks=2, nodes=2, bytes=8, bandwidth_MBps=0, **more)
+
+    def test_a_figure_beyond_belief_is_neither_met_nor_missed(self):
+        bare = {"name": "bare UDP round trip", "value": 150.0, "unit": "us"}
+        page, _, finished = self.page(net=file_of([self.net(ratio=0.0131, yardstick=bare)]))
+        # Each word once where it is explained; disturbed also at the figure and in the table.
+        self.assertEqual([page.texts.count(word) for word in ("met", "missed", "disturbed")], [1, 1, 3])
+        self.assertIn("disturbed", finished.stdout)
+
+    def test_the_terminal_and_the_page_say_how_fast_it_is_here(self):
+        bare = {"name": "bare UDP round trip", "value": 1.8, "unit": "us"}
+        page, text, finished = self.page(net=file_of([self.net(ratio=1.1, yardstick=bare)]))
+        self.assertIn("8 bytes to another node", text)
+        self.assertIn("1.1 \u00d7 its time", text)
+        self.assertIn("1.1 \u00d7 its time", finished.stdout)
+        self.assertRegex(finished.stdout, r"file:///\S+/index\.html")
+
+    def test_puts_of_every_size_are_drawn_beside_bare_datagrams(self):
+        made = []
+        for size in (8, 512, 65536):
+            latency = {"name": "bare UDP, the same bytes", "value": 1.8, "unit": "us"}
+            rate = {"name": "bare GSO+GRO stream", "value": 3000.0, "unit": "MB/s"}
+            made.append(self.net() | {"experiment": "net-sizes", "bytes": size, "yardstick": latency, "ratio": 1.1})
+            made.append(self.net() | {"experiment": "net-sizes", "case": "stream of puts", "bytes": size,
+                                      "bandwidth_MBps": 1500.0, "yardstick": rate, "ratio": 0.5})
+        page, text, _ = self.page(net=file_of(made))
+        self.assertEqual(page.count["svg"], 2)
+        self.assertIn("bare UDP, the same bytes", text)
+        self.assertIn("bare UDP stream", text)
 
     def test_newer_rows_replace_older_ones(self):
         old = json.loads(file_of([row(ranks=7, extra={"ns": 111.0}, experiment="resolve")]))

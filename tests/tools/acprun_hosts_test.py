@@ -32,6 +32,14 @@ class Slots(ToolTest):
     def test_without_a_number_all_slots_are_used(self):
         self.assertEqual(nodes_of("--hosts", "a:2,b,c:3"), ["a 0-1", "b 2", "c 3-5"])
 
+    def test_the_host_comes_after_the_end_of_the_options_of_ssh(self):
+        with tempfile.TemporaryDirectory() as folder:
+            ssh = os.path.join(folder, "ssh")
+            with open(ssh, "w") as file:
+                file.write("#!/bin/sh\nwhile [ $# -gt 3 ]; do shift; done\necho \"words: $1 $2\" >&2\nexit 255\n")
+            os.chmod(ssh, 0o755)
+            self.assert_fails(acprun("--hosts", "a", "--ssh", ssh + " -p 22", ACT), 69, "words: -- a")
+
     def test_hosts_that_get_no_rank_are_left_out(self):
         self.assertEqual(nodes_of("-n", "2", "--hosts", "a:1,b:1,c:1"), ["a 0", "b 1"])
 
@@ -50,6 +58,7 @@ class Slots(ToolTest):
 
     def test_lists_that_do_not_parse_point_at_the_place(self):
         for words, problem, column in (
+                ("[-Fx.conf]", "begins with", 1), ("a,[b[c]", "stand around", 2),
                 ("a:2,b:x", "slots are a number", 6), ("a:2,b:0", "slots are a number", 6), ("a,,b", "a host is missing", 2),
                 ("a,-oProxyCommand=x,b", "begins with", 2), ("a b", "name of a host", 1), ("a:1025", "slots are a number", 2),
                 ("a,[fd00::1", r"\"\[\" without", 2), ("a:1000,a:1000", "at most 1024 slots", 7), (":3", "host is missing", 0)):
@@ -97,8 +106,9 @@ class HostFiles(ToolTest):
 
     def test_a_file_without_hosts_or_without_itself_is_refused(self):
         self.assertIn("no host in this file", self.nodes_of_file("# nobody\n"))
-        self.assert_fails(acprun("--hostfile", "/no/such/file", *BY_STUB, ACT), 64, "/no/such/file")
-        self.assert_fails(acprun("--hostfile", "/tmp", *BY_STUB, ACT), 64, "/tmp")
+        self.assert_fails(acprun("--hostfile", "/no/such/file", *BY_STUB, ACT), 64,
+                          "--hostfile: cannot read /no/such/file: No such file or directory")
+        self.assert_fails(acprun("--hostfile", "/tmp", *BY_STUB, ACT), 64, "cannot read /tmp: Is a directory")
 
 
 class Reaching(ToolTest):

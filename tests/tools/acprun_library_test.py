@@ -40,7 +40,7 @@ class Library(ToolTest):
 
     def test_abort_ends_the_job(self):
         result = acprun("-n", "3", RANK, "init", "1:abort=out of cheese", "sync", "pause")
-        self.assert_fails(result, 134, "out of cheese", "rank 1 .* signal 6")
+        self.assert_fails(result, 134, "out of cheese", "rank 1 .* called acp_abort; the other 2 ranks were ended")
 
     def test_a_rank_that_never_joins_fails_the_others_initialisation(self):
         result = acprun("-n", "3", "--on-failure=continue", RANK, "1:exit=0", "init", "print=next", "exit=3")

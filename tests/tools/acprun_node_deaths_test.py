@@ -7,7 +7,7 @@ import random
 import signal
 import time
 
-from support import ACT, MEMBER, SSH_STUB, WATCHDOG_S, ToolTest, main, marked_processes, parent_of
+from support import ACT, MEMBER, RANK, SSH_STUB, WATCHDOG_S, ToolTest, main, marked_processes, parent_of
 
 SEED = int(os.environ.get("TOOLTEST_SEED", random.randrange(2**32)))
 MOMENTS = int(os.environ.get("TOOLTEST_MOMENTS", 25))
@@ -97,6 +97,26 @@ class Pausing(ToolTest):
             job = self.start(*nodes, ACT, "fork", "print=done")
             self.assertEqual(job.finish(), (0, "done\n" * 4, ""))
             self.assert_nobody_is_left(job)
+
+
+class FirstContact(ToolTest):
+    """A rank alone on its node is stopped before another one has met it: it is given as long as one that falls silent."""
+
+    def test_who_is_stopped_before_anybody_met_it_is_waited_for(self):
+        for timeout in ("0", "60"):
+            job = self.start("-n", "2", "--nodes=2", RANK, "init", "print=ready", "1:signal=19", "0:put=1", "sync",
+                             "finalize", env={"ACP_PEER_TIMEOUT": timeout})
+            job.read_lines(2)
+            # Longer than five seconds, which a first answer was once given whatever the user said.
+            time.sleep(6)  # lint: sleep is the subject
+            os.kill(job.rank(1), signal.SIGCONT)
+            self.assertEqual(job.finish(), (0, "", ""))
+
+    def test_who_stays_stopped_is_lost_after_the_users_time(self):
+        job = self.start("-n", "2", "--nodes=2", "--on-failure=continue", RANK, "init", "print=ready", "1:signal=19",
+                         "0:put=1", "0:print=over", "0:exit=0", env={"ACP_PEER_TIMEOUT": "1"})
+        job.read_lines(2)
+        self.assertRegex(job.read_line(), "put: .*could not be reached")
 
 
 class AtRandomMoments(ToolTest):

@@ -8,10 +8,10 @@ from support import ACT, MEMBER, WATCHDOG_S, ToolTest, main, ready
 
 class Signals(ToolTest):
     def test_each_is_passed_on_to_all_ranks(self):
-        job = self.start("-n", "3", ACT, *(f"trap={number}" for number in (1, 3, 10, 12)), "end-on=15", "print=ready",
+        job = self.start("-n", "3", ACT, *(f"trap={number}" for number in (1, 3, 10)), "end-on=15", "print=ready",
                          "pause")
         self.assertEqual(job.read_lines(3), ready(3))
-        for number in (1, 3, 10, 12, 15):
+        for number in (1, 3, 10, 15):
             job.send(number)
             self.assertEqual(job.read_lines(3), [f"got {number}\n"] * 3)
         self.assertEqual(job.finish()[0], 0)

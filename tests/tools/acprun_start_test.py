@@ -117,6 +117,39 @@ class Refusals(ToolTest):
         self.assert_fails(acprun("--tagg", "-n", "2", ACT), 64, "--tagg", "acprun --help")
         self.assert_fails(acprun("-z", ACT), 64, "-z", "acprun --help")
 
+    def test_an_unknown_option_is_told_with_the_nearest_one(self):
+        for option, meant in (("--tagg", "--tag"), ("--host=a", "--hosts"), ("-host", "--hosts"), ("-node", "--nodes"),
+                              ("-hostfiles", "--hostfile"), ("--time-out", "--timeout"), ("-nodes4", "--nodes"),
+                              ("--outptu", "--output")):
+            result = acprun(option, "a", ACT, "print=started")
+            self.assert_fails(result, 64, f"unknown option {option.split('=')[0]}; did you mean {meant}\\?")
+            self.assertEqual(result.stdout, b"")
+
+    def test_long_options_may_have_one_dash(self):
+        result = acprun("-procs", "2", "-tag", "-timeout=60", "-starter-size", "64K", ACT, "variable=ACP_STARTER_SIZE")
+        self.assertEqual((result.returncode, sorted(result.stdout.splitlines())), (0, [b"[0] 64K", b"[1] 64K"]))
+
+    def test_the_options_of_version_3_are_honoured_where_there_is_an_equivalent(self):
+        for options in (("-np=2", "-smemsize=4096"), ("--acp-startermemsize=4096", "-n", "2"),
+                        ("-np", "2", "-envnet", "udp", "-smemsize", "4096"), ("--acp-envnet=udp", "-np=2", "-smemsize=4096")):
+            result = acprun(*options, ACT, "variable=ACP_STARTER_SIZE")
+            self.assertEqual((result.returncode, result.stdout), (0, b"4096\n" * 2), result.stderr)
+        self.assert_fails(acprun("--hosts", "a", "-rsh", "/no/such/rsh", ACT), 69, "/no/such/rsh")
+
+    def test_the_options_of_version_3_without_an_equivalent_are_refused_with_what_there_is(self):
+        for option, instead in (("-smemsize-cl=1024", "--starter-size"), ("-smemsize-dl", "--starter-size"),
+                                ("--acp-size-smem-dl", "--starter-size"), ("-envnet=ib", "UDP alone.*--net"),
+                                ("-envnet", "UDP alone"), ("--acp-port-local=44256", "chooses the ports"),
+                                ("--acp-taskid", "ACP_JOB_ID"), ("--acp-myrank=0", "-n says")):
+            self.assert_fails(acprun(option, "7", ACT), 64, f"{option.split('=')[0]}.*{instead}")
+
+    def test_several_programs_are_refused(self):
+        result = acprun("-n", "1", ACT, "print=a", ":", "-n", "1", ACT, "print=b")
+        self.assert_fails(result, 64, "a job runs one program", "ACP_RANK")
+        self.assertEqual(result.stdout, b"")
+        self.assertEqual(acprun("-n", "1", "--", "echo", "a", ":", "b").stdout, b"a : b\n")
+        self.assertEqual(acprun("-n", "1", "echo", ":").stdout, b":\n")
+
     def test_refuses_options_without_their_values(self):
         for option in ("-n", "--timeout", "-x", "--bind", "--output", "--starter-size", "--on-failure"):
             self.assert_fails(acprun(option), 64, "acprun --help")

@@ -75,6 +75,9 @@ void Agent::dispatch(std::uint64_t token) {
         case token_rank_0_input:
             pump_.on_writable();
             break;
+        case token_life:
+            on_lives_lost(os::now_ns());
+            break;
         default:
             on_rank_ended(static_cast<std::uint32_t>(token));
             break;
@@ -82,12 +85,13 @@ void Agent::dispatch(std::uint64_t token) {
 }
 
 std::uint64_t Agent::next_deadline_ns() const noexcept {
-    return std::min(deadline_ns_, pump_.deadline_ns());
+    return std::min({deadline_ns_, pump_.deadline_ns(), lives_.deadline_ns()});
 }
 
 void Agent::on_time(std::uint64_t now_ns) {
     if (now_ns >= deadline_ns_) on_deadline(now_ns);
     if (now_ns >= pump_.deadline_ns()) pump_.on_time();
+    if (now_ns >= lives_.deadline_ns()) on_lives_lost(now_ns);
 }
 
 void Agent::on_signal() {

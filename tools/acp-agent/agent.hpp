@@ -25,6 +25,7 @@
 #include "os/poll_set.hpp"
 #include "os/signal_fd.hpp"
 
+#include "life_watch.hpp"
 #include "network.hpp"
 #include "output.hpp"
 #include "stdin_pump.hpp"
@@ -44,8 +45,10 @@ public:
 private:
     struct Rank {
         int pid = 0;
-        os::FileDescriptor process;  // readable once it has ended
+        os::FileDescriptor
+            process;  // readable once it has ended; none where the kernel has no such thing
         bool is_running = false;
+        bool is_judged = false;           // counted as failed already, though its process runs on
         bool has_ended_unjoined = false;  // well, and without acp_init
         int start_error = 0;              // errno when the program could not be run
     };
@@ -100,16 +103,22 @@ private:
 
     // watch.cpp
     void on_rank_ended(std::uint32_t slot_index);
+    void on_lives_lost(std::uint64_t now_ns);
+    void on_life_lost(std::uint32_t slot_index);
     void reap_strangers();
     void take_start_errors();
+    [[nodiscard]] std::string own_account_of(std::uint32_t slot_index) const;
     void report(std::uint32_t slot, os::WaitStatus status, node::SlotState state);
+    [[nodiscard]] node::SlotState last_state_of(std::uint32_t slot) const noexcept;
     [[nodiscard]] bool have_others_joined(std::uint32_t slot) const noexcept;
+    [[nodiscard]] std::uint32_t others_running() const noexcept;
 
     // command.cpp
     void on_command();
     void obey_all();
     void obey(const std::string& line);
     void pass_signal(int signal);
+    void tell_doings() const;
     [[nodiscard]] std::vector<std::uint32_t> running_ranks() const;
 
     // ending.cpp
@@ -132,6 +141,7 @@ private:
     std::optional<os::PollSet> poll_;
     std::optional<os::SignalFd> signals_;
     node::Segment segment_;
+    LifeWatch lives_;
     std::optional<os::Pipe> start_errors_;
     std::unique_ptr<Network> network_;  // in a job of several nodes
     std::vector<Rank> ranks_;           // of this node, by slot

@@ -4,6 +4,7 @@
 
 #include "base/parse.hpp"
 #include "job/exit_codes.hpp"
+#include "node/awaited.hpp"
 #include "os/clock.hpp"
 
 #include "agent.hpp"
@@ -46,11 +47,24 @@ void Agent::obey(const std::string& line) {
         if (phase_ != Phase::finishing) end_soon(grace_ns);  // output may take its time
     } else if (words[0] == "leave") {
         if (phase_ == Phase::staying) phase_ = Phase::over;
+    } else if (words[0] == "doings") {
+        tell_doings();
+        channel_.send("told");
     } else if (words[0] == "timeout") {
+        tell_doings();
         channel_.send("running " + job::rank_ranges(running_ranks()));
         if (fixed_code_ == 0) fixed_code_ = job::exit_timeout;
         constexpr std::uint64_t grace_ns = 200'000'000;
         end_soon(grace_ns);
+    }
+}
+
+// What each rank of this node does, as it stands in the node segment: none of them has to help.
+void Agent::tell_doings() const {
+    if (!segment_.is_open()) return;
+    const std::uint64_t now_ns = os::now_ns();
+    for (std::uint32_t slot = 0; slot < plan_.local_procs(); ++slot) {
+        channel_.send("doing " + node::to_words(node::look_at(segment_, slot, now_ns)));
     }
 }
 

@@ -30,7 +30,7 @@ void Agent::end_soon(std::uint64_t grace_ns) {
     }
     if (phase_ == Phase::meeting) kill_now();
     if (phase_ != Phase::running && phase_ != Phase::lingering) return;
-    ended_by_us_ = running_;
+    ended_by_us_ = others_running();
     for (const Rank& rank : ranks_) {
         if (rank.is_running) os::send_signal(rank.pid, SIGTERM);
     }
@@ -41,10 +41,20 @@ void Agent::end_soon(std::uint64_t grace_ns) {
 void Agent::kill_now() {
     if (phase_ == Phase::finishing || phase_ == Phase::staying) phase_ = Phase::over;
     if (phase_ == Phase::over) return;
-    if (phase_ == Phase::running) ended_by_us_ = running_;
+    if (phase_ == Phase::running) ended_by_us_ = others_running();
     phase_ = Phase::killing;
     deadline_ns_ = os::now_ns() + unkillable_ns;
+    for (const Rank& rank : ranks_) {  // without /proc the others are not known, but these are
+        if (rank.is_running) os::send_signal(rank.pid, SIGKILL);
+    }
     os::signal_children(SIGKILL);
+}
+
+// The ranks that run and have not failed themselves.
+std::uint32_t Agent::others_running() const noexcept {
+    return static_cast<std::uint32_t>(
+        std::count_if(ranks_.begin(), ranks_.end(),
+                      [](const Rank& rank) { return rank.is_running && !rank.is_judged; }));
 }
 
 // The job cannot go on: says why, and kills what was started.

@@ -87,6 +87,7 @@ Status Agent::prepare() {
     if (auto status = os::adopt_orphans(); !status.is_ok()) return status;
     if (auto status = prepare_events(); !status.is_ok()) return status;
     if (auto status = make_segment(); !status.is_ok()) return status;
+    lives_.start(segment_, *poll_, token_life);
     auto errors = os::make_pipe();
     if (!errors.is_ok()) return std::move(errors).failure();
     start_errors_ = std::move(errors).value();
@@ -211,7 +212,8 @@ Status Agent::start_rank(std::uint32_t slot, const os::ChildPlan& common) {
     segment_.slot(slot).pid.store(static_cast<std::uint32_t>(started.value()),
                                   std::memory_order_relaxed);
     auto process = os::open_process(started.value());  // cannot name another: we have not reaped it
-    if (!process.is_ok()) return std::move(process).failure();
+    if (!process.is_ok())
+        return {};  // SIGCHLD tells of its end, if not in which order several ended
     ranks_[slot].process = std::move(process).value();
     return poll_->add(ranks_[slot].process.get(), slot);
 }

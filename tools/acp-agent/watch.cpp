@@ -25,13 +25,11 @@ void Agent::on_rank_ended(std::uint32_t slot_index) {
     const auto found = os::ended_child(ended.pid);
     if (!ended.is_running || !found) return;
     take_start_errors();
-    node::Slot& slot = segment_.slot(slot_index);
-    // Acquire: whatever the rank did before it joined or left is done.
-    const auto state = static_cast<node::SlotState>(slot.state.load(std::memory_order_acquire));
+    const node::SlotState state = last_state_of(slot_index);
     const Verdict verdict = judge({found->status, state, have_others_joined(slot_index)});
     // Told first: ranks of other nodes that fail because of it must not be heard of before.
     const bool is_asked_for = phase_ != Phase::running || asked_signal_ != 0;
-    const bool is_news = verdict.is_failure && !is_asked_for;
+    const bool is_news = verdict.is_failure && !is_asked_for && !ended.is_judged;
     if (is_news && ++failed_ <= reports_max) report(slot_index, found->status, state);
     ended.has_ended_unjoined = !verdict.is_failure && state == node::SlotState::empty;
     if (network_ != nullptr && ended.has_ended_unjoined) {
@@ -40,12 +38,12 @@ void Agent::on_rank_ended(std::uint32_t slot_index) {
     // Whoever waits for it waits in vain, if only in a later acp_init of a job this rank left in order.
     node::mark_dead(segment_, slot_index, found->status.raw());
     if (network_ != nullptr) network_->on_local_death(slot_index, found->status.raw());
-    poll_->remove(ended.process.get());
+    if (ended.process.is_open()) poll_->remove(ended.process.get());
     ended.process.close();
     ended.is_running = false;
     --running_;
     os::reap(ended.pid);
-    if (!verdict.is_failure) return;
+    if (!verdict.is_failure || ended.is_judged) return;
     if (failure_code_ == 0) failure_code_ = verdict.code;
     if (is_asked_for) return;
     if (ended.start_error != 0) {
@@ -55,6 +53,49 @@ void Agent::on_rank_ended(std::uint32_t slot_index) {
         constexpr std::uint64_t grace_ns = 200'000'000;
         end_soon(grace_ns);
     }
+}
+
+// How far the process of a slot had come. One that was found dead before its watcher could tell how it ended had come
+// as far as was noted then.
+node::SlotState Agent::last_state_of(std::uint32_t slot_index) const noexcept {
+    const node::Slot& slot = segment_.slot(slot_index);
+    // acquire: whatever the rank did before it joined or left is done; or partner is mark_dead
+    const auto state = static_cast<node::SlotState>(slot.state.load(std::memory_order_acquire));
+    const bool is_found = state == node::SlotState::dead &&
+                          slot.wait_status.load(std::memory_order_relaxed) != node::gave_up_status;
+    return is_found
+               ? static_cast<node::SlotState>(slot.state_at_death.load(std::memory_order_relaxed))
+               : state;
+}
+
+void Agent::on_lives_lost(std::uint64_t now_ns) {
+    for (const std::uint32_t slot : lives_.take_lost(now_ns)) on_life_lost(slot);
+}
+
+// The process that joined is gone. If it is our own child and about to end, its end tells more; if that lives on, it
+// has run another program, and will never do what the others expect of it. Another process than our child has a parent
+// that knows how it ended, and whose end is judged when it comes; the others learn at once that it is gone.
+void Agent::on_life_lost(std::uint32_t slot_index) {
+    Rank& lost = ranks_[slot_index];
+    const auto pid = static_cast<int>(
+        segment_.slot(slot_index).pid.load(std::memory_order_relaxed));  // published with joined
+    const bool is_child = pid == lost.pid;
+    if (is_child && os::is_ending(lost.pid).value_or(true)) return;
+    const std::uint32_t status = is_child ? node::replaced_status : node::unknown_status;
+    const bool is_asked_for = phase_ != Phase::running || asked_signal_ != 0;
+    if (is_child) {
+        lost.is_judged = true;
+        if (!is_asked_for && ++failed_ <= reports_max) {
+            report(slot_index, os::WaitStatus(status), node::SlotState::joined);
+        }
+    }
+    node::mark_dead(segment_, slot_index, status);
+    if (network_ != nullptr) network_->on_local_death(slot_index, status);
+    if (!is_child) return;
+    if (failure_code_ == 0) failure_code_ = job::exit_unfinished;
+    if (is_asked_for || plan_.is_continue_on_failure) return;
+    constexpr std::uint64_t grace_ns = 200'000'000;
+    end_soon(grace_ns);
 }
 
 void Agent::report(std::uint32_t slot, os::WaitStatus status, node::SlotState state) {
@@ -74,7 +115,15 @@ void Agent::report(std::uint32_t slot, os::WaitStatus status, node::SlotState st
     channel_.send("failed " + std::to_string(present_rank) + " " + std::to_string(ended.pid) + " " +
                   std::to_string(status.raw()) + " " +
                   std::to_string(static_cast<std::uint32_t>(state)) + " " +
-                  job::rank_ranges(unjoined));
+                  job::rank_ranges(unjoined) + " " + own_account_of(slot));
+}
+
+// What the process left in its slot about its end: OwnEnd, and whose memory acp_query_address had no pointer for.
+std::string Agent::own_account_of(std::uint32_t slot_index) const {
+    const node::Slot& slot = segment_.slot(slot_index);
+    // relaxed: the process has ended
+    return std::to_string(slot.own_end.load(std::memory_order_relaxed)) + " " +
+           std::to_string(slot.unmapped_rank_plus_1.load(std::memory_order_relaxed));
 }
 
 void Agent::reap_strangers() {

@@ -13,6 +13,7 @@
 #include "opaque.hpp"
 #include "output.hpp"
 #include "slices.hpp"
+#include "verdict.hpp"
 
 namespace acp::bench {
 
@@ -190,7 +191,7 @@ int run_atomic(const Call& call) {
     Progress progress("atomic", 4);
     std::vector<Row> rows;
     for (const Kind kind : {Kind::add, Kind::compare_swap}) {
-        rows.push_back(alone(job, kind, call.options));
+        rows.push_back(measure_credibly([&] { return alone(job, kind, call.options); }));
         progress.step(rows.back().name);
         rows.push_back(contended(job, kind, call.options));
         progress.step(rows.back().name);

@@ -115,6 +115,7 @@ void BareUdp::settle() {
 }
 
 void BareUdp::begin() {
+    told_bytes_ = 0;
     turn_ = static_cast<std::byte>(static_cast<unsigned>(turn_) + 1);
 }
 
@@ -156,6 +157,53 @@ void BareUdp::drain() {
     }
 }
 
+bool BareUdp::take_count(std::vector<std::byte>& answer, std::uint64_t& bytes) {
+    bool is_told = false;
+    while (receive_datagram(socket_->fd(), answer, sender_) >= 0) {
+        if (answer[0] != kind_count || answer[1] != turn_) continue;
+        std::uint64_t told = 0;
+        std::memcpy(&told, answer.data() + 8, sizeof told);
+        bytes = std::max(bytes, told);  // an older answer may come later
+        is_told = true;
+    }
+    return is_told;
+}
+
+void BareUdp::transfers(std::uint64_t bytes, std::uint64_t count) {
+    constexpr std::uint64_t window = 160 << 10;  // under way: fits the receive buffer of any system
+    // The last datagram has room for the two bytes by which it is known.
+    const std::uint64_t tail = bytes % datagram_bytes_;
+    const std::uint64_t wanted =
+        bytes + (tail > 0 && tail < small_datagram ? small_datagram - tail : 0);
+    const std::uint64_t burst_bytes =
+        std::min<std::uint64_t>(wanted, burst_bytes_max / datagram_bytes_ * datagram_bytes_);
+    std::vector<std::byte> burst(burst_bytes, kind_payload);
+    for (std::size_t at = 1; at < burst.size(); at += datagram_bytes_) burst[at] = turn_;
+    std::vector<std::byte> answer(burst_bytes_max);
+    for (std::uint64_t i = 0; i < count; ++i) {
+        const std::uint64_t before = told_bytes_;
+        std::uint64_t sent = 0;
+        std::uint64_t heard_ns = os::now_ns();
+        for (int polls = 0; told_bytes_ - before < wanted; ++polls) {
+            const std::uint64_t here = told_bytes_ - before;
+            if (sent < wanted && sent < here + window) {
+                const std::span<std::byte> next(
+                    burst.data(), std::min<std::uint64_t>(burst.size(), wanted - sent));
+                socket_->send_burst(places_[peer_], next, datagram_bytes_, false);
+                sent += next.size();
+            }
+            if (take_count(answer, told_bytes_)) {
+                heard_ns = os::now_ns();
+            } else if (polls >= polls_before_yield && os::now_ns() - heard_ns > patience_ns / 20) {
+                sent = told_bytes_ - before;  // what is missing was lost
+                heard_ns = os::now_ns();
+            } else if (polls >= polls_before_yield) {
+                os::yield_cpu();
+            }
+        }
+    }
+}
+
 double BareUdp::stream_mb_per_s(double duration_ns) {
     constexpr std::uint64_t window = receive_bytes / 4;  // under way: no receive buffer overflows
     const std::uint32_t segments = burst_bytes_max / datagram_bytes_;
@@ -170,12 +218,9 @@ double BareUdp::stream_mb_per_s(double duration_ns) {
     Count first;
     Count last{0, start};
     const auto take_counts = [&] {
-        while (receive_datagram(socket_->fd(), answer, sender_) >= 0) {
-            if (answer[0] != kind_count || answer[1] != turn_) continue;
-            std::memcpy(&last.bytes, answer.data() + 8, sizeof last.bytes);
-            last.at_ns = os::now_ns();
-            if (first.at_ns == 0 && last.at_ns >= counted_from_ns) first = last;
-        }
+        if (!take_count(answer, last.bytes)) return;
+        last.at_ns = os::now_ns();
+        if (first.at_ns == 0 && last.at_ns >= counted_from_ns) first = last;
     };
     const double until_ns = 1.5 * duration_ns;
     while (static_cast<double>(os::now_ns() - start) < until_ns) {

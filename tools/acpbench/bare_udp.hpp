@@ -31,9 +31,14 @@ public:
     // The far rank: takes a stream in and tells how much came, until end().
     void drain();
 
-    // Rank 0, while the other rank is in echo(): waits until it answers.
+    // Rank 0, while the other rank is in echo() or drain(): waits until it answers.
     void settle();
+    // Rank 0, while the other rank is in echo().
     void round_trips(std::uint64_t count);
+
+    // Rank 0, while the other rank is in drain(): sends that many bytes and waits until the other side has told that
+    // it has them all, `count` times. What does not come in time is sent again as a whole.
+    void transfers(std::uint64_t bytes, std::uint64_t count);
 
     // Rank 0, while the other rank is in drain(): what arrived per time.
     [[nodiscard]] double stream_mb_per_s(double duration_ns);
@@ -52,12 +57,15 @@ private:
     // false when nothing came in time.   datagram  room for the longest
     bool receive(std::vector<std::byte>& datagram, std::uint64_t patience);
     void begin();
+    // Takes in what the other side has told so far; whether it has told anything.
+    bool take_count(std::vector<std::byte>& answer, std::uint64_t& bytes);
 
     std::optional<os::DatagramSocket> socket_;
     std::optional<os::DatagramBatch> batch_;
     std::size_t peer_ = 0;
     std::byte turn_{
         0};  // of echo and drain, in every datagram: what is left of an earlier one is ignored
+    std::uint64_t told_bytes_ = 0;  // of this turn: what the other side has told to have
     std::uint32_t datagram_bytes_ = 1472;
     os::SocketAddress sender_;               // of the last datagram
     std::vector<os::SocketAddress> places_;  // of each rank

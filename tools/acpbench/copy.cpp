@@ -16,6 +16,7 @@
 #include "output.hpp"
 #include "paper.hpp"
 #include "slices.hpp"
+#include "verdict.hpp"
 
 namespace acp::bench {
 
@@ -69,7 +70,11 @@ private:
         for (const std::uint64_t bytes : sizes(regions)) {
             for (const bool is_streamed : {false, true}) {
                 if (is_streamed && options_.are_streams_left_out) continue;
-                rows.push_back(measure_case(regions, {direction, bytes, is_streamed}));
+                rows.push_back(measure_credibly(
+                    [&] {
+                        return measure_case(regions, {direction, bytes, is_streamed});
+                    },
+                    options_.is_quick ? 1 : tries_max));
                 progress.step(rows.back().name + " " + base::human_size(bytes));
             }
         }
@@ -198,17 +203,21 @@ std::vector<std::uint64_t> sizes_in(const std::vector<Row>& rows) {
     return sizes;
 }
 
-// Time, bandwidth and ratio of a size in one direction; nothing where it was not measured.
+// Time, bandwidth and ratio of a size in one direction: always three cells, dashes where it was not measured, so that
+// the directions after it stay under their heads.
 void add_cells(std::vector<std::string>& cells,
                const std::vector<Row>& rows,
                const std::string& name,
                std::uint64_t bytes) {
-    for (const Row& row : rows) {
-        if (row.bytes != bytes || row.name != name) continue;
-        cells.push_back(show_us(row.latency_us.median));
-        cells.push_back(std::to_string(std::llround(row.bandwidth_mb_per_s)));
-        cells.push_back(show_ratio(row));
+    const auto is_it = [&](const Row& row) { return row.bytes == bytes && row.name == name; };
+    const auto row = std::find_if(rows.begin(), rows.end(), is_it);
+    if (row == rows.end()) {
+        cells.insert(cells.end(), 3, "-");
+        return;
     }
+    cells.push_back(show_us(row->latency_us.median));
+    cells.push_back(std::to_string(std::llround(row->bandwidth_mb_per_s)));
+    cells.push_back(show_ratio(*row));
 }
 
 std::string yardsticks_of(const std::vector<Row>& rows, const std::string& suffix) {
@@ -233,9 +242,13 @@ void print_matrix(const std::vector<Row>& rows, const std::string& suffix) {
     base::Table table(std::move(columns));
     for (const std::uint64_t bytes : sizes_in(rows)) {
         std::vector<std::string> cells{base::human_size(bytes)};
+        const auto is_measured = [&](const Row& row) {
+            return row.bytes == bytes && row.name.ends_with(suffix);
+        };
+        if (std::none_of(rows.begin(), rows.end(), is_measured)) continue;
         for (const Direction& direction : directions)
             add_cells(cells, rows, direction.name + suffix, bytes);
-        if (cells.size() > 1) table.add_row(std::move(cells));
+        table.add_row(std::move(cells));
     }
     std::printf("\n%s memory; ratio: time below 4 KiB, bandwidth from 4 KiB on, over %s\n%s",
                 suffix.c_str() + 1, yardsticks_of(rows, suffix).c_str(), table.text(2).c_str());

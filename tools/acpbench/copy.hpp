@@ -93,6 +93,9 @@ private:
 // Loops of one body each, never merged with what surrounds them and never seeing a constant size.
 void copy_and_complete(acp_ga_t target, acp_ga_t source, std::size_t bytes, std::uint64_t count);
 void copy_streamed(acp_ga_t target, acp_ga_t source, std::size_t bytes, std::uint64_t count);
+// With copies_under_way of them issued and not yet completed.
+inline constexpr std::uint64_t copies_under_way = 16;
+void copy_deep(acp_ga_t target, acp_ga_t source, std::size_t bytes, std::uint64_t count);
 // libc's memcpy by a call of it.
 void copy_by_memcpy(char* target, const char* source, std::size_t bytes, std::uint64_t count);
 

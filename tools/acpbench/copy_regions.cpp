@@ -100,6 +100,19 @@ ACP_OPAQUE void copy_streamed(acp_ga_t target,
     acp_complete(last);
 }
 
+ACP_OPAQUE void copy_deep(acp_ga_t target,
+                          acp_ga_t source,
+                          std::size_t bytes,
+                          std::uint64_t count) {
+    acp_handle_t under_way[copies_under_way] = {};
+    for (std::uint64_t i = 0; i < count; ++i) {
+        acp_handle_t& oldest = under_way[i % copies_under_way];
+        if (i >= copies_under_way) acp_complete(oldest);
+        oldest = acp_copy(target, source, bytes, ACP_HANDLE_NULL);
+    }
+    acp_complete(under_way[(count - 1) % copies_under_way]);
+}
+
 ACP_OPAQUE void copy_by_memcpy(char* target,
                                const char* source,
                                std::size_t bytes,

@@ -8,6 +8,7 @@
 #include "base/format.hpp"
 
 #include "paper.hpp"
+#include "verdict.hpp"
 
 namespace acp::bench {
 
@@ -35,26 +36,35 @@ std::vector<std::uint64_t> sizes_of(const std::vector<Row>& rows,
     return sizes;
 }
 
-std::optional<double> latency(const std::vector<Row>& rows,
-                              const std::string& name,
-                              const std::string& mode) {
+// The row that the paper's latency compares with: the smallest copy.
+const Row* latency_row(const std::vector<Row>& rows,
+                       const std::string& name,
+                       const std::string& mode) {
     const std::vector<std::uint64_t> sizes = sizes_of(rows, name, mode);
-    if (sizes.empty()) return {};
-    return find_copy(rows, name, mode, sizes.front())->latency_us.median;
+    return sizes.empty() ? nullptr : find_copy(rows, name, mode, sizes.front());
 }
 
-// At the largest size, for local-to-local at 512 KiB where it was measured.
-std::optional<double> bandwidth(const std::vector<Row>& rows,
-                                const std::string& name,
-                                const std::string& mode,
-                                bool is_local) {
+// The row that the paper's bandwidth compares with: the largest copy, for local-to-local 512 KiB where it was
+// measured.
+const Row* bandwidth_row(const std::vector<Row>& rows,
+                         const std::string& name,
+                         const std::string& mode,
+                         bool is_local) {
     const std::vector<std::uint64_t> sizes = sizes_of(rows, name, mode);
-    if (sizes.empty()) return {};
+    if (sizes.empty()) return nullptr;
     const std::uint64_t most =
         is_local ? std::min<std::uint64_t>(512 << 10, sizes.back()) : sizes.back();
     const Row* row = find_copy(rows, name, mode, most);
-    if (row == nullptr) row = find_copy(rows, name, mode, sizes.back());
-    return row->bandwidth_mb_per_s;
+    return row != nullptr ? row : find_copy(rows, name, mode, sizes.back());
+}
+
+// Whether the two rows cannot be set against each other: one is not believed, or only one's ranks shared a core.
+bool are_disturbed(const Row* before, const Row* after) {
+    if (before == nullptr || after == nullptr) return false;
+    const bool is_one_shared =
+        (before->distance == Distance::shared) != (after->distance == Distance::shared);
+    return is_one_shared || judge(*before).verdict == Verdict::disturbed ||
+           judge(*after).verdict == Verdict::disturbed;
 }
 
 void add_pair(std::vector<Effect>& effects,
@@ -69,12 +79,20 @@ void add_pair(std::vector<Effect>& effects,
     const std::string name = direction + " " + memory;
     const std::string which = ", " + after + " / " + before;
     const bool is_local = direction == "local-to-local";
-    effects.push_back({direction + " latency" + which, paper_before->latency_us,
-                       paper_after->latency_us, latency(rows, name, before),
-                       latency(rows, name, after), "us"});
-    effects.push_back({direction + " bandwidth" + which, paper_before->bandwidth_mb_per_s,
-                       paper_after->bandwidth_mb_per_s, bandwidth(rows, name, before, is_local),
-                       bandwidth(rows, name, after, is_local), "MB/s"});
+    const auto add = [&](const std::string& what, const Row* ours_before, const Row* ours_after,
+                         double Paper000::*figure, const char* unit, auto value_of) {
+        Effect effect{
+            direction + what + which, paper_before->*figure, paper_after->*figure, {}, {}, unit};
+        if (ours_before != nullptr) effect.ours_before = value_of(*ours_before);
+        if (ours_after != nullptr) effect.ours_after = value_of(*ours_after);
+        effect.is_disturbed = are_disturbed(ours_before, ours_after);
+        effects.push_back(std::move(effect));
+    };
+    add(" latency", latency_row(rows, name, before), latency_row(rows, name, after),
+        &Paper000::latency_us, "us", [](const Row& row) { return row.latency_us.median; });
+    add(" bandwidth", bandwidth_row(rows, name, before, is_local),
+        bandwidth_row(rows, name, after, is_local), &Paper000::bandwidth_mb_per_s, "MB/s",
+        [](const Row& row) { return row.bandwidth_mb_per_s; });
 }
 
 }  // namespace
@@ -86,7 +104,7 @@ std::optional<double> Effect::our_ratio() const {
 
 std::optional<bool> Effect::is_reached() const {
     const std::optional<double> ours = our_ratio();
-    if (!ours) return {};
+    if (!ours || is_disturbed) return {};
     // As gains: above 1 is better, for times too.
     const double paper_gain = unit == "us" ? 1 / paper_ratio() : paper_ratio();
     const double gain = unit == "us" ? 1 / *ours : *ours;
@@ -137,7 +155,9 @@ std::string effects_table(const std::vector<Row>& rows, const std::string& memor
                        ratio(effect.paper_ratio()),
                        ours ? pair(*effect.ours_before, *effect.ours_after) : "not run",
                        ours ? ratio(*ours) : "",
-                       reached ? (*reached ? "reached" : "not reached") : ""});
+                       reached               ? (*reached ? "reached" : "not reached")
+                       : effect.is_disturbed ? "disturbed"
+                                             : ""});
     }
     return table.text(2);
 }

@@ -18,13 +18,14 @@ struct Effect {
     double paper_after = 0;
     std::optional<double> ours_before;  // missing where that mode was not run
     std::optional<double> ours_after;
-    std::string unit;  // "us" or "MB/s"
+    std::string unit;           // "us" or "MB/s"
+    bool is_disturbed = false;  // one of ours cannot be believed or compared with the other
 
     [[nodiscard]] double paper_ratio() const { return paper_after / paper_before; }
 
     [[nodiscard]] std::optional<double> our_ratio() const;
     // A gain is at least the paper's; what was about equal is no worse here; what was lost is lost or kept.
-    // Nothing while a mode is missing.
+    // Nothing while a mode is missing or the effect is disturbed.
     [[nodiscard]] std::optional<bool> is_reached() const;
 };
 

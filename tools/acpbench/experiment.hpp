@@ -35,6 +35,7 @@ int run_mailbox(const Call& call);
 int run_atomic(const Call& call);
 int run_sync(const Call& call);
 int run_net(const Call& call);
+int run_flag(const Call& call);
 int run_memory(const Call& call);
 int run_start(const Call& call);
 int run_poll(const Call& call);

@@ -24,6 +24,8 @@ constexpr Experiment all[] = {
     {"sync", "acp_sync at the job's size", "acprun -n 2 acpbench sync", run_sync},
     {"net", "copies, atomics and streams between nodes beside bare datagrams",
      "acprun -n 2 --nodes 2 --starter-size 16M acpbench net", run_net},
+    {"flag", "how long a receiver waits that spins on plain loads for a flag",
+     "acprun -n 2 acpbench flag", run_flag},
     {"memory", "memory per rank after acp_init beside the same program without ACP",
      "acpbench memory", run_memory},
     {"start", "from launch to end of a job that only joins and leaves", "acpbench start",

@@ -11,24 +11,22 @@
 #include "bare_udp.hpp"
 #include "copy.hpp"
 #include "experiment.hpp"
+#include "net_rounds.hpp"
+#include "net_sizes.hpp"
 #include "output.hpp"
-#include "slices.hpp"
+#include "verdict.hpp"
 
 namespace acp::bench {
 
 namespace {
 
-constexpr std::uint32_t order_echo = 1;
-constexpr std::uint32_t order_drain = 2;
-constexpr std::uint32_t order_crowd = 3;
+constexpr std::uint32_t order_crowd = 1;
 
 constexpr std::uint64_t small_bytes = 8;
 constexpr std::uint64_t crowd_bytes = 1024;
 constexpr std::uint64_t stream_bytes = 1 << 20;
-constexpr std::uint64_t stream_depth = 16;
 constexpr std::uint64_t pipeline_depth = 4096;
 constexpr std::uint64_t operations_per_round = 32;
-constexpr double bare_slice_ns_min = 5e6;
 constexpr int crowd_slices = 50;
 // What was measured before left its traces: after a bare stream, which never yields, the library sleeps for a while
 // instead of yielding.
@@ -119,115 +117,57 @@ void take_part_in_crowd(Job& job, const Regions& memory, const Order& order) {
 class Net {
 public:
     Net(Job& job, const Options& options, const Regions& memory, BareUdp& bare, Sites sites)
-        : job_(job), memory_(memory), bare_(bare), sites_(sites) {
-        slices_ = options.slices > 0 ? options.slices : options.is_quick ? 2 : 20;
-        slice_ns_ = options.is_quick ? 2e6 : 10e6;
-    }
+        : job_(job),
+          memory_(memory),
+          sites_(sites),
+          rounds_(job, bare, sites.far, options),
+          has_sizes_(job.ranks() == 2) {}
 
     std::vector<Row> run() {
         const bool has_third = sites_.third >= 0;
-        Progress progress("net", has_third ? 12 : 8);
+        const std::vector<std::uint64_t> sizes =
+            has_sizes_ ? net_sizes(memory_.bytes()) : std::vector<std::uint64_t>{};
+        Progress progress("net", (has_third ? 12 : 8) + 2 * static_cast<int>(sizes.size()));
         std::vector<Row> rows;
-        const auto add = [&](Row row) {
-            rows.push_back(std::move(row));
+        const auto add = [&](const std::function<Row()>& measure_one) {
+            rows.push_back(measure_credibly(measure_one));
             progress.step(rows.back().name);
         };
         const acp_ga_t own_source = memory_.source_ga(0);
         const acp_ga_t own_target = memory_.target_ga(0);
         const acp_ga_t far_source = memory_.source_ga(sites_.far);
         const acp_ga_t far_target = memory_.target_ga(sites_.far);
-        add(latency("put", far_target, own_source));
-        add(latency("get", own_target, far_source));
-        add(atomic());
-        add(stream());
-        add(pipelined());
+        add([&] { return latency("put", far_target, own_source); });
+        add([&] { return latency("get", own_target, far_source); });
+        add([&] { return atomic(); });
+        add([&] { return stream(); });
+        add([&] { return pipelined(); });
         if (has_third) {
             const acp_ga_t third_target = memory_.target_ga(sites_.third);
-            add(latency("third-party copy", third_target, far_source));
+            add([&] { return latency("third-party copy", third_target, far_source); });
             for (const std::uint64_t bytes :
                  {std::uint64_t{65536}, stream_bytes, 4 * stream_bytes}) {
-                if (bytes <= memory_.bytes()) add(third_party(bytes, third_target, far_source));
+                if (bytes > memory_.bytes()) continue;
+                add([&] { return third_party(bytes, third_target, far_source); });
             }
         }
-        add(crowd("all ranks copy 1 KiB", Crowd::all_active));
-        add(crowd("copy 1 KiB to a rank that computes", Crowd::target_computes));
-        add(crowd("node 0 copies 1 KiB, others compute", Crowd::others_compute));
+        add([&] { return crowd("all ranks copy 1 KiB", Crowd::all_active); });
+        add([&] { return crowd("copy 1 KiB to a rank that computes", Crowd::target_computes); });
+        add([&] { return crowd("node 0 copies 1 KiB, others compute", Crowd::others_compute); });
+        for (const std::uint64_t bytes : sizes) {
+            add([&] { return put_of_size(rounds_, far_target, own_source, bytes); });
+            add([&] { return stream_of_size(rounds_, far_target, own_source, bytes); });
+        }
         return rows;
     }
 
 private:
     [[nodiscard]] Row new_row(const std::string& name, std::uint64_t bytes) const {
-        Row row;
-        row.experiment = "net";
-        row.name = name;
-        row.mode = mode_by_environment();
-        row.ranks = job_.ranks();
-        row.nodes = job_.nodes();
-        row.bytes = bytes;
-        return row;
-    }
-
-    // Rounds of one kind of work, filling about a slice; ns per operation.
-    std::vector<double> rounds(const Work& work, std::uint64_t operations) const {
-        std::vector<double> each_ns;
-        const std::uint64_t start = os::now_ns();
-        std::uint64_t before = start;
-        do {
-            work(operations);
-            const std::uint64_t now = os::now_ns();
-            each_ns.push_back(static_cast<double>(now - before) / static_cast<double>(operations));
-            before = now;
-        } while (static_cast<double>(before - start) < slice_ns_);
-        return each_ns;
-    }
-
-    std::vector<double> bare_round_trips() {
-        Order order{order_echo, 0, {}};
-        order.arguments[0] = static_cast<std::uint64_t>(sites_.far);
-        job_.give(order);
-        bare_.settle();
-        std::vector<double> each_ns =
-            rounds([&](std::uint64_t count) { bare_.round_trips(count); }, operations_per_round);
-        bare_.end();
-        job_.join();
-        return each_ns;
-    }
-
-    // Alternates slices of work and of bare round trips; every second one the other way round.
-    Row beside_round_trips(Row row, const Work& work) {
-        work(operations_per_round);  // connections are made, threads started
-        std::vector<Slice> done;
-        for (int i = 0; i < slices_; ++i) {
-            Slice slice;
-            slice.test_operations = operations_per_round;
-            if (i % 2 != 0) slice.yardstick_ns = bare_round_trips();
-            warm_up(work);
-            slice.test_ns = rounds(work, operations_per_round);
-            if (i % 2 == 0) slice.yardstick_ns = bare_round_trips();
-            const std::size_t count = std::min(slice.test_ns.size(), slice.yardstick_ns.size());
-            slice.test_ns.resize(count);
-            slice.yardstick_ns.resize(count);
-            done.push_back(std::move(slice));
-        }
-        const Comparison comparison = compare(done, 0);
-        fill(row, comparison);
-        row.yardstick =
-            Yardstick{"bare UDP round trip", comparison.yardstick_ns.median / 1e3, "us"};
-        row.ratio = comparison.test_ns.median / comparison.yardstick_ns.median;
-        row.bandwidth_mb_per_s = 0;
-        return row;
-    }
-
-    // Both sides come out of what they did before; where ranks share cores the library has also seen somebody spin in
-    // the bare round trips, and would not yield for a while.
-    void warm_up(const Work& work) const {
-        const bool is_crowded = job_.ranks() > os::usable_cpus();
-        const std::uint64_t end = os::now_ns() + (is_crowded ? 80'000'000 : 1'000'000);
-        while (os::now_ns() < end) work(operations_per_round);
+        return rounds_.new_row("net", name, bytes);
     }
 
     Row latency(const std::string& name, acp_ga_t target, acp_ga_t source) {
-        return beside_round_trips(new_row(name, small_bytes), [=](std::uint64_t count) {
+        return rounds_.beside_round_trips(new_row(name, small_bytes), [=](std::uint64_t count) {
             copy_and_complete(target, source, small_bytes, count);
         });
     }
@@ -235,7 +175,7 @@ private:
     Row atomic() {
         const acp_ga_t old = memory_.target_ga(0);
         const acp_ga_t word = memory_.target_ga(sites_.far) + small_bytes;
-        return beside_round_trips(new_row("add8", small_bytes), [=](std::uint64_t count) {
+        return rounds_.beside_round_trips(new_row("add8", small_bytes), [=](std::uint64_t count) {
             for (std::uint64_t i = 0; i < count; ++i)
                 acp_complete(acp_add8(old, word, 1, ACP_HANDLE_NULL));
         });
@@ -244,65 +184,12 @@ private:
     // Many long copies under way, beside a stream of bare datagrams of the size the library uses.
     Row stream() {
         const std::uint64_t bytes = std::min<std::uint64_t>(stream_bytes, memory_.bytes());
-        const Work work = [&](std::uint64_t count) {
-            copy_deep(memory_.target_ga(sites_.far), memory_.source_ga(0), bytes, count);
-        };
-        work(stream_depth);
-        const double cipher = bare_.cipher_mb_per_s();
-        std::vector<double> library;
-        std::vector<double> bare;
-        std::vector<double> shares;  // of what bare datagrams and the cipher in turn reach
-        for (int i = 0; i < slices_; ++i) {
-            // The machine is faster or slower from one slice to the next: each is held against its own yardstick.
-            std::vector<double> rates;
-            for (const double ns : rounds(work, stream_depth))
-                rates.push_back(static_cast<double>(bytes) / ns * 1e3);
-            library.insert(library.end(), rates.begin(), rates.end());
-            const double beside = bare_stream_mb_per_s();
-            if (beside <= 0) continue;
-            bare.push_back(beside);
-            const double reachable = cipher > 0 ? 1 / (1 / beside + 1 / cipher) : beside;
-            shares.push_back(median_of(std::move(rates)) / reachable);
-        }
-        Row row = new_row("stream of puts", bytes);
-        const double rate = median_of(library);
-        row.bandwidth_mb_per_s = rate;
-        row.iterations = library.size() * stream_depth;
-        row.latency_us.median = static_cast<double>(bytes) / rate;
-        if (bare.empty()) return row;  // where cores are short nothing of it may arrive in time
-        const double bare_rate = median_of(bare);
-        row.yardstick = Yardstick{"bare GSO+GRO stream", bare_rate, "MB/s"};
-        row.ratio = rate / row.yardstick->value;
-        if (cipher > 0) {
-            row.extra.emplace_back("cipher_MB/s", cipher);
-            row.extra.emplace_back("of_bare_and_cipher", median_of(shares));
-        }
-        row.extra.emplace_back("datagram_bytes", static_cast<double>(bare_.datagram_bytes()));
-        return row;
-    }
-
-    double bare_stream_mb_per_s() {
-        Order order{order_drain, 0, {}};
-        order.arguments[0] = static_cast<std::uint64_t>(sites_.far);
-        job_.give(order);
-        const double rate = bare_.stream_mb_per_s(std::max(slice_ns_, bare_slice_ns_min));
-        bare_.end();
-        job_.join();
-        return rate;
-    }
-
-    // Copies with stream_depth under way.
-    static void copy_deep(acp_ga_t target,
-                          acp_ga_t source,
-                          std::uint64_t bytes,
-                          std::uint64_t count) {
-        acp_handle_t under_way[stream_depth] = {};
-        for (std::uint64_t i = 0; i < count; ++i) {
-            acp_handle_t& oldest = under_way[i % stream_depth];
-            if (i >= stream_depth) acp_complete(oldest);
-            oldest = acp_copy(target, source, bytes, ACP_HANDLE_NULL);
-        }
-        acp_complete(under_way[(count - 1) % stream_depth]);
+        return rounds_.beside_stream(
+            new_row("stream of puts", bytes),
+            [&](std::uint64_t count) {
+                copy_deep(memory_.target_ga(sites_.far), memory_.source_ga(0), bytes, count);
+            },
+            copies_under_way);
     }
 
     Row pipelined() {
@@ -313,8 +200,8 @@ private:
         };
         work(pipeline_depth);
         std::vector<double> each_ns;
-        for (int i = 0; i < slices_; ++i) {
-            for (const double ns : rounds(work, pipeline_depth)) each_ns.push_back(ns);
+        for (int i = 0; i < rounds_.slices(); ++i) {
+            for (const double ns : rounds_.rounds(work, pipeline_depth)) each_ns.push_back(ns);
         }
         Row row = new_row("small puts, pipelined", small_bytes);
         row.iterations = each_ns.size() * pipeline_depth;
@@ -335,8 +222,8 @@ private:
             }
         };
         Plan plan;
-        plan.slices = slices_;
-        plan.slice_ns = 4 * slice_ns_;
+        plan.slices = rounds_.slices();
+        plan.slice_ns = 4 * rounds_.slice_ns();
         plan.round_ns = 1e6;
         plan.rounds_min = 60;
         Row row = new_row("third-party copy", bytes);
@@ -349,7 +236,7 @@ private:
 
     Row crowd(const std::string& name, Crowd what) {
         Order order{order_crowd, 0, {}};
-        order.arguments[0] = static_cast<std::uint64_t>(crowd_slices * slice_ns_);
+        order.arguments[0] = static_cast<std::uint64_t>(crowd_slices * rounds_.slice_ns());
         order.arguments[1] = static_cast<std::uint64_t>(what);
         order.arguments[2] = static_cast<std::uint64_t>(sites_.far);
         job_.give(order);
@@ -382,10 +269,9 @@ private:
 
     Job& job_;
     const Regions& memory_;
-    BareUdp& bare_;
     Sites sites_;
-    int slices_ = 0;
-    double slice_ns_ = 0;
+    NetRounds rounds_;
+    bool has_sizes_;  // with more ranks the latencies of single sizes say nothing new
 };
 
 }  // namespace
@@ -397,10 +283,8 @@ int run_net(const Call& call) {
     BareUdp bare(job);
     if (!job.conducts()) {
         job.follow([&](const Order& order) {
-            const bool is_far = order.arguments[0] == static_cast<std::uint64_t>(job.rank());
+            if (NetRounds::answer_bare(job, bare, order)) return;
             if (order.what == order_crowd) take_part_in_crowd(job, memory, order);
-            if (order.what == order_echo && is_far) bare.echo();
-            if (order.what == order_drain && is_far) bare.drain();
         });
         return 0;
     }

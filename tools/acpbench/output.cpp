@@ -18,6 +18,7 @@
 #include <acp.h>
 
 #include "system.hpp"
+#include "verdict.hpp"
 
 namespace acp::bench {
 
@@ -119,6 +120,7 @@ const Column columns[] = {
      }},
     {"ratio", right, show_ratio},
     {"yardstick", left, show_yardstick},
+    {"verdict", left, [](const Row& row) { return std::string(name_of(judge(row).verdict)); }},
     {"cores", left, [](const Row& row) { return std::string(name_of(row.distance)); }},
     {"besides", left, show_extra},
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "row.hpp"
+#include "verdict.hpp"
 
 namespace acp::bench {
 
@@ -23,9 +24,8 @@ namespace acp::bench {
 // A table of rows as people read it.
 [[nodiscard]] std::string rows_table(const std::vector<const Row*>& rows);
 
-// What was set out to be reached where the row says how far one is, and whether it is: "ratio <= 1.25: met"; "" where
-// nothing was.
-[[nodiscard]] std::string target_text(const Row& row);
+// A verdict as a coloured word, red for what missed its target and nothing else; "" for none.
+[[nodiscard]] std::string verdict_html(const Judgement& judgement);
 
 // Rows of one experiment.
 [[nodiscard]] std::vector<const Row*> rows_of(const std::vector<Row>& rows,

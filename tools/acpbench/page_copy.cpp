@@ -65,7 +65,7 @@ void add_yardstick(Plot& plot,
         for (const Row& row : rows) {
             if (row.experiment != "copy" || row.name != name || row.mode != *mode) continue;
             const double value = yardstick_in(row, is_bandwidth);
-            if (value <= 0) continue;
+            if (value <= 0 || judge(row).verdict == Verdict::disturbed) continue;
             series.label = short_name(row.yardstick->name);
             series.points.emplace_back(static_cast<double>(row.bytes), value);
         }
@@ -114,7 +114,7 @@ std::string copy_plot(const std::vector<Row>& rows,
     }
     if (plot.series.empty()) return {};
     add_paper(plot, direction, is_bandwidth);
-    return to_svg(plot);
+    return to_figure(plot);
 }
 
 std::string change(double ratio, const std::string& unit) {
@@ -130,36 +130,42 @@ std::string change(double ratio, const std::string& unit) {
 }
 
 // "43 us -> 26 us", the change, and for ours whether the paper's is reached.
-std::string effect_cells(const Effect& effect, bool is_paper) {
+//   label  of the cells where a row is shown as a paragraph
+std::string effect_cells(const Effect& effect, const char* label, bool is_paper) {
     const Axis axis = effect.unit == "us" ? Axis::time : Axis::rate;
     const auto pair = [axis](double before, double after) {
         return show_value(axis, before) + " \u2192 " + show_value(axis, after);
     };
+    const std::string opening = std::string("<td class=n data-l=\"") + label + "\">";
     if (is_paper) {
-        return "<td class=n>" + pair(effect.paper_before, effect.paper_after) +
+        return opening + pair(effect.paper_before, effect.paper_after) +
                "</td><td class=\"n bold\">" + change(effect.paper_ratio(), effect.unit) + "</td>";
     }
     const std::optional<double> ours = effect.our_ratio();
-    if (!ours) return "<td class=\"n dim\">not run</td><td></td><td></td>";
-    const char* pill = *effect.is_reached() ? "<span class=\"pill good\">reached</span>"
-                                            : "<span class=\"pill bad\">not reached</span>";
-    return "<td class=n>" + pair(*effect.ours_before, *effect.ours_after) +
-           "</td><td class=\"n bold\">" + change(*ours, effect.unit) + "</td><td>" + pill + "</td>";
+    if (!ours) return opening + "<span class=dim>not run</span></td><td></td><td></td>";
+    const std::optional<bool> reached = effect.is_reached();
+    const char* pill = !reached   ? "<span class=\"pill doubt\">disturbed</span>"
+                       : *reached ? "<span class=\"pill good\">reached</span>"
+                                  : "<span class=\"pill bad\">not reached</span>";
+    return opening + pair(*effect.ours_before, *effect.ours_after) + "</td><td class=\"n bold\">" +
+           change(*ours, effect.unit) + "</td><td>" + pill + "</td>";
 }
 
 std::string effects_html(const std::vector<Row>& rows) {
     const std::vector<Effect> starter = effects_of(rows, memories[0]);
     const std::vector<Effect> registered = effects_of(rows, memories[1]);
     std::string html =
-        "<div class=\"scroll\"><table><thead><tr><th>effect</th><th class=n colspan=2>paper "
+        "<div class=\"scroll\"><table class=\"flow\"><thead><tr><th>effect</th><th class=n "
+        "colspan=2>paper "
         "000</th>"
         "<th class=n colspan=2>starter memory</th><th></th><th class=n colspan=2>registered "
         "memory</th>"
         "<th></th></tr></thead><tbody>\n";
     for (std::size_t i = 0; i < starter.size(); ++i) {
         html += "<tr><td>" + escape_html(starter[i].what) + "</td>" +
-                effect_cells(starter[i], true) + effect_cells(starter[i], false) +
-                effect_cells(registered[i], false) + "</tr>\n";
+                effect_cells(starter[i], "paper", true) +
+                effect_cells(starter[i], "starter", false) +
+                effect_cells(registered[i], "registered", false) + "</tr>\n";
     }
     return html + "</tbody></table></div>\n";
 }
@@ -215,8 +221,8 @@ std::string copy_section(const std::vector<Row>& rows) {
         html += std::string("<h3>") + (memory == memories[0] ? "Starter" : "Registered") +
                 " memory</h3>\n<div class=\"pair\">\n";
         for (const char* direction : direction_names) {
-            html += "<figure>" + copy_plot(rows, direction, memory, false) + "</figure>\n";
-            html += "<figure>" + copy_plot(rows, direction, memory, true) + "</figure>\n";
+            html += copy_plot(rows, direction, memory, false);
+            html += copy_plot(rows, direction, memory, true);
         }
         html += "</div>\n";
     }

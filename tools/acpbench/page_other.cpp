@@ -10,12 +10,20 @@
 
 #include "page.hpp"
 #include "plot.hpp"
+#include "verdict.hpp"
 
 namespace acp::bench {
 
 namespace {
 
-enum class Drawn { nothing, bandwidth_by_size, latency_by_size, latency_by_ranks, extra_by_ranks };
+enum class Drawn {
+    nothing,
+    bandwidth_by_size,
+    latency_by_size,
+    both_by_size,  // a plot of each: rows are times or bandwidths as their yardsticks are
+    latency_by_ranks,
+    extra_by_ranks
+};
 
 struct Section {
     const char* experiment = "";
@@ -41,6 +49,19 @@ constexpr Section sections[] = {
     {"sync", "Barrier",
      "acp_sync of all ranks; the mean over whole slices is what counts where cores are short.",
      Drawn::extra_by_ranks, "mean_us"},
+    {"net-sizes", "Between nodes, by size",
+     "Puts to another emulated node on this machine, over encrypted UDP. Left: one put at a time, "
+     "beside bare datagrams that carry the same bytes and are answered. Right: many puts under "
+     "way, "
+     "beside a stream of bare datagrams at full length, which is what the network itself carries "
+     "here before encryption.",
+     Drawn::both_by_size},
+    {"flag", "Data, then a flag",
+     "A rank puts a flag, or data and then a flag, into the memory of another rank, which spins on "
+     "plain loads until it sees the flag and answers alike. The time is half a round trip: from "
+     "the "
+     "call of acp_copy to the moment the receiver sees the flag.",
+     Drawn::nothing},
     {"net", "Between nodes",
      "Emulated nodes on this machine, encrypted unless a setting below says otherwise. Beside bare "
      "datagrams between the same two processes; streams beside segmentation offload and the cipher "
@@ -91,6 +112,7 @@ double extra_of(const Row& row, const std::string& name) {
 std::string yardstick_label(const Row& row, Axis axis) {
     std::string name = row.yardstick->name;
     if (name.starts_with("process_")) name.erase(0, 8);
+    if (row.experiment == "net-sizes") return axis == Axis::rate ? "bare UDP stream" : name;
     if (axis == Axis::rate) return name + " " + row.name.substr(0, row.name.find(' '));
     const std::size_t comma = row.name.find(", ");
     if (comma == std::string::npos) return name;
@@ -100,6 +122,22 @@ std::string yardstick_label(const Row& row, Axis axis) {
 
 bool is_by_size(const Section& section) {
     return section.drawn == Drawn::bandwidth_by_size || section.drawn == Drawn::latency_by_size;
+}
+
+// What to draw: one or two plots, each a section with a single thing drawn.
+std::vector<Section> drawn_alone(const Section& section) {
+    if (section.drawn == Drawn::nothing) return {};
+    if (section.drawn != Drawn::both_by_size) return {section};
+    Section latency = section;
+    latency.drawn = Drawn::latency_by_size;
+    Section bandwidth = section;
+    bandwidth.drawn = Drawn::bandwidth_by_size;
+    return {latency, bandwidth};
+}
+
+// Of Drawn::both_by_size: whether the row is drawn as a bandwidth.
+bool is_stream(const Row& row) {
+    return row.bandwidth_mb_per_s > 0;
 }
 
 Axis value_axis(const Section& section) {
@@ -114,7 +152,8 @@ double x_of(const Row& row, const Section& section) {
 // 0: the row has nothing to draw.
 double y_of(const Row& row, const Section& section) {
     if (section.drawn == Drawn::bandwidth_by_size) {
-        return row.bytes < 4096 ? 0 : row.bandwidth_mb_per_s;
+        const bool is_small = row.bytes < 4096 && row.experiment != "net-sizes";
+        return is_small ? 0 : row.bandwidth_mb_per_s;
     }
     return section.drawn == Drawn::extra_by_ranks ? extra_of(row, section.extra)
                                                   : row.latency_us.median;
@@ -139,6 +178,8 @@ std::string line_label(const Row& row, const Section& section) {
 Plot plot_of(const std::vector<const Row*>& rows, const Section& section) {
     Plot plot;
     plot.title = section.title;
+    if (section.drawn == Drawn::latency_by_size) plot.title += ", time";
+    if (section.drawn == Drawn::bandwidth_by_size) plot.title += ", bandwidth";
     plot.x = is_by_size(section) ? Axis::bytes : Axis::ranks;
     plot.x_title = is_by_size(section) ? "size" : "ranks";
     plot.y = value_axis(section);
@@ -150,7 +191,7 @@ Plot plot_of(const std::vector<const Row*>& rows, const Section& section) {
         if (x <= 0 || y <= 0) continue;
         lines[line_label(*row, section)].points.emplace_back(x, y);
         const double yardstick_y = yardstick_y_of(*row, section);
-        if (yardstick_y <= 0) continue;
+        if (yardstick_y <= 0 || judge(*row).verdict == Verdict::disturbed) continue;
         yardsticks[yardstick_label(*row, plot.y)].points.emplace_back(x, yardstick_y);
     }
     const auto add = [&](const std::string& label, const char* css, Series& series) {
@@ -160,7 +201,7 @@ Plot plot_of(const std::vector<const Row*>& rows, const Section& section) {
         std::sort(series.points.begin(), series.points.end());
         plot.series.push_back(std::move(series));
     };
-    for (auto& [name, series] : yardsticks) add(name.substr(0, 20), "yard", series);
+    for (auto& [name, series] : yardsticks) add(name.substr(0, 24), "yard", series);
     static constexpr const char* colours[] = {"c7", "c5", "c1", "c3", "c0", "c4", "c6", "c2", "c8"};
     std::size_t colour = 0;
     for (auto& [name, series] : lines) {
@@ -172,11 +213,17 @@ Plot plot_of(const std::vector<const Row*>& rows, const Section& section) {
 std::string section_html(const std::vector<const Row*>& rows, const Section& section) {
     std::string html = "<section id=\"" + std::string(section.experiment) + "\"><h2>" +
                        section.title + "</h2><p>" + section.text + "</p>\n";
-    const bool is_long = rows.size() > 24 && section.drawn != Drawn::nothing;
-    if (section.drawn != Drawn::nothing) {
-        const std::string svg = to_svg(plot_of(rows, section));
-        if (!svg.empty()) html += "<figure class=\"one\">" + svg + "</figure>\n";
+    const bool is_long = rows.size() > 13 && section.drawn != Drawn::nothing;
+    std::string figures;
+    for (const Section& one : drawn_alone(section)) {
+        std::vector<const Row*> its = rows;
+        if (section.drawn == Drawn::both_by_size) {
+            const bool is_bandwidth = one.drawn == Drawn::bandwidth_by_size;
+            std::erase_if(its, [=](const Row* row) { return is_stream(*row) != is_bandwidth; });
+        }
+        figures += to_figure(plot_of(its, one));
     }
+    if (!figures.empty()) html += "<div class=\"pair\">" + figures + "</div>\n";
     if (is_long) html += "<details><summary>All rows</summary>";
     html += rows_table(rows);
     if (is_long) html += "</details>";
@@ -188,10 +235,14 @@ struct Column {
     bool is_number;
     std::string (*cell)(const Row& row);
     bool may_wrap = false;
+    bool is_html = false;  // else the cell is text
 
-    [[nodiscard]] std::string opening(const char* tag) const {
-        const char* css = is_number ? " class=n>" : may_wrap ? " class=w>" : ">";
-        return std::string("<") + tag + css;
+    // A head, or with its title beside it a cell.
+    [[nodiscard]] std::string opening(const char* tag, bool is_cell) const {
+        const char* css = is_number ? " class=n" : may_wrap ? " class=w" : "";
+        std::string html = std::string("<") + tag + css;
+        if (is_cell) html.append(" data-l=\"").append(title).append("\"");
+        return html + ">";
     }
 };
 
@@ -213,6 +264,8 @@ std::string show_paper(const Row& row) {
 
 std::string show_extra(const Row& row) {
     std::string text;
+    if (const Judgement judgement = judge(row); judgement.verdict == Verdict::disturbed)
+        text = "disturbed: " + judgement.reason;
     for (const auto& [name, value] : row.extra) {
         std::string words = name;
         std::replace(words.begin(), words.end(), '_', ' ');
@@ -239,7 +292,8 @@ const Column columns[] = {
      }},
     {"ratio", true, [](const Row& row) { return row.ratio ? number(*row.ratio) : std::string(); }},
     {"yardstick", false, show_yardstick},
-    {"target", false, target_text, true},
+    {"target", false, [](const Row& row) { return judge(row).target; }, true},
+    {"verdict", false, [](const Row& row) { return verdict_html(judge(row)); }, false, true},
     {"cores", false,
      [](const Row& row) {
          return row.distance == Distance::unknown ? std::string()
@@ -251,6 +305,15 @@ const Column columns[] = {
 
 }  // namespace
 
+std::string verdict_html(const Judgement& judgement) {
+    const char* css = judgement.verdict == Verdict::met      ? "good"
+                      : judgement.verdict == Verdict::missed ? "bad"
+                                                             : "doubt";
+    if (judgement.verdict == Verdict::none) return {};
+    return std::string("<span class=\"pill ") + css + "\">" + name_of(judgement.verdict) +
+           "</span>";
+}
+
 std::vector<const Row*> rows_of(const std::vector<Row>& rows, const std::string& experiment) {
     std::vector<const Row*> result;
     for (const Row& row : rows) {
@@ -261,18 +324,20 @@ std::vector<const Row*> rows_of(const std::vector<Row>& rows, const std::string&
 
 std::string rows_table(const std::vector<const Row*>& rows) {
     std::vector<Column> shown;
-    std::string html = "<div class=\"scroll\"><table><thead><tr>";
+    std::string html = "<div class=\"scroll\"><table class=\"flow\"><thead><tr>";
     for (const Column& column : columns) {
         const auto says = [&](const Row* row) { return !column.cell(*row).empty(); };
         if (std::none_of(rows.begin(), rows.end(), says)) continue;
         shown.push_back(column);
-        html.append(column.opening("th")).append(column.title).append("</th>");
+        html.append(column.opening("th", false)).append(column.title).append("</th>");
     }
     html += "</tr></thead><tbody>\n";
     for (std::size_t i = 0; i < rows.size(); ++i) {
         html += is_first_of_shape(rows, i) ? "<tr class=first>" : "<tr>";
         for (const Column& column : shown) {
-            html.append(column.opening("td")).append(escape_html(column.cell(*rows[i])));
+            const std::string cell = column.cell(*rows[i]);
+            html.append(column.opening("td", &column != shown.data()))
+                .append(column.is_html ? cell : escape_html(cell));
             html.append("</td>");
         }
         html += "</tr>\n";

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double width = 590;
 constexpr double height = 350;
-constexpr double left = 64;
+constexpr double left = 74;
 constexpr double right = 448;  // behind it: names of lines
 constexpr double top = 34;
 constexpr double bottom = 304;
@@ -176,7 +176,7 @@ std::string draw_end_labels(const Plot& plot, const Scale& sx, const Scale& sy) 
     std::string svg;
     for (std::size_t i = 0; i < order.size(); ++i) {
         const auto& [x, y] = order[i]->points.back();
-        svg += "<g class=\"" + order[i]->css + "\">" +
+        svg += "<g class=\"end " + order[i]->css + "\">" +
                line(sx(x) + 4, sy(y), right + 9, places[i], "leader") +
                text_at(right + 12, places[i] + 4, "name", "start", order[i]->label) + "</g>\n";
     }
@@ -286,6 +286,18 @@ std::string to_svg(const Plot& plot) {
     svg += draw_marks(plot, true, sx, sy);
     svg += draw_marks(plot, false, sx, sy);
     return svg + "</svg>\n";
+}
+
+std::string to_figure(const Plot& plot) {
+    const std::string svg = to_svg(plot);
+    if (svg.empty()) return {};
+    std::string html = "<figure><div class=\"crop\">" + svg + "</div><p class=\"legend\">";
+    for (const Series& series : plot.series) {
+        if (series.points.empty()) continue;
+        html.append("<span class=\"").append(series.css).append("\">");
+        html.append(escape_html(series.label)).append("</span> ");
+    }
+    return html + "</p></figure>\n";
 }
 
 }  // namespace acp::bench

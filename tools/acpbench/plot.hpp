@@ -46,6 +46,9 @@ struct Plot {
 // One <svg> element; "" when no series has a point.
 [[nodiscard]] std::string to_svg(const Plot& plot);
 
+// A <figure> with that plot and, for screens too narrow for names at the ends of lines, a legend below it; "" likewise.
+[[nodiscard]] std::string to_figure(const Plot& plot);
+
 // Moves wanted places, keeping their order, so that neighbours are at least `gap` apart and all within
 // low .. high where they fit.
 [[nodiscard]] std::vector<double> spread(std::vector<double> wanted,

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "experiment.hpp"
+#include "glance.hpp"
 #include "job.hpp"
 #include "page.hpp"
 
@@ -75,8 +76,12 @@ int run_report(const Options& options) {
     out << make_page(headers, rows);
     out.close();
     if (!out) give_up("cannot write " + path);
-    std::printf("report of %zu rows from %zu files: %s\n", rows.size(), files.size(),
-                std::filesystem::absolute(path).string().c_str());
+    const std::vector<Figure> figures = glance_at(rows);
+    if (!figures.empty()) {
+        std::printf("How fast here. %s\n%s\n", glance_explained(), glance_table(figures).c_str());
+    }
+    std::printf("report page, %zu rows from %zu files: file://%s\n", rows.size(), files.size(),
+                std::filesystem::weakly_canonical(path).string().c_str());
     return 0;
 }
 

@@ -61,6 +61,7 @@ public:
     bool is_cut_off = false;
     bool is_done = false;                 // nothing is left to do on its node
     bool has_told_running = false;        // in answer to timeout
+    bool owes_doings = false;             // what its ranks do
     bool has_passed_stop = false;         // SIGTSTP, to its ranks
     bool is_gone = false;                 // it has closed the talk
     std::vector<job::Address> addresses;  // of its gateway, once told

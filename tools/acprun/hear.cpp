@@ -6,6 +6,7 @@
 
 #include "base/parse.hpp"
 #include "job/exit_codes.hpp"
+#include "os/clock.hpp"
 #include "os/process.hpp"
 
 #include "launcher.hpp"
@@ -25,6 +26,8 @@ void Launcher::hear(std::uint32_t node, std::string_view line) {
         hear_ended(node, rest);
     } else if (words[0] == "error") {
         hear_error(node, rest);
+    } else if (words[0] == "doing") {
+        if (auto doing = node::doing_from(rest)) doings_.push_back(*doing);
     } else if (words[0] == "note") {
         hear_note(rest);
     } else {
@@ -42,6 +45,9 @@ void Launcher::hear_answer(std::uint32_t node, std::string_view word, std::strin
         agent.addresses = job::addresses_from(rest);
     } else if (word == "done") {
         agent.is_done = true;
+    } else if (word == "told") {
+        agent.owes_doings = false;
+        settle_doings();
     } else if (word == "running") {
         hear_running(node, rest);
     } else if (word == "passed" && rest == std::to_string(SIGTSTP)) {
@@ -125,7 +131,46 @@ void Launcher::tell_running() {
              ? std::string("no rank was")
              : ranks_phrase(ranges) +
                    (ranges.find_first_of("-,") == std::string::npos ? " was" : " were")) +
-        " still running; the job was ended");
+        " still running; the job was ended" + doings_text());
+}
+
+// The user asks what the ranks do (SIGUSR2). One question at a time.
+void Launcher::ask_doings() {
+    if (is_asked_for_doings_) return;
+    constexpr std::uint64_t patience_ns = 2'000'000'000;
+    is_asked_for_doings_ = true;
+    doings_until_ns_ = os::now_ns() + patience_ns;
+    doings_.clear();
+    for (AgentLink& agent : agents_) {
+        agent.owes_doings = agent.is_running() && !agent.is_awaited();
+        if (agent.owes_doings) agent.send("doings");
+    }
+    settle_doings();
+}
+
+// Told when all agents that are still there have answered, or have had their time.
+void Launcher::settle_doings() {
+    if (!is_asked_for_doings_) return;
+    std::string silent;
+    for (std::uint32_t node = 0; node < agents_.size(); ++node) {
+        if (!agents_[node].is_running() || !agents_[node].owes_doings) continue;
+        if (os::now_ns() < doings_until_ns_) return;
+        silent += (silent.empty() ? "" : ", ") + job_.nodes[node].name;
+    }
+    is_asked_for_doings_ = false;
+    doings_until_ns_ = os::poll_forever;
+    const std::string text = doings_text();
+    say("asked by SIGUSR2: " +
+        (text.empty() ? "no rank has called acp_init" : "the ranks do this" + text) +
+        (silent.empty() ? "" : "\n  no answer from " + silent));
+}
+
+// A line per group of ranks, each after a line break.
+std::string Launcher::doings_text() {
+    std::string text;
+    for (const std::string& line : node::describe(std::move(doings_))) text += "\n  " + line;
+    doings_.clear();
+    return text;
 }
 
 // When the ranks of all nodes have been stopped, so is this process. SIGCONT, which wakes it, is passed on like any

@@ -50,9 +50,9 @@ void Launcher::loop() {
     settle();
     while (!is_over()) {
         const std::uint64_t now = os::now_ns();
-        const std::uint64_t timeout = deadline_ns_ == os::poll_forever
-                                          ? os::poll_forever
-                                          : deadline_ns_ - std::min(deadline_ns_, now);
+        const std::uint64_t deadline = std::min(deadline_ns_, doings_until_ns_);
+        const std::uint64_t timeout =
+            deadline == os::poll_forever ? os::poll_forever : deadline - std::min(deadline, now);
         const std::size_t count = poll_->wait(events, timeout);
         for (std::size_t i = 0; i < count; ++i) {
             if (events[i].token == token_signal) {
@@ -69,6 +69,7 @@ void Launcher::loop() {
 }
 
 void Launcher::on_time() {
+    settle_doings();
     if (os::now_ns() < deadline_ns_) return;
     deadline_ns_ = os::poll_forever;
     if (is_finishing_) {
@@ -80,6 +81,9 @@ void Launcher::on_time() {
         os::signal_children(SIGKILL);  // an agent does not answer
         return;
     }
+    doings_.clear();
+    is_asked_for_doings_ = false;
+    doings_until_ns_ = os::poll_forever;
     end_all("timeout");
     expect_end(job::exit_timeout);
 }
@@ -104,6 +108,10 @@ void Launcher::on_signals() {
             if (interrupts_ > 2) os::signal_children(SIGKILL);  // the user has no more patience
             continue;
         }
+        if (*signal == SIGUSR2) {
+            ask_doings();
+            continue;
+        }
         const std::string line = "signal " + std::to_string(*signal);
         if (asks_for_end) {
             asked_signal_ = *signal;
@@ -122,6 +130,7 @@ void Launcher::on_agent(std::uint32_t node) {
     if (!is_gone) return;
     agent.is_gone = true;
     poll_->remove(agent.channel->fd());
+    settle_doings();
     if (agent.ended || agent.is_cut_off) return;
     if (!lost_node_) lost_node_ = node;
     end_others(node, "kill");

@@ -13,6 +13,7 @@
 
 #include "base/status.hpp"
 #include "job/job_key.hpp"
+#include "node/awaited.hpp"
 #include "os/poll_set.hpp"
 #include "os/signal_fd.hpp"
 
@@ -75,6 +76,9 @@ private:
     void hear_note(std::string_view text);
     void tell_failure(std::uint64_t ended_others);
     void tell_running();
+    void ask_doings();
+    void settle_doings();
+    [[nodiscard]] std::string doings_text();
     void hint(const std::string& text) const;
     [[nodiscard]] std::string place_of(std::uint32_t node) const;
 
@@ -111,6 +115,10 @@ private:
     std::vector<std::uint32_t> unjoined_;       // ranks that ended well and without acp_init
     std::vector<std::uint32_t> still_running_;  // ranks, at the timeout
     bool has_told_running_ = false;
+    bool is_asked_for_doings_ = false;  // by SIGUSR2, and not yet told
+    std::uint64_t doings_until_ns_ =
+        os::poll_forever;              // then it is told without those that are silent
+    std::vector<node::Doing> doings_;  // as the agents have told so far
     std::vector<std::string> told_notes_;
 };
 

@@ -7,8 +7,10 @@
 #include <iostream>
 
 #include "job/exit_codes.hpp"
+#include "os/process.hpp"
 #include "os/standard_streams.hpp"
 
+#include "allocation.hpp"
 #include "launcher.hpp"
 #include "options.hpp"
 #include "plan.hpp"
@@ -19,7 +21,9 @@ using namespace acp;
 
 int run_with(int argc, char** argv) {
     os::ensure_standard_streams();
-    const auto parsed = run::parse_options(argc, argv);
+    const auto given = run::find_allocation(os::environment(), os::host_name());
+    const bool is_allocated = given.is_ok() && given.value() && given.value()->hosts.size() > 1;
+    const auto parsed = run::parse_options(argc, argv, is_allocated);
     if (const int* code = std::get_if<int>(&parsed)) return *code;
     const auto& options = std::get<run::Options>(parsed);
 
@@ -32,6 +36,7 @@ int run_with(int argc, char** argv) {
     auto& job = std::get<run::PlannedJob>(planned);
     if (!options.is_quiet) {
         for (const std::string& warning : job.warnings) run::say("warning: " + warning);
+        for (const std::string& note : job.notes) run::say(note);
     }
     if (options.is_dry_run) {
         std::cout << run::describe(job);

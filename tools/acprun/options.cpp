@@ -14,6 +14,7 @@
 
 #include "common/cli.hpp"
 #include "placement.hpp"
+#include "spelling.hpp"
 
 namespace acp::run {
 
@@ -109,40 +110,48 @@ bool takes_value(const cli::App& app, const std::string& name) {
     return option != nullptr && option->get_items_expected_min() > 0;
 }
 
-// 3.0's long options with one dash.
-std::string modern(const std::string& argument) {
-    if (argument == "-np") return "--procs";
-    if (argument == "-machinefile" || argument == "-nodefile") return "--hostfile";
-    if (argument == "-ssh") return "--ssh";
-    if (argument == "-smemsize" || argument == "--smemsize") return "--starter-size";
-    for (const char* old : {"-np=", "-smemsize=", "-machinefile=", "-nodefile=", "-ssh="}) {
-        const std::string prefix(old);
-        if (argument.compare(0, prefix.size(), prefix) == 0) {
-            return modern(prefix.substr(0, prefix.size() - 1)) + "=" +
-                   argument.substr(prefix.size());
-        }
-    }
-    return argument;
-}
-
 // The long name of an option, so that its value can be attached whatever it begins with.
 std::string long_name(const cli::App& app, const std::string& name) {
     return "--" + app.get_option(name)->get_lnames().front();
 }
 
-// Splits at the program's name. The options come out as single words: "--procs=4".
+void refuse(const std::string& what) {
+    throw cli::ValidationError(what);
+}
+
+OptionNames names_of(const cli::App& app) {
+    OptionNames names;
+    for (const cli::Option* option : app.get_options()) {
+        for (const std::string& word : option->get_lnames()) names.words.push_back(word);
+        for (const std::string& letter : option->get_snames()) {
+            (option->get_items_expected_min() > 0 ? names.letters_valued : names.letters_alone) +=
+                letter;
+        }
+    }
+    return names;
+}
+
+// Splits at the program's name. The options come out as single words: "--procs=4". Throws on what is no option.
 std::vector<std::string> cut_options(const cli::App& app,
                                      const std::vector<std::string>& words,
                                      Options& options) {
+    const OptionNames names = names_of(app);
     std::vector<std::string> ours;
     std::size_t i = 0;
+    bool is_program_marked = false;
     for (; i < words.size(); ++i) {
-        const std::string word = modern(words[i]);
-        if (word == "--") {
+        if (words[i] == "--") {
+            is_program_marked = true;
             ++i;
             break;
         }
-        if (word.size() < 2 || word[0] != '-') break;
+        if (words[i].size() < 2 || words[i][0] != '-') break;
+        const Spelling spelling =
+            spelling_of(words[i], i + 1 < words.size() ? words[i + 1] : std::string(), names);
+        if (!spelling.refusal.empty()) refuse(spelling.refusal);
+        i += spelling.has_next ? 1 : 0;
+        const std::string& word = spelling.word;
+        if (word.empty()) continue;
         if (takes_value(app, word) && i + 1 < words.size()) {
             ours.push_back(long_name(app, word) + "=" + words[++i]);
         } else if (word[1] != '-' && word.size() > 2 && takes_value(app, word.substr(0, 2))) {
@@ -154,11 +163,11 @@ std::vector<std::string> cut_options(const cli::App& app,
     }
     options.command.assign(words.begin() + static_cast<std::ptrdiff_t>(std::min(i, words.size())),
                            words.end());
+    if (!is_program_marked) {
+        const std::string refusal = several_programs_refusal(options.command);
+        if (!refusal.empty()) refuse(refusal);
+    }
     return ours;
-}
-
-void refuse(const std::string& what) {
-    throw cli::ValidationError(what);
 }
 
 void understand_choices(const Texts& texts, Options& options) {
@@ -195,12 +204,13 @@ std::uint64_t seconds(const char* option, const std::string& text) {
 
 void understand_nodes(const Texts& texts, Options& options) {
     const bool has_hosts = !options.hosts.empty() || !options.hostfile.empty();
-    const bool is_one_node = texts.nodes.empty() && !has_hosts;
+    const bool is_one_node = texts.nodes.empty() && !has_hosts && !options.is_allocated;
     if (!texts.procs.empty()) {
         options.procs =
             number("-n", "processes", texts.procs, is_one_node ? node::local_procs_max : ranks_max);
     }
-    if (!texts.nodes.empty()) options.nodes = number("--nodes", "nodes", texts.nodes, nodes_max);
+    options.is_emulated = !texts.nodes.empty();
+    if (options.is_emulated) options.nodes = number("--nodes", "nodes", texts.nodes, nodes_max);
     if (!texts.nodes.empty() && has_hosts) {
         refuse(
             "--nodes emulates nodes on this machine; with --hosts or --hostfile, each host is one");
@@ -209,7 +219,7 @@ void understand_nodes(const Texts& texts, Options& options) {
         refuse("--hosts and --hostfile both say where to start");
     }
     if (options.is_netns && texts.nodes.empty()) refuse("--netns goes with --nodes");
-    if (!options.networks.empty() && !has_hosts) {
+    if (!options.networks.empty() && !has_hosts && !options.is_allocated) {
         refuse("--net goes with --hosts or --hostfile");
     }
     if (const auto choice = job::NetworkChoice::from(options.networks); !choice.is_ok()) {
@@ -235,34 +245,25 @@ void understand(const Texts& texts, Options& options) {
     if (options.command.empty()) refuse("no program given");
 }
 
-// Our own sentences for what CLI11 says about words it cannot place.
-std::string reason(const cli::ParseError& error, const std::vector<std::string>& ours) {
-    if (!error.is_extras()) return error.what();
-    for (const std::string& word : ours) {
-        if (std::string(error.what()).find(word) != std::string::npos)
-            return "unknown option " + word;
-    }
-    return error.what();
-}
-
 }  // namespace
 
-std::variant<Options, int> parse_options(int argc, char** argv) {
+std::variant<Options, int> parse_options(int argc, char** argv, bool is_allocated) {
     Options options;
+    options.is_allocated = is_allocated;
     Texts texts;
     cli::App app(description, "acprun");
     app.usage(usage);
     app.footer(footer);
     declare(app, options, texts);
-    std::vector<std::string> ours = cut_options(app, {argv + 1, argv + argc}, options);
     try {
+        std::vector<std::string> ours = cut_options(app, {argv + 1, argv + argc}, options);
         app.parse(
             std::vector<std::string>(ours.rbegin(), ours.rend()));  // CLI11 takes them last first
         understand(texts, options);
     } catch (const cli::Success& answer) {
         return app.exit(answer);
     } catch (const cli::ParseError& error) {
-        std::cerr << "acprun: " << reason(error, ours)
+        std::cerr << "acprun: " << error.what()
                   << "\nacprun: hint: acprun --help lists the options\n";
         return job::exit_usage;
     }

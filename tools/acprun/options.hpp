@@ -16,7 +16,9 @@ inline constexpr std::uint32_t ranks_max = 1U << 20U;  // of a job
 struct Options {
     std::optional<std::uint32_t> procs;  // 1 .. ranks_max
     std::uint32_t nodes = 1;             // emulated on this machine, 1 .. nodes_max
-    bool is_netns = false;               // each of them with a network of its own
+    bool is_emulated = false;            // --nodes was given
+    bool is_allocated = false;           // a batch system has given this job several machines
+    bool is_netns = false;               // each emulated node with a network of its own
     std::string hosts;                   // "a:4,b:4"; "" = this machine
     std::string hostfile;                // "" = none
     std::string networks;                // which interfaces between hosts, and valid
@@ -38,6 +40,7 @@ struct Options {
 
 // The options, or the exit code when there is nothing to run: 0 after --help and --version, exit_usage after
 // an error, which has been printed.
-std::variant<Options, int> parse_options(int argc, char** argv);
+//   is_allocated  a batch system has given this job several machines, which count as hosts
+std::variant<Options, int> parse_options(int argc, char** argv, bool is_allocated);
 
 }  // namespace acp::run

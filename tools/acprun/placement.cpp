@@ -52,16 +52,18 @@ private:
     std::unordered_map<std::string, std::size_t> places_;
 };
 
-// nullopt when it is no host that can be passed to ssh and to a shell as it is.
-std::optional<Mistake> check_host(std::string_view host) {
-    constexpr std::string_view allowed =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_@:[]%";
-    if (host.empty()) return Mistake{"a host is missing", host};
-    if (host.front() == '-') return Mistake{"the name of a host begins with \"-\"", host};
-    const std::size_t bad = host.find_first_not_of(allowed);
+constexpr std::string_view name_letters =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_@:%";
+
+// What is wrong with a word that names a host and perhaps its slots; nullopt: nothing.
+std::optional<Mistake> check_word(std::string_view word) {
+    if (word.empty()) return Mistake{"a host is missing", word};
+    if (word.front() == '-') return Mistake{"the name of a host begins with \"-\"", word};
+    const std::string allowed = std::string(name_letters) + "[]";
+    const std::size_t bad = word.find_first_not_of(allowed);
     if (bad != std::string_view::npos) {
-        return Mistake{"\"" + std::string(host.substr(bad, 1)) + "\" in the name of a host",
-                       host.substr(bad)};
+        return Mistake{"\"" + std::string(word.substr(bad, 1)) + "\" in the name of a host",
+                       word.substr(bad)};
     }
     return std::nullopt;
 }
@@ -79,7 +81,7 @@ std::optional<Mistake> read_slots(std::string_view text, std::uint32_t& slots) {
 
 // "host", "host:N", "[fd00::1]", "[fd00::1]:N"; ssh wants the address without brackets.
 std::optional<Mistake> read_host(std::string_view word, std::string& host, std::uint32_t& slots) {
-    if (auto mistake = check_host(word)) return mistake;
+    if (auto mistake = check_word(word)) return mistake;
     const std::size_t open = word.find('[');
     const std::size_t close = word.find(']');
     std::size_t colon = word.find(':');
@@ -97,6 +99,11 @@ std::optional<Mistake> read_host(std::string_view word, std::string& host, std::
         host = std::string(word.substr(0, colon));
     }
     if (host.empty()) return Mistake{"a host is missing", word};
+    // Without its brackets a name is another one, and what begins with "-" would be an option for ssh.
+    if (host.front() == '-') {
+        return Mistake{"the name of a host begins with \"-\"", word.substr(word.find('-'))};
+    }
+    if (!is_host_name(host)) return Mistake{"\"[\" and \"]\" stand around one address", word};
     if (colon == std::string_view::npos) return std::nullopt;
     return read_slots(word.substr(colon + 1), slots);
 }
@@ -138,6 +145,11 @@ std::string pointing(std::string_view line, std::string_view where) {
 }
 
 }  // namespace
+
+bool is_host_name(std::string_view host) noexcept {
+    return !host.empty() && host.front() != '-' &&
+           host.find_first_not_of(name_letters) == std::string_view::npos;
+}
 
 std::vector<std::uint32_t> split_evenly(std::uint32_t ranks, std::uint32_t nodes) {
     std::vector<std::uint32_t> counts(nodes, ranks / nodes);

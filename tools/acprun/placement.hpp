@@ -22,6 +22,10 @@ struct HostSlots {
     friend bool operator==(const HostSlots&, const HostSlots&) = default;
 };
 
+// Whether a text can be given to ssh and to a shell as the name of a machine: letters, digits and ".-_@:%", and no "-"
+// in front.
+[[nodiscard]] bool is_host_name(std::string_view host) noexcept;
+
 // n ranks over nodes, as evenly as possible, more on the first ones.   1 <= nodes <= ranks
 [[nodiscard]] std::vector<std::uint32_t> split_evenly(std::uint32_t ranks, std::uint32_t nodes);
 

@@ -116,6 +116,9 @@ std::optional<Refusal> plan_reaching(const Options& options, PlannedJob& job) {
     if (job.ssh.empty()) return Refusal{job::exit_usage, "--ssh wants a command", ""};
     const Program ssh = find_program(job.ssh.front(), variable("PATH").value_or(path_default));
     if (ssh.path.empty()) return Refusal{job::exit_unavailable, "--ssh: " + ssh.problem, ssh.hint};
+    // Whatever the host is called, ssh takes it for no option. Other commands may not know "--".
+    const bool is_ssh = std::filesystem::path(job.ssh.front()).filename() == "ssh";
+    if (is_ssh && job.ssh.back() != "--") job.ssh.emplace_back("--");
     job.ssh.front() = ssh.path;
     job.ssh_timeout_ns = options.ssh_timeout_ns;
     job.agent_path = !options.agent_path.empty() ? options.agent_path

@@ -34,6 +34,7 @@ struct PlannedJob {
     std::uint64_t ssh_timeout_ns = 0;
     bool is_netns = false;
     std::vector<std::string> warnings;  // about the environment
+    std::vector<std::string> notes;     // about what was chosen without being asked for
 
     // What one node is sent.
     [[nodiscard]] job::LaunchPlan plan_of(std::uint32_t node) const;

@@ -2,15 +2,15 @@
 // Where the ranks of a job go: all to this machine, to emulated nodes of it, or to hosts.
 #include "plan_nodes.hpp"
 
-#include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <utility>
 
 #include "job/exit_codes.hpp"
 #include "node/segment.hpp"
 #include "os/process.hpp"
 #include "os/program_file.hpp"
+#include "os/text_file.hpp"
 
+#include "allocation.hpp"
 #include "placement.hpp"
 #include "plan.hpp"
 
@@ -73,33 +73,29 @@ std::optional<Refusal> plan_emulated(const Options& options, PlannedJob& job) {
 
 base::Result<std::vector<HostSlots>> read_hosts(const Options& options) {
     if (options.hostfile.empty()) return hosts_from_list(options.hosts);
-    std::ifstream file(options.hostfile);
-    std::stringstream text;
-    if (std::filesystem::is_directory(options.hostfile) || !(text << file.rdbuf())) {
-        return base::Status(base::Code::argument,
-                            "--hostfile " + options.hostfile + ": there is nothing to read");
-    }
-    return hosts_from_file(text.str(), options.hostfile);
+    auto text = os::read_whole_file(options.hostfile);
+    if (!text.is_ok()) return std::move(text).failure().within("--hostfile");
+    return hosts_from_file(text.value(), options.hostfile);
 }
 
 bool is_this_machine(const std::string& host) {
     return host == "localhost" || host == os::host_name();
 }
 
-std::optional<Refusal> plan_hosts(const Options& options, PlannedJob& job) {
-    const auto hosts = read_hosts(options);
-    if (!hosts.is_ok()) return refuse(hosts.failure());
+// Shares the ranks out over hosts and their slots.
+std::optional<Refusal> plan_slots(const Options& options,
+                                  const std::vector<HostSlots>& hosts,
+                                  PlannedJob& job) {
     std::uint32_t slots = 0;
-    for (const HostSlots& host : hosts.value()) slots += host.slots;
-    const auto filled =
-        fill_slots(hosts.value(), options.procs.value_or(slots), options.may_oversubscribe);
+    for (const HostSlots& host : hosts) slots += host.slots;
+    const auto filled = fill_slots(hosts, options.procs.value_or(slots), options.may_oversubscribe);
     if (!filled.is_ok()) {
         return refuse(filled.failure(), "--oversubscribe lets hosts have more ranks than slots");
     }
     std::vector<std::uint32_t> counts;
-    for (std::size_t i = 0; i < hosts.value().size(); ++i) {
+    for (std::size_t i = 0; i < hosts.size(); ++i) {
         if (filled.value()[i] == 0) continue;
-        const std::string& host = hosts.value()[i].host;
+        const std::string& host = hosts[i].host;
         job.nodes.push_back({is_this_machine(host) ? "" : host, host, ""});
         counts.push_back(filled.value()[i]);
     }
@@ -107,11 +103,52 @@ std::optional<Refusal> plan_hosts(const Options& options, PlannedJob& job) {
     return give_processes(counts, job);
 }
 
+std::optional<Refusal> plan_hosts(const Options& options, PlannedJob& job) {
+    const auto hosts = read_hosts(options);
+    if (!hosts.is_ok()) return refuse(hosts.failure());
+    return plan_slots(options, hosts.value(), job);
+}
+
+// Several machines of a batch system are hosts. On a single one -n counts alone, as without a batch system.
+std::optional<Refusal> plan_allocated(const Options& options,
+                                      const Allocation& given,
+                                      PlannedJob& job) {
+    for (const HostSlots& host : given.hosts) {
+        if (!is_host_name(host.host) || host.slots > node::local_procs_max) {
+            return Refusal{job::exit_usage,
+                           given.source + ": \"" + host.host + "\" with " +
+                               std::to_string(host.slots) + " slots is no host that acprun can use",
+                           "--hosts or --hostfile says on which machines to start"};
+        }
+    }
+    if (auto refusal = plan_slots(options, given.hosts, job)) {
+        refusal->problem = given.source + ": " + refusal->problem;
+        return refusal;
+    }
+    job.notes.push_back(given.source + ": " + std::to_string(job.common.procs) +
+                        (job.common.procs == 1 ? " rank" : " ranks") + " on " +
+                        std::to_string(job.nodes.size()) +
+                        (job.nodes.size() == 1 ? " host" : " hosts") +
+                        "; --hosts, --hostfile or --nodes overrides it");
+    return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Refusal> plan_nodes(const Options& options, PlannedJob& job) {
-    const bool has_hosts = !options.hosts.empty() || !options.hostfile.empty();
-    return has_hosts ? plan_hosts(options, job) : plan_emulated(options, job);
+    if (!options.hosts.empty() || !options.hostfile.empty()) return plan_hosts(options, job);
+    if (options.is_emulated) return plan_emulated(options, job);
+    const auto given = find_allocation(os::environment(), os::host_name());
+    if (!given.is_ok()) {
+        return refuse(
+            given.failure(),
+            "--hosts or --hostfile says on which machines to start, --nodes 1 on this one");
+    }
+    if (!given.value()) return plan_emulated(options, job);
+    const std::vector<HostSlots>& hosts = given.value()->hosts;
+    const bool is_here_alone = hosts.size() == 1 && is_this_machine(hosts.front().host);
+    if (is_here_alone && options.procs) return plan_emulated(options, job);
+    return plan_allocated(options, *given.value(), job);
 }
 
 }  // namespace acp::run

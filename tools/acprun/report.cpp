@@ -6,6 +6,7 @@
 
 #include "base/parse.hpp"
 #include "job/line_channel.hpp"
+#include "node/death.hpp"
 #include "os/signal_fd.hpp"
 
 namespace acp::run {
@@ -13,11 +14,25 @@ namespace acp::run {
 namespace {
 
 std::string how(const FailedRank& failed) {
+    if (failed.status.raw() == node::replaced_status) return "has run another program (exec)";
     if (failed.status.is_exit())
         return "exited with code " + std::to_string(failed.status.exit_code());
     const int signal = failed.status.signal();
     return "was killed by signal " + std::to_string(signal) + " (" + os::signal_name(signal) +
            ": " + os::signal_words(signal) + ")" +
+           (failed.status.dumped_core() ? " and dumped core" : "");
+}
+
+// Whether the process ended itself, and has said why. Another signal than its own came from elsewhere.
+bool is_own_end(const FailedRank& failed) {
+    return failed.own_end != node::OwnEnd::none && !failed.status.is_exit() &&
+           failed.status.signal() == SIGABRT;
+}
+
+std::string how_by_itself(const FailedRank& failed) {
+    return std::string(failed.own_end == node::OwnEnd::by_abort
+                           ? "called acp_abort"
+                           : "ended itself because of the error it told") +
            (failed.status.dumped_core() ? " and dumped core" : "");
 }
 
@@ -39,22 +54,29 @@ std::string when(const FailedRank& failed) {
 }  // namespace
 
 std::optional<FailedRank> failed_rank_from(std::string_view words) {
-    constexpr std::size_t word_count = 5;
+    constexpr std::size_t word_count = 7;
     const auto parts = job::words_of(words, word_count);
     if (parts.size() != word_count) return std::nullopt;
     const auto rank = base::parse_unsigned(parts[0]);
     const auto pid = base::parse_unsigned(parts[1]);
     const auto status = base::parse_unsigned(parts[2]);
     const auto state = base::parse_unsigned(parts[3]);
-    if (!rank || !pid || !status || !state) return std::nullopt;
-    return FailedRank{static_cast<std::uint32_t>(*rank), static_cast<int>(*pid),
+    const auto own_end = base::parse_unsigned(parts[5]);
+    const auto unmapped = base::parse_unsigned(parts[6]);
+    if (!rank || !pid || !status || !state || !own_end || !unmapped) return std::nullopt;
+    return FailedRank{static_cast<std::uint32_t>(*rank),
+                      static_cast<int>(*pid),
                       os::WaitStatus(static_cast<std::uint32_t>(*status)),
-                      static_cast<node::SlotState>(*state), std::string(parts[4])};
+                      static_cast<node::SlotState>(*state),
+                      std::string(parts[4]),
+                      static_cast<node::OwnEnd>(*own_end),
+                      static_cast<std::uint32_t>(*unmapped)};
 }
 
 std::string describe_failure(const FailedRank& failed, const std::string& place) {
     return "rank " + std::to_string(failed.rank) + " (process " + std::to_string(failed.pid) +
-           " on " + place + ") " + how(failed) + when(failed);
+           " on " + place + ") " +
+           (is_own_end(failed) ? how_by_itself(failed) : how(failed) + when(failed));
 }
 
 std::string hint_for(const FailedRank& failed) {
@@ -62,12 +84,21 @@ std::string hint_for(const FailedRank& failed) {
         return ranks_phrase(failed.unjoined_ranks) +
                " had ended before, with code 0 and without acp_init: all ranks must call it";
     }
+    if (failed.status.raw() == node::replaced_status) {
+        return "every rank calls acp_finalize before it runs another program in its place";
+    }
     if (failed.status.is_exit()) {
         const bool is_unfinished =
             failed.state == node::SlotState::joined || failed.state == node::SlotState::dead;
         return failed.status.exit_code() == 0 && is_unfinished
                    ? "every rank calls acp_finalize before it ends; acp_abort ends a job early"
                    : "";
+    }
+    if (is_own_end(failed)) return "";
+    if (failed.status.signal() == SIGSEGV && failed.unmapped_rank_plus_1 != 0) {
+        return "acp_query_address had given it NULL, for the memory of rank " +
+               std::to_string(failed.unmapped_rank_plus_1 - 1) +
+               " is on another node and has no pointer here; acp_copy reaches it";
     }
     switch (failed.status.signal()) {
         case SIGKILL:

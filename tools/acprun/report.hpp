@@ -20,12 +20,15 @@ struct FailedRank {
     os::WaitStatus status{0};
     node::SlotState state = node::SlotState::empty;  // of its slot when it was gone
     std::string unjoined_ranks;                      // that ended well and without acp_init; "none"
+    node::OwnEnd own_end = node::OwnEnd::none;       // what it wrote before it ended itself
+    std::uint32_t unmapped_rank_plus_1 = 0;  // for whose memory acp_query_address gave it NULL
 };
 
 // From the words after "failed"; nullopt when they do not parse.
 [[nodiscard]] std::optional<FailedRank> failed_rank_from(std::string_view words);
 
-// "rank 2 (process 4711 on host) was killed by signal 9 (SIGKILL: killed) without acp_finalize"
+// "rank 2 (process 4711 on host) was killed by signal 9 (SIGKILL: killed) without acp_finalize", or
+// "... ended itself because of the error it told" where the process says so
 //   place  the host, and the node where there are several
 [[nodiscard]] std::string describe_failure(const FailedRank& failed, const std::string& place);
 

@@ -15,7 +15,7 @@
 
 #include "base/format.hpp"
 #include "gateway/stats_publisher.hpp"
-#include "node/control.hpp"
+#include "os/clock.hpp"
 #include "os/file_descriptor.hpp"
 #include "os/standard_streams.hpp"
 
@@ -73,22 +73,39 @@ bool is_below(int pid, int ancestor) {
     return false;
 }
 
+// Maps the node's segment; false when it is not one of this build.
+bool open_segment(const Files& files, Gateway& gateway) {
+    auto file = os::open_for_reading(files.segment);
+    if (!file.is_ok()) return false;
+    auto segment = node::Segment::look(std::move(file).value());
+    if (!segment.is_ok()) return false;
+    gateway.segment = std::move(segment).value();
+    const node::Shape& shape = gateway.segment.shape();
+    gateway.job_id = shape.job_id;
+    gateway.first_process = shape.first_process;
+    return true;
+}
+
 // Fills what is fixed; false when it is not a job of this build.
 bool open_gateway(const Files& files, Gateway& gateway) {
-    auto segment = os::open_for_reading(files.segment);
     auto counters = os::open_for_reading(files.counters);
-    if (!segment.is_ok() || !counters.is_ok()) return false;
-    auto control =
-        os::Mapping::map_shared_read_only(segment.value().get(), sizeof(node::ControlBlock));
+    if (!counters.is_ok() || !open_segment(files, gateway)) return false;
     auto block =
         os::Mapping::map_shared_read_only(counters.value().get(), sizeof(gateway::StatsBlock));
-    if (!control.is_ok() || !block.is_ok()) return false;
-    const auto& its = *reinterpret_cast<const node::ControlBlock*>(control.value().data());
-    if (its.magic != node::segment_magic || its.version != node::segment_version) return false;
-    gateway.job_id = its.shape.job_id;
-    gateway.first_process = its.shape.first_process;
+    if (!block.is_ok()) return false;
     gateway.counters = std::move(block).value();
     return refresh(gateway);
+}
+
+// The only node of a job that acprun started, as any of its processes has it open; false for others.
+bool open_lone_node(const Files& files, Gateway& gateway) {
+    if (!open_segment(files, gateway)) return false;
+    const node::Shape& shape = gateway.segment.shape();
+    if (shape.nodes != 1 || shape.job_id == 0) return false;
+    gateway.has_counters = false;
+    gateway.values.nodes = 1;
+    gateway.values.local_procs = shape.local_procs;
+    return true;
 }
 
 std::string list_of(const std::vector<Gateway>& all) {
@@ -102,7 +119,18 @@ std::string list_of(const std::vector<Gateway>& all) {
 
 }  // namespace
 
+std::vector<node::Doing> doings_of(const Gateway& gateway) {
+    std::vector<node::Doing> doings;
+    if (!gateway.segment.is_open() || gateway.values.is_of_rank != 0) return doings;
+    const std::uint64_t now_ns = os::now_ns();
+    for (std::uint32_t slot = 0; slot < gateway.segment.shape().local_procs; ++slot) {
+        doings.push_back(node::look_at(gateway.segment, slot, now_ns));
+    }
+    return doings;
+}
+
 bool refresh(Gateway& gateway) {
+    if (!gateway.has_counters) return true;
     const auto& block = *reinterpret_cast<const gateway::StatsBlock*>(gateway.counters.data());
     for (int i = 0; i < read_tries; ++i) {
         if (gateway::read_stats(block, gateway.values)) return true;
@@ -118,15 +146,20 @@ std::string name_of_job(std::uint64_t job_id) {
 
 base::Result<std::vector<Gateway>> find_gateways() {
     std::vector<Gateway> found;
+    std::set<std::uint64_t> lone_jobs;
     std::error_code error;
     for (fs::directory_iterator it("/proc", error), end; !error && it != end; it.increment(error)) {
         const int pid = number_of(it->path().filename().string());
         if (pid <= 0) continue;
         const Files files = files_of(it->path());
-        if (files.counters.empty() || files.segment.empty()) continue;
+        if (files.segment.empty()) continue;
         Gateway gateway;
         gateway.pid = pid;
-        if (open_gateway(files, gateway)) found.push_back(std::move(gateway));
+        const bool is_one =
+            files.counters.empty() ? open_lone_node(files, gateway) : open_gateway(files, gateway);
+        // The agent and all ranks have the one segment of a lone node open: one of them stands for it.
+        if (is_one && (gateway.has_counters || lone_jobs.insert(gateway.job_id).second))
+            found.push_back(std::move(gateway));
     }
     if (error) return base::Status(base::Code::system, "reading /proc: " + error.message());
     std::sort(found.begin(), found.end(), [](const Gateway& a, const Gateway& b) {
@@ -155,8 +188,7 @@ base::Result<std::vector<Gateway>> select(std::vector<Gateway> all, const std::s
                             "\"" + wish + "\" fits several jobs:" + list_of(chosen));
     }
     const std::string others = list_of(all);
-    return base::Status(base::Code::argument, "no running job over several nodes is called \"" +
-                                                  wish + "\"" +
+    return base::Status(base::Code::argument, "no running job is called \"" + wish + "\"" +
                                                   (others.empty() ? "" : "; there are:" + others));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finding the gateways of running jobs on this machine, and reading their counters without stopping them: a gateway
-// keeps its counters in a memory file without a name, which whoever may look into its process opens through /proc.
-// Reads only. Main thread.
+// Finding the nodes of running jobs on this machine, and reading what they tell without stopping them: a node's segment,
+// in which its ranks say what they wait for, and the counters of its gateways are memory files without a name, which
+// whoever may look into a process opens through /proc. A job of one node has no gateway. Reads only. Main thread.
 #pragma once
 
 #include <cstdint>
@@ -10,25 +10,33 @@
 
 #include "base/status.hpp"
 #include "gateway/stats_block.hpp"
+#include "node/awaited.hpp"
+#include "node/segment.hpp"
 #include "os/mapping.hpp"
 
 namespace acp::stat {
 
-// One gateway of one job, in the process that runs it.
+// One gateway of one job, in the process that runs it; or the only node of a job, which has none.
 struct Gateway {
     int pid = 0;
+    bool has_counters =
+        true;  // false: there is no gateway, and of the values only the numbers of the job are set
+    node::Segment segment;  // of its node, mapped to be read; not open in a value made by hand
     std::uint64_t job_id = 0;
     std::uint32_t first_process = 0;
     os::Mapping counters;  // a StatsBlock, mapped to be read
     gateway::StatsValues values{};
 };
 
-// All gateways of this machine that this user may look into, ordered by job and node. A process that ends
-// meanwhile is left out. Errors: system (/proc cannot be read).
+// All gateways, and all nodes without one, of this machine that this user may look into, ordered by job and node. A
+// process that ends meanwhile is left out. Errors: system (/proc cannot be read).
 base::Result<std::vector<Gateway>> find_gateways();
 
-// Copies the counters anew. false when the gateway is gone or has not written any yet.
+// Copies the counters anew, if there are any. false when the gateway is gone or has not written any yet.
 bool refresh(Gateway& gateway);
+
+// What the ranks of a node do, read now. Nothing where the node is that of another entry too (a rank's own gateway).
+[[nodiscard]] std::vector<node::Doing> doings_of(const Gateway& gateway);
 
 // "1f3a...": a job's name, as acprun and its ranks know it (ACP_JOB_ID).
 [[nodiscard]] std::string name_of_job(std::uint64_t job_id);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acpstat: shows the live counters of a running job's gateways without stopping or slowing it: once, or again and
-// again with what changed per second. Changes nothing. Exit codes: 0, 1 (no such job, or nothing may be read),
+// acpstat: shows what the ranks of a running job wait for and the live counters of its gateways, without stopping or
+// slowing it: once, or again and again with what changed per second. Changes nothing. Exit codes: 0, 1 (no such job, or nothing may be read),
 // 64 (usage). Main thread.
 #include <cstdio>
 #include <iostream>
@@ -44,8 +44,7 @@ base::Result<std::vector<Gateway>> find_job(const Options& options) {
         if (is_one) return all;
         if (all.value().empty()) {
             return base::Status(base::Code::argument,
-                                "no job over several nodes runs on this machine as far as this "
-                                "user may see");
+                                "no job runs on this machine as far as this user may see");
         }
         return base::Status(base::Code::argument,
                             "several jobs run here; name one:\n" + list_text(all.value()));
@@ -95,7 +94,9 @@ int run(const Options& options) {
 }
 
 int main_with(int argc, char** argv) {
-    cli::App app{"Shows the live counters of a job that runs over several nodes.", "acpstat"};
+    cli::App app{
+        "Shows what the ranks of a running job wait for, and the counters of its gateways.",
+        "acpstat"};
     app.set_version_flag("--version", std::string("acpstat ") + base::build_description);
     Options options;
     app.add_option("job", options.job,

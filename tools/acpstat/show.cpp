@@ -94,7 +94,10 @@ std::string nodes_table(const std::vector<Look>& looks) {
                  {"dropped", Align::right},
                  {"buffer full", Align::right},
                  {"outstanding", Align::right}});
+    bool is_any = false;
     for (const Look& look : looks) {
+        if (!look.now->has_counters) continue;
+        is_any = true;
         const StatsValues& now = look.now->values;
         const StatsValues zero{};
         const StatsValues& old = look.before != nullptr ? *look.before : zero;
@@ -110,7 +113,7 @@ std::string nodes_table(const std::vector<Look>& looks) {
              rate(look, drops_of(its), drops_of(was)),
              rate(look, now.receive_drops, old.receive_drops), std::to_string(now.outstanding)});
     }
-    return table.text();
+    return is_any ? table.text() : "";
 }
 
 const StatsPeer* find_peer(const StatsValues* values, std::uint32_t node) {
@@ -207,6 +210,39 @@ std::vector<std::pair<std::string, std::uint64_t>> troubles_of(const StatsValues
     return troubles;
 }
 
+// What the ranks of the nodes on this machine do.
+std::string doings_text(const std::vector<Look>& looks) {
+    std::vector<node::Doing> all;
+    for (const Look& look : looks) {
+        const auto some = doings_of(*look.now);
+        all.insert(all.end(), some.begin(), some.end());
+    }
+    std::string text;
+    for (const std::string& line : node::describe(std::move(all))) text += line + "\n";
+    return text.empty() ? "" : "\n" + text;
+}
+
+tool::Json doings_json(const Gateway& gateway) {
+    tool::Json all = tool::Json::array();
+    for (const node::Doing& doing : doings_of(gateway)) {
+        tool::Json one{{"rank", doing.rank}, {"state", static_cast<std::uint32_t>(doing.state)}};
+        if (doing.call != node::AwaitedCall::none) {
+            one["call"] = node::name_of(doing.call);
+            one["waited_ns"] = doing.waited_ns;
+        }
+        if (doing.call >= node::AwaitedCall::complete) {
+            one["command"] = {{"name", node::name_of(doing.operation, doing.width)},
+                              {"bytes", doing.bytes},
+                              {"target", doing.target},
+                              {"target_rank", doing.target_rank},
+                              {"source", doing.source},
+                              {"source_rank", doing.source_rank}};
+        }
+        all.push_back(std::move(one));
+    }
+    return all;
+}
+
 std::string troubles_table(const std::vector<Look>& looks) {
     Table table({{"node", Align::right}, {"what", Align::left}, {"count", Align::right}});
     bool is_any = false;
@@ -247,10 +283,11 @@ std::string job_text(const std::vector<Look>& looks) {
     if (looks.empty()) return {};
     const Gateway& first = *looks.front().now;
     std::string text = "job " + name_of_job(first.job_id) + ", " +
-                       std::to_string(first.values.nodes) + " nodes" +
+                       std::to_string(first.values.nodes) +
+                       (first.values.nodes == 1 ? " node" : " nodes") +
                        (looks.front().before != nullptr ? ", per second" : "") + "\n";
     return text + nodes_table(looks) + peers_table(looks) + ranks_table(looks) +
-           troubles_table(looks);
+           troubles_table(looks) + doings_text(looks);
 }
 
 tool::Json job_json(const std::vector<Gateway>& gateways) {
@@ -258,7 +295,7 @@ tool::Json job_json(const std::vector<Gateway>& gateways) {
     for (const Gateway& its : gateways) {
         const StatsValues& values = its.values;
         tool::Json node{{"node", values.node},
-                        {"gateway", owner_of(values)},
+                        {"gateway", its.has_counters ? owner_of(values) : "none"},
                         {"process", its.pid},
                         {"ranks", values.local_procs},
                         {"first_process", its.first_process},
@@ -269,6 +306,7 @@ tool::Json job_json(const std::vector<Gateway>& gateways) {
                         {"receive_bytes", values.receive_bytes},
                         {"turns", values.turns},
                         {"sleeps", values.sleeps}};
+        node["waits"] = doings_json(its);
         const datagram::Counters datagrams = datagram_of(values);
         for (const auto& counter : datagram::counter_names)
             node["datagram"][counter.name] = datagrams.*counter.member;

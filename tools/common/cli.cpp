@@ -90,6 +90,10 @@ const std::vector<std::string>& Option::get_lnames() const {
     return of(its_)->get_lnames();
 }
 
+const std::vector<std::string>& Option::get_snames() const {
+    return of(its_)->get_snames();
+}
+
 App::App(const std::string& description, const std::string& name)
     : inside_(std::make_unique<Inside>()) {
     inside_->own = std::make_unique<CLI::App>(description, name);
@@ -211,6 +215,12 @@ std::string App::get_name() const {
 Option* App::get_option_no_throw(const std::string& name) const {
     CLI::Option* option = inside_->app->get_option_no_throw(name);
     return option == nullptr ? nullptr : keep(option);
+}
+
+std::vector<const Option*> App::get_options() const {
+    std::vector<const Option*> options;
+    for (CLI::Option* option : inside_->app->get_options()) options.push_back(keep(option));
+    return options;
 }
 
 Option* App::get_option(const std::string& name) const {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A rank of a real job that does what its arguments say: "[RANK:]VERB[=VALUE]", where a verb with a rank is for
  * that rank alone. A call that fails is printed with its error's name and message, and is not the end. */
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +16,7 @@ static void tell(const char* call, int outcome) {
     printf("%s: %s: %s\n", call, acp_strerror(acp_errno()), acp_error_message());
 }
 
-enum { moved_bytes = 32 * 1024, word_at = 48 * 1024 };
+enum { moved_bytes = 32 * 1024, word_at = 48 * 1024, note_at = 60 * 1024 };
 
 static acp_ga_t starter_of(int rank) {
     return acp_query_starter_ga(rank);
@@ -43,6 +45,70 @@ static void add(const char* verb, const char* text) {
          acp_wait(acp_add8(starter_of(acp_rank()) + word_at, word, operand, ACP_HANDLE_NULL), -1));
 }
 
+/* Adds 8 bytes to a word of another rank that is not aligned. */
+static void add_askew(const char* verb, int rank) {
+    tell(verb,
+         acp_wait(acp_add8(starter_of(acp_rank()), starter_of(rank) + 3, 1, ACP_HANDLE_NULL), -1));
+}
+
+/* Tries to register what cannot be, and to end a registration twice. */
+static void register_wrong(const char* verb) {
+    static const char constant[64] = "not to be written";
+    static char own[64];
+    if (acp_register_memory(NULL, 64, 0) == ACP_ATKEY_NULL) tell(verb, -1);
+    if (acp_register_memory((void*)constant, sizeof constant, 0) == ACP_ATKEY_NULL) tell(verb, -1);
+    const acp_atkey_t key = acp_register_memory(own, sizeof own, 0);
+    tell(verb, acp_unregister_memory(key));
+    printf("key 0x%llx\n", (unsigned long long)key);
+    tell(verb, acp_unregister_memory(key));
+}
+
+/* Writes to where another rank's memory has no pointer. */
+static void write_through_pointer(int rank) {
+    volatile char* place = acp_query_address(starter_of(rank));
+    *place = 1;
+}
+
+/* Two mistakes nobody is told of without ACP_CHECK, each twice from the same place. */
+__attribute__((noinline)) void make_mistakes(void) {
+    for (int i = 0; i < 2; ++i) {
+        acp_complete(
+            acp_copy(starter_of(acp_rank()) + 8, starter_of(acp_rank()), 64, ACP_HANDLE_NULL));
+        acp_wait(0x123456789, 0);
+    }
+}
+
+static volatile char* note_for(int rank) {
+    return (volatile char*)acp_query_address(starter_of(rank)) + note_at;
+}
+
+/* Meets; who is refused says so and lets the last rank go on, for which the other thread waits. */
+static void* sync_and_note(void* unused) {
+    (void)unused;
+    if (acp_sync() != 0) {
+        tell("sync", -1);
+        *note_for(acp_procs() - 1) = 1;
+    }
+    return NULL;
+}
+
+/* Two threads meet at once. */
+static void sync_twice(void) {
+    pthread_t beside;
+    if (pthread_create(&beside, NULL, sync_and_note, NULL) != 0) return;
+    sync_and_note(NULL);
+    pthread_join(beside, NULL);
+}
+
+static void await_line(void) {
+    char line[64];
+    if (fgets(line, sizeof line, stdin) == NULL) exit(1);
+}
+
+static void await_note(void) {
+    while (*note_for(acp_rank()) == 0) sched_yield();
+}
+
 static void act(const char* verb, const char* value) {
     const int number = atoi(value);
     if (strcmp(verb, "init") == 0)
@@ -61,6 +127,23 @@ static void act(const char* verb, const char* value) {
         move(verb, acp_rank(), number);
     else if (strcmp(verb, "add") == 0)
         add(verb, value);
+    else if (strcmp(verb, "add-askew") == 0)
+        add_askew(verb, number);
+    else if (strcmp(verb, "register-wrong") == 0)
+        register_wrong(verb);
+    else if (strcmp(verb, "write-to") == 0)
+        write_through_pointer(number);
+    else if (strcmp(verb, "make-mistakes") == 0)
+        make_mistakes();
+    else if (strcmp(verb, "sync-twice") == 0)
+        sync_twice();
+    else if (strcmp(verb, "await-line") == 0)
+        await_line();
+    else if (strcmp(verb, "await-note") == 0)
+        await_note();
+    else if (strcmp(verb, "complete-put") == 0)
+        acp_complete(
+            acp_copy(starter_of(number), starter_of(acp_rank()), 1ULL << 40, ACP_HANDLE_NULL));
     else if (strcmp(verb, "abort") == 0)
         acp_abort(value);
     else if (strcmp(verb, "who") == 0)
@@ -69,6 +152,17 @@ static void act(const char* verb, const char* value) {
         printf("%s\n", value);
     else if (strcmp(verb, "exit") == 0)
         exit(number);
+    else if (strcmp(verb, "child") ==
+             0) { /* one that keeps whatever a fork leaves it, until it is ended */
+        if (fork() == 0) {
+            for (;;) pause();
+        }
+    } else if (strcmp(verb, "closefrom") == 0)
+        closefrom(number);
+    else if (strcmp(verb, "exec") == 0)
+        execl("/bin/sh", "sh", "-c", value, (char*)NULL);
+    else if (strcmp(verb, "again") == 0) /* this program anew, in the same process */
+        execl("/proc/self/exe", "rank", "init", (char*)NULL);
     else if (strcmp(verb, "signal") == 0) {
         signal(number, SIG_DFL); /* a sanitizer may have taken it */
         raise(number);

@@ -73,14 +73,25 @@ TEST(IdentityTest, refuses_a_rank_outside_of_the_job) {
 }
 
 TEST(IdentityTest, explains_another_launchers_job) {
-    for (const char* name :
-         {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "MPI_LOCALNRANKS"}) {
+    for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS",
+                             "MPI_LOCALNRANKS", "FLUX_JOB_SIZE"}) {
         const std::string variable = std::string(name) + "=4";
         expect_refused({variable}, variable + " says that another launcher");
         expect_refused({variable}, "acprun -n 4");
         EXPECT_TRUE(identity_of({variable, "ACP_SINGLETON=1"}).is_ok());
         EXPECT_TRUE(identity_of({std::string(name) + "=1"}).is_ok()) << "a job of one needs nobody";
         EXPECT_TRUE(identity_of({std::string(name) + "=many"}).is_ok());
+    }
+}
+
+TEST(IdentityTest, explains_a_rank_of_another_launcher_that_tells_no_size) {
+    for (const char* name : {"PMIX_RANK", "PALS_RANKID"}) {
+        const std::string variable = std::string(name) + "=0";
+        expect_refused({variable}, variable + " says that another launcher");
+        expect_refused({variable}, "ACP_SINGLETON=1");
+        EXPECT_TRUE(identity_of({variable, "ACP_SINGLETON=1"}).is_ok());
+        EXPECT_TRUE(identity_of({variable, "PMI_SIZE=1"}).is_ok()) << "a job of one needs nobody";
+        EXPECT_TRUE(identity_of({std::string(name) + "=x"}).is_ok());
     }
 }
 

@@ -4,6 +4,7 @@
 #include "local/attach.hpp"
 
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -195,11 +196,33 @@ TEST_F(AttachTest, a_process_that_is_gone_or_marked_dead_is_a_lost_peer) {
     EXPECT_EQ(here_[0], 'h') << "a pid of the dead may be a stranger's by now";
     node_.slot(1).state.store(static_cast<std::uint32_t>(node::SlotState::joined),
                               std::memory_order_release);
+    node_.slot(1).has_life_lock.store(1, std::memory_order_relaxed);  // which it does not hold
     (void)child.kill();
     std::vector<AttachCopy> copies(2, {near(here_.data()), far(1, 0), 8, Code::ok});
     attach_.run(copies);
     EXPECT_EQ(copies[0].code, Code::peer);
     EXPECT_EQ(copies[1].code, Code::peer);
+}
+
+TEST_F(AttachTest, a_living_process_that_the_kernel_refuses_since_is_left_to_itself) {
+    const Child child = start(1, 'a');
+    ASSERT_TRUE(attach_.can_reach(1));
+    node_.slot(1).pid.store(INT_MAX,
+                            std::memory_order_relaxed);  // as after its main thread has ended
+    testing::internal::CaptureStderr();
+    AttachCopy copy{near(here_.data()), far(1, 0), 8, Code::ok};
+    attach_.run(copy);
+    std::vector<AttachCopy> copies(2, {near(here_.data()), far(1, 0), 8, Code::ok});
+    attach_.run(copies);
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(copy.code, Code::unsupported);
+    EXPECT_EQ(copies[1].code, Code::unsupported);
+    EXPECT_FALSE(attach_.can_reach(1));
+    EXPECT_FALSE(attach_.is_known_reachable(1));
+    EXPECT_NE(said.find("no longer lets it copy the private memory of rank 1"), std::string::npos)
+        << said;
+    EXPECT_EQ(said.find("no longer"), said.rfind("no longer")) << "once";
+    EXPECT_NE(attach_.refusal(1).find("its main thread has ended"), std::string::npos);
 }
 
 }  // namespace

@@ -3,15 +3,21 @@
 // children that are gone.
 #include "node/death.hpp"
 
+#include <climits>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <string>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "node/member.hpp"
 #include "node/wait.hpp"
-#include "os/process.hpp"
+#include "os/life_lock.hpp"
+#include "os/memory_file.hpp"
+#include "os/pipe.hpp"
 #include "os/udp_socket.hpp"
+
+#include "support/child_process.hpp"
 
 namespace acp::node {
 namespace {
@@ -33,17 +39,18 @@ Segment make_segment(std::uint32_t procs, base::IntraNode path = base::IntraNode
 
 void set_state(const Segment& segment, std::uint32_t slot, SlotState state, int pid) {
     segment.slot(slot).pid.store(static_cast<std::uint32_t>(pid), std::memory_order_relaxed);
-    segment.slot(slot).start_time.store(os::start_time(pid), std::memory_order_relaxed);
     segment.slot(slot).state.store(static_cast<std::uint32_t>(state), std::memory_order_release);
 }
 
-// The number of a process that has ended and is not reaped.
-int ended_process() {
-    const pid_t child = ::fork();
-    if (child == 0) ::_exit(0);
-    siginfo_t information{};
-    EXPECT_EQ(::waitid(P_PID, static_cast<id_t>(child), &information, WEXITED | WNOWAIT), 0);
-    return child;
+// A process that has joined with a life lock, as acp_init does, and has ended since.
+void join_and_end(const Segment& segment, std::uint32_t slot) {
+    test::ChildProcess child([&] {
+        const auto life = os::LifeLock::take(segment.file(), slot);
+        segment.slot(slot).has_life_lock.store(life.is_ok() ? 1 : 0, std::memory_order_relaxed);
+        set_state(segment, slot, SlotState::joined, ::getpid());
+        return 0;
+    });
+    ASSERT_EQ(child.exit_code(), 0);
 }
 
 TEST(DeathTest, the_first_one_is_kept_and_each_counts_once) {
@@ -78,44 +85,85 @@ TEST(DeathTest, a_fate_says_how_far_the_rank_had_come) {
 
 TEST(DeathTest, the_dead_are_found_and_the_living_are_not) {
     const Segment segment = make_segment(2);
-    const int gone = ended_process();
+    const auto life = os::LifeLock::take(segment.file(), 0);
+    ASSERT_TRUE(life.is_ok()) << life.failure().message();
+    segment.slot(0).has_life_lock.store(1, std::memory_order_relaxed);
     set_state(segment, 0, SlotState::joined, ::getpid());
-    set_state(segment, 1, SlotState::joined, gone);
+    join_and_end(segment, 1);
     find_the_dead(segment);
     EXPECT_FALSE(is_dead(segment, 0));
     EXPECT_TRUE(is_dead(segment, 1));
-    ::waitpid(gone, nullptr, 0);
 }
 
-TEST(DeathTest, a_number_that_belongs_to_another_process_now_is_a_death) {
+// Its number means nothing here: no process has it, or a stranger.
+TEST(DeathTest, a_rank_of_another_pid_namespace_lives) {
+    const Segment segment = make_segment(2);
+    auto told = os::make_pipe().value();
+    auto going = os::make_pipe().value();  // closed when the test ends
+    test::ChildProcess apart([&] {
+        if (::unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) return 77;
+        test::ChildProcess inside([&] {
+            Member member(Segment::open(os::FileDescriptor(::dup(segment.file()))).value(), 1);
+            char byte = member.take_slot().is_ok() ? 'j' : 'f';
+            going.writing.close();
+            static_cast<void>(!::write(told.writing.get(), &byte, 1));
+            return static_cast<int>(::read(going.reading.get(), &byte, 1));
+        });
+        return inside.exit_code();
+    });
+    told.writing.close();
+    char byte = 0;
+    if (::read(told.reading.get(), &byte, 1) != 1) {
+        ASSERT_EQ(apart.exit_code(), 77);
+        GTEST_SKIP() << "this system gives nobody a pid namespace";
+    }
+    ASSERT_EQ(byte, 'j');
+    EXPECT_EQ(segment.slot(1).pid.load(std::memory_order_relaxed), 1U) << "as it counts";
+    segment.slot(1).pid.store(INT_MAX, std::memory_order_relaxed);  // no process here has that
+    find_the_dead(segment);
+    EXPECT_FALSE(is_dead(segment, 1));
+}
+
+TEST(DeathTest, a_rank_without_a_life_lock_is_left_to_its_watcher) {
     const Segment segment = make_segment(1);
-    set_state(segment, 0, SlotState::joined, ::getppid());
-    segment.slot(0).start_time.fetch_add(1, std::memory_order_relaxed);
+    set_state(segment, 0, SlotState::joined, INT_MAX);
+    find_the_dead(segment);
+    EXPECT_FALSE(is_dead(segment, 0));
+}
+
+TEST(DeathTest, another_file_under_the_segments_descriptor_proves_nothing) {
+    const Segment segment = make_segment(1);
+    join_and_end(segment, 0);
+    const os::FileDescriptor kept(::dup(segment.file()));
+    const os::FileDescriptor other = os::create_memory_file("other", 4096).value();
+    ASSERT_EQ(::dup2(other.get(), segment.file()), segment.file());
+    find_the_dead(segment);
+    EXPECT_FALSE(is_dead(segment, 0));
+    ASSERT_EQ(::dup2(kept.get(), segment.file()), segment.file());
+    segment.control().looked_ns.store(0, std::memory_order_relaxed);
     find_the_dead(segment);
     EXPECT_TRUE(is_dead(segment, 0));
 }
 
-TEST(DeathTest, who_has_no_descriptor_left_to_look_takes_nobody_for_dead) {
+TEST(DeathTest, who_has_no_descriptor_left_finds_the_dead_all_the_same) {
     const Segment segment = make_segment(1);
-    set_state(segment, 0, SlotState::joined, ::getppid());
+    join_and_end(segment, 0);
     rlimit before{};
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
     const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
     find_the_dead(segment);
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
-    EXPECT_FALSE(is_dead(segment, 0));
+    EXPECT_TRUE(is_dead(segment, 0));
 }
 
 TEST(DeathTest, a_look_right_after_another_one_is_left_out) {
     const Segment segment = make_segment(1);
-    const int gone = ended_process();
-    set_state(segment, 0, SlotState::joined, gone);
+    join_and_end(segment, 0);
     const std::uint64_t looked = os::now_ns();
     segment.control().looked_ns.store(looked, std::memory_order_relaxed);
     while (!is_dead(segment, 0)) find_the_dead(segment);
     EXPECT_GE(os::now_ns() - looked, look_again_ns);
-    ::waitpid(gone, nullptr, 0);
 }
 
 TEST(DeathTest, wakes_who_sleeps_on_a_bell) {

@@ -73,8 +73,7 @@ TEST_P(WaitTest, a_signal_ends_a_wait_only_where_that_is_wanted) {
 
 TEST_P(WaitTest, looks_for_the_dead_after_a_nap_that_nobody_ended) {
     Slot& slot = segment_.slot(0);
-    slot.pid.store(1, std::memory_order_relaxed);
-    slot.start_time.store(~0ULL, std::memory_order_relaxed);  // no process is that young
+    slot.has_life_lock.store(1, std::memory_order_relaxed);  // and nobody holds it
     slot.state.store(static_cast<std::uint32_t>(SlotState::joined), std::memory_order_release);
     const auto sleep = [](std::int64_t nap_ns) {
         EXPECT_LE(nap_ns, liveness_check_ns);

@@ -92,6 +92,20 @@ TEST(ChildTest, its_end_is_told_as_exit_code_or_signal_until_it_is_reaped) {
     reap(killed);
 }
 
+TEST(ChildTest, a_process_that_has_ended_is_told_from_one_that_runs_another_program) {
+    ChildPlan plan;
+    plan.path = "/bin/sleep";
+    plan.arguments = {"sleep", "1000"};
+    const auto child = start_child(plan);
+    ASSERT_TRUE(child.is_ok()) << child.failure().message();
+    EXPECT_EQ(is_ending(child.value()), std::optional<bool>(false));
+    send_signal(child.value(), SIGKILL);
+    static_cast<void>(wait_for_end(child.value()));
+    EXPECT_EQ(is_ending(child.value()), std::optional<bool>(true)) << "a zombie";
+    reap(child.value());
+    EXPECT_EQ(is_ending(child.value()), std::nullopt);
+}
+
 TEST(ChildTest, a_program_that_cannot_be_run_is_told_through_the_pipe) {
     auto failures = make_pipe();
     ASSERT_TRUE(failures.is_ok());

@@ -9,8 +9,11 @@
 #include <memory>
 #include <string>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include <vector>
 
+#include "os/file_descriptor.hpp"
 #include "os/mapping.hpp"
 
 #include "support/child_process.hpp"
@@ -131,6 +134,20 @@ TEST_F(CrossMemory, finds_no_process_that_is_gone) {
     char byte = 0;
     const Piece piece{&byte, 1};
     EXPECT_EQ(read_process(pid, {&piece, 1}, {&piece, 1}), -ESRCH);
+}
+
+TEST_F(CrossMemory, ordinary_memory_is_hidden_from_nobody_and_secret_memory_is) {
+    EXPECT_FALSE(is_hidden_from_others(data(), bytes()));
+    EXPECT_FALSE(is_hidden_from_others(data(), 0));
+    constexpr long call_memfd_secret = 447;
+    const FileDescriptor file(static_cast<int>(syscall(call_memfd_secret, 0)));
+    if (!file.is_open()) GTEST_SKIP() << "this kernel has no memfd_secret";
+    ASSERT_EQ(ftruncate(file.get(), static_cast<off_t>(page_bytes())), 0);
+    const auto secret = Mapping::map_shared(file.get(), page_bytes());
+    ASSERT_TRUE(secret.is_ok()) << secret.failure().message();
+    EXPECT_TRUE(is_hidden_from_others(secret.value().data(), 8));
+    EXPECT_TRUE(check_mapped(secret.value().data(), page_bytes()).is_ok())
+        << "it can be registered";
 }
 
 }  // namespace

@@ -93,17 +93,6 @@ TEST(Process, names_the_limit_when_descriptors_are_used_up) {
     EXPECT_NE(process->failure().message().find("ulimit -n"), std::string::npos);
 }
 
-TEST(Process, has_a_start_time_that_tells_it_from_its_child) {
-    const std::uint64_t own = start_time(own_pid());
-    EXPECT_GT(own, 0U);
-    EXPECT_EQ(own, start_time(own_pid()));
-    test::ChildProcess child([] { return start_time(own_pid()) != 0 ? 3 : 0; });
-    const int pid = child.pid();
-    EXPECT_GE(start_time(pid), own);
-    EXPECT_EQ(child.exit_code(), 3);
-    EXPECT_EQ(start_time(pid), 0U);
-}
-
 TEST(Process, knows_its_own_number_also_after_a_fork) {
     EXPECT_EQ(own_pid(), getpid());
     const int parent = own_pid();

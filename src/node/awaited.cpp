@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writing and reading the entry, and the sentences about many of them.
+#include "node/awaited.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <map>
+#include <utility>
+
+#include "job/line_channel.hpp"
+#include "memory/ga_layout.hpp"
+#include "os/clock.hpp"
+
+namespace acp::node {
+
+namespace {
+
+constexpr std::array<std::string_view, 7> call_names{
+    "", "acp_sync", "acp_init", "acp_finalize", "acp_reset", "acp_complete", "acp_wait"};
+constexpr int read_tries = 16;
+constexpr std::size_t word_count = 13;
+
+std::string seconds_of(std::uint64_t duration_ns) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.1f s", static_cast<double>(duration_ns) / 1e9);
+    return text;
+}
+
+std::string hex(std::uint64_t address) {
+    char text[24];
+    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
+    return text;
+}
+
+std::string ranks_text(std::vector<std::uint32_t> ranks) {
+    std::sort(ranks.begin(), ranks.end());
+    return (ranks.size() == 1 ? "rank " : "ranks ") + job::rank_ranges(ranks);
+}
+
+bool is_meeting(AwaitedCall call) noexcept {
+    return call >= AwaitedCall::sync && call <= AwaitedCall::reset;
+}
+
+// Barrier numbers wrap.
+bool is_before(std::uint32_t first, std::uint32_t second) noexcept {
+    return static_cast<std::int32_t>(first - second) < 0;
+}
+
+// Everybody who has not come to the meeting: those of earlier numbers.
+std::vector<std::uint32_t> missing_at(std::uint32_t number, const std::vector<Doing>& all) {
+    std::vector<std::uint32_t> ranks;
+    for (const Doing& doing : all) {
+        if (is_before(doing.arrived, number)) ranks.push_back(doing.rank);
+    }
+    return ranks;
+}
+
+std::string describe_command(const Doing& doing) {
+    return "rank " + std::to_string(doing.rank) + " waits in " + std::string(name_of(doing.call)) +
+           " for " + seconds_of(doing.waited_ns) + ": " +
+           std::string(name_of(doing.operation, doing.width)) + " of " +
+           std::to_string(doing.bytes) + " bytes from rank " + std::to_string(doing.source_rank) +
+           " (" + hex(doing.source) + ") to rank " + std::to_string(doing.target_rank) + " (" +
+           hex(doing.target) + ")";
+}
+
+const char* idle_words(SlotState state) noexcept {
+    switch (state) {
+        case SlotState::empty:
+            return "not called acp_init";
+        case SlotState::joined:
+            return "no wait in a call of ACP";
+        case SlotState::left:
+            return "left by acp_finalize";
+        case SlotState::dead:
+            break;
+    }
+    return "ended";
+}
+
+template <typename T>
+bool parse(std::string_view word, T& value) noexcept {
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    return error == std::errc() && end == word.data() + word.size();
+}
+
+}  // namespace
+
+std::string_view name_of(AwaitedCall call) noexcept {
+    const auto index = static_cast<std::size_t>(call);
+    return index < call_names.size() ? call_names[index] : std::string_view("an unknown call");
+}
+
+std::string_view name_of(memory::Operation operation, std::uint32_t width) noexcept {
+    static constexpr std::array<std::array<std::string_view, 2>, 7> names{
+        {{"acp_copy", "acp_copy"},
+         {"acp_cas4", "acp_cas8"},
+         {"acp_swap4", "acp_swap8"},
+         {"acp_add4", "acp_add8"},
+         {"acp_xor4", "acp_xor8"},
+         {"acp_or4", "acp_or8"},
+         {"acp_and4", "acp_and8"}}};
+    const auto index = static_cast<std::size_t>(operation);
+    return index < names.size() ? names[index][width == 8 ? 1 : 0] : std::string_view("a command");
+}
+
+AwaitedEntry::~AwaitedEntry() {
+    if (!is_ours_) return;
+    write(AwaitedCall::none, 0, {});
+    // release: the next thread that takes the entry finds turn even
+    awaited_.is_taken.store(0, std::memory_order_release);
+}
+
+void AwaitedEntry::tell(AwaitedCall call,
+                        std::uint64_t since_ns,
+                        const memory::Command* command) noexcept {
+    if (!is_ours_) {
+        // acquire: partner is the release of the thread that had the entry before
+        if (awaited_.is_taken.exchange(1, std::memory_order_acquire) != 0) return;
+        is_ours_ = true;
+    }
+    write(call, since_ns, command != nullptr ? *command : memory::Command{});
+}
+
+// A sequence lock: readers in other processes see whole entries only.
+void AwaitedEntry::write(AwaitedCall call,
+                         std::uint64_t since_ns,
+                         const memory::Command& command) noexcept {
+    constexpr auto relaxed = std::memory_order_relaxed;
+    const std::uint32_t turn = awaited_.turn.load(relaxed);
+    awaited_.turn.store(turn + 1, relaxed);
+    // release, of every store below: whoever reads one of them sees the odd turn when it looks again
+    constexpr auto release = std::memory_order_release;
+    awaited_.call.store(static_cast<std::uint32_t>(call), release);
+    awaited_.operation.store(static_cast<std::uint32_t>(command.operation) |
+                                 static_cast<std::uint32_t>(command.width) << 8U,
+                             release);
+    awaited_.since_ns.store(since_ns, release);
+    awaited_.bytes.store(command.bytes, release);
+    awaited_.target.store(command.target, release);
+    awaited_.source.store(command.source, release);
+    awaited_.turn.store(turn + 2, release);  // partner: the first load of look_at
+}
+
+Doing look_at(const Segment& segment, std::uint32_t slot, std::uint64_t now_ns) {
+    const Slot& its = segment.slot(slot);
+    constexpr auto acquire =
+        std::memory_order_acquire;  // partners: the stores of AwaitedEntry::write
+    Doing doing;
+    doing.rank = segment.rank_of(segment.shape().first_process + slot);
+    doing.state = static_cast<SlotState>(its.state.load(acquire));
+    doing.arrived = its.arrived_epoch.load(acquire);
+    for (int i = 0; i < read_tries && doing.state == SlotState::joined; ++i) {
+        const std::uint32_t turn = its.awaited.turn.load(acquire);
+        const std::uint32_t call = its.awaited.call.load(acquire);
+        const std::uint32_t operation = its.awaited.operation.load(acquire);
+        const std::uint64_t since_ns = its.awaited.since_ns.load(acquire);
+        const std::uint64_t bytes = its.awaited.bytes.load(acquire);
+        const std::uint64_t target = its.awaited.target.load(acquire);
+        const std::uint64_t source = its.awaited.source.load(acquire);
+        if (turn % 2 != 0 || its.awaited.turn.load(acquire) != turn) continue;
+        if (call == 0) break;
+        doing.call = static_cast<AwaitedCall>(call);
+        doing.waited_ns = now_ns - std::min(now_ns, since_ns);
+        doing.operation = static_cast<memory::Operation>(operation & 0xffU);
+        doing.width = operation >> 8U;
+        doing.bytes = bytes;
+        doing.target = target;
+        doing.source = source;
+        break;
+    }
+    const memory::GaLayout addresses(segment.shape().procs);
+    const auto rank_at = [&](std::uint64_t address) {
+        const std::uint64_t process = addresses.process(address);
+        return process < segment.shape().procs
+                   ? segment.rank_of(static_cast<std::uint32_t>(process))
+                   : 0;
+    };
+    if (doing.call >= AwaitedCall::complete) {
+        doing.target_rank = rank_at(doing.target);
+        doing.source_rank = rank_at(doing.source);
+    }
+    return doing;
+}
+
+std::string to_words(const Doing& doing) {
+    std::string text;
+    for (const std::uint64_t number :
+         {std::uint64_t{doing.rank}, static_cast<std::uint64_t>(doing.state),
+          std::uint64_t{doing.arrived}, static_cast<std::uint64_t>(doing.call), doing.waited_ns,
+          static_cast<std::uint64_t>(doing.operation), std::uint64_t{doing.width}, doing.bytes,
+          doing.target, doing.source, std::uint64_t{doing.target_rank},
+          std::uint64_t{doing.source_rank}}) {
+        text += std::to_string(number) + " ";
+    }
+    return text + ".";
+}
+
+std::optional<Doing> doing_from(std::string_view words) {
+    const auto parts = job::words_of(words, word_count);
+    if (parts.size() != word_count || parts.back() != ".") return std::nullopt;
+    std::array<std::uint64_t, word_count - 1> numbers{};
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        if (!parse(parts[i], numbers[i])) return std::nullopt;
+    }
+    if (numbers[1] > static_cast<std::uint64_t>(SlotState::dead) ||
+        numbers[3] >= call_names.size() ||
+        numbers[5] > static_cast<std::uint64_t>(memory::Operation::bit_and)) {
+        return std::nullopt;
+    }
+    const auto short_number = [&](std::size_t i) { return static_cast<std::uint32_t>(numbers[i]); };
+    return Doing{short_number(0),  static_cast<SlotState>(numbers[1]),
+                 short_number(2),  static_cast<AwaitedCall>(numbers[3]),
+                 numbers[4],       static_cast<memory::Operation>(numbers[5]),
+                 short_number(6),  numbers[7],
+                 numbers[8],       numbers[9],
+                 short_number(10), short_number(11)};
+}
+
+std::vector<std::string> describe(std::vector<Doing> all) {
+    std::stable_sort(all.begin(), all.end(),
+                     [](const Doing& a, const Doing& b) { return a.rank < b.rank; });
+    // Two answers may have crossed: one per rank counts.
+    all.erase(std::unique(all.begin(), all.end(),
+                          [](const Doing& a, const Doing& b) { return a.rank == b.rank; }),
+              all.end());
+    if (std::all_of(all.begin(), all.end(),
+                    [](const Doing& doing) { return doing.state == SlotState::empty; })) {
+        return {};
+    }
+
+    struct Meeting {
+        std::vector<std::uint32_t> ranks;
+        std::uint64_t longest_ns = 0;
+    };
+
+    std::map<std::pair<std::uint32_t, AwaitedCall>, Meeting> meetings;
+    std::map<SlotState, std::vector<std::uint32_t>> idle;
+    std::vector<std::string> lines;
+    std::size_t commands = 0;
+    for (const Doing& doing : all) {
+        if (is_meeting(doing.call)) {
+            Meeting& meeting = meetings[{doing.arrived, doing.call}];
+            meeting.ranks.push_back(doing.rank);
+            meeting.longest_ns = std::max(meeting.longest_ns, doing.waited_ns);
+        } else if (doing.call == AwaitedCall::none) {
+            idle[doing.state].push_back(doing.rank);
+        } else if (++commands <= described_commands_max) {
+            lines.push_back(describe_command(doing));
+        }
+    }
+    if (commands > described_commands_max) {
+        lines.push_back(std::to_string(commands - described_commands_max) +
+                        " more ranks wait for commands");
+    }
+    for (auto& [key, meeting] : meetings) {
+        const auto missing = missing_at(key.first, all);
+        lines.push_back(
+            ranks_text(meeting.ranks) + (meeting.ranks.size() == 1 ? " waits in " : " wait in ") +
+            std::string(name_of(key.second)) + " for " + seconds_of(meeting.longest_ns) +
+            (missing.empty() ? "" : "; not there yet: " + ranks_text(missing)));
+    }
+    for (auto& [state, ranks] : idle) lines.push_back(ranks_text(ranks) + ": " + idle_words(state));
+    return lines;
+}
+
+}  // namespace acp::node

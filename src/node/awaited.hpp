@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who of a node waits in which call, since when and for whom: written into the slot by a thread that is about to sleep,
+// read by the agent and by acpstat without the process's help, and turned into sentences for people. A wait that ends
+// before it sleeps writes nothing. Knows no handle and runs nothing. Writing: any thread of a process, of which one is
+// shown; reading and describing: any thread of any process that has the segment mapped.
+// Tests: tests/unit/node/awaited_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "memory/command.hpp"
+#include "node/control.hpp"
+#include "node/segment.hpp"
+
+namespace acp::node {
+
+// The call of the interface that waits. From `sync` to `reset`: for all ranks to meet.
+enum class AwaitedCall : std::uint32_t { none, sync, init, finalize, reset, complete, wait };
+
+// "acp_sync", ...; "" for none.
+[[nodiscard]] std::string_view name_of(AwaitedCall call) noexcept;
+
+// "acp_copy", "acp_add8", ...
+[[nodiscard]] std::string_view name_of(memory::Operation operation, std::uint32_t width) noexcept;
+
+// Puts the calling thread's wait into its process's slot, and takes it out when it is destroyed. While another thread of
+// the process is shown there, tell() does nothing; it is to be called before each sleep, so that a thread that goes on
+// waiting is shown when the other has left.
+class AwaitedEntry {
+public:
+    //   slot  of this process; must outlive the entry
+    explicit AwaitedEntry(Slot& slot) noexcept : awaited_(slot.awaited) {}
+
+    ~AwaitedEntry();
+    AwaitedEntry(const AwaitedEntry&) = delete;
+    AwaitedEntry& operator=(const AwaitedEntry&) = delete;
+
+    //   since_ns  os::now_ns() when the wait began to sleep
+    //   command   the oldest that is waited for; nullptr where ranks meet
+    void tell(AwaitedCall call, std::uint64_t since_ns, const memory::Command* command) noexcept;
+
+private:
+    void write(AwaitedCall call, std::uint64_t since_ns, const memory::Command& command) noexcept;
+
+    Awaited& awaited_;
+    bool is_ours_ = false;
+};
+
+// What one process does, as it can be seen from outside.
+struct Doing {
+    std::uint32_t rank = 0;
+    SlotState state = SlotState::empty;
+    std::uint32_t arrived = 0;  // at the barrier of this number
+    AwaitedCall call = AwaitedCall::none;
+    std::uint64_t waited_ns = 0;
+    // of a command that is waited for:
+    memory::Operation operation = memory::Operation::copy;
+    std::uint32_t width = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t target = 0;  // global addresses, and whose they are
+    std::uint64_t source = 0;
+    std::uint32_t target_rank = 0;
+    std::uint32_t source_rank = 0;
+
+    friend bool operator==(const Doing&, const Doing&) = default;
+};
+
+// Looks at a slot.   slot < local_procs; now_ns  os::now_ns()
+[[nodiscard]] Doing look_at(const Segment& segment, std::uint32_t slot, std::uint64_t now_ns);
+
+// One line of numbers for a channel, and back. nullopt when it is not one.
+[[nodiscard]] std::string to_words(const Doing& doing);
+[[nodiscard]] std::optional<Doing> doing_from(std::string_view words);
+
+inline constexpr std::size_t described_commands_max =
+    16;  // waits for commands; those beyond are counted
+
+// Sentences, one per line and group of ranks that do the same: who waits in which call, for how long, for whom. Empty when
+// no process has ever joined.   all  of the processes that could be looked at, in any order
+[[nodiscard]] std::vector<std::string> describe(std::vector<Doing> all);
+
+}  // namespace acp::node

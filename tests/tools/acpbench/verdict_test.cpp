@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What acpbench says of a row: disturbed, met, missed or nothing, at the borders between them; the figures of the
+// page's head; and measuring again. Rows are made up.
+#include "acpbench/verdict.hpp"
+
+#include <gtest/gtest.h>
+
+#include "acpbench/effects.hpp"
+#include "acpbench/glance.hpp"
+#include "acpbench/page.hpp"
+
+namespace acp::bench {
+namespace {
+
+Row put(double ratio) {
+    Row row;
+    row.experiment = "net";
+    row.name = "put";
+    row.mode = "auto";
+    row.ranks = 2;
+    row.nodes = 2;
+    row.bytes = 8;
+    row.latency_us = {1, 20, 20, 40, 100};
+    row.yardstick = Yardstick{"bare UDP round trip", 20 / ratio, "us"};
+    row.ratio = ratio;
+    return row;
+}
+
+Row stream(double ratio, double of_bare_and_cipher) {
+    Row row = put(1);
+    row.name = "stream of puts";
+    row.bytes = 1 << 20;
+    row.bandwidth_mb_per_s = 1000;
+    row.yardstick = Yardstick{"bare GSO+GRO stream", 1000 / ratio, "MB/s"};
+    row.ratio = ratio;
+    row.extra.emplace_back("cipher_MB/s", 2000);
+    row.extra.emplace_back("of_bare_and_cipher", of_bare_and_cipher);
+    return row;
+}
+
+Row copy_of(const char* mode, double us, Distance distance) {
+    Row row;
+    row.experiment = "copy";
+    row.name = "remote-to-remote starter";
+    row.mode = mode;
+    row.ranks = 3;
+    row.bytes = 4;
+    row.distance = distance;
+    row.latency_us = {us, us, us, us, 10};
+    row.bandwidth_mb_per_s = 4 / us;
+    return row;
+}
+
+Verdict verdict_of(const Row& row) {
+    return judge(row).verdict;
+}
+
+TEST(Verdict, is_disturbed_where_a_put_takes_a_hundredth_of_the_datagrams_it_is_made_of) {
+    EXPECT_EQ(verdict_of(put(0.0131)), Verdict::disturbed);
+    EXPECT_NE(judge(put(0.0131)).reason, "");
+}
+
+TEST(Verdict, changes_at_the_limit_of_belief) {
+    EXPECT_DOUBLE_EQ(least_credible(put(1)), 0.8);
+    EXPECT_EQ(verdict_of(put(0.7999)), Verdict::disturbed);
+    EXPECT_EQ(verdict_of(put(0.8)), Verdict::met);
+    EXPECT_EQ(judge(put(0.8)).reason, "");
+}
+
+TEST(Verdict, changes_at_the_target) {
+    EXPECT_EQ(verdict_of(put(1.25)), Verdict::met);
+    EXPECT_EQ(verdict_of(put(1.2501)), Verdict::missed);
+}
+
+TEST(Verdict, of_a_bandwidth_is_disturbed_above_what_the_network_carries) {
+    EXPECT_EQ(verdict_of(stream(1.2501, 2)), Verdict::disturbed);
+    EXPECT_EQ(verdict_of(stream(1.25, 2)), Verdict::met);
+    EXPECT_EQ(verdict_of(stream(0.5, 0.85)), Verdict::met);
+    EXPECT_EQ(verdict_of(stream(0.5, 0.8499)), Verdict::missed);
+}
+
+TEST(Verdict, is_none_without_a_target) {
+    Row row = put(5);
+    row.name = "add8";
+    EXPECT_EQ(verdict_of(row), Verdict::none);
+    row.ratio = 0.5;
+    EXPECT_EQ(verdict_of(row), Verdict::disturbed);
+}
+
+TEST(Verdict, does_not_doubt_what_has_no_yardstick_or_does_less_than_it) {
+    Row row = put(1);
+    row.yardstick.reset();
+    row.ratio.reset();
+    EXPECT_EQ(verdict_of(row), Verdict::none);
+    Row streamed = put(0.1);  // sixteen copies by one call
+    streamed.experiment = "copy";
+    streamed.name = "remote-to-local registered streamed";
+    streamed.yardstick->name = "process_vm_readv";
+    EXPECT_EQ(verdict_of(streamed), Verdict::none);
+}
+
+TEST(Verdict, is_disturbed_where_the_turns_say_something_else_than_the_medians) {
+    Row row = stream(0.5, 0.9);
+    row.bandwidth_mb_per_s = 1000 * ratios_apart_max;
+    EXPECT_EQ(verdict_of(row), Verdict::met);
+    row.bandwidth_mb_per_s = 1000 * ratios_apart_max + 1;
+    EXPECT_EQ(verdict_of(row), Verdict::disturbed);
+    row.bandwidth_mb_per_s = 1000 / ratios_apart_max - 1;
+    EXPECT_EQ(verdict_of(row), Verdict::disturbed);
+}
+
+TEST(Verdict, of_ranks_that_took_turns_on_one_core_is_disturbed_where_the_yardstick_needs_two) {
+    Row row = put(1);
+    row.experiment = "sync";
+    row.distance = Distance::shared;
+    EXPECT_EQ(verdict_of(row), Verdict::none);
+    row.yardstick->name = "cache-line round trip";
+    EXPECT_EQ(verdict_of(row), Verdict::disturbed);
+}
+
+TEST(MeasureCredibly, takes_the_first_row_that_can_be_believed) {
+    int calls = 0;
+    const Row row = measure_credibly([&] { return put(++calls == 1 ? 0.0131 : 1.1); });
+    EXPECT_EQ(calls, 2);
+    EXPECT_DOUBLE_EQ(*row.ratio, 1.1);
+    ASSERT_EQ(row.extra.size(), 1U);
+    EXPECT_EQ(row.extra[0].first, "tries");
+    EXPECT_DOUBLE_EQ(row.extra[0].second, 2);
+}
+
+TEST(MeasureCredibly, measures_what_is_believed_once) {
+    int calls = 0;
+    const Row row = measure_credibly([&] { return put(++calls); });
+    EXPECT_EQ(calls, 1);
+    EXPECT_TRUE(row.extra.empty());
+}
+
+TEST(MeasureCredibly, measures_as_often_as_it_is_told) {
+    int calls = 0;
+    const auto disturbed = [&] {
+        ++calls;
+        return put(0.0131);
+    };
+    EXPECT_TRUE(measure_credibly(disturbed, 1).extra.empty());
+    EXPECT_EQ(calls, 1);
+}
+
+TEST(MeasureCredibly, gives_up_after_its_tries_and_claims_nothing) {
+    int calls = 0;
+    const Row row = measure_credibly([&] {
+        ++calls;
+        return put(0.0131);
+    });
+    EXPECT_EQ(calls, tries_max);
+    EXPECT_EQ(verdict_of(row), Verdict::disturbed);
+}
+
+TEST(Effect, between_a_job_whose_ranks_shared_a_core_and_one_with_two_is_disturbed) {
+    const std::vector<Row> rows{copy_of("old", 40, Distance::shared),
+                                copy_of("new", 5, Distance::near)};
+    const Effect effect = effects_of(rows, "starter").at(0);
+    EXPECT_TRUE(effect.is_disturbed);
+    EXPECT_FALSE(effect.is_reached());
+    const std::vector<Row> quiet{copy_of("old", 40, Distance::near),
+                                 copy_of("new", 5, Distance::near)};
+    EXPECT_TRUE(*effects_of(quiet, "starter").at(0).is_reached());
+}
+
+TEST(Glance, says_value_limit_and_ratio_of_what_was_measured) {
+    const std::vector<Figure> figures = glance_at({put(1.1), stream(0.5, 0.95)});
+    ASSERT_EQ(figures.size(), 2U);
+    EXPECT_EQ(figures[0].ours, "20 \u00b5s");
+    EXPECT_EQ(figures[0].limit, "18.2 \u00b5s");
+    EXPECT_EQ(figures[0].ratio, "1.1 \u00d7 its time");
+    EXPECT_EQ(figures[1].ours, "1 GB/s");
+    EXPECT_EQ(figures[1].limit, "1 GB/s");  // of 2 GB/s bare and 2 GB/s cipher, one after the other
+    EXPECT_EQ(figures[1].ratio, "100 % of it");
+    EXPECT_TRUE(glance_at({}).empty());
+}
+
+TEST(Glance, claims_no_ratio_of_a_disturbed_run) {
+    const std::string table = glance_table(glance_at({put(0.0131)}));
+    EXPECT_NE(table.find("disturbed"), std::string::npos);
+    EXPECT_EQ(table.find("its time"), std::string::npos);
+}
+
+TEST(Page, colours_only_a_missed_target_red) {
+    EXPECT_NE(verdict_html(judge(put(2))).find("pill bad"), std::string::npos);
+    EXPECT_EQ(verdict_html(judge(put(0.0131))).find("pill bad"), std::string::npos);
+    EXPECT_EQ(verdict_html(judge(put(1))).find("pill bad"), std::string::npos);
+    EXPECT_EQ(verdict_html(Judgement{}), "");
+}
+
+TEST(Page, begins_with_how_fast_it_is_here) {
+    const std::string page = make_page({}, {put(1.1), stream(0.5, 0.9)});
+    const std::size_t glance = page.find("<h2>How fast here</h2>");
+    ASSERT_NE(glance, std::string::npos);
+    EXPECT_EQ(page.find("<h2>"), glance);
+}
+
+}  // namespace
+}  // namespace acp::bench

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""acprun inside a job of a batch system: which machines it takes from Slurm, PBS and LSF. Nothing is started: dry runs
+tell the plan."""
+import socket
+import tempfile
+
+from support import ACT, SSH_STUB, ToolTest, acprun, main
+
+HERE = socket.gethostname()
+
+
+class Allocation(ToolTest):
+    def plan(self, env, *options):
+        """({host: ranks}, stderr) of a dry run."""
+        result = acprun(*options, "--ssh", SSH_STUB, "--dry-run", ACT, env=env)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        lines = result.stdout.decode().splitlines()
+        told = [line.split(",")[0].split() for line in lines[1:lines.index(f"  program   {ACT}")]]
+        return {name: ranks for name, _, ranks in told}, result.stderr.decode()
+
+    def test_slurm_says_which_hosts_and_how_many_ranks(self):
+        env = {"SLURM_JOB_ID": "17", "SLURM_JOB_NODELIST": "n[08-10,3]-ib,login", "SLURM_TASKS_PER_NODE": "2(x3),1,4"}
+        hosts, said = self.plan(env)
+        self.assertEqual(hosts, {"n08-ib": "0-1", "n09-ib": "2-3", "n10-ib": "4-5", "n3-ib": "6", "login": "7-10"})
+        self.assertRegex(said, r"\Aacprun: Slurm job 17 \(n\[08-10,3\]-ib,login\): 11 ranks on 5 hosts; --hosts")
+        self.assertEqual(self.plan(env, "-n", "3")[0], {"n08-ib": "0-1", "n09-ib": "2"})
+        self.assertEqual(self.plan(env, "-q")[1], "")
+
+    def test_slurm_lists_have_any_number_of_brackets(self):
+        env = {"SLURM_JOB_NODELIST": "r[1-2]n[1-2]"}
+        self.assertEqual(list(self.plan(env)[0]), ["r1n1", "r1n2", "r2n1", "r2n2"])
+
+    def test_this_machine_of_an_allocation_needs_no_ssh(self):
+        env = {"SLURM_JOB_NODELIST": "own,other", "SLURMD_NODENAME": "own"}
+        self.assertEqual(self.plan(env)[0], {HERE: "0", "other": "1"})
+        result = acprun("--ssh", SSH_STUB, "sh", "-c", "echo $HOME", env={**env, "HOME": "/mine"})
+        self.assertEqual(sorted(result.stdout.splitlines()), [b"/", b"/mine"], result.stderr)
+
+    def test_ranks_beyond_the_slots_are_refused_with_the_allocation(self):
+        result = acprun("-n", "9", "--dry-run", ACT, env={"SLURM_JOB_NODELIST": "a,b", "SLURM_TASKS_PER_NODE": "2(x2)"})
+        self.assert_fails(result, 64, r"Slurm job \? \(a,b\): 9 ranks, but 2 hosts have 4 slots", "--oversubscribe")
+
+    def test_one_machine_runs_as_many_ranks_as_are_asked_for(self):
+        env = {"SLURM_JOB_NODELIST": HERE, "SLURM_TASKS_PER_NODE": "2"}
+        result = acprun("-n", "3", ACT, "print=x", env=env)
+        self.assertEqual((result.stdout, result.stderr), (b"x\n" * 3, b""))
+        self.assertEqual(acprun(ACT, "print=x", env=env).stdout, b"x\n" * 2)
+
+    def test_what_the_user_says_wins(self):
+        env = {"SLURM_JOB_NODELIST": "a,b"}
+        self.assertEqual(acprun("--nodes", "1", ACT, "print=x", env=env).stdout, b"x\n")
+        self.assertEqual(self.plan(env, "--hosts", "c,d")[0], {"c": "0", "d": "1"})
+
+    def test_more_ranks_than_a_node_holds_may_be_asked_for(self):
+        env = {"SLURM_JOB_NODELIST": "n[1-20]", "SLURM_TASKS_PER_NODE": "128(x20)"}
+        self.assertEqual(len(self.plan(env, "-n", "2560")[0]), 20)
+
+    def test_what_is_not_understood_is_refused(self):
+        for env, seen in (({"SLURM_JOB_NODELIST": "n[1-"}, r"SLURM_JOB_NODELIST=n\[1-"),
+                          ({"SLURM_JOB_NODELIST": "n[2-1]"}, r"SLURM_JOB_NODELIST=n\[2-1\]"),
+                          ({"SLURM_JOB_NODELIST": "a,b", "SLURM_TASKS_PER_NODE": "2(x3)"}, r"SLURM_TASKS_PER_NODE=2\(x3\)"),
+                          ({"SLURM_JOB_NODELIST": "-Fx,b"}, "\"-Fx\""),
+                          ({"PBS_NODEFILE": "/no/such/file"}, "PBS_NODEFILE: cannot read /no/such/file: No such file"),
+                          ({"LSB_MCPU_HOSTS": "a 2 b"}, "LSB_MCPU_HOSTS=a 2 b")):
+            result = acprun(ACT, "print=started", env=env)
+            self.assert_fails(result, 64, seen, "--hosts")
+            self.assertEqual(result.stdout, b"")
+
+    def test_pbs_names_a_file_with_a_line_per_rank(self):
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write("a\nb\na\na\n")
+            file.flush()
+            hosts, said = self.plan({"PBS_NODEFILE": file.name, "PBS_JOBID": "5.server"})
+        self.assertEqual(hosts, {"a": "0-2", "b": "3"})
+        self.assertIn("PBS job 5.server", said)
+
+    def test_lsf_lists_hosts_with_their_ranks(self):
+        self.assertEqual(self.plan({"LSB_MCPU_HOSTS": "a 2 b 1", "LSB_HOSTS": "a a b"})[0], {"a": "0-1", "b": "2"})
+        self.assertEqual(self.plan({"LSB_HOSTS": "a b a"})[0], {"a": "0-1", "b": "2"})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What acprun tells of a job that does not go on: who waits in which call for whom, when it is asked by SIGUSR2 and at
+its timeout; and of ranks that ended themselves, made a mistake, or used a pointer they did not get."""
+import os
+import re
+import signal
+import subprocess
+
+from support import RANK, WATCHDOG_S, ToolTest, acprun, main, ready, stat_of
+
+
+class Doings(ToolTest):
+    def ask_until(self, job, *patterns):
+        """Asks again until an answer has all patterns: a rank says what it waits for when it goes to sleep."""
+        deadline = os.times().elapsed + WATCHDOG_S
+        while os.times().elapsed < deadline:
+            job.send(signal.SIGUSR2)
+            answer = os.read(job.process.stderr.fileno(), 65536).decode()
+            self.assertRegex(answer, r"\Aacprun: asked by SIGUSR2: ")
+            if all(re.search(pattern, answer) for pattern in patterns):
+                return answer
+        self.fail(f"never told {patterns}; the last answer was {answer}")
+
+    def wait_until_stopped(self, process):
+        """Each thread of a process stops when it hears of it."""
+        tasks = f"/proc/{process}/task"
+        while any(stat_of(f"{process}/task/{task}")[0] != "T" for task in os.listdir(tasks)):
+            os.sched_yield()
+
+    def end(self, job):
+        job.send(signal.SIGINT)
+        self.assertEqual(job.finish()[0], 130)
+
+    def test_a_barrier_over_two_nodes_names_who_is_missing_in_which_call(self):
+        job = self.start("-n", "6", "--nodes", "3", RANK, "init", "print=ready", "1:pause", "4:pause", "5:finalize", "sync")
+        self.assertEqual(job.read_lines(6), ready(6))
+        self.ask_until(job, r"\n  ranks 0,2-3 wait in acp_sync for \d+\.\d s; not there yet: ranks 1,4\n",
+                       r"\n  rank 5 waits in acp_finalize for \d+\.\d s; not there yet: ranks 1,4\n",
+                       r"\n  ranks 1,4: no wait in a call of ACP\n")
+        self.end(job)
+
+    def test_ranks_that_have_not_joined_and_that_have_left_are_told(self):
+        job = self.start("-n", "3", "--nodes", "3", RANK, "0:pause", "1:print=ready", "init", "finalize")
+        self.assertEqual(job.read_line(), "ready\n")
+        self.ask_until(job, r"ranks 1-2 wait in acp_init .* not there yet: rank 0\n", r"rank 0: not called acp_init\n")
+        self.end(job)
+
+    def test_a_wait_for_a_command_names_ranks_bytes_and_addresses(self):
+        job = self.start("-n", "2", "--nodes", "2", RANK, "init", "sync", "print=ready", "1:pause", "await-line", "get=1",
+                         stdin=subprocess.PIPE)
+        self.assertEqual(job.read_lines(2), ready(2))
+        stopped = job.rank(1)
+        os.kill(stopped, signal.SIGSTOP)
+        self.wait_until_stopped(stopped)
+        job.process.stdin.write(b"go\n")
+        job.process.stdin.flush()
+        self.ask_until(job, r"\n  rank 0 waits in acp_wait for \d+\.\d s: acp_copy of 32768 bytes from rank 1 "
+                            r"\(0x[0-9a-f]+\) to rank 0 \(0x[0-9a-f]+\)\n")
+        self.end(job)
+
+    def test_the_timeout_tells_the_same(self):
+        result = acprun("-n", "2", "--nodes", "2", "--timeout", "3", RANK, "init", "1:pause", "sync")
+        self.assert_fails(result, 124, "ranks 0-1 were still running; the job was ended\n"
+                                       r"  rank 0 waits in acp_sync for \d+\.\d s; not there yet: rank 1\n")
+
+    def test_plain_programs_are_told_to_be_plain(self):
+        job = self.start("-n", "2", RANK, "print=ready", "pause")
+        self.assertEqual(job.read_lines(2), ready(2))
+        self.ask_until(job, r"\Aacprun: asked by SIGUSR2: no rank has called acp_init\n\Z")
+        self.end(job)
+
+    def test_a_node_that_does_not_answer_is_named(self):
+        job = self.start("-n", "2", "--nodes", "2", RANK, "init", "print=ready", "0:sync", "pause")
+        self.assertEqual(job.read_lines(2), ready(2))
+        stopped = job.agent_of(1)
+        os.kill(stopped, signal.SIGSTOP)
+        self.ask_until(job, r"no answer from node 1\n")
+        os.kill(stopped, signal.SIGCONT)
+        self.end(job)
+
+
+class Endings(ToolTest):
+    def test_a_rank_that_an_error_ends_is_told_once_and_is_no_crash(self):
+        result = acprun("-n", "2", "--on-failure=continue", RANK, "init", "0:complete-put=1", "print=x")
+        error = result.stderr.decode()
+        self.assertEqual(result.returncode, 134, error)
+        self.assertRegex(error, r"rank 0 \(process \d+ on \S+\) ended itself because of the error it told")
+        self.assertNotIn("ulimit", error)
+        self.assertNotIn("signal 6", error)
+        line, = [line for line in error.splitlines() if "acp_copy" in line]
+        self.assertEqual(line.count("rank 0 on "), 1, line)
+
+    def test_a_pointer_that_was_not_there_explains_a_crash(self):
+        result = acprun("-n", "2", "--nodes", "2", RANK, "init", "sync", "0:write-to=1", "pause")
+        self.assert_fails(result, 139, r"rank 0 .* signal 11", "acp_query_address had given it NULL, .* rank 1 .*acp_copy")
+
+    def test_an_unaligned_atomic_is_named_by_its_call(self):
+        result = acprun("-n", "2", "--nodes", "2", RANK, "init", "0:add-askew=1", "finalize")
+        self.assertRegex(result.stdout.decode(), r"acp_add8 by rank 0 on \S+: .*multiple of 8")
+        result = acprun("-n", "2", RANK, "init", "0:add-askew=1", "finalize")
+        self.assertRegex(result.stdout.decode(), r"acp_add8 by rank 0.*multiples of 8")
+
+    def test_a_registration_that_fails_names_the_call_the_address_and_the_rank(self):
+        lines = acprun("-n", "1", RANK, "init", "register-wrong", "finalize").stdout.decode().splitlines()
+        self.assertRegex(lines[0], r"acp_register_memory\(NULL, 64 bytes\) by rank 0 on \S+: the address is NULL")
+        self.assertRegex(lines[1], r"acp_register_memory\(0x[0-9a-f]+, 64 bytes\) by rank 0 on \S+: .* is not writable")
+        key = lines[2].removeprefix("key ")
+        self.assertRegex(lines[3], rf"acp_unregister_memory by rank 0 on \S+: .* has ended: {key}$")
+
+    def test_two_threads_in_a_collective_call_are_told(self):
+        result = acprun("-n", "2", RANK, "init", "0:sync-twice", "1:await-note", "1:sync", "finalize")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stdout.count(b"two threads of rank 0 make collective calls"), 1, result.stdout)
+
+
+class Check(ToolTest):
+    def test_mistakes_are_told_once_per_place_with_the_place(self):
+        result = acprun("-n", "1", RANK, "init", "make-mistakes", "finalize", env={"ACP_CHECK": "1"})
+        lines = result.stderr.decode().splitlines()
+        self.assertEqual((result.returncode, len(lines)), (0, 2), result.stderr)
+        self.assertRegex(lines[0], r"ACP_CHECK: rank 0 on \S+: acp_copy of 64 bytes whose source and target overlap: .*"
+                                   rf"called from .*{RANK} \(addr2line -e {RANK} 0x[0-9a-f]+\)")
+        self.assertRegex(lines[1], r"acp_wait is given 0x123456789, a handle that no call has returned; called from ")
+
+    def test_without_it_nothing_is_told(self):
+        result = acprun("-n", "1", RANK, "init", "make-mistakes", "finalize")
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a job needs of the kernel, refused one by one as a sandbox does: the job goes another way, or it ends with a
+sentence that names what was refused and what to do."""
+import errno
+import os
+import resource
+import shutil
+import subprocess
+import unittest
+
+from support import ACPRUN, PROGRAMS, RANK, WATCHDOG_S, ToolTest, clean_environment, main
+
+REFUSE = os.path.join(PROGRAMS, "refuse")
+PRIVATE = os.path.join(PROGRAMS, "private")
+ERRORS = (errno.EPERM, errno.ENOSYS)
+WHOLE_JOB = (RANK, "init", "fill=x", "put=0", "add=word", "sync", "reset=1", "sync", "finalize")
+
+# Where there is another way.
+DISPENSABLE = ("getrandom", "inotify_init1", "membarrier", "pidfd_open", "process_vm_readv", "process_vm_writev",
+               "sched_getaffinity")
+# Where there is none.
+NEEDED = ("memfd_create", "waitid")
+
+
+def run(words, preexec_fn=None, **env):
+    return subprocess.run(words, capture_output=True, timeout=WATCHDOG_S, env=clean_environment(**env), preexec_fn=preexec_fn)
+
+
+def refused(call, error, *words):
+    return run([REFUSE, str(error), call, ACPRUN, *words])
+
+
+def can_filter():
+    return run([REFUSE, "1", "waitid", "true"]).returncode == 0
+
+
+@unittest.skipUnless(can_filter(), "this system lets nobody filter system calls")
+class Calls(ToolTest):
+    def assert_done(self, result):
+        self.assertEqual((result.returncode, result.stdout), (0, b""), result)
+
+    def test_a_job_does_without_what_is_dispensable(self):
+        for call in DISPENSABLE:
+            for error in ERRORS:
+                with self.subTest(call=call, error=errno.errorcode[error]):
+                    self.assert_done(refused(call, error, "-n", "2", *WHOLE_JOB))
+
+    def test_a_job_of_nodes_does_without_what_is_dispensable(self):
+        for call in DISPENSABLE:
+            with self.subTest(call=call):
+                self.assert_done(refused(call, errno.EPERM, "-n", "4", "--nodes=2", *WHOLE_JOB))
+
+    def test_private_memory_is_reached_without_attach(self):
+        for call in ("process_vm_readv", "process_vm_writev"):
+            for error in ERRORS:
+                with self.subTest(call=call, error=errno.errorcode[error]):
+                    result = refused(call, error, "-n", "2", PRIVATE, "nothing")
+                    self.assertEqual(result.returncode, 0, result)
+                    self.assertNotIn(b"wrong bytes", result.stdout)
+
+    def test_what_is_needed_is_named(self):
+        for call in NEEDED:
+            for error in ERRORS:
+                for shape in (("-n", "2"), ("-n", "2", "--nodes=2")):
+                    with self.subTest(call=call, error=errno.errorcode[error], shape=shape):
+                        result = refused(call, error, *shape, *WHOLE_JOB)
+                        self.assert_fails(result, 69, rf"{call} failed: .*errno {error}\).*must allow it")
+
+    def test_a_death_is_told_without_pidfd_open(self):
+        result = refused("pidfd_open", errno.ENOSYS, "-n", "3", "--on-failure=continue", RANK, "init", "sync",
+                         "1:signal=9", "sync")
+        self.assert_fails(result, 137, "rank 1 .* was killed by signal 9")
+        self.assertEqual(result.stdout.count(b"was killed by signal 9"), 2, result)
+
+    def test_exec_is_told_without_inotify(self):
+        result = refused("inotify_init1", errno.ENOSYS, "-n", "2", RANK, "init", "sync", "1:exec=exec sleep 1000", "sync")
+        self.assert_fails(result, 1, r"rank 1 .* has run another program \(exec\)")
+
+
+def without_proc(*words):
+    enter = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--mount"]
+    return run([*enter, "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh", *words])
+
+
+@unittest.skipUnless(shutil.which("unshare") and without_proc("true").returncode == 0, "this system gives nobody a mount namespace")
+class WithoutProc(ToolTest):
+    def test_a_job_goes_through(self):
+        for shape in (("-n", "2"), ("-n", "4", "--nodes=2")):
+            with self.subTest(shape=shape):
+                result = without_proc(ACPRUN, *shape, *WHOLE_JOB)
+                self.assertEqual((result.returncode, result.stdout), (0, b""), result)
+
+    def test_private_memory_is_registered_and_reached(self):
+        result = without_proc(ACPRUN, "-n", "2", PRIVATE, "nothing")
+        self.assertEqual((result.returncode, result.stdout), (0, b"attach\nattach\n"), result)
+
+    def test_a_death_is_told_and_ends_the_others(self):
+        result = without_proc(ACPRUN, "-n", "3", RANK, "init", "sync", "1:signal=9", "sync", "pause")
+        self.assert_fails(result, 137, "rank 1 .* was killed by signal 9 .*; the other 2 ranks were ended")
+
+
+class Limits(ToolTest):
+    """Little of something: the job runs, or says of what there is too little."""
+
+    def limited(self, which, value, *words):
+        return run([ACPRUN, *words], preexec_fn=lambda: resource.setrlimit(which, (value, value)))
+
+    def test_address_space(self):
+        for mebibytes in (10, 20, 40, 80, 160, 320):
+            with self.subTest(mebibytes=mebibytes):
+                result = self.limited(resource.RLIMIT_AS, mebibytes << 20, "-n", "2", *WHOLE_JOB)
+                if result.returncode != 0:
+                    self.assertRegex((result.stderr + result.stdout).decode(),
+                                     "RLIMIT_AS|[Cc]annot allocate memory|out of memory|failed to map")
+
+    def test_descriptors(self):
+        for count in (8, 16, 32, 64, 128):
+            with self.subTest(count=count):
+                result = self.limited(resource.RLIMIT_NOFILE, count, "-n", "2", *WHOLE_JOB)
+                if result.returncode != 0:
+                    self.assertRegex((result.stderr + result.stdout).decode(),
+                                     "RLIMIT_NOFILE|ulimit -n|Too many open files|descriptors")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Who is taken for dead: by whom it is watched, never by a process number that means another process elsewhere. Ranks in
+pid namespaces of their own, ranks that a wrapper started, ranks that run another program."""
+import os
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from support import RANK, ToolTest, acprun, main, marked_processes, state_of
+
+APART = ("unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child")
+
+
+def can_be_apart():
+    return shutil.which("unshare") is not None and subprocess.run([*APART, "true"], capture_output=True).returncode == 0
+
+
+def ranks_of(job):
+    """The processes that run the rank program itself."""
+    return sorted(pid for pid, name in marked_processes(job.mark).items() if name == "rank")
+
+
+@unittest.skipUnless(can_be_apart(), "this system gives nobody a pid namespace")
+class InPidNamespaces(ToolTest):
+    """One rank per container: to the others their numbers are 1 and 1."""
+
+    def test_a_job_goes_through(self):
+        result = acprun("-n", "3", *APART, RANK, "init", "fill=x", "put=0", "add=word", "sync", "reset=1", "who", "finalize")
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        self.assertEqual(result.stdout.count(b" of 3"), 3)
+
+    def test_a_rank_that_is_late_is_not_dead(self):
+        job = self.start("-n", "2", *APART, RANK, "init", "print=ready", "sync", "finalize")
+        job.read_lines(2)
+        late = ranks_of(job)[1]
+        os.kill(late, signal.SIGSTOP)
+        # The other one sleeps in acp_sync, and looks after 2 s who lives.  # lint: sleep is the subject
+        time.sleep(3)  # lint: sleep is the subject
+        os.kill(late, signal.SIGCONT)
+        self.assertEqual(job.finish(), (0, "", ""))
+
+    def test_a_killed_rank_is_told(self):
+        job = self.start("-n", "2", "--on-failure=continue", *APART, RANK, "init", "print=ready", "1:pause", "sync")
+        job.read_lines(2)
+        os.kill(ranks_of(job)[1], signal.SIGKILL)
+        code, out, error = job.finish()
+        self.assertEqual(code, 137)
+        self.assertRegex(out, "sync: .*rank 1 ")
+        self.assertRegex(error, "rank 1 .* was killed by signal 9 .* without acp_finalize")
+
+
+class Wrapped(ToolTest):
+    """The agent's child is a shell that waits for the rank, and lives on."""
+
+    def test_a_rank_that_died_in_a_wrapper_is_told_at_once(self):
+        job = self.start("-n", "2", "sh", "-c", f"{RANK} init print=ready 1:pause sync; exec sleep 1000")
+        job.read_lines(2)
+        os.kill(ranks_of(job)[1], signal.SIGKILL)
+        self.assertRegex(job.read_line(), "sync: .*rank 1 .* is gone")
+
+    def test_a_rank_that_left_a_wrapper_in_order_is_nobodys_loss(self):
+        result = acprun("-n", "2", "sh", "-c", f"{RANK} init sync finalize; exec true")
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+
+
+class RunningAnotherProgram(ToolTest):
+    """exec keeps the process and its number; the library and all it owes the others are gone."""
+
+    def test_it_counts_as_dead_at_once(self):
+        result = acprun("-n", "2", RANK, "init", "sync", "1:exec=exec sleep 1000", "sync", "finalize")
+        self.assert_fails(result, 1, r"rank 1 \(process \d+ on [^)]*\) has run another program \(exec\) "
+                                     "without acp_finalize; the other rank was ended")
+
+    def test_it_is_told_to_the_others_although_a_child_lives(self):
+        result = acprun("-n", "3", "--on-failure=continue", "--timeout=60", RANK, "init", "sync", "1:child",
+                        "1:exec=sleep 2", "sync")
+        self.assertEqual(result.returncode, 1, result)
+        self.assertEqual(result.stdout.count(b"has run another program (exec)"), 2, result)
+
+    def test_other_nodes_hear_of_it(self):
+        result = acprun("-n", "4", "--nodes=2", "--on-failure=continue", "--timeout=60", RANK, "init", "sync",
+                        "3:exec=sleep 2", "sync")
+        self.assertEqual(result.returncode, 1, result)
+        self.assertEqual(result.stdout.count(b"has run another program (exec)"), 3, result)
+
+    def test_it_may_not_join_again(self):
+        result = acprun("-n", "2", "--on-failure=continue", "--timeout=60", RANK, "init", "sync", "1:again", "sync")
+        self.assertEqual(result.returncode, 1, result)
+        out = result.stdout.decode()
+        self.assertRegex(out, "init: ")
+        self.assertRegex(out, "sync: .*rank 1 ")
+
+    def test_after_finalize_it_is_nobodys_business(self):
+        result = acprun("-n", "2", RANK, "init", "sync", "finalize", "exec=true")
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+
+
+class WhatChangesNothing(ToolTest):
+    def test_closing_all_descriptors(self):
+        job = self.start("-n", "2", RANK, "init", "1:closefrom=3", "print=ready", "sync", "finalize")
+        job.read_lines(2)
+        self.assertEqual(job.finish(), (0, "", ""))
+
+    def test_a_child_that_ends_or_lives(self):
+        job = self.start("-n", "2", RANK, "init", "child", "print=ready", "sync", "finalize", "print=done")
+        self.assertEqual(job.read_lines(4), ["done\n"] * 2 + ["ready\n"] * 2)
+
+    def test_a_stopped_agent(self):
+        job = self.start("-n", "2", "--on-failure=continue", RANK, "init", "print=ready", "1:pause", "sync", "print=over")
+        job.read_lines(2)
+        agent = job.agent()
+        survivor, victim = ranks_of(job)
+        os.kill(agent, signal.SIGSTOP)
+        os.kill(victim, signal.SIGKILL)
+        while state_of(survivor) not in "ZX":  # it finds the dead itself, within 2 s, and ends
+            time.sleep(0.05)  # lint: sleep is the subject
+        os.kill(agent, signal.SIGCONT)
+        self.assertRegex(job.finish()[1], "sync: .*rank 1 .* is gone")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is written into a slot before a sleep is what somebody else reads there, and what people are told about it.
+#include "node/awaited.hpp"
+
+#include <gtest/gtest.h>
+
+namespace acp::node {
+namespace {
+
+Segment made(std::uint32_t procs) {
+    Shape shape;
+    shape.procs = procs;
+    shape.local_procs = procs;
+    shape.machine_procs = procs;
+    shape.starter_bytes = 4096;
+    shape.datagram_bytes = 1024;
+    auto segment = Segment::create(shape);
+    if (!segment.is_ok()) ADD_FAILURE() << segment.failure().message();
+    return std::move(segment).value();
+}
+
+void join(const Segment& segment, std::uint32_t slot) {
+    segment.slot(slot).state.store(static_cast<std::uint32_t>(SlotState::joined),
+                                   std::memory_order_release);
+}
+
+Doing doing(std::uint32_t rank, SlotState state, std::uint32_t arrived, AwaitedCall call) {
+    Doing one;
+    one.rank = rank;
+    one.state = state;
+    one.arrived = arrived;
+    one.call = call;
+    one.waited_ns = 1'500'000'000;
+    return one;
+}
+
+using Lines = std::vector<std::string>;
+
+TEST(AwaitedTest, an_entry_is_read_as_it_was_written_and_vanishes_with_the_wait) {
+    const Segment segment = made(3);
+    join(segment, 1);
+    const memory::GaLayout addresses(3);
+    const memory::Command command{memory::Operation::add,
+                                  8,
+                                  addresses.segment_start(2, 0, 1),
+                                  addresses.segment_start(0, 0, 1),
+                                  8,
+                                  1,
+                                  0};
+    {
+        AwaitedEntry entry(segment.slot(1));
+        EXPECT_EQ(look_at(segment, 1, 5000).call, AwaitedCall::none) << "nothing before a sleep";
+        entry.tell(AwaitedCall::wait, 1000, &command);
+        const Doing seen = look_at(segment, 1, 5000);
+        EXPECT_EQ(seen.call, AwaitedCall::wait);
+        EXPECT_EQ(seen.waited_ns, 4000U);
+        EXPECT_EQ(seen.target, command.target);
+        EXPECT_EQ(seen.source, command.source);
+        EXPECT_EQ(seen.target_rank, 2U);
+        EXPECT_EQ(seen.source_rank, 0U);
+        EXPECT_EQ(name_of(seen.operation, seen.width), "acp_add8");
+        EXPECT_EQ(doing_from(to_words(seen)), seen);
+    }
+    EXPECT_EQ(look_at(segment, 1, 5000).call, AwaitedCall::none);
+}
+
+TEST(AwaitedTest, of_two_waiting_threads_the_second_is_shown_when_the_first_has_left) {
+    const Segment segment = made(1);
+    join(segment, 0);
+    AwaitedEntry second(segment.slot(0));
+    {
+        AwaitedEntry first(segment.slot(0));
+        first.tell(AwaitedCall::sync, 1000, nullptr);
+        second.tell(AwaitedCall::wait, 2000, nullptr);
+        EXPECT_EQ(look_at(segment, 0, 3000).call, AwaitedCall::sync);
+    }
+    EXPECT_EQ(look_at(segment, 0, 3000).call, AwaitedCall::none);
+    second.tell(AwaitedCall::wait, 2000, nullptr);
+    EXPECT_EQ(look_at(segment, 0, 3000).call, AwaitedCall::wait);
+}
+
+TEST(AwaitedTest, an_entry_whose_writer_died_within_is_not_believed) {
+    const Segment segment = made(1);
+    join(segment, 0);
+    AwaitedEntry entry(segment.slot(0));
+    entry.tell(AwaitedCall::sync, 1000, nullptr);
+    segment.slot(0).awaited.turn.fetch_add(1, std::memory_order_relaxed);
+    EXPECT_EQ(look_at(segment, 0, 3000).call, AwaitedCall::none);
+    segment.slot(0).awaited.turn.fetch_add(1, std::memory_order_relaxed);
+}
+
+TEST(AwaitedTest, words_that_are_no_doing_are_refused) {
+    for (const char* words : {"", ".", "1 2 3", "0 9 0 0 0 0 0 0 0 0 0 0 .",
+                              "0 1 0 99 0 0 0 0 0 0 0 0 .", "0 1 0 0 0 99 0 0 0 0 0 0 .",
+                              "0 1 0 0 0 0 0 0 0 0 0 0 0", "-1 1 0 0 0 0 0 0 0 0 0 0 ."}) {
+        EXPECT_FALSE(doing_from(words)) << words;
+    }
+}
+
+TEST(AwaitedTest, ranks_that_meet_are_told_together_with_those_they_miss) {
+    const auto joined = SlotState::joined;
+    EXPECT_EQ(
+        describe({doing(3, joined, 5, AwaitedCall::sync), doing(0, joined, 5, AwaitedCall::sync),
+                  doing(1, joined, 5, AwaitedCall::finalize),
+                  doing(2, joined, 4, AwaitedCall::none)}),
+        (Lines{"ranks 0,3 wait in acp_sync for 1.5 s; not there yet: rank 2",
+               "rank 1 waits in acp_finalize for 1.5 s; not there yet: rank 2",
+               "rank 2: no wait in a call of ACP"}));
+}
+
+TEST(AwaitedTest, barrier_numbers_may_wrap) {
+    const auto joined = SlotState::joined;
+    EXPECT_EQ(
+        describe({doing(0, joined, 0, AwaitedCall::sync), doing(1, joined, ~0U, AwaitedCall::none)})
+            .front(),
+        "rank 0 waits in acp_sync for 1.5 s; not there yet: rank 1");
+}
+
+TEST(AwaitedTest, a_job_of_programs_that_never_join_is_nothing_to_tell) {
+    EXPECT_TRUE(describe({doing(0, SlotState::empty, 0, AwaitedCall::none)}).empty());
+    EXPECT_EQ(
+        describe({doing(0, SlotState::empty, 0, AwaitedCall::none),
+                  doing(1, SlotState::left, 2, AwaitedCall::none),
+                  doing(2, SlotState::dead, 2, AwaitedCall::none)}),
+        (Lines{"rank 0: not called acp_init", "rank 1: left by acp_finalize", "rank 2: ended"}));
+}
+
+TEST(AwaitedTest, many_waits_for_commands_are_counted) {
+    for (const std::uint32_t beyond : {0U, 1U}) {
+        std::vector<Doing> all;
+        for (std::uint32_t rank = 0; rank < described_commands_max + beyond; ++rank) {
+            all.push_back(doing(rank, SlotState::joined, 0, AwaitedCall::complete));
+        }
+        const Lines lines = describe(std::move(all));
+        ASSERT_EQ(lines.size(), described_commands_max + beyond);
+        EXPECT_EQ(lines.back() == "1 more ranks wait for commands", beyond == 1);
+    }
+}
+
+}  // namespace
+}  // namespace acp::node

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Notices processes of this node that are gone although the agent's own child goes on: a rank that runs another program
+// (exec) after acp_init, or one that a wrapper (a shell, a container's tool) started and waits for. Their life locks
+// come free (node/death.hpp), and the kernel says that something was given up. Where it cannot say that, a look every
+// look_every_ns does. Knows nothing of what a death means for the job. One thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "node/segment.hpp"
+#include "os/clock.hpp"
+#include "os/life_lock.hpp"
+#include "os/poll_set.hpp"
+
+namespace acp::agent {
+
+class LifeWatch {
+public:
+    static constexpr std::uint64_t look_every_ns = 250'000'000;
+
+    // Begins to watch, before the first rank starts.
+    //   segment  must outlive this; token  of the events in the poll set
+    void start(const node::Segment& segment, os::PollSet& poll, std::uint64_t token);
+
+    // When take_lost() is due by the clock; never while the kernel tells.
+    [[nodiscard]] std::uint64_t deadline_ns() const noexcept { return deadline_ns_; }
+
+    // The slots whose processes are gone and not yet marked dead. To be called when the event or the deadline has come.
+    [[nodiscard]] std::vector<std::uint32_t> take_lost(std::uint64_t now_ns);
+
+private:
+    const node::Segment* segment_ = nullptr;
+    std::optional<os::CloseWatch> watch_;
+    std::uint64_t deadline_ns_ = os::poll_forever;
+};
+
+}  // namespace acp::agent

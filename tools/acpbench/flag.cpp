@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Experiment `flag`: how long a receiver waits that spins on plain loads for a flag in its own memory, as the memory
+// model teaches it. Two ranks answer each other's flags, so that both are receivers and one clock is enough; the other
+// ranks sleep. On one node and between nodes, in starter and registered memory. All ranks.
+#include <algorithm>
+#include <atomic>
+#include <optional>
+
+#include "base/config.hpp"
+#include "os/clock.hpp"
+#include "os/cpu.hpp"
+#include "os/process.hpp"
+
+#include "copy.hpp"
+#include "experiment.hpp"
+#include "net_rounds.hpp"
+#include "output.hpp"
+#include "verdict.hpp"
+
+namespace acp::bench {
+
+namespace {
+
+constexpr std::uint32_t order_answer = 1;
+
+constexpr std::uint64_t region_bytes = 4096;
+constexpr std::uint64_t data_bytes = 1024;
+constexpr std::uint64_t flag_offset = 2048;  // of source and target, behind the data
+constexpr std::uint64_t flag_bytes = 8;
+constexpr double batch_ns = 5e3;  // between two looks at the clock, which cost tens of ns
+
+enum class Way : std::uint64_t { flag_alone, ordered, continued };
+
+constexpr Way ways[] = {Way::flag_alone, Way::ordered, Way::continued};
+
+const char* name_of(Way way) {
+    switch (way) {
+        case Way::ordered:
+            return "data, then flag";
+        case Way::continued:
+            return "data, then flag by ACP_HANDLE_CONT";
+        case Way::flag_alone:
+            break;
+    }
+    return "flag alone";
+}
+
+// One of the two ranks: puts flags into the memory of the other and sees the other's come.
+class Player {
+public:
+    Player(const Job& job, const Regions& memory, int other, Way way)
+        : memory_(memory), own_(job.rank()), other_(other), way_(way) {}
+
+    // Puts data, where there is any, and flag number `value`; returns without waiting.
+    void send(std::uint64_t value) {
+        word(memory_.source(own_) + flag_offset).store(value, std::memory_order_relaxed);
+        const acp_ga_t target = memory_.target_ga(other_);
+        const acp_ga_t source = memory_.source_ga(own_);
+        acp_handle_t order = ACP_HANDLE_NULL;
+        if (way_ != Way::flag_alone) {
+            word(memory_.source(own_)).store(value, std::memory_order_relaxed);
+            word(memory_.source(own_) + data_bytes - flag_bytes)
+                .store(value, std::memory_order_relaxed);
+            order = acp_copy(target, source, data_bytes, ACP_HANDLE_NULL);
+            if (way_ == Way::continued) order = ACP_HANDLE_CONT;
+        }
+        sent_ = acp_copy(target + flag_offset, source + flag_offset, flag_bytes, order);
+    }
+
+    // Spins on plain loads of the own flag until it is `value`, and looks at the data it was put behind.
+    void receive(std::uint64_t value) const {
+        char* target = memory_.target(own_);
+        // acquire: pairs with the order between data and flag; the data are read below.
+        while (word(target + flag_offset).load(std::memory_order_acquire) != value) os::relax();
+        if (way_ == Way::flag_alone) return;
+        const std::uint64_t first = word(target).load(std::memory_order_relaxed);
+        const std::uint64_t last =
+            word(target + data_bytes - flag_bytes).load(std::memory_order_relaxed);
+        if (first != value || last != value) {
+            give_up("flag " + std::to_string(value) + " came before its data: they are of flags " +
+                    std::to_string(first) + " and " + std::to_string(last));
+        }
+    }
+
+    // Until what was sent last is complete: its words may be written again.
+    void complete() const { acp_complete(sent_); }
+
+    // The number of the last flag that came.
+    [[nodiscard]] std::uint64_t seen() const {
+        return word(memory_.target(own_) + flag_offset).load(std::memory_order_relaxed);
+    }
+
+private:
+    static std::atomic_ref<std::uint64_t> word(char* place) {
+        return std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(place));
+    }
+
+    const Regions& memory_;
+    int own_;
+    int other_;
+    Way way_;
+    acp_handle_t sent_ = ACP_HANDLE_NULL;
+};
+
+struct Memories {
+    Regions starter;
+    Regions registered;
+};
+
+// The far rank's part: answers arguments[3] flags, the first of them number arguments[4] + 1.
+void answer(const Job& job, const Memories& memories, const Order& order) {
+    if (order.arguments[0] != static_cast<std::uint64_t>(job.rank())) return;
+    const Regions& memory = order.arguments[1] == 0 ? memories.starter : memories.registered;
+    Player player(job, memory, 0, static_cast<Way>(order.arguments[2]));
+    const std::uint64_t seen = order.arguments[4];
+    for (std::uint64_t i = 1; i <= order.arguments[3]; ++i) {
+        player.receive(seen + i);
+        player.complete();
+        player.send(seen + i);
+    }
+    player.complete();
+}
+
+class Flag {
+public:
+    Flag(Job& job, const Options& options, const Memories& memories, BareUdp* bare, int far)
+        : job_(job), memories_(memories), far_(far), slices_(options.slices) {
+        slice_ns_ = options.is_quick ? 2e6 : 10e6;
+        if (slices_ == 0) slices_ = options.is_quick ? 2 : 20;
+        if (bare != nullptr) rounds_.emplace(job, *bare, far, options);
+    }
+
+    std::vector<Row> run() {
+        Progress progress("flag", 2 * static_cast<int>(std::size(ways)));
+        std::vector<Row> rows;
+        for (const bool is_registered : {false, true}) {
+            for (const Way way : ways) {
+                rows.push_back(measure_credibly([&] { return measure_one(way, is_registered); }));
+                progress.step(rows.back().name);
+            }
+        }
+        return rows;
+    }
+
+private:
+    Row measure_one(Way way, bool is_registered) {
+        const Regions& memory = is_registered ? memories_.registered : memories_.starter;
+        play(way, is_registered, 4, 1);
+        const double guess_ns = median_of(play(way, is_registered, 16, 1));
+        const auto batch = static_cast<std::uint64_t>(std::max(1.0, batch_ns / guess_ns));
+        const auto batches = static_cast<std::uint64_t>(
+            std::clamp(slice_ns_ / (2 * guess_ns * static_cast<double>(batch)), 4.0, 1e4));
+        std::vector<Slice> done;
+        std::vector<double> completed;
+        for (int i = 0; i < slices_; ++i) {
+            Slice slice;
+            slice.test_operations = 2 * batch;
+            if (!rounds_) slice.round_trip_ns = job_.round_trip_ns(50e3);
+            slice.test_ns = play(way, is_registered, batches, batch);
+            completed.push_back(completed_ns(memory, way, batches * batch));
+            if (rounds_) slice.yardstick_ns = rounds_->bare_round_trips();
+            done.push_back(std::move(slice));
+        }
+        return row_of(way, memory, compare(done, far_boundary_ns(job_.round_trips())),
+                      median_of(std::move(completed)));
+    }
+
+    // Half round trips in ns, the mean of each batch.
+    std::vector<double> play(Way way,
+                             bool is_registered,
+                             std::uint64_t batches,
+                             std::uint64_t batch) {
+        const Regions& memory = is_registered ? memories_.registered : memories_.starter;
+        Order order{order_answer, 0, {}};
+        order.arguments[0] = static_cast<std::uint64_t>(far_);
+        order.arguments[1] = is_registered ? 1 : 0;
+        order.arguments[2] = static_cast<std::uint64_t>(way);
+        order.arguments[3] = batches * batch;
+        Player player(job_, memory, far_, way);
+        std::uint64_t value = player.seen();
+        order.arguments[4] =
+            value;  // the far rank may look at its flag only after the first one came
+        job_.give(order);
+        std::vector<double> each_ns;
+        for (std::uint64_t i = 0; i < batches; ++i) {
+            const std::uint64_t start = os::now_ns();
+            for (std::uint64_t j = 0; j < batch; ++j) {
+                player.send(++value);
+                player.receive(value);
+                player.complete();
+            }
+            const auto spent = static_cast<double>(os::now_ns() - start);
+            each_ns.push_back(spent / static_cast<double>(2 * batch));
+        }
+        job_.join();
+        return each_ns;
+    }
+
+    // The same commands while the other rank sleeps, each waited for by acp_complete. They put the number that lies
+    // there already.
+    double completed_ns(const Regions& memory, Way way, std::uint64_t count) const {
+        Player player(job_, memory, far_, way);
+        const std::uint64_t value = player.seen();
+        const std::uint64_t start = os::now_ns();
+        for (std::uint64_t i = 0; i < count; ++i) {
+            player.send(value);
+            player.complete();
+        }
+        return static_cast<double>(os::now_ns() - start) / static_cast<double>(count);
+    }
+
+    Row row_of(Way way, const Regions& memory, const Comparison& comparison, double completed_ns) {
+        Row row;
+        row.experiment = "flag";
+        row.name = std::string(name_of(way)) + ", " + memory.name();
+        row.mode = mode_by_environment();
+        const auto parsed = base::parse_config(os::environment());
+        if (rounds_ && parsed.is_ok() && parsed.value().config.gateway == base::GatewayPlace::agent)
+            row.mode += ", ACP_GATEWAY=agent";
+        row.ranks = job_.ranks();
+        row.nodes = job_.nodes();
+        row.bytes = way == Way::flag_alone ? flag_bytes : data_bytes;
+        fill(row, comparison);
+        row.bandwidth_mb_per_s = 0;
+        const double trip_ns =
+            rounds_ ? comparison.yardstick_ns.median : comparison.round_trip_ns.median;
+        if (trip_ns > 0) {
+            row.yardstick =
+                Yardstick{rounds_ ? "half a bare UDP round trip" : "half a cache-line round trip",
+                          trip_ns / 2e3, "us"};
+            row.ratio = comparison.test_ns.median / (trip_ns / 2);
+        }
+        row.extra.emplace_back("acp_complete_us", completed_ns / 1e3);
+        return row;
+    }
+
+    Job& job_;
+    const Memories& memories_;
+    int far_;
+    int slices_;
+    double slice_ns_ = 0;
+    std::optional<NetRounds> rounds_;  // between nodes
+};
+
+// A rank of another node where there is one.
+int partner_of(const Job& job) {
+    for (int rank = 1; rank < job.ranks(); ++rank) {
+        if (job.node_of(rank) != job.node_of(0)) return rank;
+    }
+    return 1;
+}
+
+}  // namespace
+
+int run_flag(const Call& call) {
+    Job job(call.argc, call.argv, 2, std::string(call.usage));
+    const Memories memories{{job, Regions::Kind::starter, region_bytes},
+                            {job, Regions::Kind::registered, region_bytes}};
+    std::optional<BareUdp> bare;
+    if (!job.is_one_node()) bare.emplace(job);
+    if (!job.conducts()) {
+        job.follow([&](const Order& order) {
+            if (bare && NetRounds::answer_bare(job, *bare, order)) return;
+            if (order.what == order_answer) answer(job, memories, order);
+        });
+        return 0;
+    }
+    if (memories.starter.bytes() < region_bytes)
+        give_up("the starter memory is too small; type:\n  " + std::string(call.usage));
+    const int far = partner_of(job);
+    if (bare) bare->connect(far);
+    return finish(call.options,
+                  Flag(job, call.options, memories, bare ? &*bare : nullptr, far).run());
+}
+
+}  // namespace acp::bench

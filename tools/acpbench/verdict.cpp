@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What can be true, what was set out to be reached, and the verdict of both. Pure; any thread.
+#include "verdict.hpp"
+
+#include <cstdio>
+#include <optional>
+#include <string_view>
+
+namespace acp::bench {
+
+namespace {
+
+double extra_of(const Row& row, std::string_view name) {
+    for (const auto& [its_name, value] : row.extra) {
+        if (its_name == name) return value;
+    }
+    return 0;
+}
+
+// A yardstick and the least share of its time that can be true.
+struct Credible {
+    std::string_view yardstick;
+    double least;
+};
+
+constexpr double contained = 0.8;  // the row's operation contains the yardstick's
+
+constexpr Credible credible[] = {
+    {"bare UDP round trip", contained},
+    {"half a bare UDP round trip", contained},
+    {"bare UDP, the same bytes", contained},
+    {"bare GSO+GRO stream", contained},
+    {"process_vm_readv", contained},
+    {"process_vm_writev", contained},
+    {"the CPU's instruction", contained},
+    {"the delay itself", 0.95},
+    // The same bytes by other instructions than memcpy's.
+    {"memcpy", 0.5},
+    // A barrier of two: each rank's word travels to the other, both at the same time.
+    {"cache-line round trip", 0.4},
+    {"half a cache-line round trip", contained},
+    // One crossing where the yardstick has two, and one call of the kernel where it has two.
+    {"get, then put", 0.25},
+    {"process_vm_readv+writev", 0.25},
+};
+
+bool is_rate(const std::string& unit) {
+    return unit == "MB/s" || unit == "M/s";
+}
+
+// The share of the yardstick's time that the row takes.
+std::optional<double> time_ratio(const Row& row) {
+    if (!row.yardstick || !row.ratio) return {};
+    if (!is_rate(row.yardstick->unit)) return *row.ratio;
+    if (*row.ratio <= 0) return {};
+    return 1 / *row.ratio;
+}
+
+// Test / yardstick of what the row shows; nothing where its ratio is made of something else.
+std::optional<double> shown_ratio(const Row& row) {
+    if (!row.yardstick || row.yardstick->value <= 0) return {};
+    const std::string& experiment = row.experiment;
+    if (experiment != "copy" && experiment != "net" && experiment != "net-sizes" &&
+        experiment != "sync")
+        return {};
+    if (row.yardstick->unit == "MB/s") return row.bandwidth_mb_per_s / row.yardstick->value;
+    const double time = experiment == "sync" ? row.latency_us.mean : row.latency_us.median;
+    return time / row.yardstick->value;
+}
+
+bool are_apart(double a, double b) {
+    return a > b * ratios_apart_max || b > a * ratios_apart_max;
+}
+
+std::string why_disturbed(const Row& row) {
+    if (row.distance == Distance::shared && row.yardstick &&
+        row.yardstick->name.ends_with("cache-line round trip"))
+        return "the two processes of its yardstick took turns on one core";
+    const std::optional<double> ratio = time_ratio(row);
+    if (!ratio) return {};
+    char text[160];
+    if (const double least = least_credible(row); *ratio < least) {
+        std::snprintf(text, sizeof text, "took %.2g of its yardstick's time, which is part of it",
+                      *ratio);
+        return text;
+    }
+    if (const auto shown = shown_ratio(row); shown && are_apart(*shown, *row.ratio)) {
+        std::snprintf(text, sizeof text, "ratio %.2g turn by turn, but %.2g of the medians",
+                      *row.ratio, *shown);
+        return text;
+    }
+    return {};
+}
+
+struct Target {
+    std::string text;
+    bool is_reached = false;
+};
+
+std::optional<Target> ratio_at_most(const Row& row, double most, const char* text) {
+    if (!row.ratio) return {};
+    return Target{std::string("ratio \u2264 ") + text, *row.ratio <= most};
+}
+
+// A rank alone on its node, not one of several that share its cores.
+bool is_alone(const Row& row) {
+    return row.ranks == row.nodes;
+}
+
+// What was set out to be reached between nodes; elsewhere nothing was.
+std::optional<Target> target_of(const Row& row) {
+    if (row.experiment != "net") return {};
+    const std::string_view name = row.name;
+    constexpr std::uint64_t long_bytes = 64ULL * 1024;
+    if ((name == "put" || name == "get") && is_alone(row)) return ratio_at_most(row, 1.25, "1.25");
+    if (name == "third-party copy" && row.bytes == 8) return ratio_at_most(row, 2.6, "2.6");
+    if (name == "third-party copy" && row.bytes >= long_bytes)
+        return ratio_at_most(row, 0.6, "0.6");
+    if (const double share = extra_of(row, "of_bare_and_cipher"); share > 0)
+        return Target{"0.85 of bare and cipher", share >= 0.85};
+    if (const double rate = extra_of(row, "M/s"); rate > 0 && is_alone(row))
+        return Target{"10 M/s", rate >= 10};
+    if (name == "all ranks copy 1 KiB" && !is_alone(row)) {
+        return Target{"40 \u00b5s, p99 200 \u00b5s, slowest 0.8 of fastest",
+                      row.latency_us.median <= 40 && row.latency_us.p99 <= 200 &&
+                          extra_of(row, "slowest_of_fastest") >= 0.8};
+    }
+    if (name == "copy 1 KiB to a rank that computes")
+        return Target{"40 \u00b5s", row.latency_us.median <= 40};
+    return {};
+}
+
+}  // namespace
+
+double least_credible(const Row& row) {
+    if (!row.yardstick) return 0;
+    // The library may carry several streamed copies by one call; a yardstick is one call per copy.
+    if (row.name.ends_with(" streamed") && row.yardstick->name != "memcpy") return 0;
+    for (const Credible& one : credible) {
+        if (one.yardstick == row.yardstick->name) return one.least;
+    }
+    return 0;
+}
+
+Judgement judge(const Row& row) {
+    const std::optional<Target> target = target_of(row);
+    Judgement result;
+    if (target) result.target = target->text;
+    result.reason = why_disturbed(row);
+    if (!result.reason.empty()) {
+        result.verdict = Verdict::disturbed;
+    } else if (target) {
+        result.verdict = target->is_reached ? Verdict::met : Verdict::missed;
+    }
+    return result;
+}
+
+const char* name_of(Verdict verdict) {
+    switch (verdict) {
+        case Verdict::met:
+            return "met";
+        case Verdict::missed:
+            return "missed";
+        case Verdict::disturbed:
+            return "disturbed";
+        case Verdict::none:
+            break;
+    }
+    return "";
+}
+
+Row measure_credibly(const std::function<Row()>& measure, int tries) {
+    Row row = measure();
+    int done = 1;
+    while (done < tries && judge(row).verdict == Verdict::disturbed) {
+        row = measure();
+        ++done;
+    }
+    if (done > 1) row.extra.emplace_back("tries", done);
+    return row;
+}
+
+}  // namespace acp::bench
