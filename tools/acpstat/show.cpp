@@ -225,8 +225,7 @@ std::string doings_text(const std::vector<Look>& looks) {
 tool::Json doings_json(const Gateway& gateway) {
     tool::Json all = tool::Json::array();
     for (const node::Doing& doing : doings_of(gateway)) {
-        tool::Json one{{"rank", doing.rank},
-                           {"state", static_cast<std::uint32_t>(doing.state)}};
+        tool::Json one{{"rank", doing.rank}, {"state", static_cast<std::uint32_t>(doing.state)}};
         if (doing.call != node::AwaitedCall::none) {
             one["call"] = node::name_of(doing.call);
             one["waited_ns"] = doing.waited_ns;
@@ -296,17 +295,17 @@ tool::Json job_json(const std::vector<Gateway>& gateways) {
     for (const Gateway& its : gateways) {
         const StatsValues& values = its.values;
         tool::Json node{{"node", values.node},
-                            {"gateway", its.has_counters ? owner_of(values) : "none"},
-                            {"process", its.pid},
-                            {"ranks", values.local_procs},
-                            {"first_process", its.first_process},
-                            {"updated_ns", values.updated_ns},
-                            {"started_ns", values.started_ns},
-                            {"outstanding", values.outstanding},
-                            {"receive_drops", values.receive_drops},
-                            {"receive_bytes", values.receive_bytes},
-                            {"turns", values.turns},
-                            {"sleeps", values.sleeps}};
+                        {"gateway", its.has_counters ? owner_of(values) : "none"},
+                        {"process", its.pid},
+                        {"ranks", values.local_procs},
+                        {"first_process", its.first_process},
+                        {"updated_ns", values.updated_ns},
+                        {"started_ns", values.started_ns},
+                        {"outstanding", values.outstanding},
+                        {"receive_drops", values.receive_drops},
+                        {"receive_bytes", values.receive_bytes},
+                        {"turns", values.turns},
+                        {"sleeps", values.sleeps}};
         node["waits"] = doings_json(its);
         const datagram::Counters datagrams = datagram_of(values);
         for (const auto& counter : datagram::counter_names)

@@ -217,14 +217,14 @@ Option* App::get_option_no_throw(const std::string& name) const {
     return option == nullptr ? nullptr : keep(option);
 }
 
-Option* App::get_option(const std::string& name) const {
-    return keep(inside_->app->get_option(name));
+std::vector<const Option*> App::get_options() const {
+    std::vector<const Option*> options;
+    for (CLI::Option* option : inside_->app->get_options()) options.push_back(keep(option));
+    return options;
 }
 
-std::vector<const Option*> App::get_options() const {
-    std::vector<const Option*> all;
-    for (CLI::Option* option : inside_->app->get_options()) all.push_back(keep(option));
-    return all;
+Option* App::get_option(const std::string& name) const {
+    return keep(inside_->app->get_option(name));
 }
 
 void App::parse_by(const std::function<void()>& parse) {

@@ -85,8 +85,8 @@ public:
     Option* capture_default_str();
     Option* allow_extra_args(bool may);
     [[nodiscard]] int get_items_expected_min() const;
-    [[nodiscard]] const std::vector<std::string>& get_lnames() const;
-    [[nodiscard]] const std::vector<std::string>& get_snames() const;
+    [[nodiscard]] const std::vector<std::string>& get_lnames() const;  // without "--"
+    [[nodiscard]] const std::vector<std::string>& get_snames() const;  // without "-"
 
 private:
     void* its_;  // CLI11's option, which belongs to CLI11's App
@@ -143,8 +143,8 @@ public:
     [[nodiscard]] std::vector<const App*> get_subcommands() const;  // those on the command line
     [[nodiscard]] std::string get_name() const;
     [[nodiscard]] Option* get_option_no_throw(const std::string& name) const;
-    [[nodiscard]] Option* get_option(const std::string& name) const;
     [[nodiscard]] std::vector<const Option*> get_options() const;
+    [[nodiscard]] Option* get_option(const std::string& name) const;
 
     // Throws a ParseError. The vector has the words last first.
     void parse(int argc, const char* const* argv);
