@@ -86,7 +86,8 @@ function(acp_precompile group target)
         return()
     endif()
     # For ccache; and what gcc 12 no longer keeps silent about in a precompiled header is the bug named above.
-    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess;-Wno-stringop-overflow>")
+    target_compile_options(${target} PRIVATE
+        "$<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess;-Wno-stringop-overflow;-Wno-array-bounds>")
     get_property(first GLOBAL PROPERTY ACP_PRECOMPILED_${group})
     if(first)
         target_precompile_headers(${target} REUSE_FROM ${first})

@@ -83,7 +83,8 @@ acp_atkey_t acp_register_memory(void* address, size_t size, int color) {
                                     std::to_string(library().config.colors - 1));
         }
         auto key = library().gma->register_memory(address, size, static_cast<std::uint32_t>(color));
-        if (!key.is_ok()) return std::move(key).failure().within(registration_phrase(address, size));
+        if (!key.is_ok())
+            return std::move(key).failure().within(registration_phrase(address, size));
         return key.value();
     };
     return run<Gravity::misuse_ends>("acp_register_memory", ACP_ATKEY_NULL, body);
@@ -91,7 +92,8 @@ acp_atkey_t acp_register_memory(void* address, size_t size, int color) {
 
 int acp_unregister_memory(acp_atkey_t key) {
     const bool is_ok = run<Gravity::misuse_ends>("acp_unregister_memory", false, [&] {
-        return library().gma->registry().remove(key).within("acp_unregister_memory" + by_this_rank());
+        return library().gma->registry().remove(key).within("acp_unregister_memory" +
+                                                            by_this_rank());
     });
     return is_ok ? 0 : -1;
 }

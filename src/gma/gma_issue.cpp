@@ -68,9 +68,9 @@ base::Status Gma::check(const Command& command, memory::HazardLine& line, Route&
         const std::uint64_t places = target.owner_address | source.owner_address;
         if (places % command.width != 0) {
             return base::Status::worded(base::Code::alignment, [&] {
-                return std::string(name_of(command)) + " by rank " +
-                       std::to_string(space_.rank()) + ": target and source must be multiples of " +
-                       std::to_string(command.width) + "; " +
+                return std::string(name_of(command)) + " by rank " + std::to_string(space_.rank()) +
+                       ": target and source must be multiples of " + std::to_string(command.width) +
+                       "; " +
                        space_.explain(target.owner_address % command.width != 0 ? command.target
                                                                                 : command.source,
                                       command.bytes);

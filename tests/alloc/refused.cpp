@@ -83,12 +83,6 @@ public:
         issued_.reserve(4 * (short_commands + burst_commands + chain_commands));
     }
 
-    // What a thread needs once: it has its hazard line before memory is refused.
-    static void warm_up() {
-        const acp_ga_t own = acp_query_starter_ga(acp_rank());
-        acp_complete(acp_copy(own + 8192, own + 8200, 8, ACP_HANDLE_NULL));
-    }
-
     // Issues everything, and waits for all of it.   is_refused  memory may be wanting
     void round(std::uint64_t number, bool is_refused) {
         is_refused_ = is_refused;
@@ -278,7 +272,6 @@ void all_do(std::vector<Worker>& workers, std::uint64_t number, bool is_refused,
     threads.reserve(workers.size());
     std::atomic<std::size_t> arrived{0};
     const auto work = [&](Worker& worker) {
-        Worker::warm_up();
         arrived.fetch_add(1);
         while (arrived.load() < workers.size()) std::this_thread::yield();
         worker.round(number, is_refused);

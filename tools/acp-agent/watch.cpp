@@ -63,7 +63,8 @@ node::SlotState Agent::last_state_of(std::uint32_t slot_index) const noexcept {
     const auto state = static_cast<node::SlotState>(slot.state.load(std::memory_order_acquire));
     if (state != node::SlotState::dead) return state;
     switch (slot.wait_status.load(std::memory_order_relaxed)) {
-        case node::departed_status:  // it has marked itself, and left a job whose ranks could not meet any more
+        case node::
+            departed_status:  // it has marked itself, and left a job whose ranks could not meet any more
             return node::SlotState::left;
         case node::gave_up_status:
             return state;
