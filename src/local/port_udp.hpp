@@ -131,8 +131,8 @@ private:
     mutable os::UdpSocket socket_;
     os::Event event_;
     std::vector<Peer> peers_;  // by slot
-    std::vector<std::uint32_t>
-        to_answer_;  // peers to be answered unless a message did it; room for all
+    // Peers to be answered unless a message did it; room for all.
+    std::vector<std::uint32_t> to_answer_;
     LinkedPool<Kept> kept_{kept_at_once};               // as many as there are payloads for
     std::vector<std::unique_ptr<char[]>> payloads_;     // of kept_at_once each
     std::vector<std::byte> buffer_;                     // the datagram being received

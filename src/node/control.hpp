@@ -100,8 +100,8 @@ struct alignas(64) Slot {
     Door door;
     // lines 3..7: which rings of a bitmap mailbox have something, a bit per sending slot; writers: producers
     sync::DoorbellBitmap<> rung;
-    alignas(64) SharedU32
-        outcome[2];  // how collective calls went for the process, in turn (Member::conclude)
+    // How collective calls went for the process, in turn (Member::conclude).
+    alignas(64) SharedU32 outcome[2];
     SharedU64 reserved3[15];
     // counters, for reports: commands and bytes by path (direct ones are in the hazard lines)
     SharedU64 attach_commands;
