@@ -78,7 +78,7 @@ double seconds_since(std::uint64_t start_ns) {
 struct Rank {
     Rank(std::uint32_t node, base::Security security)
         : segment(make_segment(node)), hazards(segment, 0) {
-        if (auto status = space.open(segment, 0, {}, false); !status.is_ok()) {
+        if (auto status = space.open(segment, 0, {}, nullptr); !status.is_ok()) {
             fail(std::string(status.message()));
         }
         space.publish_starter();

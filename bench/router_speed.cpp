@@ -11,6 +11,7 @@
 #include <cstring>
 #include <vector>
 
+#include "datagram/handshake_packets.hpp"
 #include "router/records.hpp"
 #include "router/router.hpp"
 
@@ -85,6 +86,10 @@ public:
     [[nodiscard]] bool is_quiet() const noexcept override { return filled_.empty(); }
 
     [[nodiscard]] std::uint32_t free_buffers() const noexcept override { return 1; }
+
+    [[nodiscard]] acp::datagram::Features features() const noexcept override { return {}; }
+
+    [[nodiscard]] acp::datagram::Features differing_features() const noexcept override { return {}; }
 
     [[nodiscard]] const acp::datagram::Counters& counters() const noexcept override {
         std::abort();

@@ -50,6 +50,7 @@ endfunction()
 #   One GoogleTest program in tests/, each of its tests known to ctest as "name.Suite.test". It sees src/,
 #   include/ and tests/; LIBRARIES are what it links beside GoogleTest and tests/support. NO_MAIN: brings its own
 #   main(). SERIAL: its tests run alone, because they time something or load the machine.
+# A program one of whose sources includes support/refuse_memory.hpp links what counts requests for memory and refuses them.
 # Sources that use RapidCheck are left out where there is no RapidCheck for the target (cross compiling).
 function(acp_gtest name)
     cmake_parse_arguments(arg "NO_MAIN;SERIAL" "LABEL" "SOURCES;LIBRARIES" ${ARGN})
@@ -62,6 +63,10 @@ function(acp_gtest name)
                 message(STATUS "${name}: without ${source} (no RapidCheck here)")
                 continue()
             endif()
+        endif()
+        file(STRINGS "${source}" refuses_memory REGEX "#include \"support/refuse_memory.hpp\"" LIMIT_COUNT 1)
+        if(refuses_memory)
+            list(APPEND arg_LIBRARIES acp_test_refusal)
         endif()
         list(APPEND sources "${source}")
     endforeach()

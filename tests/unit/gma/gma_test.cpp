@@ -248,8 +248,9 @@ TEST(GmaDeathTest, the_starter_memory_of_a_dead_rank_stays_readable_and_writable
     acp::test::arm_watchdog(240, "unit_gma");
     Ranks left(IntraNode::automatic, 2, 1);
     local::Space dying;
-    ASSERT_TRUE(dying.open(left.node(), 1, {.is_shared_direct = true, .is_own_direct = true}, false)
-                    .is_ok());
+    ASSERT_TRUE(
+        dying.open(left.node(), 1, {.is_shared_direct = true, .is_own_direct = true}, nullptr)
+            .is_ok());
     dying.publish_starter();
     std::memcpy(left.starter(1), "left by the dead", 16);
     node::mark_dead(left.node(), 1, 9);
@@ -273,7 +274,7 @@ TEST(GmaDeathTest, a_wait_for_a_rank_that_does_not_serve_times_out_and_ends_with
                                       std::memory_order_relaxed);
     local::Space absent;
     ASSERT_TRUE(
-        absent.open(lonely.node(), 1, {.is_shared_direct = false, .is_own_direct = true}, false)
+        absent.open(lonely.node(), 1, {.is_shared_direct = false, .is_own_direct = true}, nullptr)
             .is_ok());
     absent.publish_starter();
     Gma& gma = *lonely[0].gma;

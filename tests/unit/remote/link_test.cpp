@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The link over rings, by the suite of all links.
+#include "support/refuse_memory.hpp"
 #include "unit/remote/link_conformance.hpp"
 #include "unit/remote/test_gateway.hpp"
 

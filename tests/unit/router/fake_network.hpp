@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "datagram/endpoint.hpp"
+#include "datagram/handshake_packets.hpp"
 
 #include "support/random.hpp"
 
@@ -70,6 +71,10 @@ public:
     [[nodiscard]] bool is_quiet() const noexcept override { return true; }
 
     [[nodiscard]] std::uint32_t free_buffers() const noexcept override { return 1; }
+
+    [[nodiscard]] datagram::Features features() const noexcept override { return {}; }
+
+    [[nodiscard]] datagram::Features differing_features() const noexcept override { return {}; }
 
     [[nodiscard]] const datagram::Counters& counters() const noexcept override { std::abort(); }
 
