@@ -97,8 +97,8 @@ private:
     [[nodiscard]] bool is_bare() const noexcept { return (word_ & 1U) != 0; }
 
     [[nodiscard]] Failure* failure() const noexcept {
-        return reinterpret_cast<Failure*>(
-            word_);  // NOLINT(performance-no-int-to-ptr): made from one
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): made from one
+        return reinterpret_cast<Failure*>(word_);
     }
 
     void drop() noexcept;
