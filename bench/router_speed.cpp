@@ -89,7 +89,9 @@ public:
 
     [[nodiscard]] acp::datagram::Features features() const noexcept override { return {}; }
 
-    [[nodiscard]] acp::datagram::Features differing_features() const noexcept override { return {}; }
+    [[nodiscard]] acp::datagram::Features differing_features() const noexcept override {
+        return {};
+    }
 
     [[nodiscard]] const acp::datagram::Counters& counters() const noexcept override {
         std::abort();

@@ -216,7 +216,7 @@ const std::vector<Variable>& variables() {
          parse_choice<&Config::security, security_words>,
          show_choice<&Config::security, security_words>},
         {"ACP_CONGESTION", "delay|cubic|newreno",
-         "between nodes: how much may be under way, judged by delay and loss, or by loss alone",
+         "between nodes: what limits the bytes under way, delay and loss or loss alone",
          parse_choice<&Config::congestion, congestion_words>,
          show_choice<&Config::congestion, congestion_words>},
         {"ACP_CIPHER", "auto|aes|chacha",

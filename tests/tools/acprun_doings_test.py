@@ -81,7 +81,7 @@ class Doings(ToolTest):
 
 class Endings(ToolTest):
     def test_a_rank_that_an_error_ends_is_told_once_and_is_no_crash(self):
-        result = acprun("-n", "2", RANK, "init", "0:complete-put=1", "pause")
+        result = acprun("-n", "2", RANK, "init", "0:complete-put=1", "pause", env={"ACP_ON_ERROR": "fatal"})
         error = result.stderr.decode()
         self.assertEqual(result.returncode, 134, error)
         self.assertRegex(error, r"rank 0 \(process \d+ on \S+\) ended itself because of the error it told")

@@ -9,7 +9,7 @@ import resource
 import signal
 import tempfile
 
-from support import ACT, SSH_STUB, ToolTest, main, marked_processes, ready
+from support import ACT, RANK, SSH_STUB, ToolTest, main, marked_processes, ready
 
 PREAMBLE = b"key 32\n"
 
@@ -56,12 +56,12 @@ def dumped_parts(pid):
 
 
 class Key(ToolTest):
-    def start_tapped(self):
-        """A job on two hosts that pauses, and the key one agent was sent."""
+    def start_tapped(self, *program):
+        """A job on two hosts that pauses, of `act` or the given program, and the key one agent was sent."""
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         tap = os.path.join(folder.name, "tap")
-        job = self.start("--hosts", "tapped,b", "--ssh", SSH_STUB, ACT, "print=ready", "pause", env={"STUB_TAP": tap})
+        job = self.start("--hosts", "tapped,b", "--ssh", SSH_STUB, *(program or (ACT,)), "print=ready", "pause", env={"STUB_TAP": tap})
         self.assertEqual(job.read_lines(2), ready(2))
         with open(tap, "rb") as file:
             talk = file.read()
@@ -106,8 +106,8 @@ class Key(ToolTest):
         self.assertGreater(searched, 1 << 20)
 
     def test_keys_of_a_rank_s_own_gateway_are_in_no_memory_that_a_core_dump_would_hold(self):
-        job, key = self.start_tapped()
-        ranks = [pid for pid, name in marked_processes(job.mark).items() if name == "act"]
+        job, key = self.start_tapped(RANK, "init")
+        ranks = [pid for pid, name in marked_processes(job.mark).items() if name == "rank"]
         self.assertEqual(len(ranks), 2)
         derived = {}
         for job_id in job_ids(ranks[0]):

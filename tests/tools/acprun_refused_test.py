@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import unittest
 
-from support import ACPRUN, PROGRAMS, RANK, WATCHDOG_S, ToolTest, clean_environment, main
+from support import ACPRUN, BIN, PROGRAMS, RANK, WATCHDOG_S, ToolTest, clean_environment, main
 
 REFUSE = os.path.join(PROGRAMS, "refuse")
 PRIVATE = os.path.join(PROGRAMS, "private")
@@ -79,7 +79,9 @@ class Calls(ToolTest):
 
 def without_proc(*words):
     enter = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--mount"]
-    return run([*enter, "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh", *words])
+    # The dynamic linker finds $ORIGIN through /proc, so the library is named to it.
+    return run([*enter, "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh", *words],
+               LD_LIBRARY_PATH=os.path.join(os.path.dirname(BIN), "lib"))
 
 
 @unittest.skipUnless(shutil.which("unshare") and without_proc("true").returncode == 0, "this system gives nobody a mount namespace")
