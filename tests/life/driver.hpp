@@ -5,7 +5,6 @@
 #include <csignal>
 #include <gtest/gtest.h>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "support/job.hpp"
@@ -29,16 +28,7 @@ protected:
     static JobResult probe(std::vector<std::string> words,
                            int ranks,
                            std::vector<std::string> environment = {errors_are_returned},
-                           std::vector<std::string> launcher = {}) {
-        JobOptions options;
-        options.is_launched = ranks > 0;
-        options.ranks = ranks;
-        options.launcher = std::move(launcher);
-        options.program = {std::string(ACP_TEST_PROGRAM_DIR) + "/life_probe"};
-        options.program.insert(options.program.end(), words.begin(), words.end());
-        options.environment = std::move(environment);
-        return run_job(options);
-    }
+                           std::vector<std::string> launcher = {});
 
     static void expect_fine(const JobResult& result) { EXPECT_EQ(result.code, 0) << result.output; }
 

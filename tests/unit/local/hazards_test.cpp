@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "os/life_lock.hpp"
+
 #include "unit/local/test_node.hpp"
 #include "unit/local/test_owner.hpp"
 
@@ -311,7 +313,9 @@ struct Stage {
 Child make_reader(const node::Segment& node, Stage& stage) {
     return Child([&node, &stage] {
         Hazards hazards(node, 1);
-        node.slot(1).pid.store(static_cast<std::uint32_t>(::getpid()));
+        // As a process that has joined: whoever looks knows by the lock whether it lives.
+        const auto life = os::LifeLock::take(node.file(), 1);
+        node.slot(1).has_life_lock.store(life.is_ok() ? 1 : 0);
         Hazards::Lease lease(hazards);
         enter(lease.line(), named, other);
         stage.is_inside.store(true);
