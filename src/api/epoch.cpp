@@ -25,9 +25,11 @@ base::Status contained(Body&& body) {
     try {
         return body();
     } catch (const std::bad_alloc&) {
-        return {base::Code::memory, "no memory for the library's own records"};
+        return base::Status::worded(base::Code::memory, [] {
+            return std::string("no memory for the library's own records");
+        });
     } catch (const std::exception& error) {
-        return {base::Code::system, error.what()};
+        return base::Status::worded(base::Code::system, [&] { return std::string(error.what()); });
     }
 }
 

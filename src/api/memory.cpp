@@ -92,8 +92,10 @@ acp_atkey_t acp_register_memory(void* address, size_t size, int color) {
 
 int acp_unregister_memory(acp_atkey_t key) {
     const bool is_ok = run<Gravity::misuse_ends>("acp_unregister_memory", false, [&] {
-        return library().gma->registry().remove(key).within("acp_unregister_memory" +
-                                                            by_this_rank());
+        auto status = library().gma->registry().remove(key);
+        // The words take memory: where the registration has ended, nothing may fail any more.
+        if (status.is_ok()) return status;
+        return std::move(status).within("acp_unregister_memory" + by_this_rank());
     });
     return is_ok ? 0 : -1;
 }

@@ -84,8 +84,9 @@ void FailureBook::note(std::uint64_t number, base::Status failure) noexcept {
 }
 
 // They stay untold as far as they may lie behind `number`: better told twice than never.
-base::Status FailureBook::take_rest(std::uint64_t number) noexcept {
+base::Status FailureBook::take_rest(std::uint64_t number, std::uint64_t thread) noexcept {
     const Rest rest = rest_;
+    note_rest_told(std::min(number, rest.last), number, thread);
     if (number < rest.last) {
         rest_.first = number + 2;
     } else {
@@ -97,6 +98,48 @@ base::Status FailureBook::take_rest(std::uint64_t number) noexcept {
                "them: " +
                base::phrase(rest.code);
     });
+}
+
+// The numbers of rest_ up to `last` are told to a thread that waited for `number`.
+void FailureBook::note_rest_told(std::uint64_t last,
+                                 std::uint64_t number,
+                                 std::uint64_t thread) noexcept {
+    ToldRest& told = told_rest_;
+    told.first = told.first == 0 ? rest_.first : std::min(told.first, rest_.first);
+    told.last = std::max(told.last, last);
+    told.code = rest_.code;
+    ToldRest::Listener& one = listener(thread);
+    one.up_to = std::max(one.up_to, number);
+}
+
+// The entry of a thread, or the one that heard of the oldest number: that thread may be told something twice.
+FailureBook::ToldRest::Listener& FailureBook::listener(std::uint64_t thread) noexcept {
+    auto& all = told_rest_.listeners;
+    auto found = std::find_if(all.begin(), all.end(),
+                              [&](const ToldRest::Listener& one) { return one.thread == thread; });
+    if (found == all.end()) {
+        found =
+            std::min_element(all.begin(), all.end(),
+                             [](const ToldRest::Listener& left, const ToldRest::Listener& right) {
+                                 return left.up_to < right.up_to;
+                             });
+        *found = {thread, 0};
+    }
+    return *found;
+}
+
+std::optional<base::Status> FailureBook::told_rest_to_others(std::uint64_t number,
+                                                             std::uint64_t thread) noexcept {
+    if (told_rest_.first == 0 || number < told_rest_.first || number > told_rest_.last ||
+        !is_remembered(number)) {
+        return std::nullopt;
+    }
+    ToldRest::Listener& one = listener(thread);
+    if (number <= one.up_to) {
+        return std::nullopt;
+    }
+    one.up_to = number;
+    return base::Status::bare(told_rest_.code);
 }
 
 void FailureBook::note_told(Untold one, std::uint64_t thread) noexcept {
@@ -120,7 +163,7 @@ std::optional<base::Status> FailureBook::told_to_others(std::uint64_t number,
         std::lower_bound(told_list_.begin(), told_list_.end(), number,
                          [](const Told& one, std::uint64_t wanted) { return one.number < wanted; });
     if (found == told_list_.end() || found->number != number) {
-        return std::nullopt;
+        return told_rest_to_others(number, thread);
     }
     const auto place = std::find_if(found->threads.begin(), found->threads.end(),
                                     [&](std::uint64_t one) { return one == 0 || one == thread; });
@@ -137,7 +180,7 @@ std::optional<base::Status> FailureBook::take(std::uint64_t number, std::uint64_
         return std::nullopt;
     }
     if (told_ == untold_.size() || first < untold_[told_].number) {
-        return take_rest(number);
+        return take_rest(number, thread);
     }
     std::optional<base::Status> failure = copy_of(untold_[told_].failure);
     note_told(std::move(untold_[told_]), thread);

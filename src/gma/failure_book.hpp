@@ -34,7 +34,8 @@ public:
 
     // The failure of exactly this number, when only other threads were told of it: a thread that waits for its own command
     // must not be told that it went well because another one waited for everything. Once per thread; for the newest
-    // failures_remembered_max that were told, and up to told_threads_max threads each.
+    // failures_remembered_max that were told, and up to told_threads_max threads each. Of failures that were told
+    // together each thread hears for every such number of its own that is newer than those it asked for before.
     std::optional<base::Status> told_to_others(std::uint64_t number, std::uint64_t thread) noexcept;
 
     // The least number whose failure was not yet taken; 0: there is none.
@@ -76,15 +77,33 @@ private:
         base::Code code = base::Code::memory;  // of the one noted first
     };
 
+    // What was taken of Rest, by whomever. Which numbers failed, remembered_ says.
+    struct ToldRest {
+        struct Listener {
+            std::uint64_t thread = 0;  // 0: none
+            std::uint64_t up_to = 0;   // the newest number it was told of
+        };
+
+        std::uint64_t first = 0;  // 0: nothing was told
+        std::uint64_t last = 0;
+        base::Code code = base::Code::memory;
+        std::array<Listener, told_threads_max> listeners{};
+    };
+
     void remember(std::uint64_t number) noexcept;
+    void note_rest_told(std::uint64_t last, std::uint64_t number, std::uint64_t thread) noexcept;
+    [[nodiscard]] ToldRest::Listener& listener(std::uint64_t thread) noexcept;
+    std::optional<base::Status> told_rest_to_others(std::uint64_t number,
+                                                    std::uint64_t thread) noexcept;
     void note_told(Untold one, std::uint64_t thread) noexcept;
     [[nodiscard]] bool make_room() noexcept;
     void add_to_rest(std::uint64_t number, base::Code code) noexcept;
-    base::Status take_rest(std::uint64_t number) noexcept;
+    base::Status take_rest(std::uint64_t number, std::uint64_t thread) noexcept;
 
     std::vector<Untold> untold_;  // by number, from told_ on
     std::size_t told_ = 0;
     Rest rest_;
+    ToldRest told_rest_;
     std::vector<Told> told_list_;  // by number, the newest; room for all
     std::vector<std::uint64_t>
         remembered_;  // rising; never more than it has had memory for since it was made

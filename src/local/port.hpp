@@ -66,7 +66,7 @@ public:
     [[nodiscard]] virtual bool has_room(std::uint32_t receiver) const = 0;
 
     // Hands over at most max_messages that have arrived, each once, also when the handler throws. Returns how many.
-    // Never blocks, takes no memory.
+    // Never blocks, takes no memory. 0: no message is handed over, but what makes room for own ones is taken note of.
     virtual std::uint32_t receive(const Handler& handler, std::uint32_t max_messages) = 0;
 
     // Whether receive() would find something (udp: perhaps). Any thread.

@@ -18,6 +18,7 @@ constexpr std::uint64_t never = ~0ULL;
 constexpr std::uint64_t buffer_wish_min = 1024ULL * 1024;
 constexpr std::uint64_t buffer_wish_max = 8ULL * 1024 * 1024;
 constexpr std::uint64_t datagrams_wished = 8;  // per peer
+constexpr std::uint32_t looks_for_answers_max = 64;
 
 std::span<const std::byte> bytes_of(const void* object, std::size_t bytes) noexcept {
     return {static_cast<const std::byte*>(object), bytes};
@@ -57,10 +58,12 @@ UdpPort::UdpPort(const node::Segment& segment,
       socket_(std::move(socket)),
       event_(std::move(event)),
       peers_(node::slots_of(segment.shape())),
+      reserved_(static_cast<std::uint32_t>(peers_.size())),
       buffer_(sizeof(Packet) + datagram_bytes_) {
     to_answer_.reserve(peers_.size());
-    payloads_.push_back(
-        std::make_unique_for_overwrite<char[]>(std::size_t{kept_at_once} * datagram_bytes_));
+    while (kept_.size() < reserved_ + kept_at_once) {
+        if (!grow()) throw std::bad_alloc();
+    }
     // It stays published when we leave, for what is under way then. release: partner is udp_port_of(), the
     // socket is bound
     segment_.slot(slot).udp_port.store(socket_.port(), std::memory_order_release);
@@ -71,9 +74,8 @@ std::uint16_t UdpPort::udp_port_of(std::uint32_t slot) const noexcept {
     return static_cast<std::uint16_t>(segment_.slot(slot).udp_port.load(std::memory_order_acquire));
 }
 
-// Makes sure that a datagram can be kept. False: no memory; there is room when one of those under way is answered.
-bool UdpPort::make_room() noexcept {
-    if (kept_.free_count() != 0) return true;
+// Takes memory for kept_at_once datagrams more. False: there is none, and nothing was done.
+bool UdpPort::grow() noexcept {
     try {
         payloads_.reserve(payloads_.size() + 1);
         auto payloads =
@@ -86,8 +88,15 @@ bool UdpPort::make_room() noexcept {
     }
 }
 
+// Makes sure that a datagram to this peer can be kept. False: there is no memory, and the peer has datagrams under
+// way; there is room when it answers one.
+bool UdpPort::make_room(const Peer& peer) noexcept {
+    return can_keep(peer) || grow();
+}
+
 // After make_room().
 void UdpPort::keep(Peer& peer, const Packet& packet, std::span<const char> payload) noexcept {
+    if (peer.unanswered.is_empty()) --reserved_;
     const std::uint32_t index = kept_.take();
     kept_[index].packet = packet;
     kept_[index].payload_bytes = static_cast<std::uint32_t>(payload.size());
@@ -102,6 +111,7 @@ void UdpPort::drop_oldest(Peer& peer) noexcept {
     --peer.unanswered_count;
     peer.charged_bytes -= charge(kept_[index].payload_bytes);
     kept_.give(index);
+    if (peer.unanswered.is_empty()) ++reserved_;
 }
 
 // Sends a datagram, with what we have to answer. False when the kernel does not take it.
@@ -125,7 +135,7 @@ bool UdpPort::send(std::uint32_t receiver, const MessageHead& head, std::span<co
     const std::uint64_t charged = charge(payload.size());
     const bool is_over =
         peer.charged_bytes + charged > share_bytes_ || peer.unanswered_count >= unanswered_max;
-    if ((is_over && !peer.unanswered.is_empty()) || !make_room()) {
+    if ((is_over && !peer.unanswered.is_empty()) || !make_room(peer)) {
         return false;
     }
     Packet packet{{job_id_, DatagramHead::Kind::message, slot_, peer.sent + 1, 0}, head};
@@ -141,15 +151,14 @@ bool UdpPort::send(std::uint32_t receiver, const MessageHead& head, std::span<co
     if (peer.resend_at_ns < next_resend_ns_.load(std::memory_order_relaxed)) {
         next_resend_ns_.store(peer.resend_at_ns, std::memory_order_relaxed);
     }
+    (void)make_room(peer);  // so that has_room() is right about the next one
     return true;
 }
 
 bool UdpPort::has_room(std::uint32_t receiver) const {
     const Peer& peer = peers_[receiver];
-    if (kept_.free_count() == 0)
-        return false;  // there is one when any of those under way is answered
     return peer.unanswered.is_empty() ||
-           (peer.unanswered_count < unanswered_max &&
+           (can_keep(peer) && peer.unanswered_count < unanswered_max &&
             peer.charged_bytes + charge(datagram_bytes_) <= share_bytes_);
 }
 
@@ -209,10 +218,29 @@ void UdpPort::note_next_resend() noexcept {
     next_resend_ns_.store(earliest, std::memory_order_relaxed);  // as in send()
 }
 
+// Has the peer answered in this call of receive().
+void UdpPort::owe(std::uint32_t sender) noexcept {
+    if (!std::exchange(peers_[sender].is_listed, true)) {
+        to_answer_.push_back(sender);
+    }
+}
+
+// Asks those whose messages were put off to send them again now.
+void UdpPort::ask_for_put_off() noexcept {
+    has_put_off_ = false;
+    for (std::uint32_t sender = 0; sender < peers_.size(); ++sender) {
+        if (std::exchange(peers_[sender].is_put_off, false)) {
+            peers_[sender].has_gap = true;
+            owe(sender);
+        }
+    }
+}
+
 // Handles one datagram. True when it was a message that was handed over.
+//   handler  nullptr: no message is wanted; its sender keeps it, and sends it again
 bool UdpPort::take(std::span<const std::byte> datagram,
                    std::uint16_t source,
-                   const Handler& handler) {
+                   const Handler* handler) {
     Packet packet;
     if (datagram.size() < sizeof packet.head) return false;
     std::memcpy(&packet.head, datagram.data(), sizeof packet.head);
@@ -228,17 +256,19 @@ bool UdpPort::take(std::span<const std::byte> datagram,
     Peer& peer = peers_[sender];
     std::memcpy(&packet, datagram.data(), sizeof packet);
     const bool is_next = packet.head.number == peer.received + 1;
-    peer.owes_answer = true;
-    if (!std::exchange(peer.is_listed, true)) {
-        to_answer_.push_back(sender);
+    if (handler == nullptr) {
+        peer.is_put_off = has_put_off_ = true;
+        return false;
     }
+    peer.owes_answer = true;
+    owe(sender);
     if (!is_next || packet.message.payload_bytes != datagram.size() - sizeof packet) {
         peer.has_gap = peer.has_gap || packet.head.number > peer.received;
         return false;
     }
     peer.received = packet.head.number;
     const auto* payload = reinterpret_cast<const char*>(datagram.data()) + sizeof packet;
-    handler(sender, packet.message, {payload, packet.message.payload_bytes});
+    (*handler)(sender, packet.message, {payload, packet.message.payload_bytes});
     return true;
 }
 
@@ -258,9 +288,14 @@ void UdpPort::answer() {
     to_answer_.clear();
 }
 
+// Who can take no message now needs answers all the more: they make room for what it has to send.
 std::uint32_t UdpPort::receive(const Handler& handler, std::uint32_t max_messages) {
+    const bool is_message_wanted = max_messages != 0;
+    if (is_message_wanted && has_put_off_) ask_for_put_off();
+    const std::uint32_t looks_max = is_message_wanted ? 2 * max_messages : looks_for_answers_max;
     std::uint32_t handled = 0;
-    for (std::uint32_t looks = 0; looks < 2 * max_messages && handled < max_messages; ++looks) {
+    for (std::uint32_t looks = 0;
+         looks < looks_max && (handled < max_messages || !is_message_wanted); ++looks) {
         std::uint16_t source = 0;
         const std::int64_t size = socket_.receive(buffer_, &source);
         if (size < 0) {
@@ -268,7 +303,8 @@ std::uint32_t UdpPort::receive(const Handler& handler, std::uint32_t max_message
             break;
         }
         if (static_cast<std::uint64_t>(size) <= buffer_.size() &&
-            take(std::span(buffer_).first(static_cast<std::size_t>(size)), source, handler)) {
+            take(std::span(buffer_).first(static_cast<std::size_t>(size)), source,
+                 is_message_wanted ? &handler : nullptr)) {
             ++handled;
         }
     }

@@ -40,8 +40,7 @@ static_assert(sizeof(DatagramHead) == 32);
 inline constexpr std::uint64_t resend_after_ns = 20'000'000;  // doubled each time
 inline constexpr std::uint64_t resend_after_max_ns = 200'000'000;
 inline constexpr std::uint32_t unanswered_max = 64;  // datagrams to one receiver
-inline constexpr std::uint32_t kept_at_once =
-    64;  // datagrams for which memory is taken at once, the first at opening
+inline constexpr std::uint32_t kept_at_once = 64;    // datagrams for which memory is taken at once
 
 class UdpPort final : public Port {
 public:
@@ -98,6 +97,8 @@ private:
         bool owes_answer = false;
         bool is_listed = false;  // in to_answer_
         bool has_gap = false;
+        bool is_put_off =
+            false;  // a message of it came while none was wanted; it must be sent again
         bool is_dead = false;
     };
 
@@ -106,7 +107,13 @@ private:
             os::UdpSocket socket,
             os::Event event);
 
-    [[nodiscard]] bool make_room() noexcept;
+    [[nodiscard]] bool grow() noexcept;
+    [[nodiscard]] bool make_room(const Peer& peer) noexcept;
+
+    // Whether a datagram to this peer can be kept: a peer with nothing under way has a place reserved.
+    [[nodiscard]] bool can_keep(const Peer& peer) const noexcept {
+        return peer.unanswered.is_empty() || kept_.free_count() > reserved_;
+    }
 
     [[nodiscard]] std::span<char> payload_of(std::uint32_t kept) noexcept {
         return {&payloads_[kept / kept_at_once][std::size_t{kept % kept_at_once} * datagram_bytes_],
@@ -117,7 +124,9 @@ private:
     void drop_oldest(Peer& peer) noexcept;
     [[nodiscard]] std::uint16_t udp_port_of(std::uint32_t slot) const noexcept;
     bool transmit(std::uint32_t receiver, Packet& packet, std::span<const char> payload) noexcept;
-    bool take(std::span<const std::byte> datagram, std::uint16_t source, const Handler& handler);
+    bool take(std::span<const std::byte> datagram, std::uint16_t source, const Handler* handler);
+    void owe(std::uint32_t sender) noexcept;
+    void ask_for_put_off() noexcept;
     void on_acknowledged(std::uint32_t sender, const DatagramHead& head);
     void answer();
     void resend_what_is_due();
@@ -133,8 +142,11 @@ private:
     std::vector<Peer> peers_;  // by slot
     // Peers to be answered unless a message did it; room for all.
     std::vector<std::uint32_t> to_answer_;
-    LinkedPool<Kept> kept_{kept_at_once};               // as many as there are payloads for
+    // What is under way: a place for each peer, and others that all share. As many as there are payloads for.
+    LinkedPool<Kept> kept_{0};
+    std::uint32_t reserved_;  // free places of kept_ for peers that have none
     std::vector<std::unique_ptr<char[]>> payloads_;     // of kept_at_once each
+    bool has_put_off_ = false;                          // of some peer
     std::vector<std::byte> buffer_;                     // the datagram being received
     std::atomic<std::uint64_t> next_resend_ns_{~0ULL};  // earliest of all peers; writer: the driver
     std::atomic<bool> is_asleep_{false};                // the service thread, or about to be

@@ -77,6 +77,25 @@ TEST(FailureBook, loses_no_failure_when_no_memory_is_left) {
     EXPECT_EQ(book.first_untold(), 0U);
 }
 
+// One thread hears of all that could not be kept apart; the others, whose commands those were, still must.
+TEST(FailureBook, tells_every_thread_of_its_own_command_though_the_failures_were_told_together) {
+    FailureBook book;
+    {
+        const Refusal refusal(1, all_from_there);
+        for (std::uint64_t i = 1; i <= 1000; ++i) book.note(4 * i, base::Status::bare(Code::peer));
+    }
+    while (book.take(4000, 1)) {
+    }
+    for (std::uint64_t i = 1; i <= 1000; ++i) {
+        EXPECT_FALSE(book.told_to_others(4 * i, 1).has_value()) << "it was told";
+        EXPECT_FALSE(book.told_to_others(4 * i - 2, 2).has_value()) << "that one did not fail";
+        const auto failure = book.told_to_others(4 * i, 2);
+        ASSERT_TRUE(failure.has_value()) << "number " << 4 * i;
+        EXPECT_EQ(failure->code(), Code::peer);
+        EXPECT_FALSE(book.told_to_others(4 * i, 2).has_value()) << "once";
+    }
+}
+
 TEST(FailureBook, notes_the_failures_apart_again_when_there_is_memory_again) {
     FailureBook book;
     {

@@ -148,6 +148,26 @@ TEST_F(UdpPortTest, drops_what_strangers_send) {
     EXPECT_TRUE(ports_[1]->has_room(0));
 }
 
+// A forwarder without memory for answers takes no messages, and may itself wait for room to send.
+TEST_F(UdpPortTest, who_takes_no_messages_now_hears_answers_and_gets_the_messages_later) {
+    MessageHead head;
+    std::uint32_t sent = 0;
+    while (ports_[0]->send(1, head, {})) ++sent;
+    EXPECT_FALSE(ports_[0]->has_room(1));
+    for (std::uint32_t i = 0; i < 3; ++i) ASSERT_TRUE(ports_[1]->send(0, head, {}));
+    for (std::uint32_t read = 0; read < sent;) read += ports_[1]->receive(ignore, 64);
+    while (!ports_[0]->has_room(1)) {
+        EXPECT_EQ(ports_[0]->receive(ignore, 0), 0U);
+    }
+    std::uint32_t got = 0;
+    while (got < 3) {
+        got += ports_[0]->receive(ignore, 64);
+        ports_[1]->receive(ignore, 64);
+    }
+    EXPECT_EQ(got, 3U);
+    EXPECT_EQ(ports_[0]->receive(ignore, 64), 0U) << "each once";
+}
+
 TEST_F(UdpPortTest, a_sleeping_sender_wakes_to_send_again_what_was_lost) {
     Relay relay(segment_);
     acp::test::Random random(1);
