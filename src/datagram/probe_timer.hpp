@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // When to send again though nothing was heard: the probe timeout of RFC 9002, section 6.2, with a backoff that ends
-// at half a second (on a path known to be short, for the first second, at a few hundredths), and more datagrams per probe the longer nothing is heard, so that a path which loses half of
-// what it carries still gets an answer soon. Knows no clock; the caller sends the probes. One thread.
+// at half a second (on a path known to be short, for the first second, at a few hundredths), and more datagrams per
+// probe the longer nothing is heard, so that a path which loses half of what it carries still gets an answer soon.
+// Knows no clock; the caller sends the probes. One thread.
 // Tests: tests/unit/datagram/probe_timer_test.cpp.
 #pragma once
 
@@ -17,13 +18,13 @@ public:
     static constexpr Time ack_delay_max_ns = 200'000;  // what a receiver may wait before it answers
     static constexpr Time granularity_ns = 1'000'000;
     static constexpr Time timeout_max_ns = 500'000'000;
-    // A path is short when a timeout without backoff is at most short_timeout_ns. Bursts of loss last for so many
-    // datagrams: there a second of patience costs more than some datagrams in vain.
+    // A path is short when a timeout without backoff is at most short_timeout_ns. A burst of loss lasts for a number of
+    // datagrams: on a short path a second of patience costs more than some datagrams in vain.
     static constexpr Time short_timeout_ns = 50'000'000;
     static constexpr Time soon_timeout_ns = 5'000'000;
-    static constexpr std::uint32_t soon_count =
-        12;  // timeouts in a row that are at most soon_timeout_ns
-    static constexpr std::uint32_t short_count = 42;  // and at most short_timeout_ns
+    // The timeout that follows so many others in a row is the last of at most soon_timeout_ns, or short_timeout_ns.
+    static constexpr std::uint32_t soon_count = 24;
+    static constexpr std::uint32_t short_count = 42;
     static constexpr Time timeouts_per_silence = 4;
     static constexpr std::uint32_t probes_min = 2;
     static constexpr std::uint32_t probes_max = 8;

@@ -93,6 +93,8 @@ const std::map<std::string, Cases>& all_cases() {
           {{"0", "0"}, {"0.5", "0.5"}, {"3600", "3600"}},
           {"1m", "-1", "1e3", ".", "1.", "never"}}},
         {"ACP_TRACE", {"", {{"trace/run", "trace/run"}}, {}}},
+        {"ACP_CHECK",
+         {"off", {{"on", "on"}, {"off", "off"}, {"1", "on"}, {"0", "off"}}, {"yes", "2"}}},
         {"ACP_REPORT",
          {"off", {{"on", "on"}, {"off", "off"}, {"1", "on"}, {"0", "off"}}, {"true", "-"}}},
         {"ACP_REQUIRE",
