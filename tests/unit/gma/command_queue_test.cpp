@@ -230,7 +230,7 @@ TEST_F(CommandQueueTest, a_failure_in_a_prefix_is_not_announced_before_its_turn)
 }
 
 TEST_F(CommandQueueTest, a_long_chain_ends_with_its_first_failure) {
-    constexpr std::uint64_t length = 100'000;
+    constexpr std::uint64_t length = commands_outstanding_max;
     admit(handle_null);
     for (std::uint64_t i = 1; i < length; ++i) {
         admit(handle_cont);
