@@ -25,8 +25,8 @@ public:
     void set(Member& member, Time at) {
         if (member.place == Timed::nowhere) {
             if (at == never) return;
-            member.place = static_cast<std::uint32_t>(entries_.size());
-            entries_.push_back({at, &member});
+            entries_.push_back({at, &member});  // before the place: it may throw
+            member.place = static_cast<std::uint32_t>(entries_.size() - 1);
             rise(member.place);
         } else if (at < entries_[member.place].at) {
             entries_[member.place].at = at;
