@@ -58,33 +58,10 @@ void CongestionDelay::end_round(const CongestionSample& sample) noexcept {
     set_target();
     const bool was_reduced = reduced_at_ > round_.began;
     if (!drain_.is_on) {
-        const bool has_rivals = look_for_rivals(sample);
-        if (!was_reduced && !judge_marks(sample) && (has_rivals || !judge_delay(sample))) {
-            grow(sample);
-        }
+        if (!was_reduced && !judge_marks(sample) && !judge_delay(sample)) grow(sample);
     }
     round_ = Round{};
     round_.began = std::max<Time>(sample.now, 1);
-}
-
-// WIRE-67
-bool CongestionDelay::look_for_rivals(const CongestionSample& sample) noexcept {
-    if (least_rtt_ == never || round_.least_rtt == never) return rivals_.is_found();
-    const Time took = std::max<Time>(sample.now - std::min(sample.now, round_.began), 1);
-    const double rate = static_cast<double>(round_.acked_bytes) / static_cast<double>(took);
-    switch (rivals_.on_round(
-        {sample.now, round_.least_rtt, least_rtt_, target_, window_, rate, round_.has_lost})) {
-        case RivalDetector::Verdict::found:
-            window_ = std::max(window_, rivals_.resume_window());
-            if (rivals_.new_base_ns() != never) least_rtt_ = rivals_.new_base_ns();
-            if (!curve_.is_active()) curve_.begin(window_ / datagram_, window_ / datagram_);
-            break;
-        case RivalDetector::Verdict::trying:
-        case RivalDetector::Verdict::gone:
-        case RivalDetector::Verdict::as_before:
-            break;
-    }
-    return rivals_.is_found();
 }
 
 // WIRE-61
@@ -148,7 +125,6 @@ void CongestionDelay::judge_loss(const CongestionSample& sample) noexcept {
     losses_.lost += sample.lost;
     if (sample.lost != 0) {
         is_slow_start_ = false;
-        round_.has_lost = true;
         // more than chance makes of a loss of 1 %: two, and two and a half deviations above the mean
         const double usual = loss_usual * static_cast<double>(losses_.all);
         const bool is_much = losses_.lost > 2 + usual + 2.5 * std::sqrt(usual);
@@ -185,7 +161,7 @@ void CongestionDelay::grow(const CongestionSample& sample) noexcept {
 void CongestionDelay::drain_when_due(const CongestionSample& sample) noexcept {
     const Time now = sample.now;
     if (!drain_.is_on) {
-        if (least_rtt_ == never || rivals_.is_found()) return;
+        if (least_rtt_ == never) return;
         const Time pause = std::max(drain_pause_ns, drain_pause_rounds * least_rtt_);
         const Time patience =
             std::clamp(patience_rounds * sample.smoothed_rtt_ns, patience_min_ns, patience_max_ns);
@@ -239,7 +215,6 @@ void CongestionDelay::on_silence() noexcept {
     drain_.is_on = false;
     losses_ = LossCount{};
     curve_.end();
-    rivals_.reset();
 }
 
 void CongestionDelay::on_spurious() noexcept {

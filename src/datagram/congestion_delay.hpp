@@ -14,7 +14,6 @@
 
 #include "datagram/congestion.hpp"
 #include "datagram/cubic_curve.hpp"
-#include "datagram/rival_detector.hpp"
 
 namespace acp::datagram {
 
@@ -49,8 +48,6 @@ public:
 
     [[nodiscard]] Time target_ns() const noexcept { return target_; }
 
-    [[nodiscard]] bool is_beside_rivals() const noexcept { return rivals_.is_found(); }
-
 private:
     // One round trip: from when something was sent until it was acknowledged.
     struct Round {
@@ -60,7 +57,6 @@ private:
         std::uint32_t acked = 0;
         std::uint32_t marked = 0;
         bool is_window_limited = false;
-        bool has_lost = false;
     };
 
     // Measuring the least round trip with nothing of ours in the queue.
@@ -79,8 +75,6 @@ private:
     };
 
     void end_round(const CongestionSample& sample) noexcept;
-    // true: others fill the queue, and delay is not to be judged
-    [[nodiscard]] bool look_for_rivals(const CongestionSample& sample) noexcept;
     [[nodiscard]] bool is_bounded_by_loss(Time now) const noexcept;
     [[nodiscard]] bool is_late(Time rtt_ns) const noexcept;
     [[nodiscard]] bool judge_delay(const CongestionSample& sample) noexcept;  // true: reduced
@@ -100,7 +94,6 @@ private:
     double before_reduction_ = 0;
     double marked_ = 1;  // DCTCP's alpha
     CubicCurve curve_;   // after a loss that was congestion
-    RivalDetector rivals_;
     Time target_ = short_path_target_ns;
     Time least_rtt_ = never;
     Time least_seen_ = 0;

@@ -111,8 +111,6 @@ MUTANTS = {
 }
 
 MUTANTS.update({
-    "gives way to TCP for ever": ("datagram/congestion_delay.cpp", [
-        ("(has_rivals || !judge_delay(sample))", "(has_rivals ? !judge_delay(sample) : !judge_delay(sample))")]),
     "loss on a short queue taken for chance": ("datagram/congestion_delay.cpp", [
         ("rtt_ns > least_rtt_ + std::max(late_min_ns, least_rtt_ / late_share)", "rtt_ns == never")]),
     "delay counts on a queue that overflows": ("datagram/congestion_delay.cpp", [
@@ -122,17 +120,13 @@ MUTANTS.update({
         ("std::min(senders * each, usable / reserve_share)", "std::min(senders * each, usable)")]),
     "probes of a short path back off as those of a long one": ("datagram/probe_timer.cpp", [
         ("if (rtt.has_sample() && single <= short_timeout_ns)", "if (rtt.has_sample() && single == 0)")]),
-    "takes a path that became longer for a queue": ("datagram/rival_detector.cpp", [
-        ("    if (rounds_ < rounds_suspected && !is_sure)", "    if (rounds_ < rounds_suspected || !is_sure || round.now != 0)")]),
 })
 
 # What no seed shows but an experiment that measures.
 EXPERIMENTS = {
-    "gives way to TCP for ever": ["share"],
     "loss on a short queue taken for chance": ["share"],
     "delay counts on a queue that overflows": ["share"],
     "bursts never shortened": ["share"],
-    "takes a path that became longer for a queue": ["share"],
     "credit divided by the size of the job": ["incast", "--senders", "1", "--silent", "998", "--receive-bytes", "425984",
                                               "--milliseconds", "50"],
     "probes of a short path back off as those of a long one": ["chains", "--chains", "1000"],

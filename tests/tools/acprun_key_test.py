@@ -26,13 +26,17 @@ def hkdf(secret, salt, info):
 
 
 def job_ids(pid):
-    """What may be the job's number: it lies in the node segment, which the rank maps."""
+    """What may be the job's number: it lies at the start of the node segment, which the rank maps more than once, in parts."""
+    words = set()
     with open(f"/proc/{pid}/maps") as file:
-        start = next(int(line.split("-")[0], 16) for line in file if "memfd:acp-node" in line)
+        starts = [int(line.split("-")[0], 16) for line in file
+                  if "memfd:acp-node" in line and line.split()[1].startswith("r") and int(line.split()[2], 16) == 0]
     with open(f"/proc/{pid}/mem", "rb") as memory:
-        memory.seek(start)
-        page = memory.read(4096)
-    return {page[at:at + 8] for at in range(0, len(page), 8)} - {bytes(8)}
+        for start in starts:
+            memory.seek(start)
+            page = memory.read(4096)
+            words |= {page[at:at + 8] for at in range(0, len(page), 8)}
+    return words - {bytes(8)}
 
 
 def core_limit(pid):

@@ -146,17 +146,6 @@ TEST_F(CongestionDelayTest,
     EXPECT_LT(static_cast<double>(control_.window_bytes()), 0.75 * before);
 }
 
-// WIRE-67
-TEST_F(CongestionDelayTest, is_back_at_its_window_when_giving_way_for_delay_was_in_vain) {
-    settle();
-    const std::uint64_t before = control_.window_bytes();
-    for (int i = 0; i < 8; ++i) round(20 * ms);
-    EXPECT_TRUE(control_.is_beside_rivals());
-    EXPECT_GE(control_.window_bytes(), before / 2);
-    for (int i = 0; i < 8; ++i) round(20 * ms);
-    EXPECT_GE(control_.window_bytes(), before / 2);
-}
-
 TEST_F(CongestionDelayTest, one_mark_in_many_reduces_less_than_all_marked) {
     settle();
     for (int i = 0; i < 60; ++i) round(100 * us);  // no marks: their share is forgotten
