@@ -9,18 +9,17 @@ namespace acp::datagram {
 
 namespace {
 
-constexpr double delay_gain = 0.8;               // reduction per relative excess over the target
-constexpr double delay_factor_min = 0.5;         // at most halved per round
-constexpr double far_below = 0.5;                // fullness: there is room
-constexpr double near_target = 0.75;             // fullness: loss then is congestion
-constexpr double short_queue = 4;                // fullness: up to here loss may do without delay
-constexpr Time loss_counts_ns = 10'000'000'000;  // so long
-constexpr Time late_min_ns = 20'000;             // above the least round trip; or
-constexpr Time late_share = 8;                   // this part of it: loss then is congestion, too
-constexpr double growth_far_below = 0.125;       // of the window, per round
-constexpr double loss_usual = 0.01;              // of all: may be chance
-constexpr std::uint32_t loss_memory = 512;       // datagrams the share is reckoned over
+constexpr double delay_gain = 0.8;          // reduction per relative excess over the target
+constexpr double delay_factor_min = 0.5;    // at most halved per round
+constexpr double loss_factor = 0.7;         // per round, when loss is congestion
+constexpr double far_below = 0.5;           // fullness: there is room
+constexpr double near_target = 0.75;        // fullness: loss then is congestion
+constexpr double growth_far_below = 0.125;  // of the window, per round
+constexpr double loss_usual = 0.01;         // of all: may be chance
+constexpr std::uint32_t loss_memory = 512;  // datagrams the share is reckoned over
 constexpr double mark_gain = 1.0 / 16;
+constexpr double ceiling_share = 0.85;        // of the window that met loss
+constexpr std::uint32_t ceiling_rounds = 32;  // until it is tried again
 constexpr Time drain_hold_max_ns = 5'000'000;
 constexpr std::uint32_t drained_datagrams = 2;  // in flight while the least round trip is measured
 constexpr double slowest = 1.0 / 8;             // of a datagram: the least window, kept by pacing
@@ -46,7 +45,7 @@ void CongestionDelay::on_sample(const CongestionSample& sample) noexcept {
         note_least(sample);
     }
     judge_loss(sample);
-    if (is_slow_start_ && is_limited && !drain_.is_on) {
+    if (is_slow_start_ && is_limited && !is_draining_) {
         window_ += static_cast<double>(sample.acked_bytes);
         limit_window();
     }
@@ -57,9 +56,7 @@ void CongestionDelay::on_sample(const CongestionSample& sample) noexcept {
 void CongestionDelay::end_round(const CongestionSample& sample) noexcept {
     set_target();
     const bool was_reduced = reduced_at_ > round_.began;
-    if (!drain_.is_on) {
-        if (!was_reduced && !judge_marks(sample) && !judge_delay(sample)) grow(sample);
-    }
+    if (!is_draining_ && !was_reduced && !judge_marks(sample) && !judge_delay(sample)) grow();
     round_ = Round{};
     round_.began = std::max<Time>(sample.now, 1);
 }
@@ -85,9 +82,8 @@ bool CongestionDelay::judge_delay(const CongestionSample& sample) noexcept {
     const double delay = static_cast<double>(round_.least_rtt);
     const double target = static_cast<double>(target_ns());
     if (fullness(round_.least_rtt) > far_below) is_slow_start_ = false;
-    if (delay <= target || is_bounded_by_loss(sample.now)) return false;
+    if (delay <= target) return false;
     reduce(sample.now, std::max(delay_factor_min, 1 - delay_gain * (delay - target) / delay));
-    if (curve_.is_active()) curve_.begin(before_reduction_ / datagram_, window_ / datagram_);
     was_reduced_by_loss_ = false;
     return true;
 }
@@ -105,35 +101,22 @@ bool CongestionDelay::judge_marks(const CongestionSample& sample) noexcept {
     return true;
 }
 
-// WIRE-69: where the queue overflows while it is still short, loss bounds it; who gave way for delay as well would get
-// nothing beside those who do not.
-bool CongestionDelay::is_bounded_by_loss(Time now) const noexcept {
-    return congested_at_ != 0 && now < congested_at_ + loss_counts_ns &&
-           fullness(round_.least_rtt) < short_queue;
-}
-
-// A loss with that round trip is congestion: a queue stands, however short it may be.
-bool CongestionDelay::is_late(Time rtt_ns) const noexcept {
-    if (fullness(rtt_ns) > near_target) return true;
-    return least_rtt_ != never &&
-           rtt_ns > least_rtt_ + std::max(late_min_ns, least_rtt_ / late_share);
-}
-
 // WIRE-63
 void CongestionDelay::judge_loss(const CongestionSample& sample) noexcept {
     losses_.all += sample.acked + sample.lost;
     losses_.lost += sample.lost;
     if (sample.lost != 0) {
         is_slow_start_ = false;
+        const bool is_late = fullness(latest_rtt_) > near_target;
         // more than chance makes of a loss of 1 %: two, and two and a half deviations above the mean
         const double usual = loss_usual * static_cast<double>(losses_.all);
         const bool is_much = losses_.lost > 2 + usual + 2.5 * std::sqrt(usual);
-        if ((is_late(latest_rtt_) || is_much) && sample.newest_lost_sent >= reduced_at_) {
-            reduce(sample.now, CubicCurve::beta);
-            curve_.begin(before_reduction_ / datagram_, window_ / datagram_);
+        if ((is_late || is_much) && sample.newest_lost_sent >= reduced_at_) {
+            ceiling_ = window_ * ceiling_share;
+            ceiling_rounds_ = ceiling_rounds;
+            reduce(sample.now, loss_factor);
             losses_ = LossCount{};
             was_reduced_by_loss_ = true;
-            congested_at_ = sample.now;
         }
     }
     if (losses_.all >= loss_memory) {
@@ -142,15 +125,12 @@ void CongestionDelay::judge_loss(const CongestionSample& sample) noexcept {
     }
 }
 
-void CongestionDelay::grow(const CongestionSample& sample) noexcept {
+void CongestionDelay::grow() noexcept {
+    if (ceiling_rounds_ != 0) --ceiling_rounds_;
     if (is_slow_start_ || !round_.is_window_limited || round_.least_rtt == never) return;
     const double one = datagram_;
-    if (curve_.is_active()) {
-        window_ = curve_.grow(sample.now, sample.smoothed_rtt_ns, window_ / one) * one;
-        limit_window();
-        return;
-    }
-    const bool is_fast = fullness(round_.least_rtt) < far_below;
+    const bool is_fast =
+        fullness(round_.least_rtt) < far_below && (ceiling_rounds_ == 0 || window_ < ceiling_);
     const double more = is_fast ? std::max(one, window_ * growth_far_below) : one;
     // a window of less than a few datagrams grows by its own measure
     window_ += std::min(more, std::max(window_ / 2, one * slowest));
@@ -160,33 +140,33 @@ void CongestionDelay::grow(const CongestionSample& sample) noexcept {
 // WIRE-65
 void CongestionDelay::drain_when_due(const CongestionSample& sample) noexcept {
     const Time now = sample.now;
-    if (!drain_.is_on) {
+    if (!is_draining_) {
         if (least_rtt_ == never) return;
         const Time pause = std::max(drain_pause_ns, drain_pause_rounds * least_rtt_);
         const Time patience =
             std::clamp(patience_rounds * sample.smoothed_rtt_ns, patience_min_ns, patience_max_ns);
         const bool is_due =
-            sample.is_drain_asked ? drain_.ended_at + pause <= now : least_seen_ + patience <= now;
+            sample.is_drain_asked ? drained_at_ + pause <= now : least_seen_ + patience <= now;
         if (!is_due) return;
-        drain_.is_on = true;
-        drain_.emptied_at = never;
-        drain_.least = never;
+        is_draining_ = true;
+        emptied_at_ = never;
+        drained_least_ = never;
         return;
     }
-    if (drain_.emptied_at == never) {
+    if (emptied_at_ == never) {
         // From then on, what is sent finds nothing of ours before it; and a round trip later, nothing of those
         // who began to drain with us.
         if (sample.in_flight > std::uint64_t{drained_datagrams} * datagram_) return;
-        drain_.emptied_at = now;
-        drain_.hold = std::min(sample.smoothed_rtt_ns, drain_hold_max_ns);
+        emptied_at_ = now;
+        drain_hold_ = std::min(sample.smoothed_rtt_ns, drain_hold_max_ns);
         return;
     }
-    if (sample.sent == never || sample.sent < drain_.emptied_at) return;
-    drain_.least = std::min(drain_.least, sample.rtt_ns);
-    if (sample.sent < drain_.emptied_at + drain_.hold) return;
-    drain_.is_on = false;
-    drain_.ended_at = now;
-    least_rtt_ = drain_.least;
+    if (sample.sent == never || sample.sent < emptied_at_) return;
+    drained_least_ = std::min(drained_least_, sample.rtt_ns);
+    if (sample.sent < emptied_at_ + drain_hold_) return;
+    is_draining_ = false;
+    drained_at_ = now;
+    least_rtt_ = drained_least_;
     least_seen_ = now;
 }
 
@@ -212,9 +192,8 @@ void CongestionDelay::on_silence() noexcept {
     window_ = static_cast<double>(floor_datagrams) * datagram_;
     was_reduced_by_loss_ = false;
     is_slow_start_ = true;
-    drain_.is_on = false;
+    is_draining_ = false;
     losses_ = LossCount{};
-    curve_.end();
 }
 
 void CongestionDelay::on_spurious() noexcept {
@@ -225,13 +204,13 @@ void CongestionDelay::on_spurious() noexcept {
 
 // WIRE-60
 std::uint64_t CongestionDelay::window_bytes() const noexcept {
-    if (drain_.is_on) return std::uint64_t{drained_datagrams} * datagram_;
+    if (is_draining_) return std::uint64_t{drained_datagrams} * datagram_;
     return std::max(static_cast<std::uint64_t>(window_),
                     std::uint64_t{floor_datagrams} * datagram_);
 }
 
 std::uint64_t CongestionDelay::pacing_window_bytes() const noexcept {
-    return drain_.is_on ? window_bytes() : static_cast<std::uint64_t>(window_);
+    return is_draining_ ? window_bytes() : static_cast<std::uint64_t>(window_);
 }
 
 }  // namespace acp::datagram

@@ -7,13 +7,12 @@
 // DCTCP. Additive increase makes flows equal; far below the target the window grows by an eighth per round, so that
 // it recovers soon. The least round trip is measured anew, with an emptied path, when it was not seen for long.
 // Knows no clock. One thread.
-// Tests: tests/unit/datagram/congestion_delay_test.cpp, tests/unit/sim/congestion_link_test.cpp.
+// Tests: tests/unit/datagram/congestion_delay_test.cpp, congestion_link_test.cpp.
 #pragma once
 
 #include <cstdint>
 
 #include "datagram/congestion.hpp"
-#include "datagram/cubic_curve.hpp"
 
 namespace acp::datagram {
 
@@ -59,15 +58,6 @@ private:
         bool is_window_limited = false;
     };
 
-    // Measuring the least round trip with nothing of ours in the queue.
-    struct Drain {
-        Time emptied_at = never;  // when the path was empty of ours; never: not yet
-        Time ended_at = 0;        // the last one
-        Time hold = 0;
-        Time least = never;
-        bool is_on = false;
-    };
-
     // Losses among the last some hundred datagrams.
     struct LossCount {
         std::uint32_t lost = 0;
@@ -75,12 +65,10 @@ private:
     };
 
     void end_round(const CongestionSample& sample) noexcept;
-    [[nodiscard]] bool is_bounded_by_loss(Time now) const noexcept;
-    [[nodiscard]] bool is_late(Time rtt_ns) const noexcept;
     [[nodiscard]] bool judge_delay(const CongestionSample& sample) noexcept;  // true: reduced
     [[nodiscard]] bool judge_marks(const CongestionSample& sample) noexcept;
     void judge_loss(const CongestionSample& sample) noexcept;
-    void grow(const CongestionSample& sample) noexcept;
+    void grow() noexcept;
     // Where between the least round trip (0) and the target (1) a round trip lies.
     [[nodiscard]] double fullness(Time rtt_ns) const noexcept;
     void note_least(const CongestionSample& sample) noexcept;
@@ -92,18 +80,22 @@ private:
     std::uint32_t datagram_;
     double window_;  // bytes; below floor_datagrams it is kept by pacing
     double before_reduction_ = 0;
-    double marked_ = 1;  // DCTCP's alpha
-    CubicCurve curve_;   // after a loss that was congestion
+    double marked_ = 1;   // DCTCP's alpha
+    double ceiling_ = 0;  // near where loss was congestion: from there on only additive growth
+    std::uint32_t ceiling_rounds_ = 0;
     Time target_ = short_path_target_ns;
     Time least_rtt_ = never;
     Time least_seen_ = 0;
     Time latest_rtt_ = 0;
     Time reduced_at_ = 0;
-    Time congested_at_ = 0;  // when a loss was congestion; 0: never
-    Drain drain_;
+    Time emptied_at_ = never;  // while draining: when the path was empty of ours; never: not yet
+    Time drained_at_ = 0;
+    Time drain_hold_ = 0;
+    Time drained_least_ = never;
     Round round_;
     LossCount losses_;
     bool is_slow_start_ = true;
+    bool is_draining_ = false;
     bool was_reduced_by_loss_ = false;
 };
 

@@ -78,7 +78,7 @@ std::vector<FootprintPart> footprint_of(const Shape& shape) {
     std::vector<FootprintPart> parts = {
         {"control block", "", layout.slots, layout.slots, layout.slots},
         {"slots", "", slots, slots, slots},
-        {"ranks of processes", "acp_reset", ranks, gathered, gathered}};
+        {"ranks of processes", gathered < ranks ? "acp_reset" : "", ranks, gathered, gathered}};
     if (shape.nodes > 1) {
         const std::uint64_t one_address_each = whole_pages(NodeTable::used_bytes(shape.nodes, 1));
         parts.push_back({"node table", nodes > one_address_each ? "addresses of a node" : "", nodes,

@@ -111,10 +111,6 @@ MUTANTS = {
 }
 
 MUTANTS.update({
-    "loss on a short queue taken for chance": ("datagram/congestion_delay.cpp", [
-        ("rtt_ns > least_rtt_ + std::max(late_min_ns, least_rtt_ / late_share)", "rtt_ns == never")]),
-    "delay counts on a queue that overflows": ("datagram/congestion_delay.cpp", [
-        ("fullness(round_.least_rtt) < short_queue", "fullness(round_.least_rtt) < -1")]),
     "bursts never shortened": ("datagram/pacer.cpp", [("    if (lost_together != 0 || is_much) {", "    if (lost_together != 0 && is_much && acked > 4096) {")]),
     "credit divided by the size of the job": ("datagram/credit_budget.cpp", [
         ("std::min(senders * each, usable / reserve_share)", "std::min(senders * each, usable)")]),
@@ -124,8 +120,6 @@ MUTANTS.update({
 
 # What no seed shows but an experiment that measures.
 EXPERIMENTS = {
-    "loss on a short queue taken for chance": ["share"],
-    "delay counts on a queue that overflows": ["share"],
     "bursts never shortened": ["share"],
     "credit divided by the size of the job": ["incast", "--senders", "1", "--silent", "998", "--receive-bytes", "425984",
                                               "--milliseconds", "50"],

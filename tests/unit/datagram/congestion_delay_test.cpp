@@ -127,25 +127,6 @@ TEST_F(CongestionDelayTest, the_same_loss_with_a_full_queue_reduces) {
     EXPECT_NEAR(static_cast<double>(control_.window_bytes()), 0.7 * static_cast<double>(before), 1);
 }
 
-// WIRE-63: on a path of a millisecond a queue of a quarter of it shows as 250 us, less than the target allows.
-TEST_F(CongestionDelayTest,
-       loss_with_a_short_queue_is_congestion_and_growth_is_cubics_from_then_on) {
-    round(1 * ms);
-    while (control_.window_bytes() < 1'000'000) {
-        now_ += us;
-        control_.on_sample(sample_of(1 * ms));
-    }
-    const auto before = static_cast<double>(control_.window_bytes());
-    now_ += 10 * us;
-    CongestionSample sample = sample_of(1'200 * us);
-    sample.lost = 1;
-    sample.newest_lost_sent = now_;
-    control_.on_sample(sample);
-    EXPECT_NEAR(static_cast<double>(control_.window_bytes()), 0.7 * before, 1);
-    for (int i = 0; i < 20; ++i) round(1 * ms);
-    EXPECT_LT(static_cast<double>(control_.window_bytes()), 0.75 * before);
-}
-
 TEST_F(CongestionDelayTest, one_mark_in_many_reduces_less_than_all_marked) {
     settle();
     for (int i = 0; i < 60; ++i) round(100 * us);  // no marks: their share is forgotten
@@ -168,7 +149,7 @@ TEST_F(CongestionDelayTest, one_mark_in_many_reduces_less_than_all_marked) {
 
 TEST_F(CongestionDelayTest, a_window_below_two_datagrams_is_kept_by_pacing) {
     settle();
-    for (int i = 0; i < 150; ++i) round(control_.target_ns() / 5 * 6);
+    for (int i = 0; i < 60; ++i) round(20 * ms);
     EXPECT_EQ(control_.window_bytes(), 2U * one);
     EXPECT_LT(control_.pacing_window_bytes(), one);
     EXPECT_GE(control_.pacing_window_bytes(), one / 8);

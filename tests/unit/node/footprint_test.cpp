@@ -88,7 +88,8 @@ unsigned look_into_mailboxes(const Segment& segment, const Shape& shape, std::ui
     return seen;
 }
 
-// Goes where a rank goes while it joins: its slot, its first hazard line, its starter's entry, mailboxes.
+// Goes where a rank goes while it joins: its slot, its first hazard line, its starter's entry, mailboxes; and where the
+// gateway writes what all have gathered.
 void join_all(const Segment& segment, const Shape& shape) {
     const memory::GaLayout addresses(shape.procs);
     for (std::uint32_t i = 0; i < shape.local_procs; ++i) {
@@ -108,6 +109,9 @@ void join_all(const Segment& segment, const Shape& shape) {
             EXPECT_TRUE(NodeTable(segment).set(node, 3 * node, {&address, 1}).is_ok());
         }
         for (std::uint32_t i = 0; i < shape.local_procs; ++i) EXPECT_EQ(*segment.rings(i), 0);
+        for (std::uint32_t process = 0; process < shape.procs; ++process) {
+            segment.wanted_table()[process].store(1, std::memory_order_relaxed);
+        }
         segment.slot(segment.gateway_slot()).state.store(1, std::memory_order_relaxed);
         segment.hazards(segment.gateway_slot())[0].is_claimed.store(1, std::memory_order_relaxed);
     }
