@@ -5,9 +5,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <fcntl.h>
 #include <sys/random.h>
+#include <system_error>
 #include <unistd.h>
 
 #include "os/file_descriptor.hpp"
@@ -21,7 +21,8 @@ namespace {
                  "acp: no random bytes for keys: getrandom failed: %s (errno %d), and /dev/urandom "
                  "cannot be read: "
                  "%s (errno %d); the sandbox this runs in must allow one of them\n",
-                 std::strerror(refused), refused, std::strerror(error), error);
+                 std::generic_category().message(refused).c_str(), refused,
+                 std::generic_category().message(error).c_str(), error);
     std::abort();
 }
 

@@ -36,7 +36,7 @@ ThreadExit::~ThreadExit() {
     if (is_open_) pthread_key_delete(key_);
 }
 
-bool ThreadExit::set(void* value) noexcept {
+bool ThreadExit::set(void* value) const noexcept {
     return is_open_ && pthread_setspecific(key_, value) == 0;
 }
 

@@ -26,7 +26,7 @@ public:
     [[nodiscard]] bool is_open() const noexcept { return is_open_; }
 
     // Stores the calling thread's value; nullptr: it is not told. false when memory is short; nothing is stored then.
-    [[nodiscard]] bool set(void* value) noexcept;
+    [[nodiscard]] bool set(void* value) const noexcept;
 
     // The calling thread's value; nullptr when it stored none, and from the moment it is told of its end.
     [[nodiscard]] void* get() const noexcept;
