@@ -132,6 +132,7 @@ std::uint32_t MpscPort::receive(const Handler& handler, std::uint32_t max_messag
     }
 
     // Gives a cell back when its message was handed over.
+    // NOLINTNEXTLINE(cppcoreguidelines-special-member-functions): it is in one scope and never copied
     struct Handed {
         const MpscPort& port;
         Cell& cell;

@@ -71,6 +71,7 @@ std::uint32_t RingsPort::drain(std::uint32_t sender,
     const std::uint32_t bound = std::min(max_messages, node::ring_cells);
 
     // Gives a cell back when its message was handed over.
+    // NOLINTNEXTLINE(cppcoreguidelines-special-member-functions): it is in one scope and never copied
     struct Handed {
         const RingsPort& port;
         Cell& cell;
