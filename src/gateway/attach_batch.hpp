@@ -60,7 +60,7 @@ private:
     std::uint32_t count_ = 0;
     std::unique_ptr<char[]> staging_;  // bytes to be written
     std::uint64_t staged_bytes_ = 0;
-    SettledList ended_{2 * local::attach_batch_max};
+    SettledList ended_{std::size_t{2} * local::attach_batch_max};
 };
 
 }  // namespace acp::gateway

@@ -178,7 +178,7 @@ private:
     std::uint32_t transmit(std::size_t socket,
                            const Transmit& transmit,
                            datagram::MutableBytes bytes);
-    void send_or_keep(const Transmit& transmit, datagram::MutableBytes bytes);
+    void send_or_keep(const Transmit& burst, datagram::MutableBytes bytes);
     [[nodiscard]] bool may_send(Time now);
 
     std::vector<Socket> sockets_;  // the listeners, one per address, then the lines

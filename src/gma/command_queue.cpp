@@ -118,6 +118,7 @@ void CommandQueue::end_failed(std::uint64_t number, base::Status failure) noexce
         waiting_count_ -= ended.state == State::waiting ? 1 : 0;
         ended.state = State::finished;
         --outstanding_;
+        // NOLINTNEXTLINE(bugprone-use-after-move): one number is the command's own, and once
         failures_.note(current, current == number ? std::move(failure) : order_failure());
         const auto behind = waiting_.lower_bound(current);
         for (auto waiting = behind; waiting != waiting_.end(); ++waiting) {
