@@ -111,7 +111,7 @@ public:
         return are_ranks_set() ? process_table()[rank].load(std::memory_order_relaxed) : rank;
     }
 
-    // For node/ranks.hpp: untouched before the first reset.
+    // For node/ranks.hpp: untouched before the first reset, but for the wishes where nodes gather numbers at acp_init.
     [[nodiscard]] SharedU32* rank_table() const noexcept { return &at<SharedU32>(layout_.ranks); }
 
     [[nodiscard]] SharedU32* process_table() const noexcept { return rank_table() + shape().procs; }
