@@ -143,8 +143,8 @@ sim:
 
 mutants:
 	@cmake/setup.sh build
-	$(call build_preset,release,acpsim)
-	@python3 tests/sim/mutants.py --build $(release) --jobs $(JOBS)
+	$(call build_preset,mutants,acpsim)
+	@python3 tests/sim/mutants.py --build build/mutants --jobs $(JOBS)
 
 fuzz:
 	@cmake/setup.sh build test fuzz

@@ -19,6 +19,9 @@ else()
 endif()
 include(GoogleTest)
 
+# Each file of a test has its own fixtures, whose names clash with those of others.
+set(CMAKE_UNITY_BUILD OFF)
+
 # Unit tests have the label core where another process or the network writes what the layer reads, else unit. The
 # programs of each group are built by a target GROUP_tests: building all takes too long where only some run.
 set(ACP_CORE_LAYERS sync memory datagram crypto node local router remote gateway gma)

@@ -39,13 +39,25 @@ def without_precompiled(entries: list[dict]) -> list[dict]:
     return [entry for entry in entries if not entry["file"].endswith(("cmake_pch.hxx", "cmake_pch.hxx.cxx"))]
 
 
+def of_each_file(entries: list[dict]) -> list[dict]:
+    """A unit that CMake made of several files is replaced by the compilations of its files."""
+    single = []
+    for entry in entries:
+        if not re.search(r"/Unity/unity_\d+_cxx\.cxx$", entry["file"]):
+            single.append(entry)
+            continue
+        for file in re.findall(r'#include "(.+)"', pathlib.Path(entry["file"]).read_text()):
+            single.append({**entry, "file": file, "command": entry["command"].replace(entry["file"], file)})
+    return single
+
+
 def main(root: pathlib.Path, build: pathlib.Path, jobs: int, share: int = 1) -> int:
     tool = shutil.which("clang-tidy-14") or "clang-tidy"
     closure = sources.Closure([root / "src", root / "include", build / "generated", root / "tests"])
     work, is_due = [], sources.share_of(root, share)
     salt = subprocess.run([tool, "--version"], check=True, capture_output=True, text=True).stdout
     salt += (root / ".clang-tidy").read_text()
-    entries = without_precompiled(json.loads((build / "compile_commands.json").read_text()))
+    entries = without_precompiled(of_each_file(json.loads((build / "compile_commands.json").read_text())))
     commands = build.parent / "lint" / build.name
     commands.mkdir(parents=True, exist_ok=True)
     (commands / "compile_commands.json").write_text(json.dumps(entries))

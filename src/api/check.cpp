@@ -2,11 +2,11 @@
 // What is looked at, and the messages.
 #include "api/check.hpp"
 
-#include <cstdio>
 #include <mutex>
 #include <set>
 #include <string>
 
+#include "base/format.hpp"
 #include "os/call_site.hpp"
 #include "os/process.hpp"
 
@@ -82,9 +82,8 @@ void check_handle(const char* what, std::int64_t given) {
     // relaxed: the caller's own commands are in it, and those of a thread that gave it a handle
     const std::uint64_t newest = fast_path.marks.inline_handle.load(std::memory_order_relaxed);
     if (handle <= newest || handle == gma::handle_all || handle == gma::handle_cont) return;
-    char text[24];
-    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(handle));
-    tell(std::string(what) + " is given " + text + ", a handle that no call has returned");
+    tell(std::string(what) + " is given " + base::hex(handle) +
+         ", a handle that no call has returned");
 }
 
 }  // namespace acp::api

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // <acp/memory.h>.
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <utility>
 
 #include "api/boundary.hpp"
 #include "api/library.hpp"
+#include "base/format.hpp"
 #include "os/process.hpp"
 
 #include <acp/memory.h>
@@ -40,11 +40,10 @@ std::string by_this_rank() {
 
 // "acp_register_memory(0x7f..., 4096 bytes) by rank 2 on host"
 std::string registration_phrase(const void* address, std::size_t bytes) {
-    char place[32];
-    std::snprintf(place, sizeof place, "0x%llx",
-                  static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(address)));
-    return "acp_register_memory(" + std::string(address != nullptr ? place : "NULL") + ", " +
-           std::to_string(bytes) + " bytes)" + by_this_rank();
+    const std::string place =
+        address != nullptr ? base::hex(reinterpret_cast<std::uintptr_t>(address)) : "NULL";
+    return "acp_register_memory(" + place + ", " + std::to_string(bytes) + " bytes)" +
+           by_this_rank();
 }
 
 }  // namespace

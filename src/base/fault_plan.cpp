@@ -12,8 +12,6 @@ namespace acp::base {
 
 namespace {
 
-constexpr std::uint64_t nanoseconds_per_second = 1'000'000'000;
-
 // The first so many letters of a list up to a mark, which are taken off it.
 std::string_view take_until(std::string_view& rest, std::string_view mark) {
     const std::size_t at = rest.find(mark);

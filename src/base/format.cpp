@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdio>
 #include <numeric>
 
@@ -59,6 +60,12 @@ std::string human_duration(double duration_ns) {
         ++unit;
     }
     return short_number(value) + " " + units[unit];
+}
+
+std::string hex(std::uint64_t number) {
+    std::array<char, 16> digits;
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number, 16).ptr;
+    return "0x" + std::string(digits.data(), end);
 }
 
 std::size_t display_width(std::string_view text) {

@@ -18,6 +18,9 @@ namespace acp::base {
 // "0 ns", "12 ns", "1.25 us", "340 ms", "60 s": three significant digits below 1000 s.
 [[nodiscard]] std::string human_duration(double duration_ns);
 
+// "0x0", "0x7fffd2a0": an address, a key, a handle.
+[[nodiscard]] std::string hex(std::uint64_t number);
+
 // Columns a terminal needs for text: code points of UTF-8 without colour escapes.
 [[nodiscard]] std::size_t display_width(std::string_view text);
 

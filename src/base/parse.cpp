@@ -12,7 +12,6 @@ namespace acp::base {
 
 namespace {
 
-constexpr std::uint64_t nanoseconds_per_second = 1'000'000'000;
 constexpr std::uint64_t seconds_max = 1'000'000'000;
 constexpr std::size_t fraction_digits_max = 9;
 constexpr std::string_view suffixes = "kmgt";  // the n-th is the (n+1)-th power of 1024

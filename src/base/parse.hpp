@@ -13,6 +13,8 @@
 
 namespace acp::base {
 
+inline constexpr std::uint64_t nanoseconds_per_second = 1'000'000'000;
+
 // Decimal or 0x-hexadecimal digits and nothing else; nullopt for "", signs, blanks and overflow.
 [[nodiscard]] std::optional<std::uint64_t> parse_unsigned(std::string_view text);
 

@@ -19,8 +19,8 @@ constexpr std::size_t chacha_key_bytes = 32;
 constexpr std::size_t cell_bytes = 64;
 
 // What all ciphers of a suite share, and outlives them all.
-struct Shared {
-    explicit Shared(std::unique_ptr<IpsecMbJobs> opened) noexcept : jobs(std::move(opened)) {}
+struct ChaChaShared {
+    explicit ChaChaShared(std::unique_ptr<IpsecMbJobs> opened) noexcept : jobs(std::move(opened)) {}
 
     std::unique_ptr<IpsecMbJobs> jobs;
     KeyCells cells{cell_bytes};
@@ -28,7 +28,7 @@ struct Shared {
 
 class ChaChaAead final : public datagram::Aead {
 public:
-    ChaChaAead(std::shared_ptr<Shared> shared, MutableBytes cell, Bytes key) noexcept
+    ChaChaAead(std::shared_ptr<ChaChaShared> shared, MutableBytes cell, Bytes key) noexcept
         : shared_(std::move(shared)), cell_(cell) {
         std::copy(key.begin(), key.end(), cell_.begin());
     }
@@ -60,7 +60,7 @@ public:
     }
 
 private:
-    std::shared_ptr<Shared> shared_;
+    std::shared_ptr<ChaChaShared> shared_;
     MutableBytes cell_;
 };
 
@@ -70,7 +70,7 @@ public:
                 std::unique_ptr<IpsecMbJobs> jobs,
                 std::shared_ptr<const Libcrypto> agreement)
         : HashedSuite(std::move(scratch), std::move(agreement)),
-          shared_(std::make_shared<Shared>(std::move(jobs))) {}
+          shared_(std::make_shared<ChaChaShared>(std::move(jobs))) {}
 
     [[nodiscard]] const char* name() const noexcept override {
         return "chacha20-poly1305/libipsec-mb";
@@ -96,7 +96,7 @@ private:
         shared_->jobs->library().sha256(data.data(), data.size(), digest.data());
     }
 
-    std::shared_ptr<Shared> shared_;
+    std::shared_ptr<ChaChaShared> shared_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "crypto/ipsec_mb.hpp"
 #include "crypto/key_cells.hpp"
 #include "crypto/tags.hpp"
+#include "crypto/unsigned_bytes.hpp"
 
 namespace acp::crypto {
 
@@ -16,17 +17,10 @@ namespace {
 
 using MessageData = std::array<std::byte, IpsecMb::message_data_bytes>;
 
-const std::uint8_t* unsigned_of(Bytes bytes) noexcept {
-    return reinterpret_cast<const std::uint8_t*>(bytes.data());
-}
-
-std::uint8_t* unsigned_of(MutableBytes bytes) noexcept {
-    return reinterpret_cast<std::uint8_t*>(bytes.data());
-}
-
 // What all ciphers of a suite share, and outlives them all.
-struct Shared {
-    explicit Shared(std::shared_ptr<const IpsecMb> loaded) noexcept : library(std::move(loaded)) {}
+struct AesShared {
+    explicit AesShared(std::shared_ptr<const IpsecMb> loaded) noexcept
+        : library(std::move(loaded)) {}
 
     std::shared_ptr<const IpsecMb> library;
     KeyCells cells{IpsecMb::key_data_bytes};
@@ -34,7 +28,7 @@ struct Shared {
 
 class IpsecMbAead final : public datagram::Aead {
 public:
-    IpsecMbAead(std::shared_ptr<Shared> shared, MutableBytes key_data, Bytes key) noexcept
+    IpsecMbAead(std::shared_ptr<AesShared> shared, MutableBytes key_data, Bytes key) noexcept
         : shared_(std::move(shared)), key_data_(key_data) {
         shared_->library->expand_key(key.data(), key_data_.data());
     }
@@ -90,7 +84,7 @@ public:
     }
 
 private:
-    std::shared_ptr<Shared> shared_;
+    std::shared_ptr<AesShared> shared_;
     MutableBytes key_data_;
 };
 
@@ -100,7 +94,7 @@ public:
                  std::shared_ptr<const IpsecMb> library,
                  std::shared_ptr<const Libcrypto> agreement)
         : HashedSuite(std::move(scratch), std::move(agreement)),
-          shared_(std::make_shared<Shared>(std::move(library))) {}
+          shared_(std::make_shared<AesShared>(std::move(library))) {}
 
     [[nodiscard]] const char* name() const noexcept override { return "aes-128-gcm/libipsec-mb"; }
 
@@ -124,7 +118,7 @@ private:
         shared_->library->sha256(data.data(), data.size(), digest.data());
     }
 
-    std::shared_ptr<Shared> shared_;
+    std::shared_ptr<AesShared> shared_;
 };
 
 }  // namespace

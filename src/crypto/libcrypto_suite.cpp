@@ -8,6 +8,7 @@
 #include "base/assert.hpp"
 #include "crypto/hashed_suite.hpp"
 #include "crypto/libcrypto.hpp"
+#include "crypto/unsigned_bytes.hpp"
 
 namespace acp::crypto {
 
@@ -17,14 +18,6 @@ namespace {
 constexpr int get_tag = 0x10;
 constexpr int set_tag = 0x11;
 constexpr int tag_size = static_cast<int>(datagram::tag_bytes);
-
-const unsigned char* unsigned_of(Bytes bytes) noexcept {
-    return reinterpret_cast<const unsigned char*>(bytes.data());
-}
-
-unsigned char* unsigned_of(MutableBytes bytes) noexcept {
-    return reinterpret_cast<unsigned char*>(bytes.data());
-}
 
 int size_of(Bytes bytes) noexcept {
     ACP_ASSERT(bytes.size() <= message_bytes_max);

@@ -5,15 +5,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "crypto/unsigned_bytes.hpp"
+
 namespace acp::crypto {
 
 namespace {
 
 constexpr int key_type = 1034;  // NID_X25519
-
-const unsigned char* unsigned_of(Bytes bytes) noexcept {
-    return reinterpret_cast<const unsigned char*>(bytes.data());
-}
 
 // What the library notes about calls that failed is not left to the program, which may use the library itself.
 class QuietErrors {

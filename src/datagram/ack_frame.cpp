@@ -6,6 +6,8 @@
 #include <bit>
 #include <cstring>
 
+#include "datagram/wire.hpp"
+
 namespace acp::datagram {
 
 namespace {
@@ -13,18 +15,6 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "the wire's order is the machine's");
 
 constexpr std::uint8_t drain_bit = 0x80;
-
-template <class T>
-void store(std::byte* at, T value) noexcept {
-    std::memcpy(at, &value, sizeof value);
-}
-
-template <class T>
-T load(const std::byte* at) noexcept {
-    T value;
-    std::memcpy(&value, at, sizeof value);
-    return value;
-}
 
 // Bits first..last of a word.
 constexpr std::uint64_t bits(std::uint64_t first, std::uint64_t last) noexcept {

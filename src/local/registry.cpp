@@ -3,9 +3,9 @@
 #include "local/registry.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <string>
 
+#include "base/format.hpp"
 #include "os/cross_memory.hpp"
 #include "os/mapping.hpp"
 
@@ -14,12 +14,6 @@ namespace acp::local {
 namespace {
 
 constexpr std::uint32_t no_room = memory::granules_per_process;
-
-std::string hex(Key key) {
-    char text[24];
-    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(key));
-    return text;
-}
 
 }  // namespace
 
@@ -134,7 +128,7 @@ base::Result<std::uint32_t> Registry::granule_of(Key key) const {
     const GlobalAddress start = key & layout.colorless_mask();
     if (key == 0 || layout.process(key) != space_.process() || layout.generation(key) == 0 ||
         granule < first_own_ || (key & (layout.granule_bytes() - 1)) != 0) {
-        return base::Status(base::Code::argument, "not a key of this rank: " + hex(key));
+        return base::Status(base::Code::argument, "not a key of this rank: " + base::hex(key));
     }
     const GlobalAddress last = space_.shared_row()[granule].start.load(std::memory_order_relaxed);
     if (states_[granule] == State::live && last == start) {
@@ -145,9 +139,10 @@ base::Result<std::uint32_t> Registry::granule_of(Key key) const {
     const bool is_inside =
         layout.granule(last) != granule && layout.generation(last) == layout.generation(key);
     if (last == 0 || is_inside) {
-        return base::Status(base::Code::argument, "never a key of this rank: " + hex(key));
+        return base::Status(base::Code::argument, "never a key of this rank: " + base::hex(key));
     }
-    return base::Status(base::Code::stale, "the registration of this key has ended: " + hex(key));
+    return base::Status(base::Code::stale,
+                        "the registration of this key has ended: " + base::hex(key));
 }
 
 base::Status Registry::remove(Key key) {

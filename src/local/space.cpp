@@ -2,24 +2,13 @@
 // Opening a process's view, and finding places.
 #include "local/space.hpp"
 
-#include <cstdio>
-#include <cstring>
 #include <string>
 #include <utility>
 
+#include "base/format.hpp"
 #include "os/mapping.hpp"
 
 namespace acp::local {
-
-namespace {
-
-std::string hex(std::uint64_t value) {
-    char text[19];
-    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-    return text;
-}
-
-}  // namespace
 
 base::Status Space::open(const node::Segment& segment,
                          std::uint32_t slot,
@@ -108,7 +97,7 @@ std::string Space::explain(GlobalAddress address, std::uint64_t bytes) const {
         return "the null global address";
     }
     const std::uint64_t process = layout_.process(address);
-    std::string text = std::to_string(bytes) + " bytes at global address " + hex(address);
+    std::string text = std::to_string(bytes) + " bytes at global address " + base::hex(address);
     if (process >= segment_->shape().procs) {
         return text + ": its process, " + std::to_string(process) + ", is not in this job of " +
                std::to_string(segment_->shape().procs);

@@ -9,6 +9,7 @@
 #include <map>
 #include <utility>
 
+#include "base/format.hpp"
 #include "job/line_channel.hpp"
 #include "memory/ga_layout.hpp"
 #include "os/clock.hpp"
@@ -25,12 +26,6 @@ constexpr std::size_t word_count = 13;
 std::string seconds_of(std::uint64_t duration_ns) {
     char text[32];
     std::snprintf(text, sizeof text, "%.1f s", static_cast<double>(duration_ns) / 1e9);
-    return text;
-}
-
-std::string hex(std::uint64_t address) {
-    char text[24];
-    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
     return text;
 }
 
@@ -62,8 +57,8 @@ std::string describe_command(const Doing& doing) {
            " for " + seconds_of(doing.waited_ns) + ": " +
            std::string(name_of(doing.operation, doing.width)) + " of " +
            std::to_string(doing.bytes) + " bytes from rank " + std::to_string(doing.source_rank) +
-           " (" + hex(doing.source) + ") to rank " + std::to_string(doing.target_rank) + " (" +
-           hex(doing.target) + ")";
+           " (" + base::hex(doing.source) + ") to rank " + std::to_string(doing.target_rank) +
+           " (" + base::hex(doing.target) + ")";
 }
 
 const char* idle_words(SlotState state) noexcept {

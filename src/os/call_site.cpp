@@ -3,9 +3,10 @@
 #include "os/call_site.hpp"
 
 #include <array>
-#include <cstdio>
 #include <dlfcn.h>
 #include <execinfo.h>
+
+#include "base/format.hpp"
 
 namespace acp::os {
 
@@ -13,20 +14,14 @@ namespace {
 
 constexpr int frames_max = 32;
 
-std::string hex(std::uintptr_t number) {
-    char text[24];
-    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(number));
-    return text;
-}
-
 // A return address may be the first byte of the next function: what lies before it is the call.
 std::string describe(std::uintptr_t address, const Dl_info& info) {
     const std::string file = info.dli_fname != nullptr ? info.dli_fname : "?";
     const auto base = reinterpret_cast<std::uintptr_t>(info.dli_fbase);
-    const std::string place = "addr2line -e " + file + " " + hex(address - 1 - base);
+    const std::string place = "addr2line -e " + file + " " + base::hex(address - 1 - base);
     if (info.dli_sname == nullptr) return file + " (" + place + ")";
     const auto symbol = reinterpret_cast<std::uintptr_t>(info.dli_saddr);
-    return std::string(info.dli_sname) + "+" + hex(address - symbol) + " in " + file + " (" +
+    return std::string(info.dli_sname) + "+" + base::hex(address - symbol) + " in " + file + " (" +
            place + ")";
 }
 

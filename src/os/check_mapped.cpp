@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <fcntl.h>
 #include <optional>
 #include <string>
@@ -15,6 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/format.hpp"
 #include "os/file_descriptor.hpp"
 #include "os/mapping.hpp"
 #include "os/text_file.hpp"
@@ -62,14 +62,8 @@ struct MapQuery {
 static_assert(sizeof(MapQuery) == 104);
 constexpr unsigned long map_query_request = _IOWR('f', 17, MapQuery);
 
-std::string hexadecimal(std::uint64_t address) {
-    char text[24];
-    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
-    return text;
-}
-
 Status refusal(std::uint64_t address, const char* reason) {
-    return {Code::argument, "memory at " + hexadecimal(address) + " " + reason};
+    return {Code::argument, "memory at " + base::hex(address) + " " + reason};
 }
 
 // Whether the kernel can read of each page of a short range on our behalf. It can of memfd_secret, which it refuses to

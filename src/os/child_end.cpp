@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/parse.hpp"
 #include "os/child.hpp"
 #include "os/clock.hpp"
 #include "os/text_file.hpp"
@@ -15,8 +16,6 @@
 namespace acp::os {
 
 namespace {
-
-constexpr std::uint64_t ns_per_s = 1'000'000'000;
 
 std::uint32_t raw_status(const siginfo_t& information) noexcept {
     const auto status = static_cast<std::uint32_t>(information.si_status);
@@ -85,8 +84,8 @@ void wait_for_an_end(std::uint64_t timeout_ns) noexcept {
     sigset_t child;
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
-    const timespec timeout{static_cast<time_t>(timeout_ns / ns_per_s),
-                           static_cast<long>(timeout_ns % ns_per_s)};
+    const timespec timeout{static_cast<time_t>(timeout_ns / base::nanoseconds_per_second),
+                           static_cast<long>(timeout_ns % base::nanoseconds_per_second)};
     sigtimedwait(&child, nullptr, &timeout);
 }
 

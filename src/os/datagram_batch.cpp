@@ -26,7 +26,7 @@ constexpr int pending_errors_max = 8;
 
 // Calls until something came, nothing is there, or too many such errors did. Negative: nothing.
 template <typename Call>
-long persist(Call call) noexcept {
+long receive_past_errors(Call call) noexcept {
     long got = -1;
     for (int tries = 0; tries < pending_errors_max; ++tries) {
         got = call();
@@ -113,7 +113,7 @@ bool DatagramBatch::adds_up(std::uint32_t bytes, std::uint32_t first) noexcept {
 void DatagramBatch::receive_one(int fd) noexcept {
     KernelAddress& source = headers_->sources.front();
     socklen_t source_bytes = sizeof source;
-    const long got = persist([&] {
+    const long got = receive_past_errors([&] {
         return recvfrom(fd, memory_of(0), message_bytes_, MSG_DONTWAIT | MSG_TRUNC, &source.any,
                         &source_bytes);
     });
@@ -145,7 +145,7 @@ void DatagramBatch::receive_many(int fd, std::uint32_t room) noexcept {
         header.msg_controllen = headers.controls[i].bytes.size();
         header.msg_flags = 0;
     }
-    const long got = persist(
+    const long got = receive_past_errors(
         [&] { return long{recvmmsg(fd, headers.messages.data(), room, MSG_DONTWAIT, nullptr)}; });
     count_ = got > 0 ? static_cast<std::uint32_t>(got) : 0;
     for (std::uint32_t i = 0; i < count_; ++i) note(i);

@@ -36,7 +36,7 @@ constexpr int send_flags = MSG_DONTWAIT | MSG_NOSIGNAL;
 // reported once, and the datagrams that were to be sent were not even tried. Returns its result, errno set when
 // negative.
 template <typename Call>
-long persist(Call call) noexcept {
+long send_past_errors(Call call) noexcept {
     long result = call();
     for (int tries = 1;
          result < 0 && base::may_be_left_over(errno) && tries < base::left_over_tries_max;
@@ -224,7 +224,7 @@ Sent DatagramSocket::send_burst(const SocketAddress& to,
 }
 
 Sent DatagramSocket::send_one(Destination& to, std::span<const std::byte> datagram) noexcept {
-    const long result = persist([&] {
+    const long result = send_past_errors([&] {
         return sendto(descriptor_.get(), datagram.data(), datagram.size(), send_flags,
                       static_cast<const sockaddr*>(to.name()), to.bytes);
     });
@@ -243,8 +243,8 @@ Sent DatagramSocket::send_segmented(Destination& to,
         Outgoing message(to.name(), to.bytes, piece);
         if (piece.size() > segment_bytes)
             message.segment(static_cast<std::uint16_t>(segment_bytes));
-        const long result =
-            persist([&] { return sendmsg(descriptor_.get(), &message.header, send_flags); });
+        const long result = send_past_errors(
+            [&] { return sendmsg(descriptor_.get(), &message.header, send_flags); });
         if (result < 0) {
             if (errno == EIO) {  // the device cannot compute checksums
                 segment_bytes_max_ = 0;
@@ -281,7 +281,7 @@ Sent DatagramSocket::send_singly(Destination& to,
             messages[i].msg_hdr.msg_iov = &pieces[i];
             messages[i].msg_hdr.msg_iovlen = 1;
         }
-        const long result = persist([&]() -> long {
+        const long result = send_past_errors([&]() -> long {
             return sendmmsg(descriptor_.get(), messages.data(), count, send_flags);
         });
         if (result <= 0) {

@@ -16,10 +16,10 @@ namespace acp::os {
 
 namespace {
 
-constexpr std::size_t unit = 4;
+constexpr std::size_t alignment_bytes = 4;
 
 constexpr std::size_t padded(std::size_t bytes) noexcept {
-    return (bytes + unit - 1) / unit * unit;
+    return (bytes + alignment_bytes - 1) / alignment_bytes * alignment_bytes;
 }
 
 }  // namespace

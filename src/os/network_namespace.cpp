@@ -22,7 +22,7 @@ namespace {
 constexpr const char* bridge = "acp-bridge";
 constexpr int loopback_index = 1;  // the first device of every network
 
-Status refusal(int error, const std::string& what) {
+Status status_of(int error, const std::string& what) {
     if (error == 0) return {};
     if (error == EPERM) {
         return Status(base::Code::system,
@@ -39,7 +39,7 @@ Status refusal(int error, const std::string& what) {
 
 Status leave_network() {
     if (unshare(CLONE_NEWNET) == 0) return {};
-    return refusal(errno, "making a network namespace");
+    return status_of(errno, "making a network namespace");
 }
 
 ifinfomsg link(int index, bool is_up) noexcept {
@@ -51,9 +51,9 @@ ifinfomsg link(int index, bool is_up) noexcept {
     return head;
 }
 
-Status raise(NetlinkSocket& socket, int index, const std::string& name) {
+Status start_device(NetlinkSocket& socket, int index, const std::string& name) {
     NetlinkRequest request(RTM_NEWLINK, 0, link(index, true));
-    return refusal(socket.ask(request), "starting " + name);
+    return status_of(socket.ask(request), "starting " + name);
 }
 
 Status make_bridge(NetlinkSocket& socket) {
@@ -62,7 +62,7 @@ Status make_bridge(NetlinkSocket& socket) {
     const std::size_t information = request.open(IFLA_LINKINFO);
     request.add_text(IFLA_INFO_KIND, "bridge");
     request.close(information);
-    return refusal(socket.ask(request), "making a bridge");
+    return status_of(socket.ask(request), "making a bridge");
 }
 
 // One end on the bridge, in the socket's network, the other in the network of a descriptor.
@@ -81,7 +81,7 @@ Status make_pair(NetlinkSocket& socket, const std::string& name, int bridge_inde
     request.close(peer);
     request.close(data);
     request.close(information);
-    return refusal(socket.ask(request), "making a pair of devices");
+    return status_of(socket.ask(request), "making a pair of devices");
 }
 
 Status set_address(NetlinkSocket& socket,
@@ -96,7 +96,7 @@ Status set_address(NetlinkSocket& socket,
     const auto ip = std::as_bytes(std::span(address.ip).first<4>());
     request.add(IFA_LOCAL, ip);
     request.add(IFA_ADDRESS, ip);
-    return refusal(socket.ask(request), "setting " + ip_text(address));
+    return status_of(socket.ask(request), "setting " + ip_text(address));
 }
 
 // The index of a device in the present network.
@@ -112,7 +112,8 @@ Status make_private_network() {
     if (auto status = leave_network(); !status.is_ok()) return status;
     auto socket = NetlinkSocket::open();
     if (!socket.is_ok()) return std::move(socket).failure();
-    if (auto status = raise(socket.value(), loopback_index, "lo"); !status.is_ok()) return status;
+    if (auto status = start_device(socket.value(), loopback_index, "lo"); !status.is_ok())
+        return status;
     return make_bridge(socket.value());
 }
 
@@ -139,8 +140,9 @@ Status join_private_network(std::uint32_t number,
         !status.is_ok()) {
         return status;
     }
-    if (auto status = raise(inner.value(), loopback_index, "lo"); !status.is_ok()) return status;
-    return raise(inner.value(), index.value(), private_interface);
+    if (auto status = start_device(inner.value(), loopback_index, "lo"); !status.is_ok())
+        return status;
+    return start_device(inner.value(), index.value(), private_interface);
 }
 
 }  // namespace acp::os

@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/parse.hpp"
 #include "os/system_error.hpp"
 
 namespace acp::os {
@@ -34,11 +35,10 @@ int milliseconds(std::uint64_t timeout_ns) noexcept {
 int wait_exactly(int set, epoll_event* ready, int room, std::uint64_t timeout_ns) noexcept {
 #if defined(SYS_epoll_pwait2)
     static std::atomic<bool> is_missing{false};  // relaxed: a hint
-    constexpr std::uint64_t ns_per_s = 1'000'000'000;
     const bool is_short = timeout_ns != 0 && timeout_ns != poll_forever;
     if (is_short && !is_missing.load(std::memory_order_relaxed)) {
-        const timespec timeout{static_cast<time_t>(timeout_ns / ns_per_s),
-                               static_cast<long>(timeout_ns % ns_per_s)};
+        const timespec timeout{static_cast<time_t>(timeout_ns / base::nanoseconds_per_second),
+                               static_cast<long>(timeout_ns % base::nanoseconds_per_second)};
         const long count = syscall(SYS_epoll_pwait2, set, ready, room, &timeout, nullptr, 0);
         if (count >= 0 || errno != ENOSYS) return static_cast<int>(count);
         is_missing.store(true, std::memory_order_relaxed);

@@ -163,7 +163,7 @@ def build(name: str, tree: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
     objects = sorted(str(path) for path in (tree / "CMakeFiles/acpsim.dir/tools/acpsim").glob("*.o"))
     layers = [str(tree / f"lib/libacp_{layer}.a") for layer in ("sim", "router", "datagram", "memory", "base")]
     present = [library for library in layers if pathlib.Path(library).exists()]
-    subprocess.run([words[0] if "ccache" not in words[0] else words[1], "-pthread", *objects, str(made), *present,
+    subprocess.run([words[0], "-pthread", *objects, str(made), *present,
                     *present, "-o", str(program)], check=True)
     return program
 
@@ -183,7 +183,7 @@ def hunt(program: pathlib.Path, name: str, seeds: int, jobs: int) -> tuple[int |
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--build", default=str(ROOT / "build/release"), help="a built tree")
+    parser.add_argument("--build", default=str(ROOT / "build/mutants"), help="a tree built by the preset mutants")
     parser.add_argument("--seeds", type=int, default=10_000, help="within so many each must be found")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", default="", help="only mutants whose name holds this text")

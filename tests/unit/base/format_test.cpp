@@ -30,6 +30,12 @@ TEST(HumanDuration, chooses_the_unit_by_the_rounded_number) {
     EXPECT_EQ(human_duration(86400e9), "86400 s");
 }
 
+TEST(Hex, has_no_leading_zeros) {
+    EXPECT_EQ(hex(0), "0x0");
+    EXPECT_EQ(hex(0x1f00), "0x1f00");
+    EXPECT_EQ(hex(std::numeric_limits<std::uint64_t>::max()), "0xffffffffffffffff");
+}
+
 TEST(DisplayWidth, counts_what_a_terminal_shows) {
     EXPECT_EQ(display_width(""), 0U);
     EXPECT_EQ(display_width("abc"), 3U);

@@ -117,9 +117,9 @@ INSTANTIATE_TEST_SUITE_P(Kinds,
                                            Kind{3, 13},
                                            Kind{11, 0},
                                            Kind{12, 0}),
-                         [](const ::testing::TestParamInfo<Kind>& info) {
-                             return "type_" + std::to_string(info.param.type) + "_code_" +
-                                    std::to_string(info.param.code);
+                         [](const ::testing::TestParamInfo<Kind>& kind) {
+                             return "type_" + std::to_string(kind.param.type) + "_code_" +
+                                    std::to_string(kind.param.code);
                          });
 
 }  // namespace
