@@ -10,6 +10,7 @@
 
 #include "datagram/handshake_packets.hpp"
 #include "sim/network.hpp"
+#include "sim/packet_type.hpp"
 
 namespace acp::sim {
 
@@ -24,10 +25,6 @@ constexpr std::uint32_t forged_bytes = 100;
 // What a kernel leaves in a connected socket when it is told one of these: the fatal codes of ICMP type 3 and type 12.
 constexpr std::array<int, 8> icmp_errors = {ENETUNREACH, EHOSTUNREACH, ENOPROTOOPT, ECONNREFUSED,
                                             EMSGSIZE,    EHOSTDOWN,    ENONET,      EPROTO};
-
-PacketType type_of(std::span<const std::byte> bytes) noexcept {
-    return static_cast<PacketType>(std::to_integer<std::uint8_t>(bytes[1]));
-}
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 
 #include "base/left_over_error.hpp"
 #include "datagram/wire.hpp"
+#include "sim/packet_type.hpp"
 
 namespace acp::sim {
 
@@ -23,10 +24,6 @@ constexpr std::uint32_t bursts_cost_max = 8;
 constexpr Time wait_slack_ns = 2 * s;
 constexpr Time wait_check_ns = 100 * ms;
 constexpr Time storm_gap_ns = 1500 * ms;  // who sends nothing for so long begins anew
-
-std::uint8_t type_of(std::span<const std::byte> datagram) noexcept {
-    return datagram.size() < 2 ? 0 : std::to_integer<std::uint8_t>(datagram[1]);
-}
 
 }  // namespace
 
@@ -117,7 +114,8 @@ void Node::take_datagrams(Time now) {
         Packet& packet = common_.network->packet(index);
         common_.judge->note(packet.bytes.size() ^ (std::uint64_t{packet.from} << 32) ^ now);
         common_.judge->tell("node %u gets %zu B of node %u, type %u%s%s", self_,
-                            packet.bytes.size(), packet.from, type_of(packet.bytes),
+                            packet.bytes.size(), packet.from,
+                            static_cast<unsigned>(type_of(packet.bytes)),
                             packet.is_intact ? "" : ", damaged", packet.is_copy ? ", again" : "");
         hand(now, packet);
         common_.network->release(index);
@@ -127,9 +125,7 @@ void Node::take_datagrams(Time now) {
 void Node::hand(Time now, Packet& packet) {
     if (packet.is_forged) return hand_forged(now, packet);
     const datagram::Address from = Network::address_of(packet.from);
-    const bool is_word =
-        packet.is_intact &&
-        type_of(packet.bytes) == static_cast<std::uint8_t>(datagram::PacketType::data);
+    const bool is_word = packet.is_intact && type_of(packet.bytes) == datagram::PacketType::data;
     if (!is_word) return endpoint_->on_datagram(now, from, packet.bytes);
     Sight& sight = sights_[packet.from];
     const Sight before_it = sight;
@@ -250,8 +246,7 @@ void Node::send_one(Time now, const datagram::Transmit& batch, std::span<const s
         if (now > sight.sent + storm_gap_ns) sight.busy = now;
         sight.sent = now;
         // A CLOSE answers what has come, and there are few of them (WIRE-82).
-        const bool is_answer =
-            type_of(bytes) == static_cast<std::uint8_t>(datagram::PacketType::close);
+        const bool is_answer = type_of(bytes) == datagram::PacketType::close;
         const bool is_silent =
             !is_answer && now > std::max({sight.heard, sight.busy, paused_until_}) + silence_ns;
         if (is_silent && ++sight.sent_in_slice > silent_sends_max) {
@@ -259,7 +254,7 @@ void Node::send_one(Time now, const datagram::Transmit& batch, std::span<const s
                                 std::to_string(to) + ", which is silent");
         }
         common_.judge->tell("node %u sends %zu B to node %u, type %u", self_, bytes.size(), to,
-                            type_of(bytes));
+                            static_cast<unsigned>(type_of(bytes)));
     }
     common_.network->send(self_, incarnation_, batch.to, bytes, batch.may_fragment);
 }
