@@ -181,8 +181,7 @@ class Failures(ToolTest):
         self.assertRegex(error, r"rank 0 .* signal 9[\s\S]*2 of 2 ranks failed")
 
     def test_ranks_that_never_joined_are_named_across_nodes(self):
-        job = self.start("-n", "2", "--nodes", "2", "--on-failure=continue", MEMBER, "1:exit=0", "join", "print=ready",
-                         "pause")
+        job = self.start("-n", "2", "--nodes", "2", MEMBER, "1:exit=0", "join", "print=ready", "pause")
         job.read_lines(1)
         while len(marked_processes(job.mark)) > 6:  # until rank 1 is gone
             pass

@@ -31,7 +31,8 @@ void Agent::on_rank_ended(std::uint32_t slot_index) {
     const bool is_asked_for = phase_ != Phase::running || asked_signal_ != 0;
     const bool is_news = verdict.is_failure && !is_asked_for && !ended.is_judged;
     if (is_news && ++failed_ <= reports_max) report(slot_index, found->status, state);
-    ended.has_ended_unjoined = !verdict.is_failure && state == node::SlotState::empty;
+    ended.has_ended_unjoined =
+        !is_asked_for && !verdict.is_failure && state == node::SlotState::empty;
     if (network_ != nullptr && ended.has_ended_unjoined) {
         channel_.send("unjoined " + std::to_string(plan_.first() + slot_index));
     }

@@ -63,10 +63,6 @@ void Launcher::hear_failed(std::uint32_t node, std::string_view words) {
     const bool ends_job =
         !job_.common.is_continue_on_failure && failed->state != node::SlotState::left;
     if (untold_) return;  // only the first of those
-    if (!unjoined_.empty()) {
-        std::sort(unjoined_.begin(), unjoined_.end());
-        failed->unjoined_ranks = job::rank_ranges(unjoined_);
-    }
     untold_ = failed;
     untold_node_ = node;
     if (!ends_job) return tell_failure(0);
@@ -194,7 +190,13 @@ void Launcher::hear_note(std::string_view text) {
     say(text);
 }
 
+// What is told when all agents have ended knows every rank that had ended before; what is told at once knows those of
+// which the other nodes' agents have already spoken.
 void Launcher::tell_failure(std::uint64_t ended_others) {
+    if (!unjoined_.empty()) {
+        std::sort(unjoined_.begin(), unjoined_.end());
+        untold_->unjoined_ranks = job::rank_ranges(unjoined_);
+    }
     say(describe_failure(*untold_, place_of(untold_node_)) + fate_of_others(ended_others));
     hint(hint_for(*untold_));
     untold_.reset();
