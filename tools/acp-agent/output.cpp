@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t read_bytes_max = 65536;
 constexpr std::uint64_t question_ns = 100'000'000;  // a line unfinished for longer asks something
 constexpr std::uint64_t finish_token = ~0ULL;
-constexpr std::size_t events_max = 32;
+constexpr std::size_t stream_events_max = 32;
 
 }  // namespace
 
@@ -60,7 +60,7 @@ void OutputThread::finish() noexcept {
 }
 
 void OutputThread::run() noexcept {
-    std::array<os::PollEvent, events_max> events;
+    std::array<os::PollEvent, stream_events_max> events;
     bool is_finishing = false;
     while (open_streams_ > 0 && !is_finishing) {
         const std::size_t count =

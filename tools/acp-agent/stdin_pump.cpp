@@ -11,7 +11,7 @@ namespace acp::agent {
 
 namespace {
 
-constexpr std::size_t read_bytes_max = 4096;
+constexpr std::size_t typed_bytes_max = 4096;
 // Nobody tells a background process that it has come to the foreground without having been stopped.
 constexpr std::uint64_t background_look_ns = 1'000'000'000;
 
@@ -35,7 +35,7 @@ void StdinPump::on_readable(std::uint64_t now_ns) {
         look_again_ns_ = now_ns + background_look_ns;
         return;
     }
-    std::array<char, read_bytes_max> room{};
+    std::array<char, typed_bytes_max> room{};
     const os::ReadResult result = os::read_some(os::standard_input, room);
     if (result.outcome == os::ReadOutcome::would_block) return;
     if (result.outcome != os::ReadOutcome::some) {

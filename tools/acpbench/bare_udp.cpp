@@ -33,7 +33,7 @@ constexpr std::size_t small_datagram = 64;  // about what a small put makes with
 constexpr std::uint32_t burst_bytes_max = 65'507;
 constexpr std::uint32_t receive_bytes = 8U << 20;
 constexpr std::uint64_t patience_ns = 200'000'000;  // bare datagrams may be lost
-constexpr int polls_before_yield = 2000;            // the other rank may share this rank's core
+constexpr int receives_before_yield = 2000;         // the other rank may share this rank's core
 constexpr std::uint32_t ends = 8;  // datagrams that tell the end: one of them arrives
 
 // What the other side says has come, and when it was heard.
@@ -92,7 +92,7 @@ bool BareUdp::receive(std::vector<std::byte>& datagram, std::uint64_t patience) 
         const std::int64_t bytes = receive_datagram(socket_->fd(), datagram, sender_);
         if (bytes >= 0 && datagram[1] == turn_) return true;
         if (bytes >= 0) continue;
-        if (polls < polls_before_yield) continue;
+        if (polls < receives_before_yield) continue;
         if (os::now_ns() - start > patience) return false;
         os::yield_cpu();
     }
@@ -194,10 +194,11 @@ void BareUdp::transfers(std::uint64_t bytes, std::uint64_t count) {
             }
             if (take_count(answer, told_bytes_)) {
                 heard_ns = os::now_ns();
-            } else if (polls >= polls_before_yield && os::now_ns() - heard_ns > patience_ns / 20) {
+            } else if (polls >= receives_before_yield &&
+                       os::now_ns() - heard_ns > patience_ns / 20) {
                 sent = told_bytes_ - before;  // what is missing was lost
                 heard_ns = os::now_ns();
-            } else if (polls >= polls_before_yield) {
+            } else if (polls >= receives_before_yield) {
                 os::yield_cpu();
             }
         }

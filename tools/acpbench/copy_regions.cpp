@@ -19,7 +19,7 @@ char pattern(int rank, std::size_t i) {
     return static_cast<char>((i * 167 + i / 251 + static_cast<std::size_t>(rank) * 61 + 1) & 0xff);
 }
 
-std::size_t region_bytes(const Job& job, Regions::Kind kind, std::size_t wanted) {
+std::size_t bytes_that_fit(const Job& job, Regions::Kind kind, std::size_t wanted) {
     const std::size_t whole = (wanted + page - 1) / page * page;
     if (kind == Regions::Kind::registered) return whole;
     return std::min(whole, job.starter_bytes() / 2 / page * page);
@@ -36,7 +36,7 @@ void must_move(std::int64_t moved, std::size_t bytes) {
 
 Regions::Regions(Job& job, Kind kind, std::size_t bytes)
     : kind_(kind),
-      bytes_(region_bytes(job, kind, bytes)),
+      bytes_(bytes_that_fit(job, kind, bytes)),
       sites_(static_cast<std::size_t>(job.ranks())) {
     RankResult mine{};
     char* start = job.starter(job.rank());

@@ -3,10 +3,10 @@
 #include "effects.hpp"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "base/format.hpp"
 
+#include "number.hpp"
 #include "paper.hpp"
 #include "verdict.hpp"
 
@@ -16,12 +16,6 @@ namespace {
 
 constexpr double same = 0.1;       // what the paper calls "about equal" differs by less than that
 constexpr double rounding = 0.02;  // of figures that the paper gives with two digits
-
-std::string text(int digits, double value) {
-    char buffer[48];
-    std::snprintf(buffer, sizeof buffer, "%.*f", digits, value);
-    return buffer;
-}
 
 // The sizes there are, for one case and mode.
 std::vector<std::uint64_t> sizes_of(const std::vector<Row>& rows,
@@ -146,9 +140,9 @@ std::string effects_table(const std::vector<Row>& rows, const std::string& memor
     for (const Effect& effect : effects_of(rows, memory)) {
         const auto pair = [&](double before, double after) {
             const int digits = effect.unit != "us" ? 0 : std::min(before, after) < 0.1 ? 4 : 2;
-            return text(digits, before) + " -> " + text(digits, after) + " " + effect.unit;
+            return number(before, digits) + " -> " + number(after, digits) + " " + effect.unit;
         };
-        const auto ratio = [](double value) { return text(value < 0.1 ? 4 : 2, value); };
+        const auto ratio = [](double value) { return number(value, value < 0.1 ? 4 : 2); };
         const std::optional<double> ours = effect.our_ratio();
         const std::optional<bool> reached = effect.is_reached();
         table.add_row({effect.what, pair(effect.paper_before, effect.paper_after),

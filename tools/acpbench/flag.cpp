@@ -27,7 +27,6 @@ constexpr std::uint64_t region_bytes = 4096;
 constexpr std::uint64_t data_bytes = 1024;
 constexpr std::uint64_t flag_offset = 2048;  // of source and target, behind the data
 constexpr std::uint64_t flag_bytes = 8;
-constexpr double batch_ns = 5e3;  // between two looks at the clock, which cost tens of ns
 
 enum class Way : std::uint64_t { flag_alone, ordered, continued };
 

@@ -13,15 +13,7 @@ namespace acp::bench {
 
 namespace {
 
-constexpr std::uint64_t small_bytes = 8;
 constexpr std::uint64_t long_bytes = 1 << 20;
-
-double extra_of(const Row& row, std::string_view name) {
-    for (const auto& [its_name, value] : row.extra) {
-        if (its_name == name) return value;
-    }
-    return 0;
-}
 
 // Which row a figure is taken from.
 struct Choice {

@@ -25,7 +25,6 @@ constexpr std::uint64_t last_ball = ~std::uint64_t{0};
 constexpr int trips_per_burst = 32;
 constexpr int bursts_min = 5;
 constexpr int polls_before_yield = 1024;  // the other rank may share this rank's core
-constexpr double taking_turns_ns = 2000;  // then it does, and one burst tells enough
 
 // Waits until word differs from `old`. acquire: pairs with the thrower's release; nothing else is handed over.
 std::uint64_t catch_ball(const std::atomic<std::uint64_t>& word, std::uint64_t old) {
@@ -202,6 +201,7 @@ double Job::round_trip_ns(double budget_ns) {
         }
         now = os::now_ns();
         if (burst >= 0) bursts.push_back(static_cast<double>(now - before) / trips_per_burst);
+        // One burst tells enough where the other rank shares this rank's core.
         if (burst >= 0 && bursts.back() > taking_turns_ns) break;
     }
     shared_->ball.store(last_ball, std::memory_order_release);

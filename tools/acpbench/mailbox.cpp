@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::uint32_t order_all_active = 1;
 constexpr std::uint32_t order_compute = 2;
-constexpr std::uint64_t small_bytes = 8;
 constexpr std::uint64_t command_bytes = 1024;
 
 // Copies to each other rank's registered memory in turn until the clock says so, one at least; commands done.

@@ -22,11 +22,9 @@ namespace {
 
 constexpr std::uint32_t order_crowd = 1;
 
-constexpr std::uint64_t small_bytes = 8;
 constexpr std::uint64_t crowd_bytes = 1024;
 constexpr std::uint64_t stream_bytes = 1 << 20;
 constexpr std::uint64_t pipeline_depth = 4096;
-constexpr std::uint64_t operations_per_round = 32;
 constexpr int crowd_slices = 50;
 // What was measured before left its traces: after a bare stream, which never yields, the library sleeps for a while
 // instead of yielding.

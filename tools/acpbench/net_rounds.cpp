@@ -18,7 +18,7 @@ constexpr std::uint32_t order_echo = 101;
 constexpr std::uint32_t order_drain = 102;
 
 constexpr std::uint64_t operations_per_round = 32;
-constexpr std::uint64_t bytes_per_round = 2 << 20;
+constexpr std::uint64_t transfer_bytes_per_round = 2 << 20;
 constexpr double bare_slice_ns_min = 5e6;
 
 }  // namespace
@@ -94,7 +94,7 @@ Row NetRounds::beside_round_trips(Row row, const Work& work) {
 Row NetRounds::beside_transfers(Row row, const Work& work) {
     const std::uint64_t bytes = row.bytes;
     const std::uint64_t operations =
-        std::clamp<std::uint64_t>(bytes_per_round / bytes, 1, operations_per_round);
+        std::clamp<std::uint64_t>(transfer_bytes_per_round / bytes, 1, operations_per_round);
     row = beside(std::move(row), work, operations, [this, bytes, operations] {
         return bare_slice(
             order_drain, [this, bytes](std::uint64_t count) { bare_.transfers(bytes, count); },

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::uint64_t sizes[] = {8, 64, 512, 4096, 32768, 262144, 1048576};
 constexpr std::uint64_t streamed_bytes_max = 4096;  // longer puts: a few under way fill the path
-constexpr std::uint64_t bytes_per_round = 4 << 20;
-constexpr std::uint64_t operations_max = 4096;
+constexpr std::uint64_t stream_bytes_per_round = 4 << 20;
+constexpr std::uint64_t stream_operations_max = 4096;
 
 }  // namespace
 
@@ -30,8 +30,8 @@ Row put_of_size(NetRounds& rounds, acp_ga_t target, acp_ga_t source, std::uint64
 }
 
 Row stream_of_size(NetRounds& rounds, acp_ga_t target, acp_ga_t source, std::uint64_t bytes) {
-    const std::uint64_t operations =
-        std::clamp<std::uint64_t>(bytes_per_round / bytes, copies_under_way, operations_max);
+    const std::uint64_t operations = std::clamp<std::uint64_t>(
+        stream_bytes_per_round / bytes, copies_under_way, stream_operations_max);
     return rounds.beside_stream(
         rounds.new_row("net-sizes", "stream of puts", bytes),
         [=](std::uint64_t count) {

@@ -17,6 +17,7 @@
 
 #include <acp.h>
 
+#include "number.hpp"
 #include "system.hpp"
 #include "verdict.hpp"
 
@@ -57,12 +58,6 @@ std::string now_utc() {
     return text;
 }
 
-std::string number(double value, int digits) {
-    char text[48];
-    std::snprintf(text, sizeof text, "%.*f", digits, value);
-    return text;
-}
-
 // Three significant digits, at least down to 0.001; no exponent.
 std::string three_digits(double value) {
     const double size = std::abs(value);
@@ -100,29 +95,29 @@ struct Column {
     std::string (*cell)(const Row& row);
 };
 
-constexpr auto left = base::Table::Align::left;
-constexpr auto right = base::Table::Align::right;
+using Align = base::Table::Align;
 
 const Column columns[] = {
-    {"case", left, [](const Row& row) { return row.name; }},
-    {"mode", left, [](const Row& row) { return row.mode; }},
-    {"ranks", right, [](const Row& row) { return std::to_string(row.ranks); }},
-    {"nodes", right,
+    {"case", Align::left, [](const Row& row) { return row.name; }},
+    {"mode", Align::left, [](const Row& row) { return row.mode; }},
+    {"ranks", Align::right, [](const Row& row) { return std::to_string(row.ranks); }},
+    {"nodes", Align::right,
      [](const Row& row) { return row.nodes > 1 ? std::to_string(row.nodes) : std::string(); }},
-    {"bytes", right,
+    {"bytes", Align::right,
      [](const Row& row) { return row.bytes > 0 ? base::human_size(row.bytes) : std::string(); }},
-    {"min", right, [](const Row& row) { return show_time(row.latency_us.min); }},
-    {"median", right, [](const Row& row) { return show_time(row.latency_us.median); }},
-    {"p99", right, [](const Row& row) { return show_time(row.latency_us.p99); }},
-    {"MB/s", right,
+    {"min", Align::right, [](const Row& row) { return show_time(row.latency_us.min); }},
+    {"median", Align::right, [](const Row& row) { return show_time(row.latency_us.median); }},
+    {"p99", Align::right, [](const Row& row) { return show_time(row.latency_us.p99); }},
+    {"MB/s", Align::right,
      [](const Row& row) {
          return row.bandwidth_mb_per_s > 0 ? three_digits(row.bandwidth_mb_per_s) : std::string();
      }},
-    {"ratio", right, show_ratio},
-    {"yardstick", left, show_yardstick},
-    {"verdict", left, [](const Row& row) { return std::string(name_of(judge(row).verdict)); }},
-    {"cores", left, [](const Row& row) { return std::string(name_of(row.distance)); }},
-    {"besides", left, show_extra},
+    {"ratio", Align::right, show_ratio},
+    {"yardstick", Align::left, show_yardstick},
+    {"verdict", Align::left,
+     [](const Row& row) { return std::string(name_of(judge(row).verdict)); }},
+    {"cores", Align::left, [](const Row& row) { return std::string(name_of(row.distance)); }},
+    {"besides", Align::left, show_extra},
 };
 
 }  // namespace

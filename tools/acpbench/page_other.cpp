@@ -8,6 +8,7 @@
 
 #include "base/format.hpp"
 
+#include "number.hpp"
 #include "page.hpp"
 #include "plot.hpp"
 #include "verdict.hpp"
@@ -85,35 +86,27 @@ constexpr Section sections[] = {
     {"idle", "Idle", "CPU used while all ranks sleep.", Drawn::nothing},
 };
 
-std::string number(double value) {
-    char text[48];
+// A whole number as it is, any other with about three digits.
+std::string short_number(double value) {
     const double size = std::abs(value);
     const bool is_whole = size < 1e15 && value == std::round(value);
     const int digits = is_whole || size >= 100    ? 0
                        : size >= 10               ? 1
                        : size >= 0.1 || size == 0 ? 2
                                                   : 4;
-    std::snprintf(text, sizeof text, "%.*f", digits, value);
-    return text;
+    return number(value, digits);
 }
 
 // The value and its unit stay on one line.
-std::string show_yardstick(const Row& row) {
+std::string yardstick_cell(const Row& row) {
     if (!row.yardstick) return {};
     const std::string& unit = row.yardstick->unit;
     std::string value = unit == "us"     ? show_value(Axis::time, row.yardstick->value)
                         : unit == "MB/s" ? show_value(Axis::rate, row.yardstick->value)
-                                         : number(row.yardstick->value) + " " + unit;
+                                         : short_number(row.yardstick->value) + " " + unit;
     if (const std::size_t blank = value.find(' '); blank != std::string::npos)
         value.replace(blank, 1, "\u00a0");
     return row.yardstick->name + " " + value;
-}
-
-double extra_of(const Row& row, const std::string& name) {
-    for (const auto& [its_name, value] : row.extra) {
-        if (its_name == name) return value;
-    }
-    return 0;
 }
 
 // Tells yardsticks of several lines apart, as briefly as fits beside a plot.
@@ -239,7 +232,7 @@ std::string section_html(const std::vector<const Row*>& rows, const Section& sec
     return html + "</section>\n";
 }
 
-struct Column {
+struct PageColumn {
     enum Kind {
         text,
         number,
@@ -271,63 +264,63 @@ bool is_first_of_shape(const std::vector<const Row*>& rows, std::size_t index) {
            (rows[index]->nodes != before.nodes || rows[index]->ranks != before.ranks);
 }
 
-std::string show_time(double us) {
+std::string time_cell(double us) {
     return us > 0 ? show_value(Axis::time, us) : "";
 }
 
-std::string show_paper(const Row& row) {
-    return row.paper ? number(row.paper->value) + " " + row.paper->unit : "";
+std::string paper_cell(const Row& row) {
+    return row.paper ? short_number(row.paper->value) + " " + row.paper->unit : "";
 }
 
-std::string show_extra(const Row& row) {
+std::string extra_cell(const Row& row) {
     std::string text;
     for (const auto& [name, value] : row.extra) {
         std::string words = name;
         std::replace(words.begin(), words.end(), '_', ' ');
-        text.append(text.empty() ? "" : ", ").append(words).append(" ").append(number(value));
+        text.append(text.empty() ? "" : ", ").append(words).append(" ").append(short_number(value));
     }
     return text;
 }
 
-std::string show_verdict(const Row& row) {
+std::string verdict_cell(const Row& row) {
     const Judgement judgement = judge(row);
     const std::string word = verdict_html(judgement);
     if (word.empty() || judgement.target.empty()) return word;
     return word + " " + escape_html(judgement.target);
 }
 
-const Column columns[] = {
-    {"case", Column::text, [](const Row& row) { return row.name; }},
-    {"mode", Column::constant, [](const Row& row) { return row.mode; }},
-    {"ranks", Column::constant, [](const Row& row) { return std::to_string(row.ranks); }},
-    {"nodes", Column::constant,
+const PageColumn page_columns[] = {
+    {"case", PageColumn::text, [](const Row& row) { return row.name; }},
+    {"mode", PageColumn::constant, [](const Row& row) { return row.mode; }},
+    {"ranks", PageColumn::constant, [](const Row& row) { return std::to_string(row.ranks); }},
+    {"nodes", PageColumn::constant,
      [](const Row& row) { return row.nodes > 1 ? std::to_string(row.nodes) : std::string(); }},
-    {"bytes", Column::number,
+    {"bytes", PageColumn::number,
      [](const Row& row) { return row.bytes > 0 ? base::human_size(row.bytes) : std::string(); }},
-    {"min", Column::number, [](const Row& row) { return show_time(row.latency_us.min); }},
-    {"median", Column::number, [](const Row& row) { return show_time(row.latency_us.median); }},
-    {"p99", Column::number, [](const Row& row) { return show_time(row.latency_us.p99); }},
-    {"bandwidth", Column::number,
+    {"min", PageColumn::number, [](const Row& row) { return time_cell(row.latency_us.min); }},
+    {"median", PageColumn::number, [](const Row& row) { return time_cell(row.latency_us.median); }},
+    {"p99", PageColumn::number, [](const Row& row) { return time_cell(row.latency_us.p99); }},
+    {"bandwidth", PageColumn::number,
      [](const Row& row) {
          const double rate = row.bandwidth_mb_per_s;
          return rate > 0 ? show_value(Axis::rate, rate) : std::string();
      }},
-    {"ratio", Column::number,
-     [](const Row& row) { return row.ratio ? number(*row.ratio) : std::string(); }},
-    {"yardstick", Column::text, show_yardstick},
-    {"verdict", Column::html, show_verdict},
-    {"cores", Column::constant,
+    {"ratio", PageColumn::number,
+     [](const Row& row) { return row.ratio ? short_number(*row.ratio) : std::string(); }},
+    {"yardstick", PageColumn::text, yardstick_cell},
+    {"verdict", PageColumn::html, verdict_cell},
+    {"cores", PageColumn::constant,
      [](const Row& row) {
          return row.distance == Distance::unknown ? std::string()
                                                   : std::string(name_of(row.distance));
      }},
-    {"paper", Column::text, show_paper},
-    {"besides", Column::wrapped, show_extra},
+    {"paper", PageColumn::text, paper_cell},
+    {"besides", PageColumn::wrapped, extra_cell},
 };
 
 // What a column says of all rows, where that is one thing and there are several rows; else "".
-std::string said_once(const std::vector<const Row*>& rows, const Column& column) {
-    if (column.kind != Column::constant || rows.size() < 2) return {};
+std::string said_once(const std::vector<const Row*>& rows, const PageColumn& column) {
+    if (column.kind != PageColumn::constant || rows.size() < 2) return {};
     const std::string first = column.cell(*rows.front());
     const auto is_same = [&](const Row* row) { return column.cell(*row) == first; };
     return std::all_of(rows.begin(), rows.end(), is_same) ? first : std::string();
@@ -353,10 +346,10 @@ std::vector<const Row*> rows_of(const std::vector<Row>& rows, const std::string&
 }
 
 std::string rows_table(const std::vector<const Row*>& rows) {
-    std::vector<Column> shown;
+    std::vector<PageColumn> shown;
     std::string once;
     std::string heads;
-    for (const Column& column : columns) {
+    for (const PageColumn& column : page_columns) {
         const auto says = [&](const Row* row) { return !column.cell(*row).empty(); };
         if (std::none_of(rows.begin(), rows.end(), says)) continue;
         if (const std::string same = said_once(rows, column); !same.empty()) {
@@ -372,11 +365,11 @@ std::string rows_table(const std::vector<const Row*>& rows) {
             "</tr></thead><tbody>\n";
     for (std::size_t i = 0; i < rows.size(); ++i) {
         html += is_first_of_shape(rows, i) ? "<tr class=first>" : "<tr>";
-        for (const Column& column : shown) {
+        for (const PageColumn& column : shown) {
             const std::string cell = column.cell(*rows[i]);
-            const bool has_label = &column != shown.data() && column.kind != Column::html;
+            const bool has_label = &column != shown.data() && column.kind != PageColumn::html;
             html.append(column.opening("td", has_label));
-            html.append(column.kind == Column::html ? cell : escape_html(cell)).append("</td>");
+            html.append(column.kind == PageColumn::html ? cell : escape_html(cell)).append("</td>");
         }
         html += "</tr>\n";
     }

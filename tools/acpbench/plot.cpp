@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <numeric>
 #include <span>
 
 #include "base/format.hpp"
+
+#include "number.hpp"
 
 namespace acp::bench {
 
@@ -23,10 +24,8 @@ constexpr double top = 34;
 constexpr double bottom = 304;
 constexpr double label_gap = 14;
 
-std::string number(double value, int digits = 1) {
-    char text[48];
-    std::snprintf(text, sizeof text, "%.*f", digits, value);
-    return text;
+std::string coordinate(double place) {
+    return number(place, 1);
 }
 
 // Three digits, none behind the point of a whole number.
@@ -111,13 +110,13 @@ std::string text_at(double x,
                     const std::string& css,
                     const std::string& anchor,
                     const std::string& text) {
-    return "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\" class=\"" + css +
+    return "<text x=\"" + coordinate(x) + "\" y=\"" + coordinate(y) + "\" class=\"" + css +
            "\" text-anchor=\"" + anchor + "\">" + escape_html(text) + "</text>\n";
 }
 
 std::string line(double x1, double y1, double x2, double y2, const std::string& css) {
-    return "<line x1=\"" + number(x1) + "\" y1=\"" + number(y1) + "\" x2=\"" + number(x2) +
-           "\" y2=\"" + number(y2) + "\" class=\"" + css + "\"/>\n";
+    return "<line x1=\"" + coordinate(x1) + "\" y1=\"" + coordinate(y1) + "\" x2=\"" +
+           coordinate(x2) + "\" y2=\"" + coordinate(y2) + "\" class=\"" + css + "\"/>\n";
 }
 
 std::string tick_label(Axis axis, double value) {
@@ -151,8 +150,8 @@ std::string draw_series(
     std::string path;
     std::string dots;
     for (const auto& [x, y] : series.points) {
-        path.append(path.empty() ? "M" : "L").append(number(sx(x)) + " " + number(sy(y)));
-        dots += "<circle cx=\"" + number(sx(x)) + "\" cy=\"" + number(sy(y)) +
+        path.append(path.empty() ? "M" : "L").append(coordinate(sx(x)) + " " + coordinate(sy(y)));
+        dots += "<circle cx=\"" + coordinate(sx(x)) + "\" cy=\"" + coordinate(sy(y)) +
                 "\" r=\"2.3\"><title>" +
                 escape_html(series.label + ", " + tick_label(x_axis, x) + ": " +
                             show_value(y_axis, y)) +
@@ -205,7 +204,7 @@ std::string draw_marks(const Plot& plot, bool is_left, const Scale& sx, const Sc
         svg += "<g class=\"" + mark.css + "\">" + line(x, sy(mark.y), end, sy(mark.y), "mark") +
                "<rect class=\"diamond\" x=\"-3.4\" y=\"-3.4\" width=\"6.8\" height=\"6.8\" "
                "transform=\"translate(" +
-               number(x) + " " + number(sy(mark.y)) + ") rotate(45)\"/>" +
+               coordinate(x) + " " + coordinate(sy(mark.y)) + ") rotate(45)\"/>" +
                text_at(label, places[i] + 2, "paper", is_left ? "start" : "end", mark.label) +
                "</g>\n";
     }

@@ -20,14 +20,14 @@ namespace {
 
 constexpr std::uint32_t polls_per_look = 64;  // far more than ever wait
 
-struct Kind {
+struct Mailbox {
     const char* name;
     base::MailboxKind kind;
 };
 
-constexpr Kind kinds[] = {{"pairs", base::MailboxKind::pairs},
-                          {"mpsc", base::MailboxKind::mpsc},
-                          {"bitmap", base::MailboxKind::bitmap}};
+constexpr Mailbox mailboxes[] = {{"pairs", base::MailboxKind::pairs},
+                                 {"mpsc", base::MailboxKind::mpsc},
+                                 {"bitmap", base::MailboxKind::bitmap}};
 
 // The ports of all processes of a node, in this one. Slot 0 polls, the others send.
 class Node {
@@ -74,9 +74,9 @@ private:
         [](std::uint32_t, const local::MessageHead&, std::span<const char>) {};
 };
 
-Row measure_poll(const Kind& kind, int ranks, bool is_loaded, const Options& options) {
-    Node tested(kind.kind, ranks);
-    Node smallest(kind.kind, 2);
+Row measure_poll(const Mailbox& mailbox, int ranks, bool is_loaded, const Options& options) {
+    Node tested(mailbox.kind, ranks);
+    Node smallest(mailbox.kind, 2);
     const auto work = [is_loaded](Node& node) -> Work {
         return [&node, is_loaded](std::uint64_t count) {
             is_loaded ? node.send_and_poll(count) : node.poll_idle(count);
@@ -89,7 +89,7 @@ Row measure_poll(const Kind& kind, int ranks, bool is_loaded, const Options& opt
     Row row;
     row.experiment = "poll";
     row.name = is_loaded ? "send and poll" : "idle poll";
-    row.mode = kind.name;
+    row.mode = mailbox.name;
     row.ranks = ranks;
     fill(row, comparison);
     fill_yardstick(row, comparison, "with 2 ranks");
@@ -106,14 +106,14 @@ int run_poll(const Call& call) {
             call.options.is_quick ? std::vector<int>{2, 8} : std::vector<int>{2, 4, 8, 16, 32, 64};
     }
     std::vector<Row> rows;
-    Progress progress("poll", static_cast<int>(2 * std::size(kinds) * all.size()));
+    Progress progress("poll", static_cast<int>(2 * std::size(mailboxes) * all.size()));
     for (const bool is_loaded : {false, true}) {
-        for (const Kind& kind : kinds) {
+        for (const Mailbox& mailbox : mailboxes) {
             for (const int ranks : all) {
                 if (ranks < 2)
                     give_up("a poll needs 2 ranks or more, not " + std::to_string(ranks));
-                rows.push_back(measure_poll(kind, ranks, is_loaded, call.options));
-                progress.step(rows.back().name + " " + kind.name);
+                rows.push_back(measure_poll(mailbox, ranks, is_loaded, call.options));
+                progress.step(rows.back().name + " " + mailbox.name);
             }
         }
     }

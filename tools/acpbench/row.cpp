@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows to JSON and back. The only file of this program that knows the library for JSON. Any thread.
+// Rows to JSON and back, and looking a further figure up. The only file of this program that knows the library for
+// JSON. Any thread.
 #include "row.hpp"
 
 #include <cerrno>
@@ -98,6 +99,13 @@ Row row_from_json(const Json& json) {
 }
 
 }  // namespace
+
+double extra_of(const Row& row, std::string_view name) {
+    for (const auto& [its_name, value] : row.extra) {
+        if (its_name == name) return value;
+    }
+    return 0;
+}
 
 std::string to_json(const ResultFile& file) {
     Json configuration = Json::object();

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status.hpp"
@@ -13,6 +15,9 @@
 #include "stats.hpp"
 
 namespace acp::bench {
+
+// The size of an operation on one word, which rows of the fastest operations have.
+inline constexpr std::uint64_t small_bytes = 8;
 
 // What a result is compared with. The ratio is test / yardstick in `unit`: of times less is better, of
 // bandwidths ("MB/s") more is.
@@ -46,6 +51,9 @@ struct Row {
     std::optional<PaperFigure> paper;
     std::vector<std::pair<std::string, double>> extra;  // further figures, the unit in the name
 };
+
+// The further figure of that name; 0 where the row has none.
+[[nodiscard]] double extra_of(const Row& row, std::string_view name);
 
 struct Header {
     std::string machine;  // one line: CPU, cores, memory

@@ -11,7 +11,7 @@ namespace acp::bench {
 
 namespace {
 
-constexpr double settle_ns = 200e3;  // the other ranks spin this long before they sleep again
+constexpr double others_spin_ns = 200e3;  // before they sleep again
 constexpr std::uint64_t bandwidth_from_bytes = 4096;
 
 double time_of(const Work& work, std::uint64_t operations) {
@@ -96,7 +96,8 @@ Slice run_slice(Job* job, Rounds& rounds, const Plan& plan) {
         if (pairs > 0 && before >= plan.slice_ns) break;
         rounds.run(test_ns, yardstick_ns);
         const auto spent = static_cast<double>(os::now_ns() - start) - before;
-        if (before < settle_ns && spent < settle_ns) continue;  // the other ranks still spin
+        if (before < others_spin_ns && spent < others_spin_ns)
+            continue;  // the other ranks still spin
         slice.test_ns.push_back(test_ns);
         if (yardstick_ns > 0) slice.yardstick_ns.push_back(yardstick_ns);
         ++pairs;

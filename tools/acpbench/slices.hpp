@@ -17,6 +17,10 @@ namespace acp::bench {
 // Runs its operation that many times.
 using Work = std::function<void(std::uint64_t operations)>;
 
+// Operations too short to be timed one by one are timed in batches that last about this long: a look at the clock costs
+// tens of ns.
+inline constexpr double batch_ns = 5e3;
+
 struct Pair {
     Work test;
     Work yardstick;                     // empty: none

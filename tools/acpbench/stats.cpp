@@ -10,7 +10,6 @@ namespace acp::bench {
 
 namespace {
 
-constexpr double taking_turns_ns = 2000;   // no pair of cores of one machine is that far apart
 constexpr double usual_boundary_ns = 250;  // between cores of one socket and anything farther
 
 double of_sorted(const std::vector<double>& sorted, double fraction) {

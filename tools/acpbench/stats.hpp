@@ -26,6 +26,9 @@ struct Summary {
 // All zero when there are no samples.
 [[nodiscard]] Summary summarize(std::vector<double> samples);
 
+// A round trip in ns from which on two ranks take turns on one core: no pair of cores of one machine is that far apart.
+inline constexpr double taking_turns_ns = 2000;
+
 // How far apart two ranks' cores were while something was measured.
 enum class Distance {
     unknown,  // one rank only

@@ -22,8 +22,6 @@ namespace {
 
 constexpr std::uint32_t order_barriers = 1;
 constexpr int calibrations = 4;
-constexpr double batch_ns =
-    5e3;  // of barriers between two looks at the clock, which cost tens of ns
 
 void compute_for(double us) {
     const std::uint64_t end = os::now_ns() + static_cast<std::uint64_t>(us * 1e3);

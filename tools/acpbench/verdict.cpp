@@ -10,13 +10,6 @@ namespace acp::bench {
 
 namespace {
 
-double extra_of(const Row& row, std::string_view name) {
-    for (const auto& [its_name, value] : row.extra) {
-        if (its_name == name) return value;
-    }
-    return 0;
-}
-
 // A yardstick and the least share of its time that can be true.
 struct Credible {
     std::string_view yardstick;
@@ -113,10 +106,10 @@ bool is_alone(const Row& row) {
 std::optional<Target> target_of(const Row& row) {
     if (row.experiment != "net") return {};
     const std::string_view name = row.name;
-    constexpr std::uint64_t long_bytes = 64ULL * 1024;
+    constexpr std::uint64_t long_copy_bytes_min = 64ULL * 1024;
     if ((name == "put" || name == "get") && is_alone(row)) return ratio_at_most(row, 1.25, "1.25");
     if (name == "third-party copy" && row.bytes == 8) return ratio_at_most(row, 2.6, "2.6");
-    if (name == "third-party copy" && row.bytes >= long_bytes)
+    if (name == "third-party copy" && row.bytes >= long_copy_bytes_min)
         return ratio_at_most(row, 0.6, "0.6");
     if (const double share = extra_of(row, "of_bare_and_cipher"); share > 0)
         return Target{"0.85 of bare and cipher", share >= 0.85};

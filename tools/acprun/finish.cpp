@@ -11,12 +11,6 @@
 
 namespace acp::run {
 
-namespace {
-
-constexpr std::uint64_t patience_ns = 10'000'000'000;  // with processes that do not die
-
-}  // namespace
-
 int Launcher::end() {
     outputs_.abandon();
     if (!still_running_.empty()) tell_running();

@@ -133,9 +133,9 @@ void Launcher::tell_running() {
 // The user asks what the ranks do (SIGUSR2). One question at a time.
 void Launcher::ask_doings() {
     if (is_asked_for_doings_) return;
-    constexpr std::uint64_t patience_ns = 2'000'000'000;
+    constexpr std::uint64_t doings_wait_ns = 2'000'000'000;
     is_asked_for_doings_ = true;
-    doings_until_ns_ = os::now_ns() + patience_ns;
+    doings_until_ns_ = os::now_ns() + doings_wait_ns;
     doings_.clear();
     for (AgentLink& agent : agents_) {
         agent.owes_doings = agent.is_running() && !agent.is_awaited();

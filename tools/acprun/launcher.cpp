@@ -20,7 +20,6 @@ namespace acp::run {
 
 namespace {
 
-constexpr std::uint64_t patience_ns = 10'000'000'000;  // with processes that do not die
 constexpr std::uint64_t unread_ns =
     2'000'000'000;  // for output nobody takes, once the job shall end
 constexpr std::size_t events_max = 64;

@@ -29,7 +29,8 @@ struct LaunchOptions {
     bool is_quiet = false;
 };
 
-inline constexpr std::uint32_t reached_at_once_max = 32;  // hosts that are being reached
+inline constexpr std::uint64_t patience_ns = 10'000'000'000;  // with processes that do not die
+inline constexpr std::uint32_t reached_at_once_max = 32;      // hosts that are being reached
 
 // One line of acprun's own on stderr.
 void say(std::string_view text);

@@ -76,7 +76,7 @@ std::optional<Refusal> make_output_directory(const Options& options, job::Launch
     return std::nullopt;
 }
 
-std::vector<std::string> words_of(const std::string& text) {
+std::vector<std::string> command_words(const std::string& text) {
     std::vector<std::string> words;
     std::size_t at = 0;
     while ((at = text.find_first_not_of(' ', at)) != std::string::npos) {
@@ -112,7 +112,7 @@ std::optional<Refusal> plan_reaching(const Options& options, PlannedJob& job) {
         " -o ServerAliveInterval=5 -o ServerAliveCountMax=3";
     const std::string wanted =
         !options.ssh.empty() ? options.ssh : variable("ACP_SSH").value_or("");
-    job.ssh = words_of(wanted.empty() ? usual : wanted);
+    job.ssh = command_words(wanted.empty() ? usual : wanted);
     if (job.ssh.empty()) return Refusal{job::exit_usage, "--ssh wants a command", ""};
     const Program ssh = find_program(job.ssh.front(), variable("PATH").value_or(path_default));
     if (ssh.path.empty()) return Refusal{job::exit_unavailable, "--ssh: " + ssh.problem, ssh.hint};
