@@ -109,7 +109,7 @@ TEST_P(ForwarderTest, every_command_it_took_ends_whichever_request_for_memory_is
     constexpr std::uint64_t commands = 150;  // of each rank; more than it has records for at first
     const auto command_of = [this](std::uint32_t origin, std::uint64_t i) {
         const std::uint32_t to = (origin + 1) % procs;
-        const std::uint32_t from = (origin + i % 2 + 1) % procs;
+        const std::uint32_t from = (origin + static_cast<std::uint32_t>(i % 2) + 1) % procs;
         const std::uint64_t at = i * 8192;
         if (i % 3 == 0) {
             return memory::Command{memory::Operation::add,

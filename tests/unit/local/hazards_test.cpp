@@ -141,7 +141,7 @@ TEST_F(HazardsTest, a_thread_that_ends_has_a_line_for_each_call_alone) {
     Hazards hazards(node_, 0);
     run_in_an_ending_thread(hazards, [&](const LateCall& call) {
         std::barrier step(2);
-        std::thread other([&] {
+        std::thread newcomer([&] {
             EXPECT_EQ(hazards.own_line(), &node_.hazards(0)[0]) << "the line that was given back";
             step.arrive_and_wait();
             step.arrive_and_wait();
@@ -154,7 +154,7 @@ TEST_F(HazardsTest, a_thread_that_ends_has_a_line_for_each_call_alone) {
         }
         EXPECT_EQ(node_.hazards(0)[1].is_claimed.load(), 0U);
         step.arrive_and_wait();
-        other.join();
+        newcomer.join();
     });
 }
 
