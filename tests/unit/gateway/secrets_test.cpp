@@ -222,8 +222,8 @@ INSTANTIATE_TEST_SUITE_P(Backends,
                          SecretsTest,
                          testing::Values(crypto::BackendWish::libcrypto,
                                          crypto::BackendWish::ipsec_mb),
-                         [](const auto& info) {
-                             return info.param == crypto::BackendWish::libcrypto ? "libcrypto"
+                         [](const auto& kind) {
+                             return kind.param == crypto::BackendWish::libcrypto ? "libcrypto"
                                                                                  : "ipsec_mb";
                          });
 
