@@ -42,8 +42,9 @@ TEST_F(CallsTest, of_a_barrier_that_a_death_broke_end_the_process) {
 
 TEST_F(CallsTest, of_a_barrier_that_a_death_broke_are_returned_where_that_is_wanted) {
     for (const std::string nodes : {"1", "3"}) {
-        const JobResult result = probe({"sync_after_a_death_returned"}, 3, {errors_are_returned},
-                                       {"--on-failure=continue", "--nodes", nodes});
+        const JobResult result =
+            probe({"sync_after_a_death_returned", nodes}, 3, {errors_are_returned},
+                  {"--on-failure=continue", "--nodes", nodes});
         EXPECT_EQ(result.code, 7) << result.output;
         EXPECT_EQ(result.output.find("wrong:"), std::string::npos) << result.output;
     }
