@@ -37,7 +37,7 @@ public:
     [[nodiscard]] std::unique_ptr<datagram::KeyAgreement> make_agreement(
         datagram::Entropy& entropy) final;
 
-    [[nodiscard]] MutableBytes take_secret_memory(std::size_t bytes) final {
+    [[nodiscard]] MutableBytes take_secret_memory(std::size_t bytes) noexcept final {
         return store_.take(bytes);
     }
 

@@ -82,7 +82,7 @@ public:
         return datagram::number_of_chacha20_poly1305;
     }
 
-    std::unique_ptr<datagram::Aead> make(Bytes key) override {
+    std::unique_ptr<datagram::Aead> make(Bytes key) noexcept override {
         ACP_ASSERT(key.size() == key_bytes());
         const MutableBytes cell = shared_->cells.take();
         if (cell.empty()) return nullptr;

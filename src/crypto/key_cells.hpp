@@ -20,12 +20,14 @@ public:
 
     // Zeroed, aligned to 64 bytes; empty when no memory is left. Valid until given back, at most as long as
     // this object lives.
-    [[nodiscard]] std::span<std::byte> take();
+    [[nodiscard]] std::span<std::byte> take() noexcept;
 
     // Wipes it.   cell: from take()
     void give_back(std::span<std::byte> cell) noexcept;
 
 private:
+    [[nodiscard]] bool add_piece() noexcept;
+
     std::size_t cell_bytes_;
     std::vector<os::SecretMemory> pieces_;
     std::vector<std::byte*> free_;

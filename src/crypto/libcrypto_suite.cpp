@@ -119,7 +119,7 @@ public:
         return is_aes_ ? datagram::number_of_aes_128_gcm : datagram::number_of_chacha20_poly1305;
     }
 
-    std::unique_ptr<datagram::Aead> make(Bytes key) override {
+    std::unique_ptr<datagram::Aead> make(Bytes key) noexcept override {
         ACP_ASSERT(key.size() == key_bytes());
         EvpCipherContext* context = library_->new_context();
         if (context == nullptr) return nullptr;

@@ -3,20 +3,25 @@
 #include "crypto/secret_store.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "base/assert.hpp"
 
 namespace acp::crypto {
 
-std::span<std::byte> SecretStore::take(std::size_t bytes) {
+std::span<std::byte> SecretStore::take(std::size_t bytes) noexcept {
     if (bytes <= cell_bytes) {
         const std::span<std::byte> cell = cells_.take();
         return cell.empty() ? cell : cell.first(bytes);
     }
-    auto memory = os::SecretMemory::allocate(bytes);
-    if (!memory.is_ok()) return {};
-    large_.push_back(std::move(memory).value());
+    try {
+        auto memory = os::SecretMemory::allocate(bytes);
+        if (!memory.is_ok()) return {};
+        large_.push_back(std::move(memory).value());
+    } catch (const std::bad_alloc&) {
+        return {};
+    }
     return large_.back().bytes();
 }
 

@@ -17,7 +17,7 @@ public:
     static constexpr std::size_t cell_bytes = 64;  // pieces up to this share pages
 
     // Zeroed, aligned to 64 bytes; empty when no memory is left. Valid until given back.
-    [[nodiscard]] std::span<std::byte> take(std::size_t bytes);
+    [[nodiscard]] std::span<std::byte> take(std::size_t bytes) noexcept;
 
     // Wipes it.   memory: from take()
     void give_back(std::span<std::byte> memory) noexcept;

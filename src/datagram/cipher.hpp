@@ -124,11 +124,11 @@ public:
 
     // Memory for secrets, kept out of core dumps where the platform can: zeroed, aligned to 64 bytes; empty when none
     // is left. To be given back before the suite ends, which wipes it.
-    [[nodiscard]] virtual MutableBytes take_secret_memory(std::size_t bytes) = 0;
+    [[nodiscard]] virtual MutableBytes take_secret_memory(std::size_t bytes) noexcept = 0;
     virtual void give_back_secret_memory(MutableBytes memory) noexcept = 0;
 
     // nullptr when no memory is left.   key.size() == key_bytes()
-    [[nodiscard]] virtual std::unique_ptr<Aead> make(Bytes key) = 0;
+    [[nodiscard]] virtual std::unique_ptr<Aead> make(Bytes key) noexcept = 0;
 
     // HKDF with SHA-256 (RFC 5869): extract with salt, expand with info into out, out.size() <= 255 * 32.
     virtual void derive(Bytes secret, Bytes salt, Bytes info, MutableBytes out) noexcept = 0;

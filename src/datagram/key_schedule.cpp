@@ -86,7 +86,7 @@ bool make_direction_key(const Secret& connection,
                         NodeId from,
                         std::uint64_t epoch,
                         CipherSuite& suite,
-                        DirectionKey& key) {
+                        DirectionKey& key) noexcept {
     // WIRE-36
     std::array<std::byte, key_bytes_max + 4> material{};
     const std::size_t bytes = std::min(suite.key_bytes(), key_bytes_max);
@@ -102,7 +102,7 @@ bool make_direction_key(const Secret& connection,
 bool ReceiveKeys::begin(const Secret& connection,
                         NodeId from,
                         std::uint64_t epoch,
-                        CipherSuite& suite) {
+                        CipherSuite& suite) noexcept {
     from_ = from;
     previous_ = {};
     later_ = {};
@@ -112,7 +112,7 @@ bool ReceiveKeys::begin(const Secret& connection,
 DirectionKey* ReceiveKeys::find(Time now,
                                 const Secret& connection,
                                 std::uint64_t epoch,
-                                CipherSuite& suite) {
+                                CipherSuite& suite) noexcept {
     // WIRE-38
     if (epoch == current_.epoch) return &current_;
     if (epoch < current_.epoch) {

@@ -37,7 +37,7 @@ using SecretPointer = std::unique_ptr<T, GiveBackSecret>;
 
 // An object in the suite's memory for secrets; nullptr when none is left.
 template <typename T>
-[[nodiscard]] SecretPointer<T> make_in_secret_memory(CipherSuite& suite) {
+[[nodiscard]] SecretPointer<T> make_in_secret_memory(CipherSuite& suite) noexcept {
     static_assert(alignof(T) <= 64);
     const MutableBytes memory = suite.take_secret_memory(sizeof(T));
     if (memory.empty()) return nullptr;
@@ -100,7 +100,7 @@ struct DirectionKey {
                                       NodeId from,
                                       std::uint64_t epoch,
                                       CipherSuite& suite,
-                                      DirectionKey& key);
+                                      DirectionKey& key) noexcept;
 
 // The keys a receiver may need at a time: of the epoch it is in, the one it was in before, one to come.
 class ReceiveKeys {
@@ -113,7 +113,7 @@ public:
     [[nodiscard]] bool begin(const Secret& connection,
                              NodeId from,
                              std::uint64_t epoch,
-                             CipherSuite& suite);
+                             CipherSuite& suite) noexcept;
 
     // The key for a packet's epoch; nullptr when it is neither the current, the one before (as long as that is
     // kept) nor a later one. Makes a later one when first asked for it; beyond the next, once in skip_every_ns:
@@ -121,7 +121,7 @@ public:
     [[nodiscard]] DirectionKey* find(Time now,
                                      const Secret& connection,
                                      std::uint64_t epoch,
-                                     CipherSuite& suite);
+                                     CipherSuite& suite) noexcept;
 
     // A packet of that epoch was found authentic: the current key advances when it is a later one's.
     void confirm(Time now, std::uint64_t epoch) noexcept;

@@ -175,11 +175,12 @@ void NonceLedger::grow() {
     }
 }
 
-std::unique_ptr<datagram::Aead> CheckingSuite::make(datagram::Bytes key) {
+std::unique_ptr<datagram::Aead> CheckingSuite::make(datagram::Bytes key) noexcept {
     Lanes lanes;
     lanes.take(key);
     ++made_;
-    return std::make_unique<CheckingAead>(lanes.hash(), *ledger_, *judge_);
+    return std::unique_ptr<datagram::Aead>(new (std::nothrow)
+                                               CheckingAead(lanes.hash(), *ledger_, *judge_));
 }
 
 std::unique_ptr<datagram::KeyAgreement> CheckingSuite::make_agreement(datagram::Entropy& entropy) {
@@ -188,9 +189,11 @@ std::unique_ptr<datagram::KeyAgreement> CheckingSuite::make_agreement(datagram::
     return std::make_unique<CheckingAgreement>(std::bit_cast<std::uint64_t>(drawn));
 }
 
-datagram::MutableBytes CheckingSuite::take_secret_memory(std::size_t bytes) {
+datagram::MutableBytes CheckingSuite::take_secret_memory(std::size_t bytes) noexcept {
     const std::size_t rounded = (bytes + 63) / 64 * 64;
-    auto* memory = static_cast<std::byte*>(::operator new (rounded, std::align_val_t{64}));
+    auto* memory =
+        static_cast<std::byte*>(::operator new (rounded, std::align_val_t{64}, std::nothrow));
+    if (memory == nullptr) return {};
     std::memset(memory, 0, rounded);
     return {memory, bytes};
 }

@@ -143,9 +143,11 @@ std::unique_ptr<datagram::KeyAgreement> TestSuite::make_agreement(datagram::Entr
     return std::make_unique<TestAgreement>(*this, word_at(drawn.data(), 8));
 }
 
-MutableBytes TestSuite::take_secret_memory(std::size_t bytes) {
+MutableBytes TestSuite::take_secret_memory(std::size_t bytes) noexcept {
     const std::size_t rounded = (bytes + 63) / 64 * 64;
-    auto* memory = static_cast<std::byte*>(::operator new (rounded, std::align_val_t{64}));
+    auto* memory =
+        static_cast<std::byte*>(::operator new (rounded, std::align_val_t{64}, std::nothrow));
+    if (memory == nullptr) return {};
     std::memset(memory, 0, rounded);
     return {memory, bytes};
 }
@@ -155,13 +157,14 @@ void TestSuite::give_back_secret_memory(MutableBytes memory) noexcept {
     ::operator delete (memory.data(), std::align_val_t{64});
 }
 
-std::unique_ptr<datagram::Aead> TestSuite::make(Bytes key) {
+std::unique_ptr<datagram::Aead> TestSuite::make(Bytes key) noexcept {
     if (starved_ > 0) {
         --starved_;
         return nullptr;
     }
     ++keys_made_;
-    return std::make_unique<TestAead>(*this, hash(1, key), notes_nonces_);
+    return std::unique_ptr<datagram::Aead>(new (std::nothrow)
+                                               TestAead(*this, hash(1, key), notes_nonces_));
 }
 
 void TestSuite::derive(Bytes secret, Bytes salt, Bytes info, MutableBytes out) noexcept {

@@ -29,7 +29,7 @@ public:
 
     [[nodiscard]] std::unique_ptr<datagram::KeyAgreement> make_agreement(
         datagram::Entropy& entropy) override;
-    [[nodiscard]] datagram::MutableBytes take_secret_memory(std::size_t bytes) override;
+    [[nodiscard]] datagram::MutableBytes take_secret_memory(std::size_t bytes) noexcept override;
     void give_back_secret_memory(datagram::MutableBytes memory) noexcept override;
 
     [[nodiscard]] std::uint64_t keys_made() const noexcept { return keys_made_; }
@@ -40,7 +40,7 @@ public:
 
     void note_agreed() noexcept { ++agreed_; }
 
-    [[nodiscard]] std::unique_ptr<datagram::Aead> make(datagram::Bytes key) override;
+    [[nodiscard]] std::unique_ptr<datagram::Aead> make(datagram::Bytes key) noexcept override;
     void derive(datagram::Bytes secret,
                 datagram::Bytes salt,
                 datagram::Bytes info,

@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 #include <vector>
 
+#include "support/refuse_memory.hpp"
+
 namespace acp::crypto {
 namespace {
 
@@ -30,6 +32,24 @@ TEST(SecretStore, pieces_of_all_sizes_are_apart_zeroed_and_aligned) {
     const auto again = store.take(64);
     EXPECT_EQ(std::count(again.begin(), again.end(), std::byte{0}), 64);
     store.give_back(again);
+}
+
+TEST(SecretStore, gives_nothing_where_there_is_no_memory_and_more_when_there_is) {
+    for (const std::size_t bytes : {32U, 4096U}) {
+        for (std::uint64_t first = 1; first <= 8; ++first) {
+            SecretStore store;
+            std::span<std::byte> piece;
+            {
+                const acp::test::Refusal refusal(first, acp::test::all_from_there);
+                piece = store.take(bytes);
+            }
+            EXPECT_TRUE(piece.empty() || piece.size() == bytes);
+            const auto another = store.take(bytes);
+            ASSERT_EQ(another.size(), bytes);
+            store.give_back(another);
+            if (!piece.empty()) store.give_back(piece);
+        }
+    }
 }
 
 }  // namespace

@@ -36,13 +36,15 @@ public:
 
     [[nodiscard]] std::uint8_t number() const noexcept override { return suite_->number(); }
 
-    [[nodiscard]] std::unique_ptr<Aead> make(Bytes key) override { return suite_->make(key); }
+    [[nodiscard]] std::unique_ptr<Aead> make(Bytes key) noexcept override {
+        return suite_->make(key);
+    }
 
     [[nodiscard]] std::unique_ptr<KeyAgreement> make_agreement(Entropy& entropy) override {
         return suite_->make_agreement(entropy);
     }
 
-    [[nodiscard]] MutableBytes take_secret_memory(std::size_t bytes) override {
+    [[nodiscard]] MutableBytes take_secret_memory(std::size_t bytes) noexcept override {
         return suite_->take_secret_memory(bytes);
     }
 
