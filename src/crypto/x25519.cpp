@@ -41,7 +41,7 @@ Result<std::unique_ptr<X25519>> X25519::make(
     if (!memory.is_ok()) return std::move(memory).failure();
     std::copy(private_key.begin(), private_key.end(), memory.value().bytes().begin());
     std::unique_ptr<X25519> made(new X25519(std::move(library), std::move(memory).value()));
-    if (!made->compute_public_key()) {
+    if (!made->compute_public_key() || !made->has_agreed()) {
         return base::Status(base::Code::unsupported,
                             "libcrypto refuses X25519, by which gateways agree on keys (a "
                             "restricted build, or its openssl.cnf)");
@@ -69,6 +69,14 @@ bool X25519::compute_public_key() noexcept {
            library_->get_public_key(own.get(), reinterpret_cast<unsigned char*>(public_key_.data()),
                                     &bytes) == 1 &&
            bytes == public_key_.size();
+}
+
+// Whether an agreement works, with this very side. What the library makes at the first one it would lack for ever if memory
+// was refused to it then: it is made now, when a refusal is still an answer, and not at the first contact.
+bool X25519::has_agreed() {
+    auto shared = os::SecretMemory::allocate(datagram::public_key_bytes);
+    return shared.is_ok() &&
+           agree(public_key_, shared.value().bytes().first<datagram::public_key_bytes>());
 }
 
 bool X25519::agree(const datagram::PublicKey& other, std::span<std::byte, 32> out) noexcept {

@@ -36,6 +36,7 @@ private:
 
     // false: the library refuses.
     [[nodiscard]] bool compute_public_key() noexcept;
+    [[nodiscard]] bool has_agreed();
     [[nodiscard]] bool derive(EvpKey* own,
                               EvpKey* other,
                               std::span<std::byte, 32> out) const noexcept;
