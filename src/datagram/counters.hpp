@@ -32,6 +32,7 @@ struct Counters {
     std::uint64_t responses_sent = 0;
     std::uint64_t closes_sent = 0;
     std::uint64_t no_buffer = 0;  // reserve found the pool empty or the peer's share used up
+    std::uint64_t no_memory = 0;  // datagrams dropped for want of it: as if lost, sent again
 
     // Datagrams dropped before anything was believed, in the order of the checks.
     std::uint64_t short_header = 0;
@@ -99,6 +100,7 @@ inline constexpr std::array counter_names{
     CounterName{"responses_sent", &Counters::responses_sent},
     CounterName{"closes_sent", &Counters::closes_sent},
     CounterName{"no_buffer", &Counters::no_buffer},
+    CounterName{"no_memory", &Counters::no_memory},
     CounterName{"short_header", &Counters::short_header},
     CounterName{"wrong_version", &Counters::wrong_version},
     CounterName{"unknown_type", &Counters::unknown_type},

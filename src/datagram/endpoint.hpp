@@ -33,7 +33,7 @@ enum class SeverReason : std::uint8_t {
     restarted,    // another instance of that gateway answered
     closed,       // it left the job, or has severed us
     told,         // sever() was called
-    no_memory,    // for its keys
+    no_memory,    // for its next key
     mismatched,   // its gateway has another cipher or another kind of security
     narrowed      // the path carries no more what was sent for it as it was before, in no way
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <new>
+#include <utility>
 
 #include "datagram/endpoint_machine.hpp"
 
@@ -204,17 +205,26 @@ void EndpointMachine::on_cookie(const OuterHeader& outer, const Address& from, B
     make_ready(*peer);
 }
 
+// All memory is taken before anything is changed: where there is none, the INIT counts as lost.
 //   known  the node's record; nullptr: it has none yet
 void EndpointMachine::respond(Peer* known, const InitPacket& init, const Address& from) {
-    SecretPointer<Secret> shared = make_in_secret_memory<Secret>(company_.suite);
-    if (shared == nullptr || !agree(init.public_key, *shared)) return;
+    const NodeId node = init.outer.source;
+    Random16 nonce{};
+    company_.entropy.fill(nonce);
+    const Parties parties{settings_.job_id, node,        settings_.node, init.nonce, nonce,
+                          init.public_key,  public_key()};
+    ConnectionKeys keys;
+    if (!agree(node, parties, init.public_key, keys)) return;
     if (known == nullptr) {
-        std::unique_ptr<Peer> made = make_peer(init.outer.source);
-        if (made == nullptr) return;
-        known = &table_.seat(std::move(made));
+        std::unique_ptr<Peer> made = make_peer(node);
+        if (made == nullptr) {
+            ++counters_.no_memory;
+            return;
+        }
+        known = &seat(std::move(made));
     }
     Peer& peer = *known;
-    company_.entropy.fill(peer.nonce);
+    peer.nonce = nonce;
     peer.address = peer.shown = {};
     note_source(peer, init, from);
     peer.instance = init.instance;
@@ -225,9 +235,7 @@ void EndpointMachine::respond(Peer* known, const InitPacket& init, const Address
     if (peer.state != Peer::State::half_open) ++half_open_;
     peer.state = Peer::State::half_open;
     peer.began = now_;
-    const Parties parties{settings_.job_id, peer.node,       settings_.node, init.nonce,
-                          peer.nonce,       init.public_key, public_key()};
-    if (!connect(peer, parties, *shared)) return;
+    connect(peer, std::move(keys));
     send_response(peer, from);
     arm(peer);
 }
@@ -271,16 +279,17 @@ void EndpointMachine::on_response(const OuterHeader& outer, const Address& from,
         ++counters_.wrong_source;
         return;
     }
-    SecretPointer<Secret> shared = make_in_secret_memory<Secret>(company_.suite);
-    if (shared == nullptr || !agree(response.public_key, *shared)) return;
+    const Parties parties{settings_.job_id, settings_.node, peer->node,         peer->nonce,
+                          response.nonce,   public_key(),   response.public_key};
+    ConnectionKeys keys;
+    // Where there is no memory for them the next INIT is answered by the same response (WIRE-72).
+    if (!agree(peer->node, parties, response.public_key, keys)) return;
     peer->address = from;
     peer->instance = response.instance;
     peer->content = DuplicateWindow(response.first_dsn);
     peer->unscheduled = unscheduled_of(response.credit);
     peer->credit = SendCredit(settings_.first_dsn, peer->unscheduled);
-    const Parties parties{settings_.job_id, settings_.node, peer->node,         peer->nonce,
-                          response.nonce,   public_key(),   response.public_key};
-    if (!connect(*peer, parties, *shared)) return;
+    connect(*peer, std::move(keys));
     peer->state = Peer::State::connected;
     ++counters_.connections;
     // WIRE-74: the other side waits for a sign; data does as well, and takes the ping's place.
@@ -289,34 +298,42 @@ void EndpointMachine::on_response(const OuterHeader& outer, const Address& from,
     arm(*peer);
 }
 
-// WIRE-96: what both key pairs share. false: nothing can be agreed on with that key.
-bool EndpointMachine::agree(const PublicKey& other, Secret& shared) noexcept {
-    if (agreement_ == nullptr || agreement_->agree(other, shared)) return true;
-    ++counters_.weak_key;
-    return false;
+// The secret of a connection and the keys of both its directions. false: nothing can be agreed on with the other side's
+// public key (WIRE-96), or there is no memory.
+bool EndpointMachine::agree(NodeId node,
+                            const Parties& parties,
+                            const PublicKey& other,
+                            ConnectionKeys& keys) noexcept {
+    SecretPointer<Secret> shared = make_in_secret_memory<Secret>(company_.suite);
+    keys.secret = make_in_secret_memory<Secret>(company_.suite);
+    if (shared == nullptr || keys.secret == nullptr) {
+        ++counters_.no_memory;
+        return false;
+    }
+    if (agreement_ != nullptr && !agreement_->agree(other, *shared)) {
+        ++counters_.weak_key;
+        return false;
+    }
+    const Bytes agreed = agreement_ == nullptr ? Bytes{} : Bytes(*shared);
+    derive_connection_secret(secrets_.traffic, agreed, parties, company_.suite, *keys.secret);
+    if (!keys.receive.begin(*keys.secret, node, 0, company_.suite) ||
+        !make_direction_key(*keys.secret, settings_.node, 0, company_.suite, keys.send)) {
+        ++counters_.no_memory;
+        return false;
+    }
+    return true;
 }
 
 std::uint8_t EndpointMachine::unscheduled_of(std::uint32_t credit) const noexcept {
     return static_cast<std::uint8_t>(std::clamp(credit, 1U, 64U));
 }
 
-// The keys of both directions. false: no memory, the peer is severed.
-bool EndpointMachine::connect(Peer& peer, const Parties& parties, const Secret& shared) {
-    if (peer.secret == nullptr) peer.secret = make_in_secret_memory<Secret>(company_.suite);
-    if (peer.secret == nullptr) {
-        fail(peer.node, SeverReason::no_memory);
-        return false;
-    }
-    const Bytes agreed = agreement_ == nullptr ? Bytes{} : Bytes(shared);
-    derive_connection_secret(secrets_.traffic, agreed, parties, company_.suite, *peer.secret);
+void EndpointMachine::connect(Peer& peer, ConnectionKeys keys) noexcept {
+    peer.secret = std::move(keys.secret);
+    peer.receive_keys = std::move(keys.receive);
+    peer.send_key = std::move(keys.send);
     peer.heard = peer.active = now_;
     peer.inits_due = 0;
-    if (peer.receive_keys.begin(*peer.secret, peer.node, 0, company_.suite) &&
-        make_direction_key(*peer.secret, settings_.node, 0, company_.suite, peer.send_key)) {
-        return true;
-    }
-    fail(peer.node, SeverReason::no_memory);
-    return false;
 }
 
 // nullptr: no memory.

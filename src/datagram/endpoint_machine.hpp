@@ -86,9 +86,11 @@ private:
         std::array<std::byte, handshake_bytes_max> data{};
     };
 
-    struct News {
-        NodeId node = 0;
-        SeverReason reason = SeverReason::told;
+    // What a handshake agrees on.
+    struct ConnectionKeys {
+        SecretPointer<Secret> secret;
+        ReceiveKeys receive;
+        DirectionKey send;
     };
 
     // What one batch will be made of.
@@ -113,6 +115,7 @@ private:
 
     // endpoint_submit.cpp
     Peer* meet(NodeId node);
+    Peer& seat(std::unique_ptr<Peer> peer);
     [[nodiscard]] std::uint32_t waiting_limit(const Peer& peer) const noexcept;
     [[nodiscard]] bool has_room(const Peer& peer) const noexcept;
     [[nodiscard]] std::uint32_t share() const noexcept;
@@ -122,6 +125,7 @@ private:
     void make_ready(Peer& peer) noexcept;
     Peer* take_ready() noexcept;
     void settle();
+    void tell(NodeId node);
     void offer_room();
 
     // endpoint_transmit.cpp
@@ -173,8 +177,11 @@ private:
     [[nodiscard]] bool may_respond(Peer& peer, const InitPacket& init, const Address& from);
     void respond(Peer* known, const InitPacket& init, const Address& from);
     void send_response(const Peer& peer, const Address& to);
-    [[nodiscard]] bool agree(const PublicKey& other, Secret& shared) noexcept;
-    bool connect(Peer& peer, const Parties& parties, const Secret& shared);
+    [[nodiscard]] bool agree(NodeId node,
+                             const Parties& parties,
+                             const PublicKey& other,
+                             ConnectionKeys& keys) noexcept;
+    void connect(Peer& peer, ConnectionKeys keys) noexcept;
     template <typename Packet>
     void answer(const Address& to, Packet& packet) noexcept;
     [[nodiscard]] OuterHeader outer_of(PacketType type) const noexcept;
@@ -215,7 +222,7 @@ private:
     [[nodiscard]] Time fold_deadline(const Peer& peer) const noexcept;
     [[nodiscard]] Time half_open_deadline(const Peer& peer) const noexcept;
     [[nodiscard]] Time deadline_of(const Peer& peer) const noexcept;
-    void arm(Peer& peer);
+    void arm(Peer& peer) noexcept;
 
     // endpoint_sever.cpp
     void on_close(const OuterHeader& outer, Bytes datagram);
@@ -255,7 +262,8 @@ private:
     std::vector<NodeId> room_wanted_;  // peers whose reserve() found no room
     std::uint32_t uncommitted_ = 0;    // buffers reserved in and never committed to
     bool was_released_ = false;        // buffers since room was last offered
-    std::vector<News> news_;           // severed, the handler not yet told
+    std::vector<NodeId> news_;         // severed, the handler not yet told
+    bool has_more_news_ = false;       // of nodes for which news_ had no room and no memory
 
     std::array<Answer, answers_max> answers_;
     std::uint32_t answers_first_ = 0;

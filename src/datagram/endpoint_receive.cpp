@@ -121,9 +121,12 @@ void EndpointMachine::on_data_of_idle(const OuterHeader& outer, MutableBytes dat
         if (!open_with(*key, outer, datagram, plain)) return;
     }
     std::unique_ptr<Peer> woken = wake(folded, outer.source);
-    if (woken == nullptr) return;
+    if (woken == nullptr) {
+        ++counters_.no_memory;
+        return;
+    }
+    Peer& peer = seat(std::move(woken));
     wake_keys_.forget(outer.source);
-    Peer& peer = table_.seat(std::move(woken));
     const std::uint64_t epoch = outer.number >> settings_.key_packets_log2;
     if (settings_.security != Security::off &&
         peer.receive_keys.find(now_, *peer.secret, epoch, company_.suite) != nullptr) {

@@ -4,6 +4,7 @@
 // can use them against others.
 #include <algorithm>
 #include <bit>
+#include <new>
 
 #include "base/assert.hpp"
 #include "datagram/endpoint_machine.hpp"
@@ -18,7 +19,7 @@ void EndpointMachine::sever(NodeId node) {
 // Marks it at once; the record goes, and the handler is told, in settle().
 void EndpointMachine::fail(NodeId node, SeverReason reason) {
     if (table_.is_severed(node)) return;
-    table_.mark_severed(node);
+    table_.mark_severed(node, reason);
     ++counters_.severed;
     // WIRE-83: the other side learns of it now if it listens, else when it asks.
     const bool is_its_doing = reason == SeverReason::closed || reason == SeverReason::restarted ||
@@ -29,7 +30,11 @@ void EndpointMachine::fail(NodeId node, SeverReason reason) {
     } else if (const FoldedPeer* folded = table_.folded(node); folded != nullptr && !is_its_doing) {
         send_close(folded->address, node, folded->instance);
     }
-    news_.push_back({node, reason});
+    try {
+        news_.push_back(node);
+    } catch (const std::bad_alloc&) {
+        has_more_news_ = true;  // settle() searches for it
+    }
 }
 
 void EndpointMachine::release_all(Peer& peer) {

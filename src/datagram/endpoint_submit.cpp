@@ -61,7 +61,7 @@ base::Result<std::unique_ptr<Endpoint>> Endpoint::create(const Settings& setting
         return endpoint;
     } catch (const std::bad_alloc&) {
         return base::Status(base::Code::memory,
-                            "datagram endpoint: no memory for " +
+                            "datagram endpoint: no memory for its keys and " +
                                 std::to_string(settings.send_buffers) + " buffers of " +
                                 std::to_string(settings.datagram_bytes_max) + " bytes");
     }
@@ -115,8 +115,8 @@ std::byte* EndpointMachine::reserve(NodeId node, std::uint32_t bytes) {
     if (buffer == no_buffer) {
         ++counters_.no_buffer;
         if (!peer->wants_room) {
+            room_wanted_.push_back(node);  // before it is said: it may throw
             peer->wants_room = true;
-            room_wanted_.push_back(node);
         }
         return nullptr;
     }
@@ -171,16 +171,23 @@ std::uint32_t EndpointMachine::frame_bytes_max(NodeId node) const noexcept {
 Peer* EndpointMachine::meet(NodeId node) {
     if (const FoldedPeer* folded = table_.folded(node)) {
         std::unique_ptr<Peer> woken = wake(*folded, node);
-        return woken == nullptr ? nullptr : &table_.seat(std::move(woken));
+        return woken == nullptr ? nullptr : &seat(std::move(woken));
     }
     std::unique_ptr<Peer> made = make_peer(node);
     if (made == nullptr) return nullptr;
     company_.entropy.fill(made->nonce);
     made->began = never;  // when its first INIT is sent
     made->inits_due = 1;
-    Peer& peer = table_.seat(std::move(made));
+    Peer& peer = seat(std::move(made));
     make_ready(peer);
     return &peer;
+}
+
+// A peer that sits takes no memory any more but for its next key: its alarm has a place, whatever it is set to. Where
+// there is none for that, nothing is changed (std::bad_alloc).
+Peer& EndpointMachine::seat(std::unique_ptr<Peer> peer) {
+    timers_.reserve(std::size_t{table_.hot_count()} + 1);
+    return table_.seat(std::move(peer));
 }
 
 void EndpointMachine::watch(NodeId node) {
@@ -265,12 +272,23 @@ Peer* EndpointMachine::take_ready() noexcept {
 // What the handler must hear of and what must not vanish under a function that uses it.
 void EndpointMachine::settle() {
     while (!news_.empty()) {
-        const News news = news_.back();
+        const NodeId node = news_.back();
         news_.pop_back();
-        dismantle(news.node);
-        company_.handler.on_severed(news.node, news.reason);
+        tell(node);
+    }
+    if (has_more_news_) {
+        has_more_news_ = false;
+        for (NodeId node = 0; node < settings_.nodes; ++node) tell(node);
     }
     if (was_released_ && !room_wanted_.empty()) offer_room();
+}
+
+// Nothing when it is not severed, or was told already.
+void EndpointMachine::tell(NodeId node) {
+    if (!table_.is_severed(node) || table_.is_buried(node)) return;
+    const SeverReason reason = table_.reason_of(node);
+    dismantle(node);
+    company_.handler.on_severed(node, reason);
 }
 
 void EndpointMachine::offer_room() {

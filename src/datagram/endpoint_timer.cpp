@@ -25,7 +25,7 @@ void EndpointMachine::on_timer(Time now) {
 }
 
 Time EndpointMachine::deadline() const noexcept {
-    if (answers_count_ != 0 || !news_.empty()) return 0;
+    if (answers_count_ != 0 || !news_.empty() || has_more_news_) return 0;
     if (is_closing_) return farewell_next_ < settings_.nodes ? 0 : never;
     return first_ready_ != nullptr ? 0 : timers_.next();
 }
@@ -203,7 +203,7 @@ Time EndpointMachine::deadline_of(const Peer& peer) const noexcept {
 }
 
 // Never for a time already past: on_timer() ends, whatever a deadline says.
-void EndpointMachine::arm(Peer& peer) {
+void EndpointMachine::arm(Peer& peer) noexcept {
     timers_.set(peer, std::max(deadline_of(peer), now_ + 1));
 }
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "base/assert.hpp"
@@ -61,7 +62,7 @@ public:
     }
 
     // The full record becomes a few bytes. false: there is no memory for them, it stays.
-    [[nodiscard]] bool fold(NodeId node, const FoldedPeer& folded) {
+    [[nodiscard]] bool fold(NodeId node, const FoldedPeer& folded) noexcept {
         if (free_.empty() && !add_records()) return false;
         const std::uint32_t index = free_.back();
         free_.pop_back();
@@ -83,7 +84,17 @@ public:
     }
 
     // For good. A full record stays until bury(), so that it can be taken apart in peace.
-    void mark_severed(NodeId node) noexcept { seats_[node].is_severed = true; }
+    void mark_severed(NodeId node, SeverReason reason) noexcept {
+        seats_[node].is_severed = true;
+        seats_[node].reason = reason;
+    }
+
+    // Of a severed node.
+    [[nodiscard]] SeverReason reason_of(NodeId node) const noexcept { return seats_[node].reason; }
+
+    [[nodiscard]] bool is_buried(NodeId node) const noexcept {
+        return seats_[node].place == Place::severed;
+    }
 
     void bury(NodeId node) noexcept {
         Seat& seat = seats_[node];
@@ -122,6 +133,7 @@ private:
         std::uint32_t folded = 0;  // index of the record
         Place place = Place::unknown;
         bool is_severed = false;
+        SeverReason reason = SeverReason::told;
     };
 
     static constexpr std::size_t chunk_records = 256;
@@ -134,13 +146,17 @@ private:
         return (*chunks_[index / chunk_records])[index % chunk_records];
     }
 
-    [[nodiscard]] bool add_records() {
+    [[nodiscard]] bool add_records() noexcept {
         SecretPointer<Chunk> chunk = make_in_secret_memory<Chunk>(suite_);
         if (chunk == nullptr) return false;
         const auto first = static_cast<std::uint32_t>(chunks_.size() * chunk_records);
-        // Forgetting a record must not allocate.
-        free_.reserve((chunks_.size() + 1) * chunk_records);
-        chunks_.push_back(std::move(chunk));
+        try {
+            // Forgetting a record must not allocate.
+            free_.reserve((chunks_.size() + 1) * chunk_records);
+            chunks_.push_back(std::move(chunk));
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
         for (std::uint32_t i = chunk_records; i-- > 0;) free_.push_back(first + i);
         return true;
     }

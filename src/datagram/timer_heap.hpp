@@ -4,6 +4,7 @@
 // no clock. One thread. Tests: tests/unit/datagram/timer_heap_test.cpp.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -22,10 +23,11 @@ template <typename Member>
 class TimerHeap {
 public:
     // Rings the member not after `at`; it may ring earlier, never later. never: leaves an alarm where it is.
-    void set(Member& member, Time at) {
+    //   Of no more members than reserve() made room for.
+    void set(Member& member, Time at) noexcept {
         if (member.place == Timed::nowhere) {
             if (at == never) return;
-            entries_.push_back({at, &member});  // before the place: it may throw
+            entries_.push_back({at, &member});
             member.place = static_cast<std::uint32_t>(entries_.size() - 1);
             rise(member.place);
         } else if (at < entries_[member.place].at) {
@@ -56,7 +58,12 @@ public:
         return member;
     }
 
-    void reserve(std::size_t members) { entries_.reserve(members); }
+    // Makes room for the alarms of so many members. Throws std::bad_alloc, and has the room it had.
+    void reserve(std::size_t members) {
+        if (members > entries_.capacity()) {
+            entries_.reserve(std::max(members, 2 * entries_.capacity()));
+        }
+    }
 
 private:
     struct Entry {

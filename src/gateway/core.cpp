@@ -272,6 +272,8 @@ void Core::on_room(NodeId node) {
 
 void Core::on_severed(NodeId node, datagram::SeverReason reason) {
     if (severed_.size() < severed_told_max) severed_.push_back({node, reason});
+    router_->on_severed(node, reason);
+    // Last: there may be no memory for the words.
     if (reason == datagram::SeverReason::mismatched) {
         say(node_, "its gateway and that of node " + std::to_string(node) + " cannot talk: here " +
                        datagram::text_of(endpoint_->features()) + ", there " +
@@ -279,7 +281,6 @@ void Core::on_severed(NodeId node, datagram::SeverReason reason) {
                        "; give all nodes the same ACP_SECURITY and ACP_CIPHER, and the same "
                        "release of the library");
     }
-    router_->on_severed(node, reason);
 }
 
 datagram::SeverReason Core::reason_of(NodeId node) const noexcept {

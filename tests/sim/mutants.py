@@ -88,8 +88,8 @@ MUTANTS = {
     "a copied RESPONSE or COOKIE moves a node": ("datagram/endpoint_handshake.cpp", [
         ("    if (!is_listed(outer.source, from)) {\n        ++counters_.wrong_source;\n        return;\n    }\n    peer->cookie",
          "    peer->cookie"),
-        ("    if (!is_listed(outer.source, from)) {\n        ++counters_.wrong_source;\n        return;\n    }\n    SecretPointer",
-         "    SecretPointer")]),
+        ("    if (!is_listed(outer.source, from)) {\n        ++counters_.wrong_source;\n        return;\n    }\n    const Parties",
+         "    const Parties")]),
     "copied data moves a node": ("datagram/endpoint_address.cpp", [
         ("    if (is_listed(peer.node, from) || (from == peer.shown && from.family != 0)) {",
          "    if (from.family != 0 || peer.node == settings_.node) {")]),
@@ -97,10 +97,10 @@ MUTANTS = {
         ("        note_source(peer, init, from);\n        ++counters_.init_repeated;",
          "        note_source(peer, init, from);\n        peer.began = now_;\n        ++counters_.init_repeated;")]),
     "forged data of an idle peer costs keys": ("datagram/endpoint_receive.cpp", [
-        ("        if (!open_with(*key, outer, datagram, plain)) return;\n    }\n    std::unique_ptr<Peer> woken = wake(folded, outer.source);\n    if (woken == nullptr) return;",
+        ("        if (!open_with(*key, outer, datagram, plain)) return;\n    }\n    std::unique_ptr<Peer> woken = wake(folded, outer.source);\n    if (woken == nullptr) {",
          "        std::unique_ptr<Peer> first = wake(folded, outer.source);\n"
          "        if (!open_with(*key, outer, datagram, plain)) return;\n    }\n"
-         "    std::unique_ptr<Peer> woken = wake(folded, outer.source);\n    if (woken == nullptr) return;")]),
+         "    std::unique_ptr<Peer> woken = wake(folded, outer.source);\n    if (woken == nullptr) {")]),
     "one CLOSE allowance for all": ("datagram/endpoint_sever.cpp", [
         ("    if (!closes_.take(now_, data.source, is_listed(data.source, to))) {",
          "    if (!closes_.take(now_, data.source, false)) {")]),

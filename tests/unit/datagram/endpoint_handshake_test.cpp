@@ -325,12 +325,28 @@ TEST(EndpointHandshake, no_key_and_nonce_are_used_twice) {
     }
 }
 
-TEST(EndpointHandshake, a_peer_for_whose_keys_there_is_no_memory_is_severed) {
+TEST(EndpointHandshake, is_tried_again_where_there_is_no_memory_for_keys) {
     Net net(2, 1);
     net.hosts[0].send(1, 1);
     net.run_until(net.now + s, [&] { return net[1].counters().responses_sent != 0; });
-    net.suite.starve(1);
-    net.run_for(100 * ms);
+    net.suite.starve(3);
+    ASSERT_TRUE(net.settle(2 * s));
+    EXPECT_EQ(net[0].counters().no_memory + net[1].counters().no_memory, 3U);
+    EXPECT_EQ(net.hosts[1].arrived.size(), 1U);
+    EXPECT_TRUE(net.hosts[0].severed.empty());
+}
+
+TEST(EndpointHandshake, a_peer_for_whose_next_key_there_is_no_memory_is_severed) {
+    Settings settings;
+    settings.key_packets_log2 = 6;
+    Net net(2, 1, settings);
+    net.hosts[0].send(1, 1);
+    ASSERT_TRUE(net.settle(s));
+    for (std::uint64_t name = 2; name < 200; ++name) {
+        net.suite.starve(1000);
+        net.hosts[0].send(1, name);
+        net.run_for(ms);
+    }
     ASSERT_EQ(net.hosts[0].severed.size(), 1U);
     EXPECT_EQ(net.hosts[0].severed[0].second, SeverReason::no_memory);
 }

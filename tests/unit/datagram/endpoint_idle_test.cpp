@@ -148,7 +148,7 @@ TEST(EndpointIdle, a_hundred_thousand_idle_peers_take_128_bytes_each) {
     // Severed ones take less, and their records are used again.
     const std::size_t before = table.bytes();
     for (NodeId node = 1; node <= peers; ++node) {
-        table.mark_severed(node);
+        table.mark_severed(node, SeverReason::told);
         table.bury(node);
         ASSERT_EQ(table.instance_of_severed(node), node);
     }
