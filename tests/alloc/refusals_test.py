@@ -29,8 +29,8 @@ MODES = {
 ALL = 0
 
 
-def run_job(mode, phase, first, last, step, count, more=None):
-    """Runs one job; ends the test with its words when it went wrong. Returns what it printed."""
+def run_job(mode, phase, first, last, step, count, more=None, may_end_by=None):
+    """Runs one job; ends the test with its words when it went wrong, unless they are may_end_by. Returns what it printed."""
     arguments, environment, threads = MODES[mode]
     environment = {**environment, **(more or {})}
     plan = [phase, *map(str, (first, last, step, count, threads))]
@@ -40,6 +40,8 @@ def run_job(mode, phase, first, last, step, count, more=None):
                                 env={**kept, "ACP_ON_ERROR": "return", **environment}, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired as hang:
         sys.exit(f"{mode} {' '.join(plan)}: the job hangs\n{(hang.stderr or b'').decode(errors='replace')}")
+    if may_end_by and may_end_by in result.stderr:
+        return result.stdout.decode()
     if result.returncode != 0:
         sys.exit(f"{mode} {' '.join(plan)}: exit code {result.returncode}\n"
                  f"{result.stdout.decode(errors='replace')}{result.stderr.decode(errors='replace')}")
@@ -53,8 +55,13 @@ def requests_of(mode):
 
 def refuse_gateways(form):
     """The ranks have all their memory; the gateways of their nodes have not, at first or later."""
-    for number in range(1, 1001) if form == "long" else (1, 2, 3, 5, 8, 13, 21):
-        for count in (1, 50):  # not for ever: two that cannot keep each other's address never meet
+    # Not for ever: two that cannot keep each other's address never meet. Of 50 refusals before the first contact each costs
+    # a quarter of a second, for the router asks again twice a second.
+    plans = {1: (1,), 2: (5,), 3: (5, 10), 5: (5,), 7: (50,), 13: (5,), 21: (50,), 34: (10,), 40: (50,)}
+    if form == "long":
+        plans = {number: (1, 2, 5, 10, 50) for number in range(1, 301)}
+    for number, counts in plans.items():
+        for count in counts:
             run_job("agents_gateways", "run", 10**9, 10**9, 1, 1,
                     {"LD_PRELOAD": PRELOAD, "REFUSE_FIRST": str(number), "REFUSE_COUNT": str(count)})
 
@@ -80,8 +87,10 @@ def main():
     run_job(mode, "register", 1, 40, 1, ALL)
     for phase in ("init", "finalize"):
         for number in range(1, 301) if form == "long" else (1, 4, 9, 16, 25, 36, 49, 64):
-            run_job(mode, phase, number, number, 1, 1)
-            run_job(mode, phase, number, number, 1, ALL)
+            # A libcrypto that was refused memory in its first agreement on a key agrees on none in that process any more.
+            lasting = b"no memory for its keys" if (mode, phase) == ("own_gateways", "init") else None
+            run_job(mode, phase, number, number, 1, 1, may_end_by=lasting)
+            run_job(mode, phase, number, number, 1, ALL, may_end_by=lasting)
 
 
 if __name__ == "__main__":

@@ -15,13 +15,25 @@ std::atomic<bool> is_counting{false};
 std::atomic<std::uint64_t> requests{0};
 std::atomic<std::uint64_t> first_refused{0};
 std::atomic<std::uint64_t> refused_count{0};
+std::atomic<bool (*)()> is_victim{nullptr};  // nullptr: all threads are
 
 bool is_refused() noexcept {
+    // acquire: partner is start(); what is to be refused is visible
     if (!is_counting.load(std::memory_order_acquire)) return false;
+    bool (*const is_asked_for)() = is_victim.load(std::memory_order_relaxed);
+    if (is_asked_for != nullptr && !is_asked_for()) return false;
     const std::uint64_t number = requests.fetch_add(1, std::memory_order_relaxed) + 1;
     const std::uint64_t first = first_refused.load(std::memory_order_relaxed);
     return first != 0 && number >= first &&
            number - first < refused_count.load(std::memory_order_relaxed);
+}
+
+void start(std::uint64_t first, std::uint64_t count, bool (*victim)()) noexcept {
+    requests.store(0, std::memory_order_relaxed);
+    first_refused.store(first, std::memory_order_relaxed);
+    refused_count.store(count, std::memory_order_relaxed);
+    is_victim.store(victim, std::memory_order_relaxed);
+    is_counting.store(true, std::memory_order_release);  // partner is is_refused()
 }
 
 }  // namespace
@@ -29,10 +41,7 @@ bool is_refused() noexcept {
 namespace acp::test {
 
 Refusal::Refusal(std::uint64_t first, std::uint64_t count) noexcept {
-    requests.store(0, std::memory_order_relaxed);
-    first_refused.store(first, std::memory_order_relaxed);
-    refused_count.store(count, std::memory_order_relaxed);
-    is_counting.store(true, std::memory_order_release);
+    start(first, count, nullptr);
 }
 
 Refusal::~Refusal() {
@@ -41,6 +50,10 @@ Refusal::~Refusal() {
 
 std::uint64_t Refusal::seen() noexcept {
     return requests.load(std::memory_order_relaxed);
+}
+
+void refuse_for_good(std::uint64_t first, std::uint64_t count, bool (*is_victim)()) noexcept {
+    start(first, count, is_victim);
 }
 
 }  // namespace acp::test

@@ -22,4 +22,8 @@ public:
     [[nodiscard]] static std::uint64_t seen() noexcept;
 };
 
+// The same until the process ends, of the requests of those threads alone for which is_victim(), which takes no memory,
+// says yes: they alone are counted.
+void refuse_for_good(std::uint64_t first, std::uint64_t count, bool (*is_victim)()) noexcept;
+
 }  // namespace acp::test
