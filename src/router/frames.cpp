@@ -3,6 +3,7 @@
 #include "router/frames.hpp"
 
 #include "base/status.hpp"
+#include "router/meeting.hpp"
 #include "router/placement.hpp"
 
 namespace acp::router {
@@ -84,6 +85,10 @@ Fault check(const ResultFrame& frame, JobShape shape) noexcept {
 }
 
 Fault check(const MeetFrame& frame, JobShape shape) noexcept {
+    if (frame.offset == Meeting::offset_of_least) {
+        const bool is_whole = frame.total == Meeting::least_words && frame.count == frame.total;
+        return is_whole ? Fault::none : Fault::bad_length;
+    }
     if (frame.total > shape.procs || frame.offset > frame.total ||
         frame.count > frame.total - frame.offset) {
         return Fault::bad_length;

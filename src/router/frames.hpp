@@ -124,8 +124,9 @@ struct MeetFrame {
     std::uint8_t round = 0;
     std::uint16_t count = 0;
     std::uint32_t number = 0;
-    std::uint32_t offset = 0;  // of the first value in the round's message
-    std::uint32_t total = 0;   // values in the round's message
+    std::uint32_t offset =
+        0;  // of the first value in the round's message, or Meeting::offset_of_least
+    std::uint32_t total = 0;  // values in the round's message
 };
 
 // WIRE-120. `count` times the target of a copy and its `bytes` bytes follow.

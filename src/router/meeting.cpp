@@ -24,6 +24,17 @@ void Meeting::forget(Heard& heard) noexcept {
     heard.values.fill(0);
     heard.is_whole.fill(false);
     heard.table.clear();
+    heard.least = no_words;
+}
+
+Meeting::Gathers Meeting::gathered_by(const Part& part) noexcept {
+    if (part.offset == offset_of_least) return Gathers::least;
+    return part.total != 0 ? Gathers::table : Gathers::nothing;
+}
+
+// What is lowered twice by the same stays the same: it is no matter on which ways words come.
+void Meeting::lower(Words& least, const Words& words) noexcept {
+    for (std::uint32_t i = 0; i < least_words; ++i) least[i] = std::min(least[i], words[i]);
 }
 
 std::uint32_t Meeting::above(std::uint32_t distance) const noexcept {
@@ -47,17 +58,27 @@ void Meeting::span_of(std::uint32_t sender,
     count = lowest <= sender ? end - start : procs() - start + end;
 }
 
-void Meeting::come(std::uint32_t number, std::span<const std::uint32_t> values) {
+void Meeting::begin(std::uint32_t number, Gathers gathers) {
     ACP_ASSERT(!is_on_ && number == number_);
     is_on_ = true;
     is_met_ = false;
-    has_table_ = !values.empty();
+    gathers_ = gathers;
     round_ = 0;
     sent_ = 0;
     is_round_sent_ = false;
     // The next meeting's place still held the one before this.
     forget(heard_[(number + 1) & 1U]);
-    if (has_table_) {
+}
+
+void Meeting::come_for_least(std::uint32_t number, const Words& words) {
+    begin(number, Gathers::least);
+    lower(heard_[number & 1U].least, words);
+    advance();
+}
+
+void Meeting::come(std::uint32_t number, std::span<const std::uint32_t> values) {
+    begin(number, values.empty() ? Gathers::nothing : Gathers::table);
+    if (gathers_ == Gathers::table) {
         std::vector<std::uint32_t>& table = heard_[number & 1U].table;
         table.resize(procs());
         ACP_ASSERT(values.size() == layout_.first(node_ + 1) - layout_.first(node_));
@@ -73,13 +94,19 @@ Fault Meeting::hear(std::uint32_t from, const Part& part, std::span<const std::b
     if (from != below(1U << part.round)) return Fault::forged;
     Heard& heard = heard_[part.number & 1U];
     if (heard.is_whole[part.round]) return Fault::bad_meeting;
-    if (part.total != 0) {
+    const Gathers gathers = gathered_by(part);
+    if (part.number == number_ && is_on_ && gathers != gathers_) return Fault::bad_meeting;
+    if (gathers == Gathers::least) {
+        if (part.total != least_words || part.count != least_words) return Fault::bad_meeting;
+        Words words = no_words;
+        std::memcpy(words.data(), values.data(), sizeof words);
+        lower(heard.least, words);
+        heard.values[part.round] = least_words;
+    } else if (gathers == Gathers::table) {
         std::uint32_t start = 0;
         std::uint32_t count = 0;
         span_of(from, part.round, start, count);
-        if (part.total != count || (part.number == number_ && is_on_ && !has_table_)) {
-            return Fault::bad_meeting;
-        }
+        if (part.total != count) return Fault::bad_meeting;
         if (heard.values[part.round] + part.count > count) return Fault::overrun;
         if (heard.table.empty()) heard.table.resize(procs());
         for (std::uint32_t i = 0; i < part.count; ++i) {
@@ -87,8 +114,6 @@ Fault Meeting::hear(std::uint32_t from, const Part& part, std::span<const std::b
             std::memcpy(&heard.table[at], values.data() + std::size_t{i} * 4, 4);
         }
         heard.values[part.round] += part.count;
-    } else if (part.number == number_ && is_on_ && has_table_) {
-        return Fault::bad_meeting;
     }
     heard.is_whole[part.round] = heard.values[part.round] == part.total;
     if (is_on_) advance();
@@ -101,7 +126,10 @@ bool Meeting::next(std::uint32_t values_max, std::uint32_t& to, Part& part) cons
     part.number = number_;
     part.round = static_cast<std::uint8_t>(round_);
     to = above(1U << round_);
-    if (has_table_) {
+    if (gathers_ == Gathers::least) {
+        part.offset = offset_of_least;
+        part.total = part.count = least_words;
+    } else if (gathers_ == Gathers::table) {
         std::uint32_t start = 0;
         span_of(node_, round_, start, part.total);
         part.offset = sent_;
@@ -111,6 +139,11 @@ bool Meeting::next(std::uint32_t values_max, std::uint32_t& to, Part& part) cons
 }
 
 void Meeting::copy_values(const Part& part, std::byte* into) const noexcept {
+    if (gathered_by(part) == Gathers::least) {
+        const Words& least = heard_[part.number & 1U].least;
+        std::memcpy(into, least.data(), sizeof least);
+        return;
+    }
     std::uint32_t start = 0;
     std::uint32_t count = 0;
     span_of(node_, part.round, start, count);
@@ -145,8 +178,10 @@ bool Meeting::take_met(std::uint32_t& number, std::span<const std::uint32_t>& ta
     if (!is_met_) return false;
     is_met_ = false;
     number = number_ - 1;
-    table = has_table_ ? std::span<const std::uint32_t>(heard_[number & 1U].table)
-                       : std::span<const std::uint32_t>();
+    const Heard& heard = heard_[number & 1U];
+    table = {};
+    if (gathers_ == Gathers::table) table = heard.table;
+    if (gathers_ == Gathers::least) table = heard.least;
     return true;
 }
 

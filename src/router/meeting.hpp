@@ -2,7 +2,8 @@
 // How all nodes meet: dissemination in ceil(log2 nodes) rounds. In round r a node tells the node 2^r above it, and
 // hears from the node 2^r below, that it and all it has heard of have come; after the last round it has heard of
 // all. On the way a table of one value per process can be gathered (Bruck): each round's message carries what the
-// sender has, up to 2^r nodes' values. Knows no frame format, no router, no time. One thread.
+// sender has, up to 2^r nodes' values. Or some words can be reduced to the least of each: each message carries the least
+// that its sender has heard of, which takes the same few bytes whatever the job's size. Knows no frame format, no router, no time. One thread.
 // Sources: Hensgen, Finkel, Manber, IJPP 17 (1988); Bruck et al., IEEE TPDS 8 (1997).
 // Tests: tests/unit/router/meeting_test.cpp.
 #pragma once
@@ -24,6 +25,16 @@ public:
         [[nodiscard]] virtual std::uint32_t first(std::uint32_t node) const noexcept = 0;
     };
 
+    // What a meeting brings together: nothing, a table of a value per process, or the least of each of some words.
+    enum class Gathers : std::uint8_t { nothing, table, least };
+
+    // Of a meeting that gathers the least: so many words of each node.
+    static constexpr std::uint32_t least_words = 3;
+    using Words = std::array<std::uint32_t, least_words>;
+
+    // The offset of the one part of a message that carries the least of words.
+    static constexpr std::uint32_t offset_of_least = ~0U;
+
     // A part of a round's message: values offset .. offset + count - 1 of total.
     struct Part {
         std::uint32_t number = 0;
@@ -40,6 +51,9 @@ public:
     //   values  of this node's processes, or empty: no table; all nodes alike
     void come(std::uint32_t number, std::span<const std::uint32_t> values);
 
+    // The same, with words of which all nodes learn the least; all nodes alike.
+    void come_for_least(std::uint32_t number, const Words& words);
+
     // A part from another node, perhaps of the next meeting, to which this node has not come yet.
     //   values  part.count of them, unaligned
     [[nodiscard]] Fault hear(std::uint32_t from,
@@ -55,7 +69,7 @@ public:
     // The part that next() gave was sent.
     void sent(const Part& part);
 
-    // Whether a meeting ended since the last call; its number, and its table until the next come().
+    // Whether a meeting ended since the last call; its number, and its table or least words until the next come().
     [[nodiscard]] bool take_met(std::uint32_t& number, std::span<const std::uint32_t>& table);
 
     // This node has come and not met.
@@ -72,7 +86,14 @@ private:
         std::array<std::uint32_t, rounds_max> values{};  // heard so far, per round
         std::array<bool, rounds_max> is_whole{};
         std::vector<std::uint32_t> table;  // one per process, empty without a table; room for all
+        Words least = no_words;
     };
+
+    static constexpr Words no_words = {~0U, ~0U, ~0U};
+
+    static Gathers gathered_by(const Part& part) noexcept;
+    static void lower(Words& least, const Words& words) noexcept;
+    void begin(std::uint32_t number, Gathers gathers);
 
     [[nodiscard]] std::uint32_t above(std::uint32_t distance) const noexcept;
     [[nodiscard]] std::uint32_t below(std::uint32_t distance) const noexcept;
@@ -94,7 +115,7 @@ private:
     std::array<Heard, 2> heard_;
     std::uint32_t number_ = 0;  // of the meeting that is on, or of the next
     bool is_on_ = false;
-    bool has_table_ = false;
+    Gathers gathers_ = Gathers::nothing;
     bool is_met_ = false;  // not yet taken
     std::uint32_t round_ = 0;
     std::uint32_t sent_ = 0;  // values of this round's message

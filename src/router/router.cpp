@@ -119,9 +119,13 @@ bool Router::invoke(Time now,
 void Router::meet(std::uint32_t number, std::span<const std::uint32_t> wanted) {
     if (state_->is_meeting_lost) return;  // ORD-26
     state_->meeting.come(number, wanted);
-    state_->is_meeting_ready = true;
-    state_->meeting_scans = 0;
-    state_->arm();
+    state_->note_meeting();
+}
+
+void Router::meet_for_least(std::uint32_t number, const Meeting::Words& words) {
+    if (state_->is_meeting_lost) return;
+    state_->meeting.come_for_least(number, words);
+    state_->note_meeting();
 }
 
 void Router::on_local_death(std::uint32_t process, std::uint32_t wait_status) {

@@ -17,6 +17,7 @@
 #include "memory/command.hpp"
 #include "memory/ga_layout.hpp"
 #include "router/counters.hpp"
+#include "router/meeting.hpp"
 #include "router/placement.hpp"
 
 namespace acp::router {
@@ -69,7 +70,7 @@ public:
     // News of others or found out here, each once; not of this node's own processes.
     virtual void on_process_dead(std::uint32_t process, std::uint32_t wait_status) = 0;
     virtual void on_node_dead(NodeId node) = 0;
-    // meeting `number` is over on all nodes; the table it gathered, or empty
+    // meeting `number` is over on all nodes; the table or the least words it gathered, or empty
     virtual void on_met(std::uint32_t number, std::span<const std::uint32_t> table) = 0;
 };
 
@@ -122,6 +123,9 @@ public:
     // Nothing comes of it when a node is gone: on_node_dead has told.
     //   wanted  a value per process of this node, or empty; all nodes alike
     void meet(std::uint32_t number, std::span<const std::uint32_t> wanted);
+
+    // The same, to learn the least of each of some words; all nodes alike.
+    void meet_for_least(std::uint32_t number, const Meeting::Words& words);
 
     // A process of this node is gone. Passed on to all nodes.
     void on_local_death(std::uint32_t process, std::uint32_t wait_status);

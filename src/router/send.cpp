@@ -270,6 +270,13 @@ void Router::State::retry_waiting() {
     if (!waiting_processes.empty()) retry_at = now + retry_wait;
 }
 
+// This node has come to one.
+void Router::State::note_meeting() {
+    is_meeting_ready = true;
+    meeting_scans = 0;
+    arm();
+}
+
 void Router::State::advance_meeting() {
     Meeting::Part part;
     std::uint32_t node = 0;

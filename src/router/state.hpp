@@ -209,6 +209,7 @@ struct Router::State final : Meeting::Layout {
     [[nodiscard]] bool place_again(std::uint32_t index);
     void flush_runs();
     void flush_run(Run& run);
+    void note_meeting();
     void advance_meeting();
     bool turn();
     [[nodiscard]] Time deadline() const noexcept;

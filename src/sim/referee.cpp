@@ -203,15 +203,42 @@ void Referee::meet(NodeId node, Time now, router::Router& router) {
     }
     const std::uint32_t number = met.called++;
     ++come_[number];
+    judge_->tell("node %u comes to meeting %u", node, number);
+    if (gathers_in(number) == router::Meeting::Gathers::least) {
+        return router.meet_for_least(number, words_of(node, number));
+    }
     std::vector<std::uint32_t> wanted;
-    if ((plan_->seed + number) % 3 != 0) {
+    if (gathers_in(number) == router::Meeting::Gathers::table) {
         for (std::uint32_t process = plan_->first_process[node];
              process < plan_->first_process[node + 1]; ++process) {
             wanted.push_back(wanted_value(plan_->seed, number, process));
         }
     }
-    judge_->tell("node %u comes to meeting %u", node, number);
     router.meet(number, wanted);
+}
+
+router::Meeting::Gathers Referee::gathers_in(std::uint32_t number) const noexcept {
+    using Gathers = router::Meeting::Gathers;
+    const std::uint64_t kind = (plan_->seed + number) % 6;
+    if (kind % 3 != 0) return Gathers::table;
+    return kind == 0 ? Gathers::least : Gathers::nothing;
+}
+
+router::Meeting::Words Referee::words_of(NodeId node, std::uint32_t number) const noexcept {
+    const std::uint32_t value = wanted_value(plan_->seed, number, plan_->first_process[node]);
+    return {value, ~value, node};
+}
+
+void Referee::check_least(NodeId node, std::uint32_t number, std::span<const std::uint32_t> least) {
+    std::array<std::uint32_t, router::Meeting::least_words> expected = words_of(0, number);
+    for (NodeId other = 1; other < plan_->nodes; ++other) {
+        const auto words = words_of(other, number);
+        for (std::size_t i = 0; i < words.size(); ++i)
+            expected[i] = std::min(expected[i], words[i]);
+    }
+    if (std::equal(least.begin(), least.end(), expected.begin(), expected.end())) return;
+    judge_->fail("the least words of meeting " + std::to_string(number) + " at node " +
+                 std::to_string(node) + " are wrong");
 }
 
 void Referee::on_met(NodeId node, std::uint32_t number, std::span<const std::uint32_t> table) {
@@ -227,7 +254,9 @@ void Referee::on_met(NodeId node, std::uint32_t number, std::span<const std::uin
     if (come_[number] != plan_->nodes) {
         return judge_->fail("meeting " + std::to_string(number) + " is over before all nodes came");
     }
-    const bool has_table = (plan_->seed + number) % 3 != 0;
+    const auto gathers = gathers_in(number);
+    if (gathers == router::Meeting::Gathers::least) return check_least(node, number, table);
+    const bool has_table = gathers == router::Meeting::Gathers::table;
     if (table.size() != (has_table ? plan_->procs() : 0)) {
         return judge_->fail("the table of meeting " + std::to_string(number) + " has " +
                             std::to_string(table.size()) + " values");

@@ -128,6 +128,9 @@ private:
                        router::Router& router);
     bool invoke(std::uint32_t process, std::uint32_t index, Time now, router::Router& router);
     void meet(NodeId node, Time now, router::Router& router);
+    [[nodiscard]] router::Meeting::Gathers gathers_in(std::uint32_t number) const noexcept;
+    [[nodiscard]] router::Meeting::Words words_of(NodeId node, std::uint32_t number) const noexcept;
+    void check_least(NodeId node, std::uint32_t number, std::span<const std::uint32_t> least);
 
     // The command of a step in this round: what is swapped in is never the same twice.
     [[nodiscard]] memory::Command command_of(const Step& step) const noexcept;

@@ -270,6 +270,24 @@ TEST(RouterMeetingTest, meets_and_gathers_a_table_over_the_network) {
     EXPECT_TRUE(job.is_idle());
 }
 
+TEST(RouterMeetingTest, learns_the_least_of_words_over_the_network) {
+    NetworkSettings small;
+    small.datagram_bytes = 40;
+    FakeJob job({3, 1, 7, 2, 2}, 3, small);
+    for (std::uint32_t number = 0; number < 3; ++number) {
+        for (NodeId node = 0; node < 5; ++node) {
+            job.nodes[node]->router.meet_for_least(number, {100 - node, 7 + number, node});
+        }
+        ASSERT_TRUE(job.run());
+        for (NodeId node = 0; node < 5; ++node) {
+            const auto& met = job.nodes[node]->ends.met;
+            ASSERT_EQ(met.size(), number + 1);
+            EXPECT_EQ(met[number].second, (std::vector<std::uint32_t>{96, 7 + number, 0}));
+        }
+    }
+    EXPECT_TRUE(job.is_idle());
+}
+
 TEST(RouterMeetingTest, is_over_at_once_on_a_single_node) {
     FakeJob job({4});
     job.nodes[0]->router.meet(0, {});

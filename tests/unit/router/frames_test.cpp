@@ -245,6 +245,11 @@ TEST(FramesTest, refuses_operations_and_meetings_out_of_range) {
     meet.offset = 0;
     meet.total = 11;
     EXPECT_EQ(fault_of(meet, 16), Fault::bad_length);
+    meet.offset = Meeting::offset_of_least;
+    meet.total = meet.count = Meeting::least_words;
+    EXPECT_EQ(fault_of(meet, 12), Fault::none);
+    meet.count = 2;
+    EXPECT_EQ(fault_of(meet, 8), Fault::bad_length);
 }
 
 TEST(FramesTest, names_every_fault) {

@@ -44,16 +44,18 @@ public:
         }
     }
 
+    using Gathers = Meeting::Gathers;
+
     // Every node meets so often; values, if any, are a mix of meeting and process.
-    void run(std::uint32_t meetings, bool has_table) {
+    void run(std::uint32_t meetings, Gathers gathers) {
         while (*std::min_element(met_.begin(), met_.end()) < meetings) {
             const auto node = static_cast<std::uint32_t>(random_.below(nodes_.size()));
             if (random_.chance(30) && come_[node] == met_[node] && come_[node] < meetings) {
-                come(node, has_table);
+                come(node, gathers);
             }
             send(node);
             if (!under_way_.empty()) deliver(random_.below(under_way_.size()));
-            for (std::uint32_t one = 0; one < nodes_.size(); ++one) take(one, has_table);
+            for (std::uint32_t one = 0; one < nodes_.size(); ++one) take(one, gathers);
             if (testing::Test::HasFailure()) return;
         }
         EXPECT_TRUE(under_way_.empty());
@@ -66,10 +68,19 @@ private:
         return number * 1000 + process * 7 + 1;
     }
 
-    void come(std::uint32_t node, bool has_table) {
+    // Each word of another node is the least.
+    static Meeting::Words words(std::uint32_t number, std::uint32_t node) {
+        return {value(number, node), ~value(number, node), (node * 7 + number * 3 + 5) % 11};
+    }
+
+    void come(std::uint32_t node, Gathers gathers) {
+        if (gathers == Gathers::least) {
+            const std::uint32_t number = come_[node]++;
+            return nodes_[node]->come_for_least(number, words(number, node));
+        }
         std::vector<std::uint32_t> values;
-        for (std::uint32_t process = firsts_.at[node]; has_table && process < firsts_.at[node + 1];
-             ++process) {
+        for (std::uint32_t process = firsts_.at[node];
+             gathers == Gathers::table && process < firsts_.at[node + 1]; ++process) {
             values.push_back(value(come_[node], process));
         }
         nodes_[node]->come(come_[node]++, values);
@@ -95,7 +106,7 @@ private:
         send(message.to);
     }
 
-    void take(std::uint32_t node, bool has_table) {
+    void take(std::uint32_t node, Gathers gathers) {
         std::uint32_t number = 0;
         std::span<const std::uint32_t> table;
         if (!nodes_[node]->take_met(number, table)) return;
@@ -103,9 +114,21 @@ private:
         ++met_[node];
         for (const std::uint32_t come : come_)
             ASSERT_GT(come, number) << "through before all had come";
-        ASSERT_EQ(table.size(), has_table ? firsts_.at.back() : 0);
+        if (gathers == Gathers::least) return check_least(number, table);
+        ASSERT_EQ(table.size(), gathers == Gathers::table ? firsts_.at.back() : 0);
         for (std::uint32_t process = 0; process < table.size(); ++process) {
             ASSERT_EQ(table[process], value(number, process));
+        }
+    }
+
+    void check_least(std::uint32_t number, std::span<const std::uint32_t> least) {
+        ASSERT_EQ(least.size(), Meeting::least_words);
+        for (std::uint32_t word = 0; word < Meeting::least_words; ++word) {
+            std::uint32_t expected = ~0U;
+            for (std::uint32_t node = 0; node < nodes_.size(); ++node) {
+                expected = std::min(expected, words(number, node)[word]);
+            }
+            ASSERT_EQ(least[word], expected) << "word " << word;
         }
     }
 
@@ -119,7 +142,7 @@ private:
 
 TEST(MeetingTest, lets_nobody_through_before_all_have_come) {
     for (std::uint32_t nodes = 1; nodes <= 33; ++nodes) {
-        Meetings(std::vector<std::uint32_t>(nodes, 1), nodes).run(5, false);
+        Meetings(std::vector<std::uint32_t>(nodes, 1), nodes).run(5, Meeting::Gathers::nothing);
     }
 }
 
@@ -129,13 +152,25 @@ TEST(MeetingTest, gathers_a_table_of_all_processes) {
         std::vector<std::uint32_t> procs;
         for (std::uint32_t i = 0; i < nodes; ++i)
             procs.push_back(static_cast<std::uint32_t>(random.between(1, 5)));
-        Meetings(procs, nodes).run(4, true);
+        Meetings(procs, nodes).run(4, Meeting::Gathers::table);
     }
+}
+
+TEST(MeetingTest, tells_all_nodes_the_least_of_each_word) {
+    for (std::uint32_t nodes = 1; nodes <= 33; ++nodes) {
+        Meetings(std::vector<std::uint32_t>(nodes, 3), nodes).run(5, Meeting::Gathers::least);
+    }
+}
+
+TEST(MeetingTest, sends_one_message_per_round_whatever_the_ranks_when_it_is_for_the_least) {
+    Meetings meetings(std::vector<std::uint32_t>(10, 1000), 1);
+    meetings.run(1, Meeting::Gathers::least);
+    EXPECT_EQ(meetings.messages, 10U * 4);
 }
 
 TEST(MeetingTest, sends_one_message_per_round) {
     Meetings meetings(std::vector<std::uint32_t>(10, 1), 1);
-    meetings.run(1, false);
+    meetings.run(1, Meeting::Gathers::nothing);
     EXPECT_EQ(meetings.messages, 10U * 4);
 }
 
@@ -171,6 +206,15 @@ TEST(MeetingTest, refuses_what_cannot_be) {
     const std::vector<std::byte> eight(8);
     values.count = 2;
     EXPECT_EQ(meeting.hear(3, values, eight), Fault::overrun);
+    const std::vector<std::byte> twelve(12);
+    values = part(0, 1);
+    values.offset = Meeting::offset_of_least;
+    values.total = values.count = Meeting::least_words;
+    EXPECT_EQ(meeting.hear(3, values, twelve), Fault::bad_meeting);  // it gathers nothing
+    values = part(1, 2);
+    values.offset = Meeting::offset_of_least;
+    values.total = values.count = 2;
+    EXPECT_EQ(meeting.hear(1, values, eight), Fault::bad_meeting);
 }
 
 }  // namespace
