@@ -26,15 +26,23 @@ bool Duties::turn() {
     }
     if (port_.has_meeting()) {
         const auto meeting = port_.take_meeting();
-        if (meeting && meeting->has_table) {
-            port_.read_wanted(wanted_);
-            core_.router().meet(meeting->number, wanted_);
-        } else if (meeting) {
-            core_.router().meet(meeting->number, {});
-        }
+        if (meeting) meet(*meeting);
         has_moved = true;
     }
     return has_moved;
+}
+
+void Duties::meet(const node::GatewayPort::Meeting& meeting) {
+    static_assert(node::Conclusion::words_count == router::Meeting::least_words);
+    switch (meeting.gathers) {
+        case node::Gathers::nothing:
+            return core_.router().meet(meeting.number, {});
+        case node::Gathers::numbers:
+            port_.read_wanted(wanted_);
+            return core_.router().meet(meeting.number, wanted_);
+        case node::Gathers::conclusion:
+            return core_.router().meet_for_least(meeting.number, port_.read_conclusion().words);
+    }
 }
 
 // The first to die comes first: the others may have given up on its account, and whoever waits elsewhere is told
@@ -81,8 +89,8 @@ void Duties::on_node_dead(NodeId node) {
     port_.publish_severed(node, fate_of(reason));
 }
 
-void Duties::on_met(std::uint32_t number, std::span<const std::uint32_t> table) {
-    port_.finish_meeting(number, table);
+void Duties::on_met(std::uint32_t number, std::span<const std::uint32_t> gathered) {
+    port_.finish_meeting(number, gathered);
 }
 
 }  // namespace acp::gateway

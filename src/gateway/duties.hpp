@@ -44,7 +44,7 @@ public:
     // From router::Completions.
     void on_process_dead(std::uint32_t process, std::uint32_t wait_status);
     void on_node_dead(NodeId node);
-    void on_met(std::uint32_t number, std::span<const std::uint32_t> table);
+    void on_met(std::uint32_t number, std::span<const std::uint32_t> gathered);
 
 private:
     [[nodiscard]] std::uint32_t deaths() const noexcept {
@@ -52,6 +52,7 @@ private:
         return segment_.control().deaths.load(std::memory_order_seq_cst);
     }
 
+    void meet(const node::GatewayPort::Meeting& meeting);
     void look_for_the_dead();
     void look_at(std::uint32_t slot);
     [[nodiscard]] bool is_anybody_joined() const noexcept;

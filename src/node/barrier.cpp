@@ -35,12 +35,11 @@ SharedU32& Barrier::arrivals(const Segment& segment) noexcept {
 }
 
 // All of this node have come. acq_rel of the arrival: this process sees everybody's writes and passes them on.
-void Barrier::arrive_last(bool has_table) noexcept {
+void Barrier::arrive_last(Gathers gathers) noexcept {
     ControlBlock& control = segment_.control();
     if (segment_.has_gateway()) {
-        if (has_table) {
-            control.table_asked.store(number_, std::memory_order_relaxed);
-        }
+        control.meeting_gathers.store(static_cast<std::uint32_t>(gathers),
+                                      std::memory_order_relaxed);
         // seq_cst: release for GatewayPort::take_meeting, and before the look whether the gateway sleeps
         control.meeting_asked.exchange(number_, std::memory_order_seq_cst);
         segment_.wake_gateway();
@@ -49,7 +48,7 @@ void Barrier::arrive_last(bool has_table) noexcept {
     }
 }
 
-base::Status Barrier::wait(bool has_table) {
+base::Status Barrier::wait(Gathers gathers) {
     ControlBlock& control = segment_.control();
     sync::SleepWord<>& released = control.barrier_released;
     // Who left a barrier because of a death must not arrive again: it would stand in for the dead one.
@@ -61,7 +60,7 @@ base::Status Barrier::wait(bool has_table) {
     const std::uint32_t all = segment_.shape().local_procs * number;              // modulo 2^32
     // acq_rel: the last arriver sees everybody's writes, and its release passes them on to all
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == all) {
-        arrive_last(has_table);
+        arrive_last(gathers);
         if (!segment_.has_gateway()) {
             return {};
         }

@@ -57,15 +57,15 @@ public:
     void set_call(AwaitedCall call) noexcept { call_ = call; }
 
     // Release and acquire among all processes of the job.
-    //   has_table  whether the nodes gather a value of each process: slot().wanted_rank
+    //   gathers  what the nodes bring together, in a job of several
     // Errors: peer, naming the dead. Blocks.
-    base::Status wait(bool has_table = false);
+    base::Status wait(Gathers gathers = Gathers::nothing);
 
     // Ranks that have not arrived at the barrier this process waits in; "" when none is missing.
     [[nodiscard]] std::string missing() const;
 
 private:
-    void arrive_last(bool has_table) noexcept;
+    void arrive_last(Gathers gathers) noexcept;
     [[nodiscard]] base::Status blocked_by_death() const;
     void say_who_is_missing(std::uint64_t waited_ns) const;
 

@@ -100,7 +100,7 @@ struct alignas(64) Slot {
     Door door;
     // lines 3..7: which rings of a bitmap mailbox have something, a bit per sending slot; writers: producers
     sync::DoorbellBitmap<> rung;
-    // How collective calls went for the process, in turn (Member::conclude).
+    // How collective calls went for the process, in turn (node/conclusion.hpp).
     alignas(64) SharedU32 outcome[2];
     SharedU64 reserved3[15];
     // counters, for reports: commands and bytes by path (direct ones are in the hazard lines)
@@ -136,6 +136,13 @@ struct Shape {
     std::uint32_t cipher = 0;            // of those: a crypto::CipherWish, resolved
     std::uint32_t is_network_named = 0;  // acprun --net or --netns
     std::uint32_t reserved = 0;
+};
+
+// What a meeting of all nodes brings together beside the nodes.
+enum class Gathers : std::uint32_t {
+    nothing,
+    numbers,    // of each process its wanted_rank
+    conclusion  // of all processes how a collective call went (node/conclusion.hpp)
 };
 
 // The processes that have a slot: those of the job on this node, and after them the gateway if there is one.
@@ -180,10 +187,12 @@ struct alignas(4096) ControlBlock {
     SharedU32 verdict;                    // on the wishes of the last reset
     SharedU32 verdict_process;            // whose wish was bad
     SharedU32 verdict_other;              // who had the same
+    SharedU32 conclusion
+        [3];  // node/conclusion.hpp, of the last meeting of all nodes for it; writer: gateway
     // between the node's processes and its gateway (node/gateway_port.hpp)
     alignas(64) SharedU32
-        meeting_asked;      // number of the barrier all of this node came to; last arriver
-    SharedU32 table_asked;  // of the last of those that gathers numbers; last arriver, before that
+        meeting_asked;          // number of the barrier all of this node came to; last arriver
+    SharedU32 meeting_gathers;  // Gathers, of that one; last arriver, before that
     SharedU32
         gateway_sleeps;  // 1: who publishes something for it signals its event; writer: gateway
     SharedU32 gateway_event;  // that event's descriptor number + 1, 0 = none; writer: gateway

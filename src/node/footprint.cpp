@@ -71,10 +71,11 @@ std::vector<FootprintPart> footprint_of(const Shape& shape) {
     const std::uint64_t tables = layout.mailboxes - layout.tables;
     const std::uint64_t mailboxes = layout.starters - layout.mailboxes;
     const std::uint64_t starters = layout.total - layout.starters;
-    // Over nodes every acp_init gathers a number of each process, in the last of the three tables.
+    // Where every process is its own gateway acp_init gathers their ports, in the last of the three tables.
     const std::uint64_t table = shape.procs * sizeof(SharedU32);
     const std::uint64_t gathered =
-        shape.nodes > 1 ? whole_pages(3 * table) - 2 * table / page_bytes * page_bytes : 0;
+        shape.has_own_gateways != 0 ? whole_pages(3 * table) - 2 * table / page_bytes * page_bytes
+                                    : 0;
     std::vector<FootprintPart> parts = {
         {"control block", "", layout.slots, layout.slots, layout.slots},
         {"slots", "", slots, slots, slots},

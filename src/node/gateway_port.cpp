@@ -2,6 +2,8 @@
 // Meetings, losses and sleep, as the gateway sees them.
 #include "node/gateway_port.hpp"
 
+#include <algorithm>
+
 #include "node/death.hpp"
 #include "node/ranks.hpp"
 #include "os/futex.hpp"
@@ -37,7 +39,8 @@ std::optional<GatewayPort::Meeting> GatewayPort::take_meeting() noexcept {
         return std::nullopt;
     }
     taken_ = asked;
-    return Meeting{asked - 1, control.table_asked.load(std::memory_order_relaxed) == asked};
+    gathers_ = static_cast<Gathers>(control.meeting_gathers.load(std::memory_order_relaxed));
+    return Meeting{asked - 1, gathers_};
 }
 
 void GatewayPort::read_wanted(std::span<std::uint32_t> into) const noexcept {
@@ -46,10 +49,18 @@ void GatewayPort::read_wanted(std::span<std::uint32_t> into) const noexcept {
     }
 }
 
+Conclusion GatewayPort::read_conclusion() const noexcept {
+    return conclusion_of_node(segment_, 0);
+}
+
 void GatewayPort::finish_meeting(std::uint32_t number,
-                                 std::span<const std::uint32_t> table) noexcept {
-    if (!table.empty()) {
-        Ranks(segment_).write(table);
+                                 std::span<const std::uint32_t> gathered) noexcept {
+    if (gathers_ == Gathers::numbers) {
+        Ranks(segment_).write(gathered);
+    } else if (gathers_ == Gathers::conclusion && gathered.size() == Conclusion::words_count) {
+        Conclusion all;
+        std::copy(gathered.begin(), gathered.end(), all.words.begin());
+        write_conclusion(segment_, all);
     }
     sync::SleepWord<>& released = segment_.control().barrier_released;
     if (released.publish(number + 1)) {  // release: the table, and what other nodes wrote here

@@ -19,6 +19,7 @@
 #include <optional>
 #include <span>
 
+#include "node/conclusion.hpp"
 #include "node/loss.hpp"
 #include "node/segment.hpp"
 
@@ -28,7 +29,7 @@ class GatewayPort {
 public:
     struct Meeting {
         std::uint32_t number = 0;
-        bool has_table = false;  // a value of each process is to be gathered
+        Gathers gathers = Gathers::nothing;
     };
 
     //   segment  of a job of several nodes; must outlive this
@@ -50,9 +51,13 @@ public:
     // The value each process of this node brings to the meeting taken last, by slot.   into.size() == local_procs
     void read_wanted(std::span<std::uint32_t> into) const noexcept;
 
+    // How the call went that the meeting taken last ends, for all of this node.
+    [[nodiscard]] Conclusion read_conclusion() const noexcept;
+
     // The meeting taken last is over on all nodes: releases this node's processes.
-    //   table  a value per process of the job, by process index, when the meeting has one; else empty
-    void finish_meeting(std::uint32_t number, std::span<const std::uint32_t> table) noexcept;
+    //   gathered  a value per process of the job, by process index, or the words of an Conclusion of all nodes: as the
+    //             meeting gathers; else empty
+    void finish_meeting(std::uint32_t number, std::span<const std::uint32_t> gathered) noexcept;
 
     // A process of another node is gone: every wait of this node ends. Only the first call for it counts.
     //   process < procs   wait_status  as waitpid gives it, or unknown_status
@@ -72,7 +77,8 @@ public:
 
 private:
     const Segment& segment_;
-    std::uint32_t taken_ = 0;  // the last barrier number that was taken
+    std::uint32_t taken_ = 0;             // the last barrier number that was taken
+    Gathers gathers_ = Gathers::nothing;  // by that meeting
 };
 
 }  // namespace acp::node

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "node/conclusion.hpp"
 #include "node/ranks.hpp"
 #include "os/process.hpp"
 
@@ -63,13 +64,13 @@ base::Status Member::take_life(SlotState state) {
     return {};
 }
 
-base::Status Member::meet(bool has_table) {
-    return barrier_.wait(has_table);
+base::Status Member::meet() {
+    return barrier_.wait();
 }
 
 base::Status Member::gather(std::uint32_t number) {
     slot().wanted_rank.store(number, std::memory_order_relaxed);
-    return meet(true);
+    return barrier_.wait(Gathers::numbers);
 }
 
 std::uint32_t Member::gathered(std::uint32_t process) const noexcept {
@@ -107,51 +108,31 @@ void Member::confirm_epoch() noexcept {
     }
 }
 
-namespace {
-
-// What a process brings to conclude(): its epoch, as far as it fits, above the code of its failure.
-constexpr std::uint32_t code_bits = 8;
-
-constexpr std::uint32_t epoch_of(std::uint32_t word) noexcept {
-    return word >> code_bits;
-}
-
-constexpr base::Code code_of(std::uint32_t word) noexcept {
-    const std::uint32_t code = word & ((1U << code_bits) - 1);
-    return code < base::code_count ? static_cast<base::Code>(code) : base::Code::system;
-}
-
-}  // namespace
-
-// On one node the words stand in the slots, where a fast process may write its next one while a slow one still reads:
-// so two take turns, and between two uses of the same all have met. Over nodes the gateway gathers a table, which stays
-// until all have come to the next meeting that gathers.
+// On one node a fast process may write its next word while a slow one still reads: so two take turns, and between two
+// uses of the same all have met. Over nodes the gateway reads them before anybody goes on, and what it writes stays until
+// all have come to the next meeting that is for an outcome.
 base::Status Member::conclude(base::Status own) {
-    const std::uint32_t turn = conclusions_++ % 2;
-    const std::uint32_t word = (epoch_ << code_bits) | static_cast<std::uint32_t>(own.code());
-    slot().outcome[turn].store(word, std::memory_order_relaxed);  // ordered by the meeting
-    const bool is_gathered = segment_.has_gateway();
-    if (auto status = is_gathered ? gather(word) : meet(); !status.is_ok()) {
-        return own.is_ok() ? std::move(status) : std::move(own);
+    const bool is_over_nodes = segment_.has_gateway();
+    const std::uint32_t turn = is_over_nodes ? 0 : conclusions_++ % 2;
+    bring_part(segment_, slot_, turn, own.code(), epoch_);
+    auto met = barrier_.wait(is_over_nodes ? Gathers::conclusion : Gathers::nothing);
+    if (!own.is_ok()) return own;
+    if (!met.is_ok()) return met;
+    const Conclusion all =
+        is_over_nodes ? read_conclusion(segment_) : conclusion_of_node(segment_, turn);
+    if (const auto failed = all.failure()) {
+        return {failed->code, "rank " + std::to_string(segment_.rank_of(failed->process)) +
+                                  " failed (" + base::phrase(failed->code) +
+                                  "; its own message says more), so no rank goes on"};
     }
-    const auto word_of = [&](std::uint32_t process) {
-        return is_gathered ? gathered(process)
-                           : segment_.slot(process).outcome[turn].load(std::memory_order_relaxed);
-    };
-    for (std::uint32_t process = 0; process < procs() && own.is_ok(); ++process) {
-        const std::uint32_t other = word_of(process);
-        const std::string who = "rank " + std::to_string(segment_.rank_of(process));
-        if (code_of(other) != base::Code::ok) {
-            own = {code_of(other), who + " failed (" + base::phrase(code_of(other)) +
-                                       "; its own message says more), so no rank goes on"};
-        } else if (epoch_of(other) != epoch_of(word)) {
-            own = {base::Code::state, who + " is in epoch " + std::to_string(epoch_of(other)) +
-                                          " of the job and rank " + std::to_string(rank()) +
-                                          " in epoch " + std::to_string(epoch_of(word)) +
-                                          ": they have not made the same collective calls"};
-        }
+    if (all.least_epoch() != all.greatest_epoch()) {
+        return {base::Code::state,
+                "some ranks are in epoch " + std::to_string(all.least_epoch()) +
+                    " of the job and some in epoch " + std::to_string(all.greatest_epoch()) +
+                    ", rank " + std::to_string(rank()) + " in epoch " + std::to_string(epoch_) +
+                    ": they have not made the same collective calls"};
     }
-    return own;
+    return {};
 }
 
 bool Member::can_meet() const noexcept {

@@ -30,8 +30,7 @@ public:
     base::Status take_slot();
 
     // Meets all ranks of the job. Errors: peer.
-    //   has_table  the nodes gather what each process wants (agree_on_rank)
-    base::Status meet(bool has_table = false);
+    base::Status meet();
 
     // Every process brings a number; afterwards, and until the next meeting of all, gathered() knows them.
     // For jobs of several nodes. Errors: peer.
@@ -56,7 +55,8 @@ public:
 
     // Ends a collective call that may fail in one process alone: meets all ranks, each with how its own part went and
     // with its epoch. The same verdict everywhere: ok when all parts went well; else this process's own failure, or the
-    // code of the first rank that failed, with its name. Errors: those, state (epochs differ), peer (see can_meet).
+    // code of the first process that failed, with its rank. Nothing is kept per process of the job (node/conclusion.hpp).
+    // Errors: those, state (epochs differ), peer (see can_meet).
     base::Status conclude(base::Status own);
 
     // Whether no rank is gone: else no meeting of all can end well any more.
@@ -97,7 +97,8 @@ private:
     std::uint32_t slot_;
     os::LifeLock life_;  // of the slot; from the first acp_init to the process's end
     std::uint32_t epoch_ = 0;
-    std::uint32_t conclusions_ = 0;  // calls of conclude(): as many in every process
+    std::uint32_t conclusions_ =
+        0;  // calls of conclude() in a job of one node: as many in every process
     Waiter waiter_;
     Barrier barrier_;
 };

@@ -129,7 +129,7 @@ class Network(unittest.TestCase):
     def test_a_million_ranks_take_half_a_megabyte_each_in_use(self):
         text = output_of([ACPINFO, "--memory", "-n", "1000000", "--ppn", "100", "--json", "-"], {})
         stated = json.loads(text)["memory"]
-        self.assertLessEqual(stated["start_bytes"], 200_000)
+        self.assertLessEqual(stated["start_bytes"], 125_000)  # nothing per rank of the job on every node
         self.assertLessEqual(stated["used_bytes"], 500_000)
 
 

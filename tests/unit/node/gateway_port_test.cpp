@@ -100,6 +100,43 @@ TEST_F(NodesTest, numbers_are_gathered_from_all_processes_however_late_they_come
     });
 }
 
+// Of two that fail the one of the lower index is named, to all but those who failed; nothing is kept per process.
+TEST_F(NodesTest, a_call_that_fails_in_some_fails_in_all_with_one_verdict) {
+    const Gateways gateways(segments_);
+    for_each([&](std::uint32_t process, Member& member) {
+        for (std::uint32_t round = 0; round < 5; ++round) {
+            EXPECT_TRUE(member.conclude({}).is_ok());
+            const bool has_failed = process == 2 || process == 4;
+            base::Status own;
+            if (has_failed)
+                own = {base::Code::memory, "none for process " + std::to_string(process)};
+            const base::Status status = member.conclude(std::move(own));
+            EXPECT_EQ(status.code(), base::Code::memory);
+            const std::string words =
+                has_failed ? "none for process " + std::to_string(process) : "rank 2 failed (";
+            EXPECT_NE(status.message().find(words), std::string::npos) << status.message();
+        }
+    });
+    for (const Segment& segment : segments_) {
+        for (std::uint32_t process = 0; process < members_.size(); ++process) {
+            EXPECT_EQ(segment.wanted_table()[process].load(std::memory_order_relaxed), 0U);
+        }
+    }
+}
+
+TEST_F(NodesTest, processes_in_different_epochs_are_told_so) {
+    const Gateways gateways(segments_);
+    for_each([&](std::uint32_t process, Member& member) {
+        member.begin_epoch();
+        if (process == 3) member.begin_epoch();
+        const base::Status status = member.conclude({});
+        EXPECT_EQ(status.code(), base::Code::state);
+        EXPECT_NE(status.message().find("some ranks are in epoch 1 of the job and some in epoch 2"),
+                  std::string::npos)
+            << status.message();
+    });
+}
+
 TEST_F(NodesTest, a_death_ends_a_gathering_for_those_that_wait) {
     GatewayPort port(segments_[0]);
     std::thread gateway([&] {
@@ -191,7 +228,7 @@ TEST_F(NodesTest, a_sleeping_gateway_is_woken_by_a_meeting_and_an_awake_one_is_n
         }
         port.end_sleep();
         const auto meeting = port.take_meeting();
-        EXPECT_TRUE(meeting.has_value() && !meeting->has_table);
+        EXPECT_TRUE(meeting.has_value() && meeting->gathers == Gathers::nothing);
         EXPECT_FALSE(port.take_meeting().has_value()) << "given once";
         port.finish_meeting(meeting->number, {});
         thread.join();

@@ -65,6 +65,20 @@ TEST_F(MemberTest, nobody_leaves_a_meeting_before_all_have_come) {
     EXPECT_FALSE(is_early.load(std::memory_order_relaxed));
 }
 
+TEST_F(MemberTest, a_call_that_fails_in_one_fails_in_all_with_one_verdict) {
+    for_each([&](Member& member) {
+        for (int round = 0; round < 50; ++round) {
+            EXPECT_TRUE(member.conclude({}).is_ok());
+            base::Status own;
+            if (member.slot_index() == 1) own = {base::Code::limit, "mine"};
+            const base::Status status = member.conclude(std::move(own));
+            EXPECT_EQ(status.code(), base::Code::limit);
+            EXPECT_NE(status.message().find(member.slot_index() == 1 ? "mine" : "rank 1 failed"),
+                      std::string::npos);
+        }
+    });
+}
+
 TEST_F(MemberTest, a_meeting_publishes_what_was_written_before_it) {
     std::uint64_t words[procs] = {};  // plain: only the meeting orders them
     for_each([&](Member& member) {

@@ -87,6 +87,7 @@ private:
 
     void meet() {
         std::vector<std::uint32_t> table;
+        Conclusion conclusion;
         GatewayPort::Meeting meeting;
         for (std::size_t node = 0; node < ports_.size(); ++node) {
             const auto taken = ports_[node]->take_meeting();
@@ -96,8 +97,12 @@ private:
             std::vector<std::uint32_t> wanted(sizes_[node]);
             ports_[node]->read_wanted(wanted);
             table.insert(table.end(), wanted.begin(), wanted.end());
+            conclusion.add(ports_[node]->read_conclusion());
         }
-        if (!meeting.has_table) table.clear();
+        if (meeting.gathers == Gathers::nothing) table.clear();
+        if (meeting.gathers == Gathers::conclusion) {
+            table.assign(conclusion.words.begin(), conclusion.words.end());
+        }
         for (const auto& port : ports_) port->finish_meeting(meeting.number, table);
     }
 
