@@ -23,7 +23,8 @@ namespace {
 
 using gateway::Address;
 
-constexpr std::uint32_t no_port = 0;
+// What a process brings to the meeting in which ports are told: its port, or the code of its failure above that.
+constexpr std::uint32_t code_shift = 16;
 
 std::vector<Address> addresses_of(const node::Segment& segment,
                                   std::uint32_t node,
@@ -80,7 +81,7 @@ base::Result<std::unique_ptr<gateway::OwnGateway>> Link::make_own(node::Member& 
     return made;
 }
 
-// A process whose gateway cannot be made comes to the meeting all the same, with no port: the others wait for it there.
+// A process whose gateway cannot be made comes to the meeting all the same, with its failure for a port: the others wait for it there.
 base::Status Link::open_own(node::Member& member,
                             local::Hazards& hazards,
                             const base::Config& config) {
@@ -97,18 +98,22 @@ base::Status Link::open_own(node::Member& member,
     } catch (const std::bad_alloc&) {
         failure = {base::Code::memory, "the way to other nodes: no memory"};
     }
-    const std::uint32_t own_port = own != nullptr ? own->addresses().front().port : no_port;
-    auto status = member.gather(own_port);
+    const std::uint32_t brought = own != nullptr
+                                      ? own->addresses().front().port
+                                      : static_cast<std::uint32_t>(failure.code()) << code_shift;
+    auto status = member.gather(brought);
     if (!failure.is_ok()) return failure;
     if (!status.is_ok()) return status;
     std::vector<std::vector<Address>> peers;
     for (std::uint32_t node = 0; node < segment.shape().nodes; ++node) {
-        const auto port = static_cast<std::uint16_t>(member.gathered(node));
-        if (port == no_port) {
-            return {base::Code::system, "rank " + std::to_string(segment.rank_of(node)) +
-                                            " has no way to other nodes; its own message says why"};
+        const std::uint32_t gathered = member.gathered(node);
+        const std::uint32_t code = gathered >> code_shift;
+        if (code != 0 && code < base::code_count) {
+            return {static_cast<base::Code>(code),
+                    "rank " + std::to_string(segment.rank_of(node)) +
+                        " has no way to other nodes; its own message says why"};
         }
-        peers.push_back(addresses_of(segment, node, port));
+        peers.push_back(addresses_of(segment, node, static_cast<std::uint16_t>(gathered)));
     }
     if (status = own->set_peers(std::move(peers)); !status.is_ok()) return status;
     link_ = std::move(own);
