@@ -11,15 +11,13 @@ namespace {
 
 constexpr double delay_gain = 0.8;          // reduction per relative excess over the target
 constexpr double delay_factor_min = 0.5;    // at most halved per round
-constexpr double loss_factor = 0.7;         // per round, when loss is congestion
 constexpr double far_below = 0.5;           // fullness: there is room
-constexpr double near_target = 0.75;        // fullness: loss then is congestion
 constexpr double growth_far_below = 0.125;  // of the window, per round
 constexpr double loss_usual = 0.01;         // of all: may be chance
 constexpr std::uint32_t loss_memory = 512;  // datagrams the share is reckoned over
 constexpr double mark_gain = 1.0 / 16;
-constexpr double ceiling_share = 0.85;        // of the window that met loss
-constexpr std::uint32_t ceiling_rounds = 32;  // until it is tried again
+constexpr Time standing_min_ns = 20'000;  // above the least round trip; or
+constexpr Time standing_share = 8;        // this part of it: a queue stands, and loss is congestion
 constexpr Time drain_hold_max_ns = 5'000'000;
 constexpr std::uint32_t drained_datagrams = 2;  // in flight while the least round trip is measured
 constexpr double slowest = 1.0 / 8;             // of a datagram: the least window, kept by pacing
@@ -56,7 +54,7 @@ void CongestionDelay::on_sample(const CongestionSample& sample) noexcept {
 void CongestionDelay::end_round(const CongestionSample& sample) noexcept {
     set_target();
     const bool was_reduced = reduced_at_ > round_.began;
-    if (!is_draining_ && !was_reduced && !judge_marks(sample) && !judge_delay(sample)) grow();
+    if (!is_draining_ && !was_reduced && !judge_marks(sample) && !judge_delay(sample)) grow(sample);
     round_ = Round{};
     round_.began = std::max<Time>(sample.now, 1);
 }
@@ -83,6 +81,7 @@ bool CongestionDelay::judge_delay(const CongestionSample& sample) noexcept {
     const double target = static_cast<double>(target_ns());
     if (fullness(round_.least_rtt) > far_below) is_slow_start_ = false;
     if (delay <= target) return false;
+    curve_.end();
     reduce(sample.now, std::max(delay_factor_min, 1 - delay_gain * (delay - target) / delay));
     was_reduced_by_loss_ = false;
     return true;
@@ -101,20 +100,24 @@ bool CongestionDelay::judge_marks(const CongestionSample& sample) noexcept {
     return true;
 }
 
+bool CongestionDelay::has_queue(Time rtt_ns) const noexcept {
+    return least_rtt_ != never &&
+           rtt_ns > least_rtt_ + std::max(standing_min_ns, least_rtt_ / standing_share);
+}
+
 // WIRE-63
 void CongestionDelay::judge_loss(const CongestionSample& sample) noexcept {
     losses_.all += sample.acked + sample.lost;
     losses_.lost += sample.lost;
     if (sample.lost != 0) {
         is_slow_start_ = false;
-        const bool is_late = fullness(latest_rtt_) > near_target;
+        const bool is_late = has_queue(latest_rtt_);
         // more than chance makes of a loss of 1 %: two, and two and a half deviations above the mean
         const double usual = loss_usual * static_cast<double>(losses_.all);
         const bool is_much = losses_.lost > 2 + usual + 2.5 * std::sqrt(usual);
         if ((is_late || is_much) && sample.newest_lost_sent >= reduced_at_) {
-            ceiling_ = window_ * ceiling_share;
-            ceiling_rounds_ = ceiling_rounds;
-            reduce(sample.now, loss_factor);
+            reduce(sample.now, CubicCurve::beta);
+            curve_.begin(before_reduction_ / datagram_, window_ / datagram_);
             losses_ = LossCount{};
             was_reduced_by_loss_ = true;
         }
@@ -125,12 +128,15 @@ void CongestionDelay::judge_loss(const CongestionSample& sample) noexcept {
     }
 }
 
-void CongestionDelay::grow() noexcept {
-    if (ceiling_rounds_ != 0) --ceiling_rounds_;
+void CongestionDelay::grow(const CongestionSample& sample) noexcept {
     if (is_slow_start_ || !round_.is_window_limited || round_.least_rtt == never) return;
     const double one = datagram_;
-    const bool is_fast =
-        fullness(round_.least_rtt) < far_below && (ceiling_rounds_ == 0 || window_ < ceiling_);
+    if (curve_.is_active()) {
+        window_ = curve_.grow(sample.now, sample.smoothed_rtt_ns, window_ / one) * one;
+        limit_window();
+        return;
+    }
+    const bool is_fast = fullness(round_.least_rtt) < far_below;
     const double more = is_fast ? std::max(one, window_ * growth_far_below) : one;
     // a window of less than a few datagrams grows by its own measure
     window_ += std::min(more, std::max(window_ / 2, one * slowest));
@@ -193,6 +199,7 @@ void CongestionDelay::on_silence() noexcept {
     was_reduced_by_loss_ = false;
     is_slow_start_ = true;
     is_draining_ = false;
+    curve_.end();
     losses_ = LossCount{};
 }
 

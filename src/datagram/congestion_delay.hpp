@@ -3,9 +3,10 @@
 // the same for all short paths, whatever round trip a newcomer finds, and grows as a window gets smaller: so large
 // windows give way to small ones. It leaves room for the batches of 64 KiB that sender and receiver handle at once.
 // A round counts by its least delay, so that a thread that was late is no congestion. Loss counts as congestion
-// when it comes with delay or is more than a few per cent; so scattered loss costs little. Marks count as in
-// DCTCP. Additive increase makes flows equal; far below the target the window grows by an eighth per round, so that
-// it recovers soon. The least round trip is measured anew, with an emptied path, when it was not seen for long.
+// when a queue stands, however short, or it is more than a few per cent; so scattered loss costs little. After it
+// the window grows as TCP's does (CubicCurve), until delay is reason to reduce it. Marks count as in DCTCP. Additive
+// increase makes flows equal; far below the target the window grows by an eighth per round, so that it recovers soon.
+// The least round trip is measured anew, with an emptied path, when it was not seen for long.
 // Knows no clock. One thread.
 // Tests: tests/unit/datagram/congestion_delay_test.cpp, congestion_link_test.cpp.
 #pragma once
@@ -13,6 +14,7 @@
 #include <cstdint>
 
 #include "datagram/congestion.hpp"
+#include "datagram/cubic_curve.hpp"
 
 namespace acp::datagram {
 
@@ -68,7 +70,8 @@ private:
     [[nodiscard]] bool judge_delay(const CongestionSample& sample) noexcept;  // true: reduced
     [[nodiscard]] bool judge_marks(const CongestionSample& sample) noexcept;
     void judge_loss(const CongestionSample& sample) noexcept;
-    void grow() noexcept;
+    void grow(const CongestionSample& sample) noexcept;
+    [[nodiscard]] bool has_queue(Time rtt_ns) const noexcept;
     // Where between the least round trip (0) and the target (1) a round trip lies.
     [[nodiscard]] double fullness(Time rtt_ns) const noexcept;
     void note_least(const CongestionSample& sample) noexcept;
@@ -80,9 +83,8 @@ private:
     std::uint32_t datagram_;
     double window_;  // bytes; below floor_datagrams it is kept by pacing
     double before_reduction_ = 0;
-    double marked_ = 1;   // DCTCP's alpha
-    double ceiling_ = 0;  // near where loss was congestion: from there on only additive growth
-    std::uint32_t ceiling_rounds_ = 0;
+    double marked_ = 1;  // DCTCP's alpha
+    CubicCurve curve_;
     Time target_ = short_path_target_ns;
     Time least_rtt_ = never;
     Time least_seen_ = 0;

@@ -32,14 +32,11 @@ LinkSettings settings_of(const Path& path) {
 
 class RivalTest : public testing::TestWithParam<Path> {};
 
-TEST_P(RivalTest,
-       gets_half_to_twice_what_tcp_cubic_gets_on_queues_of_a_quarter_to_four_times_the_path) {
-    const Path& path = GetParam();
-    for (const double depth : {0.25, 1.0, 4.0}) {
+void expect_a_fair_share(const Path& path, Control control, const std::vector<double>& depths) {
+    for (const double depth : depths) {
         for (const Time begin : {Time{0}, path.settle_ns / 2}) {
             LinkSettings settings = settings_of(path);
-            settings.control =
-                Control::cubic;  // what ACP_CONGESTION names for links that TCP shares
+            settings.control = control;
             settings.rivals = 1;
             settings.flows_begin_ns = begin;
             settings.queue_bytes = static_cast<std::uint64_t>(
@@ -53,6 +50,19 @@ TEST_P(RivalTest,
             EXPECT_GE(link.utilisation(), 0.85) << depth << " begins at " << begin;
         }
     }
+}
+
+// What ACP_CONGESTION names for links that TCP shares.
+TEST_P(RivalTest,
+       gets_half_to_twice_what_tcp_cubic_gets_on_queues_of_a_quarter_to_four_times_the_path) {
+    expect_a_fair_share(GetParam(), Control::cubic, {0.25, 1.0, 4.0});
+}
+
+// On a queue that overflows before its delay is reason to give way.
+TEST_P(RivalTest, the_default_gets_half_to_twice_what_tcp_cubic_gets_on_a_short_queue) {
+    const Path& path = GetParam();
+    expect_a_fair_share(path, Control::delay, {0.25});
+    if (path.base_rtt_ns <= 100 * us) expect_a_fair_share(path, Control::delay, {1.0, 4.0});
 }
 
 TEST_P(RivalTest, loses_at_most_two_in_a_hundred_alone_on_a_queue_of_four_packets) {
