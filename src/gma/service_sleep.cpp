@@ -33,10 +33,10 @@ void ServiceSleep::wake() {
     }
 }
 
-void ServiceSleep::sleep(const std::function<bool()>& is_idle,
-                         std::int64_t timeout_ns,
-                         bool is_nap,
-                         bool is_turned_now) {
+void ServiceSleep::wait(const std::function<bool()>& is_idle,
+                        std::int64_t timeout_ns,
+                        bool is_nap,
+                        bool is_turned_now) {
     is_napping_.store(is_nap, std::memory_order_seq_cst);
     if (link_ == nullptr) {
         port_.sleep_service(is_idle, timeout_ns);

@@ -43,10 +43,10 @@ public:
     //   is_idle         asked after the sleep was announced; false: there is no sleep
     //   is_nap          a short one: wake_unless_napping() does nothing
     //   is_turned_now   whether another thread is turning the gateway at this moment
-    void sleep(const std::function<bool()>& is_idle,
-               std::int64_t timeout_ns,
-               bool is_nap,
-               bool is_turned_now);
+    void wait(const std::function<bool()>& is_idle,
+              std::int64_t timeout_ns,
+              bool is_nap,
+              bool is_turned_now);
 
     // Whether another thread has turned the gateway since the last sleep, or is at it: a turn that sends much is long,
     // and who slept on the sockets meanwhile would be woken by each datagram, again and again, and could do nothing.

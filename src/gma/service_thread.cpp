@@ -40,7 +40,7 @@ void ServiceThread::stop() {
     if (!exists_.load(std::memory_order_relaxed)) {
         return;
     }
-    // seq_cst; partner: sleep(), which looks after the sleep was announced
+    // seq_cst; partner: pause(), which looks after the sleep was announced
     is_stopping_.store(true, std::memory_order_seq_cst);
     sleep_.wake();
     thread_.join();
@@ -53,7 +53,7 @@ void ServiceThread::take_over() noexcept {
     }
 }
 
-void ServiceThread::sleep(std::int64_t timeout_ns) {
+void ServiceThread::pause(std::int64_t timeout_ns) {
     const std::uint64_t issued = marks_.inline_handle.load(std::memory_order_relaxed);
     naps_ = issued != issued_before_ ? 0 : naps_ + 1;
     issued_before_ = issued;
@@ -61,8 +61,8 @@ void ServiceThread::sleep(std::int64_t timeout_ns) {
     const auto is_idle = [this] {
         return !is_stopping_.load(std::memory_order_seq_cst) && progress_.is_idle();
     };
-    sleep_.sleep(is_idle, is_nap ? std::min(nap_ns, timeout_ns) : timeout_ns, is_nap,
-                 progress_.is_turning());
+    sleep_.wait(is_idle, is_nap ? std::min(nap_ns, timeout_ns) : timeout_ns, is_nap,
+                progress_.is_turning());
 }
 
 void ServiceThread::serve() {
@@ -71,7 +71,7 @@ void ServiceThread::serve() {
         return is_stopping_.load(std::memory_order_relaxed) || progress_.drive(Driver::service);
     };
     const auto sleep_once = [this](std::int64_t timeout_ns) {
-        sleep(timeout_ns);
+        pause(timeout_ns);
         return os::Wake::woken;
     };
     const Progress::Manner& manner = progress_.manner();
@@ -81,7 +81,7 @@ void ServiceThread::serve() {
                 ? sleep_.is_turned(progress_.is_turning())
                 : manner.may_waiter_turn && door_.is_attended.load(std::memory_order_relaxed) != 0;
         if (is_attended) {  // a waiting thread does the work: do not compete for the core
-            sleep(node::liveness_check_ns);
+            pause(node::liveness_check_ns);
         } else {
             progress_.service_waiter().wait(ready, sleep_once, node::for_ever);
         }

@@ -46,7 +46,7 @@ private:
     static constexpr std::uint32_t naps_before_deep_sleep = 16;
 
     void serve();
-    void sleep(std::int64_t timeout_ns);
+    void pause(std::int64_t timeout_ns);
 
     Progress& progress_;
     ServiceSleep& sleep_;
