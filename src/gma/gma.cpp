@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opening and closing global memory access, and what can be asked of it.
+// Opening and closing global memory access: makes the parts and connects them.
 #include "gma/gma.hpp"
 
-#include <algorithm>
 #include <new>
-#include <string>
 #include <utility>
 
 namespace acp::gma {
@@ -19,27 +17,24 @@ local::Reach reach_of(const base::Config& config) {
     return {.is_shared_direct = is_open, .is_own_direct = config.is_bypass_on};
 }
 
-}  // namespace
-
-Gma::Gma(node::Member& member,
-         local::Hazards& hazards,
-         FastPath& fast,
-         const base::Config& config,
-         remote::Link* link)
-    : member_(member),
-      hazards_(hazards),
-      fast_(fast),
-      config_(config),
-      may_waiter_run_(config.is_bypass_on),
-      may_waiter_forward_(config.is_bypass_on && config.intranode != IntraNode::udp &&
-                          config.mailbox == base::MailboxKind::mpsc),
-      queue_(fast.marks),
-      link_(link),
-      is_gateway_here_(link != nullptr && !link->wait_fds().empty()),
-      is_death_noted_(node::slots_of(member.segment().shape())),
-      service_waiter_(member.segment(), 2) {
-    link_ended_.reserve(link_ended_min);
+// A gateway in this process has descriptors to sleep on; one elsewhere rings the bells of the process's door.
+Routes::Gateway gateway_of(const remote::Link* link) noexcept {
+    if (link == nullptr) {
+        return Routes::Gateway::none;
+    }
+    return link->wait_fds().empty() ? Routes::Gateway::of_node : Routes::Gateway::in_this_process;
 }
+
+bool is_here(const remote::Link* link) noexcept {
+    return gateway_of(link) == Routes::Gateway::in_this_process;
+}
+
+bool may_waiter_turn(const base::Config& config) noexcept {
+    return config.is_bypass_on && config.intranode != IntraNode::udp &&
+           config.mailbox == base::MailboxKind::mpsc;
+}
+
+}  // namespace
 
 base::Result<std::unique_ptr<Gma>> Gma::open(node::Member& member,
                                              local::Hazards& hazards,
@@ -48,8 +43,13 @@ base::Result<std::unique_ptr<Gma>> Gma::open(node::Member& member,
                                              const local::OwnRow* own_row,
                                              remote::Link* link) {
     try {
-        std::unique_ptr<Gma> gma(new Gma(member, hazards, fast, config, link));
-        if (auto status = gma->open_all(own_row); !status.is_ok()) {
+        Opened opened;
+        if (auto status = open_parts(opened, member, hazards, config, own_row, link);
+            !status.is_ok()) {
+            return status;
+        }
+        std::unique_ptr<Gma> gma(new Gma(member, hazards, fast, config, link, std::move(opened)));
+        if (auto status = gma->begin(); !status.is_ok()) {
             return status;
         }
         return gma;
@@ -58,70 +58,127 @@ base::Result<std::unique_ptr<Gma>> Gma::open(node::Member& member,
     }
 }
 
-base::Status Gma::open_all(const local::OwnRow* own_row) {
-    const node::Segment& segment = member_.segment();
-    const std::uint32_t slot = member_.slot_index();
-    if (auto status = space_.open(segment, slot, reach_of(config_), own_row); !status.is_ok()) {
+base::Status Gma::open_parts(Opened& opened,
+                             node::Member& member,
+                             local::Hazards& hazards,
+                             const base::Config& config,
+                             const local::OwnRow* own_row,
+                             const remote::Link* link) {
+    const node::Segment& segment = member.segment();
+    const std::uint32_t slot = member.slot_index();
+    opened.space = std::make_unique<local::Space>();
+    local::Space& space = *opened.space;
+    if (auto status = space.open(segment, slot, reach_of(config), own_row); !status.is_ok()) {
         return status;
     }
-    if (!config_.trace.empty()) {
-        auto trace = Trace::open(config_.trace, member_.rank());
+    if (!config.trace.empty()) {
+        auto trace = Trace::open(config.trace, member.rank());
         if (!trace.is_ok()) {
             return std::move(trace).failure();
         }
-        trace_ = std::move(trace).value();
+        opened.trace = std::move(trace).value();
     }
-    if (!hazards_.has_membarrier()) {
-        // relaxed: the meeting that follows publishes it
-        segment.control().is_membarrier_refused.store(1, std::memory_order_relaxed);
-    }
-    attach_ = std::make_unique<local::Attach>(segment, slot, config_.attach != base::Attach::off);
-    attach_->publish_token();
+    opened.attach =
+        std::make_unique<local::Attach>(segment, slot, config.attach != base::Attach::off);
     auto port = local::Port::open(segment, slot);
     if (!port.is_ok()) {
         return std::move(port).failure();
     }
-    port_ = std::move(port).value();
-    forwarder_ = std::make_unique<local::Forwarder>(space_, hazards_, *port_, member_.epoch());
-    if (trace_) {
-        forwarder_->set_observer([this](const Command& command, std::uint32_t origin) {
-            trace_->record(command, config_.intranode == IntraNode::udp ? "udp" : "mailbox",
-                           space_.segment().slot(origin).rank.load(std::memory_order_relaxed));
+    opened.port = std::move(port).value();
+    opened.forwarder =
+        std::make_unique<local::Forwarder>(space, hazards, *opened.port, member.epoch());
+    if (opened.trace) {
+        const char* path = config.intranode == IntraNode::udp ? "udp" : "mailbox";
+        opened.forwarder->set_observer([trace = opened.trace.get(), path, &space](
+                                           const Command& command, std::uint32_t origin) {
+            trace->record(command, path,
+                          space.segment().slot(origin).rank.load(std::memory_order_relaxed));
         });
     }
-    space_.publish_starter();
-    registry_ = std::make_unique<local::Registry>(space_, hazards_);
-    fast_.view = space_.view();
-    fast_.view.inline_bytes_max = config_.inline_bytes_max;
-    if (trace_) {
-        fast_.view.index_count = 0;  // everything goes the long way and is recorded
-    }
-    if (is_gateway_here_) {
+    if (is_here(link)) {
         auto event = os::Event::create();
         if (!event.is_ok()) {
             return std::move(event).failure().within("making the wake-up of the service thread");
         }
-        service_event_.emplace(std::move(event).value());
-        service_fds_.assign(1, service_event_->fd());
-        const std::span<const int> of_link = link_->wait_fds();
-        service_fds_.insert(service_fds_.end(), of_link.begin(), of_link.end());
+        opened.event.emplace(std::move(event).value());
     }
+    return {};
+}
+
+Gma::Gma(node::Member& member,
+         local::Hazards& hazards,
+         FastPath& fast,
+         const base::Config& config,
+         remote::Link* link,
+         Opened opened)
+    : member_(member),
+      hazards_(hazards),
+      fast_(fast),
+      opened_(std::move(opened)),
+      registry_(*opened_.space, hazards),
+      commands_(fast.marks),
+      routes_(*opened_.space, hazards, *opened_.attach, config, gateway_of(link)),
+      mover_(*opened_.space, hazards, *opened_.attach, routes_, opened_.trace.get()),
+      jobs_(commands_, mover_, hazards, routes_, opened_.space->layout(), member.slot(), config),
+      mailbox_(commands_, *opened_.space, *opened_.port, *opened_.forwarder),
+      remote_(commands_,
+              routes_,
+              *opened_.space,
+              member.slot(),
+              link,
+              opened_.trace.get(),
+              {.is_gateway_here = is_here(link), .may_waiter_turn = may_waiter_turn(config)}),
+      service_sleep_(*opened_.port, std::move(opened_.event), is_here(link) ? link : nullptr),
+      progress_(member,
+                commands_,
+                routes_,
+                jobs_,
+                mailbox_,
+                remote_,
+                service_sleep_,
+                {.may_waiter_run = config.is_bypass_on,
+                 .may_waiter_turn = may_waiter_turn(config),
+                 .is_gateway_here = is_here(link)}),
+      service_(progress_, service_sleep_, hazards, fast.marks, member.slot().door),
+      completion_(member, commands_, progress_, service_, service_sleep_, *opened_.space, config),
+      issuer_(
+          {commands_, routes_, mover_, jobs_, mailbox_, remote_, progress_, service_, completion_},
+          hazards,
+          *opened_.attach,
+          fast.marks,
+          config,
+          opened_.space->rank()) {
+    fast_.view = opened_.space->view();
+    fast_.view.inline_bytes_max = config.inline_bytes_max;
+    if (opened_.trace) {
+        fast_.view.index_count = 0;  // everything goes the long way and is recorded
+    }
+}
+
+// Publishes what others need, and makes the service thread where commands of others come whether this process calls or
+// not.
+base::Status Gma::begin() {
+    if (!hazards_.has_membarrier()) {
+        // relaxed: the meeting that follows publishes it
+        member_.segment().control().is_membarrier_refused.store(1, std::memory_order_relaxed);
+    }
+    opened_.attach->publish_token();
+    opened_.space->publish_starter();
     {
-        const std::scoped_lock lock(mutex_);
-        want_service();
+        const std::scoped_lock lock(commands_.mutex);
+        progress_.want_service();
     }
     // Where memory of others is not mapped by decree, the owner's thread serves also starter memory; and where the
     // gateway is in this process, it serves all nodes.
+    const Progress::Manner& manner = progress_.manner();
     const bool can_do_without =
-        space_.reach().is_shared_direct && may_waiter_run_ && !is_gateway_here_;
-    return can_do_without ? base::Status() : ensure_service();
+        opened_.space->reach().is_shared_direct && manner.may_waiter_run && !manner.is_gateway_here;
+    return can_do_without ? base::Status() : service_.ensure();
 }
 
 Gma::~Gma() {
-    stop_service();
-    if (link_ != nullptr) {
-        link_->set_service_wanted(false);
-    }
+    service_.stop();
+    remote_.close();
     fast_.view = {};
     fast_.marks.complete_floor.store(0, std::memory_order_relaxed);
     fast_.marks.order_floor.store(0, std::memory_order_relaxed);
@@ -132,104 +189,33 @@ Gma::~Gma() {
 // Ends all registrations: nobody uses the memory when it returns. After a meeting of all nobody is inside; where one was
 // prevented by a death the others may be.
 void Gma::revoke() {
-    if (!space_.is_open()) return;
-    const std::uint64_t process = space_.process();
-    space_.close();
-    const auto is_named = [this, process](GlobalAddress address) {
-        return space_.layout().process(address) == process && !space_.is_starter(address);
+    local::Space& space = *opened_.space;
+    if (!space.is_open()) return;
+    const std::uint64_t process = space.process();
+    space.close();
+    const auto is_named = [&space, process](GlobalAddress address) {
+        return space.layout().process(address) == process && !space.is_starter(address);
     };
     hazards_.wait_until_unnamed(is_named);
 }
 
-base::Status Gma::check_requirements() {
-    for (std::uint32_t slot = 0; slot < space_.segment().shape().local_procs; ++slot) {
-        const bool must_attach = config_.intranode == IntraNode::attach ||
-                                 config_.require.find("attach") != std::string::npos;
-        if (must_attach && slot != member_.slot_index() && !attach_->can_reach(slot)) {
-            return {base::Code::unsupported,
-                    std::string(config_.intranode == IntraNode::attach ? "ACP_INTRANODE=attach"
-                                                                       : "ACP_REQUIRE=attach") +
-                        ": rank " + std::to_string(space_.rank()) + " cannot attach to rank " +
-                        std::to_string(
-                            space_.segment().slot(slot).rank.load(std::memory_order_relaxed)) +
-                        ": " + attach_->refusal(slot)};
-        }
+void Gma::finish_all() {
+    while (!wait(handle_all, node::for_ever, false).is_ok()) {
+        drop_failures(handle_all);
     }
-    if (config_.require.find("direct") != std::string::npos && !space_.reach().is_shared_direct) {
-        return {base::Code::unsupported,
-                "ACP_REQUIRE=direct, but ACP_INTRANODE switches the direct path off"};
-    }
-    return {};
 }
 
 base::Result<local::Key> Gma::register_memory(void* address,
                                               std::uint64_t bytes,
                                               std::uint32_t color) {
-    auto key = registry_->add(address, bytes, color);
-    if (key.is_ok() && node::slots_of(space_.segment().shape()) > 1) {
-        if (auto status = ensure_service(); !status.is_ok()) {  // others may need it from now on
-            (void)registry_->remove(key.value());
+    auto key = registry_.add(address, bytes, color);
+    if (key.is_ok() && node::slots_of(space().segment().shape()) > 1) {
+        if (auto status = service_.ensure(); !status.is_ok()) {  // others may need it from now on
+            (void)registry_.remove(key.value());
             return status;
         }
     }
     return key;
-}
-
-Path Gma::path(GlobalAddress target, GlobalAddress source) {
-    local::Hazards::Lease lease(hazards_);
-    memory::enter<memory::HazardFence::processor>(lease.line(), target, source);
-    local::Place to;
-    local::Place from;
-    const bool has_target = space_.find(target, 1, to) == base::Code::ok;
-    const bool has_source = space_.find(source, 1, from) == base::Code::ok;
-    memory::leave(lease.line());
-    const bool is_target_far = !has_target && is_far(target, 1);
-    const bool is_source_far = !has_source && is_far(source, 1);
-    if (!(has_target || is_target_far) || !(has_source || is_source_far)) {
-        return {};
-    }
-    if (is_target_far || is_source_far) {
-        // A gateway reaches private memory as a rank of its node does: by attach, or through the owner.
-        const bool is_any_private = !space_.is_starter(target) || !space_.is_starter(source);
-        // Where ranks have gateways of their own, theirs must answer.
-        const bool must_help =
-            is_gateway_here_ || (is_any_private && config_.attach == base::Attach::off);
-        return {Route::remote, "remote", must_help, where_is(is_target_far ? target : source)};
-    }
-    switch (choose({.target = target, .source = source, .bytes = 1}, to, from)) {
-        case Route::direct:
-            return {Route::direct, "direct", false, ""};
-        case Route::attach:
-            return {Route::attach, "attach", false, ""};
-        case Route::forward:
-            return {Route::forward, config_.intranode == IntraNode::udp ? "udp" : "mailbox", true,
-                    why_forwarded(is_here(to) ? from : to)};
-        case Route::remote:
-        case Route::none:
-            break;
-    }
-    return {};
-}
-
-std::string Gma::why_forwarded(const local::Place& place) const {
-    return place.is_hidden ? "the kernel hands these pages to no other process (memfd_secret)"
-                           : attach_->refusal(place.slot);
-}
-
-Path Gma::private_path(std::uint32_t slot) {
-    if (slot == member_.slot_index()) {
-        return {Route::direct, "direct", false, ""};
-    }
-    const bool is_forced_away =
-        config_.intranode == IntraNode::mailbox || config_.intranode == IntraNode::udp;
-    if (!is_forced_away && config_.intranode != IntraNode::direct && attach_->can_reach(slot)) {
-        return {Route::attach, "attach", false, ""};
-    }
-    if (config_.intranode == IntraNode::direct) {
-        return {Route::none, "none", false, "ACP_INTRANODE=direct"};
-    }
-    return {Route::forward, config_.intranode == IntraNode::udp ? "udp" : "mailbox", true,
-            is_forced_away ? "chosen by ACP_INTRANODE" : attach_->refusal(slot)};
 }
 
 Traffic Gma::traffic() const {

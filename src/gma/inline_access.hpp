@@ -2,7 +2,7 @@
 // The inline path: a copy or an atomic between two places that are mapped here, run by the caller at once.
 // No record, no lock, no system call, no virtual call, no division. It returns 0 for everything it does not
 // do (order not satisfied, not mapped, wild, stale, too long), and has then changed nothing: the caller goes
-// the long way through Gma::issue. Any thread that owns a hazard line.
+// the long way through Issuer::issue. Any thread that owns a hazard line.
 // Figures: ADR 0003. Tests: tests/unit/gma/inline_access_test.cpp.
 #pragma once
 

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The commands of one process that could not run at once, with the lock that guards them. Carriers take commands out of
+// their own lists and finish them here; what becomes ready by that lies in `ready` until Progress has given it to a
+// carrier, which it does before the lock is let go.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string_view>
+#include <utility>
+
+#include "base/status.hpp"
+#include "gma/command_queue.hpp"
+#include "node/awaited.hpp"
+
+namespace acp::gma {
+
+using memory::Command;
+
+// "acp_copy", "acp_cas4", ...: the call that a command stands for.
+[[nodiscard]] inline std::string_view name_of(const Command& command) noexcept {
+    return node::name_of(command.operation, command.width);
+}
+
+struct Commands {
+    explicit Commands(Marks& marks) : queue(marks) {}
+
+    // A ready command ended; it is in no list. The lock is held.
+    void finish(std::uint64_t number, base::Status status) noexcept {
+        queue.finish(number, std::move(status), ready);
+    }
+
+    std::mutex mutex;  // guards the rest, and the lists of the carriers
+    CommandQueue queue;
+    CommandList ready;  // empty but while the lock is held
+};
+
+}  // namespace acp::gma

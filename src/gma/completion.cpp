@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Waiting for commands.
+#include "gma/completion.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <string>
+
+#include "os/clock.hpp"
+#include "os/signal_gate.hpp"
+#include "os/thread.hpp"
+
+namespace acp::gma {
+
+namespace {
+
+// While it lives, who knocks at this process rings the threads that wait instead of the service thread.
+class Attendance {
+public:
+    Attendance(node::Door& door, ServiceThread& service) noexcept : door_(door), service_(service) {
+        door_.is_attended.fetch_add(1, std::memory_order_seq_cst);
+    }
+
+    // Mail that came meanwhile rang this thread's bell, not the service thread's.
+    ~Attendance() {
+        door_.is_attended.fetch_sub(1, std::memory_order_seq_cst);
+        service_.take_over();
+    }
+
+    Attendance(const Attendance&) = delete;
+    Attendance& operator=(const Attendance&) = delete;
+
+private:
+    node::Door& door_;
+    ServiceThread& service_;
+};
+
+}  // namespace
+
+Completion::Completion(node::Member& member,
+                       Commands& commands,
+                       Progress& progress,
+                       ServiceThread& service,
+                       ServiceSleep& service_sleep,
+                       const local::Space& space,
+                       const base::Config& config) noexcept
+    : member_(member),
+      commands_(commands),
+      progress_(progress),
+      service_(service),
+      service_sleep_(service_sleep),
+      space_(space),
+      hang_warning_ns_(config.hang_warning_ns) {}
+
+base::Status Completion::wait(Handle handle, std::int64_t timeout_ns, bool is_interruptible) {
+    std::unique_lock lock(commands_.mutex);
+    const std::uint64_t number = commands_.queue.number_of(handle);
+    const bool is_exact = handle == number;
+    // Nearly always what is ready is all that is waited for, and then nobody need know that this thread waits:
+    // it runs it under the lock it has, and the service thread keeps an ear on the mail.
+    bool has_run = false;
+    bool has_released = false;
+    while (progress_.manner().may_waiter_run && commands_.queue.done() < number &&
+           progress_.has_jobs()) {
+        has_released = progress_.run_some(lock) || has_released;
+        has_run = true;
+    }
+    if (commands_.queue.done() < number) {
+        lock.unlock();
+        if (has_run) {
+            progress_.tell_waiters(Driver::passer_by);
+        }
+        if (auto status = wait_announced(number, timeout_ns, is_interruptible); !status.is_ok()) {
+            return status;
+        }
+        lock.lock();
+        return take_failure(number, is_exact);
+    }
+    base::Status status = take_failure(number, is_exact);
+    lock.unlock();
+    if (has_run) {
+        progress_.tell_waiters(Driver::passer_by);
+    }
+    if (has_released) {
+        progress_.notify();
+    }
+    return status;
+}
+
+// With the lock.   is_exact  the handle waited for is the number's own, and what another thread was told of it is told
+// here too
+base::Status Completion::take_failure(std::uint64_t number, bool is_exact) {
+    auto failure = commands_.queue.take_failure(number, os::own_thread());
+    if (!failure && is_exact) {
+        failure = commands_.queue.told_to_others(number, os::own_thread());
+    }
+    return failure ? std::move(*failure) : base::Status();
+}
+
+// Waits as one whom others ring: works on what comes, and sleeps.
+base::Status Completion::wait_announced(std::uint64_t number,
+                                        std::int64_t timeout_ns,
+                                        bool is_interruptible) {
+    node::Door& door = member_.slot().door;
+    // Where waiting threads turn the mailbox, knockers ring them instead of the service thread.
+    std::optional<Attendance> attendance;
+    if (progress_.manner().may_waiter_turn) {
+        attendance.emplace(door, service_);
+    }
+    os::SignalGate signals;
+    os::SignalGate* const gate = is_interruptible ? &signals : nullptr;
+    const auto ready = [&] { return drive_until(number); };
+    std::uint64_t start_ns = 0;
+    bool is_said = false;
+    node::AwaitedEntry entry(member_.slot());
+    const auto sleep = [&](std::int64_t timeout_left_ns) {
+        start_ns = start_ns != 0 ? start_ns : os::now_ns();
+        const std::uint64_t waited_ns = os::now_ns() - start_ns;
+        if (!is_said && hang_warning_ns_ != 0 && waited_ns > hang_warning_ns_) {
+            is_said = true;
+            say_what_is_awaited(number, waited_ns);
+        }
+        tell_what_is_awaited(
+            entry, is_interruptible ? node::AwaitedCall::wait : node::AwaitedCall::complete, number,
+            start_ns);
+        service_sleep_.rest();
+        return node::sleep_on_bell(door.waiter_bell, ready, timeout_left_ns, gate);
+    };
+    const node::Outcome outcome = member_.waiter().wait(ready, sleep, timeout_ns, gate);
+    signals.open();
+    attendance.reset();
+    if (outcome == node::Outcome::timeout) {
+        return base::Status::worded(base::Code::timeout, [timeout_ns] {
+            return "the commands are not complete after " + std::to_string(timeout_ns) + " ns";
+        });
+    }
+    if (outcome == node::Outcome::interrupted) {
+        return base::Status::worded(base::Code::interrupted, [] {
+            return std::string("a signal handler ran while waiting");
+        });
+    }
+    return {};
+}
+
+void Completion::wait_for_oldest(std::unique_lock<std::mutex>& lock) {
+    const std::uint64_t oldest = commands_.queue.oldest_outstanding();
+    lock.unlock();
+    {
+        // As in wait_announced(): who does not take mail must not be taken for one who does.
+        node::Door& door = member_.slot().door;
+        std::optional<Attendance> attendance;
+        if (progress_.manner().may_waiter_turn) {
+            attendance.emplace(door, service_);
+        }
+        const auto ready = [&] { return drive_until(oldest); };
+        const auto sleep = [&](std::int64_t timeout_ns) {
+            return node::sleep_on_bell(door.waiter_bell, ready, timeout_ns);
+        };
+        member_.waiter().wait(ready, sleep, node::for_ever);
+    }
+    lock.lock();
+}
+
+void Completion::drop_failures(Handle handle) {
+    const std::scoped_lock lock(commands_.mutex);
+    const std::uint64_t number = commands_.queue.number_of(handle);
+    while (
+        commands_.queue.take_failure(std::min(number, commands_.queue.done()), os::own_thread())) {
+    }
+}
+
+// Works until the prefix has ended or nothing is left to do: who is told "not ready" may sleep, and must leave
+// no work behind that nobody would be woken for.
+bool Completion::drive_until(std::uint64_t number) {
+    while (commands_.queue.done() < number) {
+        if (!progress_.drive(Driver::waiter)) {
+            return commands_.queue.done() >= number;
+        }
+    }
+    return true;
+}
+
+bool Completion::is_complete(Handle handle) {
+    std::uint64_t number = 0;
+    {
+        const std::scoped_lock lock(commands_.mutex);
+        number = commands_.queue.number_of(handle);
+    }
+    if (commands_.queue.done() >= number) {
+        return true;
+    }
+    progress_.drive(Driver::passer_by);
+    return commands_.queue.done() >= number;
+}
+
+// For the agent and acpstat, before each sleep: by then what was awaited first may have ended.
+void Completion::tell_what_is_awaited(node::AwaitedEntry& entry,
+                                      node::AwaitedCall call,
+                                      std::uint64_t number,
+                                      std::uint64_t since_ns) {
+    const std::scoped_lock lock(commands_.mutex);
+    const std::uint64_t oldest = commands_.queue.oldest_outstanding();
+    if (oldest == 0 || oldest > number) return;
+    entry.tell(call, since_ns, &commands_.queue.command(oldest));
+}
+
+void Completion::say_what_is_awaited(std::uint64_t number, std::uint64_t waited_ns) {
+    const auto rank_at = [&](GlobalAddress address) {
+        return space_.segment().rank_of(
+            static_cast<std::uint32_t>(space_.layout().process(address)));
+    };
+    std::uint32_t source = 0;
+    std::uint32_t target = 0;
+    {
+        const std::scoped_lock lock(commands_.mutex);
+        const std::uint64_t oldest = commands_.queue.oldest_outstanding();
+        if (oldest == 0 || oldest > number) {
+            return;
+        }
+        const Command& command = commands_.queue.command(oldest);
+        source = rank_at(command.source);
+        target = rank_at(command.target);
+    }
+    std::fprintf(stderr,
+                 "acp: rank %u has waited %llu s for a command from rank %u to rank %u; is that "
+                 "process stopped?\n",
+                 space_.rank(), static_cast<unsigned long long>(waited_ns / 1'000'000'000), source,
+                 target);
+}
+
+}  // namespace acp::gma

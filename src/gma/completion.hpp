@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Completion: waiting for the prefix of a handle, and working meanwhile; and what is told of failures. A thread that
+// waits is listed in the process's door, so that who has something for this process rings it rather than the service
+// thread. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+
+#include "base/config.hpp"
+#include "base/status.hpp"
+#include "gma/progress.hpp"
+#include "gma/service_thread.hpp"
+#include "local/space.hpp"
+#include "node/awaited.hpp"
+#include "node/member.hpp"
+
+namespace acp::gma {
+
+class Completion {
+public:
+    //   all  must outlive this
+    Completion(node::Member& member,
+               Commands& commands,
+               Progress& progress,
+               ServiceThread& service,
+               ServiceSleep& service_sleep,
+               const local::Space& space,
+               const base::Config& config) noexcept;
+
+    // Waits until the prefix of a handle has ended. ok, timeout, interrupted, or the first failure of the
+    // prefix that was not yet reported.   timeout_ns  0: only look; < 0: for ever
+    base::Status wait(Handle handle, std::int64_t timeout_ns, bool is_interruptible);
+
+    // Counts the failures of a handle's prefix as reported.
+    void drop_failures(Handle handle);
+
+    // Whether the prefix of a handle has ended. Makes progress once; does not block.
+    [[nodiscard]] bool is_complete(Handle handle);
+
+    // Waits until the oldest outstanding command has ended, whatever its end: a failure stays to be reported to whoever
+    // waits for it. The lock of Commands is held before and after, not meanwhile.
+    void wait_for_oldest(std::unique_lock<std::mutex>& lock);
+
+private:
+    base::Status wait_announced(std::uint64_t number,
+                                std::int64_t timeout_ns,
+                                bool is_interruptible);
+    base::Status take_failure(std::uint64_t number, bool is_exact);
+    bool drive_until(std::uint64_t number);
+    void say_what_is_awaited(std::uint64_t number, std::uint64_t waited_ns);
+    void tell_what_is_awaited(node::AwaitedEntry& entry,
+                              node::AwaitedCall call,
+                              std::uint64_t number,
+                              std::uint64_t since_ns);
+
+    node::Member& member_;
+    Commands& commands_;
+    Progress& progress_;
+    ServiceThread& service_;
+    ServiceSleep& service_sleep_;
+    const local::Space& space_;
+    std::uint64_t hang_warning_ns_;
+};
+
+}  // namespace acp::gma

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Issuing what the inline path could not do: looks at both ends, runs at once what may run at once, gives the rest a
+// number and its carrier. Copies by attach and copies to other nodes whose order is satisfied take short ways; whatever
+// is unusual takes the long way, which also says in words what is wrong. Every command gets a handle. Any thread.
+#pragma once
+
+#include <cstdint>
+
+#include "base/config.hpp"
+#include "base/status.hpp"
+#include "gma/completion.hpp"
+#include "gma/inline_access.hpp"
+#include "gma/progress.hpp"
+#include "gma/service_thread.hpp"
+
+namespace acp::gma {
+
+class Issuer {
+public:
+    // What an issuer hands commands to. All must outlive it.
+    struct Parts {
+        Commands& commands;
+        Routes& routes;
+        Mover& mover;
+        JobRunner& jobs;
+        MailboxCarrier& mailbox;
+        RemoteCarrier& remote;
+        Progress& progress;
+        ServiceThread& service;
+        Completion& completion;
+    };
+
+    //   hazards, attach, marks  must outlive this
+    //   rank                    of this process, for messages
+    Issuer(const Parts& parts,
+           local::Hazards& hazards,
+           local::Attach& attach,
+           const Marks& marks,
+           const base::Config& config,
+           std::uint32_t rank) noexcept;
+
+    // Issues a command. A bad command gives a failed handle.
+    [[gnu::always_inline]] Handle issue(const Command& command, Handle order) {
+        if (is_gateway_here_ && command.is_copy()) {
+            return issue_copy(command.target, command.source, command.bytes, order);
+        }
+        const Handle handle = is_gateway_here_ ? handle_null : issue_attach(command, order);
+        return handle != handle_null ? handle : issue_long(command, order);
+    }
+
+    // issue() of a copy.
+    [[gnu::always_inline]] Handle issue_copy(GlobalAddress target,
+                                             GlobalAddress source,
+                                             std::uint64_t bytes,
+                                             Handle order) {
+        if (is_gateway_here_) {
+            const Handle handle = issue_remote(target, source, bytes, order);
+            if (handle != handle_null) [[likely]] {
+                return handle;
+            }
+        }
+        const Command command{memory::Operation::copy, 0, target, source, bytes, 0, 0};
+        const Handle handle = is_gateway_here_ ? handle_null : issue_attach(command, order);
+        return handle != handle_null ? handle : issue_long(command, order);
+    }
+
+private:
+    // The short ways. handle_null: the long way must be taken, and nothing was done.
+    Handle issue_attach(const Command& command, Handle order);
+    Handle issue_remote(GlobalAddress target,
+                        GlobalAddress source,
+                        std::uint64_t bytes,
+                        Handle order);
+
+    Handle issue_long(const Command& command, Handle order);
+    [[nodiscard]] bool is_satisfied(Handle order);
+    Handle queue(const Command& command, Route route, Handle order);
+    Handle fail(base::Status failure);
+    void make_room(std::unique_lock<std::mutex>& lock);
+    [[gnu::cold]] void say_once_that_there_is_no_thread(const base::Status& why) const;
+
+    Parts parts_;
+    local::Hazards& hazards_;
+    local::Attach& attach_;
+    const Marks& marks_;
+    std::uint64_t at_once_bytes_max_;
+    std::uint32_t rank_;
+    bool may_attach_;
+    bool is_gateway_here_;
+};
+
+}  // namespace acp::gma

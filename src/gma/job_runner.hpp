@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The jobs of this process: ready commands that its own threads run, those that wait for them first of all. Short copies
+// between the same two granules share a call of the kernel, and who ends its copies one by one need not queue the next.
+// Calls under the lock of Commands unless said otherwise; it is let go while a job runs.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <span>
+
+#include "base/config.hpp"
+#include "gma/inline_access.hpp"
+#include "gma/mover.hpp"
+#include "node/segment.hpp"
+
+namespace acp::gma {
+
+class JobRunner {
+public:
+    //   all  must outlive this
+    //   slot  of this process: counts what went by attach
+    JobRunner(Commands& commands,
+              Mover& mover,
+              local::Hazards& hazards,
+              const Routes& routes,
+              const memory::GaLayout& layout,
+              node::Slot& slot,
+              const base::Config& config) noexcept;
+
+    // Puts a ready command at the end.   route  direct or attach
+    void append(std::uint64_t number, Route route) noexcept {
+        commands_.queue.append(jobs_, number, static_cast<std::uint8_t>(route));
+        // seq_cst; partner: Progress::is_idle() after the service thread announced its sleep
+        count_.fetch_add(1, std::memory_order_seq_cst);
+    }
+
+    [[nodiscard]] bool is_empty() const noexcept { return jobs_.is_empty(); }
+
+    // How many wait to be run. Any thread.
+    [[nodiscard]] std::uint64_t count(std::memory_order order) const noexcept {
+        return count_.load(order);
+    }
+
+    // Runs the oldest jobs that can share a call; there is one. What becomes ready by that is in commands.ready.
+    void run_some(std::unique_lock<std::mutex>& lock) {
+        if (jobs_.count == 1) {
+            run_alone(lock);
+        } else {
+            run_batch(lock);
+        }
+    }
+
+    // Copies that the kernel refused to make though it made others: their owners are to be asked.
+    [[nodiscard]] CommandList& refused() noexcept { return refused_; }
+
+    // Runs a copy at once by the calling thread, without the lock, where that pays and no order forbids it. False:
+    // nothing was done.   The line names both ends.
+    [[nodiscard, gnu::always_inline]] inline bool try_at_once(const Command& command,
+                                                              const local::AttachCopy& copy,
+                                                              const local::Attach& attach,
+                                                              memory::HazardLine& line) {
+        return pays_at_once(command, line) && attach.try_run(copy);
+    }
+
+    // one writer: the line's thread
+    static void count_at_once(memory::HazardLine& line, std::uint64_t bytes) noexcept {
+        line.attached_commands.store(line.attached_commands.load(std::memory_order_relaxed) + 1,
+                                     std::memory_order_relaxed);
+        line.attached_bytes.store(line.attached_bytes.load(std::memory_order_relaxed) + bytes,
+                                  std::memory_order_relaxed);
+    }
+
+private:
+    static constexpr std::uint64_t batched_bytes_max = 64ULL * 1024;  // longer ones: own call
+    static constexpr std::uint32_t lone_jobs_to_trust = 2;
+
+    // Who completed the last few copies one by one will do so with this one: then it need not be queued at all. Of
+    // those, one in 16 is queued nevertheless, to see by what stands behind it whether it is still so.
+    [[nodiscard]] inline bool pays_at_once(const Command& command,
+                                           memory::HazardLine& line) const noexcept {
+        // relaxed, all: guesses, of which any is right
+        const std::uint64_t choice = line.attach_choices.load(std::memory_order_relaxed) + 1;
+        line.attach_choices.store(choice, std::memory_order_relaxed);
+        return lone_jobs_.load(std::memory_order_relaxed) >= lone_jobs_to_trust &&
+               count_.load(std::memory_order_relaxed) == 0 && may_run_at_once_ &&
+               command.bytes <= at_once_bytes_max_ && choice % 16 != 0;
+    }
+
+    void run_alone(std::unique_lock<std::mutex>& lock);
+    void run_batch(std::unique_lock<std::mutex>& lock);
+    Job take() noexcept;
+    std::uint32_t take_alike(std::span<Job> batch);
+    void note_taken(std::uint64_t jobs) noexcept;
+    void end_attached(std::uint64_t number, base::Status outcome);
+    void count_attached(std::span<const Job> batch, std::span<const base::Status> outcomes);
+
+    Commands& commands_;
+    Mover& mover_;
+    local::Hazards& hazards_;
+    const memory::GaLayout& layout_;
+    node::Slot& slot_;
+    std::uint64_t at_once_bytes_max_;
+    bool may_run_at_once_;
+    bool must_attach_;
+    CommandList jobs_;  // marked with their Route
+    CommandList refused_;
+    std::atomic<std::uint64_t> count_{0};      // of jobs_; written with the lock
+    std::atomic<std::uint32_t> lone_jobs_{0};  // run one by one since the last batch
+};
+
+}  // namespace acp::gma

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Between the queue and the forwarder.
+#include "gma/mailbox_carrier.hpp"
+
+#include <span>
+#include <string>
+#include <utility>
+
+#include "os/process.hpp"
+
+namespace acp::gma {
+
+std::uint32_t MailboxCarrier::hand_over() {
+    const std::uint64_t count = queued_.count;
+    while (!queued_.is_empty()) {
+        const std::uint64_t number = commands_.queue.take_first(queued_);
+        if (!forwarder_.submit(number, commands_.queue.command(number))) {
+            commands_.finish(number, no_memory(commands_.queue.command(number)));
+        }
+    }
+    count_.store(count_.load(std::memory_order_relaxed) - count, std::memory_order_relaxed);
+    has_work_.store(false, std::memory_order_relaxed);
+    return static_cast<std::uint32_t>(count);
+}
+
+std::uint32_t MailboxCarrier::turn() {
+    const std::uint32_t done = forwarder_.turn();
+    if (forwarder_.has_backlog()) {
+        has_work_.store(true, std::memory_order_relaxed);
+    }
+    return done;
+}
+
+std::uint32_t MailboxCarrier::end_commands() {
+    const std::span<local::Ended> all = forwarder_.ended();
+    for (local::Ended& ended : all) {
+        base::Status status;
+        if (ended.code != base::Code::ok) {
+            status = ended.message.empty() ? base::Status::bare(ended.code)
+                                           : base::Status(ended.code, std::move(ended.message));
+        }
+        commands_.finish(ended.token, std::move(status));
+    }
+    const auto count = static_cast<std::uint32_t>(all.size());
+    forwarder_.forget_ended();
+    return count;
+}
+
+void MailboxCarrier::on_death(std::uint32_t slot) {
+    port_.forget(slot);
+    forwarder_.on_death(slot);
+}
+
+base::Status MailboxCarrier::no_memory(const Command& command) const {
+    return base::Status::worded(base::Code::memory, [&] {
+        return std::string(name_of(command)) + " by rank " + std::to_string(space_.rank()) +
+               " on " + os::host_name() +
+               ": this process has no memory left to ask another one for it; it was not run";
+    });
+}
+
+}  // namespace acp::gma

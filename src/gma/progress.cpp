@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Driving, and waking those who drive.
+#include "gma/progress.hpp"
+
+#include "node/death.hpp"
+
+namespace acp::gma {
+
+Progress::Progress(node::Member& member,
+                   Commands& commands,
+                   Routes& routes,
+                   JobRunner& jobs,
+                   MailboxCarrier& mailbox,
+                   RemoteCarrier& remote,
+                   ServiceSleep& service_sleep,
+                   Manner manner)
+    : member_(member),
+      commands_(commands),
+      routes_(routes),
+      jobs_(jobs),
+      mailbox_(mailbox),
+      remote_(remote),
+      service_sleep_(service_sleep),
+      manner_(manner),
+      is_death_noted_(node::slots_of(member.segment().shape())),
+      service_waiter_(member.segment(), 2) {}
+
+bool Progress::drive(Driver driver) {
+    bool has_done = note_deaths();
+    if (driver == Driver::service || manner_.may_waiter_run) {
+        has_done = run_jobs() || has_done;
+    }
+    if (driver == Driver::service || manner_.may_waiter_turn) {
+        has_done = turn(driver) || has_done;
+    }
+    if (has_done) {
+        tell_waiters(driver);
+        if (manner_.is_gateway_here) {  // whoever it was about may be waiting for us to go on
+            (driver == Driver::service ? service_waiter_ : member_.waiter()).note_progress();
+        }
+    }
+    return has_done;
+}
+
+bool Progress::run_jobs() {
+    if (jobs_.count(std::memory_order_relaxed) == 0) {
+        return false;
+    }
+    std::unique_lock lock(commands_.mutex);
+    if (jobs_.is_empty()) {
+        return false;
+    }
+    run_some(lock);
+    return true;
+}
+
+// Gives what became ready to the carriers, and refused copies to their owners. True when there was any.
+bool Progress::give_out_ready() {
+    const bool is_any = !commands_.ready.is_empty() || !jobs_.refused().is_empty();
+    while (!commands_.ready.is_empty()) {
+        const std::uint64_t number = commands_.queue.take_first(commands_.ready);
+        give(number, routes_.route_of(commands_.queue.command(number)));
+    }
+    while (!jobs_.refused().is_empty()) {
+        give(commands_.queue.take_first(jobs_.refused()), Route::forward);
+    }
+    return is_any;
+}
+
+void Progress::give(std::uint64_t number, Route route) {
+    switch (route) {
+        case Route::remote:
+            return remote_.append(number);
+        case Route::direct:
+        case Route::attach:
+            return jobs_.append(number, route);
+        case Route::forward:
+        case Route::none:
+            return mailbox_.append(number);
+    }
+}
+
+bool Progress::turn(Driver driver) {
+    if (!mailbox_.has_work() && !mailbox_.has_mail() && !remote_.has_news()) {
+        return false;
+    }
+    DriverRole<>::Hold hold(driver_);
+    if (!hold) {
+        return false;
+    }
+    std::uint32_t done = turn_mailbox();
+    done += turn_remote();
+    if (driver != Driver::service) {
+        service_sleep_.note_turn(done != 0);
+    }
+    return hold.give() || done != 0;
+}
+
+std::uint32_t Progress::turn_mailbox() {
+    std::uint32_t done = 0;
+    // Who queues a command sets this under the lock, then turns or wakes somebody: it may be missed here.
+    if (mailbox_.has_work()) {
+        const std::scoped_lock lock(commands_.mutex);
+        done += mailbox_.hand_over();
+        give_out_ready();
+    }
+    done += mailbox_.turn();
+    if (mailbox_.has_ends()) {
+        const std::scoped_lock lock(commands_.mutex);
+        done += mailbox_.end_commands();
+        give_out_ready();
+    }
+    return done;
+}
+
+std::uint32_t Progress::turn_remote() {
+    if (!remote_.has_link()) {
+        return 0;
+    }
+    std::uint32_t done = remote_.has_collected() ? hand_to_remote() : 0;
+    if (!remote_.turn()) {
+        return done;
+    }
+    ++done;
+    if (remote_.has_ends()) {
+        const std::scoped_lock lock(commands_.mutex);
+        done += remote_.end_commands();
+        give_out_ready();
+        want_service();
+    }
+    return done + hand_to_remote();  // there may be room now
+}
+
+std::uint32_t Progress::hand_to_remote() {
+    std::uint64_t handed = 0;
+    {
+        const std::scoped_lock lock(commands_.mutex);
+        handed = remote_.hand_over();
+        if (handed == 0) {
+            return 0;
+        }
+        give_out_ready();
+        want_service();
+    }
+    remote_.flush();
+    return static_cast<std::uint32_t>(handed);
+}
+
+void Progress::send_collected() {
+    DriverRole<>::Hold hold(driver_);
+    if (!hold) {  // another thread turns the link, and may have looked already
+        remote_.leave_to_others();
+        notify();
+        return;
+    }
+    // One answer is not worth a look for it: it has hardly left.
+    const std::uint32_t done = remote_.is_quiet() ? hand_to_remote() : turn_remote();
+    service_sleep_.note_turn(true);
+    if (hold.give() || done != 0) {
+        tell_waiters(Driver::passer_by);
+    }
+}
+
+void Progress::want_service() {
+    if (remote_.want_service()) {  // ends had come before anybody was wanted
+        notify();
+    }
+}
+
+bool Progress::help() {
+    const bool has_moved = turn(Driver::passer_by);
+    if (has_moved) {
+        tell_waiters(Driver::passer_by);
+    }
+    return has_moved;
+}
+
+// True when somebody must be told to look again.
+bool Progress::note_deaths() {
+    const node::Segment& segment = member_.segment();
+    const std::uint32_t deaths = segment.control().deaths.load(std::memory_order_acquire);
+    if (deaths == deaths_seen_.load(std::memory_order_relaxed)) {
+        return false;
+    }
+    DriverRole<>::Hold hold(driver_);
+    if (!hold) {
+        return false;
+    }
+    for (std::uint32_t slot = 0; slot < is_death_noted_.size(); ++slot) {
+        if (is_death_noted_[slot] || !node::is_dead(segment, slot)) {
+            continue;
+        }
+        is_death_noted_[slot] = true;
+        mailbox_.on_death(slot);
+        if (remote_.has_link() && slot == segment.gateway_slot()) {
+            const std::scoped_lock lock(commands_.mutex);
+            remote_.on_gateway_death();
+            give_out_ready();
+            want_service();
+        }
+    }
+    mailbox_.look_again();
+    deaths_seen_.store(deaths, std::memory_order_relaxed);
+    return hold.give();
+}
+
+void Progress::notify() {
+    node::Door& door = member_.slot().door;
+    // seq_cst: what there is to do was stored before; partner: the waiter that lowers is_attended, then looks for it
+    // in is_work_left()
+    if (manner_.may_waiter_run && door.is_attended.load(std::memory_order_seq_cst) != 0) {
+        node::ring_bell(door.waiter_bell);
+        return;
+    }
+    service_sleep_.wake_unless_napping();
+}
+
+void Progress::tell_waiters(Driver driver) {
+    node::Door& door = member_.slot().door;
+    // A waiter that worked need not tell itself. A read-modify-write that changes nothing: what was done comes before
+    // the look; partner: the waiter that raises is_attended, then looks for what was done.
+    const std::uint32_t itself = driver == Driver::waiter ? 1 : 0;
+    if (driver == Driver::service ||
+        door.is_attended.fetch_add(0, std::memory_order_seq_cst) > itself) {
+        node::ring_bell(door.waiter_bell);
+    }
+}
+
+bool Progress::is_idle() {
+    const std::uint32_t deaths = member_.segment().control().deaths.load(std::memory_order_seq_cst);
+    if (deaths != deaths_seen_.load(std::memory_order_relaxed)) {
+        return false;
+    }
+    const bool is_attended = manner_.may_waiter_turn && manner_.may_waiter_run &&
+                             !manner_.is_gateway_here &&
+                             member_.slot().door.is_attended.load(std::memory_order_seq_cst) != 0;
+    return is_attended || (jobs_.count(std::memory_order_seq_cst) == 0 &&
+                           mailbox_.count(std::memory_order_seq_cst) == 0 && !mailbox_.has_mail() &&
+                           !remote_.has_task() && !can_mailbox_go_on());
+}
+
+bool Progress::is_work_left() const {
+    // seq_cst: is_attended was lowered before; partner: notify()
+    return jobs_.count(std::memory_order_seq_cst) != 0 ||
+           mailbox_.count(std::memory_order_seq_cst) != 0 ||
+           mailbox_.has_work(std::memory_order_seq_cst) || mailbox_.has_mail() ||
+           remote_.has_task();
+}
+
+// Whether what is queued in the forwarder has found room. Who holds the role looks itself before it sleeps.
+bool Progress::can_mailbox_go_on() {
+    if (!mailbox_.has_work()) {
+        return false;
+    }
+    DriverRole<>::Hold hold(driver_);
+    if (!hold) {
+        return false;
+    }
+    const bool can = mailbox_.can_go_on();
+    return hold.give() || can;
+}
+
+}  // namespace acp::gma

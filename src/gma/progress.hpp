@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who moves commands on, and who is woken when there is something to do. A thread that waits, a thread that issues and
+// the service thread all drive: they note deaths, run jobs, and turn the mailbox and the link, which one thread at a
+// time does. Whoever did something tells those who wait. Knows the carriers; no carrier knows it. Any thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "gma/driver_role.hpp"
+#include "gma/job_runner.hpp"
+#include "gma/mailbox_carrier.hpp"
+#include "gma/remote_carrier.hpp"
+#include "gma/service_sleep.hpp"
+#include "node/member.hpp"
+#include "node/wait.hpp"
+
+namespace acp::gma {
+
+// Who drives: a thread that waits (and is listed as attending), one that only looks or issues, the service thread.
+enum class Driver { waiter, passer_by, service };
+
+class Progress {
+public:
+    // What threads other than the service thread may do (ACP_BYPASS, ACP_INTRANODE and ACP_MAILBOX decide).
+    struct Manner {
+        bool may_waiter_run = true;   // jobs
+        bool may_waiter_turn = true;  // the mailbox and the link
+        bool is_gateway_here = false;
+    };
+
+    //   all  must outlive this.   Throws std::bad_alloc.
+    Progress(node::Member& member,
+             Commands& commands,
+             Routes& routes,
+             JobRunner& jobs,
+             MailboxCarrier& mailbox,
+             RemoteCarrier& remote,
+             ServiceSleep& service_sleep,
+             Manner manner);
+
+    [[nodiscard]] const Manner& manner() const noexcept { return manner_; }
+
+    // Whether jobs wait to be run. With the lock of Commands.
+    [[nodiscard]] bool has_jobs() const noexcept { return !jobs_.is_empty(); }
+
+    // Looks once at everything and does what can be done. True when something was done.
+    bool drive(Driver driver);
+
+    // Runs jobs that can share a call; there is one. The lock is held before and after, not meanwhile. True when others
+    // became ready by it, for which nobody has been woken.
+    bool run_some(std::unique_lock<std::mutex>& lock) {
+        jobs_.run_some(lock);
+        return give_out_ready();
+    }
+
+    // Turns the mailbox and the link, if there is anything and nobody else does. True when something was done.
+    bool turn(Driver driver);
+
+    // After commands were collected for the link: hands them over by this thread, or leaves that to who turns.
+    void send_collected();
+
+    // Gives a ready command to the carrier of its route. With the lock of Commands.
+    void give(std::uint64_t number, Route route);
+
+    // With the lock of Commands, after anything that changes what waits: whether the service thread is needed.
+    void want_service();
+
+    // There is something to do: wakes a thread that waits, if those work, else the service thread.
+    void notify();
+
+    // Something was done: threads that wait look again.
+    void tell_waiters(Driver driver);
+
+    // turn() for who waits for other nodes elsewhere than here.
+    bool help();
+
+    // Whether the service thread has nothing to do. Asked by it after it announced its sleep.
+    [[nodiscard]] bool is_idle();
+
+    // Whether something was left that a thread which no longer attends will not do.
+    [[nodiscard]] bool is_work_left() const;
+
+    // Whether no process of the node has died that this process has noted.
+    [[nodiscard]] bool has_noted_no_death() const noexcept {
+        return deaths_seen_.load(std::memory_order_relaxed) == 0;
+    }
+
+    // Whether a thread is turning at this moment: a guess.
+    [[nodiscard]] bool is_turning() const noexcept { return driver_.is_held(); }
+
+    [[nodiscard]] node::Waiter& service_waiter() noexcept { return service_waiter_; }
+
+private:
+    bool note_deaths();
+    bool run_jobs();
+    bool give_out_ready();
+    std::uint32_t turn_mailbox();    // driver_ held
+    std::uint32_t turn_remote();     // driver_ held
+    std::uint32_t hand_to_remote();  // driver_ held
+    [[nodiscard]] bool can_mailbox_go_on();
+
+    node::Member& member_;
+    Commands& commands_;
+    Routes& routes_;
+    JobRunner& jobs_;
+    MailboxCarrier& mailbox_;
+    RemoteCarrier& remote_;
+    ServiceSleep& service_sleep_;
+    Manner manner_;
+    DriverRole<> driver_;  // who holds it turns the mailbox and the link
+    std::atomic<std::uint32_t> deaths_seen_{0};
+    std::vector<bool> is_death_noted_;  // guarded by driver_
+    node::Waiter service_waiter_;
+};
+
+}  // namespace acp::gma

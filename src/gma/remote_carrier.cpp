@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Between the queue and the link. The words of a failure are made here, for the code and the process come from far away.
+#include "gma/remote_carrier.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "node/loss.hpp"
+#include "os/process.hpp"
+
+namespace acp::gma {
+
+RemoteCarrier::RemoteCarrier(Commands& commands,
+                             const Routes& routes,
+                             const local::Space& space,
+                             node::Slot& slot,
+                             remote::Link* link,
+                             Trace* trace,
+                             Manner manner)
+    : commands_(commands),
+      routes_(routes),
+      space_(space),
+      slot_(slot),
+      link_(link),
+      trace_(trace),
+      manner_(manner) {
+    ended_.reserve(ended_min);
+}
+
+bool RemoteCarrier::has_news() const noexcept {
+    return link_ != nullptr && (manner_.is_gateway_here ||
+                                has_work_.load(std::memory_order_relaxed) || link_->has_news());
+}
+
+bool RemoteCarrier::has_task() const noexcept {
+    if (link_ == nullptr) {
+        return false;
+    }
+    const bool is_heard =
+        manner_.is_gateway_here || is_service_wanted_.load(std::memory_order_seq_cst);
+    return has_work_.load(std::memory_order_seq_cst) || (is_heard && link_->has_news());
+}
+
+std::uint64_t RemoteCarrier::hand_over() {
+    has_work_.store(false, std::memory_order_relaxed);
+    is_fed_.store(false, std::memory_order_relaxed);
+    if (collected_.is_empty()) {
+        return 0;
+    }
+    return routes_.is_gateway_dead() ? fail_collected() : hand_collected();
+}
+
+std::uint64_t RemoteCarrier::hand_collected() {
+    std::array<memory::NumberedCommand, handed_at_once_max> run;
+    std::uint64_t handed = 0;
+    std::uint64_t bytes = 0;
+    std::size_t taken = 0;
+    std::size_t count_now = 0;
+    do {
+        count_now = std::min<std::uint64_t>(run.size(), collected_.count);
+        std::uint64_t number = collected_.first;
+        for (std::size_t i = 0; i < count_now; ++i, number = commands_.queue.after(number)) {
+            run[i] = {number, &commands_.queue.command(number)};
+        }
+        taken = link_->submit_all({run.data(), count_now});
+        for (std::size_t i = 0; i < taken; ++i) {
+            bytes += run[i].command->bytes;
+            (void)commands_.queue.take_first(collected_);
+        }
+        handed += taken;
+    } while (taken == run.size());
+    under_way_ += handed;
+    count(handed, bytes);
+    return handed;
+}
+
+std::uint64_t RemoteCarrier::fail_collected() {
+    const std::uint64_t failed = collected_.count;
+    while (!collected_.is_empty()) {
+        const std::uint64_t number = commands_.queue.take_first(collected_);
+        commands_.finish(number, routes_.no_gateway(commands_.queue.command(number)));
+    }
+    return failed;
+}
+
+bool RemoteCarrier::turn() {
+    ended_.clear();
+    return link_->turn(ended_);
+}
+
+std::uint32_t RemoteCarrier::end_commands() {
+    for (const remote::Ended& ended : ended_) {
+        under_way_ -= ended.count;
+        if (ended.code == base::Code::ok && trace_ == nullptr &&
+            commands_.queue.finish_oldest(ended.token, ended.count)) [[likely]] {
+            continue;
+        }
+        for (std::uint32_t i = 0; i < ended.count; ++i) {
+            const std::uint64_t number = ended.token + 2 * std::uint64_t{i};
+            if (!commands_.queue.is_ready(number)) {
+                continue;  // it ended already, by a death
+            }
+            const Command& command = commands_.queue.command(number);
+            base::Status status;
+            if (ended.code != base::Code::ok) {
+                status = failure_of(command, ended);
+            } else if (trace_ != nullptr) {
+                trace_->record(command, "remote", space_.rank());
+            }
+            commands_.finish(number, std::move(status));
+        }
+    }
+    return static_cast<std::uint32_t>(ended_.size());
+}
+
+bool RemoteCarrier::want_service() noexcept {
+    if (link_ == nullptr) {
+        return false;
+    }
+    const bool is_wanted =
+        !manner_.may_waiter_turn || commands_.queue.waiting() != 0 || !collected_.is_empty();
+    if (is_wanted == is_service_wanted_.load(std::memory_order_relaxed)) {
+        return false;
+    }
+    is_service_wanted_.store(is_wanted, std::memory_order_seq_cst);  // partner: has_task()
+    link_->set_service_wanted(is_wanted);
+    return is_wanted && link_->has_news();
+}
+
+void RemoteCarrier::on_gateway_death() {
+    if (link_ == nullptr) {
+        return;
+    }
+    collected_ = {};  // each of them is ended below
+    const std::uint64_t issued = commands_.queue.issued();
+    for (std::uint64_t number = commands_.queue.done() + 2; number <= issued; number += 2) {
+        if (commands_.queue.is_ready(number) && routes_.is_far(commands_.queue.command(number))) {
+            commands_.finish(number, routes_.no_gateway(commands_.queue.command(number)));
+        }
+    }
+}
+
+void RemoteCarrier::close() noexcept {
+    if (link_ != nullptr) {
+        link_->set_service_wanted(false);
+    }
+}
+
+// One writer at a time: who holds the lock.
+void RemoteCarrier::count(std::uint64_t commands, std::uint64_t bytes) {
+    slot_.remote_commands.store(slot_.remote_commands.load(std::memory_order_relaxed) + commands,
+                                std::memory_order_relaxed);
+    slot_.remote_bytes.store(slot_.remote_bytes.load(std::memory_order_relaxed) + bytes,
+                             std::memory_order_relaxed);
+}
+
+base::Status RemoteCarrier::failure_of(const Command& command, const remote::Ended& ended) const {
+    return base::Status::worded(ended.code, [&] { return text_of(command, ended); });
+}
+
+std::string RemoteCarrier::text_of(const Command& command, const remote::Ended& ended) const {
+    const std::string who = std::string(name_of(command)) + " by rank " +
+                            std::to_string(space_.rank()) + " on " + os::host_name() + ": ";
+    if (ended.code == base::Code::peer) {
+        return who + node::fate_of_process(space_.segment(), ended.process, ended.fate);
+    }
+    if (ended.end == 0) {
+        return who + "the way between the nodes failed: " + routes_.where_is(command.source) +
+               ", " + routes_.where_is(command.target) + ": " + base::phrase(ended.code);
+    }
+    const GlobalAddress address = ended.end == 1 ? command.target : command.source;
+    std::string what = base::phrase(ended.code);
+    if (ended.code == base::Code::address) {
+        what = "no memory is registered there";
+    } else if (ended.code == base::Code::stale) {
+        what = "that memory was unregistered";
+    } else if (ended.code == base::Code::alignment) {
+        what = "it is no multiple of " + std::to_string(command.width);
+    }
+    return who + "the " + (ended.end == 1 ? "target" : "source") + " is " +
+           space_.explain(address, command.bytes) + "; " + routes_.where_is(address) + ": " + what;
+}
+
+}  // namespace acp::gma

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Commands with an end on another node: handed to the node's gateway through a remote::Link, ended when it tells, and
+// failed when it is gone. Calls by the thread that holds the driver's role, unless said otherwise. Without a link (a job
+// of one node) there is nothing to do, and nothing is done.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gma/commands.hpp"
+#include "gma/routes.hpp"
+#include "gma/trace.hpp"
+#include "local/space.hpp"
+#include "node/segment.hpp"
+#include "remote/link.hpp"
+
+namespace acp::gma {
+
+class RemoteCarrier {
+public:
+    // How this process uses the link.
+    struct Manner {
+        // The gateway is in this process: somebody must turn it to hear of anything.
+        bool is_gateway_here = false;
+        // Threads that wait take in what has ended; off: the service thread does always.
+        bool may_waiter_turn = true;
+    };
+
+    //   all  must outlive this
+    //   link, trace  nullptr: there is none
+    //   slot         of this process: counts what was handed over
+    // Throws std::bad_alloc.
+    RemoteCarrier(Commands& commands,
+                  const Routes& routes,
+                  const local::Space& space,
+                  node::Slot& slot,
+                  remote::Link* link,
+                  Trace* trace,
+                  Manner manner);
+
+    [[nodiscard]] bool has_link() const noexcept { return link_ != nullptr; }
+
+    // Puts a ready command at the end. With the lock of Commands; any thread.
+    void append(std::uint64_t number) noexcept {
+        commands_.queue.append(collected_, number);
+        // seq_cst; partner: Progress::is_idle() after the service thread announced its sleep
+        has_work_.store(true, std::memory_order_seq_cst);
+    }
+
+    // append() of a command that may wait for the next turn. True: it should not, turn now. With the lock; any thread.
+    [[nodiscard]] bool collect(std::uint64_t number) noexcept {
+        commands_.queue.append(collected_, number);
+        is_fed_.store(true, std::memory_order_relaxed);
+        return under_way_ == 0 || collected_.count >= collected_max;
+    }
+
+    // What was collected cannot be handed over by who collected it. Any thread.
+    void leave_to_others() noexcept {
+        has_work_.store(true, std::memory_order_seq_cst);  // partner: Progress::is_idle()
+    }
+
+    // Whether commands wait to be handed over that were not tried yet. Any thread.
+    [[nodiscard]] bool has_work() const noexcept {
+        return has_work_.load(std::memory_order_relaxed);
+    }
+
+    // Whether a turn may find something. Any thread.
+    [[nodiscard]] bool has_news() const noexcept;
+
+    // Whether the service thread must not sleep. Else what has ended waits for the next call. Any thread.
+    [[nodiscard]] bool has_task() const noexcept;
+
+    // Whether no command is on its way: then one answer is not worth a look for it.
+    [[nodiscard]] bool is_quiet() const noexcept { return under_way_ == 0; }
+
+    // Whether anything was appended or collected since the last hand_over().
+    [[nodiscard]] bool has_collected() const noexcept {
+        // relaxed: who queues one sets this under the lock, then turns or wakes somebody: it may be missed here
+        return has_work_.load(std::memory_order_relaxed) || is_fed_.load(std::memory_order_relaxed);
+    }
+
+    // Hands over what the link has room for; returns how many commands left the list. With the lock of Commands. When
+    // some did, flush() follows without the lock.
+    std::uint64_t hand_over();
+
+    void flush() { link_->flush(); }
+
+    // Turns the link. True when something moved. Without the lock.
+    bool turn();
+
+    [[nodiscard]] bool has_ends() const noexcept { return !ended_.empty(); }
+
+    // Ends the commands the link told of; returns how many tellings there were. With the lock of Commands.
+    std::uint32_t end_commands();
+
+    // What has ended needs a thread of this process at once when something waits for it, or for room. Tells the link.
+    // True: ends had come before anybody was wanted, and somebody must be woken. With the lock of Commands; any thread.
+    [[nodiscard]] bool want_service() noexcept;
+
+    // Ends all that needs the gateway. With the lock of Commands.
+    void on_gateway_death();
+
+    // At the end of the process's use of the link.
+    void close() noexcept;
+
+private:
+    static constexpr std::uint32_t collected_max = 256;  // copies between two turns of the link
+    static constexpr std::size_t ended_min = 256;  // ends taken from the link at once, at least
+    static constexpr std::size_t handed_at_once_max = 64;
+
+    std::uint64_t hand_collected();
+    std::uint64_t fail_collected();
+    void count(std::uint64_t commands, std::uint64_t bytes);
+    [[gnu::cold]] base::Status failure_of(const Command& command, const remote::Ended& ended) const;
+    [[nodiscard]] std::string text_of(const Command& command, const remote::Ended& ended) const;
+
+    Commands& commands_;
+    const Routes& routes_;
+    const local::Space& space_;
+    node::Slot& slot_;
+    remote::Link* link_;
+    Trace* trace_;
+    Manner manner_;
+    std::vector<remote::Ended> ended_;  // room for ended_min at least
+    CommandList collected_;
+    std::atomic<bool> has_work_{false};           // collected_ holds what was not tried yet
+    std::atomic<bool> is_fed_{false};             // so it does, but this can wait for the next turn
+    std::uint64_t under_way_ = 0;                 // commands the link has; written with both locks
+    std::atomic<bool> is_service_wanted_{false};  // written with the lock
+};
+
+}  // namespace acp::gma

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where both ends of a command are, and so who may move its bytes: this process (direct, attach), the owner of the
+// memory (forward), or the node's gateway (remote). Says precisely what is wrong with an end that is nowhere. Keeps no
+// state of commands. Any thread; what is found stays valid while a hazard line names both ends.
+// Tests: tests/unit/gma/gma_test.cpp, gma_remote_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/config.hpp"
+#include "base/status.hpp"
+#include "gma/commands.hpp"
+#include "local/attach.hpp"
+#include "local/hazards.hpp"
+#include "local/space.hpp"
+
+namespace acp::gma {
+
+using memory::GlobalAddress;
+
+enum class Route : std::uint8_t { none, direct, attach, forward, remote };
+
+struct Path {
+    Route route = Route::none;
+    const char* name = "none";     // static text: direct, attach, mailbox, udp, remote, none
+    bool must_owner_help = false;  // a thread of the owning process must run
+    std::string reason;            // why not a better one; "" when there is none
+};
+
+class Routes {
+public:
+    // What a job of several nodes has to reach other nodes by.
+    enum class Gateway : std::uint8_t { none, of_node, in_this_process };
+
+    //   space, hazards, attach, config  must outlive this
+    Routes(const local::Space& space,
+           local::Hazards& hazards,
+           local::Attach& attach,
+           const base::Config& config,
+           Gateway gateway) noexcept;
+
+    // Looks at both ends of a command and chooses the route by which it would run now.
+    // Errors: address, stale, alignment, unsupported (a forced path does not lead there), peer (the gateway is dead).
+    base::Status check(const Command& command, memory::HazardLine& line, Route& route);
+
+    // The route of a command that was checked once; what runs it looks at its addresses again.
+    [[nodiscard]] Route route_of(const Command& command);
+
+    [[nodiscard]] bool is_here(const local::Place& place) const noexcept {
+        return place.direct != nullptr && (place.is_own || space_.reach().is_shared_direct);
+    }
+
+    [[nodiscard]] bool is_far(GlobalAddress address, std::uint64_t bytes) const noexcept {
+        return gateway_ != Gateway::none && space_.is_elsewhere(address, bytes);
+    }
+
+    [[nodiscard]] bool is_far(const Command& command) const noexcept {
+        return is_far(command.target, command.bytes) || is_far(command.source, command.bytes);
+    }
+
+    // Whether copies may go by attach at all.
+    [[nodiscard]] bool may_attach() const noexcept {
+        return config_.intranode == base::IntraNode::automatic ||
+               config_.intranode == base::IntraNode::attach;
+    }
+
+    // Whether the user insists on attach: then its failure is the command's.
+    [[nodiscard]] bool must_attach() const noexcept {
+        return config_.intranode == base::IntraNode::attach ||
+               config_.require.find("attach") != std::string::npos;
+    }
+
+    // Finds both ends of a copy between here and the private memory of one other process, which attach has reached
+    // before. False: it is no such copy.   The line names both ends.
+    [[nodiscard, gnu::always_inline]] inline bool find_attach(
+        const Command& command, local::AttachCopy& copy) const noexcept {
+        if (space_.find(command.target, command.bytes, copy.target) != base::Code::ok ||
+            space_.find(command.source, command.bytes, copy.source) != base::Code::ok)
+            [[unlikely]] {
+            return false;
+        }
+        const bool is_get = is_here(copy.target);
+        if (is_get == is_here(copy.source)) {
+            return false;
+        }
+        local::Place& far = is_get ? copy.source : copy.target;
+        far.direct = nullptr;
+        copy.bytes = command.bytes;
+        return !far.is_hidden && attach_.is_known_reachable(far.slot);
+    }
+
+    // Whether the paths that the configuration requires exist. After all ranks met. Errors: unsupported.
+    base::Status check_requirements();
+
+    [[nodiscard]] Path path(GlobalAddress target, GlobalAddress source);
+
+    // The path between this rank and the private memory of another, whatever is registered now.
+    [[nodiscard]] Path private_path(std::uint32_t slot);
+
+    [[nodiscard]] bool is_gateway_dead() const noexcept;
+
+    // Failures in words.
+    [[gnu::cold]] base::Status bad_address(const Command& command,
+                                           bool is_target,
+                                           base::Code code) const;
+    [[gnu::cold]] base::Status no_gateway(const Command& command) const;
+    [[nodiscard]] std::string where_is(GlobalAddress address) const;
+
+private:
+    Route choose(const Command& command, const local::Place& target, const local::Place& source);
+    [[nodiscard]] bool can_attach(const local::Place& place) noexcept;
+    [[nodiscard]] std::string why_forwarded(const local::Place& place) const;
+    [[nodiscard]] const char* name_of_forwarding() const noexcept;
+
+    const local::Space& space_;
+    local::Hazards& hazards_;
+    local::Attach& attach_;
+    const base::Config& config_;
+    Gateway gateway_;
+};
+
+}  // namespace acp::gma

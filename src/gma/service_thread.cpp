@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Making, running and ending the service thread.
+#include "gma/service_thread.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace acp::gma {
+
+ServiceThread::ServiceThread(Progress& progress,
+                             ServiceSleep& sleep,
+                             local::Hazards& hazards,
+                             const Marks& marks,
+                             const node::Door& door) noexcept
+    : progress_(progress), sleep_(sleep), hazards_(hazards), marks_(marks), door_(door) {}
+
+ServiceThread::~ServiceThread() {
+    stop();
+}
+
+base::Status ServiceThread::ensure() {
+    if (is_there()) {
+        return {};
+    }
+    const std::scoped_lock lock(mutex_);
+    if (exists_.load(std::memory_order_relaxed)) {
+        return {};
+    }
+    auto thread = os::Thread::start("acp-service", [this] { serve(); });
+    if (!thread.is_ok()) {
+        return std::move(thread).failure();
+    }
+    thread_ = std::move(thread).value();
+    exists_.store(true, std::memory_order_release);
+    return {};
+}
+
+void ServiceThread::stop() {
+    const std::scoped_lock lock(mutex_);
+    if (!exists_.load(std::memory_order_relaxed)) {
+        return;
+    }
+    // seq_cst; partner: pause(), which looks after the sleep was announced
+    is_stopping_.store(true, std::memory_order_seq_cst);
+    sleep_.wake();
+    thread_.join();
+    exists_.store(false, std::memory_order_relaxed);
+}
+
+void ServiceThread::take_over() noexcept {
+    if (progress_.is_work_left() && ensure().is_ok()) {
+        sleep_.wake();
+    }
+}
+
+void ServiceThread::pause(std::int64_t timeout_ns) {
+    const std::uint64_t issued = marks_.inline_handle.load(std::memory_order_relaxed);
+    naps_ = issued != issued_before_ ? 0 : naps_ + 1;
+    issued_before_ = issued;
+    const bool is_nap = naps_ < naps_before_deep_sleep && progress_.manner().may_waiter_run;
+    const auto is_idle = [this] {
+        return !is_stopping_.load(std::memory_order_seq_cst) && progress_.is_idle();
+    };
+    sleep_.wait(is_idle, is_nap ? std::min(nap_ns, timeout_ns) : timeout_ns, is_nap,
+                progress_.is_turning());
+}
+
+void ServiceThread::serve() {
+    (void)hazards_.own_line();  // claimed now: a turn takes no memory for it later
+    const auto ready = [this] {
+        return is_stopping_.load(std::memory_order_relaxed) || progress_.drive(Driver::service);
+    };
+    const auto sleep_once = [this](std::int64_t timeout_ns) {
+        pause(timeout_ns);
+        return os::Wake::woken;
+    };
+    const Progress::Manner& manner = progress_.manner();
+    while (!is_stopping_.load(std::memory_order_relaxed)) {
+        const bool is_attended =
+            manner.is_gateway_here
+                ? sleep_.is_turned(progress_.is_turning())
+                : manner.may_waiter_turn && door_.is_attended.load(std::memory_order_relaxed) != 0;
+        if (is_attended) {  // a waiting thread does the work: do not compete for the core
+            pause(node::liveness_check_ns);
+        } else {
+            progress_.service_waiter().wait(ready, sleep_once, node::for_ever);
+        }
+    }
+}
+
+}  // namespace acp::gma

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The service thread of a process: runs what others ask of this process's memory, takes in the ends of its own commands,
+// and runs commands that nobody waits for. It is made when it may be needed first. After local activity it naps for a
+// millisecond at a time, so that issuing a short command need not wake it; then it sleeps until somebody rings. While
+// other threads of the process wait and work, it leaves the core to them.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+#include "base/status.hpp"
+#include "gma/command_queue.hpp"
+#include "gma/progress.hpp"
+#include "local/hazards.hpp"
+#include "os/thread.hpp"
+
+namespace acp::gma {
+
+class ServiceThread {
+public:
+    //   all  must outlive this
+    ServiceThread(Progress& progress,
+                  ServiceSleep& sleep,
+                  local::Hazards& hazards,
+                  const Marks& marks,
+                  const node::Door& door) noexcept;
+    // Ends the thread.
+    ~ServiceThread();
+    ServiceThread(const ServiceThread&) = delete;
+    ServiceThread& operator=(const ServiceThread&) = delete;
+
+    // Makes the thread, unless there is one. Any thread. Errors: system, memory.
+    base::Status ensure();
+
+    // Any thread.
+    [[nodiscard]] bool is_there() const noexcept { return exists_.load(std::memory_order_acquire); }
+
+    void stop();
+
+    // A thread that waited stops: what it would have done is done by the service thread.
+    void take_over() noexcept;
+
+private:
+    static constexpr std::int64_t nap_ns = 1'000'000;
+    static constexpr std::uint32_t naps_before_deep_sleep = 16;
+
+    void serve();
+    void pause(std::int64_t timeout_ns);
+
+    Progress& progress_;
+    ServiceSleep& sleep_;
+    local::Hazards& hazards_;
+    const Marks& marks_;
+    const node::Door& door_;
+    std::mutex mutex_;  // making and ending the thread
+    os::Thread thread_;
+    std::atomic<bool> exists_{false};
+    std::atomic<bool> is_stopping_{false};
+    // The service thread's own:
+    std::uint64_t issued_before_ = 0;
+    std::uint32_t naps_ = naps_before_deep_sleep;  // since something was issued
+};
+
+}  // namespace acp::gma
