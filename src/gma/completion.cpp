@@ -129,7 +129,11 @@ base::Status Completion::wait_announced(std::uint64_t number,
     };
     const node::Outcome outcome = member_.waiter().wait(ready, sleep, timeout_ns, gate);
     signals.open();
-    attendance.reset();
+    if (attendance) {
+        attendance.reset();
+    } else {
+        service_.take_over();  // what became ready as this wait ended
+    }
     if (outcome == node::Outcome::timeout) {
         return base::Status::worded(base::Code::timeout, [timeout_ns] {
             return "the commands are not complete after " + std::to_string(timeout_ns) + " ns";
@@ -155,9 +159,13 @@ void Completion::wait_for_oldest(std::unique_lock<std::mutex>& lock) {
         }
         const auto ready = [&] { return drive_until(oldest); };
         const auto sleep = [&](std::int64_t timeout_ns) {
+            service_sleep_.rest();
             return node::sleep_on_bell(door.waiter_bell, ready, timeout_ns);
         };
         member_.waiter().wait(ready, sleep, node::for_ever);
+        if (!attendance) {
+            service_.take_over();
+        }
     }
     lock.lock();
 }

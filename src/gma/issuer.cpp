@@ -68,7 +68,7 @@ Handle Issuer::issue_remote(GlobalAddress target,
     // acquire: a command ordered after another sees what that one wrote
     if (order > marks_.order_floor.load(std::memory_order_acquire) ||
         !(parts_.routes.is_far(target, bytes) || parts_.routes.is_far(source, bytes)) ||
-        !parts_.progress.has_noted_no_death()) {
+        !parts_.progress.is_job_whole()) {
         return handle_null;
     }
     std::uint64_t number = 0;
@@ -163,8 +163,9 @@ Handle Issuer::queue(const Command& command, Route route, Handle order) {
             progress.tell_waiters(Driver::passer_by);
         }
     }
-    // What the gateway has taken needs nobody here.
-    if (route != Route::remote || parts_.remote.has_work()) {
+    if (route == Route::remote) {
+        progress.leave_rest();  // what the gateway has taken needs nobody here
+    } else {
         progress.notify();
     }
     return admission.number;

@@ -33,9 +33,13 @@ bool Progress::drive(Driver driver) {
     if (driver == Driver::service || manner_.may_waiter_turn) {
         has_done = turn(driver) || has_done;
     }
+    if (driver == Driver::passer_by) {
+        leave_rest();
+    }
     if (has_done) {
         tell_waiters(driver);
-        if (manner_.is_gateway_here) {  // whoever it was about may be waiting for us to go on
+        if (manner_
+                .is_gateway_here) {  // the other side may answer soon: this thread polls on before it sleeps
             (driver == Driver::service ? service_waiter_ : member_.waiter()).note_progress();
         }
     }
@@ -93,7 +97,11 @@ bool Progress::turn(Driver driver) {
     if (driver != Driver::service) {
         service_sleep_.note_turn(done != 0);
     }
-    return hold.give() || done != 0;
+    const bool is_wanted = hold.give();
+    if (is_wanted && driver == Driver::passer_by) {
+        notify();  // who wanted to turn may sleep by now, and this thread will not look again
+    }
+    return is_wanted || done != 0;
 }
 
 std::uint32_t Progress::turn_mailbox() {
@@ -153,10 +161,15 @@ void Progress::send_collected() {
         notify();
         return;
     }
-    // One answer is not worth a look for it: it has hardly left.
+    // Where nothing was under way no answer can have come: then the sockets need not be read.
     const std::uint32_t done = remote_.is_quiet() ? hand_to_remote() : turn_remote();
     service_sleep_.note_turn(true);
-    if (hold.give() || done != 0) {
+    const bool is_wanted = hold.give();
+    if (is_wanted) {
+        notify();  // as in turn()
+    }
+    leave_rest();
+    if (is_wanted || done != 0) {
         tell_waiters(Driver::passer_by);
     }
 }
@@ -169,10 +182,19 @@ void Progress::want_service() {
 
 bool Progress::help() {
     const bool has_moved = turn(Driver::passer_by);
+    leave_rest();
     if (has_moved) {
         tell_waiters(Driver::passer_by);
     }
     return has_moved;
+}
+
+void Progress::leave_rest() {
+    // seq_cst: what there is to do was stored before; partner: is_idle()
+    if (jobs_.count(std::memory_order_seq_cst) != 0 ||
+        mailbox_.count(std::memory_order_seq_cst) != 0 || remote_.has_work()) {
+        notify();
+    }
 }
 
 // True when somebody must be told to look again.
@@ -219,8 +241,9 @@ void Progress::tell_waiters(Driver driver) {
     node::Door& door = member_.slot().door;
     // A waiter that worked need not tell itself. A read-modify-write that changes nothing: what was done comes before
     // the look; partner: the waiter that raises is_attended, then looks for what was done.
+    // Where waiters do not turn they are not counted, and the bell is asked whether somebody sleeps.
     const std::uint32_t itself = driver == Driver::waiter ? 1 : 0;
-    if (driver == Driver::service ||
+    if (driver == Driver::service || !manner_.may_waiter_turn ||
         door.is_attended.fetch_add(0, std::memory_order_seq_cst) > itself) {
         node::ring_bell(door.waiter_bell);
     }

@@ -46,7 +46,8 @@ public:
     // Whether jobs wait to be run. With the lock of Commands.
     [[nodiscard]] bool has_jobs() const noexcept { return !jobs_.is_empty(); }
 
-    // Looks once at everything and does what can be done. True when something was done.
+    // Looks once at everything and does what can be done. True when something was done, or another thread wanted to
+    // turn meanwhile: threads that wait must look again.
     bool drive(Driver driver);
 
     // Runs jobs that can share a call; there is one. The lock is held before and after, not meanwhile. True when others
@@ -56,8 +57,11 @@ public:
         return give_out_ready();
     }
 
-    // Turns the mailbox and the link, if there is anything and nobody else does. True when something was done.
+    // Turns the mailbox and the link, if there is anything and nobody else does. True as of drive().
     bool turn(Driver driver);
+
+    // Runs jobs that can share a call, if there are any. True when some were run.
+    bool run_jobs();
 
     // After commands were collected for the link: hands them over by this thread, or leaves that to who turns.
     void send_collected();
@@ -74,17 +78,21 @@ public:
     // Something was done: threads that wait look again.
     void tell_waiters(Driver driver);
 
-    // turn() for who waits for other nodes elsewhere than here.
+    // Turns once on behalf of a thread that waits in a barrier.
     bool help();
 
-    // Whether the service thread has nothing to do. Asked by it after it announced its sleep.
+    // A thread goes back to the program: what is ready to be run or handed over is left to whom this wakes.
+    void leave_rest();
+
+    // Whether the service thread may sleep: nothing is to do, or a thread that waits does it. Asked by it after it
+    // announced its sleep.
     [[nodiscard]] bool is_idle();
 
-    // Whether something was left that a thread which no longer attends will not do.
+    // Whether work is left that the service thread must do, once the calling thread no longer attends.
     [[nodiscard]] bool is_work_left() const;
 
-    // Whether no process of the node has died that this process has noted.
-    [[nodiscard]] bool has_noted_no_death() const noexcept {
+    // True until this process has noted a death on its node, or a loss on another one.
+    [[nodiscard]] bool is_job_whole() const noexcept {
         return deaths_seen_.load(std::memory_order_relaxed) == 0;
     }
 
@@ -95,7 +103,6 @@ public:
 
 private:
     bool note_deaths();
-    bool run_jobs();
     bool give_out_ready();
     std::uint32_t turn_mailbox();    // driver_ held
     std::uint32_t turn_remote();     // driver_ held

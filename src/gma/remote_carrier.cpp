@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Between the queue and the link. The words of a failure are made here, for the code and the process come from far away.
+// Between the queue and the link. Writes the messages of failures, for the other node sends only a code and a process.
 #include "gma/remote_carrier.hpp"
 
 #include <algorithm>

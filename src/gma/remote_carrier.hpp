@@ -49,19 +49,21 @@ public:
         has_work_.store(true, std::memory_order_seq_cst);
     }
 
-    // append() of a command that may wait for the next turn. True: it should not, turn now. With the lock; any thread.
+    // Appends a command that the next turn may hand over. True: the caller must hand over now, since nothing is under way,
+    // or collected_max commands wait. With the lock; any thread.
     [[nodiscard]] bool collect(std::uint64_t number) noexcept {
         commands_.queue.append(collected_, number);
         is_fed_.store(true, std::memory_order_relaxed);
         return under_way_ == 0 || collected_.count >= collected_max;
     }
 
-    // What was collected cannot be handed over by who collected it. Any thread.
+    // The caller did not get the driver's role: the next turn hands over what was collected. Any thread.
     void leave_to_others() noexcept {
         has_work_.store(true, std::memory_order_seq_cst);  // partner: Progress::is_idle()
     }
 
-    // Whether commands wait to be handed over that were not tried yet. Any thread.
+    // Whether commands wait that must be handed over by the next turn; those that were only collected may wait for more.
+    // Any thread.
     [[nodiscard]] bool has_work() const noexcept {
         return has_work_.load(std::memory_order_relaxed);
     }
@@ -72,10 +74,10 @@ public:
     // Whether the service thread must not sleep. Else what has ended waits for the next call. Any thread.
     [[nodiscard]] bool has_task() const noexcept;
 
-    // Whether no command is on its way: then one answer is not worth a look for it.
+    // Whether no command is on its way: then no answer can have come.
     [[nodiscard]] bool is_quiet() const noexcept { return under_way_ == 0; }
 
-    // Whether anything was appended or collected since the last hand_over().
+    // Whether commands were appended or collected since the last hand_over().
     [[nodiscard]] bool has_collected() const noexcept {
         // relaxed: who queues one sets this under the lock, then turns or wakes somebody: it may be missed here
         return has_work_.load(std::memory_order_relaxed) || is_fed_.load(std::memory_order_relaxed);
@@ -95,8 +97,8 @@ public:
     // Ends the commands the link told of; returns how many tellings there were. With the lock of Commands.
     std::uint32_t end_commands();
 
-    // What has ended needs a thread of this process at once when something waits for it, or for room. Tells the link.
-    // True: ends had come before anybody was wanted, and somebody must be woken. With the lock of Commands; any thread.
+    // Tells the link whether the service thread is to be rung when a command ends: it is when something waits for that
+    // end, or for room. True: ends had come before, and the caller wakes somebody. With the lock of Commands; any thread.
     [[nodiscard]] bool want_service() noexcept;
 
     // Ends all that needs the gateway. With the lock of Commands.
@@ -125,8 +127,8 @@ private:
     Manner manner_;
     std::vector<remote::Ended> ended_;  // room for ended_min at least
     CommandList collected_;
-    std::atomic<bool> has_work_{false};           // collected_ holds what was not tried yet
-    std::atomic<bool> is_fed_{false};             // so it does, but this can wait for the next turn
+    std::atomic<bool> has_work_{false};           // the next turn must hand collected_ over
+    std::atomic<bool> is_fed_{false};             // a turn may hand collected_ over
     std::uint64_t under_way_ = 0;                 // commands the link has; written with both locks
     std::atomic<bool> is_service_wanted_{false};  // written with the lock
 };

@@ -33,37 +33,41 @@ void ServiceSleep::wake() {
     }
 }
 
-void ServiceSleep::wait(const std::function<bool()>& is_idle,
+bool ServiceSleep::wait(const std::function<bool()>& is_idle,
                         std::int64_t timeout_ns,
                         bool is_nap,
                         bool is_turned_now) {
     is_napping_.store(is_nap, std::memory_order_seq_cst);
+    bool has_listened = true;
     if (link_ == nullptr) {
         port_.sleep_service(is_idle, timeout_ns);
     } else {
-        sleep_on_link(is_idle, timeout_ns, is_turned_now);
+        has_listened = sleep_on_link(is_idle, timeout_ns, is_turned_now);
     }
     is_napping_.store(false, std::memory_order_relaxed);
+    return has_listened;
 }
 
 // Whether somebody hears what comes as well as the service thread would, and sooner.
-bool ServiceSleep::is_attended(bool is_turned_now) {
+bool ServiceSleep::decide_to_be_deaf(bool is_turned_now) {
     const std::uint32_t turns = turns_.load(std::memory_order_relaxed);
     const bool is_turned_by_others = is_turned(is_turned_now);
     turns_seen_ = turns;
-    return is_turned_by_others && !is_left_.exchange(false, std::memory_order_seq_cst);
+    const bool is_left = is_left_.exchange(false, std::memory_order_seq_cst);
+    return is_turned_by_others && !is_left;
 }
 
-void ServiceSleep::sleep_on_link(const std::function<bool()>& is_idle,
+bool ServiceSleep::sleep_on_link(const std::function<bool()>& is_idle,
                                  std::int64_t timeout_ns,
                                  bool is_turned_now) {
-    bool is_deaf = is_attended(is_turned_now);
-    is_deaf_.store(is_deaf, std::memory_order_seq_cst);  // partner: rest()
+    bool is_deaf = decide_to_be_deaf(is_turned_now);
+    // First: whoever sees that we are deaf and wakes us must see that we sleep. seq_cst, all; partners: wake(), rest()
+    is_asleep_.store(true, std::memory_order_seq_cst);
+    is_deaf_.store(is_deaf, std::memory_order_seq_cst);
     if (is_deaf && is_left_.load(std::memory_order_seq_cst)) {
         is_deaf = false;
         is_deaf_.store(false, std::memory_order_relaxed);
     }
-    is_asleep_.store(true, std::memory_order_seq_cst);  // partner: wake()
     // Before the link is asked: who makes it due earlier meanwhile sees this and wakes us. seq_cst: as above
     until_ns_.exchange(~0ULL, std::memory_order_seq_cst);
     deaf_nap_ns_ = is_deaf ? std::min(2 * deaf_nap_ns_, deaf_nap_max_ns) : deaf_nap_min_ns / 2;
@@ -80,6 +84,7 @@ void ServiceSleep::sleep_on_link(const std::function<bool()>& is_idle,
     is_deaf_.store(false, std::memory_order_relaxed);
     is_asleep_.store(false, std::memory_order_relaxed);
     (void)event_->drain();
+    return !is_deaf;
 }
 
 void ServiceSleep::note_turn(bool has_moved) {

@@ -3,7 +3,8 @@
 // its port and hears of mail. Where the gateway is in this process, it sleeps on the gateway's descriptors; but as long
 // as other threads turn the gateway, it naps without listening to them (deaf), for each datagram would wake it to find
 // the work done. It listens again when nobody has turned the gateway for a nap, or who did goes to sleep.
-// wake(), rest(), note_turn() by any thread, the others by the service thread. Nothing is lost: each side stores what it
+// wake(), wake_unless_napping() and rest() by any thread, note_turn() by the holder of the driver's role, the others by the
+// service thread. Nothing is lost: each side stores what it
 // has to say, then looks at what the other said (seq_cst).
 // Tests: tests/unit/gma/gma_test.cpp, gma_remote_test.cpp, progress tests.
 #pragma once
@@ -43,7 +44,8 @@ public:
     //   is_idle         asked after the sleep was announced; false: there is no sleep
     //   is_nap          a short one: wake_unless_napping() does nothing
     //   is_turned_now   whether another thread is turning the gateway at this moment
-    void wait(const std::function<bool()>& is_idle,
+    // True when the sleep listened to everything; false: it was deaf.
+    bool wait(const std::function<bool()>& is_idle,
               std::int64_t timeout_ns,
               bool is_nap,
               bool is_turned_now);
@@ -55,7 +57,8 @@ public:
     }
 
     // After a turn of the gateway by another thread, which holds the driver's role: wakes the service thread when the
-    // gateway must be turned before that would do so.   has_moved  else nothing is due earlier than before
+    // gateway must be turned before that would do so.   has_moved  whether the turn moved
+    // content: only then the next deadline is compared
     void note_turn(bool has_moved);
 
     // A thread that turned the gateway is about to sleep.
@@ -66,10 +69,10 @@ private:
     static constexpr std::int64_t deaf_nap_min_ns = 250'000;
     static constexpr std::int64_t deaf_nap_max_ns = 1'000'000;
 
-    void sleep_on_link(const std::function<bool()>& is_idle,
+    bool sleep_on_link(const std::function<bool()>& is_idle,
                        std::int64_t timeout_ns,
                        bool is_turned_now);
-    [[nodiscard]] bool is_attended(bool is_turned_now);
+    [[nodiscard]] bool decide_to_be_deaf(bool is_turned_now);
 
     local::Port& port_;
     std::optional<os::Event> event_;

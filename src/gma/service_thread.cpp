@@ -53,7 +53,7 @@ void ServiceThread::take_over() noexcept {
     }
 }
 
-void ServiceThread::pause(std::int64_t timeout_ns) {
+bool ServiceThread::pause(std::int64_t timeout_ns) {
     const std::uint64_t issued = marks_.inline_handle.load(std::memory_order_relaxed);
     naps_ = issued != issued_before_ ? 0 : naps_ + 1;
     issued_before_ = issued;
@@ -61,8 +61,8 @@ void ServiceThread::pause(std::int64_t timeout_ns) {
     const auto is_idle = [this] {
         return !is_stopping_.load(std::memory_order_seq_cst) && progress_.is_idle();
     };
-    sleep_.wait(is_idle, is_nap ? std::min(nap_ns, timeout_ns) : timeout_ns, is_nap,
-                progress_.is_turning());
+    return sleep_.wait(is_idle, is_nap ? std::min(nap_ns, timeout_ns) : timeout_ns, is_nap,
+                       progress_.is_turning());
 }
 
 void ServiceThread::serve() {
@@ -71,7 +71,7 @@ void ServiceThread::serve() {
         return is_stopping_.load(std::memory_order_relaxed) || progress_.drive(Driver::service);
     };
     const auto sleep_once = [this](std::int64_t timeout_ns) {
-        pause(timeout_ns);
+        (void)pause(timeout_ns);
         return os::Wake::woken;
     };
     const Progress::Manner& manner = progress_.manner();
@@ -80,10 +80,18 @@ void ServiceThread::serve() {
             manner.is_gateway_here
                 ? sleep_.is_turned(progress_.is_turning())
                 : manner.may_waiter_turn && door_.is_attended.load(std::memory_order_relaxed) != 0;
-        if (is_attended) {  // a waiting thread does the work: do not compete for the core
-            pause(node::liveness_check_ns);
-        } else {
+        if (!is_attended) {
             progress_.service_waiter().wait(ready, sleep_once, node::for_ever);
+            continue;
+        }
+        // A waiting thread does the work: do not compete for the core.
+        const bool has_listened = pause(node::liveness_check_ns);
+        if (!manner.is_gateway_here) continue;
+        // Who turned the gateway may have gone back to the program since, and runs no jobs in a barrier.
+        if (has_listened) {
+            (void)progress_.drive(Driver::service);
+        } else if (progress_.run_jobs()) {
+            progress_.tell_waiters(Driver::service);
         }
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The service thread of a process: runs what others ask of this process's memory, takes in the ends of its own commands,
-// and runs commands that nobody waits for. It is made when it may be needed first. After local activity it naps for a
+// and runs commands that nobody waits for. It is made in acp_init where others
+// may need this process from the start, else with the first command or registration that may need it. After local activity it naps for a
 // millisecond at a time, so that issuing a short command need not wake it; then it sleeps until somebody rings. While
 // other threads of the process wait and work, it leaves the core to them.
 #pragma once
@@ -46,7 +47,7 @@ private:
     static constexpr std::uint32_t naps_before_deep_sleep = 16;
 
     void serve();
-    void pause(std::int64_t timeout_ns);
+    bool pause(std::int64_t timeout_ns);
 
     Progress& progress_;
     ServiceSleep& sleep_;
