@@ -12,6 +12,7 @@
 
 #include "node/death.hpp"
 #include "os/cross_memory.hpp"
+#include "os/process.hpp"
 #include "os/random_bytes.hpp"
 
 namespace acp::local {
@@ -106,14 +107,25 @@ base::Code Attach::code_of(std::uint32_t slot, std::int64_t failure) noexcept {
         default:
             break;
     }
+    // A process that ends gives up its memory before its files, and with them the lock that tells of its life. Asked first:
+    // it is marked dead before nothing is left of it to ask.
+    const bool ends = is_ending(slot);
     if (node::has_lost_life(segment_, slot)) {
         node::find_the_dead(segment_);
     }
-    if (node::is_dead(segment_, slot) || node::has_lost_life(segment_, slot)) {
+    if (ends || node::is_dead(segment_, slot) || node::has_lost_life(segment_, slot)) {
         return base::Code::peer;
     }
     give_up(slot, error);
     return base::Code::unsupported;
+}
+
+bool Attach::is_ending(std::uint32_t slot) const noexcept {
+    try {
+        return os::is_ending(pid(slot)).value_or(false);
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
 }
 
 void Attach::give_up(std::uint32_t slot, int error) noexcept {

@@ -83,6 +83,7 @@ private:
     [[nodiscard]] int pid(std::uint32_t slot) const noexcept;
     [[nodiscard]] bool names_a_dead(const AttachCopy& copy) const noexcept;
     [[nodiscard]] base::Code code_of(std::uint32_t slot, std::int64_t failure) noexcept;
+    [[nodiscard]] bool is_ending(std::uint32_t slot) const noexcept;
     void give_up(std::uint32_t slot, int error) noexcept;
     void run_one(AttachCopy& copy, std::uint64_t done_bytes) noexcept;
     void run_through_buffer(AttachCopy& copy) noexcept;

@@ -87,11 +87,6 @@ struct EndedChild {
 // nullopt when there is none. Does not block.
 std::optional<EndedChild> ended_child(int pid = 0) noexcept;
 
-// Whether a child has begun to end, or has ended: from then on it runs no code of its own. nullopt when /proc does not
-// tell.
-//   pid  of a child
-std::optional<bool> is_ending(int pid) noexcept;
-
 // Waits for the end of a child, which is not yet reaped afterwards. Blocks.
 //   pid  of a child
 WaitStatus wait_for_end(int pid) noexcept;

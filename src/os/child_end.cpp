@@ -100,23 +100,6 @@ std::optional<EndedChild> ended_child(int pid) noexcept {
     return EndedChild{information.si_pid, WaitStatus(raw_status(information))};
 }
 
-std::optional<bool> is_ending(int pid) noexcept {
-    constexpr std::uint64_t flag_exiting = 0x4;  // PF_EXITING of the kernel, of the main thread
-    constexpr int flags_after_name = 6;  // state, parent, group, session, terminal, its group
-    const auto text = read_text_file("/proc/" + std::to_string(pid) + "/stat");
-    const std::size_t name_end = text ? text->rfind(')') : std::string::npos;
-    if (name_end == std::string::npos) return std::nullopt;
-    std::string_view rest = std::string_view(*text).substr(name_end + 1);
-    for (int field = 0; field <= flags_after_name; ++field) {
-        const std::size_t blank = rest.find(' ');
-        if (blank == std::string_view::npos) return std::nullopt;
-        rest.remove_prefix(blank + 1);
-    }
-    const auto flags = leading_number(rest);
-    if (!flags) return std::nullopt;
-    return (*flags & flag_exiting) != 0;
-}
-
 WaitStatus wait_for_end(int pid) noexcept {
     siginfo_t information{};
     while (waitid(P_PID, static_cast<id_t>(pid), &information, WEXITED | WNOWAIT) != 0 &&

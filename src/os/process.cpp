@@ -3,15 +3,21 @@
 #include "os/process.hpp"
 
 #include <cerrno>
+#include <charconv>
 #include <climits>
+#include <csignal>
+#include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <poll.h>
 #include <pthread.h>
 #include <string_view>
 #include <sys/syscall.h>
+#include <system_error>
 #include <unistd.h>
 
 #include "os/system_error.hpp"
+#include "os/text_file.hpp"
 
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434  // the same number on every architecture
@@ -57,6 +63,54 @@ Result<FileDescriptor> open_process(int pid) {
         return Status(Code::peer, "process " + std::to_string(pid) + " no longer exists");
     }
     return system_failure("pidfd_open", errno, "process " + std::to_string(pid));
+}
+
+namespace {
+
+// Of a thread whose stat is "PID (name) STATE PPID PGRP SESSION TTY TPGID FLAGS ...": whether it exits or dies of a signal.
+bool has_begun_to_end(const std::string& folder) {
+    constexpr std::uint64_t ending_flags = 0x4 | 0x400;  // PF_EXITING, PF_SIGNALED
+    constexpr int fields_before_flags = 6;
+    const auto stat = read_text_file(folder + "/stat");
+    if (!stat) return true;  // it has ended meanwhile
+    std::size_t at = stat->rfind(')');
+    for (int field = 0; field <= fields_before_flags && at != std::string::npos; ++field) {
+        at = stat->find(' ', at + 1);
+    }
+    if (at == std::string::npos) return false;
+    return (leading_number(std::string_view(*stat).substr(at)).value_or(0) & ending_flags) != 0;
+}
+
+// Whether SIGKILL waits for a thread, as it does for each thread of a process that is killed.
+bool is_killed(const std::string& folder) {
+    constexpr std::uint64_t kill_bit = std::uint64_t{1} << (SIGKILL - 1);
+    constexpr std::string_view key = "\nSigPnd:\t";
+    const auto status = read_text_file(folder + "/status");
+    const std::size_t line = status ? status->find(key) : std::string::npos;
+    if (line == std::string::npos) return false;
+    std::uint64_t waiting = 0;
+    std::from_chars(status->data() + line + key.size(), status->data() + status->size(), waiting,
+                    16);
+    return (waiting & kill_bit) != 0;
+}
+
+// A thread that takes its SIGKILL has it no more, and begins to end right after that: hence the second look.
+bool is_thread_ending(const std::string& folder) {
+    return has_begun_to_end(folder) || is_killed(folder) || has_begun_to_end(folder);
+}
+
+}  // namespace
+
+std::optional<bool> is_ending(int pid) {
+    std::error_code error;
+    std::filesystem::directory_iterator threads("/proc/" + std::to_string(pid) + "/task", error);
+    bool is_any = false;
+    while (!error && threads != std::filesystem::directory_iterator()) {
+        if (!is_thread_ending(threads->path().string())) return false;
+        is_any = true;
+        threads.increment(error);
+    }
+    return is_any && !error ? std::optional(true) : std::nullopt;
 }
 
 bool has_exited(int pidfd) noexcept {

@@ -3,6 +3,7 @@
 // it. Knows nothing of ranks. Any thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,10 @@ Result<FileDescriptor> open_process(int pid);
 
 // true from the process's end on, also while it is still a zombie. Does not block.
 [[nodiscard]] bool has_exited(int pidfd) noexcept;
+
+// Whether every thread of a process has begun to end or has been killed: it will run nothing of the program any more,
+// though its files may still be open. nullopt where /proc does not tell, and when there is no such process.
+[[nodiscard]] std::optional<bool> is_ending(int pid);
 
 // Runs callback in every child made by fork() from now on, before fork returns there. Cannot be
 // undone; the callback may only do what is async-signal-safe. false when memory is short.

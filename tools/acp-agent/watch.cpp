@@ -8,6 +8,7 @@
 
 #include "job/exit_codes.hpp"
 #include "node/death.hpp"
+#include "os/process.hpp"
 
 #include "agent.hpp"
 #include "verdict.hpp"

@@ -10,6 +10,7 @@
 
 #include "os/clock.hpp"
 #include "os/pipe.hpp"
+#include "os/process.hpp"
 #include "os/signal_fd.hpp"
 #include "os/standard_streams.hpp"
 

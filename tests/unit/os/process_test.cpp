@@ -3,10 +3,16 @@
 #include "os/process.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <optional>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
 
 #include "support/child_process.hpp"
 #include "support/scoped_watchdog.hpp"
@@ -51,6 +57,36 @@ TEST(Process, sees_a_killed_child_exit_while_it_is_still_a_zombie) {
     EXPECT_TRUE(has_exited(process.value().get()));
     EXPECT_EQ(child.exit_code(), 128 + SIGKILL);
     EXPECT_TRUE(has_exited(process.value().get())) << "and after it is reaped";
+}
+
+TEST(Process, sees_that_a_killed_child_ends_and_a_thread_that_lives_on_does_not) {
+    EXPECT_EQ(is_ending(own_pid()), std::optional(false));
+    // The first thread of the child ends, the second stays.
+    int pipe_ends[2];
+    ASSERT_EQ(pipe(pipe_ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        std::thread([&] {
+            constexpr auto soon = std::chrono::milliseconds(20);
+            std::this_thread::sleep_for(soon);  // lint: sleep is the subject
+            (void)!write(pipe_ends[1], "x", 1);
+            pause();
+        }).detach();
+        syscall(SYS_exit, 0);  // of this thread alone
+    }
+    close(pipe_ends[1]);
+    char byte = 0;
+    ASSERT_EQ(read(pipe_ends[0], &byte, 1), 1);
+    EXPECT_EQ(is_ending(child), std::optional(false)) << "its second thread lives";
+    ASSERT_EQ(kill(child, SIGKILL), 0);
+    EXPECT_EQ(is_ending(child), std::optional(true))
+        << "from the kill on, whatever of it has ended already";
+    siginfo_t ended{};
+    ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0);
+    EXPECT_EQ(is_ending(child), std::optional(true)) << "a zombie";
+    ASSERT_EQ(waitpid(child, nullptr, 0), child);
+    EXPECT_EQ(is_ending(child), std::nullopt) << "there is no such process any more";
+    close(pipe_ends[0]);
 }
 
 TEST(Process, does_not_take_a_stopped_child_for_an_exited_one) {
