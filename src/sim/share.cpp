@@ -19,8 +19,8 @@ struct Path {
     Time measure_ns;
 };
 
-constexpr std::array paths{Path{"100 Mb/s, 10 ms", 0.0125, 10 * ms, 10 * s, 20 * s},
-                           Path{"1 Gb/s, 1 ms", 0.125, 1 * ms, 2 * s, 4 * s},
+constexpr std::array paths{Path{"100 Mb/s, 10 ms", 0.0125, 10 * ms, 20 * s, 120 * s},
+                           Path{"1 Gb/s, 1 ms", 0.125, 1 * ms, 4 * s, 16 * s},
                            Path{"10 Gb/s, 100 us", 1.25, 100 * us, 100 * ms, 200 * ms}};
 constexpr std::array depths{0.25, 1.0, 4.0};
 constexpr std::uint32_t short_queue = 4;  // packets
