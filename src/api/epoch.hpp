@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The collective calls but acp_sync, as steps of the library's life (api/life.hpp): joining, changing ranks, leaving.
 // Each either reaches the state it is for, or leaves the one that docs/life.md names, with nothing half open. What fails
-// in one process alone is told to all in the meeting that ends the call, so that all of them return the same verdict
-// and agree on the epoch. One thread of a process at a time, which the caller sees to by taking the first step.
+// in one process alone is told to all in the meeting that ends the call, so that it fails on all of them or on none,
+// and they agree on the epoch. One thread of a process at a time, which the caller sees to by taking the first step.
 // Tests: tests/life, tests/api.
 #pragma once
 

@@ -23,8 +23,8 @@ namespace {
 // nothing that runs then may touch what its parent uses, nor take a lock that another thread held at the fork.
 void close_in_forked_child() {
     Library& instance = library();
-    if (instance.member == nullptr) {
-        return;  // its parent never joined: it may
+    if (instance.member == nullptr && instance.life.state() == LifeState::not_initialised) {
+        return;  // its parent never tried to join: it may
     }
     inline_line = nullptr;
     fast_path.view.index_count = 0;

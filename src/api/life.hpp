@@ -65,7 +65,7 @@ public:
     // reset.
     void set_reason(base::Code code, std::string_view text) noexcept;
 
-    // What the last failed acp_init or acp_reset said; "" when none failed. Only in a state it led to.
+    // What the last failed acp_init or acp_reset said. Only in a state that such a failure led to.
     [[nodiscard]] std::string_view reason() const noexcept { return reason_.data(); }
 
     [[nodiscard]] base::Code reason_code() const noexcept { return reason_code_; }

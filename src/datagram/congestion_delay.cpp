@@ -30,7 +30,7 @@ CongestionDelay::CongestionDelay(std::uint32_t datagram_bytes) noexcept
 void CongestionDelay::on_sample(const CongestionSample& sample) noexcept {
     datagram_ = sample.datagram_bytes;
     if (round_.began == 0) round_.began = std::max<Time>(sample.now, 1);
-    // One datagram more might not have fitted.
+    // Whether the sender used most of the window.
     const bool is_limited = static_cast<double>(sample.in_flight + datagram_) >=
                             window_ * (is_slow_start_ ? 0.5 : 0.75);
     round_.acked_bytes += sample.acked_bytes;

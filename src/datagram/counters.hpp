@@ -51,7 +51,7 @@ struct Counters {
     std::uint64_t wrong_target = 0;      // meant for another node
     std::uint64_t wrong_features = 0;    // security or cipher differ between the two
     std::uint64_t wrong_source = 0;      // an answer from an address that is not the node's
-    std::uint64_t weak_key = 0;          // no secret can be agreed on with that public key
+    std::uint64_t weak_key = 0;          // no secret was agreed on with that public key
     std::uint64_t stale_cookie = 0;      // cookie wrong or too old
     std::uint64_t init_crossed = 0;      // the other side will answer ours
     std::uint64_t init_severed = 0;      // from a node that is severed; answered

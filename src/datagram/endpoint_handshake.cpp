@@ -151,8 +151,9 @@ void EndpointMachine::on_other_features(NodeId node, const Address& from, const 
     fail(node, SeverReason::mismatched);
 }
 
-// Whether an INIT of a node we have dealings with is to be answered by a new response. It may be a copy: of the same
-// instance it is worth an answer to where it came from, and of another one nothing before it has brought a cookie.
+// Whether an INIT of a node we have dealings with is to be answered by a new response. It may be a copy. An
+// INIT of the same instance is answered again only while half open and with the same nonce; one of another instance counts
+// only with a cookie, which a copy sent from elsewhere does not have.
 bool EndpointMachine::may_respond(Peer& peer, const InitPacket& init, const Address& from) {
     if (peer.state == Peer::State::connecting) {
         // WIRE-70: both asked; the lower node's question counts.

@@ -10,7 +10,7 @@ namespace acp::node {
 
 namespace {
 
-// Of a slot's word: the epoch above the code. Of an Conclusion's first: the process above the code.
+// In the word of a slot: the epoch above the code. In a Conclusion's first word: the process above the code.
 constexpr std::uint32_t code_bits = 8;
 constexpr std::uint32_t code_mask = (1U << code_bits) - 1;
 static_assert(base::code_count <= code_mask && memory::process_bits_max + code_bits < 32);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a collective call went for all its processes, in three words: who failed first and why, and the least and the
-// greatest epoch. They are the least of what each process brings, so that nodes reduce them on their way and nobody
-// keeps anything per process. On one node a process writes its part into its slot and reads everybody's; over nodes the
+// greatest epoch. Each word is a minimum over all processes, so that nodes can combine them pairwise and nobody keeps
+// anything per process. On one node a process writes its part into its slot and reads everybody's; over nodes the
 // gateway reads the slots of its node, and writes what all nodes have come to. Knows no meeting: Member::conclude
 // orders all of it. Tests: tests/unit/node/conclusion_test.cpp.
 #pragma once

@@ -61,6 +61,9 @@ void GatewayPort::finish_meeting(std::uint32_t number,
         Conclusion all;
         std::copy(gathered.begin(), gathered.end(), all.words.begin());
         write_conclusion(segment_, all);
+    } else {
+        write_conclusion(
+            segment_, {});  // not the one of an earlier meeting, for who believes that this was one
     }
     sync::SleepWord<>& released = segment_.control().barrier_released;
     if (released.publish(number + 1)) {  // release: the table, and what other nodes wrote here

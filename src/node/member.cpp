@@ -125,6 +125,12 @@ base::Status Member::conclude(base::Status own) {
                                   " failed (" + base::phrase(failed->code) +
                                   "; its own message says more), so no rank goes on"};
     }
+    if (all.least_epoch() > all.greatest_epoch()) {
+        return {base::Code::state,
+                "rank " + std::to_string(rank()) +
+                    " met ranks that had come to acp_sync: they have not made the same collective "
+                    "calls"};
+    }
     if (all.least_epoch() != all.greatest_epoch()) {
         return {base::Code::state,
                 "some ranks are in epoch " + std::to_string(all.least_epoch()) +

@@ -19,7 +19,7 @@ namespace acp::node {
 
 class Member {
 public:
-    //   segment  open; slot  0 .. local_procs-1; pid  of this process (of the thread standing for it, in tests)
+    //   segment  open;   slot  0 .. local_procs-1
     Member(Segment segment, std::uint32_t slot);
     ~Member() = default;
     Member(const Member&) = delete;
@@ -54,8 +54,8 @@ public:
     [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_; }
 
     // Ends a collective call that may fail in one process alone: meets all ranks, each with how its own part went and
-    // with its epoch. The same verdict everywhere: ok when all parts went well; else this process's own failure, or the
-    // code of the first process that failed, with its rank. Nothing is kept per process of the job (node/conclusion.hpp).
+    // with its epoch. It fails on every rank or on none: a rank whose own part failed returns that failure, every
+    // other one the code of the failed process with the lowest index, and its rank. Nothing is kept per process of the job (node/conclusion.hpp).
     // Errors: those, state (epochs differ), peer (see can_meet).
     base::Status conclude(base::Status own);
 
