@@ -15,14 +15,13 @@ RemoteCarrier::RemoteCarrier(Commands& commands,
                              const Routes& routes,
                              const local::Space& space,
                              node::Slot& slot,
-                             remote::Link* link,
                              Trace* trace,
                              Manner manner)
     : commands_(commands),
       routes_(routes),
       space_(space),
       slot_(slot),
-      link_(link),
+      link_(manner.link),
       trace_(trace),
       manner_(manner) {
     ended_.reserve(ended_min);

@@ -20,23 +20,23 @@ namespace acp::gma {
 
 class RemoteCarrier {
 public:
-    // How this process uses the link.
+    // The link, and how this process uses it.
     struct Manner {
+        remote::Link* link = nullptr;  // must outlive the carrier; nullptr: a job of one node
         // The gateway is in this process: somebody must turn it to hear of anything.
         bool is_gateway_here = false;
         // Threads that wait take in what has ended; off: the service thread does always.
         bool may_waiter_turn = true;
     };
 
-    //   all  must outlive this
-    //   link, trace  nullptr: there is none
-    //   slot         of this process: counts what was handed over
+    //   all    must outlive this
+    //   slot   of this process: counts what was handed over
+    //   trace  nullptr: there is none
     // Throws std::bad_alloc.
     RemoteCarrier(Commands& commands,
                   const Routes& routes,
                   const local::Space& space,
                   node::Slot& slot,
-                  remote::Link* link,
                   Trace* trace,
                   Manner manner);
 

@@ -115,8 +115,8 @@ class FirstContact(ToolTest):
     def test_who_stays_stopped_is_lost_after_the_users_time(self):
         job = self.start("-n", "2", "--nodes=2", "--on-failure=continue", RANK, "init", "print=ready", "1:signal=19",
                          "0:put=1", "0:print=over", "0:exit=0", env={"ACP_PEER_TIMEOUT": "1"})
-        job.read_lines(2)
-        self.assertRegex(job.read_line(), "put: .*(could not be reached|has not answered)")
+        # On a busy machine the loss may be told before the stopped rank's "ready" has come through.
+        self.assertRegex("".join(job.read_lines(3)), "put: .*(could not be reached|has not answered)")
 
 
 class AtRandomMoments(ToolTest):
