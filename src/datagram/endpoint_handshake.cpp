@@ -329,6 +329,7 @@ std::uint8_t EndpointMachine::unscheduled_of(std::uint32_t credit) const noexcep
     return static_cast<std::uint8_t>(std::clamp(credit, 1U, 64U));
 }
 
+// NOLINTNEXTLINE(readability-make-member-function-const): what it changes is part of the endpoint
 void EndpointMachine::connect(Peer& peer, ConnectionKeys keys) noexcept {
     peer.secret = std::move(keys.secret);
     peer.receive_keys = std::move(keys.receive);

@@ -80,6 +80,15 @@ void* operator new(std::size_t bytes, const std::nothrow_t& /*tag*/) noexcept {
     return is_refused() ? nullptr : std::malloc(bytes);
 }
 
+void* operator new(std::size_t bytes,
+                   std::align_val_t alignment,
+                   const std::nothrow_t& /*tag*/) noexcept {
+    const auto boundary = static_cast<std::size_t>(alignment);
+    return is_refused()
+               ? nullptr
+               : std::aligned_alloc(boundary, (bytes + boundary - 1) / boundary * boundary);
+}
+
 void operator delete(void* memory) noexcept {
     std::free(memory);
 }

@@ -175,8 +175,8 @@ void BareUdp::transfers(std::uint64_t bytes, std::uint64_t count) {
     const std::uint64_t tail = bytes % datagram_bytes_;
     const std::uint64_t wanted =
         bytes + (tail > 0 && tail < small_datagram ? small_datagram - tail : 0);
-    const std::uint64_t burst_bytes =
-        std::min<std::uint64_t>(wanted, burst_bytes_max / datagram_bytes_ * datagram_bytes_);
+    const std::uint64_t burst_bytes = std::min<std::uint64_t>(
+        wanted, std::uint64_t{burst_bytes_max} / datagram_bytes_ * datagram_bytes_);
     std::vector<std::byte> burst(burst_bytes, kind_payload);
     for (std::size_t at = 1; at < burst.size(); at += datagram_bytes_) burst[at] = turn_;
     std::vector<std::byte> answer(burst_bytes_max);

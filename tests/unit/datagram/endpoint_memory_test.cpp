@@ -120,8 +120,6 @@ public:
                hosts[1].endpoint->is_quiet();
     }
 
-    std::array<Host, 2> hosts;
-
 private:
     void turn(NodeId node, Want& want) {
         Host& host = hosts[node];
@@ -147,6 +145,9 @@ private:
     std::array<std::unique_ptr<test::TestEntropy>, 2> entropy_;
     std::vector<std::byte> into_;
     Time now_ = second;
+
+public:
+    std::array<Host, 2> hosts;  // behind what their endpoints use to the last
 };
 
 TEST(EndpointMemory, gateways_refused_memory_at_first_contact_meet_when_there_is_some) {
