@@ -203,7 +203,7 @@ private:
         is_dirty_ = false;
     }
 
-    // What threads without the driver flag look at.
+    // What threads without the driver's role look at.
     void publish_news() noexcept {
         has_ended_.store(!ended_.empty(), std::memory_order_release);
         const Time due = is_dirty_ ? stats_->next_ns() : datagram::never;

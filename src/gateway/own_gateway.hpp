@@ -4,7 +4,7 @@
 // one that receives it. No other thread takes part, no ring, no hand-over. These gateways form a network of their own,
 // with a key derived from the job's, for one epoch: made when all ranks are there, gone when all have met for the last
 // time. Meetings and deaths remain the business of the agents' gateways; what those tell about losses is taken from
-// the node segment. Calls by the thread that holds gma's driver flag, but for has_news(), wait_fds() and
+// the node segment. Calls by the thread that has gma's driver's role, but for has_news(), wait_fds() and
 // timeout_ns(), which any thread may ask. Tests: tests/unit/gateway/own_gateway_test.cpp.
 #pragma once
 

@@ -2,7 +2,7 @@
 // How global memory access hands commands with an end on another node to the gateway of its own node, and hears
 // how they ended. Two kinds: RingLink (rings in the node segment, the gateway is a thread of the agent) and the
 // gateway's own OwnGateway (the gateway lives in this process, when the rank is alone on its node). Knows no
-// handle and no order. Calls by the thread that holds gma's driver flag, unless said otherwise.
+// handle and no order. Calls by the thread that has gma's driver's role, unless said otherwise.
 // Tests: tests/unit/remote/link_conformance.hpp, instantiated for each kind.
 #pragma once
 

@@ -91,7 +91,7 @@ bool RingLink::turn(std::vector<Ended>& ended) {
 
 bool RingLink::has_news() const noexcept {
     // seq_cst: partner is GatewayRings::flush, for who announced its sleep. relaxed: its own, or a guess of another
-    // thread's, which then looks under the driver flag.
+    // thread's, which then looks with the driver's role.
     return pair_.ended_published.load(std::memory_order_seq_cst) !=
                pair_.ended_taken.load(std::memory_order_relaxed) &&
            !is_broken_.load(std::memory_order_relaxed);
