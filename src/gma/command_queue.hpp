@@ -8,7 +8,6 @@
 // Tests: tests/unit/gma/command_queue_test.cpp.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -212,11 +211,6 @@ public:
 
 private:
     enum class State : std::uint8_t { waiting, ready, finished };
-
-    struct Failure {
-        base::Status status;
-        std::array<std::uint64_t, told_threads_max> told{};  // threads; 0 = none
-    };
 
     struct alignas(64) Record {
         memory::Command command;
