@@ -64,11 +64,12 @@ private:
 // Names the addresses of an access in the calling thread's hazard line while it lives.
 class Inside {
 public:
-    Inside(local::Hazards& hazards, GlobalAddress target, GlobalAddress source)
+    [[gnu::always_inline]] Inside(local::Hazards& hazards,
+                                  GlobalAddress target,
+                                  GlobalAddress source)
         : own_(hazards.own_line()) {
         if (own_ == nullptr) [[unlikely]] {
-            lease_.emplace(hazards);
-            own_ = &lease_->line();
+            borrow(hazards);
         }
         hazards.enter(*own_, target, source);
     }
@@ -79,6 +80,11 @@ public:
     Inside& operator=(const Inside&) = delete;
 
 private:
+    [[gnu::cold, gnu::noinline]] void borrow(local::Hazards& hazards) {
+        lease_.emplace(hazards);
+        own_ = &lease_->line();
+    }
+
     memory::HazardLine* own_;
     std::optional<local::Hazards::Lease> lease_;  // where every line is somebody's
 };

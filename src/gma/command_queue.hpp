@@ -8,10 +8,13 @@
 // Tests: tests/unit/gma/command_queue_test.cpp.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/status.hpp"
@@ -40,11 +43,12 @@ struct Marks {
 };
 
 // Commands in the order in which they were put in, linked through their records, so that putting one in takes no
-// memory. A command is in one list at most. Changed by CommandQueue::append() and take_first().
+// memory. A command is in one list at most. Changed by CommandQueue alone.
 struct CommandList {
     std::uint64_t first = 0;
     std::uint64_t last = 0;
     std::uint64_t count = 0;
+    bool is_run = true;  // each number is the one before plus 2: no link need be read
 
     [[nodiscard]] bool is_empty() const noexcept { return count == 0; }
 };
@@ -139,12 +143,14 @@ public:
     // Puts a ready command at the end of a list.   mark  the caller's, kept with it
     void append(CommandList& list, std::uint64_t number, std::uint8_t mark = 0) noexcept {
         Record& added = record(number);
-        added.next = 0;
+        added.next = number + 2;  // as long as nothing else follows it here
         added.mark = mark;
         if (list.count++ == 0) {
             list.first = number;
-        } else {
+            list.is_run = true;
+        } else if (number != list.last + 2) {
             record(list.last).next = number;
+            list.is_run = false;
         }
         list.last = number;
     }
@@ -152,14 +158,25 @@ public:
     // Takes the first command of a list, which is not empty, out of it.
     std::uint64_t take_first(CommandList& list) noexcept {
         const std::uint64_t number = list.first;
-        list.first = record(number).next;
-        --list.count;
+        take_through(list, number, 1);
         return number;
     }
 
-    // The command behind this one in its list; meaningless for the last one.
-    [[nodiscard]] std::uint64_t after(std::uint64_t number) const noexcept {
-        return record(number).next;
+    // The first commands of a list, as many as `run` has room for; returns how many there are. They stay in the list.
+    std::size_t first_of(const CommandList& list,
+                         std::span<memory::NumberedCommand> run) const noexcept {
+        const std::size_t count = std::min<std::uint64_t>(run.size(), list.count);
+        std::uint64_t number = list.first;
+        for (std::size_t i = 0; i < count; ++i, number = after(list, number)) {
+            run[i] = {number, &command(number)};
+        }
+        return count;
+    }
+
+    // Takes the first `count` commands of a list, of which `number` is the last, out of it.   count  > 0
+    void take_through(CommandList& list, std::uint64_t number, std::uint64_t count) noexcept {
+        list.first = after(list, number);
+        list.count -= count;
     }
 
     [[nodiscard]] std::uint8_t mark(std::uint64_t number) const noexcept {
@@ -228,6 +245,12 @@ private:
 
     [[nodiscard]] const Record& record(std::uint64_t number) const noexcept {
         return records_[(number - done_) / 2 - 1];
+    }
+
+    // The command behind this one in its list; meaningless for the last one.
+    [[nodiscard]] std::uint64_t after(const CommandList& list,
+                                      std::uint64_t number) const noexcept {
+        return list.is_run ? number + 2 : record(number).next;
     }
 
     // After has_room().

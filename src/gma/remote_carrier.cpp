@@ -2,7 +2,6 @@
 // Between the queue and the link. Writes the messages of failures, for the other node sends only a code and a process.
 #include "gma/remote_carrier.hpp"
 
-#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -55,18 +54,15 @@ std::uint64_t RemoteCarrier::hand_collected() {
     std::uint64_t handed = 0;
     std::uint64_t bytes = 0;
     std::size_t taken = 0;
-    std::size_t count_now = 0;
     do {
-        count_now = std::min<std::uint64_t>(run.size(), collected_.count);
-        std::uint64_t number = collected_.first;
-        for (std::size_t i = 0; i < count_now; ++i, number = commands_.queue.after(number)) {
-            run[i] = {number, &commands_.queue.command(number)};
+        taken = link_->submit_all({run.data(), commands_.queue.first_of(collected_, run)});
+        if (taken == 0) {
+            break;
         }
-        taken = link_->submit_all({run.data(), count_now});
         for (std::size_t i = 0; i < taken; ++i) {
             bytes += run[i].command->bytes;
-            (void)commands_.queue.take_first(collected_);
         }
+        commands_.queue.take_through(collected_, run[taken - 1].number, taken);
         handed += taken;
     } while (taken == run.size());
     under_way_ += handed;

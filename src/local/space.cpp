@@ -19,7 +19,8 @@ base::Status Space::open(const node::Segment& segment,
     slot_ = slot;
     reach_ = reach;
     rank_ = segment.slot(slot).rank.load(std::memory_order_acquire);
-    const node::Shape& shape = segment.shape();
+    shape_ = segment.shape();
+    const node::Shape& shape = shape_;
     layout_ = memory::GaLayout(shape.procs);
     view_.colorless_mask = layout_.colorless_mask();
     view_.index_mask = ~0ULL >> layout_.tag_bits();
@@ -40,7 +41,7 @@ base::Status Space::open(const node::Segment& segment,
 }
 
 void Space::publish_starter() noexcept {
-    const std::uint64_t bytes = segment_->shape().starter_bytes;
+    const std::uint64_t bytes = shape_.starter_bytes;
     const std::uint64_t start = starter_address(process_);
     char* memory = segment_->starter(slot_);
     note_used(static_cast<std::uint32_t>(layout_.granules_for(bytes)));
@@ -98,9 +99,9 @@ std::string Space::explain(GlobalAddress address, std::uint64_t bytes) const {
     }
     const std::uint64_t process = layout_.process(address);
     std::string text = std::to_string(bytes) + " bytes at global address " + base::hex(address);
-    if (process >= segment_->shape().procs) {
+    if (process >= shape_.procs) {
         return text + ": its process, " + std::to_string(process) + ", is not in this job of " +
-               std::to_string(segment_->shape().procs);
+               std::to_string(shape_.procs);
     }
     const std::uint32_t rank = segment_->rank_of(static_cast<std::uint32_t>(process));
     const memory::Entry* entry = entry_of(address);

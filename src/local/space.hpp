@@ -125,12 +125,12 @@ public:
     [[nodiscard]] std::uint32_t process() const noexcept { return process_; }
 
     [[nodiscard]] bool is_on_node(std::uint32_t process) const noexcept {
-        return process - segment_->shape().first_process < segment_->shape().local_procs;
+        return process - shape_.first_process < shape_.local_procs;
     }
 
     // The slot of a process of this node.
     [[nodiscard]] std::uint32_t slot_of(std::uint32_t process) const noexcept {
-        return process - segment_->shape().first_process;
+        return process - shape_.first_process;
     }
 
     //   process < procs; the address of a rank's starter memory is that of segment().process_of(rank)
@@ -140,7 +140,7 @@ public:
 
     // Finds `bytes` bytes at an address of this node. The caller's hazard line names the address.
     // Returns ok, address (null, wild, leaves its segment), or stale; place is written only on ok.
-    [[nodiscard]] base::Code find(GlobalAddress address,
+    [[nodiscard, gnu::always_inline]] base::Code find(GlobalAddress address,
                                   std::uint64_t bytes,
                                   Place& place) const noexcept {
         const memory::Entry* entry = entry_of(address);
@@ -174,7 +174,7 @@ public:
     [[nodiscard]] bool is_elsewhere(GlobalAddress address, std::uint64_t bytes) const noexcept {
         const std::uint64_t process = layout_.process(address);
         const std::uint64_t offset = offset_in_process(address);
-        return process < segment_->shape().procs &&
+        return process < shape_.procs &&
                !is_on_node(static_cast<std::uint32_t>(process)) &&
                (is_starter(address) ? layout_.generation(address) == starter_generation &&
                                           memory::is_within(offset, starter_bytes(), bytes)
@@ -214,7 +214,7 @@ private:
     static constexpr std::uint32_t starter_generation = 1;
 
     [[nodiscard]] std::uint64_t starter_bytes() const noexcept {
-        return segment_->shape().starter_bytes;
+        return shape_.starter_bytes;
     }
 
     // Of all addresses of one process and generation.
@@ -227,6 +227,7 @@ private:
     }
 
     const node::Segment* segment_ = nullptr;
+    node::Shape shape_;  // of the segment, near at hand
     bool is_open_ = false;
     memory::GaLayout layout_;
     View view_;
