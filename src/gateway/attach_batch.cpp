@@ -20,9 +20,14 @@ AttachBatch::AttachBatch(local::Space& space, local::Hazards& hazards, local::At
       attach_(attach),
       staging_(std::make_unique_for_overwrite<char[]>(staging_bytes)) {}
 
+bool AttachBatch::make_room(std::uint64_t bytes) {
+    if (has_refused() || !ended_.make_room(count_ + 1)) return false;
+    if (count_ == copies_.size() || staged_bytes_ + bytes > staging_bytes) move_all();
+    return !has_refused() && ended_.make_room(count_ + 1);
+}
+
 bool AttachBatch::put(GlobalAddress target, std::span<const std::byte> bytes, Ticket ticket) {
-    if (!ended_.make_room(count_ + 1)) return false;
-    if (count_ == copies_.size() || staged_bytes_ + bytes.size() > staging_bytes) move_all();
+    if (!make_room(bytes.size())) return false;
     char* const kept = staging_.get() + staged_bytes_;
     std::memcpy(kept, bytes.data(), bytes.size());
     staged_bytes_ += (bytes.size() + 7) / 8 * 8;
@@ -31,8 +36,7 @@ bool AttachBatch::put(GlobalAddress target, std::span<const std::byte> bytes, Ti
 }
 
 bool AttachBatch::get(GlobalAddress source, std::span<std::byte> into, Ticket ticket) {
-    if (!ended_.make_room(count_ + 1)) return false;
-    if (count_ == copies_.size()) move_all();
+    if (!make_room(0)) return false;
     copies_[count_++] = {source, reinterpret_cast<char*>(into.data()),
                          static_cast<std::uint32_t>(into.size()), true, ticket};
     return true;
@@ -42,7 +46,7 @@ void AttachBatch::move_all() noexcept {
     std::uint64_t pending = count_ == 64 ? ~0ULL : (1ULL << count_) - 1;
     while (pending != 0) move_alike(pending);
     count_ = 0;
-    staged_bytes_ = 0;
+    staged_bytes_ = 0;  // what was refused is given away before anything is staged again
 }
 
 // The first pending copy and all pending ones of the same granule and direction.

@@ -2,10 +2,12 @@
 // Short copies between the gateway and private memory of processes, collected and moved through the kernel up to
 // attach_batch_max per system call: those of one call read, or write, one granule. Addresses are looked up when
 // the bytes move, under a hazard line; what was unregistered meanwhile ends with Code::stale. Bytes to be written
-// are kept here, so the caller's may go. Knows no ticket's meaning. One thread: the gateway's.
+// are kept here, so the caller's may go. What the kernel refuses though its process lives is given back, for somebody
+// else to move. Knows no ticket's meaning. One thread: the gateway's.
 // Tests: tests/unit/gateway/local_placement_test.cpp.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -25,8 +27,20 @@ public:
     //   all must outlive this
     AttachBatch(local::Space& space, local::Hazards& hazards, local::Attach& attach);
 
-    // Collect a copy; when there is no room left, what was collected moves first. The end of each stands in ended()
-    // after run() or before. False: no memory for its end until those that are there are taken; it was not collected.
+    struct Copy {
+        GlobalAddress address = 0;
+        char* near = nullptr;
+        std::uint32_t bytes = 0;
+        bool is_read = false;
+        Ticket ticket = 0;
+    };
+
+    // Makes sure that the next put() of so many bytes finds room; when there is none left, what was collected moves first.
+    // False: there is no memory for one more end until those that are there are taken, or refused copies stand here.
+    //   bytes  0 .. batched_bytes_max
+    [[nodiscard]] bool make_room(std::uint64_t bytes);
+
+    // Collect a copy. The end of each stands in ended() after run() or before. False as make_room(): it was not collected.
     //   bytes.size(), into.size()  1 .. batched_bytes_max
     [[nodiscard]] bool put(GlobalAddress target, std::span<const std::byte> bytes, Ticket ticket);
     [[nodiscard]] bool get(GlobalAddress source, std::span<std::byte> into, Ticket ticket);
@@ -39,26 +53,40 @@ public:
 
     [[nodiscard]] bool is_empty() const noexcept { return count_ == 0 && ended_.is_empty(); }
 
-private:
-    struct Copy {
-        GlobalAddress address = 0;
-        char* near = nullptr;
-        std::uint32_t bytes = 0;
-        bool is_read = false;
-        Ticket ticket = 0;
-    };
+    // Whether copies stand here that the kernel refused: nothing of them was moved, and they have no end yet.
+    [[nodiscard]] bool has_refused() const noexcept { return refused_count_ != 0; }
 
+    // Gives the refused copies away, oldest first, until take(copy) says no: that one and the rest stay. True when one went.
+    template <typename Take>
+    bool give_refused(Take&& take) {
+        std::uint32_t given = 0;
+        while (given < refused_count_ && take(refused_[given])) ++given;
+        std::copy(refused_.begin() + given, refused_.begin() + refused_count_, refused_.begin());
+        refused_count_ -= given;
+        return given != 0;
+    }
+
+private:
     void move_all() noexcept;
     void move_alike(std::uint64_t& pending);
 
-    void settle(const Copy& copy, base::Code code) noexcept { ended_.add({copy.ticket, code, 0}); }
+    void settle(const Copy& copy, base::Code code) noexcept {
+        if (code == base::Code::unsupported) {
+            refused_[refused_count_++] = copy;
+        } else {
+            ended_.add({copy.ticket, code, 0});
+        }
+    }
 
     local::Space& space_;
     local::Hazards& hazards_;
     local::Attach& attach_;
     std::array<Copy, local::attach_batch_max> copies_;
     std::uint32_t count_ = 0;
-    std::unique_ptr<char[]> staging_;  // bytes to be written
+    std::array<Copy, local::attach_batch_max>
+        refused_;  // while there are any, nothing is collected
+    std::uint32_t refused_count_ = 0;
+    std::unique_ptr<char[]> staging_;  // bytes to be written, also of refused copies
     std::uint64_t staged_bytes_ = 0;
     SettledList ended_{std::size_t{2} * local::attach_batch_max};
 };

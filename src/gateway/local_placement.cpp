@@ -190,7 +190,28 @@ void LocalPlacement::flush() {
         batch_->run();
         tell(batch_->ended());
     }
+    if (batch_ && batch_->has_refused()) {
+        batch_->give_refused([this](const AttachBatch::Copy& copy) { return ask_owner(copy); });
+    }
     is_telling_ = false;
+}
+
+// For a copy that the kernel refused. False: the owner has no room now.
+bool LocalPlacement::ask_owner(const AttachBatch::Copy& refused) {
+    const auto process = static_cast<std::uint32_t>(space_.layout().process(refused.address));
+    const std::uint32_t slot = space_.slot_of(process);
+    Settlement outcome = failed(Way::none);
+    if (node::is_dead(space_.segment(), slot)) {
+        outcome = failed(Way::dead);
+    } else if (owners_) {
+        const std::span bytes(reinterpret_cast<std::byte*>(refused.near), refused.bytes);
+        outcome =
+            of_owner(refused.is_read ? owners_->get(slot, refused.address, bytes, refused.ticket)
+                                     : owners_->put(slot, refused.address, bytes, refused.ticket),
+                     refused.bytes);
+    }
+    if (outcome.progress == Progress::settled) settle_(refused.ticket, outcome.code, 0);
+    return outcome.progress != Progress::refused;
 }
 
 // The list may grow meanwhile.
@@ -204,8 +225,8 @@ void LocalPlacement::tell(SettledList& ended) {
 
 bool LocalPlacement::turn() {
     bool has_moved = owners_ && owners_->turn();
-    has_moved =
-        has_moved || (owners_ && !owners_->ended().is_empty()) || (batch_ && !batch_->is_empty());
+    has_moved = has_moved || (owners_ && !owners_->ended().is_empty()) ||
+                (batch_ && (!batch_->is_empty() || batch_->has_refused()));
     flush();
     return has_moved;
 }

@@ -88,6 +88,7 @@ private:
     [[nodiscard]] router::Settlement of_owner(OwnerCalls::Begun begun,
                                               std::uint64_t bytes) noexcept;
     void tell(SettledList& ended);
+    bool ask_owner(const AttachBatch::Copy& refused);
     base::Code put_attached(const local::Place& place, std::span<const std::byte> bytes);
     base::Code get_attached(const local::Place& place, std::span<std::byte> into);
     base::Code get_direct(const local::Place& place, std::span<std::byte> into);
@@ -99,10 +100,6 @@ private:
                                   bool is_value_wanted,
                                   std::uint64_t& old,
                                   Ticket ticket);
-    base::Code store_old_value(const memory::Command& command,
-                               const local::Place& place,
-                               std::uint64_t old);
-
     local::Space& space_;
     local::Hazards& hazards_;
     local::Attach* attach_;

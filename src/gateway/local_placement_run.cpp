@@ -36,17 +36,22 @@ Settlement LocalPlacement::copy(const memory::Command& command, Ticket ticket) {
     local::Place source;
     Way to = Way::none;
     Way from = Way::none;
+    const auto is_asked_of_owners = [&] { return to == Way::owner || from == Way::owner; };
     {
         const Inside inside(hazards_, command.target, command.source);
         Code code = space_.find(command.target, command.bytes, target);
         if (code == Code::ok) code = space_.find(command.source, command.bytes, source);
         if (code != Code::ok || command.bytes == 0) return {Progress::settled, code};
-        to = way_to(target);
-        from = way_to(source);
-        const bool is_asked_of_owners = to == Way::owner || from == Way::owner;
-        const bool is_lost = to >= Way::none || from >= Way::none;
-        if (!is_asked_of_owners && !is_lost) {
-            return {Progress::settled, copy_here(command, target, source)};
+        const auto find_ways = [&] {
+            to = way_to(target);
+            from = way_to(source);
+        };
+        find_ways();
+        if (!is_asked_of_owners() && to < Way::none && from < Way::none) {
+            code = copy_here(command, target, source);
+            if (code != Code::unsupported) return {Progress::settled, code};
+            find_ways();  // the kernel refuses since now
+            if (!is_asked_of_owners()) return {Progress::settled, code};
         }
     }
     for (const Way way : {to, from}) {
@@ -89,10 +94,17 @@ Settlement LocalPlacement::run_atomic(const memory::Command& command,
         return {Progress::settled, Code::alignment};
     }
     const Way to = way_to(target);
-    if (word.direct != nullptr && (to == Way::direct || to == Way::attach)) {
+    if (word.direct != nullptr && to == Way::direct) {
         old = local::apply(command, word.direct);
-        return {Progress::settled,
-                is_value_wanted ? Code::ok : store_old_value(command, target, old)};
+        if (!is_value_wanted) local::store_old(target.direct, old, command.width);
+        return {};
+    }
+    if (word.direct != nullptr && to == Way::attach) {
+        if (!batch_->make_room(command.width)) return {Progress::refused, Code::ok};
+        old = local::apply(command, word.direct);
+        const auto bytes = std::as_bytes(std::span(&old, 1));  // little endian: a word of 4 first
+        (void)batch_->put(target_address, bytes.first(command.width), ticket);  // room was made
+        return {Progress::taken, Code::ok};
     }
     if (to == Way::dead || to == Way::none) return failed(to);
     // only the owner can run an atomic on its private memory
@@ -102,22 +114,6 @@ Settlement LocalPlacement::run_atomic(const memory::Command& command,
     return of_owner(is_value_wanted ? owners_->run_for_value(executor, command, ticket)
                                     : owners_->run(executor, command, ticket),
                     0);
-}
-
-// The last part of an atomic that has run: a failure now is the target's.
-Code LocalPlacement::store_old_value(const memory::Command& command,
-                                     const local::Place& place,
-                                     std::uint64_t old) {
-    if (place.direct != nullptr) {
-        local::store_old(place.direct, old, command.width);
-        return Code::ok;
-    }
-    local::AttachCopy move;
-    move.target = place;
-    move.source.direct = reinterpret_cast<char*>(&old);  // little endian: a word of 4 comes first
-    move.bytes = command.width;
-    attach_->run(move);
-    return move.code;
 }
 
 }  // namespace acp::gateway

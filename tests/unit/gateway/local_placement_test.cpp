@@ -8,6 +8,7 @@
 
 #include "local/attach.hpp"
 #include "node/death.hpp"
+#include "os/process.hpp"
 
 #include "support/random.hpp"
 #include "support/watchdog.hpp"
@@ -261,6 +262,58 @@ TEST_P(PlacementTest, an_atomic_gives_its_old_value_or_stores_it_on_the_node) {
             EXPECT_EQ(run(command, true).code, Code::alignment);
         }
     }
+}
+
+// As after an owner ceased to be dumpable: the kernel refuses copies that it allowed before, and the owner lives.
+TEST_P(PlacementTest, what_the_kernel_refuses_later_on_is_moved_by_the_owner) {
+    if (!GetParam().has_attach) GTEST_SKIP() << "the kernel is not asked";
+    const Memory own = memory(1, true);
+    const Memory word = memory(0, false);
+    const std::uint64_t value = 40;
+    std::memcpy(word.bytes + 64, &value, 8);
+    const auto refuse = [&] {
+        attach_.~Attach();
+        new (&attach_) local::Attach(segment_, gateway_slot, true);
+        segment_.slot(1).pid.store(static_cast<std::uint32_t>(os::own_pid()));
+        ASSERT_TRUE(attach_.can_reach(1));
+        segment_.slot(1).pid.store(0x7ffffff0);  // no process has it
+    };
+    refuse();
+    std::vector<char> data(8 * 100);
+    std::vector<char> back(data.size());
+    fill(data);
+    std::map<Ticket, Code> seen;
+    const auto all = [&](auto&& one) {
+        for (std::size_t i = 0; i < 100; ++i) {
+            const Ticket ticket = ++ticket_;
+            while (one(i * 8, ticket).progress == Progress::refused) turn();
+            seen[ticket] = Code::system;
+        }
+        while (settled_.size() < seen.size()) turn();
+        for (const auto& [ticket, end] : settled_) EXPECT_EQ(end.code, Code::ok) << ticket;
+        settled_.clear();
+        seen.clear();
+    };
+    all([&](std::size_t at, Ticket ticket) {
+        return placement_->put(own.address + at, std::as_bytes(std::span(data)).subspan(at, 8),
+                               ticket);
+    });
+    EXPECT_EQ(0, std::memcmp(own.bytes, data.data(), data.size()));
+    EXPECT_FALSE(attach_.can_reach(1));
+    refuse();
+    all([&](std::size_t at, Ticket ticket) {
+        return placement_->get(own.address + at,
+                               std::as_writable_bytes(std::span(back)).subspan(at, 8), ticket);
+    });
+    EXPECT_EQ(data, back);
+    refuse();  // an atomic's word was changed before its old value finds no way
+    EXPECT_EQ(run({Operation::add, 8, own.address + 8, word.address + 64, 8, 2, 0}, false).code,
+              Code::ok);
+    EXPECT_EQ(0, std::memcmp(own.bytes + 8, &value, 8));
+    refuse();
+    EXPECT_EQ(run({Operation::copy, 0, own.address + 64, word.address + 64, 8, 0, 0}, false).code,
+              Code::ok);
+    EXPECT_EQ(0, std::memcmp(own.bytes + 64, word.bytes + 64, 8));
 }
 
 TEST_P(PlacementTest, what_no_rank_could_have_asked_for_is_refused) {
