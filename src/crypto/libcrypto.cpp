@@ -49,8 +49,9 @@ const char* Libcrypto::find_all() noexcept {
     find("EVP_CIPHER_CTX_ctrl", control);
     find("EVP_aes_128_gcm", aes_128_gcm);
     find("EVP_chacha20_poly1305", chacha20_poly1305);
-    find("EVP_sha256", sha256);
-    find("EVP_Digest", digest);
+    find("SHA256_Init", sha256_init);
+    find("SHA256_Update", sha256_update);
+    find("SHA256_Final", sha256_final);
     find("EVP_PKEY_new_raw_private_key", new_private_key);
     find("EVP_PKEY_new_raw_public_key", new_public_key);
     find("EVP_PKEY_free", free_key);

@@ -20,10 +20,14 @@ using datagram::MutableBytes;
 // The library's types; never looked into.
 struct EvpCipher;
 struct EvpCipherContext;
-struct EvpDigest;
 struct Engine;
 struct EvpKey;
 struct EvpKeyContext;
+
+// Room for the library's own, of 112 bytes.
+struct alignas(16) Sha256Context {
+    std::byte state[256];
+};
 
 class Libcrypto {
 public:
@@ -50,13 +54,10 @@ public:
     int (*control)(EvpCipherContext*, int command, int argument, void* pointer) = nullptr;
     const EvpCipher* (*aes_128_gcm)() = nullptr;
     const EvpCipher* (*chacha20_poly1305)() = nullptr;
-    const EvpDigest* (*sha256)() = nullptr;
-    int (*digest)(const void* data,
-                  std::size_t bytes,
-                  unsigned char* out,
-                  unsigned* out_bytes,
-                  const EvpDigest*,
-                  Engine*) = nullptr;
+    // SHA-256 by the plain functions: those of EVP take memory for each hash, and nobody could be told that there was none.
+    int (*sha256_init)(Sha256Context*) = nullptr;
+    int (*sha256_update)(Sha256Context*, const void* data, std::size_t bytes) = nullptr;
+    int (*sha256_final)(unsigned char* out, Sha256Context*) = nullptr;
 
     // Key agreement.
     EvpKey* (*new_private_key)(int type,

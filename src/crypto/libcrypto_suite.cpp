@@ -136,11 +136,13 @@ public:
 
 private:
     void sha256(Bytes data, Digest digest) noexcept override {
-        unsigned bytes = 0;
-        const int result =
-            library_->digest(data.data(), data.size(), unsigned_of(MutableBytes(digest)), &bytes,
-                             library_->sha256(), nullptr);
-        ACP_ASSERT(result == 1 && bytes == hash_bytes);
+        Sha256Context context;
+        const bool is_ok = library_->sha256_init(&context) == 1 &&
+                           library_->sha256_update(&context, data.data(), data.size()) == 1 &&
+                           library_->sha256_final(unsigned_of(MutableBytes(digest)), &context) == 1;
+        os::wipe(std::as_writable_bytes(std::span(&context, 1)));
+        // It fails only when called in a wrong order.
+        ACP_ASSERT(is_ok);
     }
 
     std::shared_ptr<const Libcrypto> library_;
@@ -161,8 +163,8 @@ Result<std::unique_ptr<datagram::CipherSuite>> make_suite(std::shared_ptr<const 
     if (suite->make(Bytes(key).first(suite->key_bytes())) == nullptr) {
         return base::Status(base::Code::unsupported,
                             std::string(suite->name()) +
-                                ": this library refuses the cipher (a restricted build, or "
-                                "its openssl.cnf)");
+                                ": this library refuses the cipher (a restricted build, its "
+                                "openssl.cnf, or no memory)");
     }
     return std::unique_ptr<datagram::CipherSuite>(std::move(suite));
 }

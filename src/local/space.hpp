@@ -141,8 +141,8 @@ public:
     // Finds `bytes` bytes at an address of this node. The caller's hazard line names the address.
     // Returns ok, address (null, wild, leaves its segment), or stale; place is written only on ok.
     [[nodiscard, gnu::always_inline]] base::Code find(GlobalAddress address,
-                                  std::uint64_t bytes,
-                                  Place& place) const noexcept {
+                                                      std::uint64_t bytes,
+                                                      Place& place) const noexcept {
         const memory::Entry* entry = entry_of(address);
         if (entry == nullptr) [[unlikely]] {
             return refusal(entry, address);
@@ -174,8 +174,7 @@ public:
     [[nodiscard]] bool is_elsewhere(GlobalAddress address, std::uint64_t bytes) const noexcept {
         const std::uint64_t process = layout_.process(address);
         const std::uint64_t offset = offset_in_process(address);
-        return process < shape_.procs &&
-               !is_on_node(static_cast<std::uint32_t>(process)) &&
+        return process < shape_.procs && !is_on_node(static_cast<std::uint32_t>(process)) &&
                (is_starter(address) ? layout_.generation(address) == starter_generation &&
                                           memory::is_within(offset, starter_bytes(), bytes)
                                     : layout_.generation(address) != 0 &&
@@ -213,9 +212,7 @@ private:
 
     static constexpr std::uint32_t starter_generation = 1;
 
-    [[nodiscard]] std::uint64_t starter_bytes() const noexcept {
-        return shape_.starter_bytes;
-    }
+    [[nodiscard]] std::uint64_t starter_bytes() const noexcept { return shape_.starter_bytes; }
 
     // Of all addresses of one process and generation.
     [[nodiscard]] std::uint64_t process_room() const noexcept {

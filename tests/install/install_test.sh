@@ -81,7 +81,8 @@ case $way in
         run_consumer "$work/build/consumer"
         ;;
     subdirectory)
-        cmake -S "$consumer" -B "$work/build" -DACP_SOURCE="$source_tree" >"$work/configure.log"
+        cmake -S "$consumer" -B "$work/build" -DACP_SOURCE="$source_tree" \
+            -DCMAKE_BUILD_TYPE=Debug -DCMAKE_UNITY_BUILD=ON >"$work/configure.log"
         cmake --build "$work/build" -j 2 >"$work/build.log"
         run_consumer "$work/build/consumer"
         ;;

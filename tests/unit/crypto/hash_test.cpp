@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "support/refuse_memory.hpp"
 #include "unit/crypto/hex.hpp"
 #include "unit/crypto/suites.hpp"
 
@@ -40,6 +41,21 @@ TEST_P(HashTest, authenticates_nothing_and_the_longest_datagram) {
     changed.back() = std::byte{2};
     EXPECT_NE(mac_of(*suite_, counted(0, 32), changed), longest);
     EXPECT_EQ(mac_of(*suite_, counted(0, 32), ByteVector(65'536, std::byte{1})), longest);
+}
+
+// A key is derived when a connection is made, and nobody could be told that there was no memory for it.
+TEST_P(HashTest, takes_no_memory) {
+    const ByteVector key(20, std::byte{0x0b});
+    const ByteVector message = from_text("Hi There");
+    std::array<std::byte, 16> mac{};
+    std::uint64_t requests = 0;
+    {
+        const acp::test::Refusal refusal(1, acp::test::all_from_there);
+        suite_->authenticate(key, message, mac);
+        requests = acp::test::Refusal::seen();
+    }
+    EXPECT_EQ(requests, 0U);
+    EXPECT_EQ(to_hex(ByteVector(mac.begin(), mac.end())), "b0344c61d8db38535ca8afceaf0bf12b");
 }
 
 struct Derivation {
