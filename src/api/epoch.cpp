@@ -299,7 +299,7 @@ base::Status leave(Library& instance) {
         return {instance.life.reason_code(),
                 "acp_finalize: this process has left; it was given up "
                 "before: " +
-                    std::string(instance.life.reason())};
+                    std::string(instance.life.reason().data())};
     }
     const node::BarrierCall call(instance.member->barrier(), node::AwaitedCall::finalize);
     instance.gma->finish_all();

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <string_view>
 
 #include "os/process.hpp"
@@ -100,9 +99,18 @@ bool Life::take(Step step) noexcept {
 
 void Life::set_reason(base::Code code, std::string_view text) noexcept {
     const std::size_t bytes = std::min(text.size(), reason_.size() - 1);
-    std::memcpy(reason_.data(), text.data(), bytes);
-    reason_[bytes] = '\0';
-    reason_code_ = code;
+    for (std::size_t i = 0; i < bytes; ++i) reason_[i].store(text[i], std::memory_order_relaxed);
+    reason_[bytes].store('\0', std::memory_order_relaxed);
+    reason_code_.store(code, std::memory_order_relaxed);
+}
+
+ReasonText Life::reason() const noexcept {
+    ReasonText text{};
+    for (std::size_t i = 0; i + 1 < text.size(); ++i) {
+        text[i] = reason_[i].load(std::memory_order_relaxed);
+        if (text[i] == '\0') break;
+    }
+    return text;
 }
 
 base::Code Life::explain(const char* call, std::span<char> into) const noexcept {
@@ -118,13 +126,13 @@ base::Code Life::explain(const char* call, std::span<char> into) const noexcept 
     }
     switch (now) {
         case not_initialised:
-            if (reason_[0] == '\0') {
+            if (reason()[0] == '\0') {
                 std::snprintf(text, room,
                               "%s before acp_init: call that first, and look at what it returns",
                               call);
             } else {
                 std::snprintf(text, room, "%s after an acp_init that failed (%s)", call,
-                              reason_.data());
+                              reason().data());
             }
             return base::Code::state;
         case over:
@@ -134,8 +142,8 @@ base::Code Life::explain(const char* call, std::span<char> into) const noexcept 
             std::snprintf(text, room,
                           "%s after the job was given up; only acp_finalize and acp_init may be "
                           "called now. %s",
-                          call, reason_.data());
-            return reason_code_;
+                          call, reason().data());
+            return reason_code();
         case forked:
             std::snprintf(text, room,
                           "%s in a forked child (process %d): it is no rank of the job and may "

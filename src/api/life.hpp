@@ -7,6 +7,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -44,6 +45,10 @@ enum class Step : std::uint32_t {
 
 inline constexpr std::uint32_t step_count = 10;
 
+inline constexpr std::size_t reason_bytes_max = 400;  // with the 0 at the end
+
+using ReasonText = std::array<char, reason_bytes_max>;
+
 class Life {
 public:
     constexpr Life() noexcept = default;
@@ -66,9 +71,12 @@ public:
     void set_reason(base::Code code, std::string_view text) noexcept;
 
     // What the last failed acp_init or acp_reset said. Only in a state that such a failure led to.
-    [[nodiscard]] std::string_view reason() const noexcept { return reason_.data(); }
+    // Any thread; while another one fails anew its words may be mixed with those before.
+    [[nodiscard]] ReasonText reason() const noexcept;
 
-    [[nodiscard]] base::Code reason_code() const noexcept { return reason_code_; }
+    [[nodiscard]] base::Code reason_code() const noexcept {
+        return reason_code_.load(std::memory_order_relaxed);
+    }
 
     // Why a call cannot be made in the present state. Allocates nothing.
     //   into  of at least 128 bytes; written with a text that ends with 0
@@ -77,9 +85,9 @@ public:
 
 private:
     std::atomic<LifeState> state_{LifeState::not_initialised};
-    // Written before the step that publishes them.
-    base::Code reason_code_ = base::Code::ok;
-    std::array<char, 400> reason_{};
+    // Written before the step that publishes them; atomic, for others may read while the next failure is written.
+    std::atomic<base::Code> reason_code_{base::Code::ok};
+    std::array<std::atomic<char>, reason_bytes_max> reason_{};
 };
 
 // For messages and tests; static text.

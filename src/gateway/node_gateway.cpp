@@ -181,7 +181,7 @@ private:
         ended.token = one.token;
         ended.count = one.count;
         ended.code = one.code;
-        ended.end = static_cast<std::uint8_t>(one.end);
+        ended.end = static_cast<remote::FailedEnd>(one.end);
         ended.process = one.process;
         rings_.complete(one.initiator - first_process_, ended);
     }

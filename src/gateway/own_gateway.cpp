@@ -215,7 +215,7 @@ private:
         ended.token = one.token;
         ended.count = one.count;
         ended.code = one.code;
-        ended.end = static_cast<std::uint8_t>(one.end);
+        ended.end = static_cast<remote::FailedEnd>(one.end);
         ended.process = one.process;
         if (one.code == base::Code::peer) {
             ended.fate = fate_of(core_->reason_of(core_->map().node_of(one.process)));

@@ -160,11 +160,12 @@ std::string RemoteCarrier::text_of(const Command& command, const remote::Ended& 
     if (ended.code == base::Code::peer) {
         return who + node::fate_of_process(space_.segment(), ended.process, ended.fate);
     }
-    if (ended.end == 0) {
+    if (ended.end == remote::FailedEnd::none) {
         return who + "the way between the nodes failed: " + routes_.where_is(command.source) +
                ", " + routes_.where_is(command.target) + ": " + base::phrase(ended.code);
     }
-    const GlobalAddress address = ended.end == 1 ? command.target : command.source;
+    const bool is_target = ended.end == remote::FailedEnd::target;
+    const GlobalAddress address = is_target ? command.target : command.source;
     std::string what = base::phrase(ended.code);
     if (ended.code == base::Code::address) {
         what = "no memory is registered there";
@@ -173,7 +174,7 @@ std::string RemoteCarrier::text_of(const Command& command, const remote::Ended& 
     } else if (ended.code == base::Code::alignment) {
         what = "it is no multiple of " + std::to_string(command.width);
     }
-    return who + "the " + (ended.end == 1 ? "target" : "source") + " is " +
+    return who + "the " + (is_target ? "target" : "source") + " is " +
            space_.explain(address, command.bytes) + "; " + routes_.where_is(address) + ": " + what;
 }
 

@@ -143,8 +143,12 @@ void GatewayRings::complete(std::uint32_t slot, const Ended& ended) {
         return;
     }
     const std::uint32_t count = std::min(std::max(ended.count, 1U), ring.outstanding);
-    *record = {ended.token, count,         static_cast<std::uint32_t>(ended.code),
-               ended.end,   ended.process, {}};
+    *record = {ended.token,
+               count,
+               static_cast<std::uint32_t>(ended.code),
+               static_cast<std::uint32_t>(ended.end),
+               ended.process,
+               {}};
     ring.ended->push();
     ring.outstanding -= count;
     if (!ring.is_to_ring) {

@@ -17,12 +17,15 @@
 
 namespace acp::remote {
 
+// Which address of a command a failure is about.
+enum class FailedEnd : std::uint8_t { none, target, source };
+
 // A command that ended, or `count` of them: tokens token, token + 2, ...
 struct Ended {
     std::uint64_t token = 0;
     std::uint32_t count = 1;
     base::Code code = base::Code::ok;
-    std::uint8_t end = 0;       // 0 none, 1 target, 2 source: what a failure is about
+    FailedEnd end = FailedEnd::none;
     std::uint32_t process = 0;  // of a failure: whose memory or death
     // Why its node is gone, where the link knows before the node segment does.
     node::NodeFate fate = node::NodeFate::told;

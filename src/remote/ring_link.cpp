@@ -77,7 +77,9 @@ bool RingLink::turn(std::vector<Ended>& ended) {
         one.code = record.code < static_cast<std::uint32_t>(base::code_count)
                        ? static_cast<base::Code>(record.code)
                        : base::Code::system;
-        one.end = record.end <= 2 ? static_cast<std::uint8_t>(record.end) : 0;
+        one.end = record.end <= static_cast<std::uint32_t>(FailedEnd::source)
+                      ? static_cast<FailedEnd>(record.end)
+                      : FailedEnd::none;
         one.process = std::min(record.process, segment_.shape().procs - 1);
     }
     if (has_moved) {

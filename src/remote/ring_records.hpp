@@ -35,7 +35,7 @@ struct EndedRecord {
     std::uint64_t token;
     std::uint32_t count;  // tokens token, token + 2, ...
     std::uint32_t code;   // base::Code
-    std::uint32_t end;    // 0 none, 1 target, 2 source
+    std::uint32_t end;    // FailedEnd
     std::uint32_t process;
     std::uint32_t reserved[2];
 };

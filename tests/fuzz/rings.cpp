@@ -75,7 +75,8 @@ public:
             require(one.process <= procs, "a process that there is");
             require(static_cast<std::uint32_t>(one.code) < base::code_count,
                     "a code that there is");
-            require(one.end <= 2 && one.count >= 1 && one.count <= node::ring_records,
+            require(one.end <= remote::FailedEnd::source && one.count >= 1 &&
+                        one.count <= node::ring_records,
                     "an end that there is");
         }
     }

@@ -128,9 +128,10 @@ private:
         char* source = place(command.source, command.bytes);
         if (target == nullptr || source == nullptr) {
             const GlobalAddress bad = target == nullptr ? command.target : command.source;
-            return {.code = base::Code::address,
-                    .end = static_cast<std::uint8_t>(target == nullptr ? 1 : 2),
-                    .process = static_cast<std::uint32_t>(layout_.process(bad))};
+            return {
+                .code = base::Code::address,
+                .end = target == nullptr ? remote::FailedEnd::target : remote::FailedEnd::source,
+                .process = static_cast<std::uint32_t>(layout_.process(bad))};
         }
         if (command.is_copy()) {
             local::move_bytes(target, source, command.bytes);

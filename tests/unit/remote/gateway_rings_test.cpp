@@ -230,7 +230,7 @@ TEST_F(GatewayRingsTest, nonsense_in_what_ended_is_made_harmless_at_the_process)
     ASSERT_EQ(ended.size(), 1U);
     EXPECT_EQ(ended[0].count, 3U) << "as many as are under way";
     EXPECT_EQ(ended[0].code, base::Code::system);
-    EXPECT_EQ(ended[0].end, 0);
+    EXPECT_EQ(ended[0].end, FailedEnd::none);
     EXPECT_EQ(ended[0].process, procs) << "the last of the job";
 }
 

@@ -38,8 +38,10 @@ public:
 private:
     void end(std::uint64_t token, bool is_good) {
         if (!is_good) {
-            taken_.push_back(
-                {.token = token, .code = base::Code::address, .end = 2, .process = bad_process()});
+            taken_.push_back({.token = token,
+                              .code = base::Code::address,
+                              .end = FailedEnd::source,
+                              .process = bad_process()});
             return;
         }
         const bool is_next = !taken_.empty() && taken_.back().code == base::Code::ok &&
