@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::uint64_t events_per_step_max = 200'000;
 constexpr std::uint64_t events_base_max = 2'000'000;
-constexpr Time rest_limit = 90 * s;  // until all is acknowledged and forgotten
+constexpr std::uint64_t events_per_forgery_max = 4;  // an attacker may go on as long as faults do
+constexpr Time rest_limit = 90 * s;                  // until all is acknowledged and forgotten
 constexpr Time settle_time = 3 * s;  // after that, until the last acknowledgements have been sent
 constexpr Time silence_time = 30 * s;
 constexpr Time close_time = 2 * s;
@@ -170,7 +171,7 @@ void World::run_until_done() {
             return judge_.fail("after the faults have ended something never ends: " +
                                referee_->unfinished());
         }
-        if (events_ > events_max)
+        if (events_ > events_max + events_per_forgery_max * network_.counts().forged)
             return judge_.fail("does not come to rest: " + referee_->unfinished());
     }
     if (!judge_.has_failed() && !referee_->is_done()) {
