@@ -16,7 +16,9 @@ Duties::Duties(const node::Segment& segment, Core& core, OnGone on_gone)
       on_gone_(std::move(on_gone)),
       port_(segment),
       is_gone_(segment.shape().local_procs),
-      wanted_(segment.shape().local_procs) {}
+      wanted_(segment.shape().local_procs) {
+    finished_.reserve(segment.shape().local_procs);
+}
 
 bool Duties::turn() {
     bool has_moved = false;
@@ -27,6 +29,10 @@ bool Duties::turn() {
     if (port_.has_meeting()) {
         const auto meeting = port_.take_meeting();
         if (meeting) meet(*meeting);
+        has_moved = true;
+    }
+    if (are_finished_awaited()) [[unlikely]] {
+        tell_of_finished();
         has_moved = true;
     }
     return has_moved;
@@ -53,7 +59,8 @@ void Duties::look_for_the_dead() {
     for (std::uint32_t slot = 0; slot < is_gone_.size(); ++slot) look_at(slot);
 }
 
-// A process that left in order is nobody's loss, but what was asked of it ends all the same.
+// A process that left in order is nobody's loss unless somebody waits for it to meet, but what was asked of it ends all
+// the same.
 void Duties::look_at(std::uint32_t slot) {
     if (slot >= is_gone_.size() || is_gone_[slot] || !node::is_dead(segment_, slot)) return;
     is_gone_[slot] = true;
@@ -62,10 +69,20 @@ void Duties::look_at(std::uint32_t slot) {
                           static_cast<std::uint32_t>(node::SlotState::left);
     on_gone_(slot);
     core_.placement().on_death(slot);
-    if (!has_left) {
+    if (has_left) {
+        finished_.push_back(slot);
+    } else {
         core_.router().on_local_death(segment_.shape().first_process + slot,
                                       gone.wait_status.load(std::memory_order_relaxed));
     }
+}
+
+// Others have made more collective calls than those, and would wait for ever.
+void Duties::tell_of_finished() {
+    for (const std::uint32_t slot : finished_) {
+        core_.router().on_local_death(segment_.shape().first_process + slot, node::finished_status);
+    }
+    finished_.clear();
 }
 
 void Duties::on_process_dead(std::uint32_t process, std::uint32_t wait_status) {

@@ -34,7 +34,7 @@ public:
 
     // Whether turn() would do something, or a ring was rung: for after announce_sleep().
     [[nodiscard]] bool has_work() const noexcept {
-        return port_.has_work() || deaths() != deaths_seen_;
+        return port_.has_work() || deaths() != deaths_seen_ || are_finished_awaited();
     }
 
     void announce_sleep() noexcept { port_.announce_sleep(); }
@@ -55,6 +55,13 @@ private:
     void meet(const node::GatewayPort::Meeting& meeting);
     void look_for_the_dead();
     void look_at(std::uint32_t slot);
+
+    // Whether other nodes have come to a meeting that this one cannot come to: processes of it have left in order.
+    [[nodiscard]] bool are_finished_awaited() const noexcept {
+        return !finished_.empty() && core_.router().is_awaited();
+    }
+
+    void tell_of_finished();
     [[nodiscard]] bool is_anybody_joined() const noexcept;
 
     const node::Segment& segment_;
@@ -62,7 +69,9 @@ private:
     OnGone on_gone_;
     node::GatewayPort port_;
     std::uint32_t deaths_seen_ = 0;
-    std::vector<bool> is_gone_;          // by slot: told already
+    std::vector<bool> is_gone_;  // by slot: told already
+    std::vector<std::uint32_t>
+        finished_;  // slots whose processes left in order and ended, not told; room for all
     std::vector<std::uint32_t> wanted_;  // by slot, of the meeting taken last
 };
 

@@ -125,6 +125,10 @@ std::string Barrier::missing() const {
 }
 
 base::Status Barrier::blocked_by_death() const {
+    if (has_first_finished(segment_)) {
+        return {base::Code::state, "the barrier cannot complete: " + first_fate(segment_) +
+                                       ": they have not made the same collective calls"};
+    }
     return {base::Code::peer, "the barrier cannot complete: " + first_fate(segment_)};
 }
 

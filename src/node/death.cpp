@@ -145,6 +145,15 @@ std::string first_fate(const Segment& segment) {
     return told.empty() ? "a rank is gone" : told;
 }
 
+bool has_first_finished(const Segment& segment) noexcept {
+    const auto slot = first_dead(segment);
+    if (!slot) return first_loss_is_finished(segment);
+    const Slot& first = segment.slot(*slot);
+    return first.wait_status.load(std::memory_order_relaxed) != departed_status &&
+           first.state_at_death.load(std::memory_order_relaxed) ==
+               static_cast<std::uint32_t>(SlotState::left);
+}
+
 std::string name_of(const Segment& segment, std::uint32_t slot) {
     if (slot == segment.gateway_slot()) {
         return "the gateway of node " + std::to_string(segment.shape().node);
@@ -164,6 +173,9 @@ std::string ending_text(std::uint32_t wait_status) {
     }
     if (wait_status == departed_status) {
         return "has left the job, whose ranks could not meet any more";
+    }
+    if (wait_status == finished_status) {
+        return "has ended after acp_finalize";
     }
     return (wait_status & 0x7f) != 0  // as WTERMSIG
                ? "was killed by " + signal_text(static_cast<int>(wait_status & 0x7f))

@@ -23,6 +23,8 @@ inline constexpr std::uint32_t replaced_status =
     0xfffffffdU;  // it ran another program (exec) without acp_finalize; the process may live on
 inline constexpr std::uint32_t departed_status =
     0xfffffffcU;  // it left a job whose ranks could not meet any more; the process may live on
+inline constexpr std::uint32_t finished_status =
+    0xfffffffbU;  // told to other nodes: it left by acp_finalize and has ended
 void mark_dead(const Segment& segment, std::uint32_t slot, std::uint32_t wait_status) noexcept;
 
 // Wakes every sleeper of the node, without a reason: they look again and sleep on.
@@ -51,6 +53,10 @@ void count_loss(const Segment& segment) noexcept;
 
 // What ended first, on this node or another: why collective waits cannot end well.
 [[nodiscard]] std::string first_fate(const Segment& segment);
+
+// Whether what ended first had left in order. All had come to the last meeting then: whoever waits for another one has
+// made other collective calls.
+[[nodiscard]] bool has_first_finished(const Segment& segment) noexcept;
 
 // "was killed by signal 9 (SIGKILL)", "exited with code 3"; "is gone" when that is all.
 [[nodiscard]] std::string ending_text(std::uint32_t wait_status);

@@ -138,6 +138,13 @@ bool is_lost(const Segment& segment, std::uint32_t process) noexcept {
             is_set(segment.lost_nodes(), NodeTable(segment).node_of(process)));
 }
 
+bool first_loss_is_finished(const Segment& segment) noexcept {
+    if (!has_losses(segment)) return false;
+    const Loss& first = segment.control().told[0];
+    return first.is_node.load(std::memory_order_relaxed) == 0 &&
+           first.why.load(std::memory_order_relaxed) == finished_status;
+}
+
 std::string node_name(const Segment& segment, std::uint32_t node) {
     std::string text = "node " + std::to_string(node);
     std::array<NodeAddress, node_addresses_max> addresses;

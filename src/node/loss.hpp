@@ -43,6 +43,9 @@ bool note_lost_node(const Segment& segment, std::uint32_t node, NodeFate why) no
                                           std::uint32_t process,
                                           NodeFate otherwise = NodeFate::told);
 
+// Whether the first loss that was told is a process that had left in order, and ended (death.hpp, finished_status).
+[[nodiscard]] bool first_loss_is_finished(const Segment& segment) noexcept;
+
 // The same of a loss as it was told, index 0 .. ; of a node, for its first rank. "" when there are fewer.
 [[nodiscard]] std::string told_loss(const Segment& segment, std::uint32_t index);
 

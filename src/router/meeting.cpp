@@ -185,6 +185,13 @@ bool Meeting::take_met(std::uint32_t& number, std::span<const std::uint32_t>& ta
     return true;
 }
 
+bool Meeting::is_awaited() const noexcept {
+    const Heard& heard = heard_[number_ & 1U];
+    const auto is_heard = [](bool is_whole) { return is_whole; };
+    return !is_on_ && (std::any_of(heard.is_whole.begin(), heard.is_whole.end(), is_heard) ||
+                       !heard.table.empty());
+}
+
 std::uint32_t Meeting::awaited() const noexcept {
     return below(1U << round_);
 }

@@ -75,6 +75,9 @@ public:
     // This node has come and not met.
     [[nodiscard]] bool is_on() const noexcept { return is_on_; }
 
+    // Another node has come to the next meeting, and this one has not.
+    [[nodiscard]] bool is_awaited() const noexcept;
+
     // Whom this node waits to hear from now; only when is_on().
     [[nodiscard]] std::uint32_t awaited() const noexcept;
 

@@ -116,6 +116,10 @@ bool Router::invoke(Time now,
     return state_->invoke({token, initiator, operation, process}, arguments);
 }
 
+bool Router::is_awaited() const noexcept {
+    return state_->meeting.is_awaited();
+}
+
 void Router::meet(std::uint32_t number, std::span<const std::uint32_t> wanted) {
     if (state_->is_meeting_lost) return;  // ORD-26
     state_->meeting.come(number, wanted);

@@ -119,6 +119,9 @@ public:
                 std::uint32_t process,
                 std::span<const std::byte> arguments);
 
+    // Whether another node has come to the next meeting, to which this one has not.
+    [[nodiscard]] bool is_awaited() const noexcept;
+
     // All processes of this node have come to meeting `number` (consecutive, from 0).
     // Nothing comes of it when a node is gone: on_node_dead has told.
     //   wanted  a value per process of this node, or empty; all nodes alike
