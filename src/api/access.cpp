@@ -52,7 +52,7 @@ template <typename Issue>
         }
         return static_cast<acp_handle_t>(issue(*api::library().gma));
     };
-    return api::run<Gravity::failure_ends>(call, ACP_HANDLE_NULL, body);
+    return api::run<Gravity::failure_ends, api::Cancellation::left>(call, ACP_HANDLE_NULL, body);
 }
 
 // The long way for each kind, with its arguments as they came: reached by a jump, so that the inline path saves

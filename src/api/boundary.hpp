@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What every extern "C" body runs through: the look whether the call may be made now, the end of everything thrown, the
-// keeping of the failure as the thread's last one, and the one place that asks ACP_ON_ERROR. Nothing here allocates
-// before it has kept the failure. Any thread.
+// keeping of the failure as the thread's last one, the one place that asks ACP_ON_ERROR, and the holding off of
+// cancellation. Nothing here allocates before it has kept the failure. Any thread.
 // Tests: tests/life, tests/api.
 #pragma once
 
@@ -12,6 +12,7 @@
 
 #include "api/library.hpp"
 #include "base/status.hpp"
+#include "os/cancellation.hpp"
 
 namespace acp::api {
 
@@ -32,11 +33,23 @@ void end_if_fatal() noexcept;
 // Tells why the call cannot be made in the present state of the library's life.
 [[gnu::cold]] void refuse(const char* call, bool is_fatal) noexcept;
 
+// Whether the calling thread may be cancelled in a body; left: the body holds that off itself, where it may sleep or make
+// system calls.
+enum class Cancellation { held, left };
+
+struct Unheld {};
+
 // Runs a body whatever the state is. Returns what it returns, a T or a Status (then true); `failed` when the body threw
 // or returned a failure.
-template <Gravity gravity, typename T, typename Body>
+template <Gravity gravity,
+          Cancellation cancellation = Cancellation::held,
+          typename T,
+          typename Body>
 T run_always(const char* call, T failed, Body&& body) noexcept {
     constexpr bool is_fatal = gravity == Gravity::failure_ends;
+    [[maybe_unused]] const std::conditional_t<cancellation == Cancellation::held,
+                                              os::CancellationHold, Unheld>
+        hold;
     try {
         if constexpr (std::is_same_v<std::invoke_result_t<Body>, base::Status>) {
             static_assert(std::is_same_v<T, bool>);
@@ -65,13 +78,16 @@ T run_always(const char* call, T failed, Body&& body) noexcept {
 }
 
 // Runs a body when calls may be made, else refuses.
-template <Gravity gravity, typename T, typename Body>
+template <Gravity gravity,
+          Cancellation cancellation = Cancellation::held,
+          typename T,
+          typename Body>
 [[gnu::always_inline]] inline T run(const char* call, T failed, Body&& body) noexcept {
     if (!library().life.is_usable()) [[unlikely]] {
         refuse(call, gravity != Gravity::reported);
         return failed;
     }
-    return run_always<gravity>(call, std::move(failed), std::forward<Body>(body));
+    return run_always<gravity, cancellation>(call, std::move(failed), std::forward<Body>(body));
 }
 
 }  // namespace acp::api

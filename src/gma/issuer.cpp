@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "os/cancellation.hpp"
+
 namespace acp::gma {
 
 Issuer::Issuer(const Parts& parts,
@@ -88,6 +90,7 @@ Handle Issuer::issue_remote(GlobalAddress target,
 }
 
 Handle Issuer::issue_long(const Command& command, Handle order) {
+    const os::CancellationHold cancellation;  // it may wait for room
     Route route = Route::none;
     base::Status failure;
     {

@@ -3,6 +3,7 @@
 #include "gma/progress.hpp"
 
 #include "node/death.hpp"
+#include "os/cancellation.hpp"
 
 namespace acp::gma {
 
@@ -92,6 +93,7 @@ bool Progress::turn(Driver driver) {
     if (!hold) {
         return false;
     }
+    const os::CancellationHold cancellation;
     std::uint32_t done = turn_mailbox();
     done += turn_remote();
     if (driver != Driver::service) {
@@ -161,6 +163,7 @@ void Progress::send_collected() {
         notify();
         return;
     }
+    const os::CancellationHold cancellation;
     // Where nothing was under way no answer can have come: then the sockets need not be read.
     const std::uint32_t done = remote_.is_quiet() ? hand_to_remote() : turn_remote();
     service_sleep_.note_turn(true);

@@ -64,5 +64,19 @@ TEST_F(CallsTest, tell_a_thread_of_its_own_command_what_another_was_told) {
     expect_fine(probe({"failure_of_two_threads"}, 2, fatal));
 }
 
+TEST_F(CallsTest, of_those_who_meet_more_often_than_who_has_left_fail) {
+    for (const std::vector<std::string>& spread :
+         {std::vector<std::string>{}, {"--nodes", "2"}, {"--nodes", "4"}}) {
+        const JobResult result = probe({"others_meet_once_more"}, 4, {errors_are_returned}, spread);
+        EXPECT_EQ(result.output.find("wrong:"), std::string::npos) << result.output;
+    }
+}
+
+TEST_F(CallsTest, of_a_cancelled_thread_end_first) {
+    expect_fine(probe({"cancelled_in_a_call"}, 2));
+    expect_fine(probe({"cancelled_in_a_call"}, 2, {}, {"--nodes", "2"}));
+    expect_fine(probe({"cancelled_in_a_call"}, 4, {}, {"--nodes", "2"}));
+}
+
 }  // namespace
 }  // namespace acp::test

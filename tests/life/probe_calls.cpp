@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Scenarios: each call of the interface when it may not be made, calls that fail in their time, and calls of two threads
 // at once.
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <map>
+#include <pthread.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -192,6 +194,48 @@ void failure_of_two_threads() {
     check(acp_finalize() == 0, "acp_finalize");
 }
 
+// Rank 0 comes to acp_finalize when the others come to acp_sync, and ends; their next meeting can never be complete.
+void others_meet_once_more() {
+    join();
+    if (acp_rank() != 0) check(acp_sync() == 0, "acp_sync meets an acp_finalize");
+    const bool is_first = acp_rank() == 0;
+    const int result = acp_finalize();
+    check(result == (is_first ? 0 : -1), "acp_finalize");
+    check(is_first || acp_errno() == ACP_ERR_STATE, "the code of acp_finalize");
+    check(is_first ||
+              std::strstr(acp_error_message(), "not made the same collective calls") != nullptr,
+          "the message says what is wrong");
+}
+
+// The others come when rank 0's waiting thread was cancelled; that takes effect when its call has ended.
+void cancelled_in_a_call() {
+    join();
+    std::atomic<std::uint64_t>& told = *words_of(acp_rank());
+    const acp_ga_t own = acp_query_starter_ga(0);
+    if (acp_rank() == 0) {
+        std::atomic<bool> is_in{false};
+        int met = -2;
+        std::thread waiting([&] {
+            pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, nullptr);
+            is_in.store(true);
+            met = acp_sync();
+            for (;;) pthread_testcancel();
+        });
+        while (!is_in.load()) std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));  // it sleeps in the call by now
+        pthread_cancel(waiting.native_handle());
+        for (int other = 1; other < acp_procs(); ++other) {
+            acp_complete(acp_add8(own + 64, acp_query_starter_ga(other), 1, now));
+        }
+        waiting.join();
+        check(met == 0, "the call of a cancelled thread ends as ever");
+    } else {
+        await(told, 1);
+        check(acp_sync() == 0, "acp_sync");
+    }
+    check(acp_sync() == 0 && acp_finalize() == 0, "the job goes on");
+}
+
 }  // namespace
 
 bool run_calls(const std::string& name) {
@@ -204,6 +248,8 @@ bool run_calls(const std::string& name) {
         {"bad_arguments", bad_arguments_do_not_end_it},
         {"two_threads_in_sync", two_threads_in_sync},
         {"failure_of_two_threads", failure_of_two_threads},
+        {"others_meet_once_more", others_meet_once_more},
+        {"cancelled_in_a_call", cancelled_in_a_call},
     };
     const auto found = scenarios.find(name);
     if (found == scenarios.end()) return false;
