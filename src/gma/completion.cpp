@@ -98,42 +98,13 @@ base::Status Completion::take_failure(std::uint64_t number, bool is_exact) {
     return failure ? std::move(*failure) : base::Status();
 }
 
-// Waits as one whom others ring: works on what comes, and sleeps.
 base::Status Completion::wait_announced(std::uint64_t number,
                                         std::int64_t timeout_ns,
                                         bool is_interruptible) {
-    node::Door& door = member_.slot().door;
-    // Where waiting threads turn the mailbox, knockers ring them instead of the service thread.
-    std::optional<Attendance> attendance;
-    if (progress_.manner().may_waiter_turn) {
-        attendance.emplace(door, service_);
-    }
     os::SignalGate signals;
-    os::SignalGate* const gate = is_interruptible ? &signals : nullptr;
-    const auto ready = [&] { return drive_until(number); };
-    std::uint64_t start_ns = 0;
-    bool is_said = false;
-    node::AwaitedEntry entry(member_.slot());
-    const auto sleep = [&](std::int64_t timeout_left_ns) {
-        start_ns = start_ns != 0 ? start_ns : os::now_ns();
-        const std::uint64_t waited_ns = os::now_ns() - start_ns;
-        if (!is_said && hang_warning_ns_ != 0 && waited_ns > hang_warning_ns_) {
-            is_said = true;
-            say_what_is_awaited(number, waited_ns);
-        }
-        tell_what_is_awaited(
-            entry, is_interruptible ? node::AwaitedCall::wait : node::AwaitedCall::complete, number,
-            start_ns);
-        service_sleep_.rest();
-        return node::sleep_on_bell(door.waiter_bell, ready, timeout_left_ns, gate);
-    };
-    const node::Outcome outcome = member_.waiter().wait(ready, sleep, timeout_ns, gate);
-    signals.open();
-    if (attendance) {
-        attendance.reset();
-    } else {
-        service_.take_over();  // what became ready as this wait ended
-    }
+    const node::Outcome outcome =
+        is_interruptible ? attend(number, timeout_ns, node::AwaitedCall::wait, &signals)
+                         : attend(number, timeout_ns, node::AwaitedCall::complete, nullptr);
     if (outcome == node::Outcome::timeout) {
         return base::Status::worded(base::Code::timeout, [timeout_ns] {
             return "the commands are not complete after " + std::to_string(timeout_ns) + " ns";
@@ -150,24 +121,47 @@ base::Status Completion::wait_announced(std::uint64_t number,
 void Completion::wait_for_oldest(std::unique_lock<std::mutex>& lock) {
     const std::uint64_t oldest = commands_.queue.oldest_outstanding();
     lock.unlock();
-    {
-        // As in wait_announced(): who does not take mail must not be taken for one who does.
-        node::Door& door = member_.slot().door;
-        std::optional<Attendance> attendance;
-        if (progress_.manner().may_waiter_turn) {
-            attendance.emplace(door, service_);
-        }
-        const auto ready = [&] { return drive_until(oldest); };
-        const auto sleep = [&](std::int64_t timeout_ns) {
-            service_sleep_.rest();
-            return node::sleep_on_bell(door.waiter_bell, ready, timeout_ns);
-        };
-        member_.waiter().wait(ready, sleep, node::for_ever);
-        if (!attendance) {
-            service_.take_over();
-        }
-    }
+    attend(oldest, node::for_ever, node::AwaitedCall::issue, nullptr);
     lock.lock();
+}
+
+// Waits as one whom others ring: works on what comes, and sleeps.
+//   call     for people
+//   signals  nullptr: handlers do not end the wait; else open when this returns
+node::Outcome Completion::attend(std::uint64_t number,
+                                 std::int64_t timeout_ns,
+                                 node::AwaitedCall call,
+                                 os::SignalGate* signals) {
+    node::Door& door = member_.slot().door;
+    // Where waiting threads turn the mailbox, knockers ring them instead of the service thread. Who does not take mail must
+    // not be taken for one who does.
+    std::optional<Attendance> attendance;
+    if (progress_.manner().may_waiter_turn) {
+        attendance.emplace(door, service_);
+    }
+    const auto ready = [&] { return drive_until(number); };
+    std::uint64_t start_ns = 0;
+    bool is_said = false;
+    node::AwaitedEntry entry(member_.slot());
+    const auto sleep = [&](std::int64_t timeout_left_ns) {
+        start_ns = start_ns != 0 ? start_ns : os::now_ns();
+        const std::uint64_t waited_ns = os::now_ns() - start_ns;
+        if (!is_said && hang_warning_ns_ != 0 && waited_ns > hang_warning_ns_) {
+            is_said = true;
+            say_what_is_awaited(number, waited_ns);
+        }
+        tell_what_is_awaited(entry, call, number, start_ns);
+        service_sleep_.rest();
+        return node::sleep_on_bell(door.waiter_bell, ready, timeout_left_ns, signals);
+    };
+    const node::Outcome outcome = member_.waiter().wait(ready, sleep, timeout_ns, signals);
+    if (signals != nullptr) signals->open();
+    if (attendance) {
+        attendance.reset();
+    } else {
+        service_.take_over();  // what became ready as this wait ended
+    }
+    return outcome;
 }
 
 void Completion::drop_failures(Handle handle) {

@@ -46,6 +46,10 @@ private:
     base::Status wait_announced(std::uint64_t number,
                                 std::int64_t timeout_ns,
                                 bool is_interruptible);
+    node::Outcome attend(std::uint64_t number,
+                         std::int64_t timeout_ns,
+                         node::AwaitedCall call,
+                         os::SignalGate* signals);
     base::Status take_failure(std::uint64_t number, bool is_exact);
     bool drive_until(std::uint64_t number);
     void say_what_is_awaited(std::uint64_t number, std::uint64_t waited_ns);

@@ -58,6 +58,19 @@ class Doings(ToolTest):
                             r"\(0x[0-9a-f]+\) to rank 0 \(0x[0-9a-f]+\)\n")
         self.end(job)
 
+    def test_a_wait_for_room_is_told_as_one(self):
+        job = self.start("-n", "2", "--nodes", "2", RANK, "init", "sync", "print=ready", "1:pause", "await-line", "flood=1",
+                         stdin=subprocess.PIPE)
+        self.assertEqual(job.read_lines(2), ready(2))
+        stopped = job.rank(1)
+        os.kill(stopped, signal.SIGSTOP)
+        self.wait_until_stopped(stopped)
+        job.process.stdin.write(b"go\n")
+        job.process.stdin.flush()
+        self.ask_until(job, r"\n  rank 0 waits in acp_copy or an atomic \(no room for more commands\) for \d+\.\d s: "
+                            r"acp_copy of 8 bytes from rank 0 ")
+        self.end(job)
+
     def test_the_timeout_tells_the_same(self):
         result = acprun("-n", "2", "--nodes", "2", "--timeout", "8", RANK, "init", "1:pause", "sync")
         self.assert_fails(result, 124, "ranks 0-1 were still running; the job was ended\n"

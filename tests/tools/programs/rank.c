@@ -29,6 +29,14 @@ static void move(const char* verb, int to, int from) {
     tell(verb, acp_wait(handle, -1));
 }
 
+/* More copies to a rank than may be outstanding. */
+static void flood(int to) {
+    for (int i = 0; i < 70 * 1000; ++i) {
+        (void)acp_copy(starter_of(to) + word_at, starter_of(acp_rank()), 8, ACP_HANDLE_NULL);
+    }
+    tell("flood", acp_wait(ACP_HANDLE_ALL, -1));
+}
+
 /* The text, again and again, in the rank's own starter memory. */
 static void fill(const char* text) {
     char* memory = acp_query_address(starter_of(acp_rank()));
@@ -125,6 +133,8 @@ static void act(const char* verb, const char* value) {
         move(verb, number, acp_rank());
     else if (strcmp(verb, "get") == 0)
         move(verb, acp_rank(), number);
+    else if (strcmp(verb, "flood") == 0)
+        flood(number);
     else if (strcmp(verb, "add") == 0)
         add(verb, value);
     else if (strcmp(verb, "add-askew") == 0)
