@@ -49,6 +49,8 @@ void Attacker::copy(Time at,
                     std::span<const std::byte> bytes,
                     std::vector<Forgery>& out) {
     const auto named = datagram::load<OuterHeader>(bytes.data()).source;
+    if (copies_ > copies_max) return;
+    copies_ += plan_->attack.repeats + 1;
     for (std::uint32_t i = 0; i <= plan_->attack.repeats; ++i) {
         Forgery& forged = out.emplace_back();
         forged.from = any_source(to, named);

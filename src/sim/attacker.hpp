@@ -28,6 +28,8 @@ struct Forgery {
 class Attacker {
 public:
     static constexpr std::uint32_t relays_max = 4096;  // answers passed on in one run
+    static constexpr std::uint64_t copies_max =
+        300'000;  // answers that are copied make more answers
 
     //   both must outlive it
     Attacker(const Plan& plan, Judge& judge);
@@ -66,6 +68,7 @@ private:
     std::uint64_t sent_bytes_ = 0;   // from elsewhere()
     std::uint64_t heard_bytes_ = 0;  // there
     std::uint32_t relays_ = 0;
+    std::uint64_t copies_ = 0;
     bool has_taken_off_ = false;
 };
 
