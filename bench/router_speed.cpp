@@ -64,7 +64,7 @@ public:
 
     void unwatch(NodeId /*node*/) override {}
 
-    void sever(NodeId /*node*/) override { std::abort(); }
+    void sever(NodeId /*node*/, acp::datagram::SeverReason /*reason*/) override { std::abort(); }
 
     [[nodiscard]] bool is_severed(NodeId /*node*/) const noexcept override { return false; }
 

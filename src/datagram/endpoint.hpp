@@ -32,8 +32,8 @@ enum class SeverReason : std::uint8_t {
     unreachable,  // no answer to the handshake within connect_timeout on any of its addresses
     restarted,    // another instance of that gateway answered
     closed,       // it left the job, or has severed us
-    told,         // sever() was called
-    no_memory,    // for its next key
+    told,         // sever() was called for it
+    no_memory,    // for its next key, or for anything to be kept of it
     mismatched,   // its gateway has another cipher or another kind of security
     narrowed      // the path carries no more what was sent for it as it was before, in no way
 };
@@ -119,7 +119,8 @@ public:
     Endpoint& operator=(const Endpoint&) = delete;
 
     // Room for one frame of exactly `bytes` in the datagram being filled for a node; nullptr when there is none
-    // now (on_room will tell) or the node is severed. Valid until commit, or forgotten by the next reserve.
+    // now (on_room will tell) or the node is severed. Valid until commit, or forgotten by the next reserve. Throws
+    // std::bad_alloc where there is no memory to keep anything of the node; nobody tells when there is.
     //   bytes  1 .. frame_bytes_max(node), now or when it was last asked: longer than the path is by now, the
     //          datagram goes in fragments
     virtual std::byte* reserve(NodeId node, std::uint32_t bytes) = 0;
@@ -143,8 +144,12 @@ public:
     virtual void watch(NodeId node) = 0;
     virtual void unwatch(NodeId node) = 0;
 
+    //   reason  for the handler: told, no_memory
     // At once: is_severed() holds and reserve() gives nothing. The handler hears of it in the next call.
-    virtual void sever(NodeId node) = 0;
+    virtual void sever(NodeId node, SeverReason reason) = 0;
+
+    void sever(NodeId node) { sever(node, SeverReason::told); }
+
     [[nodiscard]] virtual bool is_severed(NodeId node) const noexcept = 0;
 
     // Tells every connected peer that this gateway leaves; next_transmit sends it.

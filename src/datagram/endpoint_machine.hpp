@@ -60,7 +60,7 @@ public:
     [[nodiscard]] std::uint32_t frame_bytes_max(NodeId node) const noexcept override;
     void watch(NodeId node) override;
     void unwatch(NodeId node) override;
-    void sever(NodeId node) override;
+    void sever(NodeId node, SeverReason reason) override;
     [[nodiscard]] bool is_severed(NodeId node) const noexcept override;
     void close() override;
     void on_datagram(Time now, const Address& from, MutableBytes datagram) override;

@@ -11,9 +11,9 @@
 
 namespace acp::datagram {
 
-void EndpointMachine::sever(NodeId node) {
+void EndpointMachine::sever(NodeId node, SeverReason reason) {
     ACP_ASSERT(node < settings_.nodes && node != settings_.node);
-    fail(node, SeverReason::told);
+    fail(node, reason);
 }
 
 // Marks it at once; the record goes, and the handler is told, in settle().

@@ -98,7 +98,7 @@ std::byte* EndpointMachine::reserve(NodeId node, std::uint32_t bytes) {
     ACP_ASSERT(node < settings_.nodes && node != settings_.node);
     if (table_.is_severed(node) || is_closing_) return nullptr;
     Peer* peer = table_.hot(node);
-    if (peer == nullptr && (peer = meet(node)) == nullptr) return nullptr;
+    if (peer == nullptr && (peer = meet(node)) == nullptr) throw std::bad_alloc();
     // What was asked for a path that has become shorter since goes in fragments.
     ACP_ASSERT(bytes >= 1 && bytes <= settings_.datagram_bytes_max - overhead_bytes);
     if (peer->filling != no_buffer) {

@@ -134,6 +134,7 @@ Core::Core(const GatewaySettings& settings,
     routing.node = settings.node;
     routing.nodes = settings.nodes;
     routing.procs = settings.first_process.back();
+    routing.no_memory_max_ns = settings.config.peer_timeout_ns;
     router_ = std::make_unique<router::Router>(routing, layout, map_, placement_, completions);
     placement_.bind([this](Ticket ticket, Code code, std::uint64_t value) {
         router_->on_settled(ticket, code, value);

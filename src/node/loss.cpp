@@ -73,7 +73,7 @@ std::string text_of(const Segment& segment, std::uint32_t node, NodeFate why) {
             return "gets nothing any more that was sent before the MTU on the way to it became "
                    "smaller";
         case NodeFate::no_memory:
-            return "was given up for want of memory for its keys";
+            return "was given up for want of memory to talk to it";
         case NodeFate::mismatched:
             return "has a gateway with another cipher or kind of security than this node's (a line "
                    "of the gateway's names both)";

@@ -151,11 +151,12 @@ struct Peer {
     bool is_blocked = false;  // no room at the endpoint; on_room ends it
     bool is_ready = false;    // in the ready queue
     bool is_watched = false;
-    bool is_to_sever = false;       // in to_sever
-    std::uint32_t frame_bytes = 0;  // longest frame, when last asked
-    std::uint32_t watch_scan = 0;   // the last scan that wanted it watched
-    std::uint32_t asked_scan = 0;   // the last scan that asked it to watch another,
-    NodeId asked_node = 0;          // and which
+    bool is_to_sever = false;                     // in to_sever
+    std::uint32_t frame_bytes = 0;                // longest frame, when last asked
+    std::uint32_t watch_scan = 0;                 // the last scan that wanted it watched
+    std::uint32_t asked_scan = 0;                 // the last scan that asked it to watch another,
+    NodeId asked_node = 0;                        // and which
+    datagram::Time refused_at = datagram::never;  // since then there is no memory at the endpoint
     Queue notes;
     Queue flows;
     Peer* next_ready = nullptr;

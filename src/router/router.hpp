@@ -85,6 +85,8 @@ struct RouterSettings {
         1024;  // outstanding of this node's initiators; of others waiting here
     std::uint32_t notes_max =
         1U << 18;  // ends and the like waiting for room; beyond it their node is severed
+    // A node of which the endpoint has no memory to keep anything is severed after so long; 0: never.
+    datagram::Time no_memory_max_ns = 0;
     std::uint32_t staging_buffers = 128;  // pieces being read that placement could not read at once
 };
 

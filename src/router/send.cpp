@@ -17,8 +17,9 @@ std::byte* Router::State::reserve(Peer& to, std::uint64_t bytes) noexcept {
     std::byte* room = nullptr;
     try {
         room = endpoint->reserve(to.node, static_cast<std::uint32_t>(bytes));
+        to.refused_at = datagram::never;
     } catch (const std::bad_alloc&) {
-        ++counters.no_memory;
+        note_no_memory(to);
     }
     if (room == nullptr) {
         to.is_blocked = true;
@@ -27,13 +28,19 @@ std::byte* Router::State::reserve(Peer& to, std::uint64_t bytes) noexcept {
     return room;
 }
 
+void Router::State::note_no_memory(Peer& to) noexcept {
+    ++counters.no_memory;
+    if (to.refused_at == datagram::never) to.refused_at = now;
+}
+
 // Likewise; empty.
 std::span<std::byte> Router::State::reserve_rest(Peer& to, std::uint64_t bytes_min) noexcept {
     std::span<std::byte> room;
     try {
         room = endpoint->reserve_rest(to.node, static_cast<std::uint32_t>(bytes_min));
+        to.refused_at = datagram::never;
     } catch (const std::bad_alloc&) {
-        ++counters.no_memory;
+        note_no_memory(to);
     }
     if (room.empty()) {
         to.is_blocked = true;

@@ -199,6 +199,7 @@ struct Router::State final : Meeting::Layout {
     void post(Peer& to, const Note& note);
     [[nodiscard]] bool write_note(Peer& to, const Note& note);
     [[nodiscard]] std::byte* reserve(Peer& to, std::uint64_t bytes) noexcept;
+    void note_no_memory(Peer& to) noexcept;
     [[nodiscard]] std::span<std::byte> reserve_rest(Peer& to, std::uint64_t bytes_min) noexcept;
     void commit(Peer& to, std::uint64_t bytes);
     [[nodiscard]] std::uint32_t piece_bytes(Peer& to) const;

@@ -48,10 +48,19 @@ void Router::State::watch_for_another(Peer& asking, NodeId node) {
     arm();
 }
 
-// Who was refused room for want of memory is told by nobody that there is room.
+// Who was refused room for want of memory is told by nobody that there is room; and nobody would ever say that it cannot be
+// reached.
 void Router::State::offer_room_again() {
     for (Peer& to : peers) {
         if (!to.is_blocked || to.is_severed) continue;
+        const bool is_hopeless = to.refused_at != datagram::never &&
+                                 settings.no_memory_max_ns != 0 &&
+                                 now - to.refused_at >= settings.no_memory_max_ns;
+        if (is_hopeless) {
+            endpoint->sever(to.node, datagram::SeverReason::no_memory);  // may tell us at once
+            on_severed(to.node, true);
+            continue;
+        }
         to.is_blocked = false;
         wake(to);
         is_meeting_ready = is_meeting_ready || meeting.is_on();

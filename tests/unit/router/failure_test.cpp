@@ -295,5 +295,27 @@ TEST(RouterMeetingTest, is_over_at_once_on_a_single_node) {
     EXPECT_EQ(job.nodes[0]->ends.met.size(), 1U);
 }
 
+// Nobody would ever say that it cannot be reached.
+TEST(RouterFailureTest, severs_a_node_for_which_there_is_no_memory_for_too_long) {
+    RouterSettings settings;
+    settings.no_memory_max_ns = 5 * second;
+    for (const bool is_for_good : {false, true}) {
+        FakeJob job({1, 1}, 1, {}, {}, settings);
+        job.network.endpoint(0).set_memory_refused(true);
+        ASSERT_TRUE(job.copy(0, 2, job.shared(1), job.shared(0), 8));
+        const Time start = job.now;
+        const std::vector<Completion>& ended = job.nodes[0]->ends.ended;
+        while (job.now < start + (is_for_good ? 7 : 3) * second && ended.empty()) {
+            job.now += second / 10;
+            job.step();
+        }
+        job.network.endpoint(0).set_memory_refused(false);
+        ASSERT_TRUE(job.run());
+        ASSERT_EQ(ended.size(), 1U);
+        EXPECT_EQ(ended[0].code, is_for_good ? Code::peer : Code::ok);
+        EXPECT_EQ(job.nodes[0]->router.counters().no_memory > 1, true);
+    }
+}
+
 }  // namespace
 }  // namespace acp::router::test

@@ -48,8 +48,6 @@ public:
         if (peers_[node].watches-- == 0) bad_unwatches_ = true;
     }
 
-    void sever(NodeId node) override { sever(node, datagram::SeverReason::told); }
-
     [[nodiscard]] bool is_severed(NodeId node) const noexcept override {
         return peers_[node].is_severed;
     }
@@ -83,7 +81,10 @@ public:
         return false;
     }
 
-    void sever(NodeId node, datagram::SeverReason reason);
+    void sever(NodeId node, datagram::SeverReason reason = datagram::SeverReason::told) override;
+
+    // From now on there is no memory to keep anything of other nodes, or there is again.
+    void set_memory_refused(bool is_refused) { is_memory_refused_ = is_refused; }
 
     [[nodiscard]] std::uint32_t watches(NodeId node) const { return peers_[node].watches; }
 
@@ -105,6 +106,7 @@ private:
     NodeId node_;
     std::vector<Peer> peers_;
     bool bad_unwatches_ = false;
+    bool is_memory_refused_ = false;
 };
 
 class FakeNetwork {
@@ -237,6 +239,7 @@ private:
 };
 
 inline std::byte* FakeEndpoint::reserve(NodeId node, std::uint32_t bytes) {
+    if (is_memory_refused_) throw std::bad_alloc();
     Peer& peer = peers_[node];
     if (peer.is_severed) return nullptr;
     if (peer.filling.size() + bytes > network_.settings_.datagram_bytes) network_.send(*this, node);
