@@ -39,13 +39,13 @@ typedef int64_t acp_handle_t;
  * A copy of 1, 2, 4 or 8 bytes between addresses aligned to its size is indivisible. There is no order
  * among the bytes of one copy. Returns a handle; ACP_HANDLE_NULL only when the library is not in use
  * (ACP_ERR_STATE, ACP_ERR_FORKED). Errors of the handle: ACP_ERR_ADDRESS, ACP_ERR_STALE, ACP_ERR_ORDER,
- * ACP_ERR_PEER. Does not block below 2^16 outstanding commands, above that until one finishes. */
+ * ACP_ERR_PEER, ACP_ERR_MEMORY, ACP_ERR_SYSTEM, ACP_ERR_UNSUPPORTED (ACP_INTRANODE=direct and private
+ * memory of another rank of the node). Does not block below 2^16 outstanding commands, above that until one finishes. */
 ACP_API acp_handle_t acp_copy(acp_ga_t target, acp_ga_t source, size_t size, acp_handle_t order);
 
 /* Atomics on the 4- or 8-byte word at `source`, on any rank: the word's old value is stored at
- * `target`, which lies on the caller's node; both are aligned to the width. Atomics on one word are atomic
- * among all ranks and paths. Errors of the handle: as acp_copy, ACP_ERR_ALIGNMENT, ACP_ERR_UNSUPPORTED
- * (target on another node). Returns and blocks as acp_copy. */
+ * `target`, on any rank; both are aligned to the width. Atomics on one word are atomic among all ranks and
+ * paths. Errors of the handle: as acp_copy, ACP_ERR_ALIGNMENT. Returns and blocks as acp_copy. */
 /* If the word equals `expected` it becomes `desired`. */
 ACP_API acp_handle_t
 acp_cas4(acp_ga_t target, acp_ga_t source, uint32_t expected, uint32_t desired, acp_handle_t order);
@@ -88,7 +88,8 @@ ACP_API int acp_wait(acp_handle_t handle, int64_t timeout_ns);
 
 /* The path bytes take between two addresses. */
 typedef struct {
-    /* "direct", "attach", "mailbox", "udp", "remote", or "none" (no such memory); static text */
+    /* "direct", "attach", "mailbox", "udp", "remote" (an end on another node, registered there or not), or "none" (no
+     * such memory); static text */
     const char* name;
     /* 1: needs a thread of the owning process to run (it may compute, not be stopped) */
     int owner_must_help;

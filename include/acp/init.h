@@ -35,8 +35,8 @@ ACP_API int acp_reset(int rank);
 ACP_API void acp_abort(const char* text);
 
 /* Barrier over all ranks: release and acquire for plain accesses to shared memory. Completes no
- * handle. Returns 0, or -1 with ACP_ERR_PEER when a rank is gone, ACP_ERR_STATE when another thread
- * of the process is in a collective call. Collective; blocks; one thread of the process at a time. */
+ * handle. Returns 0, or -1 with ACP_ERR_PEER when a rank is gone, ACP_ERR_STATE when a collective
+ * call is under way in the process, or the ranks have made different ones. Collective; blocks; one thread of the process at a time. */
 ACP_API int acp_sync(void);
 
 /* The caller's rank, 0 .. acp_procs()-1, or -1 with ACP_ERR_STATE. Does not block. */

@@ -33,9 +33,9 @@ ACP_API size_t acp_starter_size(void);
 
 /* Gives global addresses to memory of the caller.
  *   address  readable and writable memory of any kind (heap, static, stack, shared); it stays the
- *            caller's and must stay mapped until acp_unregister_memory
+ *            caller's and must stay mapped and accessible until acp_unregister_memory
  *   size     1 .. the room the address layout has (acpinfo), in bytes
- *   color    0 .. acp_colors()-1: the rail that serves addresses made from this key
+ *   color    0 .. acp_colors()-1: kept in addresses made from this key; in this version all are alike
  * Overlapping and repeated registrations are legal; each has its own key. At least 4096 may be live.
  * Returns a key, or ACP_ATKEY_NULL with ACP_ERR_ARGUMENT (zero size, colour, not mapped read-write),
  * or ACP_ERR_LIMIT (no room in the address layout). Does not block. */

@@ -70,8 +70,8 @@ void check_overlap(const local::Space& space, const memory::Command& command) {
     const bool is_overlap = (is_same_process && overlap(target & mask, source & mask, bytes)) ||
                             overlap_in_memory(space, target, source, bytes);
     if (!is_overlap) return;
-    tell(std::string(gma::name_of(command)) + " of " + std::to_string(bytes) +
-         " bytes whose source and target overlap: the source is " + space.explain(source, bytes) +
+    tell(std::string(gma::name_of(command)) + " of " + base::in_bytes(bytes) +
+         " whose source and target overlap: the source is " + space.explain(source, bytes) +
          ", the target is " + space.explain(target, bytes) +
          (command.is_copy() ? "; what the target then holds is not specified"
                             : "; word and target must be apart"));
@@ -82,7 +82,8 @@ void check_handle(const char* what, std::int64_t given) {
     // relaxed: the caller's own commands are in it, and those of a thread that gave it a handle
     const std::uint64_t newest = fast_path.marks.inline_handle.load(std::memory_order_relaxed);
     if (handle <= newest || handle == gma::handle_all || handle == gma::handle_cont) return;
-    tell(std::string(what) + " is given " + base::hex(handle) +
+    // As the program prints it: a handle is signed.
+    tell(std::string(what) + " is given " + std::to_string(given) +
          ", a handle that no call has returned");
 }
 

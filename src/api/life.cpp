@@ -158,8 +158,8 @@ base::Code Life::explain(const char* call, std::span<char> into) const noexcept 
             break;
     }
     std::snprintf(text, room,
-                  "%s while another thread of this process is in %s: one thread at a time makes "
-                  "collective calls",
+                  "%s while %s is under way in this process: one thread at a time makes collective "
+                  "calls",
                   call, busy_call(now));
     return base::Code::state;
 }

@@ -22,7 +22,7 @@ using api::run;
 base::Status check_address(const char* call, acp_ga_t address) {
     const gma::Gma& gma = *library().gma;
     if (address == 0 || gma.space().layout().process(address) >= library().member->procs()) {
-        return {base::Code::address, std::string(call) + ": " + gma.space().explain(address, 0)};
+        return {base::Code::address, std::string(call) + ": " + gma.space().explain(address, 1)};
     }
     return {};
 }
@@ -42,8 +42,7 @@ std::string by_this_rank() {
 std::string registration_phrase(const void* address, std::size_t bytes) {
     const std::string place =
         address != nullptr ? base::hex(reinterpret_cast<std::uintptr_t>(address)) : "NULL";
-    return "acp_register_memory(" + place + ", " + std::to_string(bytes) + " bytes)" +
-           by_this_rank();
+    return "acp_register_memory(" + place + ", " + base::in_bytes(bytes) + ")" + by_this_rank();
 }
 
 }  // namespace
@@ -101,7 +100,9 @@ int acp_unregister_memory(acp_atkey_t key) {
 
 acp_ga_t acp_query_ga(acp_atkey_t key, void* address) {
     return run<Gravity::misuse_ends>("acp_query_ga", ACP_GA_NULL, [&]() -> base::Result<acp_ga_t> {
-        return library().gma->registry().address_in(key, address);
+        auto ga = library().gma->registry().address_in(key, address);
+        return ga.is_ok() ? std::move(ga)
+                          : std::move(ga).failure().within("acp_query_ga" + by_this_rank());
     });
 }
 

@@ -62,8 +62,12 @@ std::string human_duration(double duration_ns) {
     return short_number(value) + " " + units[unit];
 }
 
+std::string in_bytes(std::uint64_t bytes) {
+    return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
+}
+
 std::string hex(std::uint64_t number) {
-    std::array<char, 16> digits;
+    std::array<char, 16> digits;  // NOLINT(cppcoreguidelines-pro-type-member-init): written first
     const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number, 16).ptr;
     return "0x" + std::string(digits.data(), end);
 }

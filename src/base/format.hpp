@@ -15,6 +15,9 @@ namespace acp::base {
 // "0 B", "1000 B", "64 KiB", "1.5 MiB": three significant digits from 1 KiB on, trailing zeros dropped.
 [[nodiscard]] std::string human_size(std::uint64_t bytes);
 
+// "1 byte", "0 bytes", "65536 bytes": exact, for messages.
+[[nodiscard]] std::string in_bytes(std::uint64_t bytes);
+
 // "0 ns", "12 ns", "1.25 us", "340 ms", "60 s": three significant digits below 1000 s.
 [[nodiscard]] std::string human_duration(double duration_ns);
 

@@ -6,17 +6,13 @@
 #include <new>
 #include <utility>
 
+#include "base/format.hpp"
+#include "node/awaited.hpp"
+
 namespace acp::gma {
 
-namespace {
-
-base::Status order_failure() noexcept {
-    return base::Status::bare(base::Code::order);
-}
-
-}  // namespace
-
-CommandQueue::CommandQueue(Marks& marks) : marks_(marks) {
+CommandQueue::CommandQueue(Marks& marks, std::string initiator)
+    : marks_(marks), initiator_(std::move(initiator)) {
     if (!has_room()) {  // the first block of records, which stays: has_room() relies on it
         throw std::bad_alloc();
     }
@@ -46,6 +42,17 @@ bool CommandQueue::is_satisfied(Handle order) const {
     return prefix <= done_ && !rests_on_failure(order, prefix);
 }
 
+// Of a command that does not run because the command of the handle `failed` failed.
+base::Status CommandQueue::order_failure(const memory::Command& command,
+                                         std::uint64_t failed) const noexcept {
+    return base::Status::worded(base::Code::order, [&] {
+        return std::string(node::name_of(command.operation, command.width)) + initiator_ +
+               ": not run (target " + base::hex(command.target) + ", source " +
+               base::hex(command.source) + "): the command of handle " + std::to_string(failed) +
+               ", which it was ordered after, failed";
+    });
+}
+
 CommandQueue::Admission CommandQueue::admit(const memory::Command& command, Handle order) noexcept {
     const std::uint64_t previous = issued_;
     const std::uint64_t prefix = order == handle_null ? 0 : number_of(order);
@@ -53,7 +60,12 @@ CommandQueue::Admission CommandQueue::admit(const memory::Command& command, Hand
                                ? failures_.is_untold(previous)
                                : order != handle_null && rests_on_failure(order, prefix);
     if (is_failed) {
-        return {admit_failed(order_failure()), false};
+        const std::uint64_t untold = failures_.first_untold();
+        const bool is_in_prefix = order != handle_cont && untold != 0 && untold <= prefix;
+        const std::uint64_t failed = is_in_prefix           ? untold
+                                     : order == handle_cont ? previous
+                                                            : order;
+        return {admit_failed(order_failure(command, failed)), false};
     }
     const std::uint64_t number = issued_ + 2;
     const bool is_following = order == handle_cont && is_outstanding(previous);
@@ -118,8 +130,10 @@ void CommandQueue::end_failed(std::uint64_t number, base::Status failure) noexce
         waiting_count_ -= ended.state == State::waiting ? 1 : 0;
         ended.state = State::finished;
         --outstanding_;
+        const bool is_first = current == number;
         // NOLINTNEXTLINE(bugprone-use-after-move): one number is the command's own, and once
-        failures_.note(current, current == number ? std::move(failure) : order_failure());
+        base::Status told = is_first ? std::move(failure) : order_failure(ended.command, number);
+        failures_.note(current, std::move(told));
         const auto behind = waiting_.lower_bound(current);
         for (auto waiting = behind; waiting != waiting_.end(); ++waiting) {
             append(ends, waiting->second);

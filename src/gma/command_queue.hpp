@@ -15,6 +15,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/status.hpp"
@@ -55,9 +56,10 @@ struct CommandList {
 
 class CommandQueue {
 public:
-    //   marks  must outlive this; opened here
+    //   marks      must outlive this; opened here
+    //   initiator  for messages: " by rank 2 on host"
     // Throws std::bad_alloc.
-    explicit CommandQueue(Marks& marks);
+    explicit CommandQueue(Marks& marks, std::string initiator = {});
 
     struct Admission {
         std::uint64_t number = 0;  // 0: no memory; it was not admitted
@@ -264,6 +266,8 @@ private:
     }
 
     [[nodiscard]] bool rests_on_failure(Handle order, std::uint64_t prefix) const noexcept;
+    [[nodiscard]] base::Status order_failure(const memory::Command& command,
+                                             std::uint64_t failed) const noexcept;
     [[nodiscard]] bool wait_for(std::uint64_t prefix, std::uint64_t number) noexcept;
     void end(std::uint64_t number, base::Status status, CommandList& ready) noexcept;
     void end_failed(std::uint64_t number, base::Status failure) noexcept;
@@ -286,6 +290,7 @@ private:
     }
 
     Marks& marks_;
+    std::string initiator_;
     RecordBlocks<Record> records_;  // of the numbers done_+2 .. issued_
     std::uint64_t done_ = 0;
     std::uint64_t issued_ = 0;

@@ -6,12 +6,14 @@
 
 #include <cstdint>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/status.hpp"
 #include "gma/command_queue.hpp"
 #include "node/awaited.hpp"
+#include "os/process.hpp"
 
 namespace acp::gma {
 
@@ -22,8 +24,19 @@ using memory::Command;
     return node::name_of(command.operation, command.width);
 }
 
+// " by rank 2 on host"
+[[nodiscard]] inline std::string by_rank(std::uint32_t rank) {
+    return " by rank " + std::to_string(rank) + " on " + os::host_name();
+}
+
+// "acp_copy by rank 2 on host": what the message of a failed command begins with.
+[[nodiscard]] inline std::string subject_of(const Command& command, std::uint32_t rank) {
+    return std::string(name_of(command)) + by_rank(rank);
+}
+
 struct Commands {
-    explicit Commands(Marks& marks) : queue(marks) {}
+    //   rank  of this process, for messages
+    Commands(Marks& marks, std::uint32_t rank) : queue(marks, by_rank(rank)) {}
 
     // A ready command ended; it is in no list. The lock is held.
     void finish(std::uint64_t number, base::Status status) noexcept {

@@ -225,10 +225,9 @@ void Completion::say_what_is_awaited(std::uint64_t number, std::uint64_t waited_
         target = rank_at(command.target);
     }
     std::fprintf(stderr,
-                 "acp: rank %u has waited %llu s for a command from rank %u to rank %u; is that "
+                 "acp: rank %u has waited %.1f s for a command from rank %u to rank %u; is that "
                  "process stopped?\n",
-                 space_.rank(), static_cast<unsigned long long>(waited_ns / 1'000'000'000), source,
-                 target);
+                 space_.rank(), static_cast<double>(waited_ns) / 1e9, source, target);
 }
 
 }  // namespace acp::gma

@@ -6,8 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "os/process.hpp"
-
 namespace acp::gma {
 
 std::uint32_t MailboxCarrier::hand_over() {
@@ -35,9 +33,8 @@ std::uint32_t MailboxCarrier::end_commands() {
     const std::span<local::Ended> all = forwarder_.ended();
     for (local::Ended& ended : all) {
         base::Status status;
-        if (ended.code != base::Code::ok) {
-            status = ended.message.empty() ? base::Status::bare(ended.code)
-                                           : base::Status(ended.code, std::move(ended.message));
+        if (ended.code != base::Code::ok && commands_.queue.is_ready(ended.token)) {
+            status = failure_of(commands_.queue.command(ended.token), ended);
         }
         commands_.finish(ended.token, std::move(status));
     }
@@ -51,10 +48,17 @@ void MailboxCarrier::on_death(std::uint32_t slot) {
     forwarder_.on_death(slot);
 }
 
+base::Status MailboxCarrier::failure_of(const Command& command, const local::Ended& ended) const {
+    if (ended.message.empty()) {
+        return base::Status::bare(ended.code);
+    }
+    return base::Status::worded(
+        ended.code, [&] { return subject_of(command, space_.rank()) + ": " + ended.message; });
+}
+
 base::Status MailboxCarrier::no_memory(const Command& command) const {
     return base::Status::worded(base::Code::memory, [&] {
-        return std::string(name_of(command)) + " by rank " + std::to_string(space_.rank()) +
-               " on " + os::host_name() +
+        return subject_of(command, space_.rank()) +
                ": this process has no memory left to ask another one for it; it was not run";
     });
 }

@@ -82,20 +82,22 @@ base::Status Mover::outcome_of(const Command& command, const local::AttachCopy& 
     if (copy.code == base::Code::peer) {
         node::find_the_dead(space_.segment());
         return base::Status::worded(base::Code::peer, [&] {
-            return "acp_copy: " + node::fate(space_.segment(),
-                                             is_target_far ? copy.target.slot : copy.source.slot);
+            return subject_of(command, space_.rank()) + ": " +
+                   node::fate(space_.segment(),
+                              is_target_far ? copy.target.slot : copy.source.slot);
         });
     }
     if (copy.code == base::Code::unsupported) {
         return base::Status::worded(copy.code, [&] {
             const std::uint32_t slot = is_target_far ? copy.target.slot : copy.source.slot;
-            return "acp_copy: the kernel no longer lets this process attach to " +
+            return subject_of(command, space_.rank()) +
+                   ": the kernel no longer lets this process attach to " +
                    node::name_of(space_.segment(), slot) + ", " + attach_.refusal(slot) +
                    ", and ACP_REQUIRE or ACP_INTRANODE forbids another way";
         });
     }
     return base::Status::worded(copy.code, [&] {
-        return "acp_copy: the kernel refused to move " +
+        return subject_of(command, space_.rank()) + ": the kernel refused to move " +
                space_.explain(is_target_far ? command.target : command.source, command.bytes) +
                "; is the memory still mapped there?";
     });
@@ -124,7 +126,8 @@ base::Status Mover::apply_for_private_target(const Command& command, memory::Haz
     memory::leave(line);
     if (copy.code != base::Code::ok) {
         return base::Status::worded(copy.code, [&] {
-            return "an atomic ran, but its result did not reach " +
+            return subject_of(command, space_.rank()) +
+                   ": it ran, but the old value did not reach the target, " +
                    space_.explain(command.target, command.bytes);
         });
     }

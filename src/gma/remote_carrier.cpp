@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "node/loss.hpp"
-#include "os/process.hpp"
 
 namespace acp::gma {
 
@@ -155,8 +154,7 @@ base::Status RemoteCarrier::failure_of(const Command& command, const remote::End
 }
 
 std::string RemoteCarrier::text_of(const Command& command, const remote::Ended& ended) const {
-    const std::string who = std::string(name_of(command)) + " by rank " +
-                            std::to_string(space_.rank()) + " on " + os::host_name() + ": ";
+    const std::string who = subject_of(command, space_.rank()) + ": ";
     if (ended.code == base::Code::peer) {
         return who + node::fate_of_process(space_.segment(), ended.process, ended.fate);
     }
@@ -166,16 +164,19 @@ std::string RemoteCarrier::text_of(const Command& command, const remote::Ended& 
     }
     const bool is_target = ended.end == remote::FailedEnd::target;
     const GlobalAddress address = is_target ? command.target : command.source;
-    std::string what = base::phrase(ended.code);
-    if (ended.code == base::Code::address) {
-        what = "no memory is registered there";
+    const std::string owner = space_.owner_name(address);
+    std::string what = base::phrase(ended.code) + (" (" + owner + ")");
+    if (ended.code == base::Code::address) {  // the segments of other nodes are not known here
+        what = "no registered memory of " + owner +
+               " holds all of it (it is not registered, longer than what is, or unmapped)";
     } else if (ended.code == base::Code::stale) {
-        what = "that memory was unregistered";
+        what = "that memory of " + owner + " was unregistered";
     } else if (ended.code == base::Code::alignment) {
-        what = "it is no multiple of " + std::to_string(command.width);
+        what = "it lies at no multiple of " + std::to_string(command.width) + " in the memory of " +
+               owner;
     }
     return who + "the " + (is_target ? "target" : "source") + " is " +
-           space_.explain(address, command.bytes) + "; " + routes_.where_is(address) + ": " + what;
+           local::Space::range_name(address, command.bytes) + ": " + what;
 }
 
 }  // namespace acp::gma

@@ -5,7 +5,6 @@
 #include "node/death.hpp"
 #include "node/loss.hpp"
 #include "node/node_table.hpp"
-#include "os/process.hpp"
 
 namespace acp::gma {
 
@@ -67,14 +66,7 @@ base::Status Routes::check(const Command& command, memory::HazardLine& line, Rou
     if (!command.is_copy()) {  // what is far counts as aligned here, and is looked at there
         const std::uint64_t places = target.owner_address | source.owner_address;
         if (places % command.width != 0) {
-            return base::Status::worded(base::Code::alignment, [&] {
-                return std::string(name_of(command)) + " by rank " + std::to_string(space_.rank()) +
-                       ": target and source must be multiples of " + std::to_string(command.width) +
-                       "; " +
-                       space_.explain(target.owner_address % command.width != 0 ? command.target
-                                                                                : command.source,
-                                      command.bytes);
-            });
+            return misaligned(command, target.owner_address % command.width != 0);
         }
     }
     if (is_target_far || is_source_far) {
@@ -84,7 +76,7 @@ base::Status Routes::check(const Command& command, memory::HazardLine& line, Rou
     route = choose(command, target, source);
     if (route == Route::none) {
         return base::Status::worded(base::Code::unsupported, [&] {
-            return std::string(name_of(command)) +
+            return subject_of(command, space_.rank()) +
                    ": ACP_INTRANODE=direct reaches shared memory only, and " +
                    space_.explain(is_here(target) ? command.source : command.target,
                                   command.bytes) +
@@ -191,9 +183,17 @@ Path Routes::private_path(std::uint32_t slot) {
 base::Status Routes::bad_address(const Command& command, bool is_target, base::Code code) const {
     const GlobalAddress address = is_target ? command.target : command.source;
     return base::Status::worded(code, [&] {
-        return std::string(name_of(command)) + " by rank " + std::to_string(space_.rank()) +
-               " on " + os::host_name() + ": the " + (is_target ? "target" : "source") + " is " +
-               space_.explain(address, command.bytes);
+        return subject_of(command, space_.rank()) + ": the " + (is_target ? "target" : "source") +
+               " is " + space_.explain(address, command.bytes);
+    });
+}
+
+base::Status Routes::misaligned(const Command& command, bool is_target) const {
+    const GlobalAddress address = is_target ? command.target : command.source;
+    return base::Status::worded(base::Code::alignment, [&] {
+        return subject_of(command, space_.rank()) + ": the " + (is_target ? "target" : "source") +
+               " is " + space_.explain(address, command.bytes) + ", which lies at no multiple of " +
+               std::to_string(command.width) + " in the memory of that rank";
     });
 }
 
@@ -203,7 +203,7 @@ bool Routes::is_gateway_dead() const noexcept {
 
 base::Status Routes::no_gateway(const Command& command) const {
     return base::Status::worded(base::Code::peer, [&] {
-        return std::string(name_of(command)) + " by rank " + std::to_string(space_.rank()) + ": " +
+        return subject_of(command, space_.rank()) + ": " +
                node::fate(space_.segment(), space_.segment().gateway_slot()) +
                ", so no other node can be reached";
     });

@@ -104,6 +104,7 @@ public:
     [[gnu::cold]] base::Status bad_address(const Command& command,
                                            bool is_target,
                                            base::Code code) const;
+    [[gnu::cold]] base::Status misaligned(const Command& command, bool is_target) const;
     [[gnu::cold]] base::Status no_gateway(const Command& command) const;
     [[nodiscard]] std::string where_is(GlobalAddress address) const;
 

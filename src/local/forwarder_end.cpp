@@ -82,14 +82,13 @@ std::string Forwarder::State::words_for(const Pending& pending, const Verdict& v
     }
     const bool is_target = verdict.blame == Blame::target;
     const GlobalAddress address = is_target ? command.target : command.source;
-    std::string text = is_target ? "target: " : "source: ";
+    std::string text = is_target ? "the target is " : "the source is ";
+    text += space.explain(address, command.bytes);
     if (verdict.code == base::Code::alignment) {
-        const std::string width = std::to_string(command.width);
-        return text + "an atomic of " + width + " bytes needs an address that is a multiple of " +
-               width + ", not " + std::to_string(address & (space.layout().granule_bytes() - 1)) +
-               " bytes into its granule";
+        text += ", which lies at no multiple of " + std::to_string(command.width) +
+                " in the memory of that rank";
     }
-    return text + space.explain(address, command.bytes);
+    return text;
 }
 
 void Forwarder::State::on_death(std::uint32_t dead_slot) {

@@ -198,8 +198,7 @@ base::Result<GlobalAddress> Registry::address_in(Key key, const void* byte) cons
         return base::Status(base::Code::address,
                             "the pointer lies outside the registration, at offset " +
                                 std::to_string(static_cast<std::int64_t>(offset)) + " of " +
-                                std::to_string(entry.bytes.load(std::memory_order_relaxed)) +
-                                " bytes");
+                                base::in_bytes(entry.bytes.load(std::memory_order_relaxed)));
     }
     return key + offset;
 }

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/format.hpp"
+#include "node/loss.hpp"
+#include "node/node_table.hpp"
 #include "os/mapping.hpp"
 
 namespace acp::local {
@@ -98,29 +100,56 @@ std::string Space::explain(GlobalAddress address, std::uint64_t bytes) const {
         return "the null global address";
     }
     const std::uint64_t process = layout_.process(address);
-    std::string text = std::to_string(bytes) + " bytes at global address " + base::hex(address);
+    const std::string range = range_name(address, bytes);
     if (process >= shape_.procs) {
-        return text + ": its process, " + std::to_string(process) + ", is not in this job of " +
+        return range + ": its process, " + std::to_string(process) + ", is not in this job of " +
                std::to_string(shape_.procs);
     }
-    const std::uint32_t rank = segment_->rank_of(static_cast<std::uint32_t>(process));
     const memory::Entry* entry = entry_of(address);
     if (entry == nullptr) {
-        return text + (layout_.generation(address) == 0 || is_elsewhere(address, bytes)
-                           ? ": rank " + std::to_string(rank) + " is on another node"
-                           : ": it leads beyond the memory of rank " + std::to_string(rank));
+        return range + ": " + explain_elsewhere(address, bytes);
+    }
+    if (refusal(entry, address) == base::Code::stale) {
+        return range + ": that memory of " + owner_name(address) + " was unregistered";
     }
     const std::uint64_t size = entry->bytes.load(std::memory_order_acquire);
     const std::uint64_t start = entry->start.load(std::memory_order_relaxed);
     if (size == 0 || layout_.generation(start) != layout_.generation(address)) {
-        return text +
-               (start != 0 ? ": that memory of rank "
-                           : ": no memory is registered there on rank ") +
-               std::to_string(rank) + (start != 0 ? " was unregistered" : "");
+        return range + ": no memory is registered there on " + owner_name(address);
     }
     const std::uint64_t offset = (address & view_.colorless_mask) - start;
-    return text + ": offset " + std::to_string(offset) + " of a segment of " +
-           std::to_string(size) + " bytes on rank " + std::to_string(rank);
+    return range + ": offset " + std::to_string(offset) + " of a segment of " +
+           base::in_bytes(size) + " on " + owner_name(address);
+}
+
+// Of a process of another node: all have starter memory alike; what else is registered is known there only.
+std::string Space::explain_elsewhere(GlobalAddress address, std::uint64_t bytes) const {
+    const std::string owner = owner_name(address);
+    if (is_elsewhere(address, bytes)) {
+        return "an address of " + owner;
+    }
+    const std::uint32_t generation = layout_.generation(address);
+    if (generation == 0 || (is_starter(address) && generation != starter_generation)) {
+        return "no memory is registered there on " + owner;
+    }
+    if (!is_starter(address)) {
+        return "it leads beyond all that can be registered on " + owner;
+    }
+    return "offset " + std::to_string(offset_in_process(address)) + " of a segment of " +
+           base::in_bytes(starter_bytes()) + " on " + owner;
+}
+
+std::string Space::range_name(GlobalAddress address, std::uint64_t bytes) {
+    return base::in_bytes(bytes) + " at global address " + base::hex(address);
+}
+
+std::string Space::owner_name(GlobalAddress address) const {
+    const auto process = static_cast<std::uint32_t>(layout_.process(address));
+    std::string name = "rank " + std::to_string(segment_->rank_of(process));
+    if (!is_on_node(process)) {
+        name += " on " + node::node_name(*segment_, node::NodeTable(*segment_).node_of(process));
+    }
+    return name;
 }
 
 }  // namespace acp::local

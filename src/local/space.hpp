@@ -187,8 +187,16 @@ public:
                layout_.granules_for(starter_bytes()) * layout_.granule_bytes();
     }
 
-    // For a message: what is wrong with an address find() refused.
+    // For a message: what is wrong with an address find() refused. Of memory of another node no more is known here than
+    // whose it is.
     [[nodiscard]] std::string explain(GlobalAddress address, std::uint64_t bytes) const;
+
+    // "8 bytes at global address 0x100000000000000"
+    [[nodiscard]] static std::string range_name(GlobalAddress address, std::uint64_t bytes);
+
+    // "rank 1" of the process that an address names; on another node "rank 2 on node 1 (10.0.0.4)".
+    //   address  names a process of the job
+    [[nodiscard]] std::string owner_name(GlobalAddress address) const;
 
     // The own row as this process reads it (the window) and as the others do. The same when there is no window.
     [[nodiscard]] memory::Entry* window_row() const noexcept { return window_row_; }
@@ -207,6 +215,7 @@ private:
                    : entry;
     }
 
+    [[nodiscard]] std::string explain_elsewhere(GlobalAddress address, std::uint64_t bytes) const;
     [[nodiscard, gnu::cold]] base::Code refusal(const memory::Entry* entry,
                                                 GlobalAddress address) const noexcept;
 

@@ -103,9 +103,9 @@ base::Status Barrier::wait(Gathers gathers) {
 
 void Barrier::say_who_is_missing(std::uint64_t waited_ns) const {
     std::fprintf(stderr,
-                 "acp: rank %u has waited %llu s for all ranks to meet; not there yet: %s\n",
+                 "acp: rank %u has waited %.1f s for all ranks to meet; not there yet: %s\n",
                  segment_.slot(slot_).rank.load(std::memory_order_relaxed),
-                 static_cast<unsigned long long>(waited_ns / 1'000'000'000),
+                 static_cast<double>(waited_ns) / 1e9,
                  missing().empty() ? "ranks of other nodes (SIGUSR2 to acprun names them)"
                                    : missing().c_str());
 }

@@ -65,6 +65,9 @@ TEST_F(BadAddressTest, wild_ones_are_refused_and_touch_nothing) {
         EXPECT_TRUE(code == ACP_ERR_ADDRESS || code == ACP_ERR_STALE) << hexadecimal(wild);
         expect_refused(wild, code, canary);
     }
+    const acp_handle_t never = acp_copy(starter, acp_ga_t{5}, 1, ACP_HANDLE_NULL);
+    expect_failure(never, ACP_ERR_ADDRESS,
+                   {"the source is 1 byte at global address 0x5: no memory is registered there"});
     canary.expect_untouched();
 }
 
@@ -193,10 +196,12 @@ TEST_P(MisalignedTest, atomics_are_refused_and_touch_nothing) {
             for (std::size_t offset = 1; offset < atomic.width; ++offset) {
                 SCOPED_TRACE(std::string(atomic.name) + " offset " + std::to_string(offset));
                 const acp_ga_t bad = arena.at(owner, 512 + offset);
+                const std::string who =
+                    std::string(atomic.name) + " by rank " + std::to_string(rank_) + " on ";
                 expect_failure(atomic.issue(good, bad, ACP_HANDLE_NULL), ACP_ERR_ALIGNMENT,
-                               {hexadecimal(bad)});
+                               {who, ": the source is ", hexadecimal(bad)});
                 expect_failure(atomic.issue(bad, good, ACP_HANDLE_NULL), ACP_ERR_ALIGNMENT,
-                               {hexadecimal(bad)});
+                               {who, ": the target is ", hexadecimal(bad)});
             }
         }
     }
@@ -230,6 +235,10 @@ TEST_F(QueryBadTest, null_and_wild_addresses_name_nothing) {
     EXPECT_EQ(acp_query_address(wild), nullptr);
     EXPECT_EQ(acp_errno(), ACP_ERR_ADDRESS);
     EXPECT_NE(std::string(acp_error_message()).find(hexadecimal(wild)), std::string::npos)
+        << acp_error_message();
+    EXPECT_EQ(acp_query_address(acp_ga_t{5}), nullptr);
+    EXPECT_NE(std::string(acp_error_message()).find("no memory is registered there"),
+              std::string::npos)
         << acp_error_message();
     EXPECT_STREQ(acp_path(wild, acp_query_starter_ga(0)).name, "none");
 }

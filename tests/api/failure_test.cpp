@@ -53,7 +53,9 @@ TEST_F(FailureTest, stops_a_command_ordered_after_it) {
             acp_copy(target, source, 8, is_cont ? ACP_HANDLE_CONT : failed);
         EXPECT_NE(stopped, ACP_HANDLE_NULL);
         EXPECT_EQ(acp_wait(failed, -1), ACP_ERR_ADDRESS);
-        EXPECT_EQ(acp_wait(stopped, -1), ACP_ERR_ORDER) << acp_error_message();
+        expect_failure(stopped, ACP_ERR_ORDER,
+                       {"acp_copy by rank " + std::to_string(rank_) + " on ", hexadecimal(target),
+                        "the command of handle " + std::to_string(failed) + ","});
         EXPECT_EQ(acp_wait(ACP_HANDLE_ALL, -1), ACP_OK);
     }
     canary.expect_untouched();

@@ -116,6 +116,8 @@ TEST_F(RegistrationTest, refuses_keys_that_never_were) {
         EXPECT_TRUE(acp_errno() == ACP_ERR_ARGUMENT || acp_errno() == ACP_ERR_STALE)
             << acp_error_message();
         EXPECT_EQ(acp_query_ga(wrong, &word), ACP_GA_NULL);
+        EXPECT_EQ(std::string(acp_error_message()).rfind("acp_query_ga by rank ", 0), 0U)
+            << acp_error_message();
         EXPECT_TRUE(acp_errno() == ACP_ERR_ARGUMENT || acp_errno() == ACP_ERR_STALE)
             << acp_error_message();
         EXPECT_STRNE(acp_error_message(), "");

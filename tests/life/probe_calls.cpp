@@ -161,7 +161,7 @@ void two_threads_in_sync() {
             return;
         }
         check(acp_errno() == ACP_ERR_STATE, "a second thread in acp_sync");
-        check(std::strstr(acp_error_message(), "acp_sync while another thread") != nullptr,
+        check(std::strstr(acp_error_message(), "acp_sync while acp_sync is under way") != nullptr,
               "the message names the call");
         const acp_ga_t own = acp_query_starter_ga(0);
         check(acp_wait(acp_copy(own + 64, own + 72, 8, now), -1) == ACP_OK,

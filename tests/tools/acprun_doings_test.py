@@ -111,7 +111,7 @@ class Endings(ToolTest):
         result = acprun("-n", "2", "--nodes", "2", RANK, "init", "0:add-askew=1", "finalize")
         self.assertRegex(result.stdout.decode(), r"acp_add8 by rank 0 on \S+: .*multiple of 8")
         result = acprun("-n", "2", RANK, "init", "0:add-askew=1", "finalize")
-        self.assertRegex(result.stdout.decode(), r"acp_add8 by rank 0.*multiples of 8")
+        self.assertRegex(result.stdout.decode(), r"acp_add8 by rank 0 on \S+: the source is .* no multiple of 8 ")
 
     def test_a_registration_that_fails_names_the_call_the_address_and_the_rank(self):
         lines = acprun("-n", "1", RANK, "init", "register-wrong", "finalize").stdout.decode().splitlines()
@@ -123,7 +123,41 @@ class Endings(ToolTest):
     def test_two_threads_in_a_collective_call_are_told(self):
         result = acprun("-n", "2", RANK, "init", "0:sync-twice", "1:await-note", "1:sync", "finalize")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(result.stdout.count(b"acp_sync while another thread of this process is in acp_sync"), 1, result.stdout)
+        self.assertEqual(result.stdout.count(b"acp_sync while acp_sync is under way in this process"), 1, result.stdout)
+
+
+class HangWarning(ToolTest):
+    """ACP_HANG_WARNING in parts of a second: the line says them, in every call that waits."""
+
+    def start_waiting(self, *arguments):
+        job = self.start(*arguments, env={"ACP_HANG_WARNING": "0.3"}, stdin=subprocess.PIPE)
+        self.assertEqual(job.read_lines(2), ready(2))
+        return job
+
+    def tell_go(self, job):
+        job.process.stdin.write(b"go\n")
+        job.process.stdin.flush()
+
+    def assert_warns(self, job, pattern):
+        line = job.process.stderr.readline().decode()
+        found = re.fullmatch(r"acp: rank \d has waited (\d+\.\d) s " + pattern + "\n", line)
+        self.assertTrue(found, line)
+        self.assertGreaterEqual(float(found.group(1)), 0.3)
+
+    def test_a_barrier_says_who_is_missing(self):
+        job = self.start_waiting("-n", "2", RANK, "init", "print=ready", "0:await-line", "sync", "finalize")
+        self.assert_warns(job, "for all ranks to meet; not there yet: rank 0")
+        self.tell_go(job)
+        self.assertEqual(job.finish(), (0, "", ""))
+
+    def test_a_command_says_for_whom_it_waits(self):
+        job = self.start_waiting("-n", "2", "--nodes", "2", RANK, "init", "print=ready", "1:pause", "await-line", "get=1",
+                                 "finalize")
+        os.kill(job.rank(1), signal.SIGSTOP)
+        self.tell_go(job)
+        self.assert_warns(job, r"for a command from rank 1 to rank 0; is that process stopped\?")
+        job.send(signal.SIGINT)
+        self.assertEqual(job.finish()[0], 130)
 
 
 class Check(ToolTest):
@@ -133,7 +167,7 @@ class Check(ToolTest):
         self.assertEqual((result.returncode, len(lines)), (0, 2), result.stderr)
         self.assertRegex(lines[0], r"ACP_CHECK: rank 0 on \S+: acp_copy of 64 bytes whose source and target overlap: .*"
                                    rf"called from .*{RANK} \(addr2line -e {RANK} 0x[0-9a-f]+\)")
-        self.assertRegex(lines[1], r"acp_wait is given 0x123456789, a handle that no call has returned; called from ")
+        self.assertRegex(lines[1], r"acp_wait is given 4886718345, a handle that no call has returned; called from ")
 
     def test_without_it_nothing_is_told(self):
         result = acprun("-n", "1", RANK, "init", "make-mistakes", "finalize")

@@ -97,11 +97,10 @@ TEST(LifeTest, says_why_a_call_cannot_be_made) {
     const auto said = [](LifeState state) { return explained(*life_in(state), base::Code::state); };
     EXPECT_EQ(said(not_initialised).rfind("acp_rank before acp_init", 0), 0U);
     EXPECT_EQ(said(over), "acp_rank after acp_finalize");
-    EXPECT_NE(said(joining).find("another thread of this process is in acp_init"),
-              std::string::npos);
-    EXPECT_NE(said(meeting).find("is in acp_sync"), std::string::npos);
-    EXPECT_NE(said(resetting).find("is in acp_reset"), std::string::npos);
-    EXPECT_NE(said(leaving).find("is in acp_finalize"), std::string::npos);
+    EXPECT_NE(said(joining).find("while acp_init is under way in this process"), std::string::npos);
+    EXPECT_NE(said(meeting).find("acp_sync is under way"), std::string::npos);
+    EXPECT_NE(said(resetting).find("acp_reset is under way"), std::string::npos);
+    EXPECT_NE(said(leaving).find("acp_finalize is under way"), std::string::npos);
     EXPECT_NE(explained(*life_in(forked), base::Code::forked).find("may only exec or _exit"),
               std::string::npos);
     for (const LifeState state : {in_use, meeting}) {

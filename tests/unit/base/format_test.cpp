@@ -30,6 +30,12 @@ TEST(HumanDuration, chooses_the_unit_by_the_rounded_number) {
     EXPECT_EQ(human_duration(86400e9), "86400 s");
 }
 
+TEST(InBytes, is_exact_and_knows_the_singular) {
+    EXPECT_EQ(in_bytes(0), "0 bytes");
+    EXPECT_EQ(in_bytes(1), "1 byte");
+    EXPECT_EQ(in_bytes(65536), "65536 bytes");
+}
+
 TEST(Hex, has_no_leading_zeros) {
     EXPECT_EQ(hex(0), "0x0");
     EXPECT_EQ(hex(0x1f00), "0x1f00");

@@ -127,9 +127,13 @@ TEST_P(GmaRemoteTest, memory_that_is_none_fails_there_and_names_rank_node_and_re
     EXPECT_NE(text(status).find("acp_copy by rank 0 on "), std::string::npos) << text(status);
     EXPECT_NE(text(status).find("the target is 8 bytes at global address 0x"), std::string::npos)
         << text(status);
-    EXPECT_NE(text(status).find("rank 3 is on node 1 (10.0.0.1): no memory is registered there"),
-              std::string::npos)
+    EXPECT_NE(
+        text(status).find(": no registered memory of rank 3 on node 1 (10.0.0.1) holds all of "
+                          "it (it is not registered, longer than what is, or unmapped)"),
+        std::string::npos)
         << text(status);
+    EXPECT_EQ(text(status).find("another node"), std::string::npos) << text(status);
+    EXPECT_EQ(text(status).find("node 1"), text(status).rfind("node 1")) << text(status);
     EXPECT_EQ(wait(gma().issue(add(rank().starter(0), wild, 8), handle_null)).code(),
               Code::address);
     EXPECT_TRUE(wait(gma().issue(copy(rank().starter(3), rank().starter(0), 8), 0)).is_ok());
@@ -150,7 +154,13 @@ TEST_P(GmaRemoteTest, what_cannot_be_an_address_is_refused_here) {
         const base::Status status =
             wait(gma().issue(copy(one.target, rank().starter(0), one.bytes), handle_null));
         EXPECT_EQ(status.code(), Code::address) << one.bytes;
+        EXPECT_NE(text(status).find(" rank 3 on node 1 (10.0.0.1)"), std::string::npos)
+            << text(status);
     }
+    EXPECT_NE(
+        text(wait(gma().issue(copy(start + starter_bytes - 4, rank().starter(0), 8), handle_null)))
+            .find("offset 65532 of a segment of 65536 bytes on rank 3 on node 1"),
+        std::string::npos);
     EXPECT_EQ(network_.turn(), 0U) << "nothing was sent";
     EXPECT_EQ(wait(gma().issue(copy(start, rank().starter(0, starter_bytes), 8), 0)).code(),
               Code::address)
@@ -175,8 +185,9 @@ TEST_P(GmaRemoteTest, the_end_of_the_gateway_ends_what_is_under_way_and_all_that
     std::thread death([&] { network_.port(0).close(9); });
     const base::Status status = wait(first);
     EXPECT_EQ(status.code(), Code::peer);
-    EXPECT_NE(text(status).find("acp_copy by rank 0: the gateway of node 0 (process "),
-              std::string::npos)
+    EXPECT_NE(
+        text(status).find(" by rank 0 on " + os::host_name() + ": the gateway of node 0 (process "),
+        std::string::npos)
         << text(status);
     EXPECT_NE(text(status).find("was killed by signal 9"), std::string::npos) << text(status);
     EXPECT_EQ(wait(second).code(), Code::order);

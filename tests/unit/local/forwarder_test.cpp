@@ -219,10 +219,10 @@ TEST_P(ForwarderTest, refuses_addresses_that_name_nothing) {
     const GlobalAddress good = rank(1).own.address;
     const GlobalAddress beyond = good + private_bytes - 7;
     for (const auto& [target, source, side] :
-         {std::tuple{good, GlobalAddress{0}, "source: the null"},
-          {GlobalAddress{0}, good, "target: the null"},
-          {good, beyond, "source: 8 bytes"},
-          {beyond, good, "target: 8 bytes"}}) {
+         {std::tuple{good, GlobalAddress{0}, "the source is the null"},
+          {GlobalAddress{0}, good, "the target is the null"},
+          {good, beyond, "the source is 8 bytes"},
+          {beyond, good, "the target is 8 bytes"}}) {
         const Ended ended = run(0, copy(target, source, 8));
         EXPECT_EQ(ended.code, base::Code::address);
         EXPECT_EQ(ended.message.rfind(side, 0), 0U) << ended.message;

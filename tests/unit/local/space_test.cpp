@@ -107,17 +107,36 @@ TEST_F(SpaceTest, private_memory_is_direct_for_its_owner_only) {
 TEST_F(SpaceTest, says_what_is_wrong_with_an_address) {
     const GlobalAddress key = owner_.add(memory_.data(), memory_.size());
     const auto& space = owner_.space;
-    const auto expect = [&](GlobalAddress address, const char* part) {
+    const auto expect = [&](GlobalAddress address, const std::string& part) {
         EXPECT_NE(space.explain(address, 8).find(part), std::string::npos)
             << space.explain(address, 8);
     };
     expect(0, "null");
     expect(starter(7), "process, 7, is not in this job of 7");
-    expect(starter(4), "rank 4 is on another node");
+    expect(starter(4), "8 bytes at global address ");
+    expect(starter(4), "an address of rank 4 on node 0");
+    expect(starter(4) + node_.shape().starter_bytes - 4,
+           ": offset " + std::to_string(node_.shape().starter_bytes - 4) + " of a segment of " +
+               std::to_string(node_.shape().starter_bytes) + " bytes on rank 4 on node 0");
+    expect(space.layout().segment_start(4, 0, 0),
+           "no memory is registered there on rank 4 on node");
+    EXPECT_NE(space.explain(starter(4), 1).find("1 byte at"), std::string::npos);
     expect(space.layout().segment_start(6, 99, 1), "no memory is registered there on rank 6");
     expect(key + 250, "offset 250 of a segment of 256 bytes on rank 5");
     EXPECT_EQ(owner_.remove(key), Code::ok);
     expect(key, "memory of rank 5 was unregistered");
+}
+
+// What was never registered is not called unregistered, and the words agree with the code.
+TEST_F(SpaceTest, says_of_a_wild_address_that_nothing_is_registered_there) {
+    const auto& layout = owner_.space.layout();
+    for (const GlobalAddress wild :
+         {layout.segment_start(5, 0, 0) + 5, starter(5) ^ layout.segment_start(0, 0, 3),
+          layout.segment_start(6, 99, 0)}) {
+        EXPECT_EQ(owner_.find(wild), Code::address);
+        const std::string text = owner_.space.explain(wild, 8);
+        EXPECT_NE(text.find("no memory is registered there on rank "), std::string::npos) << text;
+    }
 }
 
 TEST_F(SpaceTest, closing_takes_only_its_own_row_away) {

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Each program that a document prints: it compiles without a warning, and runs on 4 ranks of one node and of two.
+
+A program is a block of C with a main(). One that is meant to fail, or whose output the document tells, is in a table here.
+"""
+import pathlib
+import re
+import subprocess
+import tempfile
+
+import harness
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+RANKS = 4
+NODES = (1, 2)
+BLOCK = re.compile(r"^```c\n(.*?)^```$", re.M | re.S)
+SIGABRT_CODE = 134
+# The guide shows how the message of a failure is read.
+ENDS_BY = {"docs/guide/first-steps.md": SIGABRT_CODE}
+PRINTS = {"docs/man/acp_register_memory.3.md": "4 ranks\n", "docs/man/acp_cas4.3.md": "4000\n",
+          "docs/man/acp_copy.3.md": "rank 2 got xxxx...\n", "docs/man/acp_path.3.md": "a copy from rank 3 takes the path "}
+
+
+def programs() -> list[tuple[str, str]]:
+    """(file, text) of every program in a document, files by their path below the root."""
+    files = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    return [(str(file.relative_to(ROOT)), text) for file in files for text in BLOCK.findall(file.read_text())
+            if re.search(r"^int main\(", text, re.M)]
+
+
+class Documents(harness.ExampleTest):
+    def test_there_are_programs(self):
+        with_program = {file for file, _ in programs()}
+        for page in sorted((ROOT / "docs" / "man").glob("*.3.md")):
+            self.assertIn(str(page.relative_to(ROOT)), with_program)
+
+    def test_each_program_compiles_and_runs_on_one_node_and_on_two(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for number, (file, text) in enumerate(programs()):
+                with self.subTest(file=file):
+                    source = pathlib.Path(folder) / f"program{number}.c"
+                    source.write_text(text)
+                    program = source.with_suffix("")
+                    compiled = subprocess.run([self.bin / "acpcc", "-O2", "-Wall", "-Wextra", "-Werror", source, "-o", program],
+                                              capture_output=True, text=True, check=False)
+                    self.assertEqual(compiled.returncode, 0, compiled.stderr)
+                    for nodes in NODES:
+                        self.check(file, str(program), nodes)
+
+    def check(self, file: str, program: str, nodes: int) -> None:
+        with self.subTest(file=file, nodes=nodes):
+            job = self.run_job(RANKS, program, launcher=("--nodes", str(nodes)))
+            self.assertEqual(job.code, ENDS_BY.get(file, 0), str(job))
+            self.assertIn(PRINTS.get(file, ""), job.out, str(job))
+
+
+if __name__ == "__main__":
+    harness.main()
