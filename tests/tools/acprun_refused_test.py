@@ -8,10 +8,9 @@ import shutil
 import subprocess
 import unittest
 
-from support import ACPRUN, BIN, PROGRAMS, RANK, WATCHDOG_S, ToolTest, clean_environment, main
+from support import ACPRUN, BIN, PRIVATE, PROGRAMS, RANK, WATCHDOG_S, ToolTest, clean_environment, main
 
 REFUSE = os.path.join(PROGRAMS, "refuse")
-PRIVATE = os.path.join(PROGRAMS, "private")
 ERRORS = (errno.EPERM, errno.ENOSYS)
 WHOLE_JOB = (RANK, "init", "fill=x", "put=0", "add=word", "sync", "reset=1", "sync", "finalize")
 
