@@ -37,6 +37,35 @@ class Acprun(ToolTest):
         self.assertEqual((result.returncode, result.stdout), (0, b"1\n\n"), result)
 
 
+    def test_what_the_launcher_sets_itself_is_refused(self):
+        for name in ("ACP_RANK", "ACP_NODE_FD", "ACP_JOB_ID"):
+            self.assert_fails(acprun("-x", name + "=1", ACT), 64, rf"\Aacprun: -x {name}: acprun sets this variable itself")
+
+    def test_a_directory_of_other_launchers_has_a_hint(self):
+        self.assert_fails(acprun("--wdir", "/", ACT), 64, "unknown option --wdir: .* cd first")
+
+    def test_a_file_of_hosts_has_an_end(self):
+        self.assert_fails(acprun("--hostfile", "/dev/zero", ACT), 64, "--hostfile: /dev/zero has more than 16 MiB")
+
+    def test_output_that_cannot_be_written(self):
+        for words in (("--help",), ("--version",), ("--dry-run", ACT)):
+            with self.subTest(words=words), open("/dev/full", "w") as full:
+                done = subprocess.run([os.path.join(BIN, "acprun"), *words], stdout=full, stderr=subprocess.PIPE,
+                                      timeout=WATCHDOG_S, env=clean_environment())
+                self.assertEqual((done.returncode, done.stderr), (74, b"acprun: cannot write standard output\n"))
+
+    def test_a_quiet_job_tells_of_no_faults(self):
+        loud = acprun("-n", "2", "--nodes=2", ACT, env={"ACP_FAULT": "loss=.05"})
+        self.assertEqual((loud.returncode, b"ACP_FAULT" in loud.stderr), (0, True), loud)
+        quiet = acprun("-q", "-n", "2", "--nodes=2", ACT, env={"ACP_FAULT": "loss=.05"})
+        self.assertEqual((quiet.returncode, quiet.stderr), (0, b""), quiet)
+
+    def test_faults_on_one_node_are_said_to_do_nothing(self):
+        result = acprun("-n", "2", ACT, env={"ACP_FAULT": "loss=0.05"})
+        self.assertEqual(result.returncode, 0)
+        self.assertIn(b"warning: ACP_FAULT=loss=0.05 does nothing in a job on one node", result.stderr)
+
+
 class Others(ToolTest):
     def test_each_tool_names_itself_and_the_option(self):
         for name, code in (("acpstat", 64), ("acpinfo", 64)):
