@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/arguments.hpp"
+#include "api/job_settings.hpp"
 #include "api/report.hpp"
 #include "job/identity.hpp"
 #include "os/file_descriptor.hpp"
@@ -85,16 +86,28 @@ base::Status become_member(Library& instance, const std::vector<std::string>& en
     return {};
 }
 
-// What the launcher fixed for the whole job wins over this process's environment.
-void follow_job(base::Config& config, const node::Shape& shape) {
-    config.starter_bytes = shape.starter_bytes;
-    config.mailbox = static_cast<base::MailboxKind>(shape.mailbox_kind);
-    config.intranode = static_cast<base::IntraNode>(shape.intranode);
+// What the launcher fixed for the whole job wins over this process's command line. Rank 0 says so for all, once.
+//   given  the environment as the launcher gave it
+base::Status settle_with_job(Library& instance,
+                             const std::vector<std::string>& given,
+                             const job::Identity& identity) {
+    if (!identity.is_launched()) return {};
+    auto at_start = base::parse_config(given);
+    if (!at_start.is_ok()) return std::move(at_start).failure();
+    const auto warnings = follow_job(instance.config, std::move(at_start.value().config),
+                                     instance.member->segment().shape(), instance.arguments);
+    if (identity.rank != 0 || instance.has_warned_of_arguments) return {};
+    instance.has_warned_of_arguments = true;
+    for (const std::string& warning : warnings) {
+        std::fprintf(stderr, "acp: acp_init: warning: %s\n", warning.c_str());
+    }
+    return {};
 }
 
 // Reads the configuration: the environment, and what this or an earlier acp_init took from the command line.
 base::Status read_config(Library& instance, int* argc, char*** argv) {
-    auto environment = os::environment();
+    const auto given = os::environment();
+    auto environment = given;
     if (auto status = take_arguments(argc, argv, instance.arguments); !status.is_ok()) {
         return status;
     }
@@ -112,7 +125,10 @@ base::Status read_config(Library& instance, int* argc, char*** argv) {
     }
     instance.config = std::move(parsed.value().config);
     instance.is_configured.store(true, std::memory_order_release);  // partner: api/boundary.cpp
-    return become_member(instance, environment);
+    if (auto status = become_member(instance, environment); !status.is_ok()) {
+        return status;
+    }
+    return identity.is_ok() ? settle_with_job(instance, given, identity.value()) : base::Status();
 }
 
 base::Status open_epoch(Library& instance) {
@@ -222,7 +238,6 @@ private:
 
 base::Status join_node(Library& instance, bool is_again) {
     node::Member& member = *instance.member;
-    follow_job(instance.config, member.segment().shape());
     member.barrier().set_hang_warning(instance.config.hang_warning_ns);
     if (auto status = member.take_slot(); !status.is_ok()) {
         return status;

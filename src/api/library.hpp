@@ -28,6 +28,7 @@ struct Library {
     std::atomic<bool> is_configured{false};  // config was read: ACP_ON_ERROR is what it says
     // ACP's own pairs of the command line, as environment entries: they hold for every later acp_init too.
     std::vector<std::string> arguments;
+    bool has_warned_of_arguments = false;  // that some of them have no effect in this job
     // Once made they live as long as the process: a later epoch uses the same segment, slot and lines.
     std::unique_ptr<node::Member> member;
     std::unique_ptr<local::Hazards> hazards;

@@ -3,6 +3,7 @@
 // range, seconds, text. A default is not written here: it is what Config{} holds.
 #include "base/config_registry.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -258,6 +259,14 @@ const std::vector<LauncherVariable>& launcher_variables() {
         {"ACP_CXX", "command", "set by users: the compiler acpc++ calls"},
     };
     return rows;
+}
+
+bool is_of_job(std::string_view name) {
+    constexpr std::array<std::string_view, 11> names{
+        "ACP_STARTER_SIZE", "ACP_MAILBOX",       "ACP_INTRANODE", "ACP_DATAGRAM",
+        "ACP_SECURITY",     "ACP_CONGESTION",    "ACP_CIPHER",    "ACP_GATEWAY",
+        "ACP_PEER_TIMEOUT", "ACP_SOCKET_BUFFER", "ACP_FAULT"};
+    return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 }  // namespace acp::base

@@ -33,4 +33,7 @@ struct LauncherVariable {
 
 [[nodiscard]] const std::vector<LauncherVariable>& launcher_variables();
 
+// Whether the whole job has one value of a variable, fixed by the launcher before a process reads it.
+[[nodiscard]] bool is_of_job(std::string_view name);
+
 }  // namespace acp::base

@@ -63,12 +63,14 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
 std::optional<std::uint64_t> parse_seconds(std::string_view text) {
     const std::size_t point = text.find('.');
     const std::string_view whole_text = text.substr(0, point);
-    std::uint64_t whole = 0;
-    const auto [rest, error] =
-        std::from_chars(whole_text.data(), whole_text.data() + whole_text.size(), whole);
-    if (error != std::errc{} || rest != whole_text.data() + whole_text.size() ||
-        whole > seconds_max) {
-        return std::nullopt;
+    std::uint64_t whole = 0;  // also where nothing stands before the point
+    if (!whole_text.empty() || point == std::string_view::npos) {
+        const auto [rest, error] =
+            std::from_chars(whole_text.data(), whole_text.data() + whole_text.size(), whole);
+        if (error != std::errc{} || rest != whole_text.data() + whole_text.size() ||
+            whole > seconds_max) {
+            return std::nullopt;
+        }
     }
     std::uint64_t fraction_ns = 0;
     if (point != std::string_view::npos) {

@@ -18,7 +18,7 @@ inline constexpr std::uint64_t nanoseconds_per_second = 1'000'000'000;
 // Decimal or 0x-hexadecimal digits and nothing else; nullopt for "", signs, blanks and overflow.
 [[nodiscard]] std::optional<std::uint64_t> parse_unsigned(std::string_view text);
 
-// "60", "0.5", "1e3" is not: decimal seconds with at most nine digits after the point -> nanoseconds;
+// "60", "0.5", ".5", "1e3" is not: decimal seconds with at most nine digits after the point -> nanoseconds;
 // nullopt for anything else and above 10^9 seconds.
 [[nodiscard]] std::optional<std::uint64_t> parse_seconds(std::string_view text);
 

@@ -3,6 +3,7 @@
 #include "job/launch_plan.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "base/parse.hpp"
 
@@ -70,6 +71,7 @@ Taken take(LaunchPlan& plan, std::string_view name, std::string_view value) {
     if (name == "cipher") return take_number(plan.cipher, value);
     if (name == "job") return take_long(plan.job_id, value);
     if (name == "netns") return take_flag(plan.is_netns, value);
+    if (name == "quiet") return take_flag(plan.is_quiet, value);
     if (name == "tags") return take_flag(plan.has_tags, value);
     if (name == "bound") return take_flag(plan.is_bound_to_cores, value);
     if (name == "continue") return take_flag(plan.is_continue_on_failure, value);
@@ -136,6 +138,7 @@ std::string to_bytes(const LaunchPlan& plan) {
     append(bytes, "directory", plan.directory);
     append(bytes, "program", plan.program);
     append(bytes, "output", plan.output_directory);
+    append(bytes, "quiet", flag(plan.is_quiet));
     append(bytes, "tags", flag(plan.has_tags));
     append(bytes, "bound", flag(plan.is_bound_to_cores));
     append(bytes, "continue", flag(plan.is_continue_on_failure));
@@ -182,6 +185,13 @@ Result<LaunchPlan> launch_plan_from(std::string_view bytes) {
                           std::to_string(plan.procs) + " is no part of a job");
     }
     return plan;
+}
+
+bool is_set_by_launcher(std::string_view name) noexcept {
+    constexpr std::array<std::string_view, 9> names{
+        "ACP_RANK",    "ACP_PROCS",  "ACP_SLOT",     "ACP_NODE",        "ACP_NODES",
+        "ACP_NODE_FD", "ACP_JOB_ID", "ACP_TERMINAL", "ACP_NODE_ADDRESS"};
+    return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 void set_variable(std::vector<std::string>& entries,

@@ -13,7 +13,7 @@
 
 namespace acp::job {
 
-inline constexpr std::uint32_t launch_plan_version = 2;  // launcher and agent must agree
+inline constexpr std::uint32_t launch_plan_version = 3;  // launcher and agent must agree
 
 struct LaunchPlan {
     std::uint32_t procs = 1;  // of the job
@@ -34,6 +34,7 @@ struct LaunchPlan {
     bool has_tags = false;               // lines begin with "[rank] "
     bool is_bound_to_cores = false;      // rank i to the i-th usable CPU
     bool is_continue_on_failure = false;  // others run on when a rank fails
+    bool is_quiet = false;                // no warnings
     bool is_netns = false;  // this node has a network of its own (os/network_namespace.hpp)
 
     [[nodiscard]] std::uint32_t nodes() const noexcept {
@@ -59,6 +60,9 @@ struct LaunchPlan {
 // Errors: mismatch (another version, an unknown field), argument (a field that does not parse, no program, nodes
 // that do not share the processes among them).
 base::Result<LaunchPlan> launch_plan_from(std::string_view bytes);
+
+// Whether the launcher sets a variable itself, for each rank, and nobody else does.
+[[nodiscard]] bool is_set_by_launcher(std::string_view name) noexcept;
 
 // Sets a variable among "NAME=VALUE" entries; a value already there is replaced.
 void set_variable(std::vector<std::string>& entries, std::string_view name, std::string_view value);

@@ -59,8 +59,12 @@ int parent_of(const std::string& pid) {
         leading_number(std::string_view(*text).substr(name_end + 4)).value_or(0));
 }
 
-// Ended ones that are not yet reaped included. Their numbers stay valid until this process reaps them.
-std::vector<int> children() {
+bool is_child(int pid) noexcept {
+    siginfo_t information{};
+    return waitid(P_PID, static_cast<id_t>(pid), &information, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+std::vector<int> listed_children() {
     std::vector<int> found;
     const std::string tasks = "/proc/self/task";
     bool is_told = true;
@@ -77,6 +81,14 @@ std::vector<int> children() {
             found.push_back(std::stoi(name));
         }
     }
+    return found;
+}
+
+// Ended ones that are not yet reaped included. Their numbers stay valid until this process reaps them. A /proc of another
+// namespace of processes lists numbers that are not ours here: those are left out.
+std::vector<int> children() {
+    std::vector<int> found = listed_children();
+    std::erase_if(found, [](int pid) { return !is_child(pid); });
     return found;
 }
 
@@ -129,13 +141,20 @@ std::size_t signal_children(int signal) {
 }
 
 bool end_all_children(std::uint64_t deadline_ns) {
+    constexpr std::uint64_t unlisted_ns = 1'000'000'000;  // for those that /proc does not name
+    std::uint64_t unlisted_until_ns = deadline_ns;
     while (has_children()) {
-        if (signal_children(SIGKILL) == 0) return false;
+        const bool is_any_signalled = signal_children(SIGKILL) != 0;
         while (const auto ended = ended_child()) reap(ended->pid);
         const std::uint64_t now = now_ns();
         if (!has_children()) return true;
-        if (now >= deadline_ns) return false;
-        wait_for_an_end(deadline_ns - now);
+        if (is_any_signalled) {
+            unlisted_until_ns = deadline_ns;
+        } else {
+            unlisted_until_ns = std::min(unlisted_until_ns, now + unlisted_ns);
+        }
+        if (now >= unlisted_until_ns) return false;
+        wait_for_an_end(unlisted_until_ns - now);
     }
     return true;
 }

@@ -9,11 +9,14 @@
 #include <unistd.h>
 #include <utility>
 
+#include "base/format.hpp"
 #include "os/file_descriptor.hpp"
 
 namespace acp::os {
 
 namespace {
+
+constexpr std::uint64_t unlimited_bytes = UINT64_MAX;  // the kernel's own files
 
 base::Status unreadable(const std::string& path, int error) {
     return {base::Code::system,
@@ -22,7 +25,7 @@ base::Status unreadable(const std::string& path, int error) {
 
 }  // namespace
 
-base::Result<std::string> read_whole_file(const std::string& path) {
+base::Result<std::string> read_whole_file(const std::string& path, std::uint64_t bytes_max) {
     const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file.is_open()) return unreadable(path, errno);
     std::string text;
@@ -33,11 +36,15 @@ base::Result<std::string> read_whole_file(const std::string& path) {
         if (got < 0) return unreadable(path, errno);
         if (got == 0) return text;
         text.append(piece, static_cast<std::size_t>(got));
+        if (text.size() > bytes_max) {
+            return base::Status(base::Code::limit,
+                                path + " has more than " + base::human_size(bytes_max));
+        }
     }
 }
 
 std::optional<std::string> read_text_file(const std::string& path) {
-    auto text = read_whole_file(path);
+    auto text = read_whole_file(path, unlimited_bytes);
     return text.is_ok() ? std::optional(std::move(text).value()) : std::nullopt;
 }
 

@@ -12,11 +12,15 @@
 
 namespace acp::os {
 
+inline constexpr std::uint64_t named_file_bytes_max = 16ULL << 20U;
+
 // The whole file; nullopt when it cannot be opened or read.
 [[nodiscard]] std::optional<std::string> read_text_file(const std::string& path);
 
-// The same for a file that a user named. Errors: system (the message says which file and what the kernel said).
-base::Result<std::string> read_whole_file(const std::string& path);
+// The same for a file that a user named. Errors: system (the message says which file and what the kernel said), limit
+// (it has more than bytes_max).
+base::Result<std::string> read_whole_file(const std::string& path,
+                                          std::uint64_t bytes_max = named_file_bytes_max);
 
 // The number a text begins with, after blanks; nullopt when there is none ("max") or it overflows.
 [[nodiscard]] std::optional<std::uint64_t> leading_number(std::string_view text) noexcept;

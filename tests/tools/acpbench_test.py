@@ -231,6 +231,13 @@ class Mistakes(unittest.TestCase):
         self.assertEqual(finished.returncode, 2)
         self.assertIn("acprun -n 3", finished.stderr)
 
+    def test_net_on_one_node_is_told_what_to_type(self):
+        finished = in_job(2, "net", "--quick")
+        self.assertEqual(finished.returncode, 2, finished)
+        ours = [line for line in finished.stderr.splitlines() if not line.startswith("acprun: ")]
+        self.assertEqual(ours, ["acpbench: this measures between nodes and all ranks are on one; type:",
+                                "  acprun -n 2 --nodes 2 --starter-size 16M acpbench net"], finished.stderr)
+
     def test_sizes_the_wrong_way_round_are_refused(self):
         finished = run(BIN / "acpbench", "copy", "--min", "8k", "--max", "4k")
         self.assertEqual(finished.returncode, 2)

@@ -3,7 +3,7 @@
 import os
 import signal
 
-from support import RANK, ToolTest, acprun, main, marked_processes
+from support import PRIVATE, RANK, ToolTest, acprun, main, marked_processes
 
 
 class Library(ToolTest):
@@ -18,6 +18,19 @@ class Library(ToolTest):
     def test_an_unknown_variable_is_told_once_and_not_by_every_rank(self):
         result = acprun("-n", "4", RANK, "init", "finalize", env={"ACP_MAILBOXX": "mpsc"})
         self.assertEqual((result.returncode, result.stderr.count(b"ACP_MAILBOXX")), (0, 1), result.stderr)
+
+    def test_an_argument_that_comes_too_late_for_the_job_is_told_once(self):
+        late = ("--acp-starter-size", "1M", "--acp-report=0", "--acp-peer-timeout", "3")
+        result = acprun("-n", "3", PRIVATE, "nothing", *late)
+        lines = result.stderr.decode().splitlines()
+        self.assertEqual((result.returncode, len(lines)), (0, 2), result)
+        self.assertIn("the argument --acp-starter-size 1M has no effect: acprun has fixed ACP_STARTER_SIZE=64K for the "
+                      "whole job; acprun -x ACP_STARTER_SIZE=1M", lines[0])
+        self.assertIn("--acp-peer-timeout 3 has no effect", lines[1])
+
+    def test_an_argument_that_says_what_the_job_has_is_not_told(self):
+        result = acprun("-n", "2", "-x", "ACP_STARTER_SIZE=1M", PRIVATE, "nothing", "--acp-starter-size", "1024k")
+        self.assertEqual((result.returncode, result.stderr), (0, b""), result)
 
     def test_a_killed_rank_ends_the_waits_of_the_others(self):
         result = acprun("-n", "4", "--on-failure=continue", RANK, "init", "sync", "2:signal=9", "sync", "print=ran on",

@@ -8,10 +8,9 @@ import shutil
 import subprocess
 import unittest
 
-from support import ACPRUN, BIN, PROGRAMS, RANK, WATCHDOG_S, ToolTest, clean_environment, main
+from support import ACPRUN, BIN, PRIVATE, PROGRAMS, RANK, WATCHDOG_S, ToolTest, clean_environment, main
 
 REFUSE = os.path.join(PROGRAMS, "refuse")
-PRIVATE = os.path.join(PROGRAMS, "private")
 ERRORS = (errno.EPERM, errno.ENOSYS)
 WHOLE_JOB = (RANK, "init", "fill=x", "put=0", "add=word", "sync", "reset=1", "sync", "finalize")
 
@@ -101,6 +100,21 @@ class WithoutProc(ToolTest):
         self.assert_fails(result, 137, "rank 1 .* was killed by signal 9 .*; the other 2 ranks were ended")
 
 
+def with_foreign_proc(*words):
+    """In a namespace of processes of its own, where /proc still tells of the outer one."""
+    enter = ["unshare"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user"]
+    return run([*enter, "--pid", "--fork", *words], LD_LIBRARY_PATH=os.path.join(os.path.dirname(BIN), "lib"))
+
+
+@unittest.skipUnless(shutil.which("unshare") and with_foreign_proc("true").returncode == 0, "this system gives nobody a process namespace")
+class WithForeignProc(ToolTest):
+    def test_nobody_is_said_to_be_left_who_is_not(self):
+        for shape in (("-n", "2"), ("-n", "4", "--nodes=2")):
+            with self.subTest(shape=shape):
+                result = with_foreign_proc(ACPRUN, *shape, *WHOLE_JOB)
+                self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"", b""), result)
+
+
 class Limits(ToolTest):
     """Little of something: the job runs, or says of what there is too little."""
 
@@ -114,6 +128,15 @@ class Limits(ToolTest):
                 if result.returncode != 0:
                     self.assertRegex((result.stderr + result.stdout).decode(),
                                      "RLIMIT_AS|[Cc]annot allocate memory|out of memory|failed to map")
+
+    def test_address_space_of_several_nodes(self):
+        for kibibytes in (20000, 25000, 30000, 40000, 60000, 100000):
+            with self.subTest(kibibytes=kibibytes):
+                result = self.limited(resource.RLIMIT_AS, kibibytes << 10, "-n", "4", "--nodes=2", *WHOLE_JOB)
+                said = (result.stderr + result.stdout).decode()
+                self.assertNotRegex(said, r"std::bad_alloc\n")
+                if result.returncode != 0:
+                    self.assertRegex(said, "RLIMIT_AS|ulimit -v|[Cc]annot allocate memory|out of memory|failed to map")
 
     def test_descriptors(self):
         for count in (8, 16, 32, 64, 128):

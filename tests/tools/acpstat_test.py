@@ -168,6 +168,18 @@ class Waiting(AcpstatTest):
         self.assertEqual(job.finish()[0], 130)
 
 
+class Several(AcpstatTest):
+    def test_several_jobs_are_told_apart_by_program_and_acprun(self):
+        jobs = [self.start("-n", "2", *shape, RANK, "init", "print=ready", "pause") for shape in ((), ("--nodes=2",))]
+        for job in jobs:
+            job.read_lines(2)
+        names = [environment_of(job.rank(0))["ACP_JOB_ID"] for job in jobs]
+        done = until(acpstat, lambda done: all(name in done.stderr for name in names))
+        self.assertEqual(done.returncode, 1, done)
+        for name, job in zip(names, jobs):
+            self.assertRegex(done.stderr, rf"{name} .* {job.process.pid} +rank\n")
+
+
 class Missing(AcpstatTest):
     def test_a_job_that_does_not_run_is_named_beside_those_that_do(self):
         job = self.start_traffic()

@@ -13,6 +13,7 @@ BIN = os.environ["TOOLTEST_BIN"]
 PROGRAMS = os.environ["TOOLTEST_PROGRAMS"]
 ACPRUN = os.path.join(BIN, "acprun")
 ACT = os.path.join(PROGRAMS, "act")
+PRIVATE = os.path.join(PROGRAMS, "private")
 RANK = os.path.join(PROGRAMS, "rank")
 MEMBER = os.path.join(PROGRAMS, "member")
 SSH_STUB = os.path.join(os.path.dirname(os.path.abspath(__file__)), "ssh_stub.sh")

@@ -8,6 +8,7 @@
 #include "job/exit_codes.hpp"
 #include "os/clock.hpp"
 
+#include "memory_limit.hpp"
 #include "tokens.hpp"
 
 namespace acp::agent {
@@ -29,13 +30,14 @@ int Agent::run() {
         }
     }
     if (!status.is_ok()) {
+        std::string why(status.message());
+        if (status.code() == base::Code::memory) why += memory_limit_text();
         if (!poll_ || !signals_) {  // nothing to wait with, and nothing was started
-            channel_.send("error " + std::to_string(job::exit_unavailable) + " " +
-                          std::string(status.message()));
+            channel_.send("error " + std::to_string(job::exit_unavailable) + " " + why);
             channel_.send("ended " + std::to_string(job::exit_unavailable) + " 0 0");
             return job::exit_unavailable;
         }
-        give_up(job::exit_unavailable, std::string(status.message()));
+        give_up(job::exit_unavailable, why);
     }
     loop();
     return end();

@@ -8,6 +8,7 @@
 #include "job/exit_codes.hpp"
 #include "job/relay.hpp"
 #include "os/child.hpp"
+#include "os/clock.hpp"
 #include "os/log_line.hpp"
 #include "os/pipe.hpp"
 #include "os/process.hpp"
@@ -22,6 +23,8 @@ using job::Relay;
 using job::RelayStream;
 
 namespace {
+
+constexpr std::uint64_t unheard_ns = 5'000'000'000;  // once nobody listens any more
 
 // The agent, its streams in the relay's hands. Returns its process number.
 Result<int> start_agent(Relay& relay) {
@@ -60,6 +63,18 @@ Result<int> start_agent(Relay& relay) {
     return started;
 }
 
+// While the connection lasts, as long as it takes; afterwards a moment, for the agent to end its ranks. One that has not
+// by then is stopped, and is killed.
+void carry_to_the_end(Relay& relay) {
+    std::uint64_t deadline = os::poll_forever;
+    while (!relay.has_sent_all()) {
+        const std::uint64_t now = os::now_ns();
+        if (deadline == os::poll_forever && relay.is_cut()) deadline = now + unheard_ns;
+        if (now >= deadline) return;
+        relay.turn(deadline == os::poll_forever ? deadline : deadline - now);
+    }
+}
+
 int refuse(const Status& status) {
     os::write_line(os::standard_error, "acp-agent: " + std::string(status.message()));
     return job::exit_unavailable;
@@ -72,9 +87,11 @@ int answer() {
                                os::FileDescriptor(os::standard_output));
     if (!relay.is_ok()) return refuse(relay.failure());
     if (os::write_all(os::standard_output, job::relay_greeting) != 0) return job::exit_unavailable;
+    if (const auto status = os::adopt_orphans(); !status.is_ok()) return refuse(status);
     const auto agent = start_agent(relay.value());
     if (!agent.is_ok()) return refuse(agent.failure());
-    while (!relay.value().has_sent_all()) relay.value().turn();
+    carry_to_the_end(relay.value());
+    if (!relay.value().has_sent_all()) os::end_all_children(os::now_ns() + unheard_ns);
     return os::wait_for_end(agent.value()).shell_code();
 }
 

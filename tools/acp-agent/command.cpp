@@ -50,6 +50,8 @@ void Agent::obey(const std::string& line) {
     } else if (words[0] == "doings") {
         tell_doings();
         channel_.send("told");
+    } else if (words[0] == "alive?") {
+        channel_.send("alive");
     } else if (words[0] == "timeout") {
         tell_doings();
         channel_.send("running " + job::rank_ranges(running_ranks()));

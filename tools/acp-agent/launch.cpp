@@ -47,21 +47,12 @@ std::uint32_t datagram_bytes(const base::Config& config) {
                                                     : node::auto_datagram_bytes;
 }
 
-bool is_set_by_launcher(const std::string& entry) {
-    constexpr std::array<std::string_view, 8> names{
-        "ACP_RANK=",  "ACP_PROCS=",   "ACP_SLOT=",   "ACP_NODE=",
-        "ACP_NODES=", "ACP_NODE_FD=", "ACP_JOB_ID=", "ACP_TERMINAL="};
-    for (const std::string_view name : names) {
-        if (entry.compare(0, name.size(), name) == 0) return true;
-    }
-    return false;
-}
-
 // What this process inherited, and what the plan sets.
 std::vector<std::string> merged_environment(const job::LaunchPlan& plan) {
     std::vector<std::string> entries;
     for (std::string& entry : os::environment()) {
-        if (!is_set_by_launcher(entry)) entries.push_back(std::move(entry));
+        if (!job::is_set_by_launcher(entry.substr(0, entry.find('='))))
+            entries.push_back(std::move(entry));
     }
     for (const std::string& variable : plan.variables) {
         const std::size_t equals = variable.find('=');

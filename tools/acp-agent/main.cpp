@@ -6,6 +6,8 @@
 #include <exception>
 #include <filesystem>
 #include <iostream>
+#include <new>
+#include <string>
 #include <system_error>
 
 #include "base/parse.hpp"
@@ -20,6 +22,7 @@
 #include "agent.hpp"
 #include "answer.hpp"
 #include "common/cli.hpp"
+#include "memory_limit.hpp"
 #include "reach.hpp"
 
 namespace {
@@ -55,6 +58,14 @@ int refuse_plan(const job::LineChannel& channel, const base::Status& status) {
     return job::exit_unavailable;
 }
 
+// What was being made when memory ran out is not known here: the node as a whole.
+int refuse_for_memory(std::uint32_t procs) {
+    os::write_line(os::standard_error, "acp-agent: no memory for the node of " +
+                                           std::to_string(procs) + " ranks" +
+                                           agent::memory_limit_text());
+    return job::exit_unavailable;
+}
+
 int serve(int descriptor) {
     if (auto status = os::set_close_on_exec(descriptor); !status.is_ok()) {
         os::write_line(os::standard_error,
@@ -72,9 +83,14 @@ int serve(int descriptor) {
         return refuse_plan(channel, status);
     }
     // Never destroyed: an output thread may be blocked on a reader that never reads.
-    auto* agent =
-        new agent::Agent(std::move(plan).value(), std::move(key).value(), std::move(channel));
-    return agent->run();
+    const std::uint32_t procs = plan.value().local_procs();
+    try {
+        auto* agent =
+            new agent::Agent(std::move(plan).value(), std::move(key).value(), std::move(channel));
+        return agent->run();
+    } catch (const std::bad_alloc&) {
+        return refuse_for_memory(procs);
+    }
 }
 
 int stand_for(const agent::Reach& reached, int descriptor) {

@@ -57,6 +57,7 @@ gateway::GatewaySettings settings_of(const job::LaunchPlan& plan, const base::Co
     settings.first_process = plan.first_process;
     settings.first_process.push_back(plan.procs);
     settings.is_interface_named = plan.is_network_named();
+    settings.is_outspoken = !plan.is_quiet;
     settings.config = config;
     settings.cipher = static_cast<crypto::CipherWish>(plan.cipher);
     settings.cipher_backend = static_cast<crypto::BackendWish>(config.cipher_library);

@@ -4,6 +4,9 @@
 // other nodes computing. Slices of the library and of the yardstick take turns. All ranks.
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <string>
+#include <string_view>
 
 #include "os/clock.hpp"
 #include "os/cpu.hpp"
@@ -14,6 +17,7 @@
 #include "net_rounds.hpp"
 #include "net_sizes.hpp"
 #include "output.hpp"
+#include "system.hpp"
 #include "verdict.hpp"
 
 namespace acp::bench {
@@ -275,12 +279,25 @@ private:
     bool has_sizes_;  // with more ranks the latencies of single sizes say nothing new
 };
 
+// All ranks of a job on one node end alike, in order; one of them says why.
+void refuse_one_node(const Job& job, std::string_view usage) {
+    if (!job.is_one_node()) return;
+    if (job.rank() == 0) {
+        std::fprintf(
+            stderr, "acpbench: this measures between nodes and all ranks are on one; type:\n  %s\n",
+            std::string(usage).c_str());
+    }
+    acp_finalize();
+    end_process(2);
+}
+
 }  // namespace
 
 int run_net(const Call& call) {
     Job job(call.argc, call.argv, 2, std::string(call.usage));
     const Regions memory(job, Regions::Kind::starter, 4 * stream_bytes);
     const Sites sites = sites_of(job, memory);
+    refuse_one_node(job, call.usage);
     BareUdp bare(job);
     if (!job.conducts()) {
         job.follow([&](const Order& order) {
@@ -288,9 +305,6 @@ int run_net(const Call& call) {
             if (order.what == order_crowd) take_part_in_crowd(job, memory, order);
         });
         return 0;
-    }
-    if (sites.far < 0) {
-        give_up("all ranks are on one node; type:\n  " + std::string(call.usage));
     }
     bare.connect(sites.far);
     return finish(call.options, Net(job, call.options, memory, bare, sites).run());

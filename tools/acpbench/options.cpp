@@ -81,14 +81,15 @@ void add_report(cli::App& app, Options& options) {
     report->add_option("--out", options.out, "the page; default: index.html in that folder");
 }
 
-// Without "--acp-NAME VALUE": acp_init's, which CLI11 does not know. CLI11 wants them last first.
-std::vector<std::string> own_arguments(int argc, char** argv) {
-    std::vector<std::string> own;
+// Without "--acp-NAME VALUE" and "--acp-NAME=VALUE": acp_init's, which CLI11 does not know.
+std::vector<cli::Word> own_arguments(int argc, char** argv) {
+    std::vector<cli::Word> own;
     for (int i = 1; i < argc; ++i) {
-        if (std::string_view(argv[i]).starts_with("--acp-")) {
+        const std::string_view text = argv[i];
+        if (!text.starts_with("--acp-")) {
+            own.push_back({argv[i], ""});
+        } else if (text.find('=') == std::string_view::npos) {
             ++i;
-        } else {
-            own.insert(own.begin(), argv[i]);
         }
     }
     return own;

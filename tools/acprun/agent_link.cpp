@@ -62,6 +62,12 @@ void AgentLink::cut_off() {
     os::send_signal(pid, SIGKILL);
 }
 
+void AgentLink::give_up() {
+    is_given_up = true;
+    is_gone = true;
+    os::send_signal(pid, SIGKILL);
+}
+
 void AgentLink::drop_output() const {
     if (is_running() && is_far && ended) os::send_signal(pid, SIGKILL);
 }

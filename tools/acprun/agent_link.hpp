@@ -47,10 +47,19 @@ public:
     // Ends an agent on another machine that was not reached yet: it hears nothing.
     void cut_off();
 
+    // Ends an agent that does not answer: kills the one here, whose ranks die with it, or drops the connection to the one
+    // on another machine.
+    void give_up();
+
     // Ends what stands for an agent on another machine that has said its last: it carries output nobody takes.
     void drop_output() const;
 
     [[nodiscard]] bool is_running() const noexcept { return channel && !is_gone; }
+
+    // It runs, was reached, and has not said its last.
+    [[nodiscard]] bool can_answer() const noexcept {
+        return is_running() && !is_awaited() && !ended && !is_cut_off;
+    }
 
     [[nodiscard]] bool is_awaited() const noexcept { return is_running() && is_far && !is_reached; }
 
@@ -62,6 +71,8 @@ public:
     bool is_done = false;                 // nothing is left to do on its node
     bool has_told_running = false;        // in answer to timeout
     bool owes_doings = false;             // what its ranks do
+    bool owes_sign_of_life = false;       // it was asked for one
+    bool is_given_up = false;             // it gave none
     bool has_passed_stop = false;         // SIGTSTP, to its ranks
     bool is_gone = false;                 // it has closed the talk
     std::vector<job::Address> addresses;  // of its gateway, once told

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The end of a job: what is told then, and the exit code.
 #include <algorithm>
+#include <array>
 #include <csignal>
 
+#include "base/parse.hpp"
 #include "job/exit_codes.hpp"
 #include "os/child.hpp"
 #include "os/clock.hpp"
+#include "os/process.hpp"
 
 #include "launcher.hpp"
 
@@ -13,7 +16,8 @@ namespace acp::run {
 
 int Launcher::end() {
     outputs_.abandon();
-    if (!still_running_.empty()) tell_running();
+    const bool is_timeout_untold = fallback_code_ == job::exit_timeout && has_given_up_any();
+    if (!still_running_.empty() || is_timeout_untold) tell_running();
     Ended sum;
     for (const AgentLink& agent : agents_) {
         if (!agent.ended) continue;
@@ -39,6 +43,7 @@ int Launcher::end() {
 // Says how the agent ended that gave no account of its ranks, and returns the job's exit code.
 int Launcher::tell_lost() {
     const AgentLink& lost = agents_[*lost_node_];
+    os::send_signal(lost.pid, SIGCONT);  // its process here may be a stopped keeper
     const os::WaitStatus status = os::wait_for_end(lost.pid);
     std::string who = "the agent";
     if (agents_.size() > 1) who += " of " + job_.nodes[*lost_node_].name;
@@ -70,7 +75,42 @@ int Launcher::job_code() const {
     // Hosts that were not reached yet have nobody to say so.
     const bool was_cut_off = std::any_of(agents_.begin(), agents_.end(),
                                          [](const AgentLink& agent) { return agent.is_cut_off; });
-    return was_cut_off && asked_signal_ != 0 ? job::exit_signal_base + asked_signal_ : 0;
+    if ((was_cut_off || has_given_up_any()) && asked_signal_ != 0) {
+        return job::exit_signal_base + asked_signal_;
+    }
+    return has_given_up_any() ? job::exit_unavailable : 0;
+}
+
+bool Launcher::has_given_up_any() const noexcept {
+    return std::any_of(agents_.begin(), agents_.end(),
+                       [](const AgentLink& agent) { return agent.is_given_up; });
+}
+
+// Those here and those on other machines, each kind on one line.
+void Launcher::tell_silent(const std::vector<std::uint32_t>& nodes) const {
+    constexpr std::size_t names_max = 8;
+    std::array<std::string, 2> names;
+    std::array<std::size_t, 2> counts{};
+    for (const std::uint32_t node : nodes) {
+        const AgentLink& agent = agents_[node];
+        const std::size_t kind = agent.is_far ? 1 : 0;
+        if (++counts[kind] > names_max) continue;
+        names[kind] += (names[kind].empty() ? "" : ", ") +
+                       (agents_.size() > 1 ? job_.nodes[node].name : os::host_name());
+        if (!agent.is_far) names[kind] += " (process " + std::to_string(agent.pid) + ")";
+    }
+    const std::string wait = " did not answer for " + base::seconds_text(answer_ns) + " s";
+    for (std::size_t kind = 0; kind < names.size(); ++kind) {
+        const std::size_t more = counts[kind] - std::min(counts[kind], names_max);
+        if (more > 0) names[kind] += " and " + std::to_string(more) + " more";
+    }
+    if (counts[0] > 0) {
+        say("the agent of " + names[0] + wait + ": it was killed, and its ranks with it");
+    }
+    if (counts[1] > 0) {
+        say(names[1] + wait +
+            ": the connection was dropped; ranks there end when the host notices that");
+    }
 }
 
 }  // namespace acp::run

@@ -45,6 +45,8 @@ void Launcher::hear_answer(std::uint32_t node, std::string_view word, std::strin
         agent.addresses = job::addresses_from(rest);
     } else if (word == "done") {
         agent.is_done = true;
+    } else if (word == "alive") {
+        agent.owes_sign_of_life = false;
     } else if (word == "told") {
         agent.owes_doings = false;
         settle_doings();
@@ -107,10 +109,15 @@ void Launcher::hear_ended(std::uint32_t node, std::string_view words) {
                                 number(1).value_or(0), number(2).value_or(0)};
 }
 
-// All that are left have answered when each still running agent has; those that are gone have nobody.
 void Launcher::hear_running(std::uint32_t node, std::string_view ranges) {
     agents_[node].has_told_running = true;
     for (const std::uint32_t rank : job::ranks_from(ranges)) still_running_.push_back(rank);
+    settle_running();
+}
+
+// All that are left have answered when each still running agent has; those that are gone have nobody.
+void Launcher::settle_running() {
+    if (fallback_code_ != job::exit_timeout) return;
     const auto owes_answer = [](const AgentLink& agent) {
         return agent.is_running() && !agent.is_cut_off && !agent.has_told_running;
     };
@@ -122,12 +129,15 @@ void Launcher::tell_running() {
     has_told_running_ = true;
     std::sort(still_running_.begin(), still_running_.end());
     const std::string ranges = job::rank_ranges(still_running_);
-    say("timeout of " + base::seconds_text(options_.timeout_ns) + " s: " +
-        (ranges == "none"
-             ? std::string("no rank was")
-             : ranks_phrase(ranges) +
-                   (ranges.find_first_of("-,") == std::string::npos ? " was" : " were")) +
-        " still running; the job was ended" + doings_text());
+    const bool is_one = ranges.find_first_of("-,") == std::string::npos;
+    std::string who;
+    if (ranges != "none") {
+        who = ": " + ranks_phrase(ranges) + (is_one ? " was" : " were") + " still running";
+    } else if (!has_given_up_any()) {  // what the ranks of silent agents did is not known
+        who = ": no rank was still running";
+    }
+    say("timeout of " + base::seconds_text(options_.timeout_ns) + " s" + who +
+        "; the job was ended" + doings_text());
 }
 
 // The user asks what the ranks do (SIGUSR2). One question at a time.

@@ -49,7 +49,8 @@ void Launcher::loop() {
     settle();
     while (!is_over()) {
         const std::uint64_t now = os::now_ns();
-        const std::uint64_t deadline = std::min(deadline_ns_, doings_until_ns_);
+        const std::uint64_t deadline =
+            std::min({deadline_ns_, doings_until_ns_, end_watch_.deadline_ns()});
         const std::uint64_t timeout =
             deadline == os::poll_forever ? os::poll_forever : deadline - std::min(deadline, now);
         const std::size_t count = poll_->wait(events, timeout);
@@ -69,6 +70,7 @@ void Launcher::loop() {
 
 void Launcher::on_time() {
     settle_doings();
+    give_up_on_silent();
     if (os::now_ns() < deadline_ns_) return;
     deadline_ns_ = os::poll_forever;
     if (is_finishing_) {
@@ -160,6 +162,7 @@ void Launcher::end_others(std::uint32_t node, std::string_view line) {
         agents_[other].send(line);
         agents_[other].cut_off();
     }
+    end_watch_.ask(agents_);
 }
 
 void Launcher::end_all(std::string_view line) {
@@ -168,6 +171,20 @@ void Launcher::end_all(std::string_view line) {
         agent.send(line);
         agent.cut_off();
     }
+    end_watch_.ask(agents_);
+}
+
+// An agent that is stopped, or whose host or connection is, cannot keep the job from its end.
+void Launcher::give_up_on_silent() {
+    const std::vector<std::uint32_t> silent = end_watch_.take_silent(agents_);
+    if (silent.empty()) return;
+    for (const std::uint32_t node : silent) {
+        poll_->remove(agents_[node].channel->fd());
+        agents_[node].give_up();
+    }
+    tell_silent(silent);
+    settle_doings();
+    settle_running();
 }
 
 // After every event: whether another agent may be started, all have come to the end of their ranks, all are gone.
@@ -188,7 +205,8 @@ void Launcher::settle() {
     if (is_finishing_) return;
     is_finishing_ = true;
     outputs_.finish();
-    const bool is_wanted_over = asked_signal_ != 0 || fixed_code_ != 0 || fallback_code_ != 0;
+    const bool is_wanted_over =
+        asked_signal_ != 0 || fixed_code_ != 0 || fallback_code_ != 0 || has_given_up_any();
     deadline_ns_ = is_wanted_over ? os::now_ns() + unread_ns : os::poll_forever;
 }
 

@@ -18,6 +18,7 @@
 #include "os/signal_fd.hpp"
 
 #include "agent_link.hpp"
+#include "end_watch.hpp"
 #include "outputs.hpp"
 #include "plan.hpp"
 #include "report.hpp"
@@ -63,6 +64,7 @@ private:
     void send_all(std::string_view line) const;
     void end_others(std::uint32_t node, std::string_view line);
     void end_all(std::string_view line);
+    void give_up_on_silent();
     void settle();
 
     // hear.cpp
@@ -76,6 +78,7 @@ private:
     void hear_stopped(std::uint32_t node);
     void hear_note(std::string_view text);
     void tell_failure(std::uint64_t ended_others);
+    void settle_running();
     void tell_running();
     void ask_doings();
     void settle_doings();
@@ -86,6 +89,8 @@ private:
     // finish.cpp
     int end();
     int tell_lost();
+    void tell_silent(const std::vector<std::uint32_t>& nodes) const;
+    [[nodiscard]] bool has_given_up_any() const noexcept;
     [[nodiscard]] int job_code() const;
     [[nodiscard]] bool is_over() const noexcept;
 
@@ -96,11 +101,12 @@ private:
     std::optional<os::SignalFd> signals_;
     Outputs outputs_;
     std::vector<AgentLink> agents_;  // by node
-    std::uint32_t started_ = 0;      // agents
-    bool have_peers_ = false;        // all agents know of each other
-    bool is_ending_ = false;         // no further agent is started
-    bool is_finishing_ = false;      // all agents are gone, output is carried to its end
-    bool is_abandoned_ = false;      // or is not
+    EndWatch end_watch_;
+    std::uint32_t started_ = 0;  // agents
+    bool have_peers_ = false;    // all agents know of each other
+    bool is_ending_ = false;     // no further agent is started
+    bool is_finishing_ = false;  // all agents are gone, output is carried to its end
+    bool is_abandoned_ = false;  // or is not
     std::uint64_t deadline_ns_ = os::poll_forever;
     std::uint32_t interrupts_ = 0;
     int fallback_code_ =

@@ -56,6 +56,9 @@ int main(int argc, char** argv) {
     } catch (const std::exception& error) {  // out of memory; the agents, if any, end the job
         std::fprintf(stderr, "acprun: %s\n", error.what());
     }
-    std::cout.flush();
+    if (!std::cout.flush()) {  // help, version and --dry-run
+        acp::run::say("cannot write standard output");
+        if (code == 0) code = acp::job::exit_output;
+    }
     std::_Exit(code);
 }

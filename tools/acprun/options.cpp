@@ -132,11 +132,11 @@ OptionNames names_of(const cli::App& app) {
 }
 
 // Splits at the program's name. The options come out as single words: "--procs=4". Throws on what is no option.
-std::vector<std::string> cut_options(const cli::App& app,
-                                     const std::vector<std::string>& words,
-                                     Options& options) {
+std::vector<cli::Word> cut_options(const cli::App& app,
+                                   const std::vector<std::string>& words,
+                                   Options& options) {
     const OptionNames names = names_of(app);
-    std::vector<std::string> ours;
+    std::vector<cli::Word> ours;
     std::size_t i = 0;
     bool is_program_marked = false;
     for (; i < words.size(); ++i) {
@@ -146,6 +146,7 @@ std::vector<std::string> cut_options(const cli::App& app,
             break;
         }
         if (words[i].size() < 2 || words[i][0] != '-') break;
+        const std::string typed = words[i].substr(0, words[i].find('='));
         const Spelling spelling =
             spelling_of(words[i], i + 1 < words.size() ? words[i + 1] : std::string(), names);
         if (!spelling.refusal.empty()) refuse(spelling.refusal);
@@ -153,12 +154,13 @@ std::vector<std::string> cut_options(const cli::App& app,
         const std::string& word = spelling.word;
         if (word.empty()) continue;
         if (takes_value(app, word) && i + 1 < words.size()) {
-            ours.push_back(long_name(app, word) + "=" + words[++i]);
+            ours.push_back({long_name(app, word) + "=" + words[++i], typed});
         } else if (word[1] != '-' && word.size() > 2 && takes_value(app, word.substr(0, 2))) {
-            ours.push_back(long_name(app, word.substr(0, 2)) + "=" +
-                           word.substr(word[2] == '=' ? 3 : 2));
+            ours.push_back(
+                {long_name(app, word.substr(0, 2)) + "=" + word.substr(word[2] == '=' ? 3 : 2),
+                 word.substr(0, 2)});
         } else {
-            ours.push_back(word);
+            ours.push_back({word, word.starts_with("--") || word.size() == 2 ? typed : ""});
         }
     }
     options.command.assign(words.begin() + static_cast<std::ptrdiff_t>(std::min(i, words.size())),
@@ -256,15 +258,12 @@ std::variant<Options, int> parse_options(int argc, char** argv, bool is_allocate
     app.footer(footer);
     declare(app, options, texts);
     try {
-        std::vector<std::string> ours = cut_options(app, {argv + 1, argv + argc}, options);
-        app.parse(
-            std::vector<std::string>(ours.rbegin(), ours.rend()));  // CLI11 takes them last first
+        app.parse(cut_options(app, {argv + 1, argv + argc}, options));
         understand(texts, options);
     } catch (const cli::Success& answer) {
         return app.exit(answer);
     } catch (const cli::ParseError& error) {
-        std::cerr << "acprun: " << error.what()
-                  << "\nacprun: hint: acprun --help lists the options\n";
+        static_cast<void>(app.exit(error));
         return job::exit_usage;
     }
     return options;

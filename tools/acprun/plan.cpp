@@ -42,6 +42,10 @@ std::optional<Refusal> add_exports(const Options& options, job::LaunchPlan& plan
             return Refusal{job::exit_usage, "-x wants NAME or NAME=VALUE, not \"" + wanted + "\"",
                            ""};
         }
+        if (job::is_set_by_launcher(name)) {
+            return Refusal{job::exit_usage, "-x " + name + ": acprun sets this variable itself",
+                           ""};
+        }
         const auto value = equals == std::string::npos
                                ? variable(name)
                                : std::optional<std::string>(wanted.substr(equals + 1));
@@ -161,6 +165,7 @@ std::variant<PlannedJob, Refusal> plan_job(const Options& options) {
     os::fill_random(std::as_writable_bytes(std::span(&plan.job_id, 1)));
     plan.arguments = options.command;
     plan.has_tags = options.has_tags;
+    plan.is_quiet = options.is_quiet;
     plan.is_bound_to_cores = options.is_bound_to_cores;
     plan.is_continue_on_failure = options.is_continue_on_failure;
     if (auto refusal = add_exports(options, plan)) return *refusal;
@@ -173,6 +178,11 @@ std::variant<PlannedJob, Refusal> plan_job(const Options& options) {
                        "acpinfo -c lists the ACP_* variables"};
     }
     planned.warnings = std::move(parsed.value().warnings);
+    if (const std::string& fault = parsed.value().config.fault;
+        !fault.empty() && planned.nodes.size() == 1) {
+        planned.warnings.push_back("ACP_FAULT=" + fault +
+                                   " does nothing in a job on one node; --nodes 2 emulates two");
+    }
     plan.cipher = static_cast<std::uint32_t>(
         crypto::resolve(static_cast<crypto::CipherWish>(parsed.value().config.cipher)));
 

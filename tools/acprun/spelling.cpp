@@ -49,6 +49,8 @@ constexpr std::string_view by_slots = "--hosts HOST:SLOTS says how many ranks a 
 constexpr std::string_view by_bind = "--bind core gives each rank a CPU of its own";
 constexpr std::string_view by_export = "-x NAME=VALUE sets a variable for the ranks";
 
+constexpr std::string_view by_cd = "the ranks run in the directory acprun is started in: cd first";
+
 constexpr std::array gone_names{
     GoneName{"smemsize-cl", no_layer_memory},
     GoneName{"smemsize-dl", no_layer_memory},
@@ -82,6 +84,8 @@ constexpr std::array gone_names{
     GoneName{"bind-to", by_bind},
     GoneName{"genv", by_export},
     GoneName{"env", by_export},
+    GoneName{"wdir", by_cd},
+    GoneName{"wd", by_cd},
 };
 
 // The network of version 3.0: between nodes there is UDP alone.

@@ -73,6 +73,28 @@ bool is_below(int pid, int ancestor) {
     return false;
 }
 
+// The name of a process, cut by the kernel to 15 characters; "" when it is gone.
+std::string command_of(int pid) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
+    std::string name;
+    std::getline(file, name);
+    return name;
+}
+
+int launcher_of(int pid) {
+    for (int depth = 0; pid > 1 && depth < 64; ++depth, pid = parent_of(pid)) {
+        if (command_of(pid) == "acprun") return pid;
+    }
+    return 0;
+}
+
+// What tells a user which of his jobs it is.
+void name_for_people(Gateway& gateway) {
+    const std::uint64_t first = gateway.segment.slot(0).pid.load(std::memory_order_relaxed);
+    if (first != 0) gateway.program = command_of(static_cast<int>(first));
+    gateway.launcher_pid = launcher_of(gateway.pid);
+}
+
 // Maps the node's segment; false when it is not one of this build.
 bool open_segment(const Files& files, Gateway& gateway) {
     auto file = os::open_for_reading(files.segment);
@@ -158,8 +180,10 @@ base::Result<std::vector<Gateway>> find_gateways() {
         const bool is_one =
             files.counters.empty() ? open_lone_node(files, gateway) : open_gateway(files, gateway);
         // The agent and all ranks have the one segment of a lone node open: one of them stands for it.
-        if (is_one && (gateway.has_counters || lone_jobs.insert(gateway.job_id).second))
+        if (is_one && (gateway.has_counters || lone_jobs.insert(gateway.job_id).second)) {
+            name_for_people(gateway);
             found.push_back(std::move(gateway));
+        }
     }
     if (error) return base::Status(base::Code::system, "reading /proc: " + error.message());
     std::sort(found.begin(), found.end(), [](const Gateway& a, const Gateway& b) {

@@ -23,6 +23,8 @@ struct Gateway {
         true;  // false: there is no gateway, and of the values only the numbers of the job are set
     node::Segment segment;  // of its node, mapped to be read; not open in a value made by hand
     std::uint64_t job_id = 0;
+    int launcher_pid = 0;  // of the job's acprun; 0: it runs on another machine
+    std::string program;   // of the node's first rank; "": that has ended
     std::uint32_t first_process = 0;
     os::Mapping counters;  // a StatsBlock, mapped to be read
     gateway::StatsValues values{};

@@ -104,7 +104,7 @@ int main_with(int argc, char** argv) {
                    "processes; needless when one job runs")
         ->type_name("JOB");
     app.add_option("-w,--watch", options.interval_s,
-                   "show again every SECONDS, with what changed per second")
+                   "show again every SECONDS (0.1 to 86400), with what changed per second")
         ->type_name("SECONDS")
         ->check(cli::Range(0.1, 86400.0));
     app.add_option("--count", options.count, "with --watch: stop after so many times")

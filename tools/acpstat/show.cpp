@@ -261,7 +261,9 @@ std::string list_text(const std::vector<Gateway>& all) {
     Table table({{"job", Align::left},
                  {"nodes", Align::right},
                  {"here", Align::right},
-                 {"ranks here", Align::right}});
+                 {"ranks here", Align::right},
+                 {"acprun", Align::right},
+                 {"program", Align::left}});
     for (auto it = all.begin(); it != all.end();) {
         const auto end = std::find_if(
             it, all.end(), [&](const Gateway& gateway) { return gateway.job_id != it->job_id; });
@@ -273,7 +275,9 @@ std::string list_text(const std::vector<Gateway>& all) {
             ranks += is_new ? each->values.local_procs : 0;
         }
         table.add_row({name_of_job(it->job_id), std::to_string(it->values.nodes),
-                       std::to_string(nodes.size()), std::to_string(ranks)});
+                       std::to_string(nodes.size()), std::to_string(ranks),
+                       it->launcher_pid != 0 ? std::to_string(it->launcher_pid) : "-",
+                       it->program.empty() ? "-" : it->program});
         it = end;
     }
     return table.text();

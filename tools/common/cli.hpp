@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The command line of a tool: CLI11, as far as the tools use it, under CLI11's names (its documents describe them).
+// Before CLI11 sees the words, they are looked through for what it words badly or takes for something else: an option that
+// is unknown, given twice or without a value, or whose value is empty, and a word that names no subcommand.
 // CLI11 itself takes ten seconds to compile and is known to cli.cpp alone. Main thread.
 #pragma once
 
@@ -21,9 +23,7 @@ class ParseError : public std::runtime_error {
 public:
     explicit ParseError(const std::string& what) : std::runtime_error(what) {}
 
-    // What CLI11 would print, where, and the exit code it would choose.
-    std::string output;
-    bool is_for_standard_output = false;
+    std::string output;  // what is to be printed on standard output: help or version
     int code = 1;
 };
 
@@ -43,6 +43,13 @@ public:
 class RequiredError : public ParseError {
 public:
     explicit RequiredError(const std::string& option) : ParseError(option + " is required") {}
+};
+
+// A word of the command line.
+struct Word {
+    std::string text;
+    std::string
+        typed;  // the option as the user wrote it, where text has been made of that; "": as in text
 };
 
 // What a value must be.
@@ -146,12 +153,13 @@ public:
     [[nodiscard]] std::vector<const Option*> get_options() const;
     [[nodiscard]] Option* get_option(const std::string& name) const;
 
-    // Throws a ParseError. The vector has the words last first.
+    // Throws a ParseError. The words are those behind the program's name.
     void parse(int argc, const char* const* argv);
-    void parse(std::vector<std::string> words);
+    void parse(const std::vector<Word>& words);
 
-    // Prints what an error or --help has to say, and returns CLI11's exit code: 0 after --help.
-    [[nodiscard]] static int exit(const ParseError& error);
+    // Prints what --help has to say, or an error with the program's name before it and a hint below. Returns 0 after
+    // --help and --version, else 1 or what CLI11 would.
+    [[nodiscard]] int exit(const ParseError& error) const;
 
 private:
     struct Inside;
@@ -160,7 +168,6 @@ private:
     Option* add_text_function(const std::string& names,
                               const std::function<void(const std::string&)>& take,
                               const std::string& help);
-    void parse_by(const std::function<void()>& parse);
     std::unique_ptr<Inside> inside_;
 };
 

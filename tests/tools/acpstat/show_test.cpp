@@ -48,10 +48,12 @@ TEST(AcpstatShow, lists_each_job_once_with_the_nodes_that_are_here) {
     all.push_back(some_gateway(1, 1, 2));
     all.push_back(some_gateway(1, 1, 2));  // its rank's own
     all.push_back(some_gateway(2, 5, 9));
+    all[0].launcher_pid = 4711;
+    all[0].program = "solve";
     const auto lines = lines_of(list_text(all));
     ASSERT_EQ(lines.size(), 3U);
-    EXPECT_EQ(lines[1], (Words{"0000000000000001", "2", "2", "4"}));
-    EXPECT_EQ(lines[2], (Words{"0000000000000002", "9", "1", "2"}));
+    EXPECT_EQ(lines[1], (Words{"0000000000000001", "2", "2", "4", "4711", "solve"}));
+    EXPECT_EQ(lines[2], (Words{"0000000000000002", "9", "1", "2", "-", "-"}));
 }
 
 TEST(AcpstatShow, the_first_look_shows_everything_since_the_start) {

@@ -324,6 +324,8 @@ TEST(ParseUnsigned, takes_digits_alone) {
 
 TEST(ParseSeconds, keeps_nine_digits_and_has_a_limit) {
     EXPECT_EQ(parse_seconds("0.000000001"), 1U);
+    EXPECT_EQ(parse_seconds(".5"), 500'000'000U);
+    EXPECT_EQ(parse_seconds("."), std::nullopt);
     EXPECT_EQ(parse_seconds("1000000000"), 1'000'000'000'000'000'000U);
     EXPECT_EQ(parse_seconds("1000000000.1"), std::nullopt);
     EXPECT_EQ(parse_seconds("1000000001"), std::nullopt);

@@ -26,6 +26,7 @@ LaunchPlan full_plan() {
     plan.networks = "10.0.0.0/8,!eth0";
     plan.directory = "/work place";
     plan.is_netns = true;
+    plan.is_quiet = true;
     return plan;
 }
 
@@ -48,7 +49,7 @@ TEST(LaunchPlanTest, arrives_as_it_was_sent) {
     EXPECT_EQ(plan.address, sent.address);
     EXPECT_EQ(plan.networks, sent.networks);
     EXPECT_EQ(plan.directory, sent.directory);
-    EXPECT_TRUE(plan.is_netns);
+    EXPECT_TRUE(plan.is_netns && plan.is_quiet);
 }
 
 TEST(LaunchPlanTest, a_node_knows_its_processes) {

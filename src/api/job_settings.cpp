@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Going through the variables that the registry says are the job's.
+#include "api/job_settings.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/config_registry.hpp"
+
+namespace acp::api {
+
+namespace {
+
+// "ACP_STARTER_SIZE" -> "--acp-starter-size"
+std::string option_of(std::string_view variable) {
+    std::string option = "--";
+    for (const char letter : variable) {
+        option += letter == '_'
+                      ? '-'
+                      : static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+    }
+    return option;
+}
+
+}  // namespace
+
+std::vector<std::string> follow_job(base::Config& config,
+                                    base::Config at_start,
+                                    const node::Shape& shape,
+                                    const std::vector<std::string>& arguments) {
+    at_start.starter_bytes = shape.starter_bytes;
+    at_start.mailbox = static_cast<base::MailboxKind>(shape.mailbox_kind);
+    at_start.intranode = static_cast<base::IntraNode>(shape.intranode);
+    std::vector<std::string> warnings;
+    for (const base::Variable& variable : base::variables()) {
+        if (!base::is_of_job(variable.name)) continue;
+        const std::string wanted = variable.show(config);
+        const std::string value = variable.show(at_start);
+        if (wanted == value) continue;
+        variable.parse(value, config);
+        const std::string name(variable.name);
+        const bool is_argument =
+            std::any_of(arguments.begin(), arguments.end(),
+                        [&](const std::string& entry) { return entry.starts_with(name + "="); });
+        if (!is_argument) continue;
+        warnings.push_back("the argument " + option_of(name) + " " + wanted +
+                           " has no effect: acprun has fixed " + name + "=" + value +
+                           " for the whole job; acprun -x " + name + "=" + wanted + ", or " + name +
+                           "=" + wanted + " in its environment, sets it");
+    }
+    return warnings;
+}
+
+}  // namespace acp::api

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Command lines that do not fit: what is wrong is said in the user's own words, and nothing is started."""
+import os
+import subprocess
+import tempfile
+import unittest
+
+from support import ACT, BIN, WATCHDOG_S, ToolTest, acprun, clean_environment, main
+
+
+def tool(name, *words):
+    return subprocess.run([os.path.join(BIN, name), *words], capture_output=True, timeout=WATCHDOG_S,
+                          stdin=subprocess.DEVNULL, env=clean_environment())
+
+
+class Acprun(ToolTest):
+    def test_an_empty_value_takes_no_other_option(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for option in ("--output", "--ssh", "-x", "--export", "--timeout", "--bind", "--starter-size", "-n", "--net",
+                           "--hostfile", "--on-failure", "-np", "-smemsize"):
+                for words in ((option, ""), (option + "=",)):
+                    with self.subTest(words=words):
+                        result = acprun(*words, "--nodes=1", ACT, "print=ran", cwd=folder)
+                        self.assert_fails(result, 64, rf"\Aacprun: the value of {option} is empty\n")
+                        self.assertEqual((result.stdout, os.listdir(folder)), (b"", []))
+
+    def test_an_option_given_twice_is_named_as_it_was_written(self):
+        self.assert_fails(acprun("-n", "2", "-n", "3", ACT), 64, r"\Aacprun: -n was given twice \(2, 3\)\n")
+        self.assert_fails(acprun("-np", "2", "--procs=3", ACT), 64, r"\Aacprun: --procs was given twice \(2, 3\)\n")
+
+    def test_a_missing_value_is_named_as_it_was_written(self):
+        self.assert_fails(acprun("-n", "2", "-x"), 64, r"\Aacprun: -x lacks its value \(VAR\[=VALUE\]\)\n")
+        self.assert_fails(acprun("--timeout"), 64, r"\Aacprun: --timeout lacks its value \(SECONDS\)\n")
+
+    def test_several_variables_are_no_option_given_twice(self):
+        result = acprun("-x", "A=1", "-x", "B=", ACT, "variable=A", "variable=B")
+        self.assertEqual((result.returncode, result.stdout), (0, b"1\n\n"), result)
+
+
+    def test_what_the_launcher_sets_itself_is_refused(self):
+        for name in ("ACP_RANK", "ACP_NODE_FD", "ACP_JOB_ID"):
+            self.assert_fails(acprun("-x", name + "=1", ACT), 64, rf"\Aacprun: -x {name}: acprun sets this variable itself")
+
+    def test_a_directory_of_other_launchers_has_a_hint(self):
+        self.assert_fails(acprun("--wdir", "/", ACT), 64, "unknown option --wdir: .* cd first")
+
+    def test_a_file_of_hosts_has_an_end(self):
+        self.assert_fails(acprun("--hostfile", "/dev/zero", ACT), 64, "--hostfile: /dev/zero has more than 16 MiB")
+
+    def test_output_that_cannot_be_written(self):
+        for words in (("--help",), ("--version",), ("--dry-run", ACT)):
+            with self.subTest(words=words), open("/dev/full", "w") as full:
+                done = subprocess.run([os.path.join(BIN, "acprun"), *words], stdout=full, stderr=subprocess.PIPE,
+                                      timeout=WATCHDOG_S, env=clean_environment())
+                self.assertEqual((done.returncode, done.stderr), (74, b"acprun: cannot write standard output\n"))
+
+    def test_a_quiet_job_tells_of_no_faults(self):
+        loud = acprun("-n", "2", "--nodes=2", ACT, env={"ACP_FAULT": "loss=.05"})
+        self.assertEqual((loud.returncode, b"ACP_FAULT" in loud.stderr), (0, True), loud)
+        quiet = acprun("-q", "-n", "2", "--nodes=2", ACT, env={"ACP_FAULT": "loss=.05"})
+        self.assertEqual((quiet.returncode, quiet.stderr), (0, b""), quiet)
+
+    def test_faults_on_one_node_are_said_to_do_nothing(self):
+        result = acprun("-n", "2", ACT, env={"ACP_FAULT": "loss=0.05"})
+        self.assertEqual(result.returncode, 0)
+        self.assertIn(b"warning: ACP_FAULT=loss=0.05 does nothing in a job on one node", result.stderr)
+
+
+class Others(ToolTest):
+    def test_each_tool_names_itself_and_the_option(self):
+        for name, code in (("acpstat", 64), ("acpinfo", 64)):
+            with self.subTest(tool=name):
+                self.assert_fails(tool(name, "--frob"), code, rf"\A{name}: unknown option --frob\n")
+                self.assert_fails(tool(name, "--jsom"), code, rf"\A{name}: unknown option --jsom; did you mean --json\?\n")
+
+    def test_a_number_out_of_its_range(self):
+        for value in ("0", "nan", "inf", "-1", "fast"):
+            with self.subTest(value=value):
+                self.assert_fails(tool("acpstat", "--watch", value), 64,
+                                  rf"\Aacpstat: --watch wants a number from 0.1 to 86400, not \"{value}\"\n")
+        self.assert_fails(tool("acpinfo", "--memory", "-n", "many"), 64, r'\Aacpinfo: -n wants a number, not "many"')
+
+    def test_an_empty_value(self):
+        self.assert_fails(tool("acpstat", "--watch", ""), 64, r"\Aacpstat: the value of --watch is empty\n")
+        self.assert_fails(tool("acpinfo", "--json", "", "-c"), 64, r"\Aacpinfo: the value of --json is empty\n")
+
+    @unittest.skipUnless(os.path.exists(os.path.join(BIN, "acpbench")), "acpbench is not built")
+    def test_an_experiment_that_does_not_exist(self):
+        self.assert_fails(tool("acpbench", "frob"), 2, r'\Aacpbench: "frob" is none of copy, attach, .*report\n')
+        self.assert_fails(tool("acpbench"), 2, r"\Aacpbench: one of these words is missing: copy, attach, ")
+        self.assert_fails(tool("acpbench", "sync", "--frob"), 2, r"\Aacpbench: unknown option --frob\n")
+
+
+if __name__ == "__main__":
+    main()

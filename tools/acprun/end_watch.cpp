@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Asking again and again until the job is over.
+#include "end_watch.hpp"
+
+#include "os/clock.hpp"
+
+namespace acp::run {
+
+void EndWatch::ask(std::span<AgentLink> agents) {
+    for (AgentLink& agent : agents) {
+        if (!agent.can_answer() || agent.owes_sign_of_life) continue;
+        agent.owes_sign_of_life = true;
+        agent.send("alive?");
+    }
+    if (deadline_ns_ == os::poll_forever) deadline_ns_ = os::now_ns() + answer_ns;
+}
+
+std::vector<std::uint32_t> EndWatch::take_silent(std::span<AgentLink> agents) {
+    std::vector<std::uint32_t> silent;
+    if (os::now_ns() < deadline_ns_) return silent;
+    for (std::uint32_t node = 0; node < agents.size(); ++node) {
+        if (agents[node].can_answer() && agents[node].owes_sign_of_life) silent.push_back(node);
+    }
+    deadline_ns_ = os::poll_forever;
+    ask(agents);
+    return silent;
+}
+
+}  // namespace acp::run
