@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Scenarios: each call of the interface when it may not be made, calls that fail in their time, and calls of two threads
 // at once.
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <pthread.h>
 #include <sys/wait.h>
@@ -207,22 +208,26 @@ void others_meet_once_more() {
           "the message says what is wrong");
 }
 
+bool is_asleep(pid_t thread) {
+    std::ifstream stat("/proc/self/task/" + std::to_string(thread) + "/stat");
+    const std::string text(std::istreambuf_iterator<char>(stat), {});
+    return text.find(") S ") != std::string::npos;
+}
+
 // The others come when rank 0's waiting thread was cancelled; that takes effect when its call has ended.
 void cancelled_in_a_call() {
     join();
     std::atomic<std::uint64_t>& told = *words_of(acp_rank());
     const acp_ga_t own = acp_query_starter_ga(0);
     if (acp_rank() == 0) {
-        std::atomic<bool> is_in{false};
+        std::atomic<pid_t> in_call{0};
         int met = -2;
         std::thread waiting([&] {
-            pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, nullptr);
-            is_in.store(true);
+            in_call.store(gettid());
             met = acp_sync();
             for (;;) pthread_testcancel();
         });
-        while (!is_in.load()) std::this_thread::yield();
-        std::this_thread::sleep_for(std::chrono::milliseconds(50));  // it sleeps in the call by now
+        while (in_call.load() == 0 || !is_asleep(in_call.load())) std::this_thread::yield();
         pthread_cancel(waiting.native_handle());
         for (int other = 1; other < acp_procs(); ++other) {
             acp_complete(acp_add8(own + 64, acp_query_starter_ga(other), 1, now));
