@@ -11,6 +11,7 @@ void Pacer::set_rate(std::uint64_t window_bytes,
     constexpr double gain = 1.25;
     constexpr double gain_slow_start = 2.0;  // the window doubles while it is sent
     const double window = static_cast<double>(std::max<std::uint64_t>(window_bytes, 1));
+    smoothed_rtt_ns = std::min(smoothed_rtt_ns, rtt_max_ns);
     window_ = window_bytes;
     ns_per_byte_ =
         static_cast<double>(smoothed_rtt_ns) / (window * (is_slow_start ? gain_slow_start : gain));
@@ -52,8 +53,9 @@ void Pacer::on_sent(Time now, std::uint64_t bytes) noexcept {
     // Whoever may send no long bursts does not send several short ones at once either.
     const Time lateness = burst_limit_ < burst_datagrams_min ? 0 : lateness_;
     const Time earliest = now - std::min(now, lateness);
-    next_ =
-        std::max(next_, earliest) + static_cast<Time>(static_cast<double>(bytes) * ns_per_byte_);
+    next_ = std::max(next_, earliest) + time_of(bytes);
+    // Probes leave whatever is due: many of them must not keep the next datagram back for longer than a window would.
+    next_ = std::min(next_, now + time_of(std::max(bytes, window_)));
 }
 
 }  // namespace acp::datagram

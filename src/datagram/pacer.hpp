@@ -25,6 +25,8 @@ public:
     static constexpr std::uint32_t limit_doubles_after = 4096;  // datagrams, none lost together
     static constexpr Time lateness_min_ns = 100'000;
     static constexpr Time lateness_max_ns = 1'000'000;
+    // A longer round trip was measured of a node that was stopped; by the next one it may be short again.
+    static constexpr Time rtt_max_ns = 1'000'000'000;
 
     // After each acknowledgement, and once before the first burst.
     //   window_bytes    Congestion::pacing_window_bytes()
@@ -56,6 +58,10 @@ public:
     void on_sent(Time now, std::uint64_t bytes) noexcept;
 
 private:
+    [[nodiscard]] Time time_of(std::uint64_t bytes) const noexcept {
+        return static_cast<Time>(static_cast<double>(bytes) * ns_per_byte_);
+    }
+
     Time next_ = 0;
     Time lateness_ = 0;
     Time limited_at_ = 0;  // when burst_limit_ was last halved

@@ -25,10 +25,11 @@ MUTANTS = {
     "no replay window": ("datagram/endpoint_receive.cpp", [
         ("if (peer.came.look(outer.number) != AckRanges::Seen::fresh) {",
          "if (peer.came.look(outer.number) != AckRanges::Seen::fresh && outer.number == 0) {")]),
-    "nonce reused after a restart": ("datagram/key_schedule.cpp", [
-        ("    std::copy(parties.initiator_nonce.begin(), parties.initiator_nonce.end(), salt.begin());\n"
-         "    std::copy(parties.responder_nonce.begin(), parties.responder_nonce.end(), salt.begin() + 16);\n",
-         "    salt.fill({});\n")]),
+    # Nonces and key pairs each suffice: a defect takes the loss of both.
+    "keys that hold nothing fresh": ("datagram/key_schedule.cpp", [
+        ("    std::copy(shared.begin(), shared.end(), secret.begin() + 32);\n", ""),
+        ("    suite.derive(Bytes(secret).first(32 + shared.size()), salt,\n",
+         "    salt.fill({});\n    suite.derive(Bytes(secret).first(32 + shared.size()), salt,\n")]),
     "acknowledges what it did not receive": ("datagram/ack_ranges.cpp", [
         ("return static_cast<std::uint32_t>(run == 0 ? 0 : run - 1);",
          "return static_cast<std::uint32_t>(run == 0 ? 0 : std::min(run, number));")]),

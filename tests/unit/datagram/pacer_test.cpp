@@ -49,6 +49,19 @@ TEST(Pacer, slow_start_is_paced_at_twice_the_window) {
     EXPECT_NEAR(static_cast<double>(now), 100 * 100.0 * us, 1'000.0 * us);
 }
 
+TEST(Pacer, many_probes_keep_nothing_back_for_longer_than_a_window_does) {
+    Pacer pacer;
+    pacer.set_rate(10'000, 1'000 * us, false);
+    for (int i = 0; i < 1000; ++i) pacer.on_sent(5'000 * us, 4'000);
+    EXPECT_EQ(pacer.deadline(), 5'800 * us);
+    pacer.set_rate(10'000, 60'000'000 * us, false);  // of a node that was stopped for a minute
+    for (int i = 0; i < 1000; ++i) pacer.on_sent(6'000 * us, 4'000);
+    EXPECT_EQ(pacer.deadline(), 6'000 * us + 800'000 * us);
+    pacer.set_rate(100, 1'000 * us, false);
+    pacer.on_sent(806'000 * us, 4'000);
+    EXPECT_EQ(pacer.deadline(), 838'000 * us) << "the gap of one datagram stays";
+}
+
 TEST(Pacer, who_comes_late_makes_up_for_half_a_round_trip_and_no_more) {
     Pacer pacer;
     pacer.set_rate(100'000, 1'000 * us, false);  // 125 bytes per microsecond
