@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fails when a file under src/ includes a layer that its own layer may not see.
+"""Fails when a file under src/ includes a layer that its own layer may not see, and when a layer that is built may see
+one that none of its files includes.
 
 The allowed edges are read from src/LAYERS ("layer: dep dep ..."), so the
 picture in docs/architecture.md, the CMake targets and this check share one file.
@@ -14,6 +15,8 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*"([a-z_]+)/', re.M)
 SYSTEM = re.compile(
     r"^\s*#\s*include\s*<((?:sys|linux|netinet|arpa|net)/[^>]+|unistd\.h|pthread\.h|sched\.h|poll\.h)>",
     re.M)
+
+ALL_SEEING = "api"  # may include every layer, those to come too
 
 
 def read_layers(path: pathlib.Path) -> dict[str, set[str]]:
@@ -34,12 +37,14 @@ def read_layers(path: pathlib.Path) -> dict[str, set[str]]:
 def main(root: pathlib.Path) -> int:
     source = root / "src"
     layers, bad = read_layers(source / "LAYERS"), 0
+    included: dict[str, set[str]] = {}
     for file in sorted(p for p in source.rglob("*") if p.suffix in {".hpp", ".cpp", ".h"}):
         own, text = file.relative_to(source).parts[0], file.read_text()
         if own not in layers:
             print(f"{file}: folder '{own}' is not a layer of src/LAYERS")
             bad += 1
             continue
+        included.setdefault(own, set()).update(INCLUDE.findall(text))
         for used in INCLUDE.findall(text):
             if used != own and used in layers and used not in layers[own]:
                 print(f"{file}: layer '{own}' may not include layer '{used}'")
@@ -48,6 +53,10 @@ def main(root: pathlib.Path) -> int:
             for header in SYSTEM.findall(text):
                 print(f"{file}: <{header}> belongs into layer 'os'")
                 bad += 1
+    for layer, used in included.items():
+        for unused in sorted(layers[layer] - used) if layer != ALL_SEEING else []:
+            print(f"src/LAYERS: layer '{layer}' may include '{unused}', and nothing in it does")
+            bad += 1
     return 1 if bad else 0
 
 
