@@ -8,6 +8,7 @@
 #include "node/loss.hpp"
 #include "node/wait.hpp"
 #include "os/clock.hpp"
+#include "os/cpu.hpp"
 #include "os/futex.hpp"
 #include "os/life_lock.hpp"
 #include "os/process.hpp"
@@ -46,6 +47,19 @@ void wake_sockets(const Segment& segment, std::uint32_t first, std::uint32_t cou
     }
 }
 
+// What the watcher knows of one that others found gone before.
+void complete_death(const Segment& segment, Slot& dead, std::uint32_t wait_status) noexcept {
+    std::uint32_t told = unseen_status;
+    // release: partner is is_end_awaited()
+    if (wait_status == unseen_status ||
+        !dead.wait_status.compare_exchange_strong(told, wait_status, std::memory_order_release,
+                                                  std::memory_order_relaxed)) {
+        return;
+    }
+    segment.control().deaths.fetch_add(1, std::memory_order_seq_cst);  // partner: as in mark_dead
+    wake_everybody(segment);
+}
+
 }  // namespace
 
 void wake_service(const Segment& segment, std::uint32_t slot) noexcept {
@@ -77,7 +91,7 @@ void mark_dead(const Segment& segment, std::uint32_t slot, std::uint32_t wait_st
     std::uint32_t before = dead.state.load(std::memory_order_relaxed);
     do {
         if (before == gone) {
-            return;
+            return complete_death(segment, dead, wait_status);
         }
         dead.wait_status.store(wait_status, std::memory_order_relaxed);  // read after state == dead
         dead.state_at_death.store(before, std::memory_order_relaxed);    // likewise
@@ -132,7 +146,7 @@ void find_the_dead(const Segment& segment) noexcept {
     }
     for (std::uint32_t i = 0; i < slots_of(segment.shape()); ++i) {
         if (has_lost_life(segment, i)) {
-            mark_dead(segment, i, unknown_status);
+            mark_dead(segment, i, unseen_status);
         }
     }
 }
@@ -162,7 +176,7 @@ std::string name_of(const Segment& segment, std::uint32_t slot) {
 }
 
 std::string ending_text(std::uint32_t wait_status) {
-    if (wait_status == unknown_status) {
+    if (wait_status == unknown_status || wait_status == unseen_status) {
         return "is gone";
     }
     if (wait_status == gave_up_status) {
@@ -182,15 +196,29 @@ std::string ending_text(std::uint32_t wait_status) {
                : "exited with code " + std::to_string((wait_status >> 8) & 0xff);
 }
 
+bool is_end_awaited(const Segment& segment, std::uint32_t slot) noexcept {
+    return is_dead(segment, slot) &&
+           segment.slot(slot).wait_status.load(std::memory_order_acquire) == unseen_status &&
+           segment.control().watcher_pid.load(std::memory_order_relaxed) != 0;
+}
+
 std::string fate(const Segment& segment, std::uint32_t slot) {
     const Slot& dead = segment.slot(slot);
+    const bool is_watched = segment.control().watcher_pid.load(std::memory_order_relaxed) != 0;
+    const auto is_unknown = [&] {  // also of one that is on its way out, as whoever asks has found
+        return is_watched && (!is_dead(segment, slot) || is_end_awaited(segment, slot));
+    };
+    for (const std::uint64_t start_ns = os::now_ns();
+         is_unknown() && os::now_ns() - start_ns < end_told_within_ns;) {
+        os::nap();
+    }
     const std::uint32_t status =
         is_dead(segment, slot) ? dead.wait_status.load(std::memory_order_relaxed) : unknown_status;
     std::string text = name_of(segment, slot) + " (process " +
                        std::to_string(dead.pid.load(std::memory_order_relaxed)) + " on " +
                        os::host_name() + ") " + ending_text(status);
-    if (status == unknown_status || status == gave_up_status || status == departed_status ||
-        slot == segment.gateway_slot()) {
+    if (status == unknown_status || status == unseen_status || status == gave_up_status ||
+        status == departed_status || slot == segment.gateway_slot()) {
         return text;
     }
     switch (static_cast<SlotState>(dead.state_at_death.load(std::memory_order_relaxed))) {

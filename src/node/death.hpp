@@ -14,8 +14,8 @@
 
 namespace acp::node {
 
-// Publishes that the process of a slot is gone and wakes everybody who sleeps on this node. Only the first
-// call for a slot counts. wait_status is as waitpid gives it, or unknown_status.
+// Publishes that the process of a slot is gone and wakes everybody who sleeps on this node. Only the first call for a slot
+// counts, but for what a watcher adds to unseen_status. wait_status is as waitpid gives it, or one of these.
 inline constexpr std::uint32_t unknown_status = 0xffffffffU;
 inline constexpr std::uint32_t gave_up_status =
     0xfffffffeU;  // its acp_init failed; the process may live on
@@ -25,6 +25,8 @@ inline constexpr std::uint32_t departed_status =
     0xfffffffcU;  // it left a job whose ranks could not meet any more; the process may live on
 inline constexpr std::uint32_t finished_status =
     0xfffffffbU;  // told to other nodes: it left by acp_finalize and has ended
+inline constexpr std::uint32_t unseen_status =
+    0xfffffffaU;  // found gone by its life lock; the watcher may still say how it ended
 void mark_dead(const Segment& segment, std::uint32_t slot, std::uint32_t wait_status) noexcept;
 
 // Wakes every sleeper of the node, without a reason: they look again and sleep on.
@@ -64,7 +66,12 @@ void count_loss(const Segment& segment) noexcept;
 // "rank 2", or "the gateway of node 1".
 [[nodiscard]] std::string name_of(const Segment& segment, std::uint32_t slot);
 
-// "rank 2 (process 4711 on host) was killed by signal 9" and its kin; "is gone" as long as nobody knows more.
+// Whether a process was found gone and the watcher is about to say how it ended.
+[[nodiscard]] bool is_end_awaited(const Segment& segment, std::uint32_t slot) noexcept;
+
+// "rank 2 (process 4711 on host) was killed by signal 9" and its kin; "is gone" when nobody knows more. Waits up to
+// end_told_within_ns for a watcher that is about to know.
+inline constexpr std::uint64_t end_told_within_ns = 200'000'000;
 [[nodiscard]] std::string fate(const Segment& segment, std::uint32_t slot);
 
 }  // namespace acp::node

@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <string>
 #include <sys/resource.h>
+#include <thread>
 #include <unistd.h>
 
 #include "node/member.hpp"
@@ -51,6 +52,26 @@ void join_and_end(const Segment& segment, std::uint32_t slot) {
         return 0;
     });
     ASSERT_EQ(child.exit_code(), 0);
+}
+
+TEST(DeathTest, a_watcher_adds_how_one_ended_that_others_found_gone) {
+    const Segment segment = make_segment(2);
+    set_state(segment, 1, SlotState::joined, ::getpid());
+    mark_dead(segment, 1, unseen_status);
+    EXPECT_FALSE(is_end_awaited(segment, 1)) << "nobody watches";
+    EXPECT_NE(fate(segment, 1).find("is gone"), std::string::npos);
+    segment.control().watcher_pid.store(static_cast<std::uint64_t>(::getpid()));
+    EXPECT_TRUE(is_end_awaited(segment, 1));
+    std::string told;
+    std::thread asker([&] { told = fate(segment, 1); });
+    mark_dead(segment, 1, killed_status);
+    asker.join();
+    EXPECT_NE(told.find("was killed by signal 9"), std::string::npos) << told;
+    EXPECT_FALSE(is_end_awaited(segment, 1));
+    EXPECT_EQ(segment.control().deaths.load(), 2U) << "who waits looks again";
+    mark_dead(segment, 1, exit_3_status);
+    EXPECT_NE(fate(segment, 1).find("was killed by signal 9"), std::string::npos);
+    EXPECT_EQ(segment.control().deaths.load(), 2U);
 }
 
 TEST(DeathTest, the_first_one_is_kept_and_each_counts_once) {
