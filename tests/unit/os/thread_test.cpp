@@ -68,7 +68,7 @@ TEST(Thread, has_the_stack_it_was_given) {
     ASSERT_TRUE(thread.is_ok());
     thread.value().join();
     EXPECT_GE(stack_bytes, 300'000U);
-    EXPECT_LT(stack_bytes, 1'000'000U);
+    EXPECT_LT(stack_bytes, 2'000'000U);  // a tool's own thread-local data comes on top
 }
 
 TEST(Thread, that_the_system_refuses_is_a_limit_with_advice) {
