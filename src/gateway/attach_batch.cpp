@@ -20,10 +20,16 @@ AttachBatch::AttachBatch(local::Space& space, local::Hazards& hazards, local::At
       attach_(attach),
       staging_(std::make_unique_for_overwrite<char[]>(staging_bytes)) {}
 
+bool AttachBatch::has_room(std::uint64_t bytes) {
+    return !has_refused() && count_ < copies_.size() && staged_bytes_ + bytes <= staging_bytes &&
+           ended_.make_room(count_ + 1);
+}
+
 bool AttachBatch::make_room(std::uint64_t bytes) {
+    if (has_room(bytes)) return true;
     if (has_refused() || !ended_.make_room(count_ + 1)) return false;
-    if (count_ == copies_.size() || staged_bytes_ + bytes > staging_bytes) move_all();
-    return !has_refused() && ended_.make_room(count_ + 1);
+    move_all();
+    return has_room(bytes);
 }
 
 bool AttachBatch::put(GlobalAddress target, std::span<const std::byte> bytes, Ticket ticket) {

@@ -35,12 +35,14 @@ public:
         Ticket ticket = 0;
     };
 
-    // Makes sure that the next put() of so many bytes finds room; when there is none left, what was collected moves first.
-    // False: there is no memory for one more end until those that are there are taken, or refused copies stand here.
+    // Whether put() of so many bytes would find room without moving anything. To be asked where the caller's hazard line
+    // names an access of its own, which moving would take out of it.
     //   bytes  0 .. batched_bytes_max
-    [[nodiscard]] bool make_room(std::uint64_t bytes);
+    [[nodiscard]] bool has_room(std::uint64_t bytes);
 
-    // Collect a copy. The end of each stands in ended() after run() or before. False as make_room(): it was not collected.
+    // Collect a copy; when there is no room left, what was collected moves first. The end of each stands in ended() after
+    // run() or before. False: there is no memory for its end until those that are there are taken, or refused copies stand
+    // here; it was not collected.
     //   bytes.size(), into.size()  1 .. batched_bytes_max
     [[nodiscard]] bool put(GlobalAddress target, std::span<const std::byte> bytes, Ticket ticket);
     [[nodiscard]] bool get(GlobalAddress source, std::span<std::byte> into, Ticket ticket);
@@ -67,6 +69,7 @@ public:
     }
 
 private:
+    [[nodiscard]] bool make_room(std::uint64_t bytes);
     void move_all() noexcept;
     void move_alike(std::uint64_t& pending);
 

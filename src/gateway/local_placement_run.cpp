@@ -100,10 +100,10 @@ Settlement LocalPlacement::run_atomic(const memory::Command& command,
         return {};
     }
     if (word.direct != nullptr && to == Way::attach) {
-        if (!batch_->make_room(command.width)) return {Progress::refused, Code::ok};
+        if (!batch_->has_room(command.width)) return {Progress::refused, Code::ok};
         old = local::apply(command, word.direct);
         const auto bytes = std::as_bytes(std::span(&old, 1));  // little endian: a word of 4 first
-        (void)batch_->put(target_address, bytes.first(command.width), ticket);  // room was made
+        (void)batch_->put(target_address, bytes.first(command.width), ticket);  // there was room
         return {Progress::taken, Code::ok};
     }
     if (to == Way::dead || to == Way::none) return failed(to);

@@ -316,6 +316,27 @@ TEST_P(PlacementTest, what_the_kernel_refuses_later_on_is_moved_by_the_owner) {
     EXPECT_EQ(0, std::memcmp(own.bytes + 64, word.bytes + 64, 8));
 }
 
+// Moving what was collected would take the atomic's addresses out of the hazard line that names them.
+TEST_P(PlacementTest, an_atomic_waits_for_a_full_batch_to_move) {
+    if (!GetParam().has_attach) GTEST_SKIP() << "nothing is collected";
+    const Memory own = memory(1, true);
+    const Memory word = memory(0, false);
+    const std::uint64_t value = 40;
+    std::memcpy(word.bytes + 64, &value, 8);
+    for (std::uint32_t i = 0; i < local::attach_batch_max; ++i) {
+        ASSERT_EQ(placement_
+                      ->put(own.address + 64 + std::uint64_t{i} * 8,
+                            std::as_bytes(std::span(&value, 1)), ++ticket_)
+                      .progress,
+                  Progress::taken);
+    }
+    const Command command{Operation::add, 8, own.address, word.address + 64, 8, 2, 0};
+    EXPECT_EQ(placement_->run(command, false, old_, ++ticket_).progress, Progress::refused);
+    EXPECT_EQ(0, std::memcmp(word.bytes + 64, &value, 8)) << "it has not run";
+    EXPECT_EQ(run(command, false).code, Code::ok);
+    EXPECT_EQ(0, std::memcmp(own.bytes, &value, 8));
+}
+
 TEST_P(PlacementTest, what_no_rank_could_have_asked_for_is_refused) {
     std::vector<char> data(64);
     for (const bool is_private : {false, true}) {
