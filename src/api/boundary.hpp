@@ -37,6 +37,7 @@ void end_if_fatal() noexcept;
 // system calls.
 enum class Cancellation { held, left };
 
+// What stands in the place of a hold where there is none.
 struct Unheld {};
 
 // Runs a body whatever the state is. Returns what it returns, a T or a Status (then true); `failed` when the body threw

@@ -144,8 +144,8 @@ public:
     virtual void watch(NodeId node) = 0;
     virtual void unwatch(NodeId node) = 0;
 
-    //   reason  for the handler: told, no_memory
     // At once: is_severed() holds and reserve() gives nothing. The handler hears of it in the next call.
+    //   reason  for the handler: told, no_memory
     virtual void sever(NodeId node, SeverReason reason) = 0;
 
     void sever(NodeId node) { sever(node, SeverReason::told); }
