@@ -27,6 +27,18 @@ class Doings(ToolTest):
         while any(stat_of(f"{process}/task/{task}")[0] != "T" for task in os.listdir(tasks)):
             os.sched_yield()
 
+    def start_with_rank_1_stopped(self, action):
+        """A job on two nodes in which rank 1 is stopped before rank 0 does something."""
+        job = self.start("-n", "2", "--nodes", "2", RANK, "init", "sync", "print=ready", "1:pause", "await-line", action,
+                         stdin=subprocess.PIPE)
+        self.assertEqual(job.read_lines(2), ready(2))
+        stopped = job.rank(1)
+        os.kill(stopped, signal.SIGSTOP)
+        self.wait_until_stopped(stopped)
+        job.process.stdin.write(b"go\n")
+        job.process.stdin.flush()
+        return job
+
     def end(self, job):
         job.send(signal.SIGINT)
         self.assertEqual(job.finish()[0], 130)
@@ -46,27 +58,13 @@ class Doings(ToolTest):
         self.end(job)
 
     def test_a_wait_for_a_command_names_ranks_bytes_and_addresses(self):
-        job = self.start("-n", "2", "--nodes", "2", RANK, "init", "sync", "print=ready", "1:pause", "await-line", "get=1",
-                         stdin=subprocess.PIPE)
-        self.assertEqual(job.read_lines(2), ready(2))
-        stopped = job.rank(1)
-        os.kill(stopped, signal.SIGSTOP)
-        self.wait_until_stopped(stopped)
-        job.process.stdin.write(b"go\n")
-        job.process.stdin.flush()
+        job = self.start_with_rank_1_stopped("get=1")
         self.ask_until(job, r"\n  rank 0 waits in acp_wait for \d+\.\d s: acp_copy of 32768 bytes from rank 1 "
                             r"\(0x[0-9a-f]+\) to rank 0 \(0x[0-9a-f]+\)\n")
         self.end(job)
 
     def test_a_wait_for_room_is_told_as_one(self):
-        job = self.start("-n", "2", "--nodes", "2", RANK, "init", "sync", "print=ready", "1:pause", "await-line", "flood=1",
-                         stdin=subprocess.PIPE)
-        self.assertEqual(job.read_lines(2), ready(2))
-        stopped = job.rank(1)
-        os.kill(stopped, signal.SIGSTOP)
-        self.wait_until_stopped(stopped)
-        job.process.stdin.write(b"go\n")
-        job.process.stdin.flush()
+        job = self.start_with_rank_1_stopped("flood=1")
         self.ask_until(job, r"\n  rank 0 waits in acp_copy or an atomic \(no room for more commands\) for \d+\.\d s: "
                             r"acp_copy of 8 bytes from rank 0 ")
         self.end(job)
