@@ -63,7 +63,6 @@ void Duties::look_for_the_dead() {
 // the same.
 void Duties::look_at(std::uint32_t slot) {
     if (slot >= is_gone_.size() || is_gone_[slot] || !node::is_dead(segment_, slot)) return;
-    if (node::is_end_awaited(segment_, slot)) return;  // counted as another death when it is known
     is_gone_[slot] = true;
     const node::Slot& gone = segment_.slot(slot);
     const bool has_left = gone.state_at_death.load(std::memory_order_relaxed) ==
