@@ -35,7 +35,7 @@ std::atomic_ref<std::uint64_t> word_of(const StatsValues& values, std::size_t i)
 
 }  // namespace
 
-StatsPublisher::StatsPublisher(os::FileDescriptor file, os::Mapping mapping) noexcept
+StatsPublisher::StatsPublisher(os::FileDescriptor file, os::Mapping mapping)
     : file_(std::move(file)),
       mapping_(std::move(mapping)),
       is_asked_(std::make_unique<std::atomic<bool>>(false)),

@@ -25,7 +25,7 @@ public:
 
     enum class Owner : std::uint8_t { agent, rank };
 
-    //   local_procs  of the node   Errors: limit, memory, system.
+    //   local_procs  of the node   Errors: limit, memory, system. Throws std::bad_alloc.
     static base::Result<StatsPublisher> create(NodeId node,
                                                NodeId nodes,
                                                std::uint32_t first_process,
@@ -51,7 +51,7 @@ public:
     void publish(Time now, Core& core, const Own& own);
 
 private:
-    StatsPublisher(os::FileDescriptor file, os::Mapping mapping) noexcept;
+    StatsPublisher(os::FileDescriptor file, os::Mapping mapping);
     void fill(StatsValues& values, Core& core) const;
     static void fill_tables(StatsTables& tables, Core& core);
 
