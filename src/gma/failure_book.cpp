@@ -26,15 +26,23 @@ FailureBook::FailureBook() {
     remembered_.reserve(failures_remembered_max);
 }
 
-void FailureBook::remember(std::uint64_t number) noexcept {
+void FailureBook::remember(std::uint64_t number, base::Code code) noexcept {
     if (remembered_.size() == failures_remembered_max) {
-        if (number < remembered_.front()) {
+        if (number < remembered_.front().number) {
             return;
         }
         remembered_.erase(remembered_.begin());
     }
     // Nearly always at the end. There is room: see the constructor.
-    remembered_.insert(std::upper_bound(remembered_.begin(), remembered_.end(), number), number);
+    remembered_.insert(remembered_from(number), {number, code});
+}
+
+// The first that is remembered of this number and those after it.
+std::vector<FailureBook::Remembered>::const_iterator FailureBook::remembered_from(
+    std::uint64_t number) const noexcept {
+    return std::lower_bound(
+        remembered_.begin(), remembered_.end(), number,
+        [](const Remembered& one, std::uint64_t wanted) { return one.number < wanted; });
 }
 
 // Makes room for one more in untold_, by forgetting those that were taken or by memory.
@@ -71,7 +79,7 @@ void FailureBook::add_to_rest(std::uint64_t number, base::Code code) noexcept {
 }
 
 void FailureBook::note(std::uint64_t number, base::Status failure) noexcept {
-    remember(number);
+    remember(number, failure.code());
     if (!make_room()) {
         add_to_rest(number, failure.code());
         return;
@@ -85,7 +93,11 @@ void FailureBook::note(std::uint64_t number, base::Status failure) noexcept {
 
 // They stay untold as far as they may lie behind `number`: better told twice than never.
 base::Status FailureBook::take_rest(std::uint64_t number, std::uint64_t thread) noexcept {
-    const Rest rest = rest_;
+    Rest rest = rest_;
+    const auto one = remembered_from(rest.first);
+    if (one != remembered_.end() && one->number <= std::min(number, rest.last)) {
+        rest.code = one->code;
+    }
     note_rest_told(std::min(number, rest.last), number, thread);
     if (number < rest.last) {
         rest_.first = number + 2;
@@ -107,7 +119,6 @@ void FailureBook::note_rest_told(std::uint64_t last,
     ToldRest& told = told_rest_;
     told.first = told.first == 0 ? rest_.first : std::min(told.first, rest_.first);
     told.last = std::max(told.last, last);
-    told.code = rest_.code;
     ToldRest::Listener& one = listener(thread);
     one.up_to = std::max(one.up_to, number);
 }
@@ -130,8 +141,11 @@ FailureBook::ToldRest::Listener& FailureBook::listener(std::uint64_t thread) noe
 
 std::optional<base::Status> FailureBook::told_rest_to_others(std::uint64_t number,
                                                              std::uint64_t thread) noexcept {
-    if (told_rest_.first == 0 || number < told_rest_.first || number > told_rest_.last ||
-        !is_remembered(number)) {
+    if (told_rest_.first == 0 || number < told_rest_.first || number > told_rest_.last) {
+        return std::nullopt;
+    }
+    const auto failed = remembered_from(number);
+    if (failed == remembered_.end() || failed->number != number) {
         return std::nullopt;
     }
     ToldRest::Listener& one = listener(thread);
@@ -139,7 +153,7 @@ std::optional<base::Status> FailureBook::told_rest_to_others(std::uint64_t numbe
         return std::nullopt;
     }
     one.up_to = number;
-    return base::Status::bare(told_rest_.code);
+    return base::Status::bare(failed->code);
 }
 
 void FailureBook::note_told(Untold one, std::uint64_t thread) noexcept {
@@ -208,7 +222,8 @@ bool FailureBook::is_untold(std::uint64_t number) const noexcept {
 }
 
 bool FailureBook::is_remembered(std::uint64_t number) const noexcept {
-    return std::binary_search(remembered_.begin(), remembered_.end(), number);
+    const auto at = remembered_from(number);
+    return at != remembered_.end() && at->number == number;
 }
 
 }  // namespace acp::gma

@@ -49,7 +49,7 @@ public:
 
     // The least of those; 0: there is none.
     [[nodiscard]] std::uint64_t first_remembered() const noexcept {
-        return remembered_.empty() ? 0 : remembered_.front();
+        return remembered_.empty() ? 0 : remembered_.front().number;
     }
 
     // Whether no failure is untold and none is remembered.
@@ -69,12 +69,18 @@ private:
         std::array<std::uint64_t, told_threads_max> threads{};  // 0 = none
     };
 
+    // One that failed lately, whether it was told or not.
+    struct Remembered {
+        std::uint64_t number = 0;
+        base::Code code = base::Code::memory;
+    };
+
     // Failures there was no memory to note one by one. They are told as one.
     struct Rest {
         std::uint64_t first = 0;  // the least number among them; 0: there are none
         std::uint64_t last = 0;   // the greatest
         std::uint64_t count = 0;
-        base::Code code = base::Code::memory;  // of the one noted first
+        base::Code code = base::Code::memory;  // of the one noted first, once none is remembered
     };
 
     // What was taken of Rest, by whomever. Which numbers failed, remembered_ says.
@@ -86,11 +92,12 @@ private:
 
         std::uint64_t first = 0;  // 0: nothing was told
         std::uint64_t last = 0;
-        base::Code code = base::Code::memory;
         std::array<Listener, told_threads_max> listeners{};
     };
 
-    void remember(std::uint64_t number) noexcept;
+    void remember(std::uint64_t number, base::Code code) noexcept;
+    [[nodiscard]] std::vector<Remembered>::const_iterator remembered_from(
+        std::uint64_t number) const noexcept;
     void note_rest_told(std::uint64_t last, std::uint64_t number, std::uint64_t thread) noexcept;
     [[nodiscard]] ToldRest::Listener& listener(std::uint64_t thread) noexcept;
     std::optional<base::Status> told_rest_to_others(std::uint64_t number,
@@ -105,8 +112,8 @@ private:
     Rest rest_;
     ToldRest told_rest_;
     std::vector<Told> told_list_;  // by number, the newest; room for all
-    std::vector<std::uint64_t>
-        remembered_;  // rising; never more than it has had memory for since it was made
+    std::vector<Remembered>
+        remembered_;  // by number; never more than it had memory for from the start
 };
 
 }  // namespace acp::gma

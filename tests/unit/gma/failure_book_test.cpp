@@ -96,6 +96,29 @@ TEST(FailureBook, tells_every_thread_of_its_own_command_though_the_failures_were
     }
 }
 
+TEST(FailureBook, tells_failures_together_with_the_code_of_one_that_was_waited_for) {
+    FailureBook book;
+    {
+        const Refusal refusal(1, all_from_there);
+        // The greatest number first: a wrong address is seen at once, what was issued before it fails later.
+        for (std::uint64_t i = 1; i <= 100; ++i) book.note(2 * i, base::Status::bare(Code::peer));
+        book.note(1000, base::Status::bare(Code::address));
+        for (std::uint64_t i = 400; i < 499; ++i)
+            book.note(2 * i, base::Status::bare(Code::memory));
+    }
+    while (book.take(200)) {
+    }
+    const auto early = book.take(900);
+    ASSERT_TRUE(early.has_value());
+    EXPECT_EQ(early->code(), Code::memory);
+    const auto wrong = book.take(1000);
+    ASSERT_TRUE(wrong.has_value());
+    EXPECT_EQ(wrong->code(), Code::memory) << "902 is the least that is not told";
+    EXPECT_EQ(book.told_to_others(1000, 2)->code(), Code::address);
+    EXPECT_EQ(book.told_to_others(998, 3), std::nullopt);
+    EXPECT_EQ(book.told_to_others(802, 3)->code(), Code::memory);
+}
+
 TEST(FailureBook, notes_the_failures_apart_again_when_there_is_memory_again) {
     FailureBook book;
     {
