@@ -79,12 +79,25 @@ double CongestionDelay::fullness(Time rtt_ns) const noexcept {
 bool CongestionDelay::judge_delay(const CongestionSample& sample) noexcept {
     const double delay = static_cast<double>(round_.least_rtt);
     const double target = static_cast<double>(target_ns());
+    const bool is_late = delay > target;
+    const bool was_slow_start = is_slow_start_;
     if (fullness(round_.least_rtt) > far_below) is_slow_start_ = false;
-    if (delay <= target) return false;
+    if (rivals_.has_rivals(sample.now)) return false;
+    if (!was_slow_start && rivals_.on_round(sample.now, round_.least_rtt, is_late, window_)) {
+        window_ = std::max(window_, rivals_.window_before());
+        compete();
+        return false;
+    }
+    if (!is_late) return false;
     curve_.end();
     reduce(sample.now, std::max(delay_factor_min, 1 - delay_gain * (delay - target) / delay));
     was_reduced_by_loss_ = false;
     return true;
+}
+
+// From here on the window grows as that of the rivals.
+void CongestionDelay::compete() noexcept {
+    if (!curve_.is_active()) curve_.begin(window_ / datagram_, window_ / datagram_);
 }
 
 // WIRE-64
@@ -147,7 +160,7 @@ void CongestionDelay::grow(const CongestionSample& sample) noexcept {
 void CongestionDelay::drain_when_due(const CongestionSample& sample) noexcept {
     const Time now = sample.now;
     if (!is_draining_) {
-        if (least_rtt_ == never) return;
+        if (least_rtt_ == never || rivals_.has_rivals(now)) return;
         const Time pause = std::max(drain_pause_ns, drain_pause_rounds * least_rtt_);
         const Time patience =
             std::clamp(patience_rounds * sample.smoothed_rtt_ns, patience_min_ns, patience_max_ns);
@@ -172,11 +185,13 @@ void CongestionDelay::drain_when_due(const CongestionSample& sample) noexcept {
     if (sample.sent < emptied_at_ + drain_hold_) return;
     is_draining_ = false;
     drained_at_ = now;
-    least_rtt_ = drained_least_;
     least_seen_ = now;
+    if (rivals_.on_drain(now, drained_least_)) compete();
+    if (!rivals_.is_of_others(drained_least_)) least_rtt_ = drained_least_;
 }
 
 void CongestionDelay::note_least(const CongestionSample& sample) noexcept {
+    rivals_.note_round_trip(sample.rtt_ns);
     if (least_rtt_ != never && sample.rtt_ns > least_rtt_ + least_rtt_ / 16) return;
     least_rtt_ = std::min(least_rtt_, sample.rtt_ns);
     least_seen_ = sample.now;
@@ -200,6 +215,7 @@ void CongestionDelay::on_silence() noexcept {
     is_slow_start_ = true;
     is_draining_ = false;
     curve_.end();
+    rivals_.forget();
     losses_ = LossCount{};
 }
 

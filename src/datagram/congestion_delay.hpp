@@ -6,6 +6,7 @@
 // when a queue stands, however short, or it is more than a few per cent; so scattered loss costs little. After it
 // the window grows as TCP's does (CubicCurve), until delay is reason to reduce it. Marks count as in DCTCP. Additive
 // increase makes flows equal; far below the target the window grows by an eighth per round, so that it recovers soon.
+// Where flows that do not give way for delay keep the queue full (RivalDetector), it does not give way either.
 // The least round trip is measured anew, with an emptied path, when it was not seen for long.
 // Knows no clock. One thread.
 // Tests: tests/unit/datagram/congestion_delay_test.cpp, congestion_link_test.cpp.
@@ -15,6 +16,7 @@
 
 #include "datagram/congestion.hpp"
 #include "datagram/cubic_curve.hpp"
+#include "datagram/rival_detector.hpp"
 
 namespace acp::datagram {
 
@@ -70,6 +72,7 @@ private:
     [[nodiscard]] bool judge_delay(const CongestionSample& sample) noexcept;  // true: reduced
     [[nodiscard]] bool judge_marks(const CongestionSample& sample) noexcept;
     void judge_loss(const CongestionSample& sample) noexcept;
+    void compete() noexcept;
     void grow(const CongestionSample& sample) noexcept;
     [[nodiscard]] bool has_queue(Time rtt_ns) const noexcept;
     // Where between the least round trip (0) and the target (1) a round trip lies.
@@ -85,6 +88,7 @@ private:
     double before_reduction_ = 0;
     double marked_ = 1;  // DCTCP's alpha
     CubicCurve curve_;
+    RivalDetector rivals_;
     Time target_ = short_path_target_ns;
     Time least_rtt_ = never;
     Time least_seen_ = 0;
