@@ -147,6 +147,14 @@ struct Peer : Timed {
         return is_short ? std::min(short_bytes, mtu.current()) : mtu.current();
     }
 
+    // Whether an acknowledgement would tell the other side something.
+    [[nodiscard]] bool has_ack() const noexcept { return unacknowledged != 0 || is_ack_due; }
+
+    // The path has another length than before: what it may send unasked is as many bytes as it was.
+    void fit_allowance() noexcept {
+        credit.set_allowance(allowance_of(unscheduled, mtu.least(), mtu.current()));
+    }
+
     // In the queue of those that may have something to send.
     Peer* next_ready = nullptr;
     bool is_ready = false;

@@ -22,7 +22,7 @@ MUTANTS = {
     "no duplicate window": ("datagram/duplicate_window.cpp", [
         ("    if (seen != Seen::fresh) return seen;\n    if (dsn != base_)",
          "    if (seen != Seen::fresh) return seen == Seen::duplicate ? Seen::fresh : seen;\n    if (dsn != base_)")]),
-    "no replay window": ("datagram/endpoint_receive.cpp", [
+    "no replay window": ("datagram/packet_protection.cpp", [
         ("if (peer.came.look(outer.number) != AckRanges::Seen::fresh) {",
          "if (peer.came.look(outer.number) != AckRanges::Seen::fresh && outer.number == 0) {")]),
     # Nonces and key pairs each suffice: a defect takes the loss of both.
@@ -37,18 +37,19 @@ MUTANTS = {
         ("if (is_stale(now) || distance(limit, limit_) > 0) limit_ = limit;", "static_cast<void>(limit);"),
         ("return is_stale(now) ? cumulative_ + unscheduled_ : limit_;",
          "static_cast<void>(now);\n    return limit_;")]),
-    "buffer kept after its acknowledgement": ("datagram/endpoint_acknowledge.cpp", [
-        ("    release(peer, record.buffer);\n", "    if (record.dsn % 64 != 7) release(peer, record.buffer);\n")]),
-    "loses what a probe should send again": ("datagram/endpoint_timer.cpp", [
-        ("        give_up(peer, record);\n        return true;",
-         "        if (!record.has_dsn) give_up(peer, record);\n        return true;")]),
+    "buffer kept after its acknowledgement": ("datagram/loss_recovery.cpp", [
+        ("    buffers_.release(peer, record.buffer);\n",
+         "    if (record.dsn % 64 != 7) buffers_.release(peer, record.buffer);\n")]),
+    "loses what a probe should send again": ("datagram/loss_recovery.cpp", [
+        ("        give_up(peer, record, now);\n        return true;",
+         "        if (!record.has_dsn) give_up(peer, record, now);\n        return true;")]),
     "probes never back off": ("datagram/probe_timer.cpp", [
         ("first << doublings", "first << (doublings & 0U)")]),
     "probes never fire": ("datagram/probe_timer.cpp", [
         ("    deadline_ = now + timeout(rtt);", "    static_cast<void>(now + timeout(rtt));\n    deadline_ = ~0ULL;")]),
-    "severed node resumed": ("datagram/endpoint_handshake.cpp", [
-        ("    if (table_.is_severed(node) || is_closing_) {\n        // WIRE-80",
-         "    if (is_closing_) {\n        // WIRE-80")]),
+    "severed node resumed": ("datagram/handshake.cpp", [
+        ("    if (parts_.peers.is_severed(node) || parts_.severing.is_closing()) {\n        // WIRE-80",
+         "    if (parts_.severing.is_closing()) {\n        // WIRE-80")]),
     "END before placement": ("router/place.cpp", [
         ("        use_spare(frame, from);\n    } else {\n        keep(frame, bytes, from);",
          "        use_spare(frame, from);\n        finish(frame.initiator, frame.token);\n    } else {\n"
@@ -81,30 +82,32 @@ MUTANTS = {
     "nobody watches for another": ("router/watch.cpp", [("        ask_to_watch(record);\n", "")]),
     "lost after two key changes": ("datagram/key_schedule.cpp", [
         ("        if (now < may_skip_) return nullptr;", "        if (now < ~0ULL) return nullptr;")]),
-    "a copied INIT moves a node": ("datagram/endpoint_address.cpp", [
+    "a copied INIT moves a node": ("datagram/peer_addresses.cpp", [
         ("    if (!is_busy && is_listed(init.outer.source, from)) return true;", "    if (!is_busy) return true;"),
-        ("    if (is_listed(init.outer.source, from)) {", "    if (from.family != 0) {"),
+        ("    if (is_listed(peer.node, from)) {", "    if (from.family != 0) {"),
         ("    if (is_listed(peer.node, from) || (from == peer.shown && from.family != 0)) {",
          "    if (peer.address.family == 0) {")]),
-    "a copied RESPONSE or COOKIE moves a node": ("datagram/endpoint_handshake.cpp", [
-        ("    if (!is_listed(outer.source, from)) {\n        ++counters_.wrong_source;\n        return;\n    }\n    peer->cookie",
+    "a copied RESPONSE or COOKIE moves a node": ("datagram/handshake.cpp", [
+        ("    if (!parts_.addresses.is_listed(outer.source, from)) {\n        ++parts_.counters.wrong_source;\n"
+         "        return;\n    }\n    peer->cookie",
          "    peer->cookie"),
-        ("    if (!is_listed(outer.source, from)) {\n        ++counters_.wrong_source;\n        return;\n    }\n    const Parties",
+        ("    if (!parts_.addresses.is_listed(outer.source, from)) {\n        ++parts_.counters.wrong_source;\n"
+         "        return;\n    }\n    const Parties",
          "    const Parties")]),
-    "copied data moves a node": ("datagram/endpoint_address.cpp", [
+    "copied data moves a node": ("datagram/peer_addresses.cpp", [
         ("    if (is_listed(peer.node, from) || (from == peer.shown && from.family != 0)) {",
-         "    if (from.family != 0 || peer.node == settings_.node) {")]),
-    "a copied INIT keeps a dead node waited for": ("datagram/endpoint_handshake.cpp", [
-        ("        note_source(peer, init, from);\n        ++counters_.init_repeated;",
-         "        note_source(peer, init, from);\n        peer.began = now_;\n        ++counters_.init_repeated;")]),
-    "forged data of an idle peer costs keys": ("datagram/endpoint_receive.cpp", [
-        ("        if (!open_with(*key, outer, datagram, plain)) return;\n    }\n    std::unique_ptr<Peer> woken = wake(folded, outer.source);\n    if (woken == nullptr) {",
-         "        std::unique_ptr<Peer> first = wake(folded, outer.source);\n"
-         "        if (!open_with(*key, outer, datagram, plain)) return;\n    }\n"
-         "    std::unique_ptr<Peer> woken = wake(folded, outer.source);\n    if (woken == nullptr) {")]),
-    "one CLOSE allowance for all": ("datagram/endpoint_sever.cpp", [
-        ("    if (!closes_.take(now_, data.source, is_listed(data.source, to))) {",
-         "    if (!closes_.take(now_, data.source, false)) {")]),
+         "    if (from.family != 0 || peer.node == credentials_.node()) {")]),
+    "a copied INIT keeps a dead node waited for": ("datagram/handshake.cpp", [
+        ("        parts_.addresses.note_source(peer, from);\n        ++parts_.counters.init_repeated;",
+         "        parts_.addresses.note_source(peer, from);\n        peer.began = now;\n"
+         "        ++parts_.counters.init_repeated;")]),
+    "forged data of an idle peer costs keys": ("datagram/receiver.cpp", [
+        ("    if (!parts_.protection.open_idle(folded, outer, datagram, plain, now)) return;\n",
+         "    std::unique_ptr<Peer> first = parts_.peers.wake(folded, outer.source, now);\n"
+         "    if (!parts_.protection.open_idle(folded, outer, datagram, plain, now)) return;\n")]),
+    "one CLOSE allowance for all": ("datagram/severing.cpp", [
+        ("    if (!closes_.take(now, data.source, parts_.addresses.is_listed(data.source, to))) {",
+         "    if (!closes_.take(now, data.source, false)) {")]),
     "a forged ICMP error costs a burst": ("base/left_over_error.cpp", [
         ("        case ENETUNREACH:\n", ""), ("        case EHOSTUNREACH:\n", ""), ("        case ENOPROTOOPT:\n", "")]),
     "watches nobody": ("router/watch.cpp", [

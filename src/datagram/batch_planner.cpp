@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Choosing datagrams of equal length one after the other, as long as the next one may leave. One thread.
+#include "datagram/batch_planner.hpp"
+
+#include <algorithm>
+
+namespace acp::datagram {
+namespace {
+
+// Serial numbers wrap: whether a lies before b.
+bool is_before(Dsn a, Dsn b) noexcept {
+    return static_cast<std::int32_t>(a - b) < 0;
+}
+
+}  // namespace
+
+Batch BatchPlanner::plan(Peer& peer, Time now) {
+    Batch batch;
+    SendPool& pool = buffers_.pool();
+    peer.is_paced = peer.is_starved = false;
+    const std::uint64_t burst = peer.pacer.burst_bytes(peer.mtu.current());
+    while (batch.count < Batch::datagrams_max) {
+        const BufferIndex buffer = next_buffer(peer, batch, now);
+        if (buffer == no_buffer) break;
+        const std::uint32_t bytes =
+            std::max(pool[buffer].frame_bytes + overhead_bytes, datagram_bytes_min_);
+        const bool may_fragment = bytes > peer.mtu.current();
+        if (batch.count == 0) {
+            batch.segment_bytes = bytes;
+            batch.may_fragment = may_fragment;
+        } else {
+            // Shorter ones are padded when that costs little; else one shorter ends the batch.
+            if (bytes > batch.segment_bytes || batch.last_bytes < batch.segment_bytes ||
+                may_fragment != batch.may_fragment ||
+                batch.bytes + batch.segment_bytes > Batch::bytes_max) {
+                break;
+            }
+            if (batch.bytes + bytes > burst && peer.bypass <= batch.count) break;
+        }
+        if (!peer.sent.has_room(peer.next_number + batch.count)) {
+            peer.is_starved = peer.sent.count() == 0;
+            break;
+        }
+        const bool is_again = !peer.lost.empty();
+        (is_again ? peer.lost : peer.waiting).pop(pool);
+        if (buffer == peer.filling) peer.filling = no_buffer;
+        if (!is_again) {
+            pool[buffer].dsn = peer.next_dsn++;
+            buffers_.note_room();  // another may wait in its place
+        }
+        const bool is_padded =
+            bytes < batch.segment_bytes && (batch.segment_bytes - bytes) * 4 <= batch.segment_bytes;
+        batch.last_bytes = is_padded ? batch.segment_bytes : bytes;
+        batch.bytes += batch.last_bytes;
+        batch.buffers[batch.count++] = buffer;
+    }
+    return batch;
+}
+
+// The datagram to be sent next in this batch; no_buffer: none now. Says in the peer why not.
+BufferIndex BatchPlanner::next_buffer(Peer& peer, const Batch& batch, Time now) {
+    SendPool& pool = buffers_.pool();
+    // WIRE-88: what the peer has already is not sent again.
+    while (!peer.lost.empty() && is_before(pool[peer.lost.front()].dsn, peer.credit.cumulative())) {
+        buffers_.release(peer, peer.lost.pop(pool));
+    }
+    const bool is_again = !peer.lost.empty();
+    const BufferIndex buffer = is_again ? peer.lost.front() : peer.waiting.front();
+    if (buffer == no_buffer || pool[buffer].frame_bytes == 0) return no_buffer;
+    if (is_again && peer.bypass > batch.count) return buffer;
+    // WIRE-55 WIRE-58
+    if (!is_again && peer.credit.left(now, peer.next_dsn) == 0) {
+        if (peer.sent.count() == 0 && batch.count == 0) peer.is_ping_due = true;
+        return no_buffer;
+    }
+    // WIRE-52: where less is in flight than a timeout sends, new content goes along.
+    if (peer.bypass > batch.count) return buffer;
+    const std::uint64_t bytes = peer.sent.bytes_in_flight() + batch.bytes;
+    const std::uint64_t size = pool[buffer].frame_bytes + overhead_bytes;
+    if (bytes != 0 && bytes + size > peer.congestion->window_bytes()) return no_buffer;
+    if (batch.count == 0 && !peer.pacer.may_send(now)) {
+        peer.is_paced = true;
+        return no_buffer;
+    }
+    return buffer;
+}
+
+}  // namespace acp::datagram

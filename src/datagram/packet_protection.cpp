@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Keys by epoch, and the three kinds of security. Before authentication nothing is noted. One thread.
+#include "datagram/packet_protection.hpp"
+
+namespace acp::datagram {
+
+PacketProtection::PacketProtection(const Settings& settings,
+                                   CipherSuite& suite,
+                                   const Credentials& credentials,
+                                   Counters& counters)
+    : settings_(settings),
+      suite_(suite),
+      credentials_(credentials),
+      counters_(counters),
+      wake_keys_(settings.nodes),
+      tag_bytes_(settings.security == Security::off ? 0 : tag_bytes) {}
+
+std::uint32_t PacketProtection::seal(Peer& peer, Pieces plain, std::byte* into) {
+    if (!advance_send_key(peer)) return 0;
+    const PacketNumber number = peer.next_number++;
+    OuterHeader outer = credentials_.outer_of(PacketType::data);
+    const auto bytes = static_cast<std::uint32_t>(bytes_of(plain));
+    outer.bytes = static_cast<std::uint16_t>(outer_bytes + bytes + tag_bytes_);
+    outer.number = number;
+    store(into, outer);
+    std::byte* body = into + outer_bytes;
+    // WIRE-27
+    switch (settings_.security) {
+        case Security::encrypt:
+            if (plain.size() == 1) {
+                peer.send_key.aead->seal(peer.send_key.nonce(number), {into, outer_bytes},
+                                         plain.front(), {body, bytes + tag_bytes});
+            } else {
+                peer.send_key.aead->seal_pieces(peer.send_key.nonce(number), {into, outer_bytes},
+                                                plain, {body, bytes + tag_bytes});
+            }
+            break;
+        case Security::authenticate:
+            gather(plain, body);
+            peer.send_key.aead->seal(peer.send_key.nonce(number), {into, outer_bytes + bytes}, {},
+                                     {body + bytes, tag_bytes});
+            break;
+        case Security::off:
+            gather(plain, body);
+            break;
+    }
+    return outer_bytes + bytes + tag_bytes_;
+}
+
+bool PacketProtection::open(
+    Peer& peer, const OuterHeader& outer, MutableBytes datagram, MutableBytes& plain, Time now) {
+    const std::uint64_t epoch = epoch_of(outer.number);
+    // WIRE-31: before authentication nothing is noted.
+    if (peer.came.look(outer.number) != AckRanges::Seen::fresh) {
+        ++counters_.replayed;
+        return false;
+    }
+    if (settings_.security == Security::off) {
+        plain = datagram.subspan(outer_bytes);
+        return true;
+    }
+    DirectionKey* key = peer.receive_keys.find(now, *peer.secret, epoch, suite_);
+    if (key == nullptr) {
+        ++counters_.wrong_epoch;
+        return false;
+    }
+    if (!open_with(*key, outer, datagram, plain)) return false;
+    peer.receive_keys.confirm(now, epoch);
+    return true;
+}
+
+bool PacketProtection::open_idle(const FoldedPeer& folded,
+                                 const OuterHeader& outer,
+                                 MutableBytes datagram,
+                                 MutableBytes& plain,
+                                 Time now) {
+    // WIRE-31: what is not later than the last one that came counts as seen.
+    if (folded.has_come && outer.number <= folded.largest_came) {
+        ++counters_.replayed;
+        return false;
+    }
+    if (settings_.security == Security::off) {
+        plain = datagram.subspan(outer_bytes);
+        return true;
+    }
+    DirectionKey* key =
+        wake_keys_.find(now, outer.source, folded.secret, epoch_of(folded.largest_came),
+                        epoch_of(outer.number), suite_);
+    if (key == nullptr) {
+        ++counters_.wrong_epoch;
+        return false;
+    }
+    return open_with(*key, outer, datagram, plain);
+}
+
+void PacketProtection::on_woken(Peer& peer, PacketNumber number, Time now) {
+    wake_keys_.forget(peer.node);
+    const std::uint64_t epoch = epoch_of(number);
+    if (settings_.security != Security::off &&
+        peer.receive_keys.find(now, *peer.secret, epoch, suite_) != nullptr) {
+        peer.receive_keys.confirm(now, epoch);
+    }
+}
+
+bool PacketProtection::advance_send_key(Peer& peer) {
+    const std::uint64_t epoch = epoch_of(peer.next_number);
+    if (peer.send_key.aead != nullptr && peer.send_key.epoch == epoch) return true;
+    if (!make_direction_key(*peer.secret, settings_.node, epoch, suite_, peer.send_key)) {
+        return false;
+    }
+    if (epoch != 0) ++counters_.key_changes;
+    return true;
+}
+
+// WIRE-32 WIRE-27
+bool PacketProtection::open_with(DirectionKey& key,
+                                 const OuterHeader& outer,
+                                 MutableBytes datagram,
+                                 MutableBytes& plain) noexcept {
+    const std::size_t clear =
+        settings_.security == Security::encrypt ? outer_bytes : datagram.size() - tag_bytes;
+    if (!key.aead->open(key.nonce(outer.number), datagram.first(clear), datagram.subspan(clear))) {
+        ++counters_.wrong_tag;
+        return false;
+    }
+    plain = datagram.subspan(outer_bytes, datagram.size() - outer_bytes - tag_bytes);
+    return true;
+}
+
+}  // namespace acp::datagram

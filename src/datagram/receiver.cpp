@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From the bytes of a datagram to what it says, and then to what it does. One thread.
+#include "datagram/receiver.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "datagram/ack_frame.hpp"
+#include "datagram/handshake_packets.hpp"
+
+namespace acp::datagram {
+
+// What is inside a datagram.
+struct Receiver::Content {
+    SealedHeader header;
+    Bytes frames;
+    Bytes control;
+    bool wants_ack = false;
+};
+
+void Receiver::on_data(const OuterHeader& outer,
+                       const Address& from,
+                       MutableBytes datagram,
+                       Time now) {
+    // WIRE-6
+    if (datagram.size() < outer_bytes + sealed_bytes + parts_.protection.tag_bytes_used() ||
+        datagram.size() > datagram_bytes_most) {
+        ++parts_.counters.wrong_length;
+        return;
+    }
+    // WIRE-78: as if the path did not carry it.
+    if (datagram.size() > parts_.budget.longest()) {
+        ++parts_.counters.too_long;
+        return;
+    }
+    if (parts_.peers.is_severed(outer.source) || parts_.severing.is_closing()) {
+        ++parts_.counters.from_severed;
+        // WIRE-14: no answer longer than its question.
+        if (datagram.size() >= sizeof(ClosePacket)) {
+            parts_.severing.send_close_for_data(from, outer, now);
+        }
+        return;
+    }
+    if (Peer* peer = parts_.peers.hot(outer.source)) {
+        MutableBytes plain;
+        if (peer->state == Peer::State::connecting) {
+            ++parts_.counters.not_connected;
+        } else if (parts_.protection.open(*peer, outer, datagram, plain, now)) {
+            if (peer->state == Peer::State::half_open) parts_.addresses.settle(*peer, from);
+            take(*peer, outer, static_cast<std::uint32_t>(datagram.size()), plain, now);
+        }
+        return;
+    }
+    if (const FoldedPeer* folded = parts_.peers.folded(outer.source)) {
+        on_data_of_idle(*folded, outer, datagram, now);
+        return;
+    }
+    // WIRE-80
+    ++parts_.counters.not_connected;
+    if (datagram.size() >= sizeof(ClosePacket)) {
+        parts_.severing.send_close_for_data(from, outer, now);
+    }
+}
+
+// WIRE-91: it stays folded unless the datagram proves to be its own.
+void Receiver::on_data_of_idle(const FoldedPeer& folded,
+                               const OuterHeader& outer,
+                               MutableBytes datagram,
+                               Time now) {
+    MutableBytes plain;
+    if (!parts_.protection.open_idle(folded, outer, datagram, plain, now)) return;
+    std::unique_ptr<Peer> woken = parts_.peers.wake(folded, outer.source, now);
+    if (woken == nullptr) {
+        ++parts_.counters.no_memory;
+        return;
+    }
+    Peer& peer = parts_.peers.seat(std::move(woken));
+    parts_.protection.on_woken(peer, outer.number, now);
+    take(peer, outer, static_cast<std::uint32_t>(datagram.size()), plain, now);
+}
+
+// An authentic datagram.
+void Receiver::take(
+    Peer& peer, const OuterHeader& outer, std::uint32_t datagram_bytes, Bytes plain, Time now) {
+    Content content;
+    const bool is_sound = parse(plain, content);
+    const Seen seen = is_sound ? look(peer, content) : Seen::refused;
+    peer.came.record(now, outer.number, seen != Seen::refused && content.wants_ack);
+    peer.largest_came = peer.has_come ? std::max(peer.largest_came, outer.number) : outer.number;
+    peer.has_come = true;
+    peer.heard = now;
+    peer.probes_unanswered = 0;
+    ++peer.packets_received;
+    peer.bytes_received += datagram_bytes;
+    if (peer.state == Peer::State::half_open) {
+        // WIRE-74
+        parts_.peers.set_connected(peer);
+        peer.owing_since = never;
+        ++parts_.counters.connections;
+        parts_.peers.make_ready(peer);
+    }
+    if (seen == Seen::refused) return;
+    peer.longest_came = std::max(peer.longest_came, datagram_bytes);
+    act_on_control(peer, content.control, now);
+    if (content.wants_ack) {
+        peer.active = now;
+        // WIRE-44: the second of some pings before an acknowledgement has one of its own, and so on.
+        if (seen == Seen::no_content && peer.unacknowledged != 0) {
+            peer.echoes_due = std::min(peer.echoes_due + 1, ProbeTimer::probes_max);
+        }
+        const bool at_once = seen == Seen::repeated || peer.came.is_disordered();
+        if (parts_.acknowledger.want(peer, datagram_bytes, at_once, now)) {
+            parts_.peers.make_ready(peer);
+        }
+    }
+    if (seen == Seen::fresh) {
+        parts_.budget.on_received(peer.share);
+        ++parts_.counters.delivered;
+        parts_.handler.on_frames(peer.node, content.frames);
+    }
+    if (!parts_.peers.is_severed(peer.node)) parts_.peers.arm(peer, now);
+}
+
+// WIRE-20 WIRE-25: all lengths must add up, before anything is acted upon.
+bool Receiver::parse(Bytes plain, Content& content) noexcept {
+    Reader reader(plain);
+    content.header = reader.take<SealedHeader>();
+    content.frames = reader.take_bytes(content.header.frame_bytes);
+    content.control = reader.take_bytes(reader.left());
+    const bool has_content = content.header.flags == has_dsn;
+    const bool is_plausible = has_content ? content.header.frame_bytes != 0
+                                          : content.header.flags == 0 && content.header.dsn == 0 &&
+                                                content.header.frame_bytes == 0;
+    if (!reader.is_good() || content.header.reserved != 0 || !is_plausible) {
+        ++parts_.counters.malformed;
+        return false;
+    }
+    content.wants_ack = has_content;
+    return parse_control(content.control, content.wants_ack);
+}
+
+bool Receiver::parse_control(Bytes control, bool& wants_ack) noexcept {
+    if (control.empty()) return true;
+    AckFrame ack;
+    while (!control.empty()) {
+        const std::size_t bytes = control_frame_bytes(control, ack);
+        if (bytes == 0) return false;
+        wants_ack |= static_cast<ControlFrame>(control[0]) == ControlFrame::ping;
+        control = control.subspan(bytes);
+    }
+    return true;
+}
+
+// Of the control frame at the front.   0: it is not one, and counted
+std::size_t Receiver::control_frame_bytes(Bytes control, AckFrame& ack) noexcept {
+    switch (static_cast<ControlFrame>(control[0])) {
+        case ControlFrame::padding:
+            return control.size();  // WIRE-24
+        case ControlFrame::ping:
+            return 1;              // WIRE-23
+        case ControlFrame::ack: {  // WIRE-22
+            const std::size_t bytes = decode_ack(control, ack);
+            if (bytes == 0) ++parts_.counters.malformed;
+            return bytes;
+        }
+    }
+    ++parts_.counters.unknown_frame;
+    return 0;
+}
+
+// WIRE-33: content that came before is acknowledged again, and not delivered; content beyond the window is
+// neither.
+Receiver::Seen Receiver::look(Peer& peer, const Content& content) noexcept {
+    if (content.header.flags != has_dsn) return Seen::no_content;
+    switch (peer.content.insert(content.header.dsn)) {
+        case DuplicateWindow::Seen::fresh:
+            return Seen::fresh;
+        case DuplicateWindow::Seen::duplicate:
+            ++parts_.counters.duplicates;
+            return Seen::repeated;
+        case DuplicateWindow::Seen::too_old:
+        case DuplicateWindow::Seen::too_far:
+            break;
+    }
+    ++parts_.counters.beyond_window;
+    return Seen::refused;
+}
+
+// What parse_control() found sound.
+void Receiver::act_on_control(Peer& peer, Bytes control, Time now) {
+    if (control.empty()) return;
+    AckFrame ack;
+    while (!control.empty()) {
+        const std::size_t bytes = control_frame_bytes(control, ack);
+        if (static_cast<ControlFrame>(control[0]) == ControlFrame::ack) {
+            parts_.recovery.on_ack(peer, ack, now);
+        }
+        control = control.subspan(bytes);
+    }
+}
+
+}  // namespace acp::datagram

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Data coming in. Checks run from cheap to dear (WIRE-7), each failure has its counter, and nothing changes before the
+// tag has been found right. What is inside is checked as a whole before any of it is acted upon: control frames, then
+// frames that have not come before, which the handler gets. Sends nothing but through the parts. One thread.
+// Tests: tests/unit/datagram/endpoint_bad_input_test.cpp, endpoint_delivery_test.cpp, endpoint_idle_test.cpp.
+#pragma once
+
+#include <cstdint>
+
+#include "datagram/acknowledger.hpp"
+#include "datagram/counters.hpp"
+#include "datagram/credit_budget.hpp"
+#include "datagram/endpoint.hpp"
+#include "datagram/loss_recovery.hpp"
+#include "datagram/packet_protection.hpp"
+#include "datagram/peer_addresses.hpp"
+#include "datagram/peers.hpp"
+#include "datagram/severing.hpp"
+#include "datagram/wire.hpp"
+
+namespace acp::datagram {
+
+class Receiver {
+public:
+    // What it works with. All outlive it.
+    struct Parts {
+        EndpointHandler& handler;
+        CreditBudget& budget;
+        PacketProtection& protection;
+        Acknowledger& acknowledger;
+        LossRecovery& recovery;
+        const PeerAddresses& addresses;
+        Peers& peers;
+        Severing& severing;
+        Counters& counters;
+    };
+
+    explicit Receiver(const Parts& parts) noexcept : parts_(parts) {}
+
+    // A datagram came whose outer header is sound and says that it holds data.
+    void on_data(const OuterHeader& outer, const Address& from, MutableBytes datagram, Time now);
+
+private:
+    struct Content;
+    enum class Seen : std::uint8_t { fresh, repeated, no_content, refused };
+
+    void on_data_of_idle(const FoldedPeer& folded,
+                         const OuterHeader& outer,
+                         MutableBytes datagram,
+                         Time now);
+    void take(
+        Peer& peer, const OuterHeader& outer, std::uint32_t datagram_bytes, Bytes plain, Time now);
+    [[nodiscard]] bool parse(Bytes plain, Content& content) noexcept;
+    [[nodiscard]] bool parse_control(Bytes control, bool& wants_ack) noexcept;
+    [[nodiscard]] std::size_t control_frame_bytes(Bytes control, AckFrame& ack) noexcept;
+    [[nodiscard]] Seen look(Peer& peer, const Content& content) noexcept;
+    void act_on_control(Peer& peer, Bytes control, Time now);
+
+    Parts parts_;
+};
+
+}  // namespace acp::datagram

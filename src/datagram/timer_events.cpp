@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One function for each state of a peer: what is due is done, and the alarm is set again. One thread.
+#include "datagram/timer_events.hpp"
+
+namespace acp::datagram {
+
+void TimerEvents::ring(Peer& peer, Time now) {
+    switch (peer.state) {
+        case Peer::State::connecting:
+            ring_connecting(peer, now);
+            break;
+        case Peer::State::half_open:
+            ring_half_open(peer, now);
+            break;
+        case Peer::State::connected:
+            ring_connected(peer, now);
+            break;
+    }
+}
+
+void TimerEvents::ring_connecting(Peer& peer, Time now) {
+    // WIRE-86: not before some tries, so that a gateway that was stopped does not blame the others.
+    if (now >= peers_.timers().connect_deadline(peer) && peer.inits >= probes_before_severing) {
+        severing_.sever(peer.node, SeverReason::unreachable);
+        return;
+    }
+    if (now >= peer.next_init && peer.inits_due == 0) {
+        // WIRE-71: later tries are doubled, for paths that lose half of what they carry.
+        peer.inits_due = peer.inits < 4 ? 1 : 2;
+        peer.next_init = never;
+        peers_.make_ready(peer);
+    }
+    peers_.arm(peer, now);
+}
+
+void TimerEvents::ring_half_open(Peer& peer, Time now) {
+    if (now < peers_.timers().half_open_deadline(peer)) {
+        peers_.arm(peer, now);
+        return;
+    }
+    if (buffers_.owed(peer) != 0 || peer.watchers != 0) {
+        severing_.sever(peer.node, SeverReason::unreachable);
+        return;
+    }
+    // It asked, and then was never heard of again; nobody here has missed it.
+    buffers_.release_all(peer);
+    peers_.drop(peer);
+}
+
+void TimerEvents::ring_connected(Peer& peer, Time now) {
+    const PeerTimers& timers = peers_.timers();
+    buffers_.note_owing(peer, now);
+    if (now >= timers.silence_deadline(peer) && peer.probes_unanswered >= probes_before_severing) {
+        severing_.sever(peer.node, SeverReason::silent);
+        return;
+    }
+    if (now >= timers.narrow_deadline(peer)) {
+        severing_.sever(peer.node, SeverReason::narrowed);
+        return;
+    }
+    if (now >= peer.ack_at) {
+        peer.ack_at = never;
+        peer.is_ack_due = true;
+    }
+    recovery_.on_timer(peer, now);
+    if (now >= PeerTimers::ping_deadline(peer)) peer.is_ping_due = true;
+    // make_ready() below: next_transmit looks again.
+    peer.is_paced = peer.is_starved = false;
+    // WIRE-39
+    peer.receive_keys.retire(now, 3 * peer.probe.timeout(peer.rtt));
+    if (now >= timers.fold_deadline(peer) && peers_.fold(peer)) return;
+    peers_.make_ready(peer);
+    peers_.arm(peer, now);
+}
+
+}  // namespace acp::datagram

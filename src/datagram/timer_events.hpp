@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What happens because nothing happened: handshakes tried again, acknowledgements that waited long enough, probes,
+// pings, nodes given up, idle peers folded. An alarm may ring early: what is due is seen by the deadlines. Sends nothing:
+// it marks in the peer what is to be sent. One thread.
+// Tests: tests/unit/datagram/endpoint_life_test.cpp, endpoint_handshake_test.cpp, endpoint_idle_test.cpp.
+#pragma once
+
+#include "datagram/endpoint.hpp"
+#include "datagram/loss_recovery.hpp"
+#include "datagram/peers.hpp"
+#include "datagram/send_buffers.hpp"
+#include "datagram/severing.hpp"
+
+namespace acp::datagram {
+
+class TimerEvents {
+public:
+    static constexpr std::uint32_t probes_before_severing = 3;
+
+    // All outlive it.
+    TimerEvents(Peers& peers,
+                SendBuffers& buffers,
+                LossRecovery& recovery,
+                Severing& severing) noexcept
+        : peers_(peers), buffers_(buffers), recovery_(recovery), severing_(severing) {}
+
+    // The peer's alarm rang. The peer may be gone afterwards.
+    void ring(Peer& peer, Time now);
+
+private:
+    void ring_connecting(Peer& peer, Time now);
+    void ring_half_open(Peer& peer, Time now);
+    void ring_connected(Peer& peer, Time now);
+
+    Peers& peers_;
+    SendBuffers& buffers_;
+    LossRecovery& recovery_;
+    Severing& severing_;
+};
+
+}  // namespace acp::datagram

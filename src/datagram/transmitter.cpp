@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sealing a batch, and what goes alone: an acknowledgement, a ping, a probe of the path. One thread.
+#include "datagram/transmitter.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace acp::datagram {
+namespace {
+
+Transmit single(Peer& peer, std::uint32_t bytes) noexcept {
+    peer.bytes_sent += bytes;
+    return {peer.address, bytes, bytes, 1, false};
+}
+
+}  // namespace
+
+Transmit Transmitter::transmit(Peer& peer, MutableBytes into, Time now) {
+    // An acknowledgement that found no room in the last batch waits for no other.
+    if (peer.is_ack_left_out) return transmit_control(peer, into, now);
+    const Batch batch = planner_.plan(peer, now);
+    if (batch.count != 0) {
+        const Transmit transmit = transmit_batch(peer, batch, into, now);
+        if (transmit.bytes != 0) return transmit;
+    }
+    // WIRE-52: where less is in flight than a timeout sends, pings make up for it, and each is answered.
+    if (peer.pings_due != 0) {
+        --peer.pings_due;
+        peer.is_ping_due = true;
+    }
+    if (peer.echoes_due != 0) {
+        --peer.echoes_due;
+        peer.is_ack_due = true;
+    }
+    if (peer.is_ack_due || peer.is_ping_due) return transmit_control(peer, into, now);
+    return transmit_path_probe(peer, into, now);
+}
+
+Transmit Transmitter::transmit_batch(Peer& peer, const Batch& batch, MutableBytes into, Time now) {
+    Transmit transmit{peer.address, 0, 0, 0, batch.may_fragment, true};
+    for (std::uint32_t i = 0; i < batch.count; ++i) {
+        const std::uint32_t bytes =
+            transmit_buffer(peer, batch, i, into.data() + transmit.bytes, now);
+        if (bytes == 0) {
+            for (; i < batch.count; ++i) peer.lost.push(parts_.buffers.pool(), batch.buffers[i]);
+            break;
+        }
+        if (i == 0) transmit.segment_bytes = bytes;
+        transmit.bytes += bytes;
+        ++transmit.count;
+    }
+    if (transmit.count == 0) return {};
+    peer.bypass -= std::min(peer.bypass, transmit.count);
+    peer.is_ping_due = peer.is_short_due;
+    peer.pacer.on_sent(now, transmit.bytes);
+    peer.active = now;
+    peer.probe.arm(now, peer.rtt);
+    if (peer.is_ack_due) add_ack(peer, batch, into, transmit, now);
+    peer.bytes_sent += transmit.bytes;
+    return transmit;
+}
+
+// Seals one datagram of a batch. Returns its bytes; 0: no key.
+std::uint32_t Transmitter::transmit_buffer(
+    Peer& peer, const Batch& batch, std::uint32_t i, std::byte* into, Time now) {
+    SendPool& pool = parts_.buffers.pool();
+    const BufferIndex index = batch.buffers[i];
+    SendBuffer& buffer = pool[index];
+    const bool is_last = i + 1 == batch.count;
+    const bool has_tail = buffer.tail_bytes != 0;
+    std::byte* const start = pool.plain(index);
+    store(start,
+          SealedHeader{buffer.dsn, static_cast<std::uint16_t>(buffer.frame_bytes), has_dsn, 0});
+    std::uint32_t used = sealed_bytes + buffer.frame_bytes;
+    const std::uint32_t content = used;
+    // A tail is sealed from where it lies; what comes behind it is written where that is sealed.
+    std::byte* const text = has_tail ? into + outer_bytes : start;
+    if (is_last && peer.has_ack()) {
+        // WIRE-44: along with data, where that has room.
+        const std::uint32_t most =
+            std::max(batch.segment_bytes, batch.count == 1 ? peer.mtu.current() : 0);
+        used += parts_.acknowledger.append(
+            peer, {text + used, most - outer_bytes - tag_bytes_ - used}, now);
+    }
+    const std::uint32_t wanted =
+        (is_last ? batch.last_bytes : batch.segment_bytes) - outer_bytes - tag_bytes_;
+    if (used < wanted) {
+        // WIRE-24
+        std::memset(text + used, 0, wanted - used);
+        used = wanted;
+    }
+    const PacketNumber number = peer.next_number;
+    const std::uint32_t bytes = has_tail
+                                    ? seal(peer,
+                                           std::array{Bytes(start, content - buffer.tail_bytes),
+                                                      Bytes(pool.tail(index), buffer.tail_bytes),
+                                                      Bytes(text + content, used - content)},
+                                           into)
+                                    : seal(peer, std::array{Bytes(start, used)}, into);
+    if (bytes == 0) return 0;
+    peer.sent.add(number, {now, buffer.dsn, index, bytes, true, false});
+    if (buffer.is_numbered) {
+        ++parts_.counters.retransmitted;
+        ++peer.retransmitted;
+    }
+    buffer.is_numbered = true;
+    return bytes;
+}
+
+// An acknowledgement that found no room with data becomes a shorter datagram at the end of the batch.
+void Transmitter::add_ack(
+    Peer& peer, const Batch& batch, MutableBytes into, Transmit& transmit, Time now) {
+    std::array<std::byte, sealed_bytes + AckFrame::bytes_max> plain{};
+    peer.is_ack_left_out = true;
+    constexpr std::uint32_t longest = outer_bytes + std::uint32_t{plain.size()} + tag_bytes;
+    if (batch.last_bytes != batch.segment_bytes || transmit.count != batch.count ||
+        batch.segment_bytes < longest || transmit.bytes + longest > datagram_bytes_most) {
+        return;
+    }
+    const std::uint32_t used =
+        sealed_bytes +
+        parts_.acknowledger.append(peer, MutableBytes(plain).subspan(sealed_bytes), now);
+    if (used == sealed_bytes) return;
+    const PacketNumber number = peer.next_number;
+    const std::uint32_t bytes =
+        seal(peer, std::array{Bytes(plain).first(used)}, into.data() + transmit.bytes);
+    if (bytes == 0) return;
+    peer.sent.skip(number);
+    ++parts_.counters.acknowledgements;
+    transmit.bytes += bytes;
+    ++transmit.count;
+}
+
+// An acknowledgement, a ping, or both: nothing that would be sent again.
+Transmit Transmitter::transmit_control(Peer& peer, MutableBytes into, Time now) {
+    std::array<std::byte, sealed_bytes + AckFrame::bytes_max + wanting_bytes_min> plain{};
+    std::uint32_t used = sealed_bytes;
+    const bool has_acknowledgement = peer.has_ack();
+    used += parts_.acknowledger.append(peer, MutableBytes(plain).subspan(used, AckFrame::bytes_max),
+                                       now);
+    const bool is_ping = peer.is_ping_due && peer.sent.has_room(peer.next_number);
+    if (is_ping) {
+        plain[used++] = static_cast<std::byte>(ControlFrame::ping);
+        used = std::max(used, wanting_bytes_min - outer_bytes - tag_bytes_);
+    }
+    peer.is_ping_due = peer.is_short_due = false;
+    peer.is_ack_left_out = false;
+    if (!is_ping && !has_acknowledgement) return {};
+    const PacketNumber number = peer.next_number;
+    const std::uint32_t bytes = seal(peer, std::array{Bytes(plain).first(used)}, into.data());
+    if (bytes == 0) return {};
+    if (is_ping) {
+        peer.sent.add(number, {now, 0, no_buffer, bytes, false, false});
+        peer.probe.arm(now, peer.rtt);
+        ++parts_.counters.pings;
+    } else {
+        peer.sent.skip(number);
+        ++parts_.counters.acknowledgements;
+    }
+    return single(peer, bytes);
+}
+
+// WIRE-75: only on a path that is in use, beside its data.
+Transmit Transmitter::transmit_path_probe(Peer& peer, MutableBytes into, Time now) {
+    if (peer.next_number < path_probe_after || parts_.buffers.owed(peer) == 0) return {};
+    const std::uint32_t bytes = peer.mtu.wanted(now);
+    if (bytes == 0 || !peer.sent.has_room(peer.next_number)) return {};
+    SendPool& pool = parts_.buffers.pool();
+    const BufferIndex scratch = pool.take();
+    if (scratch == no_buffer) return {};
+    std::byte* plain = pool.plain(scratch);
+    std::memset(plain, 0, bytes);
+    plain[sealed_bytes] = static_cast<std::byte>(ControlFrame::ping);
+    const PacketNumber number = peer.next_number;
+    const std::uint32_t sealed =
+        seal(peer, std::array{Bytes(plain, bytes - outer_bytes - tag_bytes_)}, into.data());
+    pool.give_back(scratch);
+    if (sealed == 0) return {};
+    peer.sent.add(number, {now, 0, no_buffer, sealed, false, true});
+    peer.probe.arm(now, peer.rtt);
+    peer.mtu.on_sent(bytes, number);
+    ++parts_.counters.path_probes;
+    return single(peer, sealed);
+}
+
+// 0: there is no key, and the peer is severed for it.
+std::uint32_t Transmitter::seal(Peer& peer, Pieces plain, std::byte* into) {
+    const std::uint32_t bytes = parts_.protection.seal(peer, plain, into);
+    if (bytes == 0) parts_.severing.sever(peer.node, SeverReason::no_memory);
+    return bytes;
+}
+
+}  // namespace acp::datagram
