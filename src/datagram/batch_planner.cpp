@@ -12,6 +12,34 @@ bool is_before(Dsn a, Dsn b) noexcept {
     return static_cast<std::int32_t>(a - b) < 0;
 }
 
+// The datagram to be sent next in this batch; no_buffer: none now. Says in the peer why not.
+BufferIndex next_buffer(SendBuffers& buffers, Peer& peer, const Batch& batch, Time now) {
+    SendPool& pool = buffers.pool();
+    // WIRE-88: what the peer has already is not sent again.
+    while (!peer.lost.empty() && is_before(pool[peer.lost.front()].dsn, peer.credit.cumulative())) {
+        buffers.release(peer, peer.lost.pop(pool));
+    }
+    const bool is_again = !peer.lost.empty();
+    const BufferIndex buffer = is_again ? peer.lost.front() : peer.waiting.front();
+    if (buffer == no_buffer || pool[buffer].frame_bytes == 0) return no_buffer;
+    if (is_again && peer.bypass > batch.count) return buffer;
+    // WIRE-55 WIRE-58
+    if (!is_again && peer.credit.left(now, peer.next_dsn) == 0) {
+        if (peer.sent.count() == 0 && batch.count == 0) peer.is_ping_due = true;
+        return no_buffer;
+    }
+    // WIRE-52: where less is in flight than a timeout sends, new content goes along.
+    if (peer.bypass > batch.count) return buffer;
+    const std::uint64_t bytes = peer.sent.bytes_in_flight() + batch.bytes;
+    const std::uint64_t size = pool[buffer].frame_bytes + overhead_bytes;
+    if (bytes != 0 && bytes + size > peer.congestion->window_bytes()) return no_buffer;
+    if (batch.count == 0 && !peer.pacer.may_send(now)) {
+        peer.is_paced = true;
+        return no_buffer;
+    }
+    return buffer;
+}
+
 }  // namespace
 
 Batch BatchPlanner::plan(Peer& peer, Time now) {
@@ -20,7 +48,7 @@ Batch BatchPlanner::plan(Peer& peer, Time now) {
     peer.is_paced = peer.is_starved = false;
     const std::uint64_t burst = peer.pacer.burst_bytes(peer.mtu.current());
     while (batch.count < Batch::datagrams_max) {
-        const BufferIndex buffer = next_buffer(peer, batch, now);
+        const BufferIndex buffer = next_buffer(buffers_, peer, batch, now);
         if (buffer == no_buffer) break;
         const std::uint32_t bytes =
             std::max(pool[buffer].frame_bytes + overhead_bytes, datagram_bytes_min_);
@@ -55,34 +83,6 @@ Batch BatchPlanner::plan(Peer& peer, Time now) {
         batch.buffers[batch.count++] = buffer;
     }
     return batch;
-}
-
-// The datagram to be sent next in this batch; no_buffer: none now. Says in the peer why not.
-BufferIndex BatchPlanner::next_buffer(Peer& peer, const Batch& batch, Time now) {
-    SendPool& pool = buffers_.pool();
-    // WIRE-88: what the peer has already is not sent again.
-    while (!peer.lost.empty() && is_before(pool[peer.lost.front()].dsn, peer.credit.cumulative())) {
-        buffers_.release(peer, peer.lost.pop(pool));
-    }
-    const bool is_again = !peer.lost.empty();
-    const BufferIndex buffer = is_again ? peer.lost.front() : peer.waiting.front();
-    if (buffer == no_buffer || pool[buffer].frame_bytes == 0) return no_buffer;
-    if (is_again && peer.bypass > batch.count) return buffer;
-    // WIRE-55 WIRE-58
-    if (!is_again && peer.credit.left(now, peer.next_dsn) == 0) {
-        if (peer.sent.count() == 0 && batch.count == 0) peer.is_ping_due = true;
-        return no_buffer;
-    }
-    // WIRE-52: where less is in flight than a timeout sends, new content goes along.
-    if (peer.bypass > batch.count) return buffer;
-    const std::uint64_t bytes = peer.sent.bytes_in_flight() + batch.bytes;
-    const std::uint64_t size = pool[buffer].frame_bytes + overhead_bytes;
-    if (bytes != 0 && bytes + size > peer.congestion->window_bytes()) return no_buffer;
-    if (batch.count == 0 && !peer.pacer.may_send(now)) {
-        peer.is_paced = true;
-        return no_buffer;
-    }
-    return buffer;
 }
 
 }  // namespace acp::datagram

@@ -37,8 +37,6 @@ public:
     [[nodiscard]] Batch plan(Peer& peer, Time now);
 
 private:
-    [[nodiscard]] BufferIndex next_buffer(Peer& peer, const Batch& batch, Time now);
-
     SendBuffers& buffers_;
     std::uint32_t datagram_bytes_min_;
 };

@@ -39,6 +39,15 @@ EndpointMachine::EndpointMachine(const Settings& settings,
     wipe(settings_.job_key);
 }
 
+// nullptr: nothing may be owed to the node any more. Throws std::bad_alloc.
+inline Peer* EndpointMachine::peer_to_owe(NodeId node) {
+    ACP_ASSERT(node < settings_.nodes && node != settings_.node);
+    if (peers_.is_severed(node) || severing_.is_closing()) return nullptr;
+    Peer* peer = peers_.hot(node);
+    if (peer == nullptr && (peer = peers_.meet(node, now_)) == nullptr) throw std::bad_alloc();
+    return peer;
+}
+
 std::byte* EndpointMachine::reserve(NodeId node, std::uint32_t bytes) {
     Peer* peer = peer_to_owe(node);
     return peer == nullptr ? nullptr : buffers_.reserve(*peer, bytes);
@@ -47,15 +56,6 @@ std::byte* EndpointMachine::reserve(NodeId node, std::uint32_t bytes) {
 MutableBytes EndpointMachine::reserve_rest(NodeId node, std::uint32_t bytes_min) {
     Peer* peer = peer_to_owe(node);
     return peer == nullptr ? MutableBytes{} : buffers_.reserve_rest(*peer, bytes_min);
-}
-
-// nullptr: nothing may be owed to the node any more. Throws std::bad_alloc.
-Peer* EndpointMachine::peer_to_owe(NodeId node) {
-    ACP_ASSERT(node < settings_.nodes && node != settings_.node);
-    if (peers_.is_severed(node) || severing_.is_closing()) return nullptr;
-    Peer* peer = peers_.hot(node);
-    if (peer == nullptr && (peer = peers_.meet(node, now_)) == nullptr) throw std::bad_alloc();
-    return peer;
 }
 
 void EndpointMachine::commit(NodeId node, std::uint32_t bytes) {

@@ -69,7 +69,7 @@ public:
     [[nodiscard]] const PeerTable& table() const noexcept { return peers_.table(); }
 
 private:
-    [[nodiscard]] Peer* peer_to_owe(NodeId node);
+    [[nodiscard, gnu::always_inline]] Peer* peer_to_owe(NodeId node);
     [[nodiscard]] bool is_header_sound(const OuterHeader& outer, std::size_t bytes) noexcept;
     Transmit transmit_peer(Peer& peer, MutableBytes into);
     void settle();

@@ -47,6 +47,21 @@ std::uint32_t PacketProtection::seal(Peer& peer, Pieces plain, std::byte* into) 
     return outer_bytes + bytes + tag_bytes_;
 }
 
+// WIRE-32 WIRE-27
+inline bool PacketProtection::open_with(DirectionKey& key,
+                                        const OuterHeader& outer,
+                                        MutableBytes datagram,
+                                        MutableBytes& plain) noexcept {
+    const std::size_t clear =
+        settings_.security == Security::encrypt ? outer_bytes : datagram.size() - tag_bytes;
+    if (!key.aead->open(key.nonce(outer.number), datagram.first(clear), datagram.subspan(clear))) {
+        ++counters_.wrong_tag;
+        return false;
+    }
+    plain = datagram.subspan(outer_bytes, datagram.size() - outer_bytes - tag_bytes);
+    return true;
+}
+
 bool PacketProtection::open(
     Peer& peer, const OuterHeader& outer, MutableBytes datagram, MutableBytes& plain, Time now) {
     const std::uint64_t epoch = epoch_of(outer.number);
@@ -109,21 +124,6 @@ bool PacketProtection::advance_send_key(Peer& peer) {
         return false;
     }
     if (epoch != 0) ++counters_.key_changes;
-    return true;
-}
-
-// WIRE-32 WIRE-27
-bool PacketProtection::open_with(DirectionKey& key,
-                                 const OuterHeader& outer,
-                                 MutableBytes datagram,
-                                 MutableBytes& plain) noexcept {
-    const std::size_t clear =
-        settings_.security == Security::encrypt ? outer_bytes : datagram.size() - tag_bytes;
-    if (!key.aead->open(key.nonce(outer.number), datagram.first(clear), datagram.subspan(clear))) {
-        ++counters_.wrong_tag;
-        return false;
-    }
-    plain = datagram.subspan(outer_bytes, datagram.size() - outer_bytes - tag_bytes);
     return true;
 }
 

@@ -53,10 +53,10 @@ private:
     }
 
     [[nodiscard]] bool advance_send_key(Peer& peer);
-    [[nodiscard]] bool open_with(DirectionKey& key,
-                                 const OuterHeader& outer,
-                                 MutableBytes datagram,
-                                 MutableBytes& plain) noexcept;
+    [[nodiscard, gnu::always_inline]] bool open_with(DirectionKey& key,
+                                                     const OuterHeader& outer,
+                                                     MutableBytes datagram,
+                                                     MutableBytes& plain) noexcept;
 
     const Settings& settings_;
     CipherSuite& suite_;

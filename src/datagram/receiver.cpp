@@ -11,13 +11,84 @@
 
 namespace acp::datagram {
 
+namespace {
+
+enum class Seen : std::uint8_t { fresh, repeated, no_content, refused };
+
 // What is inside a datagram.
-struct Receiver::Content {
+struct Content {
     SealedHeader header;
     Bytes frames;
     Bytes control;
     bool wants_ack = false;
 };
+
+// Of the control frame at the front.   0: it is not one, and counted
+std::size_t control_frame_bytes(Bytes control, AckFrame& ack, Counters& counters) noexcept {
+    switch (static_cast<ControlFrame>(control[0])) {
+        case ControlFrame::padding:
+            return control.size();  // WIRE-24
+        case ControlFrame::ping:
+            return 1;              // WIRE-23
+        case ControlFrame::ack: {  // WIRE-22
+            const std::size_t bytes = decode_ack(control, ack);
+            if (bytes == 0) ++counters.malformed;
+            return bytes;
+        }
+    }
+    ++counters.unknown_frame;
+    return 0;
+}
+
+bool parse_control(Bytes control, bool& wants_ack, Counters& counters) noexcept {
+    if (control.empty()) return true;
+    AckFrame ack;
+    while (!control.empty()) {
+        const std::size_t bytes = control_frame_bytes(control, ack, counters);
+        if (bytes == 0) return false;
+        wants_ack |= static_cast<ControlFrame>(control[0]) == ControlFrame::ping;
+        control = control.subspan(bytes);
+    }
+    return true;
+}
+
+// WIRE-20 WIRE-25: all lengths must add up, before anything is acted upon.
+bool parse(Bytes plain, Content& content, Counters& counters) noexcept {
+    Reader reader(plain);
+    content.header = reader.take<SealedHeader>();
+    content.frames = reader.take_bytes(content.header.frame_bytes);
+    content.control = reader.take_bytes(reader.left());
+    const bool has_content = content.header.flags == has_dsn;
+    const bool is_plausible = has_content ? content.header.frame_bytes != 0
+                                          : content.header.flags == 0 && content.header.dsn == 0 &&
+                                                content.header.frame_bytes == 0;
+    if (!reader.is_good() || content.header.reserved != 0 || !is_plausible) {
+        ++counters.malformed;
+        return false;
+    }
+    content.wants_ack = has_content;
+    return parse_control(content.control, content.wants_ack, counters);
+}
+
+// WIRE-33: content that came before is acknowledged again, and not delivered; content beyond the window is
+// neither.
+Seen look(Peer& peer, const Content& content, Counters& counters) noexcept {
+    if (content.header.flags != has_dsn) return Seen::no_content;
+    switch (peer.content.insert(content.header.dsn)) {
+        case DuplicateWindow::Seen::fresh:
+            return Seen::fresh;
+        case DuplicateWindow::Seen::duplicate:
+            ++counters.duplicates;
+            return Seen::repeated;
+        case DuplicateWindow::Seen::too_old:
+        case DuplicateWindow::Seen::too_far:
+            break;
+    }
+    ++counters.beyond_window;
+    return Seen::refused;
+}
+
+}  // namespace
 
 void Receiver::on_data(const OuterHeader& outer,
                        const Address& from,
@@ -84,8 +155,8 @@ void Receiver::on_data_of_idle(const FoldedPeer& folded,
 void Receiver::take(
     Peer& peer, const OuterHeader& outer, std::uint32_t datagram_bytes, Bytes plain, Time now) {
     Content content;
-    const bool is_sound = parse(plain, content);
-    const Seen seen = is_sound ? look(peer, content) : Seen::refused;
+    const bool is_sound = parse(plain, content, parts_.counters);
+    const Seen seen = is_sound ? look(peer, content, parts_.counters) : Seen::refused;
     peer.came.record(now, outer.number, seen != Seen::refused && content.wants_ack);
     peer.largest_came = peer.has_come ? std::max(peer.largest_came, outer.number) : outer.number;
     peer.has_come = true;
@@ -122,77 +193,12 @@ void Receiver::take(
     if (!parts_.peers.is_severed(peer.node)) parts_.peers.arm(peer, now);
 }
 
-// WIRE-20 WIRE-25: all lengths must add up, before anything is acted upon.
-bool Receiver::parse(Bytes plain, Content& content) noexcept {
-    Reader reader(plain);
-    content.header = reader.take<SealedHeader>();
-    content.frames = reader.take_bytes(content.header.frame_bytes);
-    content.control = reader.take_bytes(reader.left());
-    const bool has_content = content.header.flags == has_dsn;
-    const bool is_plausible = has_content ? content.header.frame_bytes != 0
-                                          : content.header.flags == 0 && content.header.dsn == 0 &&
-                                                content.header.frame_bytes == 0;
-    if (!reader.is_good() || content.header.reserved != 0 || !is_plausible) {
-        ++parts_.counters.malformed;
-        return false;
-    }
-    content.wants_ack = has_content;
-    return parse_control(content.control, content.wants_ack);
-}
-
-bool Receiver::parse_control(Bytes control, bool& wants_ack) noexcept {
-    if (control.empty()) return true;
-    AckFrame ack;
-    while (!control.empty()) {
-        const std::size_t bytes = control_frame_bytes(control, ack);
-        if (bytes == 0) return false;
-        wants_ack |= static_cast<ControlFrame>(control[0]) == ControlFrame::ping;
-        control = control.subspan(bytes);
-    }
-    return true;
-}
-
-// Of the control frame at the front.   0: it is not one, and counted
-std::size_t Receiver::control_frame_bytes(Bytes control, AckFrame& ack) noexcept {
-    switch (static_cast<ControlFrame>(control[0])) {
-        case ControlFrame::padding:
-            return control.size();  // WIRE-24
-        case ControlFrame::ping:
-            return 1;              // WIRE-23
-        case ControlFrame::ack: {  // WIRE-22
-            const std::size_t bytes = decode_ack(control, ack);
-            if (bytes == 0) ++parts_.counters.malformed;
-            return bytes;
-        }
-    }
-    ++parts_.counters.unknown_frame;
-    return 0;
-}
-
-// WIRE-33: content that came before is acknowledged again, and not delivered; content beyond the window is
-// neither.
-Receiver::Seen Receiver::look(Peer& peer, const Content& content) noexcept {
-    if (content.header.flags != has_dsn) return Seen::no_content;
-    switch (peer.content.insert(content.header.dsn)) {
-        case DuplicateWindow::Seen::fresh:
-            return Seen::fresh;
-        case DuplicateWindow::Seen::duplicate:
-            ++parts_.counters.duplicates;
-            return Seen::repeated;
-        case DuplicateWindow::Seen::too_old:
-        case DuplicateWindow::Seen::too_far:
-            break;
-    }
-    ++parts_.counters.beyond_window;
-    return Seen::refused;
-}
-
 // What parse_control() found sound.
 void Receiver::act_on_control(Peer& peer, Bytes control, Time now) {
     if (control.empty()) return;
     AckFrame ack;
     while (!control.empty()) {
-        const std::size_t bytes = control_frame_bytes(control, ack);
+        const std::size_t bytes = control_frame_bytes(control, ack, parts_.counters);
         if (static_cast<ControlFrame>(control[0]) == ControlFrame::ack) {
             parts_.recovery.on_ack(peer, ack, now);
         }

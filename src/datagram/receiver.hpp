@@ -41,19 +41,12 @@ public:
     void on_data(const OuterHeader& outer, const Address& from, MutableBytes datagram, Time now);
 
 private:
-    struct Content;
-    enum class Seen : std::uint8_t { fresh, repeated, no_content, refused };
-
     void on_data_of_idle(const FoldedPeer& folded,
                          const OuterHeader& outer,
                          MutableBytes datagram,
                          Time now);
     void take(
         Peer& peer, const OuterHeader& outer, std::uint32_t datagram_bytes, Bytes plain, Time now);
-    [[nodiscard]] bool parse(Bytes plain, Content& content) noexcept;
-    [[nodiscard]] bool parse_control(Bytes control, bool& wants_ack) noexcept;
-    [[nodiscard]] std::size_t control_frame_bytes(Bytes control, AckFrame& ack) noexcept;
-    [[nodiscard]] Seen look(Peer& peer, const Content& content) noexcept;
     void act_on_control(Peer& peer, Bytes control, Time now);
 
     Parts parts_;

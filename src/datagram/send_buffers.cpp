@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "base/assert.hpp"
-
 namespace acp::datagram {
 
 SendBuffers::SendBuffers(const Settings& settings, const PeerTable& table, Counters& counters)
@@ -52,13 +50,6 @@ MutableBytes SendBuffers::reserve_rest(Peer& peer, std::uint32_t bytes_min) {
     return {room, end - used};
 }
 
-void SendBuffers::commit(Peer& peer, std::uint32_t bytes) noexcept {
-    SendBuffer& buffer = pool_[peer.filling];
-    ACP_ASSERT(buffer.frame_bytes + bytes <= datagram_bytes_max_ - overhead_bytes);
-    if (buffer.frame_bytes == 0 && bytes != 0) --uncommitted_;
-    buffer.frame_bytes += bytes;
-}
-
 void SendBuffers::commit_with_tail(Peer& peer, std::uint32_t bytes, Bytes tail) noexcept {
     ACP_ASSERT(tail.size() >= sizeof(std::byte*) && tail.size() <= 0xffffU);
     const BufferIndex index = peer.filling;
@@ -80,8 +71,7 @@ void SendBuffers::release_all(Peer& peer) noexcept {
     ACP_ASSERT(peer.held == 0);
 }
 
-void SendBuffers::offer_room(EndpointHandler& handler) {
-    if (!was_released_ || room_wanted_.empty()) return;
+void SendBuffers::offer_released(EndpointHandler& handler) {
     was_released_ = false;
     std::size_t kept = 0;
     const std::size_t count = room_wanted_.size();

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/assert.hpp"
 #include "datagram/counters.hpp"
 #include "datagram/endpoint.hpp"
 #include "datagram/peer.hpp"
@@ -34,7 +35,12 @@ public:
     [[nodiscard]] MutableBytes reserve_rest(Peer& peer, std::uint32_t bytes_min);
 
     // `bytes` of what was reserved were written. After reserve() gave room, and not after the buffers were released.
-    void commit(Peer& peer, std::uint32_t bytes) noexcept;
+    void commit(Peer& peer, std::uint32_t bytes) noexcept {
+        SendBuffer& buffer = pool_[peer.filling];
+        ACP_ASSERT(buffer.frame_bytes + bytes <= datagram_bytes_max_ - overhead_bytes);
+        if (buffer.frame_bytes == 0 && bytes != 0) --uncommitted_;
+        buffer.frame_bytes += bytes;
+    }
 
     // commit() of a frame that ends in bytes which lie elsewhere.
     void commit_with_tail(Peer& peer, std::uint32_t bytes, Bytes tail) noexcept;
@@ -54,7 +60,9 @@ public:
     void note_room() noexcept { was_released_ = true; }
 
     // Tells the handler of peers that found no room and may find some now. It may reserve and commit meanwhile.
-    void offer_room(EndpointHandler& handler);
+    void offer_room(EndpointHandler& handler) {
+        if (was_released_ && !room_wanted_.empty()) offer_released(handler);
+    }
 
     // How many buffers hold something of the peer that was not yet acknowledged.
     [[nodiscard]] std::uint32_t owed(const Peer& peer) noexcept {
@@ -84,6 +92,7 @@ public:
     [[nodiscard]] std::uint32_t free_count() const noexcept { return pool_.free_count(); }
 
 private:
+    void offer_released(EndpointHandler& handler);
     [[nodiscard]] std::uint32_t waiting_limit(const Peer& peer) const noexcept;
     [[nodiscard]] bool has_room(const Peer& peer) const noexcept;
     [[nodiscard]] std::uint32_t share() const noexcept;

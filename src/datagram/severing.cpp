@@ -110,7 +110,7 @@ bool Severing::is_farewell_sent() const noexcept {
     return farewell_next_ >= parts_.peers.table().nodes();
 }
 
-void Severing::tell_news(EndpointHandler& handler) {
+void Severing::tell_all(EndpointHandler& handler) {
     while (!news_.empty()) {
         const NodeId node = news_.back();
         news_.pop_back();

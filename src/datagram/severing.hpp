@@ -66,12 +66,15 @@ public:
     [[nodiscard]] bool has_news() const noexcept { return !news_.empty() || has_more_news_; }
 
     // Takes the peers of severed nodes apart and tells the handler of each, once.
-    void tell_news(EndpointHandler& handler);
+    void tell_news(EndpointHandler& handler) {
+        if (has_news()) tell_all(handler);
+    }
 
     // What the last node did that differed (all 0: none did).
     [[nodiscard]] const Features& differing_features() const noexcept { return differing_; }
 
 private:
+    void tell_all(EndpointHandler& handler);
     void tell(NodeId node, EndpointHandler& handler);
     [[nodiscard]] ClosePacket close_packet(NodeId node,
                                            std::uint64_t other_instance,

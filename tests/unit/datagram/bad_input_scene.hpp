@@ -9,6 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "datagram/ack_frame.hpp"
+#include "datagram/key_schedule.hpp"
+
 #include "unit/datagram/test_net.hpp"
 
 namespace acp::datagram::testing {

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <string>
 
+#include "datagram/duplicate_window.hpp"
+
 #include "unit/datagram/bad_input_scene.hpp"
 
 namespace acp::datagram::testing {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <string>
 
+#include "datagram/key_schedule.hpp"
+
 #include "unit/datagram/test_net.hpp"
 
 namespace acp::datagram::testing {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <string>
 
+#include "datagram/probe_timer.hpp"
+
 #include "support/effort.hpp"
 #include "unit/datagram/test_net.hpp"
 

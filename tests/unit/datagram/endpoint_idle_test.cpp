@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 #include <string>
 
+#include "datagram/endpoint_machine.hpp"
+#include "datagram/peer_table.hpp"
+
 #include "unit/datagram/test_net.hpp"
 
 namespace acp::datagram::testing {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <string>
 
+#include "datagram/close_allowance.hpp"
+
 #include "unit/datagram/test_net.hpp"
 
 namespace acp::datagram::testing {

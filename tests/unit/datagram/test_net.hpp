@@ -3,6 +3,7 @@
 // clock and from a seed. Every frame that arrives is checked against those sent: each once, none made up. One thread.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -14,7 +15,9 @@
 #include <vector>
 
 #include "datagram/counters.hpp"
-#include "datagram/endpoint_machine.hpp"
+#include "datagram/endpoint.hpp"
+#include "datagram/handshake_packets.hpp"
+#include "datagram/wire.hpp"
 
 #include "support/random.hpp"
 #include "support/test_cipher.hpp"
