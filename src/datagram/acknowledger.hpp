@@ -22,7 +22,10 @@ public:
 
     // A datagram came that wants an acknowledgement: at once when something is amiss, or much has come; else soon, for an
     // answer may take it along.   true: one is due now
-    [[nodiscard]] bool want(Peer& peer, std::uint32_t bytes, bool at_once, Time now) const noexcept;
+    [[nodiscard]] bool want(AckState& ack,
+                            std::uint32_t bytes,
+                            bool at_once,
+                            Time now) const noexcept;
 
     // Writes an acknowledgement when one is wanted and there is room. Returns its bytes.
     [[nodiscard]] std::uint32_t append(Peer& peer, MutableBytes room, Time now) noexcept;

@@ -16,25 +16,26 @@ bool is_before(Dsn a, Dsn b) noexcept {
 BufferIndex next_buffer(SendBuffers& buffers, Peer& peer, const Batch& batch, Time now) {
     SendPool& pool = buffers.pool();
     // WIRE-88: what the peer has already is not sent again.
-    while (!peer.lost.empty() && is_before(pool[peer.lost.front()].dsn, peer.credit.cumulative())) {
-        buffers.release(peer, peer.lost.pop(pool));
+    while (!peer.queue.lost.empty() &&
+           is_before(pool[peer.queue.lost.front()].dsn, peer.path.credit.cumulative())) {
+        buffers.release(peer, peer.queue.lost.pop(pool));
     }
-    const bool is_again = !peer.lost.empty();
-    const BufferIndex buffer = is_again ? peer.lost.front() : peer.waiting.front();
+    const bool is_again = !peer.queue.lost.empty();
+    const BufferIndex buffer = is_again ? peer.queue.lost.front() : peer.queue.waiting.front();
     if (buffer == no_buffer || pool[buffer].frame_bytes == 0) return no_buffer;
-    if (is_again && peer.bypass > batch.count) return buffer;
+    if (is_again && peer.flight.bypass > batch.count) return buffer;
     // WIRE-55 WIRE-58
-    if (!is_again && peer.credit.left(now, peer.next_dsn) == 0) {
-        if (peer.sent.count() == 0 && batch.count == 0) peer.is_ping_due = true;
+    if (!is_again && peer.path.credit.left(now, peer.path.next_dsn) == 0) {
+        if (peer.flight.sent.count() == 0 && batch.count == 0) peer.flight.is_ping_due = true;
         return no_buffer;
     }
     // WIRE-52: where less is in flight than a timeout sends, new content goes along.
-    if (peer.bypass > batch.count) return buffer;
-    const std::uint64_t bytes = peer.sent.bytes_in_flight() + batch.bytes;
+    if (peer.flight.bypass > batch.count) return buffer;
+    const std::uint64_t bytes = peer.flight.sent.bytes_in_flight() + batch.bytes;
     const std::uint64_t size = pool[buffer].frame_bytes + overhead_bytes;
-    if (bytes != 0 && bytes + size > peer.congestion->window_bytes()) return no_buffer;
-    if (batch.count == 0 && !peer.pacer.may_send(now)) {
-        peer.is_paced = true;
+    if (bytes != 0 && bytes + size > peer.flight.congestion->window_bytes()) return no_buffer;
+    if (batch.count == 0 && !peer.flight.pacer.may_send(now)) {
+        peer.flight.is_paced = true;
         return no_buffer;
     }
     return buffer;
@@ -45,14 +46,14 @@ BufferIndex next_buffer(SendBuffers& buffers, Peer& peer, const Batch& batch, Ti
 Batch BatchPlanner::plan(Peer& peer, Time now) {
     Batch batch;
     SendPool& pool = buffers_.pool();
-    peer.is_paced = peer.is_starved = false;
-    const std::uint64_t burst = peer.pacer.burst_bytes(peer.mtu.current());
+    peer.flight.is_paced = peer.flight.is_starved = false;
+    const std::uint64_t burst = peer.flight.pacer.burst_bytes(peer.path.mtu.current());
     while (batch.count < Batch::datagrams_max) {
         const BufferIndex buffer = next_buffer(buffers_, peer, batch, now);
         if (buffer == no_buffer) break;
         const std::uint32_t bytes =
             std::max(pool[buffer].frame_bytes + overhead_bytes, datagram_bytes_min_);
-        const bool may_fragment = bytes > peer.mtu.current();
+        const bool may_fragment = bytes > peer.path.mtu.current();
         if (batch.count == 0) {
             batch.segment_bytes = bytes;
             batch.may_fragment = may_fragment;
@@ -63,17 +64,17 @@ Batch BatchPlanner::plan(Peer& peer, Time now) {
                 batch.bytes + batch.segment_bytes > Batch::bytes_max) {
                 break;
             }
-            if (batch.bytes + bytes > burst && peer.bypass <= batch.count) break;
+            if (batch.bytes + bytes > burst && peer.flight.bypass <= batch.count) break;
         }
-        if (!peer.sent.has_room(peer.next_number + batch.count)) {
-            peer.is_starved = peer.sent.count() == 0;
+        if (!peer.flight.sent.has_room(peer.keys.next_number + batch.count)) {
+            peer.flight.is_starved = peer.flight.sent.count() == 0;
             break;
         }
-        const bool is_again = !peer.lost.empty();
-        (is_again ? peer.lost : peer.waiting).pop(pool);
-        if (buffer == peer.filling) peer.filling = no_buffer;
+        const bool is_again = !peer.queue.lost.empty();
+        (is_again ? peer.queue.lost : peer.queue.waiting).pop(pool);
+        if (buffer == peer.queue.filling) peer.queue.filling = no_buffer;
         if (!is_again) {
-            pool[buffer].dsn = peer.next_dsn++;
+            pool[buffer].dsn = peer.path.next_dsn++;
             buffers_.note_room();  // another may wait in its place
         }
         const bool is_padded =

@@ -6,7 +6,7 @@
 // silent share a reserve: all of them where that is a quarter of the budget, else a quarter; those of peers who talk are
 // counted in full. Of the rest, whoever has lately sent talker_datagrams or more has an equal part, and others a few
 // datagrams each. Promises are counted in datagrams and held to bytes: what was promised to a peer before its datagrams
-// grew longer is counted as short, and its sender keeps it so (Peer::long_from). Knows neither wire nor sockets. One
+// grew longer is counted as short, and its sender keeps it so (PathState::long_from). Knows neither wire nor sockets. One
 // thread, no allocation.
 // Tests: tests/unit/datagram/credit_test.cpp.
 #pragma once

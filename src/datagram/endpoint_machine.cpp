@@ -61,14 +61,14 @@ MutableBytes EndpointMachine::reserve_rest(NodeId node, std::uint32_t bytes_min)
 void EndpointMachine::commit(NodeId node, std::uint32_t bytes) {
     Peer* peer = peers_.hot(node);
     // Severed since it reserved: the bytes go nowhere, as all that was not acknowledged.
-    if (peer == nullptr || peer->filling == no_buffer) return;
+    if (peer == nullptr || peer->queue.filling == no_buffer) return;
     buffers_.commit(*peer, bytes);
     peers_.make_ready(*peer);
 }
 
 void EndpointMachine::commit_with_tail(NodeId node, std::uint32_t bytes, Bytes tail) {
     Peer* peer = peers_.hot(node);
-    if (peer == nullptr || peer->filling == no_buffer) return;
+    if (peer == nullptr || peer->queue.filling == no_buffer) return;
     buffers_.commit_with_tail(*peer, bytes, tail);
     peers_.make_ready(*peer);
 }
@@ -85,14 +85,14 @@ void EndpointMachine::watch(NodeId node) {
     if (peers_.is_severed(node) || severing_.is_closing()) return;
     Peer* peer = peers_.hot(node);
     if (peer == nullptr && (peer = peers_.meet(node, now_)) == nullptr) return;
-    ++peer->watchers;
+    ++peer->life.watchers;
     peers_.make_ready(*peer);
 }
 
 void EndpointMachine::unwatch(NodeId node) {
     Peer* peer = peers_.hot(node);
-    if (peer == nullptr || peer->watchers == 0) return;
-    --peer->watchers;
+    if (peer == nullptr || peer->life.watchers == 0) return;
+    --peer->life.watchers;
 }
 
 void EndpointMachine::sever(NodeId node, SeverReason reason) {
@@ -207,7 +207,8 @@ Transmit EndpointMachine::next_transmit(Time now, MutableBytes into) {
 Transmit EndpointMachine::transmit_peer(Peer& peer, MutableBytes into) {
     switch (peer.state) {
         case Peer::State::connecting:
-            return peer.inits_due != 0 ? handshake_.transmit_init(peer, into, now_) : Transmit{};
+            return peer.handshake.inits_due != 0 ? handshake_.transmit_init(peer, into, now_)
+                                                 : Transmit{};
         case Peer::State::half_open:
             return {};  // WIRE-74: a responder waits for a sign that its answer has come
         case Peer::State::connected:
@@ -256,18 +257,18 @@ bool EndpointMachine::stats(NodeId node, PeerStats& stats) const noexcept {
     const Peer* peer = peers_.hot(node);
     if (peer == nullptr) return stats.is_severed;
     stats.is_connected = peer->state == Peer::State::connected;
-    stats.datagram_bytes = peer->mtu.current();
-    stats.smoothed_rtt_ns = peer->rtt.has_sample() ? peer->rtt.smoothed() : 0;
-    stats.minimum_rtt_ns = peer->rtt.has_sample() ? peer->rtt.least() : 0;
-    stats.window_bytes = peer->congestion->window_bytes();
-    stats.credit = peer->credit.left(now_, peer->next_dsn);
-    stats.in_flight_bytes = peer->sent.bytes_in_flight();
-    stats.buffers_held = peer->held;
-    stats.packets_sent = peer->next_number;
-    stats.packets_received = peer->packets_received;
-    stats.retransmitted = peer->retransmitted;
-    stats.bytes_sent = peer->bytes_sent;
-    stats.bytes_received = peer->bytes_received;
+    stats.datagram_bytes = peer->path.mtu.current();
+    stats.smoothed_rtt_ns = peer->flight.rtt.has_sample() ? peer->flight.rtt.smoothed() : 0;
+    stats.minimum_rtt_ns = peer->flight.rtt.has_sample() ? peer->flight.rtt.least() : 0;
+    stats.window_bytes = peer->flight.congestion->window_bytes();
+    stats.credit = peer->path.credit.left(now_, peer->path.next_dsn);
+    stats.in_flight_bytes = peer->flight.sent.bytes_in_flight();
+    stats.buffers_held = peer->queue.held;
+    stats.packets_sent = peer->keys.next_number;
+    stats.packets_received = peer->traffic.packets_received;
+    stats.retransmitted = peer->traffic.retransmitted;
+    stats.bytes_sent = peer->traffic.bytes_sent;
+    stats.bytes_received = peer->traffic.bytes_received;
     return true;
 }
 

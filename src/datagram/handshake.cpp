@@ -16,11 +16,11 @@ std::uint8_t unscheduled_of(std::uint32_t credit) noexcept {
 }
 
 void connect(Peer& peer, ConnectionKeys keys, Time now) noexcept {
-    peer.secret = std::move(keys.secret);
-    peer.receive_keys = std::move(keys.receive);
-    peer.send_key = std::move(keys.send);
-    peer.heard = peer.active = now;
-    peer.inits_due = 0;
+    peer.keys.secret = std::move(keys.secret);
+    peer.keys.receive = std::move(keys.receive);
+    peer.keys.send = std::move(keys.send);
+    peer.life.heard = peer.life.active = now;
+    peer.handshake.inits_due = 0;
 }
 
 }  // namespace
@@ -84,10 +84,10 @@ bool Handshake::may_respond(Peer& peer, const InitPacket& init, const Address& f
         // WIRE-70: both asked; the lower node's question counts.
         if (peer.node < settings_.node) return true;
         ++parts_.counters.init_crossed;
-        if (peer.inits_due == 0 && now + init_retry_ns / 2 >= peer.next_init) {
+        if (peer.handshake.inits_due == 0 && now + init_retry_ns / 2 >= peer.handshake.next_init) {
             // Where it asked from comes first, if it is one of its own addresses.
             if (parts_.addresses.is_listed(peer.node, from)) peer.address = from;
-            peer.inits_due = 1;
+            peer.handshake.inits_due = 1;
             parts_.peers.make_ready(peer);
         }
         return false;
@@ -99,7 +99,7 @@ bool Handshake::may_respond(Peer& peer, const InitPacket& init, const Address& f
         parts_.severing.sever(peer.node, SeverReason::restarted);
         return false;
     }
-    if (peer.state == Peer::State::half_open && peer.other_nonce == init.nonce) {
+    if (peer.state == Peer::State::half_open && peer.handshake.other_nonce == init.nonce) {
         // WIRE-72: the same answer to the same question. Its age stays what it is.
         if (!has_shown_address(init, from, now)) return false;
         parts_.addresses.note_source(peer, from);
@@ -135,16 +135,16 @@ void Handshake::respond(Peer* known, const InitPacket& init, const Address& from
         known = &parts_.peers.seat(std::move(made));
     }
     Peer& peer = *known;
-    peer.nonce = nonce;
+    peer.handshake.nonce = nonce;
     peer.address = peer.shown = {};
     parts_.addresses.note_source(peer, from);
     peer.instance = init.instance;
-    peer.other_nonce = init.nonce;
-    peer.content = DuplicateWindow(init.first_dsn);
-    peer.unscheduled = unscheduled_of(init.credit);
-    peer.credit = SendCredit(settings_.first_dsn, peer.unscheduled);
+    peer.handshake.other_nonce = init.nonce;
+    peer.received.content = DuplicateWindow(init.first_dsn);
+    peer.path.unscheduled = unscheduled_of(init.credit);
+    peer.path.credit = SendCredit(settings_.first_dsn, peer.path.unscheduled);
     parts_.peers.set_half_open(peer);
-    peer.began = now;
+    peer.handshake.began = now;
     connect(peer, std::move(keys), now);
     send_response(peer, from);
     parts_.peers.arm(peer, now);
@@ -159,8 +159,8 @@ void Handshake::send_response(const Peer& peer, const Address& to) {
     response.instance = credentials.instance();
     response.first_dsn = settings_.first_dsn;
     response.credit = parts_.budget.unscheduled();
-    response.nonce = peer.nonce;
-    response.initiator_nonce = peer.other_nonce;
+    response.nonce = peer.handshake.nonce;
+    response.initiator_nonce = peer.handshake.other_nonce;
     response.public_key = credentials.public_key();
     ++parts_.counters.responses_sent;
     parts_.answers.push(to, response);
@@ -170,9 +170,9 @@ void Handshake::on_cookie(const OuterHeader& outer, const Address& from, Bytes d
     CookiePacket cookie;
     if (!parts_.credentials.check(datagram, cookie)) return;
     Peer* peer = parts_.peers.hot(outer.source);
-    if (peer == nullptr || peer->state != Peer::State::connecting || peer->nonce != cookie.nonce ||
-        peer->inits == 0 || peer->cookie == cookie.cookie ||
-        parts_.peers.is_severed(outer.source)) {
+    if (peer == nullptr || peer->state != Peer::State::connecting ||
+        peer->handshake.nonce != cookie.nonce || peer->handshake.inits == 0 ||
+        peer->handshake.cookie == cookie.cookie || parts_.peers.is_severed(outer.source)) {
         ++parts_.counters.unexpected_cookie;
         return;
     }
@@ -181,9 +181,9 @@ void Handshake::on_cookie(const OuterHeader& outer, const Address& from, Bytes d
         ++parts_.counters.wrong_source;
         return;
     }
-    peer->cookie = cookie.cookie;
+    peer->handshake.cookie = cookie.cookie;
     peer->address = from;
-    peer->inits_due = 1;
+    peer->handshake.inits_due = 1;
     parts_.peers.make_ready(*peer);
 }
 
@@ -204,8 +204,8 @@ void Handshake::on_response(const OuterHeader& outer,
         return;
     }
     Peer* peer = parts_.peers.hot(outer.source);
-    if (peer == nullptr || peer->state != Peer::State::connecting || peer->inits == 0 ||
-        peer->nonce != response.initiator_nonce) {
+    if (peer == nullptr || peer->state != Peer::State::connecting || peer->handshake.inits == 0 ||
+        peer->handshake.nonce != response.initiator_nonce) {
         ++parts_.counters.unexpected_response;
         return;
     }
@@ -214,22 +214,22 @@ void Handshake::on_response(const OuterHeader& outer,
         ++parts_.counters.wrong_source;
         return;
     }
-    const Parties parties{settings_.job_id,   settings_.node, peer->node,
-                          peer->nonce,        response.nonce, parts_.credentials.public_key(),
+    const Parties parties{settings_.job_id,      settings_.node, peer->node,
+                          peer->handshake.nonce, response.nonce, parts_.credentials.public_key(),
                           response.public_key};
     ConnectionKeys keys;
     // Where there is no memory for them the next INIT is answered by the same response (WIRE-72).
     if (!parts_.credentials.agree(peer->node, parties, response.public_key, keys)) return;
     peer->address = from;
     peer->instance = response.instance;
-    peer->content = DuplicateWindow(response.first_dsn);
-    peer->unscheduled = unscheduled_of(response.credit);
-    peer->credit = SendCredit(settings_.first_dsn, peer->unscheduled);
+    peer->received.content = DuplicateWindow(response.first_dsn);
+    peer->path.unscheduled = unscheduled_of(response.credit);
+    peer->path.credit = SendCredit(settings_.first_dsn, peer->path.unscheduled);
     connect(*peer, std::move(keys), now);
     parts_.peers.set_connected(*peer);
     ++parts_.counters.connections;
     // WIRE-74: the other side waits for a sign; data does as well, and takes the ping's place.
-    peer->is_ping_due = true;
+    peer->flight.is_ping_due = true;
     parts_.peers.make_ready(*peer);
     parts_.peers.arm(*peer, now);
 }
@@ -237,18 +237,19 @@ void Handshake::on_response(const OuterHeader& outer,
 Transmit Handshake::transmit_init(Peer& peer, MutableBytes into, Time now) noexcept {
     const Credentials& credentials = parts_.credentials;
     const std::span<const Address> addresses = parts_.addresses.of(peer.node);
-    --peer.inits_due;
-    if (peer.began == never) peer.began = now;
+    --peer.handshake.inits_due;
+    if (peer.handshake.began == never) peer.handshake.began = now;
     // WIRE-71: the addresses in turn; where the other side was heard from comes first.
     if (peer.address.family == 0 && !addresses.empty()) {
-        peer.address = addresses[peer.inits % addresses.size()];
+        peer.address = addresses[peer.handshake.inits % addresses.size()];
     }
     const Time retry = std::max(init_retry_ns, 3 * settings_.initial_rtt_ns);
     const Time most = std::max(init_retry_max_ns, retry);
-    peer.next_init = now + std::min(retry << std::min(peer.inits, 8U), most);
-    if (peer.address.family == 0) peer.inits_due = 0;  // no way there is a try all the same
+    peer.handshake.next_init = now + std::min(retry << std::min(peer.handshake.inits, 8U), most);
+    if (peer.address.family == 0)
+        peer.handshake.inits_due = 0;  // no way there is a try all the same
     // Those sent together are one try, or two addresses would never take turns.
-    if (peer.inits_due == 0) ++peer.inits;
+    if (peer.handshake.inits_due == 0) ++peer.handshake.inits;
     if (peer.address.family == 0) return {};
     InitPacket init{.outer = credentials.outer_of(PacketType::init)};
     init.job = settings_.job_id;
@@ -257,14 +258,14 @@ Transmit Handshake::transmit_init(Peer& peer, MutableBytes into, Time now) noexc
     init.instance = credentials.instance();
     init.first_dsn = settings_.first_dsn;
     init.credit = parts_.budget.unscheduled();
-    init.nonce = peer.nonce;
-    init.cookie = peer.cookie;
+    init.nonce = peer.handshake.nonce;
+    init.cookie = peer.handshake.cookie;
     init.public_key = credentials.public_key();
     credentials.sign(init);
     store(into.data(), init);
     ++parts_.counters.inits_sent;
     const Address to = peer.address;
-    if (peer.inits_due == 0) peer.address = {};
+    if (peer.handshake.inits_due == 0) peer.address = {};
     return {to, sizeof init, sizeof init, 1, false};
 }
 

@@ -44,7 +44,7 @@ public:
     void on_cookie(const OuterHeader& outer, const Address& from, Bytes datagram);
     void on_response(const OuterHeader& outer, const Address& from, Bytes datagram, Time now);
 
-    // An INIT that is due (Peer::inits_due != 0). Nothing where the node has no address.
+    // An INIT that is due (HandshakeState::inits_due != 0). Nothing where the node has no address.
     [[nodiscard]] Transmit transmit_init(Peer& peer, MutableBytes into, Time now) noexcept;
 
 private:

@@ -19,58 +19,59 @@ void adapt(Peer& peer, const Settled& settled, CongestionSample sample, Time now
     sample.lost = settled.lost;
     sample.newest_lost_sent = settled.newest_lost_sent;
     sample.sent = settled.largest_sent;
-    sample.smoothed_rtt_ns = peer.rtt.smoothed();
-    sample.datagram_bytes = peer.mtu.current();
-    peer.congestion->on_sample(sample);
-    peer.pacer.on_settled(now, settled.acked, settled.lost, settled.lost_together,
-                          settled.newest_lost_sent);
-    peer.pacer.set_rate(peer.congestion->pacing_window_bytes(), peer.rtt.smoothed(),
-                        peer.congestion->is_slow_start());
+    sample.smoothed_rtt_ns = peer.flight.rtt.smoothed();
+    sample.datagram_bytes = peer.path.mtu.current();
+    peer.flight.congestion->on_sample(sample);
+    peer.flight.pacer.on_settled(now, settled.acked, settled.lost, settled.lost_together,
+                                 settled.newest_lost_sent);
+    peer.flight.pacer.set_rate(peer.flight.congestion->pacing_window_bytes(),
+                               peer.flight.rtt.smoothed(), peer.flight.congestion->is_slow_start());
 }
 
 void rearm_probe(Peer& peer, Time now) noexcept {
-    if (peer.sent.count() == 0) {
-        peer.probe.disarm();
+    if (peer.flight.sent.count() == 0) {
+        peer.flight.probe.disarm();
     } else {
-        peer.probe.arm(now, peer.rtt);
+        peer.flight.probe.arm(now, peer.flight.rtt);
     }
 }
 
 }  // namespace
 
 void LossRecovery::on_ack(Peer& peer, const AckFrame& ack, Time now) {
-    const Dsn cumulative = peer.credit.cumulative();
+    const Dsn cumulative = peer.path.credit.cumulative();
     // WIRE-25: what was never sent cannot have come.
-    if (ack.largest >= peer.sent.next() ||
-        !peer.credit.on_ack(now, ack.cumulative, ack.credit, peer.next_dsn)) {
+    if (ack.largest >= peer.flight.sent.next() ||
+        !peer.path.credit.on_ack(now, ack.cumulative, ack.credit, peer.path.next_dsn)) {
         ++counters_.unsent_acknowledged;
         return;
     }
-    if (peer.narrow_since != never && peer.credit.cumulative() != cumulative) {
-        peer.narrow_since = now;
+    if (peer.path.narrow_since != never && peer.path.credit.cumulative() != cumulative) {
+        peer.path.narrow_since = now;
     }
-    const std::uint64_t in_flight = peer.sent.bytes_in_flight();
-    Settled settled =
-        peer.loss.on_ack(peer.sent, ack, [&](PacketNumber number, const SentDatagram& record) {
-            on_acked(peer, number, record, now);
-        });
-    if (settled.largest_sent != never) peer.rtt.sample(now, settled.largest_sent, ack.delay_ns);
-    peer.loss.detect(peer.sent, now, peer.rtt, settled,
-                     [&](PacketNumber number, const SentDatagram& record) {
-                         on_lost(peer, number, record, now);
-                     });
-    if (settled.spurious != 0) peer.congestion->on_spurious();
-    const std::uint32_t before = peer.mtu.current();
-    if (peer.mtu.recognise(ack)) on_longer_path(peer, before, now);
+    const std::uint64_t in_flight = peer.flight.sent.bytes_in_flight();
+    Settled settled = peer.flight.loss.on_ack(peer.flight.sent, ack,
+                                              [&](PacketNumber number, const SentDatagram& record) {
+                                                  on_acked(peer, number, record, now);
+                                              });
+    if (settled.largest_sent != never)
+        peer.flight.rtt.sample(now, settled.largest_sent, ack.delay_ns);
+    peer.flight.loss.detect(peer.flight.sent, now, peer.flight.rtt, settled,
+                            [&](PacketNumber number, const SentDatagram& record) {
+                                on_lost(peer, number, record, now);
+                            });
+    if (settled.spurious != 0) peer.flight.congestion->on_spurious();
+    const std::uint32_t before = peer.path.mtu.current();
+    if (peer.path.mtu.recognise(ack)) on_longer_path(peer, before, now);
     const bool has_sample = settled.largest_sent != never;
     if (has_sample || settled.acked != 0) {
-        peer.probe.on_ack();
+        peer.flight.probe.on_ack();
         peer.probes_in_vain = 0;
-        peer.bypass = peer.pings_due = 0;
+        peer.flight.bypass = peer.flight.pings_due = 0;
     }
     if (settled.acked + settled.lost != 0 || has_sample) {
         CongestionSample sample;
-        sample.rtt_ns = has_sample ? peer.rtt.latest() : 0;
+        sample.rtt_ns = has_sample ? peer.flight.rtt.latest() : 0;
         sample.in_flight = in_flight;
         sample.is_drain_asked = ack.is_drain;
         adapt(peer, settled, sample, now);
@@ -81,28 +82,29 @@ void LossRecovery::on_ack(Peer& peer, const AckFrame& ack, Time now) {
 }
 
 void LossRecovery::on_timer(Peer& peer, Time now) {
-    if (now >= peer.loss.deadline()) {
+    if (now >= peer.flight.loss.deadline()) {
         Settled settled;
         CongestionSample sample;
-        sample.in_flight = peer.sent.bytes_in_flight();
-        peer.loss.detect(peer.sent, now, peer.rtt, settled,
-                         [&](PacketNumber number, const SentDatagram& record) {
-                             on_lost(peer, number, record, now);
-                         });
+        sample.in_flight = peer.flight.sent.bytes_in_flight();
+        peer.flight.loss.detect(peer.flight.sent, now, peer.flight.rtt, settled,
+                                [&](PacketNumber number, const SentDatagram& record) {
+                                    on_lost(peer, number, record, now);
+                                });
         if (settled.lost != 0) adapt(peer, settled, sample, now);
-        if (peer.sent.count() == 0) peer.probe.disarm();
+        if (peer.flight.sent.count() == 0) peer.flight.probe.disarm();
     }
-    if (now >= peer.probe.deadline() && peer.sent.count() != 0) on_probe_timeout(peer, now);
+    if (now >= peer.flight.probe.deadline() && peer.flight.sent.count() != 0)
+        on_probe_timeout(peer, now);
 }
 
 void LossRecovery::on_acked(Peer& peer, PacketNumber number, const SentDatagram& record, Time now) {
     if (record.is_path_probe) {
-        const std::uint32_t before = peer.mtu.current();
-        peer.mtu.on_acknowledged(record.bytes);
+        const std::uint32_t before = peer.path.mtu.current();
+        peer.path.mtu.on_acknowledged(record.bytes);
         on_longer_path(peer, before, now);
         return;
     }
-    if (record.bytes > peer.mtu.least()) peer.mtu.on_long_acknowledged(number);
+    if (record.bytes > peer.path.mtu.least()) peer.path.mtu.on_long_acknowledged(number);
     if (!record.has_dsn) return;
     ACP_ASSERT(buffers_.pool()[record.buffer].dsn == record.dsn);
     buffers_.release(peer, record.buffer);
@@ -110,23 +112,23 @@ void LossRecovery::on_acked(Peer& peer, PacketNumber number, const SentDatagram&
 
 // Something sent later has come.
 void LossRecovery::on_lost(Peer& peer, PacketNumber number, const SentDatagram& record, Time now) {
-    if (!record.is_path_probe && record.bytes > peer.mtu.least() &&
-        peer.mtu.on_long_lost(now, record.sent, number)) {
+    if (!record.is_path_probe && record.bytes > peer.path.mtu.least() &&
+        peer.path.mtu.on_long_lost(now, record.sent, number)) {
         // The path was cut back.
         ++counters_.path_fallbacks;
-        peer.narrow_since = now;
-        peer.fit_allowance();
+        peer.path.narrow_since = now;
+        peer.path.fit_allowance();
     }
     give_up(peer, record, now);
 }
 
 void LossRecovery::give_up(Peer& peer, const SentDatagram& record, Time now) noexcept {
     if (record.is_path_probe) {
-        peer.mtu.on_lost(now);
+        peer.path.mtu.on_lost(now);
         return;
     }
     if (record.has_dsn) {
-        peer.lost.push(buffers_.pool(), record.buffer);
+        peer.queue.lost.push(buffers_.pool(), record.buffer);
         peers_.make_ready(peer);
     }
 }
@@ -134,45 +136,47 @@ void LossRecovery::give_up(Peer& peer, const SentDatagram& record, Time now) noe
 // WIRE-79: what was promised so far was promised for short datagrams. The acknowledgement of the probe told of all
 // those promises; those after it are for long ones. Where these take no more room, it is all the same.
 void LossRecovery::on_longer_path(Peer& peer, std::uint32_t before, Time now) noexcept {
-    if (peer.mtu.current() <= before) return;
-    if (true_bytes(peer.mtu.current()) > true_bytes(before)) {
+    if (peer.path.mtu.current() <= before) return;
+    if (true_bytes(peer.path.mtu.current()) > true_bytes(before)) {
         const bool has_short =
-            peer.short_bytes != 0 && static_cast<std::int32_t>(peer.next_dsn - peer.long_from) < 0;
-        peer.short_bytes = has_short ? std::min(peer.short_bytes, before) : before;
-        peer.long_from = peer.credit.limit(now);
+            peer.path.short_bytes != 0 &&
+            static_cast<std::int32_t>(peer.path.next_dsn - peer.path.long_from) < 0;
+        peer.path.short_bytes = has_short ? std::min(peer.path.short_bytes, before) : before;
+        peer.path.long_from = peer.path.credit.limit(now);
     }
-    peer.fit_allowance();
+    peer.path.fit_allowance();
     buffers_.note_room();  // more fits into what may be reserved
 }
 
 // WIRE-51 WIRE-52 WIRE-53: the oldest go again. Long datagrams may be too long by now: a short one beside them
 // tells (WIRE-77).
 void LossRecovery::on_probe_timeout(Peer& peer, Time now) {
-    const std::uint32_t count = peer.probe.expire(now, peer.rtt);
-    ++peer.probes_unanswered;
+    const std::uint32_t count = peer.flight.probe.expire(now, peer.flight.rtt);
+    ++peer.life.probes_unanswered;
     addresses_.turn(peer);
     counters_.probes += count;
     bool is_long = false;
     std::uint32_t taken = 0;
-    peer.sent.take_lost([&](PacketNumber, const SentDatagram& record) {
+    peer.flight.sent.take_lost([&](PacketNumber, const SentDatagram& record) {
         if (taken == count) return false;
         ++taken;
-        is_long |= !record.is_path_probe && record.bytes > peer.mtu.least();
+        is_long |= !record.is_path_probe && record.bytes > peer.path.mtu.least();
         give_up(peer, record, now);
         return true;
     });
-    if (peer.probe.is_persistent()) {
+    if (peer.flight.probe.is_persistent()) {
         Settled settled;
-        peer.loss.lose_all(peer.sent, settled, [&](PacketNumber, const SentDatagram& record) {
-            give_up(peer, record, now);
-        });
-        peer.congestion->on_silence();
-        peer.pacer.set_rate(peer.congestion->pacing_window_bytes(), peer.rtt.smoothed(), false);
+        peer.flight.loss.lose_all(
+            peer.flight.sent, settled,
+            [&](PacketNumber, const SentDatagram& record) { give_up(peer, record, now); });
+        peer.flight.congestion->on_silence();
+        peer.flight.pacer.set_rate(peer.flight.congestion->pacing_window_bytes(),
+                                   peer.flight.rtt.smoothed(), false);
     }
-    peer.bypass = count;
-    peer.pings_due = count - taken;
-    peer.is_short_due = is_long;
-    peer.is_ping_due = is_long || peer.lost.empty();
+    peer.flight.bypass = count;
+    peer.flight.pings_due = count - taken;
+    peer.flight.is_short_due = is_long;
+    peer.flight.is_ping_due = is_long || peer.queue.lost.empty();
 }
 
 }  // namespace acp::datagram

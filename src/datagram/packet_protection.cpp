@@ -15,9 +15,9 @@ PacketProtection::PacketProtection(const Settings& settings,
       wake_keys_(settings.nodes),
       tag_bytes_(settings.security == Security::off ? 0 : tag_bytes) {}
 
-std::uint32_t PacketProtection::seal(Peer& peer, Pieces plain, std::byte* into) {
-    if (!advance_send_key(peer)) return 0;
-    const PacketNumber number = peer.next_number++;
+std::uint32_t PacketProtection::seal(PeerKeys& keys, Pieces plain, std::byte* into) {
+    if (!advance_send_key(keys)) return 0;
+    const PacketNumber number = keys.next_number++;
     OuterHeader outer = credentials_.outer_of(PacketType::data);
     const auto bytes = static_cast<std::uint32_t>(bytes_of(plain));
     outer.bytes = static_cast<std::uint16_t>(outer_bytes + bytes + tag_bytes_);
@@ -28,17 +28,17 @@ std::uint32_t PacketProtection::seal(Peer& peer, Pieces plain, std::byte* into) 
     switch (settings_.security) {
         case Security::encrypt:
             if (plain.size() == 1) {
-                peer.send_key.aead->seal(peer.send_key.nonce(number), {into, outer_bytes},
-                                         plain.front(), {body, bytes + tag_bytes});
+                keys.send.aead->seal(keys.send.nonce(number), {into, outer_bytes}, plain.front(),
+                                     {body, bytes + tag_bytes});
             } else {
-                peer.send_key.aead->seal_pieces(peer.send_key.nonce(number), {into, outer_bytes},
-                                                plain, {body, bytes + tag_bytes});
+                keys.send.aead->seal_pieces(keys.send.nonce(number), {into, outer_bytes}, plain,
+                                            {body, bytes + tag_bytes});
             }
             break;
         case Security::authenticate:
             gather(plain, body);
-            peer.send_key.aead->seal(peer.send_key.nonce(number), {into, outer_bytes + bytes}, {},
-                                     {body + bytes, tag_bytes});
+            keys.send.aead->seal(keys.send.nonce(number), {into, outer_bytes + bytes}, {},
+                                 {body + bytes, tag_bytes});
             break;
         case Security::off:
             gather(plain, body);
@@ -66,7 +66,7 @@ bool PacketProtection::open(
     Peer& peer, const OuterHeader& outer, MutableBytes datagram, MutableBytes& plain, Time now) {
     const std::uint64_t epoch = epoch_of(outer.number);
     // WIRE-31: before authentication nothing is noted.
-    if (peer.came.look(outer.number) != AckRanges::Seen::fresh) {
+    if (peer.received.came.look(outer.number) != AckRanges::Seen::fresh) {
         ++counters_.replayed;
         return false;
     }
@@ -74,13 +74,13 @@ bool PacketProtection::open(
         plain = datagram.subspan(outer_bytes);
         return true;
     }
-    DirectionKey* key = peer.receive_keys.find(now, *peer.secret, epoch, suite_);
+    DirectionKey* key = peer.keys.receive.find(now, *peer.keys.secret, epoch, suite_);
     if (key == nullptr) {
         ++counters_.wrong_epoch;
         return false;
     }
     if (!open_with(*key, outer, datagram, plain)) return false;
-    peer.receive_keys.confirm(now, epoch);
+    peer.keys.receive.confirm(now, epoch);
     return true;
 }
 
@@ -112,15 +112,15 @@ void PacketProtection::on_woken(Peer& peer, PacketNumber number, Time now) {
     wake_keys_.forget(peer.node);
     const std::uint64_t epoch = epoch_of(number);
     if (settings_.security != Security::off &&
-        peer.receive_keys.find(now, *peer.secret, epoch, suite_) != nullptr) {
-        peer.receive_keys.confirm(now, epoch);
+        peer.keys.receive.find(now, *peer.keys.secret, epoch, suite_) != nullptr) {
+        peer.keys.receive.confirm(now, epoch);
     }
 }
 
-bool PacketProtection::advance_send_key(Peer& peer) {
-    const std::uint64_t epoch = epoch_of(peer.next_number);
-    if (peer.send_key.aead != nullptr && peer.send_key.epoch == epoch) return true;
-    if (!make_direction_key(*peer.secret, settings_.node, epoch, suite_, peer.send_key)) {
+bool PacketProtection::advance_send_key(PeerKeys& keys) {
+    const std::uint64_t epoch = epoch_of(keys.next_number);
+    if (keys.send.aead != nullptr && keys.send.epoch == epoch) return true;
+    if (!make_direction_key(*keys.secret, settings_.node, epoch, suite_, keys.send)) {
         return false;
     }
     if (epoch != 0) ++counters_.key_changes;

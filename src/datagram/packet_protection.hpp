@@ -27,9 +27,9 @@ public:
     // Of a datagram: none without security.
     [[nodiscard]] std::uint32_t tag_bytes_used() const noexcept { return tag_bytes_; }
 
-    // Seals plain text under the peer's next packet number and keeps count. Returns the datagram's bytes; 0: there is no
+    // Seals plain text under a peer's next packet number and keeps count. Returns the datagram's bytes; 0: there is no
     // memory for its next key, and nothing is sent to this peer any more.
-    [[nodiscard]] std::uint32_t seal(Peer& peer, Pieces plain, std::byte* into);
+    [[nodiscard]] std::uint32_t seal(PeerKeys& keys, Pieces plain, std::byte* into);
 
     // Opens data of a peer in place; `plain` is what was inside. false: dropped and counted, and nothing noted.
     [[nodiscard]] bool open(
@@ -52,7 +52,7 @@ private:
         return number >> settings_.key_packets_log2;
     }
 
-    [[nodiscard]] bool advance_send_key(Peer& peer);
+    [[nodiscard]] bool advance_send_key(PeerKeys& keys);
     [[nodiscard, gnu::always_inline]] bool open_with(DirectionKey& key,
                                                      const OuterHeader& outer,
                                                      MutableBytes datagram,

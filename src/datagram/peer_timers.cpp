@@ -23,7 +23,7 @@ void PeerTimers::note_time(Time now) noexcept {
 }
 
 Time PeerTimers::connect_deadline(const Peer& peer) const noexcept {
-    return after(peer.began, settings_.connect_timeout_ns);
+    return after(peer.handshake.began, settings_.connect_timeout_ns);
 }
 
 // An initiator asks for connect_timeout, and once answered probes for peer_timeout.
@@ -33,47 +33,51 @@ Time PeerTimers::half_open_deadline(const Peer& peer) const noexcept {
 }
 
 Time PeerTimers::silence_deadline(const Peer& peer) const noexcept {
-    if (settings_.peer_timeout_ns == 0 || peer.owing_since == never) return never;
-    return after(std::max({peer.heard, peer.owing_since, resumed_}), settings_.peer_timeout_ns);
+    if (settings_.peer_timeout_ns == 0 || peer.life.owing_since == never) return never;
+    return after(std::max({peer.life.heard, peer.life.owing_since, resumed_}),
+                 settings_.peer_timeout_ns);
 }
 
 // It answers, but what is owed does not come, fragments or not.
 Time PeerTimers::narrow_deadline(const Peer& peer) const noexcept {
-    if (settings_.peer_timeout_ns == 0 || peer.narrow_since == never) return never;
-    return after(std::max(peer.narrow_since, resumed_), settings_.peer_timeout_ns);
+    if (settings_.peer_timeout_ns == 0 || peer.path.narrow_since == never) return never;
+    return after(std::max(peer.path.narrow_since, resumed_), settings_.peer_timeout_ns);
 }
 
 // Only when nothing is in flight; what is gets probes anyway.
 Time PeerTimers::ping_deadline(const Peer& peer) noexcept {
-    if (peer.watchers == 0 || peer.sent.count() != 0 || peer.is_ping_due) return never;
-    return after(std::max(peer.heard, peer.owing_since == never ? 0 : peer.owing_since),
-                 ping_after_ns);
+    if (peer.life.watchers == 0 || peer.flight.sent.count() != 0 || peer.flight.is_ping_due)
+        return never;
+    return after(
+        std::max(peer.life.heard, peer.life.owing_since == never ? 0 : peer.life.owing_since),
+        ping_after_ns);
 }
 
 Time PeerTimers::fold_deadline(const Peer& peer) const noexcept {
-    if (settings_.idle_fold_ns == 0 || peer.owing_since != never) return never;
-    return after(std::max(peer.active, peer.heard), settings_.idle_fold_ns);
+    if (settings_.idle_fold_ns == 0 || peer.life.owing_since != never) return never;
+    return after(std::max(peer.life.active, peer.life.heard), settings_.idle_fold_ns);
 }
 
 Time PeerTimers::deadline_of(const Peer& peer, Time now) const noexcept {
     switch (peer.state) {
         case Peer::State::connecting: {
             // A try that is due is sent by next_transmit, which sets the alarm for the next one.
-            if (peer.inits_due != 0) return never;
+            if (peer.handshake.inits_due != 0) return never;
             // Past it, but not enough tries were made: the next try rings.
             const Time end = connect_deadline(peer);
-            return end > now ? std::min(peer.next_init, end) : peer.next_init;
+            return end > now ? std::min(peer.handshake.next_init, end) : peer.handshake.next_init;
         }
         case Peer::State::half_open:
             return half_open_deadline(peer);
         case Peer::State::connected:
             break;
     }
-    Time at = std::min(peer.ack_at, peer.loss.deadline());
-    if (peer.sent.count() != 0) at = std::min(at, peer.probe.deadline());
-    if (peer.is_paced) at = std::min(at, peer.pacer.deadline());
-    if (peer.is_starved) at = std::min(at, now + starved_retry_ns);
-    if (peer.receive_keys.has_previous()) at = std::min(at, now + 3 * peer.probe.timeout(peer.rtt));
+    Time at = std::min(peer.ack.at, peer.flight.loss.deadline());
+    if (peer.flight.sent.count() != 0) at = std::min(at, peer.flight.probe.deadline());
+    if (peer.flight.is_paced) at = std::min(at, peer.flight.pacer.deadline());
+    if (peer.flight.is_starved) at = std::min(at, now + starved_retry_ns);
+    if (peer.keys.receive.has_previous())
+        at = std::min(at, now + 3 * peer.flight.probe.timeout(peer.flight.rtt));
     at = std::min(at, ping_deadline(peer));
     const Time silence = silence_deadline(peer);
     // Past it, but not enough probes were sent: the probe timer rings.

@@ -32,9 +32,9 @@ Peer* Peers::meet(NodeId node, Time now) {
     }
     std::unique_ptr<Peer> made = make(node);
     if (made == nullptr) return nullptr;
-    entropy_.fill(made->nonce);
-    made->began = never;  // when its first INIT is sent
-    made->inits_due = 1;
+    entropy_.fill(made->handshake.nonce);
+    made->handshake.began = never;  // when its first INIT is sent
+    made->handshake.inits_due = 1;
     Peer& peer = seat(std::move(made));
     make_ready(peer);
     return &peer;
@@ -42,40 +42,40 @@ Peer* Peers::meet(NodeId node, Time now) {
 
 std::unique_ptr<Peer> Peers::make(NodeId node) {
     std::unique_ptr<Peer> peer(new (std::nothrow) Peer(node, settings_, records_));
-    if (peer != nullptr && peer->congestion == nullptr) peer.reset();
+    if (peer != nullptr && peer->flight.congestion == nullptr) peer.reset();
     return peer;
 }
 
 std::unique_ptr<Peer> Peers::wake(const FoldedPeer& folded, NodeId node, Time now) {
     std::unique_ptr<Peer> peer = make(node);
     if (peer == nullptr) return nullptr;
-    peer->secret = make_in_secret_memory<Secret>(suite_);
-    if (peer->secret == nullptr) return nullptr;
+    peer->keys.secret = make_in_secret_memory<Secret>(suite_);
+    if (peer->keys.secret == nullptr) return nullptr;
     peer->state = Peer::State::connected;
     peer->address = folded.address;
     peer->instance = folded.instance;
-    *peer->secret = folded.secret;
-    peer->next_number = folded.next_number;
-    if (folded.next_number != 0) peer->sent.skip(folded.next_number - 1);
-    peer->next_dsn = folded.next_dsn;
-    peer->unscheduled = folded.unscheduled;
-    peer->credit = SendCredit(folded.next_dsn, folded.unscheduled);
-    peer->content = DuplicateWindow(folded.next_content);
-    peer->has_come = folded.has_come;
-    peer->largest_came = folded.largest_came;
-    if (folded.has_come) peer->came.forget_up_to(folded.largest_came);
+    *peer->keys.secret = folded.secret;
+    peer->keys.next_number = folded.next_number;
+    if (folded.next_number != 0) peer->flight.sent.skip(folded.next_number - 1);
+    peer->path.next_dsn = folded.next_dsn;
+    peer->path.unscheduled = folded.unscheduled;
+    peer->path.credit = SendCredit(folded.next_dsn, folded.unscheduled);
+    peer->received.content = DuplicateWindow(folded.next_content);
+    peer->received.has_come = folded.has_come;
+    peer->received.largest_came = folded.largest_came;
+    if (folded.has_come) peer->received.came.forget_up_to(folded.largest_came);
     if (folded.smoothed_rtt_us != 0) {
-        peer->rtt = RttEstimator(Time{folded.smoothed_rtt_us} * 1000);
+        peer->flight.rtt = RttEstimator(Time{folded.smoothed_rtt_us} * 1000);
     }
-    if (folded.datagram_bytes > peer->mtu.current())
-        peer->mtu.on_acknowledged(folded.datagram_bytes);
-    peer->longest_came = folded.longest_came;
-    peer->fit_allowance();
-    peer->heard = peer->active = now;
+    if (folded.datagram_bytes > peer->path.mtu.current())
+        peer->path.mtu.on_acknowledged(folded.datagram_bytes);
+    peer->received.longest_came = folded.longest_came;
+    peer->path.fit_allowance();
+    peer->life.heard = peer->life.active = now;
     const auto shift = settings_.key_packets_log2;
-    if (!peer->receive_keys.begin(*peer->secret, node, folded.largest_came >> shift, suite_) ||
-        !make_direction_key(*peer->secret, settings_.node, folded.next_number >> shift, suite_,
-                            peer->send_key)) {
+    if (!peer->keys.receive.begin(*peer->keys.secret, node, folded.largest_came >> shift, suite_) ||
+        !make_direction_key(*peer->keys.secret, settings_.node, folded.next_number >> shift, suite_,
+                            peer->keys.send)) {
         return nullptr;
     }
     return peer;
@@ -87,27 +87,28 @@ Peer& Peers::seat(std::unique_ptr<Peer> peer) {
 }
 
 bool Peers::fold(Peer& peer) {
-    if (peer.state != Peer::State::connected || peer.held != 0 || peer.sent.count() != 0 ||
-        peer.watchers != 0 || peer.wants_room || peer.is_ready || peer.has_ack() ||
-        peer.is_ping_due || peer.content.beyond() != 0) {
+    if (peer.state != Peer::State::connected || peer.queue.held != 0 ||
+        peer.flight.sent.count() != 0 || peer.life.watchers != 0 || peer.queue.wants_room ||
+        peer.is_ready || peer.ack.is_wanted() || peer.flight.is_ping_due ||
+        peer.received.content.beyond() != 0) {
         return false;
     }
     FoldedPeer folded;
-    folded.secret = *peer.secret;
+    folded.secret = *peer.keys.secret;
     folded.instance = peer.instance;
-    folded.next_number = peer.next_number;
-    folded.largest_came = peer.largest_came;
+    folded.next_number = peer.keys.next_number;
+    folded.largest_came = peer.received.largest_came;
     folded.address = peer.address;
-    folded.next_dsn = peer.next_dsn;
-    folded.next_content = peer.content.base();
-    folded.smoothed_rtt_us =
-        peer.rtt.has_sample()
-            ? static_cast<std::uint32_t>(std::clamp<Time>(peer.rtt.smoothed() / 1000, 1, ~0U))
-            : 0;
-    folded.datagram_bytes = static_cast<std::uint16_t>(peer.mtu.current());
-    folded.longest_came = static_cast<std::uint16_t>(peer.longest_came);
-    folded.unscheduled = peer.unscheduled;
-    folded.has_come = peer.has_come;
+    folded.next_dsn = peer.path.next_dsn;
+    folded.next_content = peer.received.content.base();
+    folded.smoothed_rtt_us = peer.flight.rtt.has_sample()
+                                 ? static_cast<std::uint32_t>(
+                                       std::clamp<Time>(peer.flight.rtt.smoothed() / 1000, 1, ~0U))
+                                 : 0;
+    folded.datagram_bytes = static_cast<std::uint16_t>(peer.path.mtu.current());
+    folded.longest_came = static_cast<std::uint16_t>(peer.received.longest_came);
+    folded.unscheduled = peer.path.unscheduled;
+    folded.has_come = peer.received.has_come;
     timers_.remove(peer);
     const bool is_folded = table_.fold(peer.node, folded);
     wipe(folded.secret);

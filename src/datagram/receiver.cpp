@@ -74,7 +74,7 @@ bool parse(Bytes plain, Content& content, Counters& counters) noexcept {
 // neither.
 Seen look(Peer& peer, const Content& content, Counters& counters) noexcept {
     if (content.header.flags != has_dsn) return Seen::no_content;
-    switch (peer.content.insert(content.header.dsn)) {
+    switch (peer.received.content.insert(content.header.dsn)) {
         case DuplicateWindow::Seen::fresh:
             return Seen::fresh;
         case DuplicateWindow::Seen::duplicate:
@@ -157,36 +157,37 @@ void Receiver::take(
     Content content;
     const bool is_sound = parse(plain, content, parts_.counters);
     const Seen seen = is_sound ? look(peer, content, parts_.counters) : Seen::refused;
-    peer.came.record(now, outer.number, seen != Seen::refused && content.wants_ack);
-    peer.largest_came = peer.has_come ? std::max(peer.largest_came, outer.number) : outer.number;
-    peer.has_come = true;
-    peer.heard = now;
-    peer.probes_unanswered = 0;
-    ++peer.packets_received;
-    peer.bytes_received += datagram_bytes;
+    peer.received.came.record(now, outer.number, seen != Seen::refused && content.wants_ack);
+    peer.received.largest_came =
+        peer.received.has_come ? std::max(peer.received.largest_came, outer.number) : outer.number;
+    peer.received.has_come = true;
+    peer.life.heard = now;
+    peer.life.probes_unanswered = 0;
+    ++peer.traffic.packets_received;
+    peer.traffic.bytes_received += datagram_bytes;
     if (peer.state == Peer::State::half_open) {
         // WIRE-74
         parts_.peers.set_connected(peer);
-        peer.owing_since = never;
+        peer.life.owing_since = never;
         ++parts_.counters.connections;
         parts_.peers.make_ready(peer);
     }
     if (seen == Seen::refused) return;
-    peer.longest_came = std::max(peer.longest_came, datagram_bytes);
+    peer.received.longest_came = std::max(peer.received.longest_came, datagram_bytes);
     act_on_control(peer, content.control, now);
     if (content.wants_ack) {
-        peer.active = now;
+        peer.life.active = now;
         // WIRE-44: the second of some pings before an acknowledgement has one of its own, and so on.
-        if (seen == Seen::no_content && peer.unacknowledged != 0) {
-            peer.echoes_due = std::min(peer.echoes_due + 1, ProbeTimer::probes_max);
+        if (seen == Seen::no_content && peer.ack.unacknowledged != 0) {
+            peer.ack.echoes_due = std::min(peer.ack.echoes_due + 1, ProbeTimer::probes_max);
         }
-        const bool at_once = seen == Seen::repeated || peer.came.is_disordered();
-        if (parts_.acknowledger.want(peer, datagram_bytes, at_once, now)) {
+        const bool at_once = seen == Seen::repeated || peer.received.came.is_disordered();
+        if (parts_.acknowledger.want(peer.ack, datagram_bytes, at_once, now)) {
             parts_.peers.make_ready(peer);
         }
     }
     if (seen == Seen::fresh) {
-        parts_.budget.on_received(peer.share);
+        parts_.budget.on_received(peer.received.share);
         ++parts_.counters.delivered;
         parts_.handler.on_frames(peer.node, content.frames);
     }

@@ -15,29 +15,29 @@ SendBuffers::SendBuffers(const Settings& settings, const PeerTable& table, Count
 std::byte* SendBuffers::reserve(Peer& peer, std::uint32_t bytes) {
     // What was asked for a path that has become shorter since goes in fragments.
     ACP_ASSERT(bytes >= 1 && bytes <= datagram_bytes_max_ - overhead_bytes);
-    if (peer.filling != no_buffer) {
-        SendBuffer& buffer = pool_[peer.filling];
+    if (peer.queue.filling != no_buffer) {
+        SendBuffer& buffer = pool_[peer.queue.filling];
         if (buffer.frame_bytes == 0 ||
-            buffer.frame_bytes + bytes <= peer.filling_bytes - overhead_bytes) {
-            return pool_.frames(peer.filling) + buffer.frame_bytes;
+            buffer.frame_bytes + bytes <= peer.queue.filling_bytes - overhead_bytes) {
+            return pool_.frames(peer.queue.filling) + buffer.frame_bytes;
         }
         // Nothing of it is in use but room that does not suffice: it is full. An empty one always suffices.
-        peer.filling = no_buffer;
+        peer.queue.filling = no_buffer;
     }
     const std::uint32_t most = peer.next_bytes();
     const BufferIndex buffer = has_room(peer) ? pool_.take() : no_buffer;
     if (buffer == no_buffer) {
         ++counters_.no_buffer;
-        if (!peer.wants_room) {
+        if (!peer.queue.wants_room) {
             room_wanted_.push_back(peer.node);  // before it is said: it may throw
-            peer.wants_room = true;
+            peer.queue.wants_room = true;
         }
         return nullptr;
     }
-    peer.waiting.push(pool_, buffer);
-    peer.filling = buffer;
-    peer.filling_bytes = most;
-    ++peer.held;
+    peer.queue.waiting.push(pool_, buffer);
+    peer.queue.filling = buffer;
+    peer.queue.filling_bytes = most;
+    ++peer.queue.held;
     ++uncommitted_;
     return pool_.frames(buffer);
 }
@@ -45,30 +45,30 @@ std::byte* SendBuffers::reserve(Peer& peer, std::uint32_t bytes) {
 MutableBytes SendBuffers::reserve_rest(Peer& peer, std::uint32_t bytes_min) {
     std::byte* const room = reserve(peer, bytes_min);
     if (room == nullptr) return {};
-    const std::uint32_t used = pool_[peer.filling].frame_bytes;
-    const std::uint32_t end = std::max(peer.filling_bytes - overhead_bytes, used + bytes_min);
+    const std::uint32_t used = pool_[peer.queue.filling].frame_bytes;
+    const std::uint32_t end = std::max(peer.queue.filling_bytes - overhead_bytes, used + bytes_min);
     return {room, end - used};
 }
 
 void SendBuffers::commit_with_tail(Peer& peer, std::uint32_t bytes, Bytes tail) noexcept {
     ACP_ASSERT(tail.size() >= sizeof(std::byte*) && tail.size() <= 0xffffU);
-    const BufferIndex index = peer.filling;
+    const BufferIndex index = peer.queue.filling;
     const auto tail_bytes = static_cast<std::uint32_t>(tail.size());
     commit(peer, bytes + tail_bytes);
     pool_[index].tail_bytes = static_cast<std::uint16_t>(tail_bytes);
     pool_.set_tail(index, tail.data());
-    peer.filling = no_buffer;  // nothing goes behind it
+    peer.queue.filling = no_buffer;  // nothing goes behind it
 }
 
 void SendBuffers::release_all(Peer& peer) noexcept {
-    while (!peer.waiting.empty()) release(peer, peer.waiting.pop(pool_));
-    while (!peer.lost.empty()) release(peer, peer.lost.pop(pool_));
-    peer.filling = no_buffer;
-    peer.sent.take_lost([&](PacketNumber, const SentDatagram& record) {
+    while (!peer.queue.waiting.empty()) release(peer, peer.queue.waiting.pop(pool_));
+    while (!peer.queue.lost.empty()) release(peer, peer.queue.lost.pop(pool_));
+    peer.queue.filling = no_buffer;
+    peer.flight.sent.take_lost([&](PacketNumber, const SentDatagram& record) {
         if (record.has_dsn) release(peer, record.buffer);
         return true;
     });
-    ACP_ASSERT(peer.held == 0);
+    ACP_ASSERT(peer.queue.held == 0);
 }
 
 void SendBuffers::offer_released(EndpointHandler& handler) {
@@ -78,15 +78,15 @@ void SendBuffers::offer_released(EndpointHandler& handler) {
     for (std::size_t i = 0; i < count; ++i) {
         const NodeId node = room_wanted_[i];
         Peer* peer = table_.hot(node);
-        if (peer == nullptr || !peer->wants_room || table_.is_severed(node)) continue;
+        if (peer == nullptr || !peer->queue.wants_room || table_.is_severed(node)) continue;
         // Not for every single one: a quarter of what may wait, at least.
         const std::uint32_t limit = waiting_limit(*peer);
-        if (peer->waiting.size() > limit - limit / 4 || !has_room(*peer) ||
+        if (peer->queue.waiting.size() > limit - limit / 4 || !has_room(*peer) ||
             pool_.free_count() == 0) {
             room_wanted_[kept++] = node;
             continue;
         }
-        peer->wants_room = false;
+        peer->queue.wants_room = false;
         handler.on_room(node);
     }
     // What was asked for meanwhile stands behind the old ones.
@@ -96,7 +96,7 @@ void SendBuffers::offer_released(EndpointHandler& handler) {
 
 // How many datagrams may wait: enough to fill a window that opens at once, not so many that one peer has all.
 std::uint32_t SendBuffers::waiting_limit(const Peer& peer) const noexcept {
-    const std::uint64_t window = peer.congestion->window_bytes() / peer.mtu.current();
+    const std::uint64_t window = peer.flight.congestion->window_bytes() / peer.path.mtu.current();
     return std::min(
         static_cast<std::uint32_t>(std::clamp<std::uint64_t>(window, waiting_min, waiting_max)),
         share());
@@ -104,8 +104,8 @@ std::uint32_t SendBuffers::waiting_limit(const Peer& peer) const noexcept {
 
 bool SendBuffers::has_room(const Peer& peer) const noexcept {
     // Who holds more than a share leaves the last of the pool to others.
-    return peer.waiting.size() < waiting_limit(peer) &&
-           (peer.held < share() || pool_.free_count() > pool_.size() / 8);
+    return peer.queue.waiting.size() < waiting_limit(peer) &&
+           (peer.queue.held < share() || pool_.free_count() > pool_.size() / 8);
 }
 
 // Of the pool, for each of those who talk.

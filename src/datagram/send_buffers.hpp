@@ -36,7 +36,7 @@ public:
 
     // `bytes` of what was reserved were written. After reserve() gave room, and not after the buffers were released.
     void commit(Peer& peer, std::uint32_t bytes) noexcept {
-        SendBuffer& buffer = pool_[peer.filling];
+        SendBuffer& buffer = pool_[peer.queue.filling];
         ACP_ASSERT(buffer.frame_bytes + bytes <= datagram_bytes_max_ - overhead_bytes);
         if (buffer.frame_bytes == 0 && bytes != 0) --uncommitted_;
         buffer.frame_bytes += bytes;
@@ -49,7 +49,7 @@ public:
     void release(Peer& peer, BufferIndex buffer) noexcept {
         if (pool_[buffer].frame_bytes == 0) --uncommitted_;
         pool_.give_back(buffer);
-        --peer.held;
+        --peer.queue.held;
         was_released_ = true;
     }
 
@@ -66,18 +66,19 @@ public:
 
     // How many buffers hold something of the peer that was not yet acknowledged.
     [[nodiscard]] std::uint32_t owed(const Peer& peer) noexcept {
-        const bool has_empty = peer.filling != no_buffer && pool_[peer.filling].frame_bytes == 0;
-        return peer.held - (has_empty ? 1 : 0);
+        const bool has_empty =
+            peer.queue.filling != no_buffer && pool_[peer.queue.filling].frame_bytes == 0;
+        return peer.queue.held - (has_empty ? 1 : 0);
     }
 
     // Silence counts from when there was a reason to expect an answer.
     void note_owing(Peer& peer, Time now) noexcept {
-        if (owed(peer) == 0 && peer.sent.count() == 0 && peer.watchers == 0) {
-            peer.owing_since = never;
-            peer.narrow_since = never;
-            peer.probes_unanswered = 0;
-        } else if (peer.owing_since == never) {
-            peer.owing_since = now;
+        if (owed(peer) == 0 && peer.flight.sent.count() == 0 && peer.life.watchers == 0) {
+            peer.life.owing_since = never;
+            peer.path.narrow_since = never;
+            peer.life.probes_unanswered = 0;
+        } else if (peer.life.owing_since == never) {
+            peer.life.owing_since = now;
         }
     }
 

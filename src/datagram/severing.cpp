@@ -58,7 +58,7 @@ void Severing::on_close(const OuterHeader& outer, Bytes datagram) {
     const bool is_meant = close.other_instance == parts_.credentials.instance() && is_known_one;
     const bool is_replaced =
         close.other_instance == 0 && is_connected && !is_known_one &&
-        outer.number < (peer != nullptr ? peer->next_number : folded->next_number);
+        outer.number < (peer != nullptr ? peer->keys.next_number : folded->next_number);
     if (parts_.peers.is_severed(node) || (!is_meant && !is_replaced)) {
         ++parts_.counters.stale_close;
         return;

@@ -20,14 +20,15 @@ void TimerEvents::ring(Peer& peer, Time now) {
 
 void TimerEvents::ring_connecting(Peer& peer, Time now) {
     // WIRE-86: not before some tries, so that a gateway that was stopped does not blame the others.
-    if (now >= peers_.timers().connect_deadline(peer) && peer.inits >= probes_before_severing) {
+    if (now >= peers_.timers().connect_deadline(peer) &&
+        peer.handshake.inits >= probes_before_severing) {
         severing_.sever(peer.node, SeverReason::unreachable);
         return;
     }
-    if (now >= peer.next_init && peer.inits_due == 0) {
+    if (now >= peer.handshake.next_init && peer.handshake.inits_due == 0) {
         // WIRE-71: later tries are doubled, for paths that lose half of what they carry.
-        peer.inits_due = peer.inits < 4 ? 1 : 2;
-        peer.next_init = never;
+        peer.handshake.inits_due = peer.handshake.inits < 4 ? 1 : 2;
+        peer.handshake.next_init = never;
         peers_.make_ready(peer);
     }
     peers_.arm(peer, now);
@@ -38,7 +39,7 @@ void TimerEvents::ring_half_open(Peer& peer, Time now) {
         peers_.arm(peer, now);
         return;
     }
-    if (buffers_.owed(peer) != 0 || peer.watchers != 0) {
+    if (buffers_.owed(peer) != 0 || peer.life.watchers != 0) {
         severing_.sever(peer.node, SeverReason::unreachable);
         return;
     }
@@ -50,7 +51,8 @@ void TimerEvents::ring_half_open(Peer& peer, Time now) {
 void TimerEvents::ring_connected(Peer& peer, Time now) {
     const PeerTimers& timers = peers_.timers();
     buffers_.note_owing(peer, now);
-    if (now >= timers.silence_deadline(peer) && peer.probes_unanswered >= probes_before_severing) {
+    if (now >= timers.silence_deadline(peer) &&
+        peer.life.probes_unanswered >= probes_before_severing) {
         severing_.sever(peer.node, SeverReason::silent);
         return;
     }
@@ -58,16 +60,16 @@ void TimerEvents::ring_connected(Peer& peer, Time now) {
         severing_.sever(peer.node, SeverReason::narrowed);
         return;
     }
-    if (now >= peer.ack_at) {
-        peer.ack_at = never;
-        peer.is_ack_due = true;
+    if (now >= peer.ack.at) {
+        peer.ack.at = never;
+        peer.ack.is_due = true;
     }
     recovery_.on_timer(peer, now);
-    if (now >= PeerTimers::ping_deadline(peer)) peer.is_ping_due = true;
+    if (now >= PeerTimers::ping_deadline(peer)) peer.flight.is_ping_due = true;
     // make_ready() below: next_transmit looks again.
-    peer.is_paced = peer.is_starved = false;
+    peer.flight.is_paced = peer.flight.is_starved = false;
     // WIRE-39
-    peer.receive_keys.retire(now, 3 * peer.probe.timeout(peer.rtt));
+    peer.keys.receive.retire(now, 3 * peer.flight.probe.timeout(peer.flight.rtt));
     if (now >= timers.fold_deadline(peer) && peers_.fold(peer)) return;
     peers_.make_ready(peer);
     peers_.arm(peer, now);

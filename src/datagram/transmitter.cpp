@@ -10,7 +10,7 @@ namespace acp::datagram {
 namespace {
 
 Transmit single(Peer& peer, std::uint32_t bytes) noexcept {
-    peer.bytes_sent += bytes;
+    peer.traffic.bytes_sent += bytes;
     return {peer.address, bytes, bytes, 1, false};
 }
 
@@ -18,22 +18,22 @@ Transmit single(Peer& peer, std::uint32_t bytes) noexcept {
 
 Transmit Transmitter::transmit(Peer& peer, MutableBytes into, Time now) {
     // An acknowledgement that found no room in the last batch waits for no other.
-    if (peer.is_ack_left_out) return transmit_control(peer, into, now);
+    if (peer.ack.is_left_out) return transmit_control(peer, into, now);
     const Batch batch = planner_.plan(peer, now);
     if (batch.count != 0) {
         const Transmit transmit = transmit_batch(peer, batch, into, now);
         if (transmit.bytes != 0) return transmit;
     }
     // WIRE-52: where less is in flight than a timeout sends, pings make up for it, and each is answered.
-    if (peer.pings_due != 0) {
-        --peer.pings_due;
-        peer.is_ping_due = true;
+    if (peer.flight.pings_due != 0) {
+        --peer.flight.pings_due;
+        peer.flight.is_ping_due = true;
     }
-    if (peer.echoes_due != 0) {
-        --peer.echoes_due;
-        peer.is_ack_due = true;
+    if (peer.ack.echoes_due != 0) {
+        --peer.ack.echoes_due;
+        peer.ack.is_due = true;
     }
-    if (peer.is_ack_due || peer.is_ping_due) return transmit_control(peer, into, now);
+    if (peer.ack.is_due || peer.flight.is_ping_due) return transmit_control(peer, into, now);
     return transmit_path_probe(peer, into, now);
 }
 
@@ -43,7 +43,8 @@ Transmit Transmitter::transmit_batch(Peer& peer, const Batch& batch, MutableByte
         const std::uint32_t bytes =
             transmit_buffer(peer, batch, i, into.data() + transmit.bytes, now);
         if (bytes == 0) {
-            for (; i < batch.count; ++i) peer.lost.push(parts_.buffers.pool(), batch.buffers[i]);
+            for (; i < batch.count; ++i)
+                peer.queue.lost.push(parts_.buffers.pool(), batch.buffers[i]);
             break;
         }
         if (i == 0) transmit.segment_bytes = bytes;
@@ -51,13 +52,13 @@ Transmit Transmitter::transmit_batch(Peer& peer, const Batch& batch, MutableByte
         ++transmit.count;
     }
     if (transmit.count == 0) return {};
-    peer.bypass -= std::min(peer.bypass, transmit.count);
-    peer.is_ping_due = peer.is_short_due;
-    peer.pacer.on_sent(now, transmit.bytes);
-    peer.active = now;
-    peer.probe.arm(now, peer.rtt);
-    if (peer.is_ack_due) add_ack(peer, batch, into, transmit, now);
-    peer.bytes_sent += transmit.bytes;
+    peer.flight.bypass -= std::min(peer.flight.bypass, transmit.count);
+    peer.flight.is_ping_due = peer.flight.is_short_due;
+    peer.flight.pacer.on_sent(now, transmit.bytes);
+    peer.life.active = now;
+    peer.flight.probe.arm(now, peer.flight.rtt);
+    if (peer.ack.is_due) add_ack(peer, batch, into, transmit, now);
+    peer.traffic.bytes_sent += transmit.bytes;
     return transmit;
 }
 
@@ -76,10 +77,10 @@ std::uint32_t Transmitter::transmit_buffer(
     const std::uint32_t content = used;
     // A tail is sealed from where it lies; what comes behind it is written where that is sealed.
     std::byte* const text = has_tail ? into + outer_bytes : start;
-    if (is_last && peer.has_ack()) {
+    if (is_last && peer.ack.is_wanted()) {
         // WIRE-44: along with data, where that has room.
         const std::uint32_t most =
-            std::max(batch.segment_bytes, batch.count == 1 ? peer.mtu.current() : 0);
+            std::max(batch.segment_bytes, batch.count == 1 ? peer.path.mtu.current() : 0);
         used += parts_.acknowledger.append(
             peer, {text + used, most - outer_bytes - tag_bytes_ - used}, now);
     }
@@ -90,7 +91,7 @@ std::uint32_t Transmitter::transmit_buffer(
         std::memset(text + used, 0, wanted - used);
         used = wanted;
     }
-    const PacketNumber number = peer.next_number;
+    const PacketNumber number = peer.keys.next_number;
     const std::uint32_t bytes = has_tail
                                     ? seal(peer,
                                            std::array{Bytes(start, content - buffer.tail_bytes),
@@ -99,10 +100,10 @@ std::uint32_t Transmitter::transmit_buffer(
                                            into)
                                     : seal(peer, std::array{Bytes(start, used)}, into);
     if (bytes == 0) return 0;
-    peer.sent.add(number, {now, buffer.dsn, index, bytes, true, false});
+    peer.flight.sent.add(number, {now, buffer.dsn, index, bytes, true, false});
     if (buffer.is_numbered) {
         ++parts_.counters.retransmitted;
-        ++peer.retransmitted;
+        ++peer.traffic.retransmitted;
     }
     buffer.is_numbered = true;
     return bytes;
@@ -112,7 +113,7 @@ std::uint32_t Transmitter::transmit_buffer(
 void Transmitter::add_ack(
     Peer& peer, const Batch& batch, MutableBytes into, Transmit& transmit, Time now) {
     std::array<std::byte, sealed_bytes + AckFrame::bytes_max> plain{};
-    peer.is_ack_left_out = true;
+    peer.ack.is_left_out = true;
     constexpr std::uint32_t longest = outer_bytes + std::uint32_t{plain.size()} + tag_bytes;
     if (batch.last_bytes != batch.segment_bytes || transmit.count != batch.count ||
         batch.segment_bytes < longest || transmit.bytes + longest > datagram_bytes_most) {
@@ -122,11 +123,11 @@ void Transmitter::add_ack(
         sealed_bytes +
         parts_.acknowledger.append(peer, MutableBytes(plain).subspan(sealed_bytes), now);
     if (used == sealed_bytes) return;
-    const PacketNumber number = peer.next_number;
+    const PacketNumber number = peer.keys.next_number;
     const std::uint32_t bytes =
         seal(peer, std::array{Bytes(plain).first(used)}, into.data() + transmit.bytes);
     if (bytes == 0) return;
-    peer.sent.skip(number);
+    peer.flight.sent.skip(number);
     ++parts_.counters.acknowledgements;
     transmit.bytes += bytes;
     ++transmit.count;
@@ -136,26 +137,27 @@ void Transmitter::add_ack(
 Transmit Transmitter::transmit_control(Peer& peer, MutableBytes into, Time now) {
     std::array<std::byte, sealed_bytes + AckFrame::bytes_max + wanting_bytes_min> plain{};
     std::uint32_t used = sealed_bytes;
-    const bool has_acknowledgement = peer.has_ack();
+    const bool has_acknowledgement = peer.ack.is_wanted();
     used += parts_.acknowledger.append(peer, MutableBytes(plain).subspan(used, AckFrame::bytes_max),
                                        now);
-    const bool is_ping = peer.is_ping_due && peer.sent.has_room(peer.next_number);
+    const bool is_ping =
+        peer.flight.is_ping_due && peer.flight.sent.has_room(peer.keys.next_number);
     if (is_ping) {
         plain[used++] = static_cast<std::byte>(ControlFrame::ping);
         used = std::max(used, wanting_bytes_min - outer_bytes - tag_bytes_);
     }
-    peer.is_ping_due = peer.is_short_due = false;
-    peer.is_ack_left_out = false;
+    peer.flight.is_ping_due = peer.flight.is_short_due = false;
+    peer.ack.is_left_out = false;
     if (!is_ping && !has_acknowledgement) return {};
-    const PacketNumber number = peer.next_number;
+    const PacketNumber number = peer.keys.next_number;
     const std::uint32_t bytes = seal(peer, std::array{Bytes(plain).first(used)}, into.data());
     if (bytes == 0) return {};
     if (is_ping) {
-        peer.sent.add(number, {now, 0, no_buffer, bytes, false, false});
-        peer.probe.arm(now, peer.rtt);
+        peer.flight.sent.add(number, {now, 0, no_buffer, bytes, false, false});
+        peer.flight.probe.arm(now, peer.flight.rtt);
         ++parts_.counters.pings;
     } else {
-        peer.sent.skip(number);
+        peer.flight.sent.skip(number);
         ++parts_.counters.acknowledgements;
     }
     return single(peer, bytes);
@@ -163,30 +165,30 @@ Transmit Transmitter::transmit_control(Peer& peer, MutableBytes into, Time now) 
 
 // WIRE-75: only on a path that is in use, beside its data.
 Transmit Transmitter::transmit_path_probe(Peer& peer, MutableBytes into, Time now) {
-    if (peer.next_number < path_probe_after || parts_.buffers.owed(peer) == 0) return {};
-    const std::uint32_t bytes = peer.mtu.wanted(now);
-    if (bytes == 0 || !peer.sent.has_room(peer.next_number)) return {};
+    if (peer.keys.next_number < path_probe_after || parts_.buffers.owed(peer) == 0) return {};
+    const std::uint32_t bytes = peer.path.mtu.wanted(now);
+    if (bytes == 0 || !peer.flight.sent.has_room(peer.keys.next_number)) return {};
     SendPool& pool = parts_.buffers.pool();
     const BufferIndex scratch = pool.take();
     if (scratch == no_buffer) return {};
     std::byte* plain = pool.plain(scratch);
     std::memset(plain, 0, bytes);
     plain[sealed_bytes] = static_cast<std::byte>(ControlFrame::ping);
-    const PacketNumber number = peer.next_number;
+    const PacketNumber number = peer.keys.next_number;
     const std::uint32_t sealed =
         seal(peer, std::array{Bytes(plain, bytes - outer_bytes - tag_bytes_)}, into.data());
     pool.give_back(scratch);
     if (sealed == 0) return {};
-    peer.sent.add(number, {now, 0, no_buffer, sealed, false, true});
-    peer.probe.arm(now, peer.rtt);
-    peer.mtu.on_sent(bytes, number);
+    peer.flight.sent.add(number, {now, 0, no_buffer, sealed, false, true});
+    peer.flight.probe.arm(now, peer.flight.rtt);
+    peer.path.mtu.on_sent(bytes, number);
     ++parts_.counters.path_probes;
     return single(peer, sealed);
 }
 
 // 0: there is no key, and the peer is severed for it.
 std::uint32_t Transmitter::seal(Peer& peer, Pieces plain, std::byte* into) {
-    const std::uint32_t bytes = parts_.protection.seal(peer, plain, into);
+    const std::uint32_t bytes = parts_.protection.seal(peer.keys, plain, into);
     if (bytes == 0) parts_.severing.sever(peer.node, SeverReason::no_memory);
     return bytes;
 }

@@ -23,8 +23,8 @@ MUTANTS = {
         ("    if (seen != Seen::fresh) return seen;\n    if (dsn != base_)",
          "    if (seen != Seen::fresh) return seen == Seen::duplicate ? Seen::fresh : seen;\n    if (dsn != base_)")]),
     "no replay window": ("datagram/packet_protection.cpp", [
-        ("if (peer.came.look(outer.number) != AckRanges::Seen::fresh) {",
-         "if (peer.came.look(outer.number) != AckRanges::Seen::fresh && outer.number == 0) {")]),
+        ("if (peer.received.came.look(outer.number) != AckRanges::Seen::fresh) {",
+         "if (peer.received.came.look(outer.number) != AckRanges::Seen::fresh && outer.number == 0) {")]),
     # Nonces and key pairs each suffice: a defect takes the loss of both.
     "keys that hold nothing fresh": ("datagram/key_schedule.cpp", [
         ("    std::copy(shared.begin(), shared.end(), secret.begin() + 32);\n", ""),
@@ -89,8 +89,8 @@ MUTANTS = {
          "    if (peer.address.family == 0) {")]),
     "a copied RESPONSE or COOKIE moves a node": ("datagram/handshake.cpp", [
         ("    if (!parts_.addresses.is_listed(outer.source, from)) {\n        ++parts_.counters.wrong_source;\n"
-         "        return;\n    }\n    peer->cookie",
-         "    peer->cookie"),
+         "        return;\n    }\n    peer->handshake.cookie",
+         "    peer->handshake.cookie"),
         ("    if (!parts_.addresses.is_listed(outer.source, from)) {\n        ++parts_.counters.wrong_source;\n"
          "        return;\n    }\n    const Parties",
          "    const Parties")]),
@@ -99,7 +99,7 @@ MUTANTS = {
          "    if (from.family != 0 || peer.node == credentials_.node()) {")]),
     "a copied INIT keeps a dead node waited for": ("datagram/handshake.cpp", [
         ("        parts_.addresses.note_source(peer, from);\n        ++parts_.counters.init_repeated;",
-         "        parts_.addresses.note_source(peer, from);\n        peer.began = now;\n"
+         "        parts_.addresses.note_source(peer, from);\n        peer.handshake.began = now;\n"
          "        ++parts_.counters.init_repeated;")]),
     "forged data of an idle peer costs keys": ("datagram/receiver.cpp", [
         ("    if (!parts_.protection.open_idle(folded, outer, datagram, plain, now)) return;\n",

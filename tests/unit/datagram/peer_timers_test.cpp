@@ -14,7 +14,7 @@ struct PeerTimersTest : testing::Test {
     PeerTimersTest() {
         timers.reserve(1);
         peer.state = Peer::State::connected;
-        peer.heard = peer.active = begin;
+        peer.life.heard = peer.life.active = begin;
     }
 
     Settings settings;
@@ -26,15 +26,15 @@ struct PeerTimersTest : testing::Test {
 // WIRE-87
 TEST_F(PeerTimersTest, count_silence_from_when_something_was_owed_or_heard) {
     EXPECT_EQ(timers.silence_deadline(peer), never);
-    peer.owing_since = begin + s;
+    peer.life.owing_since = begin + s;
     EXPECT_EQ(timers.silence_deadline(peer), begin + s + settings.peer_timeout_ns);
-    peer.heard = begin + 3 * s;
+    peer.life.heard = begin + 3 * s;
     EXPECT_EQ(timers.silence_deadline(peer), begin + 3 * s + settings.peer_timeout_ns);
 }
 
 // WIRE-87
 TEST_F(PeerTimersTest, do_not_count_time_in_which_the_process_was_stopped) {
-    peer.owing_since = begin;
+    peer.life.owing_since = begin;
     timers.arm(peer, begin);
     const Time due = timers.next();
     timers.note_time(due + PeerTimers::stopped_after_ns - 1);
@@ -47,7 +47,7 @@ TEST_F(PeerTimersTest, do_not_count_time_in_which_the_process_was_stopped) {
 // WIRE-85
 TEST_F(PeerTimersTest, ring_for_a_ping_of_a_watched_peer_only) {
     EXPECT_EQ(PeerTimers::ping_deadline(peer), never);
-    peer.watchers = 1;
+    peer.life.watchers = 1;
     EXPECT_EQ(PeerTimers::ping_deadline(peer), begin + PeerTimers::ping_after_ns);
     timers.arm(peer, begin);
     EXPECT_EQ(timers.ring(begin + PeerTimers::ping_after_ns - 1), nullptr);
@@ -56,7 +56,7 @@ TEST_F(PeerTimersTest, ring_for_a_ping_of_a_watched_peer_only) {
 }
 
 TEST_F(PeerTimersTest, do_not_ring_again_at_the_time_at_which_they_were_set) {
-    peer.ack_at = begin - s;
+    peer.ack.at = begin - s;
     timers.arm(peer, begin);
     EXPECT_EQ(timers.ring(begin), nullptr);
     EXPECT_EQ(timers.ring(begin + 1), &peer);
@@ -67,14 +67,14 @@ TEST_F(PeerTimersTest, ring_for_folding_when_nothing_is_owed) {
     EXPECT_EQ(timers.fold_deadline(peer), begin + settings.idle_fold_ns);
     timers.arm(peer, begin);
     EXPECT_EQ(timers.next(), begin + settings.idle_fold_ns);
-    peer.owing_since = begin;
+    peer.life.owing_since = begin;
     EXPECT_EQ(timers.fold_deadline(peer), never);
 }
 
 // WIRE-19
 TEST_F(PeerTimersTest, keep_a_half_open_peer_as_long_as_its_initiator_would_try) {
     peer.state = Peer::State::half_open;
-    peer.began = begin;
+    peer.handshake.began = begin;
     EXPECT_EQ(
         timers.half_open_deadline(peer),
         begin + settings.connect_timeout_ns + settings.peer_timeout_ns + settings.initial_rtt_ns);

@@ -45,7 +45,9 @@ struct SendBuffersTest : testing::Test {
     }
 
     // As when the oldest was sent and acknowledged.
-    void release_oldest(Peer& peer) { buffers.release(peer, peer.waiting.pop(buffers.pool())); }
+    void release_oldest(Peer& peer) {
+        buffers.release(peer, peer.queue.waiting.pop(buffers.pool()));
+    }
 
     Settings settings = settings_of_test();
     test::TestSuite suite;
@@ -89,7 +91,7 @@ TEST_F(SendBuffersTest, put_frames_side_by_side_as_long_as_they_fit) {
     EXPECT_EQ(buffers.reserve(peer, 400), at + 1000);
     buffers.commit(peer, 400);
     EXPECT_NE(buffers.reserve(peer, 1), at + 1400);
-    EXPECT_EQ(peer.held, 2U);
+    EXPECT_EQ(peer.queue.held, 2U);
 }
 
 TEST_F(SendBuffersTest, owe_what_was_committed_and_are_quiet_when_nothing_is) {
@@ -99,13 +101,13 @@ TEST_F(SendBuffersTest, owe_what_was_committed_and_are_quiet_when_nothing_is) {
     EXPECT_EQ(buffers.owed(peer), 0U);
     EXPECT_TRUE(buffers.is_quiet()) << "reserved is not committed";
     buffers.note_owing(peer, now);
-    EXPECT_EQ(peer.owing_since, never);
+    EXPECT_EQ(peer.life.owing_since, never);
     buffers.commit(peer, 10);
     EXPECT_EQ(buffers.owed(peer), 1U);
     EXPECT_FALSE(buffers.is_quiet());
     buffers.note_owing(peer, now + 1);
     buffers.note_owing(peer, now + 2);
-    EXPECT_EQ(peer.owing_since, now + 1);
+    EXPECT_EQ(peer.life.owing_since, now + 1);
     buffers.release_all(peer);
     EXPECT_EQ(buffers.owed(peer), 0U);
     EXPECT_TRUE(buffers.is_quiet());
@@ -116,12 +118,12 @@ TEST_F(SendBuffersTest, keep_a_tail_where_it_lies_and_put_nothing_behind_it) {
     Peer& peer = *peers.meet(1, now);
     const std::vector<std::byte> tail(100, std::byte{7});
     ASSERT_NE(buffers.reserve(peer, 120), nullptr);
-    const BufferIndex index = peer.filling;
+    const BufferIndex index = peer.queue.filling;
     buffers.commit_with_tail(peer, 20, tail);
     EXPECT_EQ(buffers.pool()[index].frame_bytes, 120U);
     EXPECT_EQ(buffers.pool().tail(index), tail.data());
     ASSERT_NE(buffers.reserve(peer, 10), nullptr);
-    EXPECT_NE(peer.filling, index);
+    EXPECT_NE(peer.queue.filling, index);
 }
 
 }  // namespace
