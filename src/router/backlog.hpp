@@ -2,6 +2,7 @@
 // Where work of this node waits: in the flow of its initiator for its turn to be sent to a node (ORD-50), or at a process
 // of this node for room that placement did not have (ORD-41). Says what comes next, and not what is then done with it:
 // scheduler.hpp does that. Work for a node that is severed is given up at once. One thread.
+// Tests: tests/unit/router/backlog_test.cpp.
 #pragma once
 
 #include <algorithm>

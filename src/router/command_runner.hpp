@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Commands that placement runs here: copies between processes of this node, and atomics whose word is here. A long copy is
 // run in parts, an atomic once; then its old value goes where the command wants it. Knows nothing of who asked. One thread.
+// Tests: tests/unit/router/room_test.cpp.
 #pragma once
 
 #include <cstdint>

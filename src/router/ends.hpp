@@ -2,6 +2,7 @@
 // What the initiator of a command is told: that all is in place, that it failed, an old value, that something was refused.
 // An initiator of this node is told at once; the node of another one by a short frame, and ends that follow each other by one
 // frame for many. Knows neither how a command is carried out nor what the initiator does then. One thread.
+// Tests: tests/unit/router/outbox_test.cpp.
 #pragma once
 
 #include <array>

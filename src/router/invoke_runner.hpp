@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Numbered operations that processes of other nodes want run here: at once if there is room for their result, or in turn with
 // what else goes to that node. Knows what placement does with them only by their result. One thread.
+// Tests: tests/unit/router/router_test.cpp.
 #pragma once
 
 #include <cstdint>

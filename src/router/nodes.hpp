@@ -2,6 +2,7 @@
 // Where everything is: which process an address lies in, which node a process is on, a record of each node that was met,
 // and who is lost. Severing is only noted here; losses.hpp carries it out at a safe point. Knows the job's map and the
 // endpoint, no command and no frame. One thread.
+// Tests: tests/unit/router/nodes_test.cpp.
 #pragma once
 
 #include <cstdint>

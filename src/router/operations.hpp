@@ -2,6 +2,7 @@
 // The records of work done on this node, for whomever, with the buffers that belong to them: what was read and waits to be
 // sent, arguments of invokes of others, pieces that had no room. Each share has its own maximum, so that none takes the room
 // of the others. Knows nothing of what work is or where it waits. One thread.
+// Tests: tests/unit/router/backlog_test.cpp.
 #pragma once
 
 #include <array>

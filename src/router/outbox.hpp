@@ -2,6 +2,7 @@
 // What goes to other nodes: room for a frame in the datagram that is being filled, short frames that wait for room, and the
 // queue of nodes to which something could be sent now. Knows the endpoint and frames, no command: what waits beside short
 // frames lies in a node's flows (backlog.hpp), of which it only sees whether there are any. One thread.
+// Tests: tests/unit/router/outbox_test.cpp.
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,7 @@
 // The commands of this node's processes that are outstanding, from the moment they are taken to their one completion. Here,
 // and nowhere else, a command ends (ORD-20): well, by the END of another node, with a result, or with a failure. Knows whom
 // to tell and not how a command is carried out. One thread.
+// Tests: tests/unit/router/own_commands_test.cpp.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies to this node of which a part has come: how many of their bytes have arrived and how many are in place or have
 // failed. A copy is whole when all are. Knows no placement and sends nothing. One thread.
+// Tests: tests/unit/router/partial_copies_test.cpp.
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,7 @@
 // Copies from memory of this node to another one, cut into pieces as long as a datagram carries: read straight into the
 // datagram, left where they are until it is sealed, or, where placement needs time, staged in a buffer first. And old values
 // of atomics on their way to a third node. Knows nothing of who asked. One thread.
+// Tests: tests/unit/router/room_test.cpp.
 #pragma once
 
 #include <cstdint>

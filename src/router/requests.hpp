@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What commands of this node's processes ask for: of the node of their source by a frame, or, of an invoke of a process of
 // this node, of placement. Where there is no room it is kept for its turn. One thread.
+// Tests: tests/unit/router/router_test.cpp.
 #pragma once
 
 #include <cstdint>

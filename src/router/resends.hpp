@@ -2,6 +2,7 @@
 // Parts of this node's commands that another node had no room for, until they are due to be sent again: later and later, by
 // how often the command was refused (ORD-40). A command for which there is no record left fails. Says when something is due;
 // submitter.hpp sends it. One thread.
+// Tests: tests/unit/router/own_commands_test.cpp.
 #pragma once
 
 #include <array>
