@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The records a router keeps of what is under way: commands of this node's processes, work done here, copies that
-// have arrived in part, short frames that wait for room, and nodes. Data only; router/state.hpp has the rules.
+// have arrived in part, short frames that wait for room, and nodes. Data only: the class that keeps a record has its rules.
+// One thread.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +9,9 @@
 
 #include "memory/command.hpp"
 #include "router/frames.hpp"
+#include "router/placement.hpp"
 #include "router/pool.hpp"
-#include "router/router.hpp"
+#include "router/surroundings.hpp"
 
 namespace acp::router {
 
@@ -63,7 +65,8 @@ enum class Work : std::uint8_t {
     value,    // the old value of an atomic, to be sent to a third node
     run,      // a command whose ends, or whose word, are here
     invoke,   // an operation
-    place     // a piece that has come: placement is at it, or had no room
+    place,    // a piece that has come: placement is at it, or had no room
+    spare     // nothing yet: the record is held ready for the next piece that comes
 };
 
 // Who is counted for it: none may take the room of the others.
@@ -142,42 +145,49 @@ struct
     std::byte bytes[invoke_bytes_max];
 };
 
-// A node something was sent to or heard from.
+// A node something was sent to or heard from. Each group of fields has the class that writes it before it.
 struct Peer {
+    // Nodes.
     NodeId node = 0;
     std::uint32_t first = 0;  // process
     std::uint32_t count = 0;
     bool is_severed = false;
-    bool is_blocked = false;  // no room at the endpoint; on_room ends it
-    bool is_ready = false;    // in the ready queue
-    bool is_watched = false;
-    bool is_to_sever = false;                     // in to_sever
+    bool is_to_sever = false;  // noted, to be severed later
+
+    // Outbox.
+    bool is_blocked = false;                      // no room at the endpoint; on_room ends it
+    bool is_ready = false;                        // in the queue of those that are ready
     std::uint32_t frame_bytes = 0;                // longest frame, when last asked
-    std::uint32_t watch_scan = 0;                 // the last scan that wanted it watched
-    std::uint32_t asked_scan = 0;                 // the last scan that asked it to watch another,
-    NodeId asked_node = 0;                        // and which
     datagram::Time refused_at = datagram::never;  // since then there is no memory at the endpoint
     Queue notes;
-    Queue flows;
     Peer* next_ready = nullptr;
+
+    // Backlog.
+    Queue flows;
+
+    // WatchList.
+    bool is_watched = false;
+    std::uint32_t watch_scan = 0;  // the last scan that wanted it watched
+    std::uint32_t asked_scan = 0;  // the last scan that asked it to watch another,
+    NodeId asked_node = 0;         // and which
 
     [[nodiscard]] bool has(std::uint64_t process) const noexcept { return process - first < count; }
 };
 
-// A process of this node.
-struct LocalProcess {
-    Queue waiting;  // work placement had no room for
-    std::uint64_t kept_bytes = 0;
-    std::uint32_t outstanding = 0;
-    bool is_dead = false;
-    bool is_waiting = false;  // in the list of those with waiting work
-};
-
-// Consecutive ends of one initiator, collected.
-struct Run {
+// A command to be begun at the node of its source: the part of it that starts at its addresses.
+struct Task {
+    memory::Command command;
+    std::uint64_t total = 0;  // of the whole copy
     std::uint64_t token = 0;
     std::uint32_t initiator = 0;
-    std::uint32_t count = 0;
+    Share share = Share::own;
+};
+
+// How a command failed.
+struct Failure {
+    base::Code code = base::Code::peer;
+    End end = End::none;
+    std::uint32_t process = 0;
 };
 
 }  // namespace acp::router

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of the referee that runs programs and hears of meetings and deaths. One thread.
+// Running programs, and judging how their commands end.
 #include "sim/referee.hpp"
 
 #include <algorithm>
@@ -33,26 +33,18 @@ std::span<const std::byte> arguments_of(std::uint64_t id,
 
 }  // namespace
 
-std::uint32_t wanted_value(std::uint64_t seed, std::uint32_t number, std::uint32_t process) {
-    return static_cast<std::uint32_t>(base::mix64(seed ^ (std::uint64_t{number} << 32) ^ process));
-}
-
 Referee::Referee(const Plan& plan, const Workplan& work, Memory& memory, Judge& judge)
     : plan_(&plan),
       work_(&work),
-      memory_(&memory),
       judge_(&judge),
-      initiators_(plan.procs()),
-      meetings_(plan.nodes),
-      dead_(plan.procs()),
-      broken_(plan.nodes),
-      began_anew_(plan.nodes),
-      heard_(plan.nodes, std::vector<std::uint8_t>(plan.procs())) {
+      casualties_(plan, judge),
+      meetings_(plan, casualties_, judge),
+      memory_(work, memory, judge),
+      initiators_(plan.procs()) {
     begin_round(0);
 }
 
 void Referee::begin_round(Time now) {
-    ++round_;
     base::Random random(base::mix64(plan_->seed ^ 0x726566U) + now);
     for (std::uint32_t process = 0; process < plan_->procs(); ++process) {
         Initiator& initiator = initiators_[process];
@@ -62,27 +54,8 @@ void Referee::begin_round(Time now) {
         initiator.next_call = now + random.below(plan_->gap_ns_max + 1);
         left_ += initiator.steps.size();
     }
-    for (Met& met : meetings_)
-        met.next_call = now + random.below(plan_->gap_ns_max * plan_->steps + 1);
-    meetings_goal_ += plan_->meetings;
-    come_.resize(meetings_goal_);
-    word_starts_.clear();
-    for (const SharedWord& word : work_->words) {
-        word_starts_.push_back(load(memory_->held(word.range)));
-    }
-    counts_of_words_.assign(work_->words.size(), Count{});
-}
-
-std::string Referee::name_of(std::uint32_t process, std::uint32_t index) const {
-    const Step& step = step_of(process, index);
-    constexpr const char* names[] = {"copy", "atomic", "count", "invoke", "bad copy"};
-    std::string text = std::string(names[static_cast<std::size_t>(step.kind)]) + " " +
-                       std::to_string(index) + " of process " + std::to_string(process);
-    if (step.kind == StepKind::invoke) return text + " at process " + std::to_string(step.process);
-    return text + " (" + std::to_string(step.command.bytes) + " B, process " +
-           std::to_string(step.source.process) + "+" + std::to_string(step.source.offset) +
-           " to process " + std::to_string(step.target.process) + "+" +
-           std::to_string(step.target.offset) + ")";
+    meetings_.begin_round(now, random);
+    memory_.begin_round();
 }
 
 void Referee::call(std::uint32_t process, Time now) {
@@ -99,12 +72,7 @@ void Referee::call(std::uint32_t process, Time now) {
 }
 
 Time Referee::issue(NodeId node, Time now, router::Router& router) {
-    Time next = datagram::never;
-    meet(node, now, router);
-    if (meetings_[node].called < meetings_goal_ &&
-        meetings_[node].called == meetings_[node].ended && are_meetings_due()) {
-        next = std::max(now + 1, meetings_[node].next_call);
-    }
+    Time next = meetings_.issue(node, now, router);
     for (std::uint32_t process = plan_->first_process[node];
          process < plan_->first_process[node + 1]; ++process) {
         Initiator& initiator = initiators_[process];
@@ -127,14 +95,6 @@ Time Referee::issue(NodeId node, Time now, router::Router& router) {
         }
     }
     return next;
-}
-
-memory::Command Referee::command_of(const Step& step) const noexcept {
-    memory::Command command = step.command;
-    if (command.operation == memory::Operation::swap && step.kind == StepKind::count) {
-        command.operand ^= base::mix64(round_);
-    }
-    return command;
 }
 
 // Those from here that may begin now, by one call: an invoke alone; none if the first may not.
@@ -166,7 +126,7 @@ std::size_t Referee::submit(std::uint32_t process,
     std::array<memory::NumberedCommand, run_max> numbered;
     for (std::size_t i = 0; i < run.size(); ++i) {
         initiator.steps[run[i]].state = State::issued;  // it may end within the call
-        commands[i] = command_of(step_of(process, run[i]));
+        commands[i] = memory_.command_of(step_of(process, run[i]));
         numbered[i] = {2 * std::uint64_t{run[i]} + 2, &commands[i]};
     }
     const bool is_invoke = step_of(process, run.front()).kind == StepKind::invoke;
@@ -181,7 +141,7 @@ std::size_t Referee::submit(std::uint32_t process,
         judge_->note(invoke_id(process, run[i]));
         if (judge_->is_telling()) {
             judge_->tell("node %u issues %s", plan_->node_of(process),
-                         name_of(process, run[i]).c_str());
+                         name_of(process, run[i]).text().c_str());
         }
     }
     return taken;
@@ -195,102 +155,163 @@ bool Referee::invoke(std::uint32_t process, std::uint32_t index, Time now, route
                          arguments);
 }
 
-void Referee::meet(NodeId node, Time now, router::Router& router) {
-    Met& met = meetings_[node];
-    if (met.called == meetings_goal_ || met.called != met.ended || now < met.next_call ||
-        !are_meetings_due()) {
+bool Referee::find(NodeId node,
+                   std::uint32_t initiator,
+                   std::uint64_t token,
+                   std::uint32_t& index) {
+    const bool is_known = initiator < plan_->procs() && plan_->node_of(initiator) == node &&
+                          token >= 2 && token % 2 == 0 &&
+                          token / 2 - 1 < initiators_[initiator].steps.size();
+    if (!is_known) {
+        judge_->fail("node " + std::to_string(node) +
+                     " tells the end of a command nobody gave: process " +
+                     std::to_string(initiator) + " token " + std::to_string(token));
+        return false;
+    }
+    index = static_cast<std::uint32_t>(token / 2 - 1);
+    if (initiators_[initiator].steps[index].state != State::issued) {
+        judge_->fail("ended when it was not outstanding (twice?): " +
+                     name_of(initiator, index).text());
+        return false;
+    }
+    return true;
+}
+
+void Referee::on_completion(NodeId node, const router::Completion& completion) {
+    for (std::uint32_t i = 0; i < completion.count; ++i) {
+        std::uint32_t index = 0;
+        if (!find(node, completion.initiator, completion.token + 2ULL * i, index)) return;
+        judge_->note((std::uint64_t{completion.initiator} << 32) ^ index ^
+                     (static_cast<std::uint64_t>(completion.code) << 56));
+        end_one(completion.initiator, index, completion);
+    }
+}
+
+void Referee::on_result(NodeId node,
+                        std::uint32_t initiator,
+                        std::uint64_t token,
+                        std::span<const std::byte> result) {
+    std::uint32_t index = 0;
+    if (!find(node, initiator, token, index)) return;
+    const Step& step = step_of(initiator, index);
+    Progress& progress = initiators_[initiator].steps[index];
+    if (step.kind != StepKind::invoke || progress.has_result) {
+        return judge_->fail("a result came twice, or of no invoke: " +
+                            name_of(initiator, index).text());
+    }
+    progress.has_result = true;
+    progress.result_bytes = static_cast<std::uint32_t>(result.size());
+    std::vector<std::byte> arguments(step.argument_bytes);
+    const std::uint64_t id = (std::uint64_t{initiator} << 32) | index;
+    for (std::uint32_t at = 0; at < step.argument_bytes; at += 8) {
+        store(std::span(arguments).subspan(at, std::min<std::size_t>(8, step.argument_bytes - at)),
+              at == 0 ? id : base::mix64(id + at));
+    }
+    std::vector<std::byte> wanted(router::invoke_bytes_max);
+    wanted.resize(echo(arguments, wanted));
+    if (!std::equal(wanted.begin(), wanted.end(), result.begin(), result.end())) {
+        judge_->fail("a wrong result: " + name_of(initiator, index).text());
+    }
+}
+
+void Referee::end_one(std::uint32_t process,
+                      std::uint32_t index,
+                      const router::Completion& completion) {
+    Initiator& initiator = initiators_[process];
+    const bool is_well = completion.code == base::Code::ok;
+    if (judge_->is_telling()) {
+        judge_->tell("node %u: code %d ends %s", plan_->node_of(process),
+                     static_cast<int>(completion.code), name_of(process, index).text().c_str());
+    }
+    if (is_well) {
+        end_well(process, index);
+    } else {
+        end_badly(process, index, completion);
+    }
+    initiator.steps[index].state = is_well ? State::well : State::badly;
+    if (!initiator.is_gone) --left_;
+    while (initiator.prefix < initiator.steps.size() &&
+           (initiator.steps[initiator.prefix].state == State::well ||
+            initiator.steps[initiator.prefix].state == State::badly)) {
+        ++initiator.prefix;
+    }
+}
+
+void Referee::end_well(std::uint32_t process, std::uint32_t index) {
+    const Step& step = step_of(process, index);
+    ++counts_.ended_well;
+    if (initiators_[process].is_gone) return;  // what it did was given up on when its process went
+    if (step.kind == StepKind::bad) {
+        return judge_->fail("ended well with a wrong address: " + name_of(process, index).text());
+    }
+    if (step.kind == StepKind::invoke) return check_invoke(process, index);
+    if (step.kind == StepKind::copy) {
+        initiators_[process].bytes += step.command.bytes;
+        counts_.bytes += step.command.bytes;
+    }
+    memory_.check(step, name_of(process, index));
+}
+
+void Referee::check_invoke(std::uint32_t process, std::uint32_t index) {
+    const Progress& progress = initiators_[process].steps[index];
+    if (step_of(process, index).operation != operation_echo) {
+        return judge_->fail("an unknown operation ended well: " + name_of(process, index).text());
+    }
+    if (progress.invoked != 1 || !progress.has_result) {
+        judge_->fail("ended well and " +
+                     std::string(progress.invoked == 1 ? "brought no result: " : "never ran: ") +
+                     name_of(process, index).text());
+    }
+}
+
+bool Referee::may_fail(std::uint32_t process, const Step& step) const {
+    const bool is_invoke = step.kind == StepKind::invoke;
+    const std::uint32_t source = is_invoke ? step.process : step.source.process;
+    const std::uint32_t target = is_invoke ? step.process : step.target.process;
+    return casualties_.is_any_lost({process, source, target});
+}
+
+void Referee::end_badly(std::uint32_t process,
+                        std::uint32_t index,
+                        const router::Completion& completion) {
+    const Step& step = step_of(process, index);
+    ++counts_.ended_badly;
+    if (initiators_[process].is_gone) return;
+    memory_.doubt(step);
+    if (completion.code == base::Code::peer) {
+        if (!may_fail(process, step)) {
+            judge_->fail("failed by a peer though nobody it involves was severed or died: " +
+                         name_of(process, index).text());
+        }
         return;
     }
-    const std::uint32_t number = met.called++;
-    ++come_[number];
-    judge_->tell("node %u comes to meeting %u", node, number);
-    if (gathers_in(number) == router::Meeting::Gathers::least) {
-        return router.meet_for_least(number, words_of(node, number));
+    if (step.kind == StepKind::bad) return check_bad(process, index, completion);
+    if (step.kind == StepKind::invoke && step.operation != operation_echo &&
+        completion.code == base::Code::unsupported) {
+        return;
     }
-    std::vector<std::uint32_t> wanted;
-    if (gathers_in(number) == router::Meeting::Gathers::table) {
-        for (std::uint32_t process = plan_->first_process[node];
-             process < plan_->first_process[node + 1]; ++process) {
-            wanted.push_back(wanted_value(plan_->seed, number, process));
-        }
-    }
-    router.meet(number, wanted);
+    judge_->fail("failed with code " + std::to_string(static_cast<int>(completion.code)) +
+                 " for no reason: " + name_of(process, index).text());
 }
 
-router::Meeting::Gathers Referee::gathers_in(std::uint32_t number) const noexcept {
-    using Gathers = router::Meeting::Gathers;
-    const std::uint64_t kind = (plan_->seed + number) % 6;
-    if (kind % 3 != 0) return Gathers::table;
-    return kind == 0 ? Gathers::least : Gathers::nothing;
-}
-
-router::Meeting::Words Referee::words_of(NodeId node, std::uint32_t number) const noexcept {
-    const std::uint32_t value = wanted_value(plan_->seed, number, plan_->first_process[node]);
-    return {value, ~value, node};
-}
-
-void Referee::check_least(NodeId node, std::uint32_t number, std::span<const std::uint32_t> least) {
-    std::array<std::uint32_t, router::Meeting::least_words> expected = words_of(0, number);
-    for (NodeId other = 1; other < plan_->nodes; ++other) {
-        const auto words = words_of(other, number);
-        for (std::size_t i = 0; i < words.size(); ++i)
-            expected[i] = std::min(expected[i], words[i]);
-    }
-    if (std::equal(least.begin(), least.end(), expected.begin(), expected.end())) return;
-    judge_->fail("the least words of meeting " + std::to_string(number) + " at node " +
-                 std::to_string(node) + " are wrong");
-}
-
-void Referee::on_met(NodeId node, std::uint32_t number, std::span<const std::uint32_t> table) {
-    Met& met = meetings_[node];
-    judge_->note((std::uint64_t{node} << 32) | number);
-    judge_->tell("node %u: meeting %u is over", node, number);
-    if (met.called != number + 1 || met.ended != number) {
-        return judge_->fail("node " + std::to_string(node) + " hears of the end of meeting " +
-                            std::to_string(number) + ", which it is not in");
-    }
-    met.ended = number + 1;
-    met.next_call = judge_->now() + plan_->gap_ns_max;
-    if (come_[number] != plan_->nodes) {
-        return judge_->fail("meeting " + std::to_string(number) + " is over before all nodes came");
-    }
-    const auto gathers = gathers_in(number);
-    if (gathers == router::Meeting::Gathers::least) return check_least(node, number, table);
-    const bool has_table = gathers == router::Meeting::Gathers::table;
-    if (table.size() != (has_table ? plan_->procs() : 0)) {
-        return judge_->fail("the table of meeting " + std::to_string(number) + " has " +
-                            std::to_string(table.size()) + " values");
-    }
-    for (std::uint32_t process = 0; process < table.size(); ++process) {
-        if (table[process] == wanted_value(plan_->seed, number, process)) continue;
-        return judge_->fail("the table of meeting " + std::to_string(number) + " at node " +
-                            std::to_string(node) + " is wrong for process " +
-                            std::to_string(process));
-    }
-}
-
-void Referee::on_process_dead(NodeId node, std::uint32_t process, std::uint32_t wait_status) {
-    judge_->note((std::uint64_t{node} << 40) ^ process);
-    judge_->tell("node %u hears that process %u is dead", node, process);
-    if (process >= plan_->procs() || dead_[process] == 0) {
-        return judge_->fail("node " + std::to_string(node) + " hears of the death of process " +
-                            std::to_string(process) + ", which lives");
-    }
-    if (wait_status != process + 1) return judge_->fail("a death came with a wrong wait status");
-    if (heard_[node][process]++ != 0) {
-        judge_->fail("node " + std::to_string(node) + " hears twice that process " +
-                     std::to_string(process) + " is dead");
-    }
-}
-
-void Referee::on_node_dead(NodeId node, NodeId dead) {
-    judge_->note((std::uint64_t{node} << 41) ^ dead);
-    judge_->tell("node %u hears that node %u is dead", node, dead);
-    // Who began anew missed what came before: a meeting under way makes no sense to it (WIRE-104).
-    if (dead >= plan_->nodes || (broken_[dead] == 0 && began_anew_[node] == 0)) {
-        judge_->fail("node " + std::to_string(node) + " hears of the death of node " +
-                     std::to_string(dead) + ", which nobody has severed");
-    }
+// A wrong address failed: was it told which?
+void Referee::check_bad(std::uint32_t process,
+                        std::uint32_t index,
+                        const router::Completion& completion) {
+    const Step& step = step_of(process, index);
+    const router::End end = step.is_bad_target ? router::End::target : router::End::source;
+    const bool is_code =
+        completion.code == base::Code::stale || completion.code == base::Code::address;
+    // Where one node holds both ends, it need not say which is wrong.
+    const bool is_one_place =
+        plan_->node_of(step.source.process) == plan_->node_of(step.target.process);
+    const bool is_end =
+        completion.end == end || (is_one_place && completion.end == router::End::none);
+    if (is_code && is_end) return;
+    judge_->fail("a wrong address was reported wrongly (code " +
+                 std::to_string(static_cast<int>(completion.code)) + ", end " +
+                 std::to_string(static_cast<int>(completion.end)) +
+                 "): " + name_of(process, index).text());
 }
 
 void Referee::on_invoked(std::uint32_t process, std::span<const std::byte> arguments) {
@@ -307,12 +328,12 @@ void Referee::on_invoked(std::uint32_t process, std::span<const std::byte> argum
     if (step.kind != StepKind::invoke || step.process != process ||
         !std::equal(wanted.begin(), wanted.end(), arguments.begin(), arguments.end())) {
         return judge_->fail("an operation ran with other arguments than asked: " +
-                            name_of(initiator, index));
+                            name_of(initiator, index).text());
     }
-    if (progress.invoked++ != 0) judge_->fail("ran twice: " + name_of(initiator, index));
+    if (progress.invoked++ != 0) judge_->fail("ran twice: " + name_of(initiator, index).text());
     if (progress.state != State::issued && !initiators_[initiator].is_gone &&
         progress.state != State::badly) {
-        judge_->fail("ran when it was not outstanding: " + name_of(initiator, index));
+        judge_->fail("ran when it was not outstanding: " + name_of(initiator, index).text());
     }
 }
 
@@ -323,51 +344,27 @@ void Referee::abandon(std::uint32_t process) {
     initiator.waiting.clear();
     for (std::uint32_t index = 0; index < initiator.steps.size(); ++index) {
         const State state = initiator.steps[index].state;
-        if (state == State::issued) doubt(step_of(process, index));
+        if (state == State::issued) memory_.doubt(step_of(process, index));
         if (state != State::well && state != State::badly) --left_;
     }
 }
 
 void Referee::kill(std::uint32_t process) {
-    if (dead_[process] != 0) return;
-    judge_->tell("process %u dies", process);
-    dead_[process] = 1;
-    is_any_dead_ = true;
-    heard_[plan_->node_of(process)][process] = 1;
-    abandon(process);
+    if (casualties_.kill(process)) abandon(process);
 }
 
 void Referee::restart(NodeId node) {
-    broken_[node] = 1;
-    began_anew_[node] = 1;
-    is_any_cut_ = true;
+    casualties_.restart(node);
     for (std::uint32_t process = plan_->first_process[node];
          process < plan_->first_process[node + 1]; ++process) {
         abandon(process);
     }
-    std::fill(heard_[node].begin(), heard_[node].end(), std::uint8_t{0});
-}
-
-void Referee::cut(NodeId a, NodeId b) {
-    broken_[a] = 1;
-    broken_[b] = 1;
-    is_any_cut_ = true;
 }
 
 bool Referee::is_done() const {
     if (left_ != 0) return false;
-    if (is_any_cut_) return true;
-    if (are_meetings_due()) {
-        return std::all_of(meetings_.begin(), meetings_.end(),
-                           [this](const Met& met) { return met.ended == meetings_goal_; });
-    }
-    return std::all_of(heard_.begin(), heard_.end(),
-                       [this](const auto& heard) { return heard == dead_; });
-}
-
-bool Referee::is_meeting_stuck() const {
-    return std::any_of(meetings_.begin(), meetings_.end(),
-                       [](const Met& met) { return met.called != met.ended; });
+    if (casualties_.is_any_cut()) return true;
+    return casualties_.is_job_whole() ? meetings_.is_done() : casualties_.are_all_heard_of();
 }
 
 std::string Referee::unfinished() const {
@@ -378,20 +375,14 @@ std::string Referee::unfinished() const {
         for (std::uint32_t index = 0; index < initiator.steps.size(); ++index) {
             const State state = initiator.steps[index].state;
             if (state == State::well || state == State::badly) continue;
-            return text + ", first " + name_of(process, index) +
+            return text + ", first " + name_of(process, index).text() +
                    (state == State::issued ? ", issued" : ", not issued");
         }
     }
     for (NodeId node = 0; node < plan_->nodes; ++node) {
-        if (are_meetings_due() && meetings_[node].ended < meetings_goal_) {
-            return text + ", meeting " + std::to_string(meetings_[node].ended) + " at node " +
-                   std::to_string(node);
-        }
-        for (std::uint32_t process = 0; process < plan_->procs() && is_any_dead_; ++process) {
-            if (heard_[node][process] == dead_[process]) continue;
-            return text + ", the death of process " + std::to_string(process) +
-                   " is unknown to node " + std::to_string(node);
-        }
+        std::string what = meetings_.unfinished(node);
+        if (what.empty()) what = casualties_.unheard(node);
+        if (!what.empty()) return text + ", " + what;
     }
     return text;
 }

@@ -50,36 +50,36 @@ MUTANTS = {
     "severed node resumed": ("datagram/handshake.cpp", [
         ("    if (parts_.peers.is_severed(node) || parts_.severing.is_closing()) {\n        // WIRE-80",
          "    if (parts_.severing.is_closing()) {\n        // WIRE-80")]),
-    "END before placement": ("router/place.cpp", [
-        ("        use_spare(frame, from);\n    } else {\n        keep(frame, bytes, from);",
-         "        use_spare(frame, from);\n        finish(frame.initiator, frame.token);\n    } else {\n"
+    "END before placement": ("router/placer.cpp", [
+        ("        activity_.note_move();\n    } else {\n        keep(frame, bytes, from);",
+         "        activity_.note_move();\n        ends_.finish(frame.initiator, frame.token);\n    } else {\n"
          "        keep(frame, bytes, from);")]),
-    "END forgotten when another initiator's comes": ("router/command.cpp", [
-        ("        flush_run(run);\n    }\n    run = {", "        --runs_open;\n    }\n    run = {")]),
-    "atomic run twice": ("router/execute.cpp", [
-        ("    if (ran.progress == Progress::refused) {\n        park(index, where(operation.source));",
+    "END forgotten when another initiator's comes": ("router/ends.cpp", [
+        ("        flush_run(run);\n    }\n    run = {", "        --runs_open_;\n    }\n    run = {")]),
+    "atomic run twice": ("router/command_runner.cpp", [
+        ("    if (ran.progress == Progress::refused) {\n        backlog_.park(index, nodes_.where(operation.source));",
          "    if (ran.progress == Progress::settled && !command.is_copy() && operation.token % 32 == 2) {\n"
-         "        (void)placement.run(command, is_value_wanted, old, ticket_of(index, operation));\n    }\n"
-         "    if (ran.progress == Progress::refused) {\n        park(index, where(operation.source));")]),
-    "REFUSED forgotten": ("router/command.cpp", [
-        ("    if (!is_mine(frame.initiator)) return Fault::misdirected;\n"
-         "    const std::uint32_t index = involved(from, frame.initiator, frame.token);\n"
+         "        (void)placement_.run(command, is_value_wanted, old, operations_.ticket_of(index));\n    }\n"
+         "    if (ran.progress == Progress::refused) {\n        backlog_.park(index, nodes_.where(operation.source));")]),
+    "REFUSED forgotten": ("router/answers.cpp", [
+        ("    if (!nodes_.is_mine(frame.initiator)) return Fault::misdirected;\n"
+         "    const std::uint32_t index = own_.find_involved(from, frame.initiator, frame.token);\n"
          "    if (index == no_index) return Fault::none;\n"
-         "    const Outstanding& record = commands[index];\n"
+         "    const Outstanding& record = own_[index];\n"
          "    const bool is_command",
-         "    if (!is_mine(frame.initiator)) return Fault::misdirected;\n"
-         "    const std::uint32_t index = involved(from, frame.initiator, frame.token);\n"
+         "    if (!nodes_.is_mine(frame.initiator)) return Fault::misdirected;\n"
+         "    const std::uint32_t index = own_.find_involved(from, frame.initiator, frame.token);\n"
          "    if (frame.is_command < 2) return Fault::none;\n"
-         "    const Outstanding& record = commands[index];\n"
+         "    const Outstanding& record = own_[index];\n"
          "    const bool is_command")]),
-    "a run of copies counted as one": ("router/place.cpp", [
+    "a run of copies counted as one": ("router/placer.cpp", [
         ("i < frame.count; ++i, each.token += 2)", "i < frame.count; ++i)")]),
-    "DEAD not gossiped": ("router/fail.cpp", [
+    "DEAD not gossiped": ("router/losses.cpp", [
         ("    news.token = wait_status;\n    pass_on(news);\n", "    news.token = wait_status;\n")]),
     "table gathered in a wrong order": ("router/meeting.cpp", [
         ("            std::memcpy(&heard.table[at], values.data() + std::size_t{i} * 4, 4);",
          "            std::memcpy(&heard.table[at], values.data() + std::size_t{part.count - 1 - i} * 4, 4);")]),
-    "nobody watches for another": ("router/watch.cpp", [("        ask_to_watch(record);\n", "")]),
+    "nobody watches for another": ("router/scanner.cpp", [("        in_.watch_list.ask(source, target.node);\n", "")]),
     "lost after two key changes": ("datagram/key_schedule.cpp", [
         ("        if (now < may_skip_) return nullptr;", "        if (now < ~0ULL) return nullptr;")]),
     "a copied INIT moves a node": ("datagram/peer_addresses.cpp", [
@@ -110,8 +110,8 @@ MUTANTS = {
          "    if (!closes_.take(now, data.source, false)) {")]),
     "a forged ICMP error costs a burst": ("base/left_over_error.cpp", [
         ("        case ENETUNREACH:\n", ""), ("        case EHOSTUNREACH:\n", ""), ("        case ENOPROTOOPT:\n", "")]),
-    "watches nobody": ("router/watch.cpp", [
-        ("    endpoint->watch(node);\n", ""), ("        endpoint->unwatch(held.node);\n", "")]),
+    "watches nobody": ("router/watch_list.cpp", [
+        ("    nodes_.endpoint().watch(node);\n", ""), ("        nodes_.endpoint().unwatch(held.node);\n", "")]),
 }
 
 MUTANTS.update({

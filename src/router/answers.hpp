@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What other nodes say about commands of this node's processes, beside that they are in place (OwnCommands::on_end): old
+// values, failures, refusals, results; and the question whether a command is still outstanding. Who says something that is
+// not its to say is told apart. One thread. Tests: tests/unit/router/router_test.cpp, room_test.cpp, failure_test.cpp.
+#pragma once
+
+#include "router/activity.hpp"
+#include "router/nodes.hpp"
+#include "router/outbox.hpp"
+#include "router/own_commands.hpp"
+#include "router/placer.hpp"
+#include "router/resends.hpp"
+
+namespace acp::router {
+
+class Answers {
+public:
+    Answers(Nodes& nodes, OwnCommands& own, Resends& resends, Placer& placer, Outbox& outbox);
+
+    // WIRE-114, WIRE-115
+    [[nodiscard]] Fault on_long(const Peer& from, const LongFrame& frame);
+
+    // WIRE-116
+    [[nodiscard]] Fault on_refused(const Peer& from, const RefusedFrame& frame);
+
+    // WIRE-118
+    [[nodiscard]] Fault on_result(const Peer& from, const ResultFrame& frame, Bytes result);
+
+    // ORD-32: says OVER of a command that is not outstanding, and nothing of one that is.
+    [[nodiscard]] Fault on_ask(Peer& from, const ShortFrame& frame);
+
+private:
+    [[nodiscard]] Fault on_value(const Peer& from, std::uint32_t index, std::uint64_t value);
+
+    Nodes& nodes_;
+    OwnCommands& own_;
+    Resends& resends_;
+    Placer& placer_;
+    Outbox& outbox_;
+};
+
+}  // namespace acp::router

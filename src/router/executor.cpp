@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Commands of other nodes, and which part a step of work belongs to.
+#include "router/executor.hpp"
+
+namespace acp::router {
+
+using base::Code;
+
+namespace {
+
+Task task_of(const CommandFrame& frame) noexcept {
+    const bool is_copy = frame.operation == memory::Operation::copy;
+    Task task;
+    task.command.operation = frame.operation;
+    task.command.width = frame.width;
+    task.command.target = frame.target;
+    task.command.source = frame.source;
+    task.command.bytes = is_copy ? frame.operand : frame.width;
+    task.total = is_copy ? frame.expected : frame.width;
+    task.command.operand = is_copy ? 0 : frame.operand;
+    task.command.expected = is_copy ? 0 : frame.expected;
+    task.token = frame.token;
+    task.initiator = frame.initiator;
+    task.share = Share::foreign;
+    return task;
+}
+
+}  // namespace
+
+Executor::Executor(Nodes& nodes,
+                   Operations& operations,
+                   Backlog& backlog,
+                   Outbox& outbox,
+                   Ends& ends,
+                   Placement& placement,
+                   Activity& activity)
+    : nodes_(nodes),
+      operations_(operations),
+      backlog_(backlog),
+      ends_(ends),
+      pieces_(nodes, operations, backlog, outbox, ends, placement, activity),
+      runner_(nodes, operations, backlog, ends, placement, activity),
+      invokes_(nodes, operations, backlog, outbox, ends, placement, activity) {}
+
+Fault Executor::on_command(Peer& from, const CommandFrame& frame) {
+    if (!from.has(frame.initiator)) return Fault::forged;
+    const std::uint64_t source = nodes_.where(frame.source);
+    if (!nodes_.is_mine(source)) return Fault::misdirected;
+    const std::uint64_t target = nodes_.where(frame.target);
+    if (target >= nodes_.procs()) return Fault::bad_process;
+    if (nodes_.is_any_lost() && (nodes_.is_dead(source) || nodes_.is_dead(target))) {
+        const bool is_source = nodes_.is_dead(source);
+        ends_.fail(frame.initiator, frame.token,
+                   {Code::peer, is_source ? End::source : End::target,
+                    nodes_.named(is_source ? source : target)});
+        return Fault::none;
+    }
+    const Task task = task_of(frame);
+    if (!begin(task)) ends_.refuse_command(from, task);
+    return Fault::none;
+}
+
+Step Executor::step(std::uint32_t index, Peer& to) {
+    Operation& operation = operations_[index];
+    switch (operation.work) {
+        case Work::pieces:
+            return pieces_.step(index, to);
+        case Work::staged:
+            return pieces_.step_staged(operation, to);
+        case Work::value:
+            return pieces_.step_value(operation, to);
+        case Work::run:
+            return runner_.step(index);
+        case Work::invoke:
+            return invokes_.step(index, to);
+        default:
+            return Step::done;
+    }
+}
+
+}  // namespace acp::router

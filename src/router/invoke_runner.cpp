@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Running operations for other nodes: a result is written where it is sent from.
+#include "router/invoke_runner.hpp"
+
+#include <algorithm>
+
+namespace acp::router {
+
+using base::Code;
+
+InvokeRunner::InvokeRunner(Nodes& nodes,
+                           Operations& operations,
+                           Backlog& backlog,
+                           Outbox& outbox,
+                           Ends& ends,
+                           Placement& placement,
+                           Activity& activity)
+    : nodes_(nodes),
+      operations_(operations),
+      backlog_(backlog),
+      outbox_(outbox),
+      ends_(ends),
+      placement_(placement),
+      activity_(activity) {}
+
+Fault InvokeRunner::on_invoke(Peer& from, const InvokeFrame& frame, Bytes arguments) {
+    if (!from.has(frame.initiator)) return Fault::forged;
+    if (!nodes_.is_mine(frame.process)) return Fault::misdirected;
+    if (nodes_.is_dead(frame.process)) {
+        ends_.fail(frame.initiator, frame.token, {Code::peer, End::source, frame.process});
+        return Fault::none;
+    }
+    Operation call;
+    call.token = frame.token;
+    call.initiator = frame.initiator;
+    call.target = frame.process;
+    call.source = frame.operation;
+    if (from.flows.is_empty() && !from.is_blocked && run(call, arguments, from) == Ran::ran) {
+        return Fault::none;
+    }
+    const std::uint32_t index = operations_.take_invoke(arguments);
+    if (index == no_index) {
+        Task refused;
+        refused.initiator = frame.initiator;
+        refused.token = frame.token;
+        ends_.refuse_command(from, refused);
+        return Fault::none;
+    }
+    Operation& operation = operations_[index];
+    operation.token = frame.token;
+    operation.initiator = frame.initiator;
+    operation.target = frame.process;
+    operation.source = frame.operation;
+    operation.node = from.node;
+    backlog_.enqueue(index);
+    return Fault::none;
+}
+
+Step InvokeRunner::step(std::uint32_t index, Peer& to) {
+    const Operation& operation = operations_[index];
+    switch (run(operation, operations_.arguments_of(operation), to)) {
+        case Ran::no_room:
+            return Step::blocked;
+        case Ran::not_now:
+            backlog_.park(index, operation.target);
+            return Step::parked;
+        default:
+            return Step::done;
+    }
+}
+
+// WIRE-118. The operation writes its result into the datagram; so there is room before it runs.
+InvokeRunner::Ran InvokeRunner::run(const Operation& operation, Bytes arguments, Peer& to) {
+    const std::uint32_t room_bytes =
+        std::min<std::uint32_t>(to.frame_bytes, sizeof(ResultFrame) + invoke_bytes_max);
+    std::byte* room = outbox_.reserve(to, room_bytes);
+    if (room == nullptr) return Ran::no_room;
+    std::uint32_t result_bytes = 0;
+    const auto process = static_cast<std::uint32_t>(operation.target);
+    const Settlement ran = placement_.invoke(
+        static_cast<std::uint32_t>(operation.source), process, arguments,
+        {room + sizeof(ResultFrame), room_bytes - sizeof(ResultFrame)}, result_bytes);
+    if (ran.progress != Progress::settled) return Ran::not_now;
+    ++activity_.counters().runs;
+    ResultFrame frame;
+    frame.code = static_cast<std::uint8_t>(ran.code);
+    frame.bytes = ran.code == Code::ok ? static_cast<std::uint16_t>(result_bytes) : 0;
+    frame.initiator = operation.initiator;
+    frame.token = operation.token;
+    write(room, frame);
+    outbox_.commit(to, sizeof frame + frame.bytes);
+    return Ran::ran;
+}
+
+}  // namespace acp::router

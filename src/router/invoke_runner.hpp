@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Numbered operations that processes of other nodes want run here: at once if there is room for their result, or in turn with
+// what else goes to that node. Knows what placement does with them only by their result. One thread.
+// Tests: tests/unit/router/router_test.cpp.
+#pragma once
+
+#include <cstdint>
+
+#include "router/activity.hpp"
+#include "router/backlog.hpp"
+#include "router/ends.hpp"
+#include "router/nodes.hpp"
+#include "router/operations.hpp"
+#include "router/outbox.hpp"
+#include "router/placement.hpp"
+
+namespace acp::router {
+
+class InvokeRunner {
+public:
+    InvokeRunner(Nodes& nodes,
+                 Operations& operations,
+                 Backlog& backlog,
+                 Outbox& outbox,
+                 Ends& ends,
+                 Placement& placement,
+                 Activity& activity);
+
+    // WIRE-117
+    [[nodiscard]] Fault on_invoke(Peer& from, const InvokeFrame& frame, Bytes arguments);
+
+    // Runs an operation whose turn it is.
+    [[nodiscard]] Step step(std::uint32_t index, Peer& to);
+
+private:
+    enum class Ran : std::uint8_t { ran, no_room, not_now };
+
+    [[nodiscard]] Ran run(const Operation& operation, Bytes arguments, Peer& to);
+
+    Nodes& nodes_;
+    Operations& operations_;
+    Backlog& backlog_;
+    Outbox& outbox_;
+    Ends& ends_;
+    Placement& placement_;
+    Activity& activity_;
+};
+
+}  // namespace acp::router

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ending what a loss involves, and passing the news on.
+#include "router/losses.hpp"
+
+namespace acp::router {
+
+using base::Code;
+
+void Losses::sever(NodeId node, datagram::SeverReason reason) {
+    in_.nodes.endpoint().sever(node, reason);  // may tell us at once
+    on_severed(node, true);
+}
+
+void Losses::sever_noted() {
+    while (in_.nodes.has_to_sever()) {
+        const NodeId node = in_.nodes.take_to_sever();
+        if (in_.nodes.peer(node).is_severed) continue;
+        sever(node, datagram::SeverReason::told);
+    }
+}
+
+void Losses::on_severed(NodeId node, bool is_news) {
+    if (!in_.nodes.note_severed(node)) return;
+    Peer& gone = in_.nodes.peer(node);
+    in_.meetings.give_up();
+    in_.activity.note_move();
+    ++in_.activity.counters().news;
+    in_.watch_list.forget(gone);
+    in_.own.end_all_of(gone);
+    in_.outbox.drop_waiting(gone);
+    in_.backlog.abandon_all(gone);
+    in_.operations.cancel_of(gone);
+    in_.placer.end_copies_of(gone);
+    in_.completions.on_node_dead(node);
+    if (!is_news) return;
+    Note news;
+    news.type = FrameType::gone;
+    news.initiator = node;
+    pass_on(news);
+}
+
+Fault Losses::on_dead(const ShortFrame& frame) {
+    if (in_.nodes.is_dead(frame.initiator)) return Fault::none;
+    // Of its own processes a node hears nothing new.
+    if (in_.nodes.is_mine(frame.initiator)) return Fault::forged;
+    on_death(frame.initiator, static_cast<std::uint32_t>(frame.token), false);
+    return Fault::none;
+}
+
+void Losses::on_death(std::uint32_t process, std::uint32_t wait_status, bool is_local) {
+    if (!in_.nodes.note_dead(process)) return;
+    in_.activity.note_move();
+    ++in_.activity.counters().news;
+    in_.own.end_all_of(process);
+    end_work_of(process);
+    in_.placer.drop_copies_of(process);
+    if (!is_local) in_.completions.on_process_dead(process, wait_status);
+    Note news;
+    news.type = FrameType::dead;
+    news.initiator = process;
+    news.token = wait_status;
+    pass_on(news);
+}
+
+void Losses::end_work_of(std::uint32_t process) {
+    in_.operations.for_each([&](Operation& operation) {
+        if (operation.is_cancelled) return;
+        const bool is_invoke = operation.work == Work::invoke;
+        const auto where = [&](GlobalAddress address) {
+            return is_invoke ? operation.target : in_.nodes.where(address);
+        };
+        const bool is_target = where(operation.target) == process;
+        const bool is_source = where(operation.source) == process;
+        if (operation.initiator == process) {
+            operation.is_cancelled = true;
+        } else if (operation.work == Work::place) {
+            if (!is_target) return;
+            operation.is_cancelled = true;
+            in_.placer.settle(operation, Code::peer);
+        } else if (operation.work != Work::request && (is_target || is_source)) {
+            // A request has ended with its command.
+            operation.is_cancelled = true;
+            const End end = is_target && !is_invoke ? End::target : End::source;
+            in_.ends.fail(operation.initiator, operation.token, {Code::peer, end, process});
+        }
+    });
+}
+
+// ORD-25: to the nodes 2^k above and below, each of which passes on what is new to it.
+void Losses::pass_on(const Note& news) {
+    const std::uint64_t self = in_.nodes.self();
+    const std::uint64_t nodes = in_.nodes.nodes();
+    for (std::uint64_t distance = 1; distance < nodes; distance *= 2) {
+        const auto above = static_cast<NodeId>((self + distance) % nodes);
+        const auto below = static_cast<NodeId>((self + nodes - distance) % nodes);
+        in_.outbox.post(in_.nodes.peer(above), news);
+        if (below != above) in_.outbox.post(in_.nodes.peer(below), news);
+    }
+}
+
+}  // namespace acp::router

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The meetings of all nodes, carried in frames: sends the parts that Meeting says are due when there is room, hands it those
+// that come, and tells when a meeting is over. None can end any more once a node is lost (ORD-26). One thread.
+// Tests: tests/unit/router/router_test.cpp, failure_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "router/activity.hpp"
+#include "router/meeting.hpp"
+#include "router/nodes.hpp"
+#include "router/outbox.hpp"
+
+namespace acp::router {
+
+class Meetings {
+public:
+    // All must outlive this. Throws std::bad_alloc.
+    Meetings(
+        Nodes& nodes, Outbox& outbox, Completions& completions, Activity& activity, const Map& map);
+
+    // This node has come to meeting `number`. As Router::meet() and Router::meet_for_least().
+    void come(std::uint32_t number, std::span<const std::uint32_t> wanted);
+    void come_for_least(std::uint32_t number, const Meeting::Words& words);
+
+    // WIRE-119
+    [[nodiscard]] Fault on_meet(const Peer& from, const MeetFrame& frame, Bytes values);
+
+    // Sends what is due and has room; tells of a meeting that is over.
+    void send_due() {
+        if (is_ready_) advance();
+    }
+
+    // There is room again, at some node.
+    void note_room() noexcept { is_ready_ = is_ready_ || meeting_.is_on(); }
+
+    // A node is lost.
+    void give_up() noexcept { is_lost_ = true; }
+
+    // Whether this node has come to a meeting that may end and has not.
+    [[nodiscard]] bool is_on() const noexcept { return meeting_.is_on() && !is_lost_; }
+
+    [[nodiscard]] bool is_awaited() const noexcept { return meeting_.is_awaited(); }
+
+    // Whether something may be sent or said.
+    [[nodiscard]] bool is_ready() const noexcept { return is_ready_; }
+
+    // At a scan: whether this node has been waiting for longer than from one scan to the next.   node  for whom
+    [[nodiscard]] bool is_overdue(NodeId& node) noexcept;
+
+private:
+    // Where a node's processes start, as the job's map says.
+    class Layout final : public Meeting::Layout {
+    public:
+        explicit Layout(const Map& map) noexcept : map_(map) {}
+
+        [[nodiscard]] std::uint32_t first(NodeId node) const noexcept override {
+            return map_.first_process(node);
+        }
+
+    private:
+        const Map& map_;
+    };
+
+    void note_come() noexcept;
+    void advance();
+    [[nodiscard]] bool send_part();
+
+    Nodes& nodes_;
+    Outbox& outbox_;
+    Completions& completions_;
+    Activity& activity_;
+    Layout layout_;
+    Meeting meeting_;
+    bool is_lost_ = false;
+    bool is_ready_ = false;
+    std::uint32_t scans_ = 0;  // since this node came
+};
+
+}  // namespace acp::router

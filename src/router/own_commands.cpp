@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The ways in which commands of this node's processes end. Each goes through forget() once.
+#include "router/own_commands.hpp"
+
+#include <cstring>
+
+namespace acp::router {
+
+using base::Code;
+
+OwnCommands::OwnCommands(Nodes& nodes,
+                         PartialCopies& partials,
+                         Completions& completions,
+                         Activity& activity,
+                         const RouterSettings& settings)
+    : nodes_(nodes),
+      partials_(partials),
+      completions_(completions),
+      activity_(activity),
+      commands_(settings.commands_max),
+      book_(commands_),
+      arguments_(settings.invokes_max),
+      outstanding_(nodes.local_count()) {}
+
+std::uint32_t OwnCommands::take_invoke(Bytes arguments) noexcept {
+    const std::uint32_t room = arguments_.take();
+    if (room == no_index) return no_index;
+    const std::uint32_t index = commands_.take();
+    if (index == no_index) {
+        arguments_.give(room);
+        return no_index;
+    }
+    if (!arguments.empty()) {
+        std::memcpy(arguments_[room].bytes, arguments.data(), arguments.size());
+    }
+    commands_[index].operation = invoke_operation;
+    commands_[index].operand = room;
+    commands_[index].bytes = arguments.size();
+    return index;
+}
+
+void OwnCommands::forget(std::uint32_t index) noexcept {
+    const Outstanding& record = commands_[index];
+    if (record.operation == invoke_operation) {
+        arguments_.give(static_cast<std::uint32_t>(record.operand));
+    }
+    --outstanding_[nodes_.local_index(record.initiator)];
+    book_.erase(index);
+    commands_.give(index);
+}
+
+void OwnCommands::withdraw(std::uint32_t index) noexcept {
+    --activity_.counters().commands;
+    forget(index);
+}
+
+void OwnCommands::tell(const Completion& completion) {
+    activity_.counters().completions += completion.count;
+    activity_.note_move();
+    completions_.on_completion(completion);
+}
+
+void OwnCommands::complete(std::uint32_t index, const Failure& failure) {
+    const Outstanding& record = commands_[index];
+    Completion completion;
+    completion.initiator = record.initiator;
+    completion.token = record.token;
+    completion.code = failure.code;
+    completion.end = failure.end;
+    completion.process = failure.process;
+    if (failure.code != Code::ok) partials_.drop(record.initiator, record.token);
+    forget(index);
+    tell(completion);
+}
+
+void OwnCommands::complete_invoke(std::uint32_t index, Code code, Bytes result) {
+    const Outstanding& record = commands_[index];
+    if (code != Code::ok) {
+        complete(index, {code, End::source, nodes_.named(record.target)});
+        return;
+    }
+    Completion completion;
+    completion.initiator = record.initiator;
+    completion.token = record.token;
+    completion.value = result.size();
+    forget(index);
+    completions_.on_result(completion.initiator, completion.token, result);
+    tell(completion);
+}
+
+Fault OwnCommands::on_end(const Peer& from, const ShortFrame& frame) {
+    if (!nodes_.is_mine(frame.initiator)) return Fault::misdirected;
+    Completion run;
+    run.initiator = frame.initiator;
+    run.count = 0;
+    const auto deliver = [&] {
+        if (run.count != 0) tell(run);
+        run.count = 0;
+    };
+    for (std::uint64_t i = 0; i < frame.count; ++i) {
+        const std::uint64_t token = frame.token + 2 * i;
+        const std::uint32_t index = book_.find(frame.initiator, token);
+        const bool is_known = index != no_index;
+        if (is_known && commands_[index].operation != invoke_operation &&
+            from.has(nodes_.where(commands_[index].target))) {
+            if (run.count == 0) run.token = token;
+            ++run.count;
+            forget(index);
+            continue;
+        }
+        Counters& counters = activity_.counters();
+        ++(is_known ? counters.stranger_ends : counters.late_ends);
+        deliver();
+    }
+    deliver();
+    return Fault::none;
+}
+
+std::uint32_t OwnCommands::find_involved(const Peer& from,
+                                         std::uint32_t initiator,
+                                         std::uint64_t token) noexcept {
+    const std::uint32_t index = book_.find(initiator, token);
+    if (index == no_index) {
+        ++activity_.counters().late_ends;
+        return no_index;
+    }
+    const Outstanding& record = commands_[index];
+    if (!from.has(source_process(record)) && !from.has(target_process(record))) {
+        ++activity_.counters().stranger_ends;
+        return no_index;
+    }
+    return index;
+}
+
+void OwnCommands::end_all_of(const Peer& gone) {
+    for_each([&](std::uint32_t index, const Outstanding& record) {
+        const std::uint64_t target = target_process(record);
+        const std::uint64_t source = source_process(record);
+        if (gone.has(target)) {
+            complete(index, {Code::peer, End::target, nodes_.named(target)});
+        } else if (gone.has(source)) {
+            complete(index, {Code::peer, End::source, nodes_.named(source)});
+        }
+    });
+}
+
+void OwnCommands::end_all_of(std::uint32_t process) {
+    for_each([&](std::uint32_t index, const Outstanding& record) {
+        if (target_process(record) == process) {
+            complete(index, {Code::peer, End::target, process});
+        } else if (source_process(record) == process || record.initiator == process) {
+            complete(index, {Code::peer, End::source, process});
+        }
+    });
+}
+
+}  // namespace acp::router

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Cutting copies into pieces, and the ways of a piece's bytes into a datagram.
+#include "router/piece_sender.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace acp::router {
+
+using base::Code;
+
+namespace {
+
+// The head of a frame for a record of work.
+PutFrame head_of(const Operation& operation, std::uint64_t bytes, std::uint64_t total) noexcept {
+    PutFrame frame;
+    frame.bytes = static_cast<std::uint16_t>(bytes);
+    frame.initiator = operation.initiator;
+    frame.token = operation.token;
+    frame.target = operation.target;
+    frame.total = total;
+    return frame;
+}
+
+}  // namespace
+
+PieceSender::PieceSender(Nodes& nodes,
+                         Operations& operations,
+                         Backlog& backlog,
+                         Outbox& outbox,
+                         Ends& ends,
+                         Placement& placement,
+                         Activity& activity)
+    : nodes_(nodes),
+      operations_(operations),
+      backlog_(backlog),
+      outbox_(outbox),
+      ends_(ends),
+      placement_(placement),
+      activity_(activity) {}
+
+bool PieceSender::begin(const Task& task, Peer& to) {
+    if (to.is_severed) {
+        const std::uint32_t target = nodes_.named(nodes_.where(task.command.target));
+        ends_.fail(task.initiator, task.token, {Code::peer, End::target, target});
+        return true;
+    }
+    const std::uint64_t bytes = task.command.bytes;
+    if (to.flows.is_empty() && !to.is_blocked && bytes + sizeof(PutFrame) <= to.frame_bytes) {
+        const Piece piece{task.command.source, task.command.target,
+                          task.total,          task.token,
+                          task.initiator,      static_cast<std::uint32_t>(bytes)};
+        const Sent sent = send(to, piece);
+        if (sent == Sent::sent || sent == Sent::failed) return true;
+    }
+    const std::uint32_t index = operations_.take_task(task, Work::pieces, to.node);
+    if (index == no_index) return false;
+    backlog_.enqueue(index);
+    return true;
+}
+
+bool PieceSender::begin_value(const Outstanding& command, std::uint64_t value) {
+    const std::uint32_t index = operations_.take(Share::value, Work::value);
+    if (index == no_index) return false;
+    Operation& operation = operations_[index];
+    operation.token = command.token;
+    operation.initiator = command.initiator;
+    operation.target = command.target;
+    operation.source = command.source;
+    operation.operand = value;
+    operation.width = command.width;
+    operation.node = nodes_.peer_of(static_cast<std::uint32_t>(nodes_.where(command.target))).node;
+    backlog_.enqueue(index);
+    return true;
+}
+
+void PieceSender::count_sent(std::uint64_t bytes) noexcept {
+    ++activity_.counters().puts_sent;
+    activity_.counters().bytes_sent += bytes;
+}
+
+// WIRE-110. One piece from memory of this node straight into the datagram, or to be fetched when that is sealed.
+PieceSender::Sent PieceSender::send(Peer& to, const Piece& piece) {
+    std::byte* room = outbox_.reserve(to, sizeof(PutFrame) + piece.bytes);
+    if (room == nullptr) return Sent::no_room;
+    const std::byte* const lasting = piece.bytes >= lasting_bytes_min
+                                         ? placement_.find_lasting(piece.source, piece.bytes)
+                                         : nullptr;
+    if (lasting == nullptr) {
+        const Settlement got =
+            placement_.get_now(piece.source, {room + sizeof(PutFrame), piece.bytes});
+        if (got.progress != Progress::settled) return Sent::not_now;
+        if (got.code != Code::ok) {
+            const std::uint32_t source = nodes_.named(nodes_.where(piece.source));
+            ends_.fail(piece.initiator, piece.token, {got.code, End::source, source});
+            return Sent::failed;
+        }
+    }
+    PutFrame frame;
+    frame.bytes = static_cast<std::uint16_t>(piece.bytes);
+    frame.initiator = piece.initiator;
+    frame.token = piece.token;
+    frame.target = piece.target;
+    frame.total = piece.total;
+    write(room, frame);
+    if (lasting == nullptr) {
+        outbox_.commit(to, sizeof frame + piece.bytes);
+    } else {
+        // The source keeps its bytes until the copy has ended, and then the target has all of them: what is sent
+        // again later is not looked at.
+        outbox_.commit_with_tail(to, sizeof frame, {lasting, piece.bytes});
+    }
+    count_sent(piece.bytes);
+    return Sent::sent;
+}
+
+// The longest piece of a copy that a datagram carries; whole words, so that the next starts aligned.
+std::uint32_t PieceSender::piece_bytes(Peer& to) const noexcept {
+    const std::uint32_t frame_bytes = outbox_.update_frame_bytes(to);
+    const std::uint64_t bytes = std::min<std::uint64_t>(frame_bytes - sizeof(PutFrame), 0xffffU);
+    return static_cast<std::uint32_t>(bytes) & ~7U;
+}
+
+Step PieceSender::step(std::uint32_t index, Peer& to) {
+    Operation& operation = operations_[index];
+    const std::uint64_t left = operation.bytes - operation.offset;
+    auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(left, piece_bytes(to)));
+    if (!operation.is_staged) {
+        const Piece piece{operation.source + operation.offset,
+                          operation.target + operation.offset,
+                          operation.total,
+                          operation.token,
+                          operation.initiator,
+                          bytes};
+        switch (send(to, piece)) {
+            case Sent::sent:
+                operation.offset += bytes;
+                return operation.offset == operation.bytes ? Step::done : Step::again;
+            case Sent::failed:
+                return Step::done;
+            case Sent::no_room:
+                return Step::blocked;
+            case Sent::not_now:
+                operation.is_staged = true;
+                break;
+        }
+    }
+    bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, staging_bytes_max));
+    return stage(index, bytes);
+}
+
+// Lets placement read a piece in its own time; it is sent when it is there.
+Step PieceSender::stage(std::uint32_t index, std::uint32_t bytes) {
+    Operation& operation = operations_[index];
+    const std::uint64_t process = nodes_.where(operation.source);
+    const std::uint32_t taken = operations_.take_staged();
+    if (taken == no_index) {
+        backlog_.park(index, process);
+        return Step::parked;
+    }
+    Operation& piece = operations_[taken];
+    piece.token = operation.token;
+    piece.initiator = operation.initiator;
+    piece.source = operation.source + operation.offset;
+    piece.target = operation.target + operation.offset;
+    piece.bytes = bytes;
+    piece.total = operation.total;
+    piece.node = operation.node;
+    piece.parent = index;
+    piece.parent_generation = operation.generation;
+    const Settlement got =
+        placement_.get(piece.source, operations_.staging_of(piece), operations_.ticket_of(taken));
+    if (got.progress == Progress::refused) {
+        operations_.release(taken);
+        backlog_.park(index, process);
+        return Step::parked;
+    }
+    operation.offset += bytes;
+    if (got.progress == Progress::taken) {
+        piece.is_with_placement = true;
+    } else if (got.code != Code::ok) {
+        ends_.fail(operation.initiator, operation.token,
+                   {got.code, End::source, nodes_.named(process)});
+        operations_.release(taken);
+        return Step::done;
+    } else {
+        backlog_.enqueue(taken, true);
+    }
+    return operation.offset == operation.bytes ? Step::done : Step::again;
+}
+
+void PieceSender::on_staged(std::uint32_t index, Code code) {
+    if (code == Code::ok) {
+        backlog_.enqueue(index, true);
+        return;
+    }
+    const Operation& piece = operations_[index];
+    if (Operation* const copy = operations_.parent_of(piece)) copy->is_cancelled = true;
+    ends_.fail(piece.initiator, piece.token,
+               {code, End::source, nodes_.named(nodes_.where(piece.source))});
+    operations_.release(index);
+}
+
+Step PieceSender::step_staged(const Operation& piece, Peer& to) {
+    std::byte* room = outbox_.reserve(to, sizeof(PutFrame) + piece.bytes);
+    if (room == nullptr) return Step::blocked;
+    write(room, head_of(piece, piece.bytes, piece.total));
+    const Bytes bytes = operations_.staging_of(piece);
+    std::memcpy(room + sizeof(PutFrame), bytes.data(), bytes.size());
+    outbox_.commit(to, sizeof(PutFrame) + piece.bytes);
+    count_sent(piece.bytes);
+    return Step::done;
+}
+
+Step PieceSender::step_value(const Operation& value, Peer& to) {
+    std::byte* room = outbox_.reserve(to, sizeof(PutFrame) + value.width);
+    if (room == nullptr) return Step::blocked;
+    PutFrame frame = head_of(value, value.width, value.width);
+    frame.is_value = 1;
+    write(room, frame);
+    std::memcpy(room + sizeof frame, &value.operand, value.width);
+    outbox_.commit(to, sizeof frame + value.width);
+    return Step::done;
+}
+
+}  // namespace acp::router

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The frames of a datagram, told apart, checked, and given to the part they are for. A frame that is not of the protocol is
+// counted under what is wrong with it, and its sender severed (WIRE-104): the rest of the datagram cannot be read, and nothing
+// is lost in silence. One thread. Tests: tests/unit/router/frames_test.cpp, router_test.cpp, failure_test.cpp.
+#pragma once
+
+#include "router/activity.hpp"
+#include "router/answers.hpp"
+#include "router/executor.hpp"
+#include "router/losses.hpp"
+#include "router/meetings.hpp"
+#include "router/nodes.hpp"
+#include "router/own_commands.hpp"
+#include "router/partial_copies.hpp"
+#include "router/placer.hpp"
+#include "router/watch_list.hpp"
+
+namespace acp::router {
+
+class Receiver {
+public:
+    // Whom frames are for. All must outlive the Receiver.
+    struct Addressees {
+        Nodes& nodes;
+        Placer& placer;
+        OwnCommands& own;
+        Executor& executor;
+        Answers& answers;
+        PartialCopies& partials;
+        Meetings& meetings;
+        WatchList& watch_list;
+        Losses& losses;
+        Activity& activity;
+    };
+
+    explicit Receiver(const Addressees& addressees) noexcept
+        : to_(addressees), shape_{to_.nodes.nodes(), to_.nodes.procs()} {}
+
+    void on_frames(NodeId node, Bytes frames);
+
+private:
+    [[nodiscard]] Fault on_frame(Peer& from, Bytes& frames);
+    [[nodiscard]] Fault on_other_frame(Peer& from, FrameType type, Bytes& frames);
+    [[nodiscard]] Fault on_short(Peer& from, const ShortFrame& frame);
+
+    // Takes a frame off `frames`, and gives it with what follows it to handle() if there is nothing wrong with it.
+    template <typename Frame, typename Handle>
+    [[nodiscard]] Fault take(Bytes& frames, Handle handle) {
+        Frame frame;
+        Bytes tail;
+        const Fault fault = read(frames, shape_, frame, tail);
+        return fault != Fault::none ? fault : handle(frame, tail);
+    }
+
+    Addressees to_;
+    JobShape shape_;
+};
+
+}  // namespace acp::router

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// COMMAND and INVOKE frames, and invokes that need none.
+#include "router/requests.hpp"
+
+#include <array>
+#include <cstring>
+
+namespace acp::router {
+
+Requests::Requests(Nodes& nodes,
+                   OwnCommands& own,
+                   Operations& operations,
+                   Backlog& backlog,
+                   Outbox& outbox,
+                   Placement& placement,
+                   Activity& activity)
+    : nodes_(nodes),
+      own_(own),
+      operations_(operations),
+      backlog_(backlog),
+      outbox_(outbox),
+      placement_(placement),
+      activity_(activity) {}
+
+bool Requests::begin(Peer& to,
+                     const Outstanding& record,
+                     std::uint64_t offset,
+                     std::uint64_t bytes) {
+    if (to.flows.is_empty() && !to.is_blocked && write_request(to, record, offset, bytes)) {
+        return true;
+    }
+    const std::uint32_t index = operations_.take(Share::own, Work::request);
+    if (index == no_index) return false;
+    Operation& operation = operations_[index];
+    operation.token = record.token;
+    operation.initiator = record.initiator;
+    operation.target = record.target;
+    operation.source = record.source;
+    operation.offset = offset;
+    operation.bytes = bytes;
+    operation.node = to.node;
+    backlog_.enqueue(index);
+    return true;
+}
+
+bool Requests::begin_here(const Outstanding& record) {
+    const std::uint32_t index = operations_.take(Share::own, Work::invoke);
+    if (index == no_index) return false;
+    Operation& operation = operations_[index];
+    operation.token = record.token;
+    operation.initiator = record.initiator;
+    operation.target = record.target;
+    operation.source = record.source;
+    operation.node = nodes_.self();
+    backlog_.enqueue(index);
+    return true;
+}
+
+Step Requests::step(const Operation& operation, Peer& to) {
+    const Outstanding& record = own_[own_.find(operation.initiator, operation.token)];
+    const bool is_sent = write_request(to, record, operation.offset, operation.bytes);
+    return is_sent ? Step::done : Step::blocked;
+}
+
+Step Requests::step_here(std::uint32_t index) {
+    const Operation& operation = operations_[index];
+    const std::uint32_t command = own_.find(operation.initiator, operation.token);
+    const Outstanding& record = own_[command];
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): the operation's to write
+    std::array<std::byte, invoke_bytes_max> result;
+    std::uint32_t result_bytes = 0;
+    const Settlement ran = placement_.invoke(static_cast<std::uint32_t>(record.source),
+                                             static_cast<std::uint32_t>(record.target),
+                                             own_.arguments_of(record), result, result_bytes);
+    if (ran.progress != Progress::settled) {
+        backlog_.park(index, record.target);
+        return Step::parked;
+    }
+    ++activity_.counters().runs;
+    own_.complete_invoke(command, ran.code, Bytes(result).first(result_bytes));
+    return Step::done;
+}
+
+// WIRE-117
+bool Requests::write_invoke(Peer& to, const Outstanding& record) {
+    const Bytes arguments = own_.arguments_of(record);
+    std::byte* room = outbox_.reserve(to, sizeof(InvokeFrame) + arguments.size());
+    if (room == nullptr) return false;
+    InvokeFrame frame;
+    frame.bytes = static_cast<std::uint16_t>(arguments.size());
+    frame.initiator = record.initiator;
+    frame.token = record.token;
+    frame.operation = static_cast<std::uint32_t>(record.source);
+    frame.process = static_cast<std::uint32_t>(record.target);
+    write(room, frame);
+    std::memcpy(room + sizeof frame, arguments.data(), arguments.size());
+    outbox_.commit(to, sizeof frame + arguments.size());
+    return true;
+}
+
+// WIRE-111
+bool Requests::write_command(Peer& to,
+                             const Outstanding& record,
+                             std::uint64_t offset,
+                             std::uint64_t bytes) {
+    std::byte* room = outbox_.reserve(to, sizeof(CommandFrame));
+    if (room == nullptr) return false;
+    CommandFrame frame;
+    frame.operation = static_cast<memory::Operation>(record.operation);
+    frame.width = record.width;
+    frame.initiator = record.initiator;
+    frame.token = record.token;
+    frame.target = record.target + offset;
+    frame.source = record.source + offset;
+    const bool is_copy = frame.operation == memory::Operation::copy;
+    frame.operand = is_copy ? bytes : record.operand;
+    frame.expected = is_copy ? record.bytes : record.expected;
+    if (is_copy) frame.width = 0;
+    write(room, frame);
+    outbox_.commit(to, sizeof frame);
+    return true;
+}
+
+}  // namespace acp::router

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which part goes on with which work.
+#include "router/scheduler.hpp"
+
+namespace acp::router {
+
+Scheduler::Scheduler(OwnCommands& own,
+                     Operations& operations,
+                     Backlog& backlog,
+                     Outbox& outbox,
+                     Requests& requests,
+                     Executor& executor,
+                     Placer& placer,
+                     Activity& activity)
+    : own_(own),
+      operations_(operations),
+      backlog_(backlog),
+      outbox_(outbox),
+      requests_(requests),
+      executor_(executor),
+      placer_(placer),
+      activity_(activity) {}
+
+Step Scheduler::step(std::uint32_t index, Peer& to) {
+    const Operation& operation = operations_[index];
+    if (operation.is_cancelled) return Step::done;
+    if (operation.share == Share::own && !own_.has(operation.initiator, operation.token)) {
+        return Step::done;  // it ended meanwhile
+    }
+    if (operation.work == Work::request) return requests_.step(operation, to);
+    const bool is_invoke_here = operation.work == Work::invoke && operation.share == Share::own;
+    return is_invoke_here ? requests_.step_here(index) : executor_.step(index, to);
+}
+
+void Scheduler::send(Peer& to) {
+    std::uint32_t budget = pieces_per_turn_max;
+    while (!to.is_blocked && !to.is_severed) {
+        if (!to.notes.is_empty()) {
+            outbox_.send_waiting(to);
+            continue;
+        }
+        if (to.flows.is_empty() || budget-- == 0) break;
+        const Backlog::Turn turn = backlog_.take_turn(to);
+        backlog_.end_turn(to, turn, step(turn.operation, to));
+    }
+}
+
+void Scheduler::send_all() {
+    Peer* to = outbox_.take_ready();
+    while (to != nullptr) {
+        Peer* following = to->next_ready;
+        to->is_ready = false;
+        send(*to);
+        outbox_.wake(*to);
+        to = following;
+    }
+}
+
+// false: there is no room still.
+bool Scheduler::ask_again(std::uint32_t index) {
+    const Operation& operation = operations_[index];
+    if (operation.work == Work::place) return placer_.place_again(index);
+    if (operation.is_cancelled) {
+        operations_.release(index);
+    } else if (operation.work == Work::run) {
+        executor_.run_again(index);
+    } else {
+        backlog_.enqueue(index);
+    }
+    return true;
+}
+
+void Scheduler::retry_waiting() {
+    backlog_.retry_due([this](std::uint32_t index) { return ask_again(index); });
+}
+
+void Scheduler::on_settled(Ticket ticket, base::Code code, std::uint64_t value) {
+    const std::uint32_t index = operations_.find_with_placement(ticket);
+    if (index == no_index) {
+        ++activity_.counters().bad_tickets;
+        return;
+    }
+    Operation& operation = operations_[index];
+    operation.is_with_placement = false;
+    activity_.note_move();
+    if (operation.is_cancelled) {
+        operations_.release(index);
+    } else if (operation.work == Work::run) {
+        executor_.on_run(index, code, value);
+    } else if (operation.work == Work::place) {
+        placer_.settle(operation, code);
+        operations_.release(index);
+    } else {
+        executor_.on_staged(index, code);
+    }
+}
+
+}  // namespace acp::router

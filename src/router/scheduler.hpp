@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Work that waited goes on: when it has its turn at a node that has room (ORD-50), when a process may have room for what
+// placement refused, and when placement has settled what it took. One thread. Tests: tests/unit/router/room_test.cpp.
+#pragma once
+
+#include <cstdint>
+
+#include "router/activity.hpp"
+#include "router/backlog.hpp"
+#include "router/executor.hpp"
+#include "router/nodes.hpp"
+#include "router/outbox.hpp"
+#include "router/own_commands.hpp"
+#include "router/placer.hpp"
+#include "router/requests.hpp"
+
+namespace acp::router {
+
+inline constexpr std::uint32_t pieces_per_turn_max = 64;  // to one node
+
+class Scheduler {
+public:
+    Scheduler(OwnCommands& own,
+              Operations& operations,
+              Backlog& backlog,
+              Outbox& outbox,
+              Requests& requests,
+              Executor& executor,
+              Placer& placer,
+              Activity& activity);
+
+    // Every node that is ready gets its turn once: short frames first, then up to pieces_per_turn_max steps of work.
+    void send_all();
+
+    // Asks placement again what it had no room for, if it is time.
+    void retry_waiting();
+
+    // What placement took is done.   value  the old one of an atomic
+    void on_settled(Ticket ticket, base::Code code, std::uint64_t value);
+
+private:
+    void send(Peer& to);
+    [[nodiscard]] Step step(std::uint32_t index, Peer& to);
+    [[nodiscard]] bool ask_again(std::uint32_t index);
+
+    OwnCommands& own_;
+    Operations& operations_;
+    Backlog& backlog_;
+    Outbox& outbox_;
+    Requests& requests_;
+    Executor& executor_;
+    Placer& placer_;
+    Activity& activity_;
+};
+
+}  // namespace acp::router

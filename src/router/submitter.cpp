@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The beginning of a command: its record, whether it can end well at all, and to whom its first step belongs.
+#include "router/submitter.hpp"
+
+#include "base/assert.hpp"
+#include "router/puts_writer.hpp"
+
+namespace acp::router {
+
+using base::Code;
+
+namespace {
+
+// What a process asks for is not to be trusted.
+std::uint8_t operation_of(const memory::Command& command) noexcept {
+    const auto operation = static_cast<std::uint8_t>(command.operation);
+    const bool has_width = command.width == 4 || command.width == 8;
+    if (command.is_copy() || (operation < invoke_operation && has_width)) return operation;
+    return bad_operation;
+}
+
+Task task_of(const Outstanding& record, std::uint64_t offset, std::uint64_t bytes) noexcept {
+    Task task;
+    task.command.operation = static_cast<memory::Operation>(record.operation);
+    task.command.width = record.width;
+    task.command.target = record.target + offset;
+    task.command.source = record.source + offset;
+    task.command.bytes = bytes;
+    task.command.operand = record.operand;
+    task.command.expected = record.expected;
+    task.total = record.bytes;
+    task.token = record.token;
+    task.initiator = record.initiator;
+    task.share = Share::own;
+    return task;
+}
+
+}  // namespace
+
+Submitter::Submitter(Nodes& nodes,
+                     OwnCommands& own,
+                     Resends& resends,
+                     Requests& requests,
+                     Executor& executor,
+                     Outbox& outbox,
+                     Placement& placement,
+                     Activity& activity)
+    : nodes_(nodes),
+      own_(own),
+      resends_(resends),
+      requests_(requests),
+      executor_(executor),
+      outbox_(outbox),
+      placement_(placement),
+      activity_(activity) {}
+
+std::size_t Submitter::submit(std::uint32_t initiator, Commands run) {
+    ACP_ASSERT(nodes_.is_mine(initiator));
+    std::size_t taken = 0;
+    while (true) {
+        taken += begin_short_puts(initiator, run.subspan(taken));
+        if (taken == run.size()) break;
+        const std::uint32_t index = own_.take();
+        if (index == no_index) break;
+        fill_in(own_[index], initiator, run[taken]);
+        own_.enter(index);
+        if (!begin(index)) break;
+        ++taken;
+    }
+    return taken;
+}
+
+void Submitter::fill_in(Outstanding& record,
+                        std::uint32_t initiator,
+                        const memory::NumberedCommand& one) const noexcept {
+    const memory::Command& command = *one.command;
+    record.token = one.number;
+    record.target = command.target;
+    record.source = command.source;
+    record.bytes = command.is_copy() ? command.bytes : command.width;
+    record.operand = command.operand;
+    record.expected = command.expected;
+    record.initiator = initiator;
+    record.operation = operation_of(command);
+    record.width = command.width & 15U;
+    record.attempts = 0;
+    record.age = static_cast<std::uint8_t>(activity_.scan_number());
+}
+
+// The shortest way of the most frequent commands: puts of one piece each, side by side into the datagrams being filled
+// for one node. How many of the run began so; the next must go the long way, or to another node.
+std::size_t Submitter::begin_short_puts(std::uint32_t initiator, Commands run) {
+    std::size_t begun = 0;
+    while (begun < run.size()) {
+        const std::uint64_t target = nodes_.where(run[begun].command->target);
+        if (target >= nodes_.procs() || nodes_.is_any_lost()) break;
+        Peer& to = nodes_.peer_of(static_cast<std::uint32_t>(target));
+        if (!to.flows.is_empty() || to.is_blocked || to.node == nodes_.self()) break;
+        const std::size_t filled = fill_datagram(to, initiator, run.subspan(begun));
+        if (filled == 0) break;
+        begun += filled;
+    }
+    return begun;
+}
+
+std::size_t Submitter::fill_datagram(Peer& to, std::uint32_t initiator, Commands run) {
+    constexpr std::uint64_t head_bytes = sizeof(PutsFrame) + sizeof(std::uint64_t);
+    const std::uint64_t first_bytes = run.front().command->bytes;
+    if (first_bytes > to.frame_bytes - head_bytes) return 0;
+    PutsWriter puts(outbox_.reserve_rest(to, head_bytes + first_bytes));
+    for (const memory::NumberedCommand& one : run) {
+        const memory::Command& command = *one.command;
+        if (!command.is_copy() || !to.has(nodes_.where(command.target)) ||
+            !nodes_.is_mine(nodes_.where(command.source))) {
+            break;
+        }
+        std::byte* const room = puts.room_for(one.number, command.bytes);
+        const std::uint32_t index = room == nullptr ? no_index : own_.take();
+        if (index == no_index) break;
+        const Settlement got = placement_.get_now(command.source, {room, command.bytes});
+        if (got.progress != Progress::settled || got.code != Code::ok) {
+            own_.give_back(index);
+            break;
+        }
+        fill_in(own_[index], initiator, one);
+        own_.insert(index);
+        puts.add(initiator, one.number, command);
+    }
+    if (puts.count() == 0) return 0;
+    outbox_.commit(to, puts.end());
+    own_.count_entered(initiator, puts.count());
+    activity_.counters().puts_sent += puts.count();
+    activity_.counters().bytes_sent += puts.copied_bytes();
+    return puts.count();
+}
+
+bool Submitter::invoke(const Call& call, Bytes arguments) {
+    ACP_ASSERT(nodes_.is_mine(call.initiator) && arguments.size() <= invoke_bytes_max);
+    const std::uint32_t index = own_.take_invoke(arguments);
+    if (index == no_index) return false;
+    Outstanding& record = own_[index];
+    record.token = call.token;
+    record.target = call.process;
+    record.source = call.operation;
+    record.expected = 0;
+    record.initiator = call.initiator;
+    record.width = 0;
+    record.attempts = 0;
+    record.age = static_cast<std::uint8_t>(activity_.scan_number());
+    own_.enter(index);
+    return begin(index);
+}
+
+// Whether a datagram to its node carries an operation's arguments.
+bool Submitter::fits(const Outstanding& call) {
+    Peer& to = nodes_.peer_of(nodes_.named(call.target));
+    if (to.node == nodes_.self()) return true;
+    return outbox_.update_frame_bytes(to) >= sizeof(InvokeFrame) + call.bytes;
+}
+
+// ORD-22: what involves a lost node or a dead process ends before it begins.
+bool Submitter::is_lost(const Outstanding& command, Failure& failure) {
+    const std::uint64_t source = own_.source_process(command);
+    const std::uint64_t target = own_.target_process(command);
+    const auto is_gone = [this](std::uint64_t process) {
+        return nodes_.is_gone(static_cast<std::uint32_t>(process));
+    };
+    if (source >= nodes_.procs()) {
+        failure = {Code::address, End::source, 0};
+    } else if (target >= nodes_.procs()) {
+        failure = {Code::address, End::target, 0};
+    } else if (is_gone(target)) {
+        failure = {Code::peer, End::target, nodes_.named(target)};
+    } else if (is_gone(source)) {
+        failure = {Code::peer, End::source, nodes_.named(source)};
+    } else if (command.operation == invoke_operation && !fits(command)) {
+        failure = {Code::limit, End::none, nodes_.named(target)};
+    } else if (command.operation == bad_operation) {
+        failure = {Code::argument, End::none, 0};
+    } else {
+        return false;
+    }
+    return true;
+}
+
+bool Submitter::begin(std::uint32_t index) {
+    const Outstanding& record = own_[index];
+    const std::uint64_t source = own_.source_process(record);
+    if (source >= nodes_.procs() || own_.target_process(record) >= nodes_.procs() ||
+        nodes_.is_any_lost() || record.operation >= invoke_operation) [[unlikely]] {
+        Failure failure;
+        if (is_lost(record, failure)) {
+            own_.complete(index, failure);
+            return true;
+        }
+    }
+    const bool is_invoke_here = record.operation == invoke_operation && nodes_.is_mine(source);
+    const bool is_begun =
+        is_invoke_here ? requests_.begin_here(record) : begin_part(record, 0, record.bytes);
+    if (!is_begun) own_.withdraw(index);
+    return is_begun;
+}
+
+// At the node of the source: here, or by asking another. false: no room for a record.
+bool Submitter::begin_part(const Outstanding& record, std::uint64_t offset, std::uint64_t bytes) {
+    const std::uint64_t source = own_.source_process(record);
+    if (nodes_.is_mine(source)) return executor_.begin(task_of(record, offset, bytes));
+    Peer& to = nodes_.peer_of(static_cast<std::uint32_t>(source));
+    return requests_.begin(to, record, offset, bytes);
+}
+
+void Submitter::resend_due() {
+    resends_.send_due([this](const Resend& again) { return resend(again); });
+}
+
+bool Submitter::resend(const Resend& again) {
+    const std::uint32_t index = own_.find(again.initiator, again.token);
+    if (index == no_index) return true;
+    Outstanding& record = own_[index];
+    const std::uint8_t attempts = record.attempts;
+    if (attempts < 0xffU) ++record.attempts;
+    ++activity_.counters().resends;
+    const bool is_begun = again.is_value ? executor_.begin_value(record, again.offset)
+                                         : begin_part(record, again.offset, again.bytes);
+    if (is_begun) return true;
+    record.attempts = attempts;
+    --activity_.counters().resends;
+    return false;
+}
+
+}  // namespace acp::router

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Watching, and having others watch.
+#include "router/watch_list.hpp"
+
+#include <algorithm>
+
+namespace acp::router {
+
+WatchList::WatchList(Nodes& nodes, Outbox& outbox, Activity& activity)
+    : nodes_(nodes), outbox_(outbox), activity_(activity) {
+    watched_.reserve(nodes.nodes());
+}
+
+void WatchList::want(NodeId node) {
+    if (node == nodes_.self()) return;
+    Peer& wanted = nodes_.peer(node);
+    if (wanted.is_severed) return;
+    wanted.watch_scan = activity_.scan_number();
+    if (wanted.is_watched) return;
+    wanted.is_watched = true;
+    watched_.push_back(node);
+    nodes_.endpoint().watch(node);
+}
+
+void WatchList::ask(Peer& source, NodeId target) {
+    const NodeId self = nodes_.self();
+    if (source.node == self || target == self || target == source.node) return;
+    const std::uint32_t scan = activity_.scan_number();
+    const bool is_asked = source.asked_scan == scan && source.asked_node == target;
+    if (is_asked || source.is_severed || !source.notes.is_empty()) return;
+    source.asked_scan = scan;
+    source.asked_node = target;
+    Note note;
+    note.type = FrameType::watch;
+    note.initiator = target;
+    outbox_.post(source, note);
+}
+
+// Who asks about a node that is lost has not heard of that: where nodes sever each other in all directions, nobody may be
+// left to pass the news on.
+void WatchList::watch_for(Peer& asking, NodeId node) {
+    if (node == nodes_.self()) return;
+    if (nodes_.peer(node).is_severed) {
+        Note news;
+        news.type = FrameType::gone;
+        news.initiator = node;
+        return outbox_.post(asking, news);
+    }
+    want(node);
+    nodes_.peer(node).watch_scan = activity_.scan_number() + 1;
+    activity_.arm_scan();
+}
+
+void WatchList::forget(Peer& gone) {
+    if (!gone.is_watched) return;
+    gone.is_watched = false;
+    watched_.erase(std::find(watched_.begin(), watched_.end(), gone.node));
+    nodes_.endpoint().unwatch(gone.node);
+}
+
+void WatchList::drop_unwanted() {
+    for (std::size_t i = 0; i < watched_.size();) {
+        Peer& held = nodes_.peer(watched_[i]);
+        if (held.watch_scan == activity_.scan_number()) {
+            ++i;
+            continue;
+        }
+        held.is_watched = false;
+        nodes_.endpoint().unwatch(held.node);
+        watched_[i] = watched_.back();
+        watched_.pop_back();
+    }
+}
+
+}  // namespace acp::router
