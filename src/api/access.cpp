@@ -16,28 +16,6 @@ using memory::Operation;
 
 constexpr auto plain = memory::HazardFence::compiler;
 
-// For messages.
-constexpr const char* atomic_name(Operation operation, std::size_t width) noexcept {
-    const bool is_wide = width == 8;
-    switch (operation) {
-        case Operation::compare_swap:
-            return is_wide ? "acp_cas8" : "acp_cas4";
-        case Operation::swap:
-            return is_wide ? "acp_swap8" : "acp_swap4";
-        case Operation::add:
-            return is_wide ? "acp_add8" : "acp_add4";
-        case Operation::bit_xor:
-            return is_wide ? "acp_xor8" : "acp_xor4";
-        case Operation::bit_or:
-            return is_wide ? "acp_or8" : "acp_or4";
-        case Operation::bit_and:
-            return is_wide ? "acp_and8" : "acp_and4";
-        case Operation::copy:
-            break;
-    }
-    return "acp_copy";
-}
-
 //   issue  what to call when the library is in use
 template <typename Issue>
 [[gnu::always_inline]] inline acp_handle_t issue_long(const char* call,
@@ -73,7 +51,7 @@ template <typename Issue>
 template <typename Word, Operation operation>
 [[gnu::noinline, gnu::cold]] acp_handle_t atomic_long(
     acp_ga_t target, acp_ga_t source, Word operand, Word expected, acp_handle_t order) noexcept {
-    return issue_long(atomic_name(operation, sizeof(Word)), [=](gma::Gma& gma) {
+    return issue_long(memory::call_name(operation, sizeof(Word)).data(), [=](gma::Gma& gma) {
         const memory::Command command{operation,    sizeof(Word), target,  source,
                                       sizeof(Word), operand,      expected};
         if (api::is_checking()) {
@@ -177,6 +155,10 @@ acp_handle_t acp_and4(acp_ga_t target, acp_ga_t source, uint32_t value, acp_hand
 acp_handle_t acp_and8(acp_ga_t target, acp_ga_t source, uint64_t value, acp_handle_t order) {
     return run_atomic<std::uint64_t, Operation::bit_and>(target, source, value, 0, order);
 }
+
+static_assert(
+    memory::operation_count == 7,
+    "an operation is offered by two functions above, which include/acp/access.h declares");
 
 void acp_complete(acp_handle_t handle) {
     // acquire: what the completed commands wrote is visible

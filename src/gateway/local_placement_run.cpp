@@ -15,18 +15,14 @@ bool is_aligned(const local::Place& place, std::uint8_t width) noexcept {
     return place.owner_address % width == 0;
 }
 
-bool is_sound(const memory::Command& command) noexcept {
-    return command.operation <= memory::Operation::bit_and &&
-           (command.is_copy() || command.width == 4 || command.width == 8);
-}
-
 }  // namespace
 
 Settlement LocalPlacement::run(const memory::Command& command,
                                bool is_value_wanted,
                                std::uint64_t& old,
                                Ticket ticket) {
-    if (!is_sound(command)) return {Progress::settled, Code::argument};
+    if (!memory::is_sound(command.operation, command.width))
+        return {Progress::settled, Code::argument};
     return command.is_copy() ? copy(command, ticket)
                              : run_atomic(command, is_value_wanted, old, ticket);
 }

@@ -46,7 +46,7 @@ bool CommandQueue::is_satisfied(Handle order) const {
 base::Status CommandQueue::order_failure(const memory::Command& command,
                                          std::uint64_t failed) const noexcept {
     return base::Status::worded(base::Code::order, [&] {
-        return std::string(node::name_of(command.operation, command.width)) + initiator_ +
+        return std::string(memory::call_name(command.operation, command.width)) + initiator_ +
                ": not run (target " + base::hex(command.target) + ", source " +
                base::hex(command.source) + "): the command of handle " + std::to_string(failed) +
                ", which it was ordered after, failed";

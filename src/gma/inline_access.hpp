@@ -99,7 +99,7 @@ template <memory::HazardFence fence, typename Word, memory::Operation operation>
     if (places % sizeof(Word) != 0) [[unlikely]] {
         return 0;
     }
-    local::store_old<Word>(to, local::apply<Word, operation>(word, operand, expected));
+    local::store_old<Word>(to, local::apply<Word>(operation, word, operand, expected));
     return detail::done(fast, line, sizeof(Word));
 }
 

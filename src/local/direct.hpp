@@ -95,30 +95,37 @@ inline void move_bytes(char* target, const char* source, std::uint64_t bytes) no
 }
 
 // The processor's atomic on an aligned word; returns the old value. seq_cst: atomics on different words by
-// different ranks have one order, as users of shared counters expect; on x86 it costs nothing more.
-template <typename Word, memory::Operation operation>
-inline Word apply(char* place, Word operand, Word expected) noexcept {
+// different ranks have one order, as users of shared counters expect; on x86 it costs nothing more. Inlined always: where
+// the operation is a constant, nothing of the switch is left.
+template <typename Word>
+[[gnu::always_inline]] inline Word apply(memory::Operation operation,
+                                         char* place,
+                                         Word operand,
+                                         Word expected) noexcept {
     std::atomic_ref<Word> word(*reinterpret_cast<Word*>(place));
     using memory::Operation;
-    if constexpr (operation == Operation::compare_swap) {
-        Word seen = expected;
-        word.compare_exchange_strong(seen, operand, std::memory_order_seq_cst);
-        return seen;
-    } else if constexpr (operation == Operation::swap) {
-        return word.exchange(operand, std::memory_order_seq_cst);
-    } else if constexpr (operation == Operation::add) {
-        return word.fetch_add(operand, std::memory_order_seq_cst);
-    } else if constexpr (operation == Operation::bit_xor) {
-        return word.fetch_xor(operand, std::memory_order_seq_cst);
-    } else if constexpr (operation == Operation::bit_or) {
-        return word.fetch_or(operand, std::memory_order_seq_cst);
-    } else {
-        static_assert(operation == Operation::bit_and);
-        return word.fetch_and(operand, std::memory_order_seq_cst);
+    switch (operation) {
+        case Operation::compare_swap:
+            // leaves the value it saw in expected
+            word.compare_exchange_strong(expected, operand, std::memory_order_seq_cst);
+            return expected;
+        case Operation::swap:
+            return word.exchange(operand, std::memory_order_seq_cst);
+        case Operation::add:
+            return word.fetch_add(operand, std::memory_order_seq_cst);
+        case Operation::bit_xor:
+            return word.fetch_xor(operand, std::memory_order_seq_cst);
+        case Operation::bit_or:
+            return word.fetch_or(operand, std::memory_order_seq_cst);
+        case Operation::bit_and:
+            return word.fetch_and(operand, std::memory_order_seq_cst);
+        case Operation::copy:
+            break;
     }
+    return 0;
 }
 
-// The same for an operation known at run time: the old value, zero-extended.
+// The same of a command: the old value, zero-extended.
 std::uint64_t apply(const memory::Command& command, char* place) noexcept;
 
 // Stores an atomic's old value where it belongs; release: what the atomic saw is visible to who reads it.

@@ -19,8 +19,10 @@ namespace acp::router {
     return layout.process(address);
 }
 
-inline constexpr std::uint8_t invoke_operation = 7;  // beside those of memory::Operation
-inline constexpr std::uint8_t bad_operation = 8;     // whatever a process may ask for instead
+// Beside those of memory::Operation, in records of this router only.
+inline constexpr std::uint8_t invoke_operation = 254;
+inline constexpr std::uint8_t bad_operation = 255;  // whatever a process may ask for instead
+static_assert(memory::operation_count <= invoke_operation);
 
 // A command of a process of this node, until its completion: one cache line.
 struct alignas(64) Outstanding {

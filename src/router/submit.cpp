@@ -15,10 +15,9 @@ namespace {
 
 // What a process asks for is not to be trusted.
 std::uint8_t operation_of(const memory::Command& command) noexcept {
-    const auto operation = static_cast<std::uint8_t>(command.operation);
-    const bool has_width = command.width == 4 || command.width == 8;
-    if (command.is_copy() || (operation < invoke_operation && has_width)) return operation;
-    return bad_operation;
+    return memory::is_sound(command.operation, command.width)
+               ? static_cast<std::uint8_t>(command.operation)
+               : bad_operation;
 }
 
 }  // namespace

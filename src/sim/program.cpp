@@ -120,8 +120,10 @@ private:
         step.kind = StepKind::atomic;
         const std::uint8_t width = random_.below(2) == 0 ? 4 : 8;
         choose_ends(step, self, width, width);
-        step.command.operation = static_cast<memory::Operation>(1 + random_.below(6));
+        step.command.operation =
+            static_cast<memory::Operation>(1 + random_.below(memory::atomic_count));
         set_operands(step, width);
+        if (!memory::row_of(step.command.operation).has_expected) step.command.expected = 0;
     }
 
     void set_operands(Step& step, std::uint8_t width) {
