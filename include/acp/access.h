@@ -70,6 +70,11 @@ ACP_API acp_handle_t acp_or4(acp_ga_t target, acp_ga_t source, uint32_t value, a
 ACP_API acp_handle_t acp_or8(acp_ga_t target, acp_ga_t source, uint64_t value, acp_handle_t order);
 ACP_API acp_handle_t acp_and4(acp_ga_t target, acp_ga_t source, uint32_t value, acp_handle_t order);
 ACP_API acp_handle_t acp_and8(acp_ga_t target, acp_ga_t source, uint64_t value, acp_handle_t order);
+/* The word, a signed number, becomes the less (min) or the greater (max) of what it is and `value`. */
+ACP_API acp_handle_t acp_min4(acp_ga_t target, acp_ga_t source, int32_t value, acp_handle_t order);
+ACP_API acp_handle_t acp_min8(acp_ga_t target, acp_ga_t source, int64_t value, acp_handle_t order);
+ACP_API acp_handle_t acp_max4(acp_ga_t target, acp_ga_t source, int32_t value, acp_handle_t order);
+ACP_API acp_handle_t acp_max8(acp_ga_t target, acp_ga_t source, int64_t value, acp_handle_t order);
 
 /* Waits until `handle` and all earlier commands are complete; returns at once for ACP_HANDLE_NULL, for
  * completed and for never issued handles. When one of them failed: with ACP_ON_ERROR=fatal (default)

@@ -156,8 +156,28 @@ acp_handle_t acp_and8(acp_ga_t target, acp_ga_t source, uint64_t value, acp_hand
     return run_atomic<std::uint64_t, Operation::bit_and>(target, source, value, 0, order);
 }
 
+acp_handle_t acp_min4(acp_ga_t target, acp_ga_t source, int32_t value, acp_handle_t order) {
+    return run_atomic<std::uint32_t, Operation::min>(target, source,
+                                                     static_cast<std::uint32_t>(value), 0, order);
+}
+
+acp_handle_t acp_min8(acp_ga_t target, acp_ga_t source, int64_t value, acp_handle_t order) {
+    return run_atomic<std::uint64_t, Operation::min>(target, source,
+                                                     static_cast<std::uint64_t>(value), 0, order);
+}
+
+acp_handle_t acp_max4(acp_ga_t target, acp_ga_t source, int32_t value, acp_handle_t order) {
+    return run_atomic<std::uint32_t, Operation::max>(target, source,
+                                                     static_cast<std::uint32_t>(value), 0, order);
+}
+
+acp_handle_t acp_max8(acp_ga_t target, acp_ga_t source, int64_t value, acp_handle_t order) {
+    return run_atomic<std::uint64_t, Operation::max>(target, source,
+                                                     static_cast<std::uint64_t>(value), 0, order);
+}
+
 static_assert(
-    memory::operation_count == 7,
+    memory::operation_count == 9,
     "an operation is offered by two functions above, which include/acp/access.h declares");
 
 void acp_complete(acp_handle_t handle) {

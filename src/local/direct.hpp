@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "memory/command.hpp"
 
@@ -94,6 +95,22 @@ inline void move_bytes(char* target, const char* source, std::uint64_t bytes) no
     }
 }
 
+// Stores the operand where it is less (is_least) or greater than the word, both signed; returns the old value. Processors
+// have no such instruction. The word is written also where it stays what it is, so that every atomic orders alike.
+template <typename Word>
+inline Word store_extreme(std::atomic_ref<Word> word, Word operand, bool is_least) noexcept {
+    const auto value = static_cast<std::make_signed_t<Word>>(operand);
+    Word seen = word.load(std::memory_order_relaxed);  // a guess: the exchange looks again
+    while (true) {
+        const auto current = static_cast<std::make_signed_t<Word>>(seen);
+        const bool is_replaced = is_least ? value < current : value > current;
+        if (word.compare_exchange_weak(seen, is_replaced ? operand : seen,
+                                       std::memory_order_seq_cst, std::memory_order_relaxed)) {
+            return seen;
+        }
+    }
+}
+
 // The processor's atomic on an aligned word; returns the old value. seq_cst: atomics on different words by
 // different ranks have one order, as users of shared counters expect; on x86 it costs nothing more. Inlined always: where
 // the operation is a constant, nothing of the switch is left.
@@ -119,6 +136,10 @@ template <typename Word>
             return word.fetch_or(operand, std::memory_order_seq_cst);
         case Operation::bit_and:
             return word.fetch_and(operand, std::memory_order_seq_cst);
+        case Operation::min:
+            return store_extreme(word, operand, true);
+        case Operation::max:
+            return store_extreme(word, operand, false);
         case Operation::copy:
             break;
     }

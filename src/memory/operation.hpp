@@ -22,7 +22,9 @@ enum class Operation : std::uint8_t {
     add = 3,
     bit_xor = 4,
     bit_or = 5,
-    bit_and = 6
+    bit_and = 6,
+    min = 7,  // signed, as max
+    max = 8
 };
 
 struct OperationRow {
@@ -43,6 +45,8 @@ inline constexpr std::array operation_table = {
     OperationRow{Operation::bit_xor, true, false, "xor", "acp_xor4", "acp_xor8"},
     OperationRow{Operation::bit_or, true, false, "or", "acp_or4", "acp_or8"},
     OperationRow{Operation::bit_and, true, false, "and", "acp_and4", "acp_and8"},
+    OperationRow{Operation::min, true, false, "min", "acp_min4", "acp_min8"},
+    OperationRow{Operation::max, true, false, "max", "acp_max4", "acp_max8"},
 };
 
 inline constexpr std::size_t operation_count = operation_table.size();

@@ -25,6 +25,10 @@ const std::vector<NamedAtomic>& named_atomics() {
         {"acp_or8", 8, [](auto t, auto s, auto o) { return acp_or8(t, s, 1, o); }},
         {"acp_and4", 4, [](auto t, auto s, auto o) { return acp_and4(t, s, 1, o); }},
         {"acp_and8", 8, [](auto t, auto s, auto o) { return acp_and8(t, s, 1, o); }},
+        {"acp_min4", 4, [](auto t, auto s, auto o) { return acp_min4(t, s, 1, o); }},
+        {"acp_min8", 8, [](auto t, auto s, auto o) { return acp_min8(t, s, 1, o); }},
+        {"acp_max4", 4, [](auto t, auto s, auto o) { return acp_max4(t, s, 1, o); }},
+        {"acp_max8", 8, [](auto t, auto s, auto o) { return acp_max8(t, s, 1, o); }},
     };
     return all;
 }

@@ -53,6 +53,10 @@ std::vector<Call> access_calls() {
         {"acp_or8", [=] { return acp_or8(ga, ga, 1, now) == ACP_HANDLE_NULL; }},
         {"acp_and4", [=] { return acp_and4(ga, ga, 1, now) == ACP_HANDLE_NULL; }},
         {"acp_and8", [=] { return acp_and8(ga, ga, 1, now) == ACP_HANDLE_NULL; }},
+        {"acp_min4", [=] { return acp_min4(ga, ga, 1, now) == ACP_HANDLE_NULL; }},
+        {"acp_min8", [=] { return acp_min8(ga, ga, 1, now) == ACP_HANDLE_NULL; }},
+        {"acp_max4", [=] { return acp_max4(ga, ga, 1, now) == ACP_HANDLE_NULL; }},
+        {"acp_max8", [=] { return acp_max8(ga, ga, 1, now) == ACP_HANDLE_NULL; }},
         {"acp_inquire", [=] { return acp_inquire(1) == -1; }},
     };
 }

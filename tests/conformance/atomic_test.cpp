@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The twelve atomics: every operation and width on words of every rank and kind of memory, results to every
+// All atomics: every operation and width on words of every rank and kind of memory, results to every
 // memory of the node, and counts that no contention loses.
 #include <algorithm>
 #include <atomic>
@@ -52,6 +52,18 @@ std::vector<Atomic> wide_atomics() {
         {"and8", 8,
          [=](auto target, auto source) { return acp_and8(target, source, operand, now); },
          [](auto word) { return word & operand; }},
+        {"min8 that hits", 8,
+         [=](auto target, auto source) { return acp_min8(target, source, INT64_MIN, now); },
+         [](auto) { return static_cast<std::uint64_t>(INT64_MIN); }},
+        {"min8 that misses", 8,
+         [=](auto target, auto source) { return acp_min8(target, source, INT64_C(7), now); },
+         [](auto word) { return word; }},
+        {"max8 that hits", 8,
+         [=](auto target, auto source) { return acp_max8(target, source, INT64_C(7), now); },
+         [](auto) { return static_cast<std::uint64_t>(INT64_C(7)); }},
+        {"max8 that misses", 8,
+         [=](auto target, auto source) { return acp_max8(target, source, INT64_MIN, now); },
+         [](auto word) { return word; }},
     };
 }
 
@@ -82,6 +94,18 @@ std::vector<Atomic> narrow_atomics() {
         {"and4", 4,
          [=](auto target, auto source) { return acp_and4(target, source, operand4, now); },
          [](auto word) { return word & operand4; }},
+        {"min4 that hits", 4,
+         [=](auto target, auto source) { return acp_min4(target, source, -100, now); },
+         [](auto) { return static_cast<std::uint64_t>(-100); }},
+        {"min4 that misses", 4,
+         [=](auto target, auto source) { return acp_min4(target, source, 7, now); },
+         [](auto word) { return word; }},
+        {"max4 that hits", 4,
+         [=](auto target, auto source) { return acp_max4(target, source, 7, now); },
+         [](auto) { return static_cast<std::uint64_t>(7); }},
+        {"max4 that misses", 4,
+         [=](auto target, auto source) { return acp_max4(target, source, -100, now); },
+         [](auto word) { return word; }},
     };
 }
 

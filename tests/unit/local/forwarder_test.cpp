@@ -188,6 +188,11 @@ TEST_P(ForwarderTest, runs_atomics_and_returns_the_old_value_to_any_rank) {
         {Operation::bit_xor, 7, 0, high, high ^ 7},
         {Operation::bit_or, 7, 0, high, high | 7},
         {Operation::bit_and, 0xff, 0, high, 0x10},
+        // signed in either width: `high` is negative, its lower half is not
+        {Operation::min, 0x8000'0000'0000'0001ULL, 0, high, 0x8000'0000'0000'0001ULL},
+        {Operation::min, 0x7fff'ffff'7fff'ffffULL, 0, high, high},
+        {Operation::max, 0x7fff'ffff'7fff'ffffULL, 0, high, 0x7fff'ffff'7fff'ffffULL},
+        {Operation::max, 0x8000'0000'0000'0001ULL, 0, high, high},
     };
     for (std::uint32_t which = 0; which < procs * procs * procs * 4; ++which) {
         const std::uint32_t origin = which % procs;

@@ -15,7 +15,8 @@ using namespace acp::memory;  // NOLINT(google-build-using-namespace): the heade
 // WIRE-111: what stands on the wire never changes; a new operation gets the next number.
 TEST(OperationTest, each_has_the_number_that_other_nodes_know_it_by) {
     const std::vector<std::pair<unsigned, const char*>> numbers = {
-        {0, "copy"}, {1, "cas"}, {2, "swap"}, {3, "add"}, {4, "xor"}, {5, "or"}, {6, "and"}};
+        {0, "copy"}, {1, "cas"}, {2, "swap"}, {3, "add"}, {4, "xor"},
+        {5, "or"},   {6, "and"}, {7, "min"},  {8, "max"}};
     ASSERT_EQ(numbers.size(), operation_count) << "this list has a new one too";
     for (const auto& [number, name] : numbers) {
         EXPECT_EQ(row_of(static_cast<Operation>(number)).name, name);
