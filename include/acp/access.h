@@ -44,7 +44,8 @@ typedef int64_t acp_handle_t;
 ACP_API acp_handle_t acp_copy(acp_ga_t target, acp_ga_t source, size_t size, acp_handle_t order);
 
 /* Atomics on the 4- or 8-byte word at `source`, on any rank: the word's old value is stored at
- * `target`, on any rank; both are aligned to the width. Atomics on one word are atomic among all ranks and
+ * `target`, on any rank, or nowhere where `target` is ACP_GA_NULL, which saves the store and, to other ranks, a
+ * message; both are aligned to the width. Atomics on one word are atomic among all ranks and
  * paths. Errors of the handle: as acp_copy, ACP_ERR_ALIGNMENT. Returns and blocks as acp_copy. */
 /* If the word equals `expected` it becomes `desired`. */
 ACP_API acp_handle_t

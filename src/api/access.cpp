@@ -48,9 +48,33 @@ template <typename Issue>
     });
 }
 
+// An atomic that the inline path gave up for want of a target. ACP_HANDLE_NULL: it takes the long way, and the line may be
+// entered still.
+template <typename Word, Operation operation>
+[[gnu::noinline]] acp_handle_t bare_atomic(acp_ga_t source,
+                                           Word operand,
+                                           Word expected,
+                                           acp_handle_t order) noexcept {
+    if (memory::HazardLine* line = api::inline_line; line != nullptr) [[likely]] {
+        memory::leave(*line);  // the inline path gave up inside
+        const gma::Handle handle = gma::bare_atomic_inline<plain, Word, operation>(
+            api::fast_path, *line, source, operand, expected, static_cast<gma::Handle>(order));
+        if (handle != 0) [[likely]] {
+            return static_cast<acp_handle_t>(handle);
+        }
+    }
+    return ACP_HANDLE_NULL;
+}
+
 template <typename Word, Operation operation>
 [[gnu::noinline, gnu::cold]] acp_handle_t atomic_long(
     acp_ga_t target, acp_ga_t source, Word operand, Word expected, acp_handle_t order) noexcept {
+    if (target == ACP_GA_NULL) {
+        const acp_handle_t handle = bare_atomic<Word, operation>(source, operand, expected, order);
+        if (handle != ACP_HANDLE_NULL) {
+            return handle;
+        }
+    }
     return issue_long(memory::call_name(operation, sizeof(Word)).data(), [=](gma::Gma& gma) {
         const memory::Command command{operation,    sizeof(Word), target,  source,
                                       sizeof(Word), operand,      expected};

@@ -222,7 +222,7 @@ void Completion::say_what_is_awaited(std::uint64_t number, std::uint64_t waited_
         }
         const Command& command = commands_.queue.command(oldest);
         source = rank_at(command.source);
-        target = rank_at(command.target);
+        target = rank_at(command.target_or_word());
     }
     std::fprintf(stderr,
                  "acp: rank %u has waited %.1f s for a command from rank %u to rank %u; is that "

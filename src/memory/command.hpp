@@ -21,6 +21,14 @@ struct Command {
 
     [[nodiscard]] bool is_copy() const noexcept { return operation == Operation::copy; }
 
+    // Whether a value is to be written at target. An atomic whose old value nobody wants has the null address there.
+    [[nodiscard]] bool has_target() const noexcept { return is_copy() || target != 0; }
+
+    // The target, or the word of an atomic without one: memory that the command writes to in any case.
+    [[nodiscard]] GlobalAddress target_or_word() const noexcept {
+        return has_target() ? target : source;
+    }
+
     friend bool operator==(const Command&, const Command&) = default;
 };
 

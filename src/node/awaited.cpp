@@ -55,12 +55,15 @@ std::vector<std::uint32_t> missing_at(std::uint32_t number, const std::vector<Do
 
 std::string describe_command(const Doing& doing) {
     const memory::Command& command = doing.command;
+    const std::string target = command.has_target()
+                                   ? " to rank " + std::to_string(doing.target_rank) + " (" +
+                                         base::hex(command.target) + ")"
+                                   : "";
     return "rank " + std::to_string(doing.rank) + " waits in " + std::string(name_of(doing.call)) +
            " for " + seconds_of(doing.waited_ns) + ": " +
            std::string(memory::call_name(command.operation, command.width)) + " of " +
-           std::to_string(command.bytes) + " bytes from rank " + std::to_string(doing.source_rank) +
-           " (" + base::hex(command.source) + ") to rank " + std::to_string(doing.target_rank) +
-           " (" + base::hex(command.target) + ")";
+           std::to_string(command.bytes) + " bytes " + (target.empty() ? "on" : "from") + " rank " +
+           std::to_string(doing.source_rank) + " (" + base::hex(command.source) + ")" + target;
 }
 
 const char* idle_words(SlotState state) noexcept {
@@ -163,7 +166,7 @@ Doing look_at(const Segment& segment, std::uint32_t slot, std::uint64_t now_ns) 
                    : 0;
     };
     if (doing.call >= AwaitedCall::complete) {
-        doing.target_rank = rank_at(doing.command.target);
+        doing.target_rank = rank_at(doing.command.target_or_word());
         doing.source_rank = rank_at(doing.command.source);
     }
     return doing;

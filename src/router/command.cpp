@@ -138,7 +138,10 @@ Fault Router::State::on_long(const Peer& from, const LongFrame& frame) {
 // it is sent there again, from here, since the atomic must not run again.
 Fault Router::State::on_value(const Peer& from, std::uint32_t index, std::uint64_t value) {
     const Outstanding& record = commands[index];
-    if (record.operation == invoke_operation || record.operation == 0) return Fault::forged;
+    if (record.operation == invoke_operation || record.operation == 0 ||
+        record.is_value_dropped != 0) {
+        return Fault::forged;
+    }
     if (is_mine(where(record.target))) {
         if (!from.has(where(record.source))) return Fault::forged;
         place_value(record, value);

@@ -34,7 +34,8 @@ std::uint32_t Router::State::take_task(const Task& task, Work work, NodeId node)
     Operation& operation = operations[index];
     operation.token = task.token;
     operation.initiator = task.initiator;
-    operation.target = task.command.target;
+    operation.target = task.command.target_or_word();
+    operation.is_value_dropped = !task.command.has_target();
     operation.source = task.command.source;
     operation.bytes = task.command.bytes;
     operation.total = task.total;
@@ -63,7 +64,7 @@ void Router::State::release(std::uint32_t index) {
 }
 
 bool Router::State::begin(const Task& task) {
-    const auto target = static_cast<std::uint32_t>(where(task.command.target));
+    const auto target = static_cast<std::uint32_t>(where(task.command.target_or_word()));
     if (!task.command.is_copy() || is_mine(target)) return begin_run(task);
     return begin_pieces(task, peer_of(target));
 }
@@ -89,7 +90,7 @@ bool Router::State::begin_pieces(const Task& task, Peer& to) {
 }
 
 bool Router::State::begin_run(const Task& task) {
-    const auto target = static_cast<std::uint32_t>(where(task.command.target));
+    const auto target = static_cast<std::uint32_t>(where(task.command.target_or_word()));
     // An atomic whose value could not be delivered any more does not run.
     if (!is_mine(target) && peer_of(target).is_severed) {
         fail(task.initiator, task.token, {Code::peer, End::target, target});
@@ -287,7 +288,7 @@ Step Router::State::step_run(std::uint32_t index) {
     memory::Command command;
     command.operation = static_cast<memory::Operation>(operation.operation);
     command.width = operation.width;
-    command.target = operation.target + operation.offset;
+    command.target = operation.is_value_dropped ? 0 : operation.target + operation.offset;
     command.source = operation.source + operation.offset;
     command.bytes = std::min(run_bytes_max, operation.bytes - operation.offset);
     command.operand = operation.operand;
@@ -326,7 +327,7 @@ Step Router::State::after_run(std::uint32_t index, Code code, std::uint64_t old)
     return Step::done;
 }
 
-// Sees to the old value: written already, told to the initiator, or sent to a third node. ORD-62
+// Sees to the old value: written already, unwanted, told to the initiator, or sent to a third node. ORD-62
 Step Router::State::after_atomic(std::uint32_t index, std::uint64_t old) {
     Operation& operation = operations[index];
     const auto target = static_cast<std::uint32_t>(where(operation.target));
@@ -354,13 +355,13 @@ Step Router::State::after_atomic(std::uint32_t index, std::uint64_t old) {
 Fault Router::State::on_command(Peer& from, const CommandFrame& frame) {
     if (!from.has(frame.initiator)) return Fault::forged;
     if (!is_mine(where(frame.source))) return Fault::misdirected;
-    const std::uint64_t target = where(frame.target);
-    if (target >= settings.procs) return Fault::bad_process;
     Task task;
     task.command.operation = frame.operation;
     task.command.width = frame.width;
     task.command.target = frame.target;
     task.command.source = frame.source;
+    const std::uint64_t target = where(task.command.target_or_word());
+    if (target >= settings.procs) return Fault::bad_process;
     const bool is_copy = frame.operation == memory::Operation::copy;
     task.command.bytes = is_copy ? frame.operand : frame.width;
     task.total = is_copy ? frame.expected : frame.width;

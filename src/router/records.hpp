@@ -38,7 +38,8 @@ struct alignas(64) Outstanding {
     std::uint8_t operation = 0;
     std::uint8_t attempts = 0;  // sent again because refused
     std::uint8_t age = 0;       // the scan before which it came
-    std::uint8_t width : 7 = 0;
+    std::uint8_t width : 6 = 0;
+    std::uint8_t is_value_dropped : 1 = 0;  // of an atomic without a target: target is its word
     std::uint8_t is_taken : 1 = 0;
 };
 
@@ -98,6 +99,7 @@ struct Operation {
     bool is_cancelled = false;       // nobody wants it any more; told already
     bool is_staged = false;          // of pieces: placement cannot read them at once
     bool is_value = false;           // of place
+    bool is_value_dropped = false;   // of run: an atomic without a target, which is its word here
 };
 
 // What one initiator wants sent to one node, in turns with others. Exists while there is something.

@@ -48,7 +48,7 @@ void Router::State::fill_in(Outstanding& record,
                             const memory::NumberedCommand& one) const noexcept {
     const memory::Command& command = *one.command;
     record.token = one.number;
-    record.target = command.target;
+    record.target = command.target_or_word();
     record.source = command.source;
     record.bytes = command.is_copy() ? command.bytes : command.width;
     record.operand = command.operand;
@@ -56,6 +56,7 @@ void Router::State::fill_in(Outstanding& record,
     record.initiator = initiator;
     record.operation = operation_of(command);
     record.width = command.width & 15U;
+    record.is_value_dropped = command.has_target() ? 0 : 1;
     record.attempts = 0;
     record.age = static_cast<std::uint8_t>(scan_number);
 }
@@ -179,7 +180,7 @@ Task Router::State::task_of(const Outstanding& record,
     Task task;
     task.command.operation = static_cast<memory::Operation>(record.operation);
     task.command.width = record.width;
-    task.command.target = record.target + offset;
+    task.command.target = record.is_value_dropped != 0 ? 0 : record.target + offset;
     task.command.source = record.source + offset;
     task.command.bytes = bytes;
     task.command.operand = record.operand;
@@ -240,7 +241,7 @@ bool Router::State::write_request(Peer& to,
     frame.width = record.width;
     frame.initiator = record.initiator;
     frame.token = record.token;
-    frame.target = record.target + offset;
+    frame.target = record.is_value_dropped != 0 ? 0 : record.target + offset;
     frame.source = record.source + offset;
     const bool is_copy = frame.operation == memory::Operation::copy;
     frame.operand = is_copy ? bytes : record.operand;

@@ -141,7 +141,7 @@ std::uint64_t Memory::run(const memory::Command& command, bool is_value_wanted) 
     }
     const std::uint64_t old = load(held(source));
     store(held(source), apply(command, old));
-    if (!is_value_wanted && has_target) store(held(target), old);
+    if (!is_value_wanted && command.has_target() && has_target) store(held(target), old);
     return old;
 }
 

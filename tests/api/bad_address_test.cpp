@@ -47,8 +47,11 @@ protected:
         expect_failure(acp_copy(good, bad, 8, ACP_HANDLE_NULL), code, parts);
         for (const NamedAtomic& atomic : named_atomics()) {
             SCOPED_TRACE(atomic.name);
-            expect_failure(atomic.issue(bad, good, ACP_HANDLE_NULL), code, parts);
+            if (bad != ACP_GA_NULL) {  // which says that no old value is wanted
+                expect_failure(atomic.issue(bad, good, ACP_HANDLE_NULL), code, parts);
+            }
             expect_failure(atomic.issue(good, bad, ACP_HANDLE_NULL), code, parts);
+            expect_failure(atomic.issue(ACP_GA_NULL, bad, ACP_HANDLE_NULL), code, parts);
         }
     }
 };
