@@ -57,8 +57,10 @@ template <typename Word, Operation operation>
                                            acp_handle_t order) noexcept {
     if (memory::HazardLine* line = api::inline_line; line != nullptr) [[likely]] {
         memory::leave(*line);  // the inline path gave up inside
-        const gma::Handle handle = gma::bare_atomic_inline<plain, Word, operation>(
-            api::fast_path, *line, source, operand, expected, static_cast<gma::Handle>(order));
+        Word old = 0;
+        const gma::Handle handle = gma::fetch_inline<plain, Word, operation>(
+            api::fast_path, *line, source, {operand, expected}, static_cast<gma::Handle>(order),
+            old);
         if (handle != 0) [[likely]] {
             return static_cast<acp_handle_t>(handle);
         }
@@ -98,6 +100,40 @@ template <typename Word, Operation operation>
         }
     }
     return atomic_long<Word, operation>(target, source, operand, expected, order);
+}
+
+template <typename Word, Operation operation>
+[[gnu::noinline, gnu::cold]] Word fetch_long(const char* call,
+                                             acp_ga_t source,
+                                             Word operand,
+                                             Word expected) noexcept {
+    const bool has_line = api::inline_line != nullptr;
+    if (has_line) {
+        memory::leave(*api::inline_line);  // the inline path gave up inside
+    }
+    const auto body = [&]() -> base::Result<std::uint64_t> {
+        if (!has_line) {
+            api::open_inline_path();
+        }
+        return api::library().gma->fetch(
+            {operation, sizeof(Word), ACP_GA_NULL, source, sizeof(Word), operand, expected});
+    };
+    return static_cast<Word>(api::run<Gravity::failure_ends>(call, std::uint64_t{0}, body));
+}
+
+template <typename Word, Operation operation>
+[[gnu::always_inline]] inline Word run_fetch(const char* call,
+                                             acp_ga_t source,
+                                             Word operand,
+                                             Word expected) noexcept {
+    if (memory::HazardLine* line = api::inline_line; line != nullptr) [[likely]] {
+        Word old = 0;
+        if (gma::fetch_inline<plain, Word, operation>(
+                api::fast_path, *line, source, {operand, expected}, 0, old) != 0) [[likely]] {
+            return old;
+        }
+    }
+    return fetch_long<Word, operation>(call, source, operand, expected);
 }
 
 [[gnu::noinline]] void complete_long(acp_handle_t handle) noexcept {
@@ -200,9 +236,79 @@ acp_handle_t acp_max8(acp_ga_t target, acp_ga_t source, int64_t value, acp_handl
                                                      static_cast<std::uint64_t>(value), 0, order);
 }
 
+uint32_t acp_fetch_cas4(acp_ga_t source, uint32_t expected, uint32_t desired) {
+    return run_fetch<std::uint32_t, Operation::compare_swap>("acp_fetch_cas4", source, desired,
+                                                             expected);
+}
+
+uint64_t acp_fetch_cas8(acp_ga_t source, uint64_t expected, uint64_t desired) {
+    return run_fetch<std::uint64_t, Operation::compare_swap>("acp_fetch_cas8", source, desired,
+                                                             expected);
+}
+
+uint32_t acp_fetch_swap4(acp_ga_t source, uint32_t value) {
+    return run_fetch<std::uint32_t, Operation::swap>("acp_fetch_swap4", source, value, 0);
+}
+
+uint64_t acp_fetch_swap8(acp_ga_t source, uint64_t value) {
+    return run_fetch<std::uint64_t, Operation::swap>("acp_fetch_swap8", source, value, 0);
+}
+
+uint32_t acp_fetch_add4(acp_ga_t source, uint32_t value) {
+    return run_fetch<std::uint32_t, Operation::add>("acp_fetch_add4", source, value, 0);
+}
+
+uint64_t acp_fetch_add8(acp_ga_t source, uint64_t value) {
+    return run_fetch<std::uint64_t, Operation::add>("acp_fetch_add8", source, value, 0);
+}
+
+uint32_t acp_fetch_xor4(acp_ga_t source, uint32_t value) {
+    return run_fetch<std::uint32_t, Operation::bit_xor>("acp_fetch_xor4", source, value, 0);
+}
+
+uint64_t acp_fetch_xor8(acp_ga_t source, uint64_t value) {
+    return run_fetch<std::uint64_t, Operation::bit_xor>("acp_fetch_xor8", source, value, 0);
+}
+
+uint32_t acp_fetch_or4(acp_ga_t source, uint32_t value) {
+    return run_fetch<std::uint32_t, Operation::bit_or>("acp_fetch_or4", source, value, 0);
+}
+
+uint64_t acp_fetch_or8(acp_ga_t source, uint64_t value) {
+    return run_fetch<std::uint64_t, Operation::bit_or>("acp_fetch_or8", source, value, 0);
+}
+
+uint32_t acp_fetch_and4(acp_ga_t source, uint32_t value) {
+    return run_fetch<std::uint32_t, Operation::bit_and>("acp_fetch_and4", source, value, 0);
+}
+
+uint64_t acp_fetch_and8(acp_ga_t source, uint64_t value) {
+    return run_fetch<std::uint64_t, Operation::bit_and>("acp_fetch_and8", source, value, 0);
+}
+
+int32_t acp_fetch_min4(acp_ga_t source, int32_t value) {
+    return static_cast<std::int32_t>(run_fetch<std::uint32_t, Operation::min>(
+        "acp_fetch_min4", source, static_cast<std::uint32_t>(value), 0));
+}
+
+int64_t acp_fetch_min8(acp_ga_t source, int64_t value) {
+    return static_cast<std::int64_t>(run_fetch<std::uint64_t, Operation::min>(
+        "acp_fetch_min8", source, static_cast<std::uint64_t>(value), 0));
+}
+
+int32_t acp_fetch_max4(acp_ga_t source, int32_t value) {
+    return static_cast<std::int32_t>(run_fetch<std::uint32_t, Operation::max>(
+        "acp_fetch_max4", source, static_cast<std::uint32_t>(value), 0));
+}
+
+int64_t acp_fetch_max8(acp_ga_t source, int64_t value) {
+    return static_cast<std::int64_t>(run_fetch<std::uint64_t, Operation::max>(
+        "acp_fetch_max8", source, static_cast<std::uint64_t>(value), 0));
+}
+
 static_assert(
     memory::operation_count == 9,
-    "an operation is offered by two functions above, which include/acp/access.h declares");
+    "an operation is offered by four functions above, which include/acp/access.h declares");
 
 void acp_complete(acp_handle_t handle) {
     // acquire: what the completed commands wrote is visible

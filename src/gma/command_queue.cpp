@@ -176,6 +176,15 @@ std::optional<base::Status> CommandQueue::take_failure(std::uint64_t number,
     return first;
 }
 
+std::optional<base::Status> CommandQueue::take_failure_of(std::uint64_t number,
+                                                          std::uint64_t thread) noexcept {
+    auto failure = failures_.take_of(number, thread);
+    if (failure) {
+        publish();
+    }
+    return failure;
+}
+
 std::uint64_t CommandQueue::oldest_outstanding() const noexcept {
     return done_ == issued_ ? 0 : done_ + 2;
 }

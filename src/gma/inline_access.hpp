@@ -77,6 +77,13 @@ template <memory::HazardFence fence>
     return detail::move_and_leave(fast, line, to, from, bytes);
 }
 
+// What an atomic takes beside its addresses.
+template <typename Word>
+struct Operands {
+    Word operand;
+    Word expected;  // of compare_swap
+};
+
 // As copy_inline.
 // NOLINTBEGIN(readability-function-size): the words of an atomic, not options
 template <memory::HazardFence fence, typename Word, memory::Operation operation>
@@ -108,14 +115,14 @@ template <memory::HazardFence fence, typename Word, memory::Operation operation>
 
 // NOLINTEND(readability-function-size)
 
-// The same of an atomic whose old value nobody wants.
+// The same of an atomic without a target.   old  written when the handle is not 0
 template <memory::HazardFence fence, typename Word, memory::Operation operation>
-[[nodiscard, gnu::always_inline]] inline Handle bare_atomic_inline(const FastPath& fast,
-                                                                   memory::HazardLine& line,
-                                                                   GlobalAddress source,
-                                                                   Word operand,
-                                                                   Word expected,
-                                                                   Handle order) noexcept {
+[[nodiscard, gnu::always_inline]] inline Handle fetch_inline(const FastPath& fast,
+                                                             memory::HazardLine& line,
+                                                             GlobalAddress source,
+                                                             const Operands<Word>& operands,
+                                                             Handle order,
+                                                             Word& old) noexcept {
     if (order > fast.marks.order_floor.load(std::memory_order_acquire)) [[unlikely]] {
         return 0;
     }
@@ -125,7 +132,7 @@ template <memory::HazardFence fence, typename Word, memory::Operation operation>
         reinterpret_cast<std::uintptr_t>(word) % sizeof(Word) != 0) [[unlikely]] {
         return 0;
     }
-    (void)local::apply<Word>(operation, word, operand, expected);
+    old = local::apply<Word>(operation, word, operands.operand, operands.expected);
     return detail::done(fast, line, sizeof(Word));
 }
 

@@ -18,9 +18,16 @@ namespace acp::node {
 
 namespace {
 
-constexpr std::array<std::string_view, 8> call_names{
-    "",          "acp_sync",     "acp_init", "acp_finalize",
-    "acp_reset", "acp_complete", "acp_wait", "acp_copy or an atomic (no room for more commands)"};
+constexpr std::array<std::string_view, 9> call_names{
+    "",
+    "acp_sync",
+    "acp_init",
+    "acp_finalize",
+    "acp_reset",
+    "acp_complete",
+    "acp_wait",
+    "acp_copy or an atomic (no room for more commands)",
+    "acp_fetch_..."};
 constexpr int read_tries = 16;
 constexpr std::size_t word_count = 13;
 

@@ -19,8 +19,18 @@
 namespace acp::node {
 
 // The call of the interface that waits. From `sync` to `reset`: for all ranks to meet. issue: a call that issues a command,
-// for room for it among those outstanding.
-enum class AwaitedCall : std::uint32_t { none, sync, init, finalize, reset, complete, wait, issue };
+// for room for it among those outstanding. fetch: an atomic that waits for itself.
+enum class AwaitedCall : std::uint32_t {
+    none,
+    sync,
+    init,
+    finalize,
+    reset,
+    complete,
+    wait,
+    issue,
+    fetch
+};
 
 // "acp_sync", ...; "" for none.
 [[nodiscard]] std::string_view name_of(AwaitedCall call) noexcept;

@@ -53,6 +53,14 @@ protected:
             expect_failure(atomic.issue(good, bad, ACP_HANDLE_NULL), code, parts);
             expect_failure(atomic.issue(ACP_GA_NULL, bad, ACP_HANDLE_NULL), code, parts);
         }
+        EXPECT_EQ(acp_fetch_add8(bad, 1), 0U);
+        EXPECT_EQ(acp_errno(), code);
+        for (const std::string& part : parts) {
+            EXPECT_NE(std::string(acp_error_message()).find(part), std::string::npos)
+                << acp_error_message();
+        }
+        EXPECT_EQ(acp_fetch_cas4(bad, 1, 2), 0U);
+        EXPECT_EQ(acp_errno(), code);
     }
 };
 

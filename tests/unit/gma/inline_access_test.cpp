@@ -116,11 +116,13 @@ TEST_F(InlineAccessTest,
        atomics_without_a_target_change_their_word_and_leave_unaligned_ones_alone) {
     const std::uint64_t before = 40;
     std::memcpy(source(), &before, sizeof before);
+    std::uint64_t old = 0;
     const auto add = [&](GlobalAddress word, Handle order = 0) {
-        return bare_atomic_inline<fence, std::uint64_t, Operation::add>(fast_, *line_, word, 2, 0,
-                                                                        order);
+        return fetch_inline<fence, std::uint64_t, Operation::add>(fast_, *line_, word, {2, 0},
+                                                                  order, old);
     };
     EXPECT_EQ(add(source_address()), open_floor + 4);
+    EXPECT_EQ(old, 40U);
     EXPECT_EQ(line_->target.load(), 0U);
     EXPECT_EQ(line_->bytes.load(), 8U);
     EXPECT_EQ(add(source_address() + 4), handle_null);
