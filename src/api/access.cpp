@@ -48,35 +48,9 @@ template <typename Issue>
     });
 }
 
-// An atomic that the inline path gave up for want of a target. ACP_HANDLE_NULL: it takes the long way, and the line may be
-// entered still.
-template <typename Word, Operation operation>
-[[gnu::noinline]] acp_handle_t bare_atomic(acp_ga_t source,
-                                           Word operand,
-                                           Word expected,
-                                           acp_handle_t order) noexcept {
-    if (memory::HazardLine* line = api::inline_line; line != nullptr) [[likely]] {
-        memory::leave(*line);  // the inline path gave up inside
-        Word old = 0;
-        const gma::Handle handle = gma::fetch_inline<plain, Word, operation>(
-            api::fast_path, *line, source, {operand, expected}, static_cast<gma::Handle>(order),
-            old);
-        if (handle != 0) [[likely]] {
-            return static_cast<acp_handle_t>(handle);
-        }
-    }
-    return ACP_HANDLE_NULL;
-}
-
 template <typename Word, Operation operation>
 [[gnu::noinline, gnu::cold]] acp_handle_t atomic_long(
     acp_ga_t target, acp_ga_t source, Word operand, Word expected, acp_handle_t order) noexcept {
-    if (target == ACP_GA_NULL) {
-        const acp_handle_t handle = bare_atomic<Word, operation>(source, operand, expected, order);
-        if (handle != ACP_HANDLE_NULL) {
-            return handle;
-        }
-    }
     return issue_long(memory::call_name(operation, sizeof(Word)).data(), [=](gma::Gma& gma) {
         const memory::Command command{operation,    sizeof(Word), target,  source,
                                       sizeof(Word), operand,      expected};
@@ -86,6 +60,33 @@ template <typename Word, Operation operation>
         }
         return gma.issue(command, static_cast<gma::Handle>(order));
     });
+}
+
+// An atomic that the inline path gave up for want of a target: then the line is not entered.
+template <typename Word, Operation operation>
+[[gnu::noinline]] acp_handle_t bare_atomic(acp_ga_t source,
+                                           Word operand,
+                                           Word expected,
+                                           acp_handle_t order) noexcept {
+    if (memory::HazardLine* line = api::inline_line; line != nullptr) [[likely]] {
+        Word old = 0;
+        const gma::Handle handle = gma::fetch_inline<plain, Word, operation>(
+            api::fast_path, *line, source, {operand, expected}, static_cast<gma::Handle>(order),
+            old);
+        if (handle != 0) [[likely]] {
+            return static_cast<acp_handle_t>(handle);
+        }
+    }
+    return atomic_long<Word, operation>(ACP_GA_NULL, source, operand, expected, order);
+}
+
+// What the inline path gave up. Apart from it, so that it looks at its target once only, and reached by a jump.
+template <typename Word, Operation operation>
+[[gnu::noinline, gnu::cold]] acp_handle_t go_on_with_atomic(
+    acp_ga_t target, acp_ga_t source, Word operand, Word expected, acp_handle_t order) noexcept {
+    return target == ACP_GA_NULL
+               ? bare_atomic<Word, operation>(source, operand, expected, order)
+               : atomic_long<Word, operation>(target, source, operand, expected, order);
 }
 
 template <typename Word, Operation operation>
@@ -99,7 +100,7 @@ template <typename Word, Operation operation>
             return static_cast<acp_handle_t>(handle);
         }
     }
-    return atomic_long<Word, operation>(target, source, operand, expected, order);
+    return go_on_with_atomic<Word, operation>(target, source, operand, expected, order);
 }
 
 template <typename Word, Operation operation>
