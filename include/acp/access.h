@@ -44,7 +44,8 @@ typedef int64_t acp_handle_t;
 ACP_API acp_handle_t acp_copy(acp_ga_t target, acp_ga_t source, size_t size, acp_handle_t order);
 
 /* Atomics on the 4- or 8-byte word at `source`, on any rank: the word's old value is stored at
- * `target`, on any rank; both are aligned to the width. Atomics on one word are atomic among all ranks and
+ * `target`, on any rank, or nowhere where `target` is ACP_GA_NULL, which saves the store and, to other ranks, a
+ * message; both are aligned to the width. Atomics on one word are atomic among all ranks and
  * paths. Errors of the handle: as acp_copy, ACP_ERR_ALIGNMENT. Returns and blocks as acp_copy. */
 /* If the word equals `expected` it becomes `desired`. */
 ACP_API acp_handle_t
@@ -70,6 +71,33 @@ ACP_API acp_handle_t acp_or4(acp_ga_t target, acp_ga_t source, uint32_t value, a
 ACP_API acp_handle_t acp_or8(acp_ga_t target, acp_ga_t source, uint64_t value, acp_handle_t order);
 ACP_API acp_handle_t acp_and4(acp_ga_t target, acp_ga_t source, uint32_t value, acp_handle_t order);
 ACP_API acp_handle_t acp_and8(acp_ga_t target, acp_ga_t source, uint64_t value, acp_handle_t order);
+/* The word, a signed number, becomes the less (min) or the greater (max) of what it is and `value`. */
+ACP_API acp_handle_t acp_min4(acp_ga_t target, acp_ga_t source, int32_t value, acp_handle_t order);
+ACP_API acp_handle_t acp_min8(acp_ga_t target, acp_ga_t source, int64_t value, acp_handle_t order);
+ACP_API acp_handle_t acp_max4(acp_ga_t target, acp_ga_t source, int32_t value, acp_handle_t order);
+ACP_API acp_handle_t acp_max8(acp_ga_t target, acp_ga_t source, int64_t value, acp_handle_t order);
+
+/* Atomics that wait for themselves, and for nothing else, and return the word's old value; they are ordered after no
+ * command under way. What fails is told as acp_complete tells it: with ACP_ON_ERROR=fatal (default) the process ends with the
+ * message; with ACP_ON_ERROR=return they return 0 and set acp_errno(). Who must tell that 0 from an old value uses acp_wait
+ * with a form above. Errors: as the forms above, ACP_ERR_LIMIT. They block until the word's owner, or its node, has answered;
+ * not where the word is mapped here. */
+ACP_API uint32_t acp_fetch_cas4(acp_ga_t source, uint32_t expected, uint32_t desired);
+ACP_API uint64_t acp_fetch_cas8(acp_ga_t source, uint64_t expected, uint64_t desired);
+ACP_API uint32_t acp_fetch_swap4(acp_ga_t source, uint32_t value);
+ACP_API uint64_t acp_fetch_swap8(acp_ga_t source, uint64_t value);
+ACP_API uint32_t acp_fetch_add4(acp_ga_t source, uint32_t value);
+ACP_API uint64_t acp_fetch_add8(acp_ga_t source, uint64_t value);
+ACP_API uint32_t acp_fetch_xor4(acp_ga_t source, uint32_t value);
+ACP_API uint64_t acp_fetch_xor8(acp_ga_t source, uint64_t value);
+ACP_API uint32_t acp_fetch_or4(acp_ga_t source, uint32_t value);
+ACP_API uint64_t acp_fetch_or8(acp_ga_t source, uint64_t value);
+ACP_API uint32_t acp_fetch_and4(acp_ga_t source, uint32_t value);
+ACP_API uint64_t acp_fetch_and8(acp_ga_t source, uint64_t value);
+ACP_API int32_t acp_fetch_min4(acp_ga_t source, int32_t value);
+ACP_API int64_t acp_fetch_min8(acp_ga_t source, int64_t value);
+ACP_API int32_t acp_fetch_max4(acp_ga_t source, int32_t value);
+ACP_API int64_t acp_fetch_max8(acp_ga_t source, int64_t value);
 
 /* Waits until `handle` and all earlier commands are complete; returns at once for ACP_HANDLE_NULL, for
  * completed and for never issued handles. When one of them failed: with ACP_ON_ERROR=fatal (default)

@@ -16,28 +16,6 @@ using memory::Operation;
 
 constexpr auto plain = memory::HazardFence::compiler;
 
-// For messages.
-constexpr const char* atomic_name(Operation operation, std::size_t width) noexcept {
-    const bool is_wide = width == 8;
-    switch (operation) {
-        case Operation::compare_swap:
-            return is_wide ? "acp_cas8" : "acp_cas4";
-        case Operation::swap:
-            return is_wide ? "acp_swap8" : "acp_swap4";
-        case Operation::add:
-            return is_wide ? "acp_add8" : "acp_add4";
-        case Operation::bit_xor:
-            return is_wide ? "acp_xor8" : "acp_xor4";
-        case Operation::bit_or:
-            return is_wide ? "acp_or8" : "acp_or4";
-        case Operation::bit_and:
-            return is_wide ? "acp_and8" : "acp_and4";
-        case Operation::copy:
-            break;
-    }
-    return "acp_copy";
-}
-
 //   issue  what to call when the library is in use
 template <typename Issue>
 [[gnu::always_inline]] inline acp_handle_t issue_long(const char* call,
@@ -73,7 +51,7 @@ template <typename Issue>
 template <typename Word, Operation operation>
 [[gnu::noinline, gnu::cold]] acp_handle_t atomic_long(
     acp_ga_t target, acp_ga_t source, Word operand, Word expected, acp_handle_t order) noexcept {
-    return issue_long(atomic_name(operation, sizeof(Word)), [=](gma::Gma& gma) {
+    return issue_long(memory::call_name(operation, sizeof(Word)).data(), [=](gma::Gma& gma) {
         const memory::Command command{operation,    sizeof(Word), target,  source,
                                       sizeof(Word), operand,      expected};
         if (api::is_checking()) {
@@ -82,6 +60,33 @@ template <typename Word, Operation operation>
         }
         return gma.issue(command, static_cast<gma::Handle>(order));
     });
+}
+
+// An atomic that the inline path gave up for want of a target: then the line is not entered.
+template <typename Word, Operation operation>
+[[gnu::noinline]] acp_handle_t bare_atomic(acp_ga_t source,
+                                           Word operand,
+                                           Word expected,
+                                           acp_handle_t order) noexcept {
+    if (memory::HazardLine* line = api::inline_line; line != nullptr) [[likely]] {
+        Word old = 0;
+        const gma::Handle handle = gma::fetch_inline<plain, Word, operation>(
+            api::fast_path, *line, source, {operand, expected}, static_cast<gma::Handle>(order),
+            old);
+        if (handle != 0) [[likely]] {
+            return static_cast<acp_handle_t>(handle);
+        }
+    }
+    return atomic_long<Word, operation>(ACP_GA_NULL, source, operand, expected, order);
+}
+
+// What the inline path gave up. Apart from it, so that it looks at its target once only, and reached by a jump.
+template <typename Word, Operation operation>
+[[gnu::noinline, gnu::cold]] acp_handle_t go_on_with_atomic(
+    acp_ga_t target, acp_ga_t source, Word operand, Word expected, acp_handle_t order) noexcept {
+    return target == ACP_GA_NULL
+               ? bare_atomic<Word, operation>(source, operand, expected, order)
+               : atomic_long<Word, operation>(target, source, operand, expected, order);
 }
 
 template <typename Word, Operation operation>
@@ -95,7 +100,41 @@ template <typename Word, Operation operation>
             return static_cast<acp_handle_t>(handle);
         }
     }
-    return atomic_long<Word, operation>(target, source, operand, expected, order);
+    return go_on_with_atomic<Word, operation>(target, source, operand, expected, order);
+}
+
+template <typename Word, Operation operation>
+[[gnu::noinline, gnu::cold]] Word fetch_long(const char* call,
+                                             acp_ga_t source,
+                                             Word operand,
+                                             Word expected) noexcept {
+    const bool has_line = api::inline_line != nullptr;
+    if (has_line) {
+        memory::leave(*api::inline_line);  // the inline path gave up inside
+    }
+    const auto body = [&]() -> base::Result<std::uint64_t> {
+        if (!has_line) {
+            api::open_inline_path();
+        }
+        return api::library().gma->fetch(
+            {operation, sizeof(Word), ACP_GA_NULL, source, sizeof(Word), operand, expected});
+    };
+    return static_cast<Word>(api::run<Gravity::failure_ends>(call, std::uint64_t{0}, body));
+}
+
+template <typename Word, Operation operation>
+[[gnu::always_inline]] inline Word run_fetch(const char* call,
+                                             acp_ga_t source,
+                                             Word operand,
+                                             Word expected) noexcept {
+    if (memory::HazardLine* line = api::inline_line; line != nullptr) [[likely]] {
+        Word old = 0;
+        if (gma::fetch_inline<plain, Word, operation>(
+                api::fast_path, *line, source, {operand, expected}, 0, old) != 0) [[likely]] {
+            return old;
+        }
+    }
+    return fetch_long<Word, operation>(call, source, operand, expected);
 }
 
 [[gnu::noinline]] void complete_long(acp_handle_t handle) noexcept {
@@ -177,6 +216,100 @@ acp_handle_t acp_and4(acp_ga_t target, acp_ga_t source, uint32_t value, acp_hand
 acp_handle_t acp_and8(acp_ga_t target, acp_ga_t source, uint64_t value, acp_handle_t order) {
     return run_atomic<std::uint64_t, Operation::bit_and>(target, source, value, 0, order);
 }
+
+acp_handle_t acp_min4(acp_ga_t target, acp_ga_t source, int32_t value, acp_handle_t order) {
+    return run_atomic<std::uint32_t, Operation::min>(target, source,
+                                                     static_cast<std::uint32_t>(value), 0, order);
+}
+
+acp_handle_t acp_min8(acp_ga_t target, acp_ga_t source, int64_t value, acp_handle_t order) {
+    return run_atomic<std::uint64_t, Operation::min>(target, source,
+                                                     static_cast<std::uint64_t>(value), 0, order);
+}
+
+acp_handle_t acp_max4(acp_ga_t target, acp_ga_t source, int32_t value, acp_handle_t order) {
+    return run_atomic<std::uint32_t, Operation::max>(target, source,
+                                                     static_cast<std::uint32_t>(value), 0, order);
+}
+
+acp_handle_t acp_max8(acp_ga_t target, acp_ga_t source, int64_t value, acp_handle_t order) {
+    return run_atomic<std::uint64_t, Operation::max>(target, source,
+                                                     static_cast<std::uint64_t>(value), 0, order);
+}
+
+uint32_t acp_fetch_cas4(acp_ga_t source, uint32_t expected, uint32_t desired) {
+    return run_fetch<std::uint32_t, Operation::compare_swap>("acp_fetch_cas4", source, desired,
+                                                             expected);
+}
+
+uint64_t acp_fetch_cas8(acp_ga_t source, uint64_t expected, uint64_t desired) {
+    return run_fetch<std::uint64_t, Operation::compare_swap>("acp_fetch_cas8", source, desired,
+                                                             expected);
+}
+
+uint32_t acp_fetch_swap4(acp_ga_t source, uint32_t value) {
+    return run_fetch<std::uint32_t, Operation::swap>("acp_fetch_swap4", source, value, 0);
+}
+
+uint64_t acp_fetch_swap8(acp_ga_t source, uint64_t value) {
+    return run_fetch<std::uint64_t, Operation::swap>("acp_fetch_swap8", source, value, 0);
+}
+
+uint32_t acp_fetch_add4(acp_ga_t source, uint32_t value) {
+    return run_fetch<std::uint32_t, Operation::add>("acp_fetch_add4", source, value, 0);
+}
+
+uint64_t acp_fetch_add8(acp_ga_t source, uint64_t value) {
+    return run_fetch<std::uint64_t, Operation::add>("acp_fetch_add8", source, value, 0);
+}
+
+uint32_t acp_fetch_xor4(acp_ga_t source, uint32_t value) {
+    return run_fetch<std::uint32_t, Operation::bit_xor>("acp_fetch_xor4", source, value, 0);
+}
+
+uint64_t acp_fetch_xor8(acp_ga_t source, uint64_t value) {
+    return run_fetch<std::uint64_t, Operation::bit_xor>("acp_fetch_xor8", source, value, 0);
+}
+
+uint32_t acp_fetch_or4(acp_ga_t source, uint32_t value) {
+    return run_fetch<std::uint32_t, Operation::bit_or>("acp_fetch_or4", source, value, 0);
+}
+
+uint64_t acp_fetch_or8(acp_ga_t source, uint64_t value) {
+    return run_fetch<std::uint64_t, Operation::bit_or>("acp_fetch_or8", source, value, 0);
+}
+
+uint32_t acp_fetch_and4(acp_ga_t source, uint32_t value) {
+    return run_fetch<std::uint32_t, Operation::bit_and>("acp_fetch_and4", source, value, 0);
+}
+
+uint64_t acp_fetch_and8(acp_ga_t source, uint64_t value) {
+    return run_fetch<std::uint64_t, Operation::bit_and>("acp_fetch_and8", source, value, 0);
+}
+
+int32_t acp_fetch_min4(acp_ga_t source, int32_t value) {
+    return static_cast<std::int32_t>(run_fetch<std::uint32_t, Operation::min>(
+        "acp_fetch_min4", source, static_cast<std::uint32_t>(value), 0));
+}
+
+int64_t acp_fetch_min8(acp_ga_t source, int64_t value) {
+    return static_cast<std::int64_t>(run_fetch<std::uint64_t, Operation::min>(
+        "acp_fetch_min8", source, static_cast<std::uint64_t>(value), 0));
+}
+
+int32_t acp_fetch_max4(acp_ga_t source, int32_t value) {
+    return static_cast<std::int32_t>(run_fetch<std::uint32_t, Operation::max>(
+        "acp_fetch_max4", source, static_cast<std::uint32_t>(value), 0));
+}
+
+int64_t acp_fetch_max8(acp_ga_t source, int64_t value) {
+    return static_cast<std::int64_t>(run_fetch<std::uint64_t, Operation::max>(
+        "acp_fetch_max8", source, static_cast<std::uint64_t>(value), 0));
+}
+
+static_assert(
+    memory::operation_count == 9,
+    "an operation is offered by four functions above, which include/acp/access.h declares");
 
 void acp_complete(acp_handle_t handle) {
     // acquire: what the completed commands wrote is visible

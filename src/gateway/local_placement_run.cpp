@@ -15,18 +15,14 @@ bool is_aligned(const local::Place& place, std::uint8_t width) noexcept {
     return place.owner_address % width == 0;
 }
 
-bool is_sound(const memory::Command& command) noexcept {
-    return command.operation <= memory::Operation::bit_and &&
-           (command.is_copy() || command.width == 4 || command.width == 8);
-}
-
 }  // namespace
 
 Settlement LocalPlacement::run(const memory::Command& command,
                                bool is_value_wanted,
                                std::uint64_t& old,
                                Ticket ticket) {
-    if (!is_sound(command)) return {Progress::settled, Code::argument};
+    if (!memory::is_sound(command.operation, command.width))
+        return {Progress::settled, Code::argument};
     return command.is_copy() ? copy(command, ticket)
                              : run_atomic(command, is_value_wanted, old, ticket);
 }
@@ -83,7 +79,8 @@ Settlement LocalPlacement::run_atomic(const memory::Command& command,
                                       bool is_value_wanted,
                                       std::uint64_t& old,
                                       Ticket ticket) {
-    const GlobalAddress target_address = is_value_wanted ? command.source : command.target;
+    const bool has_target = command.has_target() && !is_value_wanted;
+    const GlobalAddress target_address = has_target ? command.target : command.source;
     local::Place word;
     local::Place target;
     const Inside inside(hazards_, target_address, command.source);
@@ -96,7 +93,7 @@ Settlement LocalPlacement::run_atomic(const memory::Command& command,
     const Way to = way_to(target);
     if (word.direct != nullptr && to == Way::direct) {
         old = local::apply(command, word.direct);
-        if (!is_value_wanted) local::store_old(target.direct, old, command.width);
+        if (has_target) local::store_old(target.direct, old, command.width);
         return {};
     }
     if (word.direct != nullptr && to == Way::attach) {

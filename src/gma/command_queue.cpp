@@ -46,7 +46,7 @@ bool CommandQueue::is_satisfied(Handle order) const {
 base::Status CommandQueue::order_failure(const memory::Command& command,
                                          std::uint64_t failed) const noexcept {
     return base::Status::worded(base::Code::order, [&] {
-        return std::string(node::name_of(command.operation, command.width)) + initiator_ +
+        return std::string(memory::call_name(command.operation, command.width)) + initiator_ +
                ": not run (target " + base::hex(command.target) + ", source " +
                base::hex(command.source) + "): the command of handle " + std::to_string(failed) +
                ", which it was ordered after, failed";
@@ -174,6 +174,15 @@ std::optional<base::Status> CommandQueue::take_failure(std::uint64_t number,
         publish();
     }
     return first;
+}
+
+std::optional<base::Status> CommandQueue::take_failure_of(std::uint64_t number,
+                                                          std::uint64_t thread) noexcept {
+    auto failure = failures_.take_of(number, thread);
+    if (failure) {
+        publish();
+    }
+    return failure;
 }
 
 std::uint64_t CommandQueue::oldest_outstanding() const noexcept {

@@ -207,6 +207,10 @@ public:
     std::optional<base::Status> take_failure(std::uint64_t number,
                                              std::uint64_t thread = sole_thread) noexcept;
 
+    // Takes the failure of exactly this number, if it failed.   thread  as FailureBook::take
+    std::optional<base::Status> take_failure_of(std::uint64_t number,
+                                                std::uint64_t thread = sole_thread) noexcept;
+
     // As FailureBook::told_to_others.
     std::optional<base::Status> told_to_others(std::uint64_t number,
                                                std::uint64_t thread) noexcept {

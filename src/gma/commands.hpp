@@ -21,7 +21,7 @@ using memory::Command;
 
 // "acp_copy", "acp_cas4", ...: the call that a command stands for.
 [[nodiscard]] inline std::string_view name_of(const Command& command) noexcept {
-    return node::name_of(command.operation, command.width);
+    return memory::call_name(command.operation, command.width);
 }
 
 // " by rank 2 on host"

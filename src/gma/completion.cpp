@@ -88,6 +88,18 @@ base::Status Completion::wait(Handle handle, std::int64_t timeout_ns, bool is_in
     return status;
 }
 
+base::Status Completion::wait_for_one(Handle handle) {
+    std::unique_lock lock(commands_.mutex);
+    if (handle % 2 != 0) return {};  // it ran at once
+    if (commands_.queue.is_outstanding(handle)) {
+        lock.unlock();
+        attend(handle, node::for_ever, node::AwaitedCall::fetch, nullptr);
+        lock.lock();
+    }
+    auto failure = commands_.queue.take_failure_of(handle, os::own_thread());
+    return failure ? std::move(*failure) : base::Status();
+}
+
 // With the lock.   is_exact  the handle waited for is the number's own, and what another thread was told of it is told
 // here too
 base::Status Completion::take_failure(std::uint64_t number, bool is_exact) {
@@ -139,7 +151,8 @@ node::Outcome Completion::attend(std::uint64_t number,
     if (progress_.manner().may_waiter_turn) {
         attendance.emplace(door, service_);
     }
-    const auto ready = [&] { return drive_until(number); };
+    const bool is_alone = call == node::AwaitedCall::fetch;
+    const auto ready = [&] { return drive_until(number, is_alone); };
     std::uint64_t start_ns = 0;
     bool is_said = false;
     node::AwaitedEntry entry(member_.slot());
@@ -172,12 +185,20 @@ void Completion::drop_failures(Handle handle) {
     }
 }
 
-// Works until the prefix has ended or nothing is left to do: who is told "not ready" may sleep, and must leave
+//   is_alone  the number itself is meant, not its prefix
+bool Completion::has_ended(std::uint64_t number, bool is_alone) {
+    if (commands_.queue.done() >= number) return true;
+    if (!is_alone) return false;
+    const std::scoped_lock lock(commands_.mutex);
+    return !commands_.queue.is_outstanding(number);
+}
+
+// Works until the prefix, or the number alone, has ended or nothing is left to do: who is told "not ready" may sleep, and must leave
 // no work behind that nobody would be woken for.
-bool Completion::drive_until(std::uint64_t number) {
-    while (commands_.queue.done() < number) {
+bool Completion::drive_until(std::uint64_t number, bool is_alone) {
+    while (!has_ended(number, is_alone)) {
         if (!progress_.drive(Driver::waiter)) {
-            return commands_.queue.done() >= number;
+            return has_ended(number, is_alone);
         }
     }
     return true;
@@ -222,7 +243,7 @@ void Completion::say_what_is_awaited(std::uint64_t number, std::uint64_t waited_
         }
         const Command& command = commands_.queue.command(oldest);
         source = rank_at(command.source);
-        target = rank_at(command.target);
+        target = rank_at(command.target_or_word());
     }
     std::fprintf(stderr,
                  "acp: rank %u has waited %.1f s for a command from rank %u to rank %u; is that "

@@ -32,6 +32,9 @@ public:
     // prefix that was not yet reported.   timeout_ns  0: only look; < 0: for ever
     base::Status wait(Handle handle, std::int64_t timeout_ns, bool is_interruptible);
 
+    // Waits for the command of a handle and for no other. ok, or its failure, which counts as reported.
+    base::Status wait_for_one(Handle handle);
+
     // Counts the failures of a handle's prefix as reported.
     void drop_failures(Handle handle);
 
@@ -50,8 +53,9 @@ private:
                          std::int64_t timeout_ns,
                          node::AwaitedCall call,
                          os::SignalGate* signals);
+    [[nodiscard]] bool has_ended(std::uint64_t number, bool is_alone);
     base::Status take_failure(std::uint64_t number, bool is_exact);
-    bool drive_until(std::uint64_t number);
+    bool drive_until(std::uint64_t number, bool is_alone);
     void say_what_is_awaited(std::uint64_t number, std::uint64_t waited_ns);
     void tell_what_is_awaited(node::AwaitedEntry& entry,
                               node::AwaitedCall call,

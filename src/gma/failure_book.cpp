@@ -205,6 +205,24 @@ std::optional<base::Status> FailureBook::take(std::uint64_t number, std::uint64_
     return failure;
 }
 
+std::optional<base::Status> FailureBook::take_of(std::uint64_t number,
+                                                 std::uint64_t thread) noexcept {
+    const auto at = std::lower_bound(
+        untold_.begin() + static_cast<std::ptrdiff_t>(told_), untold_.end(), number,
+        [](const Untold& one, std::uint64_t wanted) { return one.number < wanted; });
+    if (at == untold_.end() || at->number != number) {
+        return is_untold(number) ? take(number, thread) : told_to_others(number, thread);
+    }
+    std::optional<base::Status> failure = copy_of(at->failure);
+    note_told(std::move(*at), thread);
+    untold_.erase(at);
+    if (told_ == untold_.size()) {
+        untold_.clear();
+        told_ = 0;
+    }
+    return failure;
+}
+
 std::uint64_t FailureBook::first_untold() const noexcept {
     const std::uint64_t listed = told_ < untold_.size() ? untold_[told_].number : 0;
     return listed == 0 || (rest_.first != 0 && rest_.first < listed) ? rest_.first : listed;

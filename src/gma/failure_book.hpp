@@ -32,6 +32,11 @@ public:
     std::optional<base::Status> take(std::uint64_t number,
                                      std::uint64_t thread = sole_thread) noexcept;
 
+    // Takes the failure of exactly this number, or tells it as told_to_others() does when another thread took it. Of
+    // failures that are told together: as take().
+    std::optional<base::Status> take_of(std::uint64_t number,
+                                        std::uint64_t thread = sole_thread) noexcept;
+
     // The failure of exactly this number, when only other threads were told of it: a thread that waits for its own command
     // must not be told that it went well because another one waited for everything. Once per thread; for the newest
     // failures_remembered_max that were told, and up to told_threads_max threads each. Of failures that were told

@@ -83,6 +83,10 @@ public:
         return issuer_.issue_copy(target, source, bytes, order);
     }
 
+    // Runs an atomic without a target and waits for it alone. Returns the word's old value.
+    // Errors: of the command, and of a registration (limit).
+    base::Result<std::uint64_t> fetch(Command command);
+
     // Waits until the prefix of a handle has ended. ok, timeout, interrupted, or the first failure of the
     // prefix that was not yet reported.   timeout_ns  0: only look; < 0: for ever
     base::Status wait(Handle handle, std::int64_t timeout_ns, bool is_interruptible) {

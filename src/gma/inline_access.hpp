@@ -23,14 +23,17 @@ struct FastPath {
 
 namespace detail {
 
-inline void count(memory::HazardLine& line, std::uint64_t bytes) noexcept {
+// Inlined always, as done(): the compiler's measure of what is worth it looks at the number of callers, not at the path.
+[[gnu::always_inline]] inline void count(memory::HazardLine& line, std::uint64_t bytes) noexcept {
     // one writer: the line's thread
     line.commands.store(line.commands.load(std::memory_order_relaxed) + 1,
                         std::memory_order_relaxed);
     line.bytes.store(line.bytes.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
 }
 
-inline Handle done(const FastPath& fast, memory::HazardLine& line, std::uint64_t bytes) noexcept {
+[[gnu::always_inline]] inline Handle done(const FastPath& fast,
+                                          memory::HazardLine& line,
+                                          std::uint64_t bytes) noexcept {
     count(line, bytes);
     memory::leave(line);
     return fast.marks.inline_handle.load(std::memory_order_relaxed);
@@ -74,6 +77,13 @@ template <memory::HazardFence fence>
     return detail::move_and_leave(fast, line, to, from, bytes);
 }
 
+// What an atomic takes beside its addresses.
+template <typename Word>
+struct Operands {
+    Word operand;
+    Word expected;  // of compare_swap
+};
+
 // As copy_inline.
 // NOLINTBEGIN(readability-function-size): the words of an atomic, not options
 template <memory::HazardFence fence, typename Word, memory::Operation operation>
@@ -99,10 +109,31 @@ template <memory::HazardFence fence, typename Word, memory::Operation operation>
     if (places % sizeof(Word) != 0) [[unlikely]] {
         return 0;
     }
-    local::store_old<Word>(to, local::apply<Word, operation>(word, operand, expected));
+    local::store_old<Word>(to, local::apply<Word>(operation, word, operand, expected));
     return detail::done(fast, line, sizeof(Word));
 }
 
 // NOLINTEND(readability-function-size)
+
+// The same of an atomic without a target.   old  written when the handle is not 0
+template <memory::HazardFence fence, typename Word, memory::Operation operation>
+[[nodiscard, gnu::always_inline]] inline Handle fetch_inline(const FastPath& fast,
+                                                             memory::HazardLine& line,
+                                                             GlobalAddress source,
+                                                             const Operands<Word>& operands,
+                                                             Handle order,
+                                                             Word& old) noexcept {
+    if (order > fast.marks.order_floor.load(std::memory_order_acquire)) [[unlikely]] {
+        return 0;
+    }
+    memory::enter<fence>(line, source, source);
+    char* word = nullptr;
+    if (!fast.view.find_direct(source, sizeof(Word), word) ||
+        reinterpret_cast<std::uintptr_t>(word) % sizeof(Word) != 0) [[unlikely]] {
+        return 0;
+    }
+    old = local::apply<Word>(operation, word, operands.operand, operands.expected);
+    return detail::done(fast, line, sizeof(Word));
+}
 
 }  // namespace acp::gma

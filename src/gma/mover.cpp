@@ -19,20 +19,22 @@ Mover::Mover(const local::Space& space,
     : space_(space), hazards_(hazards), attach_(attach), routes_(routes), trace_(trace) {}
 
 base::Status Mover::move_direct(const Command& command, memory::HazardLine& line) {
-    hazards_.enter(line, command.target, command.source);
+    const GlobalAddress written = command.target_or_word();
+    hazards_.enter(line, written, command.source);
     local::Place target;
     local::Place source;
-    const base::Code target_code = space_.find(command.target, command.bytes, target);
+    const base::Code target_code = space_.find(written, command.bytes, target);
     const base::Code source_code = space_.find(command.source, command.bytes, source);
     const bool is_found = target_code == base::Code::ok && source_code == base::Code::ok;
     if (is_found && command.is_copy()) {
         local::move_bytes(target.direct, source.direct, command.bytes);
     } else if (is_found) {
-        local::store_old(target.direct, local::apply(command, source.direct), command.width);
+        const std::uint64_t old = local::apply(command, source.direct);
+        if (command.has_target()) local::store_old(target.direct, old, command.width);
     }
     memory::leave(line);
     if (!is_found) {
-        const bool is_target = target_code != base::Code::ok;
+        const bool is_target = command.has_target() && target_code != base::Code::ok;
         return routes_.bad_address(command, is_target, is_target ? target_code : source_code);
     }
     detail::count(line, command.bytes);
@@ -104,18 +106,21 @@ base::Status Mover::outcome_of(const Command& command, const local::AttachCopy& 
 }
 
 base::Status Mover::apply_for_private_target(const Command& command, memory::HazardLine& line) {
-    hazards_.enter(line, command.target, command.source);
+    const GlobalAddress written = command.target_or_word();
+    hazards_.enter(line, written, command.source);
     local::AttachCopy copy;
     local::Place word;
-    const base::Code target_code = space_.find(command.target, command.bytes, copy.target);
+    const base::Code target_code = space_.find(written, command.bytes, copy.target);
     const base::Code source_code = space_.find(command.source, command.bytes, word);
     if (target_code != base::Code::ok || source_code != base::Code::ok) {
         memory::leave(line);
-        const bool is_target = target_code != base::Code::ok;
+        const bool is_target = command.has_target() && target_code != base::Code::ok;
         return routes_.bad_address(command, is_target, is_target ? target_code : source_code);
     }
     std::uint64_t old = local::apply(command, word.direct);
-    if (copy.target.direct != nullptr && routes_.is_here(copy.target)) {
+    if (!command.has_target()) {
+        // nobody wants it
+    } else if (copy.target.direct != nullptr && routes_.is_here(copy.target)) {
         local::store_old(copy.target.direct, old, command.width);
     } else {
         copy.target.direct = nullptr;

@@ -160,9 +160,9 @@ std::string RemoteCarrier::text_of(const Command& command, const remote::Ended& 
     }
     if (ended.end == remote::FailedEnd::none) {
         return who + "the way between the nodes failed: " + routes_.where_is(command.source) +
-               ", " + routes_.where_is(command.target) + ": " + base::phrase(ended.code);
+               ", " + routes_.where_is(command.target_or_word()) + ": " + base::phrase(ended.code);
     }
-    const bool is_target = ended.end == remote::FailedEnd::target;
+    const bool is_target = ended.end == remote::FailedEnd::target && command.has_target();
     const GlobalAddress address = is_target ? command.target : command.source;
     const std::string owner = space_.owner_name(address);
     std::string what = base::phrase(ended.code) + (" (" + owner + ")");

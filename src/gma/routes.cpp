@@ -47,18 +47,18 @@ Route Routes::choose(const Command& command,
 }
 
 base::Status Routes::check(const Command& command, memory::HazardLine& line, Route& route) {
-    hazards_.enter(line, command.target, command.source);
+    const GlobalAddress written = command.target_or_word();
+    hazards_.enter(line, written, command.source);
     local::Place target;
     local::Place source;
-    const base::Code target_code = space_.find(command.target, command.bytes, target);
+    const base::Code target_code = space_.find(written, command.bytes, target);
     const base::Code source_code = space_.find(command.source, command.bytes, source);
     memory::leave(line);
-    const bool is_target_far =
-        target_code != base::Code::ok && is_far(command.target, command.bytes);
+    const bool is_target_far = target_code != base::Code::ok && is_far(written, command.bytes);
     const bool is_source_far =
         source_code != base::Code::ok && is_far(command.source, command.bytes);
     if (target_code != base::Code::ok && !is_target_far) {
-        return bad_address(command, true, target_code);
+        return bad_address(command, command.has_target(), target_code);
     }
     if (source_code != base::Code::ok && !is_source_far) {
         return bad_address(command, false, source_code);
@@ -66,7 +66,8 @@ base::Status Routes::check(const Command& command, memory::HazardLine& line, Rou
     if (!command.is_copy()) {  // what is far counts as aligned here, and is looked at there
         const std::uint64_t places = target.owner_address | source.owner_address;
         if (places % command.width != 0) {
-            return misaligned(command, target.owner_address % command.width != 0);
+            return misaligned(command,
+                              command.has_target() && target.owner_address % command.width != 0);
         }
     }
     if (is_target_far || is_source_far) {
@@ -78,7 +79,7 @@ base::Status Routes::check(const Command& command, memory::HazardLine& line, Rou
         return base::Status::worded(base::Code::unsupported, [&] {
             return subject_of(command, space_.rank()) +
                    ": ACP_INTRANODE=direct reaches shared memory only, and " +
-                   space_.explain(is_here(target) ? command.source : command.target,
+                   space_.explain(is_here(target) ? command.source : command.target_or_word(),
                                   command.bytes) +
                    " is private memory; use ACP_INTRANODE=auto";
         });
@@ -92,8 +93,9 @@ Route Routes::route_of(const Command& command) {
     }
     local::Place target;
     local::Place source;
-    const bool is_known = space_.find(command.target, command.bytes, target) == base::Code::ok &&
-                          space_.find(command.source, command.bytes, source) == base::Code::ok;
+    const bool is_known =
+        space_.find(command.target_or_word(), command.bytes, target) == base::Code::ok &&
+        space_.find(command.source, command.bytes, source) == base::Code::ok;
     if (!is_known) {
         return Route::direct;  // which says what has become of the address
     }

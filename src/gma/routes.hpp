@@ -56,7 +56,8 @@ public:
     }
 
     [[nodiscard]] bool is_far(const Command& command) const noexcept {
-        return is_far(command.target, command.bytes) || is_far(command.source, command.bytes);
+        return is_far(command.target_or_word(), command.bytes) ||
+               is_far(command.source, command.bytes);
     }
 
     // Whether copies may go by attach at all.

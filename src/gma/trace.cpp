@@ -2,20 +2,12 @@
 // The trace's file and lines.
 #include "gma/trace.hpp"
 
-#include <array>
 #include <cerrno>
 #include <system_error>
 
 #include "os/clock.hpp"
 
 namespace acp::gma {
-
-namespace {
-
-constexpr std::array<const char*, 7> operation_names = {"copy", "cas", "swap", "add",
-                                                        "xor",  "or",  "and"};
-
-}  // namespace
 
 Trace::Trace(std::FILE* file, std::uint32_t rank) noexcept
     : file_(file), rank_(rank), start_ns_(os::now_ns()) {
@@ -40,7 +32,7 @@ void Trace::record(const memory::Command& command, const char* path, std::uint32
     // One call, so lines of several threads do not mix: the stream locks itself.
     std::fprintf(file_, "%.3f %u %u %s %llu %s 0x%llx 0x%llx\n",
                  static_cast<double>(os::now_ns() - start_ns_) / 1000.0, rank_, initiator,
-                 operation_names[static_cast<std::size_t>(command.operation)],
+                 memory::row_of(command.operation).name.data(),
                  static_cast<unsigned long long>(command.bytes), path,
                  static_cast<unsigned long long>(command.target),
                  static_cast<unsigned long long>(command.source));

@@ -13,28 +13,6 @@ namespace {
     return has;
 }
 
-template <typename Word>
-Word apply_any(memory::Operation operation, char* place, Word operand, Word expected) noexcept {
-    using memory::Operation;
-    switch (operation) {
-        case Operation::compare_swap:
-            return apply<Word, Operation::compare_swap>(place, operand, expected);
-        case Operation::swap:
-            return apply<Word, Operation::swap>(place, operand, expected);
-        case Operation::add:
-            return apply<Word, Operation::add>(place, operand, expected);
-        case Operation::bit_xor:
-            return apply<Word, Operation::bit_xor>(place, operand, expected);
-        case Operation::bit_or:
-            return apply<Word, Operation::bit_or>(place, operand, expected);
-        case Operation::bit_and:
-            return apply<Word, Operation::bit_and>(place, operand, expected);
-        case Operation::copy:
-            break;
-    }
-    return 0;
-}
-
 }  // namespace
 
 void move_bulk(char* target, const char* source, std::uint64_t bytes) noexcept {
@@ -51,11 +29,11 @@ void move_bulk(char* target, const char* source, std::uint64_t bytes) noexcept {
 
 std::uint64_t apply(const memory::Command& command, char* place) noexcept {
     if (command.width == 4) {
-        return apply_any<std::uint32_t>(command.operation, place,
-                                        static_cast<std::uint32_t>(command.operand),
-                                        static_cast<std::uint32_t>(command.expected));
+        return apply<std::uint32_t>(command.operation, place,
+                                    static_cast<std::uint32_t>(command.operand),
+                                    static_cast<std::uint32_t>(command.expected));
     }
-    return apply_any<std::uint64_t>(command.operation, place, command.operand, command.expected);
+    return apply<std::uint64_t>(command.operation, place, command.operand, command.expected);
 }
 
 void store_old(char* place, std::uint64_t old, std::uint8_t width) noexcept {

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "memory/command.hpp"
 
@@ -94,31 +95,58 @@ inline void move_bytes(char* target, const char* source, std::uint64_t bytes) no
     }
 }
 
-// The processor's atomic on an aligned word; returns the old value. seq_cst: atomics on different words by
-// different ranks have one order, as users of shared counters expect; on x86 it costs nothing more.
-template <typename Word, memory::Operation operation>
-inline Word apply(char* place, Word operand, Word expected) noexcept {
-    std::atomic_ref<Word> word(*reinterpret_cast<Word*>(place));
-    using memory::Operation;
-    if constexpr (operation == Operation::compare_swap) {
-        Word seen = expected;
-        word.compare_exchange_strong(seen, operand, std::memory_order_seq_cst);
-        return seen;
-    } else if constexpr (operation == Operation::swap) {
-        return word.exchange(operand, std::memory_order_seq_cst);
-    } else if constexpr (operation == Operation::add) {
-        return word.fetch_add(operand, std::memory_order_seq_cst);
-    } else if constexpr (operation == Operation::bit_xor) {
-        return word.fetch_xor(operand, std::memory_order_seq_cst);
-    } else if constexpr (operation == Operation::bit_or) {
-        return word.fetch_or(operand, std::memory_order_seq_cst);
-    } else {
-        static_assert(operation == Operation::bit_and);
-        return word.fetch_and(operand, std::memory_order_seq_cst);
+// Stores the operand where it is less (is_least) or greater than the word, both signed; returns the old value. Processors
+// have no such instruction. The word is written also where it stays what it is, so that every atomic orders alike.
+template <typename Word>
+inline Word store_extreme(std::atomic_ref<Word> word, Word operand, bool is_least) noexcept {
+    const auto value = static_cast<std::make_signed_t<Word>>(operand);
+    Word seen = word.load(std::memory_order_relaxed);  // a guess: the exchange looks again
+    while (true) {
+        const auto current = static_cast<std::make_signed_t<Word>>(seen);
+        const bool is_replaced = is_least ? value < current : value > current;
+        if (word.compare_exchange_weak(seen, is_replaced ? operand : seen,
+                                       std::memory_order_seq_cst, std::memory_order_relaxed)) {
+            return seen;
+        }
     }
 }
 
-// The same for an operation known at run time: the old value, zero-extended.
+// The processor's atomic on an aligned word; returns the old value. seq_cst: atomics on different words by
+// different ranks have one order, as users of shared counters expect; on x86 it costs nothing more. Inlined always: where
+// the operation is a constant, nothing of the switch is left.
+template <typename Word>
+[[gnu::always_inline]] inline Word apply(memory::Operation operation,
+                                         char* place,
+                                         Word operand,
+                                         Word expected) noexcept {
+    std::atomic_ref<Word> word(*reinterpret_cast<Word*>(place));
+    using memory::Operation;
+    switch (operation) {
+        case Operation::compare_swap:
+            // leaves the value it saw in expected
+            word.compare_exchange_strong(expected, operand, std::memory_order_seq_cst);
+            return expected;
+        case Operation::swap:
+            return word.exchange(operand, std::memory_order_seq_cst);
+        case Operation::add:
+            return word.fetch_add(operand, std::memory_order_seq_cst);
+        case Operation::bit_xor:
+            return word.fetch_xor(operand, std::memory_order_seq_cst);
+        case Operation::bit_or:
+            return word.fetch_or(operand, std::memory_order_seq_cst);
+        case Operation::bit_and:
+            return word.fetch_and(operand, std::memory_order_seq_cst);
+        case Operation::min:
+            return store_extreme(word, operand, true);
+        case Operation::max:
+            return store_extreme(word, operand, false);
+        case Operation::copy:
+            break;
+    }
+    return 0;
+}
+
+// The same of a command: the old value, zero-extended.
 std::uint64_t apply(const memory::Command& command, char* place) noexcept;
 
 // Stores an atomic's old value where it belongs; release: what the atomic saw is visible to who reads it.

@@ -80,7 +80,7 @@ std::string Forwarder::State::words_for(const Pending& pending, const Verdict& v
     if (verdict.code == base::Code::peer) {
         return node::fate(space.segment(), static_cast<std::uint32_t>(verdict.operand));
     }
-    const bool is_target = verdict.blame == Blame::target;
+    const bool is_target = verdict.blame == Blame::target && command.has_target();
     const GlobalAddress address = is_target ? command.target : command.source;
     std::string text = is_target ? "the target is " : "the source is ";
     text += space.explain(address, command.bytes);

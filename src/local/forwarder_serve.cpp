@@ -30,14 +30,14 @@ void Forwarder::State::serve(const MessageHead& head) {
         serve_fetch(head);
         return;
     }
-    const Naming naming(*this, head.target, head.source);
-    memory::Command command{static_cast<memory::Operation>(head.operation),
-                            head.width,
-                            head.target,
-                            head.source,
-                            head.bytes,
-                            head.operand,
-                            head.expected};
+    const memory::Command command{static_cast<memory::Operation>(head.operation),
+                                  head.width,
+                                  head.target,
+                                  head.source,
+                                  head.bytes,
+                                  head.operand,
+                                  head.expected};
+    const Naming naming(*this, command.target_or_word(), command.source);
     Place target;
     Place source;
     if (command.is_copy()) {

@@ -33,8 +33,9 @@ void Forwarder::State::start(std::uint32_t index) {
     const memory::Command& command = pendings[index].command;
     Place target;
     Place source;
-    const Naming naming(*this, command.target, command.source);
-    const Verdict verdict = find(command.target, command.source, command.bytes, target, source);
+    const GlobalAddress written = command.target_or_word();
+    const Naming naming(*this, written, command.source);
+    const Verdict verdict = find(written, command.source, command.bytes, target, source);
     if (verdict.code != base::Code::ok) {
         finish(index, verdict.code, explain(pendings[index], verdict));
     } else if (command.is_copy()) {
@@ -146,11 +147,11 @@ void Forwarder::State::start_atomic(std::uint32_t index, const Place& target, co
     }
 }
 
-// The last part of an atomic: its old value goes to the target, which may have vanished meanwhile. Nothing
+// The last part of an atomic: its old value goes to the target, if it has one, which may have vanished meanwhile. Nothing
 // else is accessed afterwards, so the names of an access around this call need not be kept.
 void Forwarder::State::store_old_value(std::uint32_t index, std::uint64_t old) {
     const memory::Command& command = pendings[index].command;
-    if (pendings[index].is_value_wanted) {
+    if (pendings[index].is_value_wanted || !command.has_target()) {
         finish(index, base::Code::ok, {}, old);
         return;
     }

@@ -6,11 +6,9 @@
 #include <cstdint>
 
 #include "memory/ga_layout.hpp"
+#include "memory/operation.hpp"
 
 namespace acp::memory {
-
-// The old value of an atomic is returned in target; its word is source.
-enum class Operation : std::uint8_t { copy, compare_swap, swap, add, bit_xor, bit_or, bit_and };
 
 struct Command {
     Operation operation = Operation::copy;
@@ -22,6 +20,16 @@ struct Command {
     std::uint64_t expected = 0;  // of compare_swap
 
     [[nodiscard]] bool is_copy() const noexcept { return operation == Operation::copy; }
+
+    // Whether a value is to be written at target. An atomic whose old value nobody wants has the null address there.
+    [[nodiscard]] bool has_target() const noexcept { return is_copy() || target != 0; }
+
+    // The target, or the word of an atomic without one: memory that the command writes to in any case.
+    [[nodiscard]] GlobalAddress target_or_word() const noexcept {
+        return has_target() ? target : source;
+    }
+
+    friend bool operator==(const Command&, const Command&) = default;
 };
 
 // One of several that are handed over together, under the number that tells of its end.

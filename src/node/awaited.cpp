@@ -18,9 +18,16 @@ namespace acp::node {
 
 namespace {
 
-constexpr std::array<std::string_view, 8> call_names{
-    "",          "acp_sync",     "acp_init", "acp_finalize",
-    "acp_reset", "acp_complete", "acp_wait", "acp_copy or an atomic (no room for more commands)"};
+constexpr std::array<std::string_view, 9> call_names{
+    "",
+    "acp_sync",
+    "acp_init",
+    "acp_finalize",
+    "acp_reset",
+    "acp_complete",
+    "acp_wait",
+    "acp_copy or an atomic (no room for more commands)",
+    "acp_fetch_..."};
 constexpr int read_tries = 16;
 constexpr std::size_t word_count = 13;
 
@@ -54,12 +61,16 @@ std::vector<std::uint32_t> missing_at(std::uint32_t number, const std::vector<Do
 }
 
 std::string describe_command(const Doing& doing) {
+    const memory::Command& command = doing.command;
+    const std::string target = command.has_target()
+                                   ? " to rank " + std::to_string(doing.target_rank) + " (" +
+                                         base::hex(command.target) + ")"
+                                   : "";
     return "rank " + std::to_string(doing.rank) + " waits in " + std::string(name_of(doing.call)) +
            " for " + seconds_of(doing.waited_ns) + ": " +
-           std::string(name_of(doing.operation, doing.width)) + " of " +
-           std::to_string(doing.bytes) + " bytes from rank " + std::to_string(doing.source_rank) +
-           " (" + base::hex(doing.source) + ") to rank " + std::to_string(doing.target_rank) +
-           " (" + base::hex(doing.target) + ")";
+           std::string(memory::call_name(command.operation, command.width)) + " of " +
+           std::to_string(command.bytes) + " bytes " + (target.empty() ? "on" : "from") + " rank " +
+           std::to_string(doing.source_rank) + " (" + base::hex(command.source) + ")" + target;
 }
 
 const char* idle_words(SlotState state) noexcept {
@@ -87,19 +98,6 @@ bool parse(std::string_view word, T& value) noexcept {
 std::string_view name_of(AwaitedCall call) noexcept {
     const auto index = static_cast<std::size_t>(call);
     return index < call_names.size() ? call_names[index] : std::string_view("an unknown call");
-}
-
-std::string_view name_of(memory::Operation operation, std::uint32_t width) noexcept {
-    static constexpr std::array<std::array<std::string_view, 2>, 7> names{
-        {{"acp_copy", "acp_copy"},
-         {"acp_cas4", "acp_cas8"},
-         {"acp_swap4", "acp_swap8"},
-         {"acp_add4", "acp_add8"},
-         {"acp_xor4", "acp_xor8"},
-         {"acp_or4", "acp_or8"},
-         {"acp_and4", "acp_and8"}}};
-    const auto index = static_cast<std::size_t>(operation);
-    return index < names.size() ? names[index][width == 8 ? 1 : 0] : std::string_view("a command");
 }
 
 AwaitedEntry::~AwaitedEntry() {
@@ -160,11 +158,11 @@ Doing look_at(const Segment& segment, std::uint32_t slot, std::uint64_t now_ns) 
         if (call == 0) break;
         doing.call = static_cast<AwaitedCall>(call);
         doing.waited_ns = now_ns - std::min(now_ns, since_ns);
-        doing.operation = static_cast<memory::Operation>(operation & 0xffU);
-        doing.width = operation >> 8U;
-        doing.bytes = bytes;
-        doing.target = target;
-        doing.source = source;
+        doing.command.operation = static_cast<memory::Operation>(operation & 0xffU);
+        doing.command.width = static_cast<std::uint8_t>(operation >> 8U);
+        doing.command.bytes = bytes;
+        doing.command.target = target;
+        doing.command.source = source;
         break;
     }
     const memory::GaLayout addresses(segment.shape().procs);
@@ -175,8 +173,8 @@ Doing look_at(const Segment& segment, std::uint32_t slot, std::uint64_t now_ns) 
                    : 0;
     };
     if (doing.call >= AwaitedCall::complete) {
-        doing.target_rank = rank_at(doing.target);
-        doing.source_rank = rank_at(doing.source);
+        doing.target_rank = rank_at(doing.command.target_or_word());
+        doing.source_rank = rank_at(doing.command.source);
     }
     return doing;
 }
@@ -186,9 +184,9 @@ std::string to_words(const Doing& doing) {
     for (const std::uint64_t number :
          {std::uint64_t{doing.rank}, static_cast<std::uint64_t>(doing.state),
           std::uint64_t{doing.arrived}, static_cast<std::uint64_t>(doing.call), doing.waited_ns,
-          static_cast<std::uint64_t>(doing.operation), std::uint64_t{doing.width}, doing.bytes,
-          doing.target, doing.source, std::uint64_t{doing.target_rank},
-          std::uint64_t{doing.source_rank}}) {
+          static_cast<std::uint64_t>(doing.command.operation), std::uint64_t{doing.command.width},
+          doing.command.bytes, doing.command.target, doing.command.source,
+          std::uint64_t{doing.target_rank}, std::uint64_t{doing.source_rank}}) {
         text += std::to_string(number) + " ";
     }
     return text + ".";
@@ -202,16 +200,20 @@ std::optional<Doing> doing_from(std::string_view words) {
         if (!parse(parts[i], numbers[i])) return std::nullopt;
     }
     if (numbers[1] > static_cast<std::uint64_t>(SlotState::dead) ||
-        numbers[3] >= call_names.size() ||
-        numbers[5] > static_cast<std::uint64_t>(memory::Operation::bit_and)) {
+        numbers[3] >= call_names.size() || numbers[5] >= memory::operation_count ||
+        numbers[6] > 0xffU) {
         return std::nullopt;
     }
+    memory::Command command;
+    command.operation = static_cast<memory::Operation>(numbers[5]);
+    command.width = static_cast<std::uint8_t>(numbers[6]);
+    command.bytes = numbers[7];
+    command.target = numbers[8];
+    command.source = numbers[9];
     const auto short_number = [&](std::size_t i) { return static_cast<std::uint32_t>(numbers[i]); };
     return Doing{short_number(0),  static_cast<SlotState>(numbers[1]),
                  short_number(2),  static_cast<AwaitedCall>(numbers[3]),
-                 numbers[4],       static_cast<memory::Operation>(numbers[5]),
-                 short_number(6),  numbers[7],
-                 numbers[8],       numbers[9],
+                 numbers[4],       command,
                  short_number(10), short_number(11)};
 }
 

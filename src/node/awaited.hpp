@@ -19,14 +19,21 @@
 namespace acp::node {
 
 // The call of the interface that waits. From `sync` to `reset`: for all ranks to meet. issue: a call that issues a command,
-// for room for it among those outstanding.
-enum class AwaitedCall : std::uint32_t { none, sync, init, finalize, reset, complete, wait, issue };
+// for room for it among those outstanding. fetch: an atomic that waits for itself.
+enum class AwaitedCall : std::uint32_t {
+    none,
+    sync,
+    init,
+    finalize,
+    reset,
+    complete,
+    wait,
+    issue,
+    fetch
+};
 
 // "acp_sync", ...; "" for none.
 [[nodiscard]] std::string_view name_of(AwaitedCall call) noexcept;
-
-// "acp_copy", "acp_add8", ...
-[[nodiscard]] std::string_view name_of(memory::Operation operation, std::uint32_t width) noexcept;
 
 // Puts the calling thread's wait into its process's slot, and takes it out when it is destroyed. While another thread of
 // the process is shown there, tell() does nothing; it is to be called before each sleep, so that a thread that goes on
@@ -58,13 +65,8 @@ struct Doing {
     std::uint32_t arrived = 0;  // at the barrier of this number
     AwaitedCall call = AwaitedCall::none;
     std::uint64_t waited_ns = 0;
-    // of a command that is waited for:
-    memory::Operation operation = memory::Operation::copy;
-    std::uint32_t width = 0;
-    std::uint64_t bytes = 0;
-    std::uint64_t target = 0;  // global addresses, and whose they are
-    std::uint64_t source = 0;
-    std::uint32_t target_rank = 0;
+    memory::Command command;        // that is waited for; without its operand and expected value
+    std::uint32_t target_rank = 0;  // whose its addresses are
     std::uint32_t source_rank = 0;
 
     friend bool operator==(const Doing&, const Doing&) = default;

@@ -10,26 +10,10 @@ namespace acp::remote {
 
 namespace {
 
-using memory::Operation;
-
-// What a record says, or none: whatever stands in shared memory was copied out before.
-std::optional<memory::Command> decode(const CommandRecord& record) {
-    if (record.operation > static_cast<std::uint8_t>(Operation::bit_and)) {
-        return std::nullopt;
-    }
-    memory::Command command;
-    command.operation = static_cast<Operation>(record.operation);
-    command.width = record.width;
-    command.target = record.target;
-    command.source = record.source;
-    command.bytes = record.bytes;
-    command.operand = record.operand;
-    command.expected = record.expected;
-    const bool is_word = record.width == 4 || record.width == 8;
-    if (!command.is_copy() && (!is_word || record.bytes != record.width)) {
-        return std::nullopt;
-    }
-    return command;
+// Whether a process asks for something there is. Its bytes are the width of an atomic.
+bool is_sound(const memory::Command& command) noexcept {
+    return memory::is_sound(command.operation, command.width) &&
+           (command.is_copy() || command.bytes == command.width);
 }
 
 }  // namespace
@@ -90,10 +74,9 @@ GatewayRings::Offer GatewayRings::offer(std::uint32_t slot,
             return Offer::taken_all;
         }
         ++ring.outstanding;  // before the taker, which may complete it at once
-        const auto command = decode(record);
-        if (!command) {
+        if (!is_sound(record.command)) {
             complete(slot, {.token = record.token, .code = base::Code::argument});
-        } else if (!taker(slot, record.token, *command)) {
+        } else if (!taker(slot, record.token, record.command)) {
             --ring.outstanding;
             result = Offer::refused;
             break;

@@ -38,15 +38,7 @@ bool RingLink::submit(std::uint64_t token, const memory::Command& command) {
     if (record == nullptr) {
         return false;
     }
-    *record = {token,
-               command.target,
-               command.source,
-               command.bytes,
-               command.operand,
-               command.expected,
-               static_cast<std::uint8_t>(command.operation),
-               command.width,
-               {}};
+    *record = {token, command, 0};
     commands_.push();
     ++outstanding_;
     return true;

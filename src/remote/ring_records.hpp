@@ -20,14 +20,8 @@ namespace acp::remote {
 // Writer: the process. Reader: the gateway.
 struct CommandRecord {
     std::uint64_t token;
-    std::uint64_t target;
-    std::uint64_t source;
-    std::uint64_t bytes;
-    std::uint64_t operand;
-    std::uint64_t expected;
-    std::uint8_t operation;  // memory::Operation
-    std::uint8_t width;
-    std::uint8_t reserved[14];
+    memory::Command command;  // whatever the process wrote: its operation may be none
+    std::uint64_t reserved;
 };
 
 // Writer: the gateway. Reader: the process.
@@ -53,6 +47,7 @@ struct RingPair {
 };
 
 static_assert(sizeof(CommandRecord) == node::command_record_bytes);
+static_assert(std::is_standard_layout_v<CommandRecord> && sizeof(memory::Command) == 48);
 static_assert(sizeof(EndedRecord) == node::ended_record_bytes);
 static_assert(sizeof(RingPair) == node::RingLayout::bytes);
 static_assert(offsetof(RingPair, commands) == node::RingLayout::commands_at);

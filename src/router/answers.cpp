@@ -24,7 +24,10 @@ Fault Answers::on_long(const Peer& from, const LongFrame& frame) {
 // it is sent there again, from here, since the atomic must not run again.
 Fault Answers::on_value(const Peer& from, std::uint32_t index, std::uint64_t value) {
     const Outstanding& record = own_[index];
-    if (record.operation == invoke_operation || record.operation == 0) return Fault::forged;
+    if (record.operation == invoke_operation || record.operation == 0 ||
+        record.is_value_dropped != 0) {
+        return Fault::forged;
+    }
     if (nodes_.is_mine(nodes_.where(record.target))) {
         if (!from.has(nodes_.where(record.source))) return Fault::forged;
         placer_.place_value(record, value);

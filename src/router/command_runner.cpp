@@ -22,7 +22,7 @@ CommandRunner::CommandRunner(Nodes& nodes,
       activity_(activity) {}
 
 bool CommandRunner::begin(const Task& task) {
-    const auto target = static_cast<std::uint32_t>(nodes_.where(task.command.target));
+    const auto target = static_cast<std::uint32_t>(nodes_.where(task.command.target_or_word()));
     // An atomic whose value could not be delivered any more does not run.
     if (!nodes_.is_mine(target) && nodes_.peer_of(target).is_severed) {
         ends_.fail(task.initiator, task.token, {Code::peer, End::target, target});
@@ -39,7 +39,7 @@ Step CommandRunner::step(std::uint32_t index) {
     memory::Command command;
     command.operation = static_cast<memory::Operation>(operation.operation);
     command.width = operation.width;
-    command.target = operation.target + operation.offset;
+    command.target = operation.is_value_dropped ? 0 : operation.target + operation.offset;
     command.source = operation.source + operation.offset;
     command.bytes = std::min(run_bytes_max, operation.bytes - operation.offset);
     command.operand = operation.operand;
@@ -78,7 +78,7 @@ Step CommandRunner::after_run(std::uint32_t index, Code code, std::uint64_t old)
     return Step::done;
 }
 
-// Sees to the old value: written already, told to the initiator, or sent to a third node. ORD-62
+// Sees to the old value: written already, unwanted, told to the initiator, or sent to a third node. ORD-62
 Step CommandRunner::after_atomic(std::uint32_t index, std::uint64_t old) {
     Operation& operation = operations_[index];
     const auto target = static_cast<std::uint32_t>(nodes_.where(operation.target));

@@ -46,7 +46,8 @@ Fault Executor::on_command(Peer& from, const CommandFrame& frame) {
     if (!from.has(frame.initiator)) return Fault::forged;
     const std::uint64_t source = nodes_.where(frame.source);
     if (!nodes_.is_mine(source)) return Fault::misdirected;
-    const std::uint64_t target = nodes_.where(frame.target);
+    const Task task = task_of(frame);
+    const std::uint64_t target = nodes_.where(task.command.target_or_word());
     if (target >= nodes_.procs()) return Fault::bad_process;
     if (nodes_.is_any_lost() && (nodes_.is_dead(source) || nodes_.is_dead(target))) {
         const bool is_source = nodes_.is_dead(source);
@@ -55,7 +56,6 @@ Fault Executor::on_command(Peer& from, const CommandFrame& frame) {
                     nodes_.named(is_source ? source : target)});
         return Fault::none;
     }
-    const Task task = task_of(frame);
     if (!begin(task)) ends_.refuse_command(from, task);
     return Fault::none;
 }

@@ -25,7 +25,7 @@ public:
 
     // Begins the part of a command whose source is of this node. false: no room for a record, nothing done.
     [[nodiscard]] bool begin(const Task& task) {
-        const auto target = static_cast<std::uint32_t>(nodes_.where(task.command.target));
+        const auto target = static_cast<std::uint32_t>(nodes_.where(task.command.target_or_word()));
         if (!task.command.is_copy() || nodes_.is_mine(target)) return runner_.begin(task);
         return pieces_.begin(task, nodes_.peer_of(target));
     }

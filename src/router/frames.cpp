@@ -31,7 +31,7 @@ std::string_view name_of(Fault fault) noexcept {
 Fault check(const CommandFrame& frame, JobShape shape) noexcept {
     if (frame.initiator >= shape.procs) return Fault::bad_process;
     if (frame.reserved != 0) return Fault::bad_reserved;
-    if (frame.operation > memory::Operation::bit_and) return Fault::bad_operation;
+    if (!memory::is_sound(frame.operation, frame.width)) return Fault::bad_operation;
     if (frame.operation == memory::Operation::copy) {
         if (frame.width != 0) return Fault::bad_operation;
         if (frame.operand > frame.expected || (frame.operand == 0 && frame.expected != 0)) {
@@ -39,7 +39,7 @@ Fault check(const CommandFrame& frame, JobShape shape) noexcept {
         }
         return Fault::none;
     }
-    return frame.width == 4 || frame.width == 8 ? Fault::none : Fault::bad_operation;
+    return Fault::none;
 }
 
 Fault check(const ShortFrame& frame, JobShape shape) noexcept {

@@ -47,7 +47,8 @@ std::uint32_t Operations::take_task(const Task& task, Work work, NodeId node) no
     Operation& operation = operations_[index];
     operation.token = task.token;
     operation.initiator = task.initiator;
-    operation.target = task.command.target;
+    operation.target = task.command.target_or_word();
+    operation.is_value_dropped = !task.command.has_target();
     operation.source = task.command.source;
     operation.bytes = task.command.bytes;
     operation.total = task.total;

@@ -21,8 +21,10 @@ namespace acp::router {
     return layout.process(address);
 }
 
-inline constexpr std::uint8_t invoke_operation = 7;  // beside those of memory::Operation
-inline constexpr std::uint8_t bad_operation = 8;     // whatever a process may ask for instead
+// Beside those of memory::Operation, in records of this router only.
+inline constexpr std::uint8_t invoke_operation = 254;
+inline constexpr std::uint8_t bad_operation = 255;  // whatever a process may ask for instead
+static_assert(memory::operation_count <= invoke_operation);
 
 // A command of a process of this node, until its completion: one cache line.
 struct alignas(64) Outstanding {
@@ -38,7 +40,8 @@ struct alignas(64) Outstanding {
     std::uint8_t operation = 0;
     std::uint8_t attempts = 0;  // sent again because refused
     std::uint8_t age = 0;       // the scan before which it came
-    std::uint8_t width : 7 = 0;
+    std::uint8_t width : 6 = 0;
+    std::uint8_t is_value_dropped : 1 = 0;  // of an atomic without a target: target is its word
     std::uint8_t is_taken : 1 = 0;
 };
 
@@ -99,6 +102,7 @@ struct Operation {
     bool is_cancelled = false;       // nobody wants it any more; told already
     bool is_staged = false;          // of pieces: placement cannot read them at once
     bool is_value = false;           // of place
+    bool is_value_dropped = false;   // of run: an atomic without a target, which is its word here
 };
 
 // What one initiator wants sent to one node, in turns with others. Exists while there is something.

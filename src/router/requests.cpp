@@ -110,7 +110,7 @@ bool Requests::write_command(Peer& to,
     frame.width = record.width;
     frame.initiator = record.initiator;
     frame.token = record.token;
-    frame.target = record.target + offset;
+    frame.target = record.is_value_dropped != 0 ? 0 : record.target + offset;
     frame.source = record.source + offset;
     const bool is_copy = frame.operation == memory::Operation::copy;
     frame.operand = is_copy ? bytes : record.operand;

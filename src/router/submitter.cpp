@@ -13,17 +13,16 @@ namespace {
 
 // What a process asks for is not to be trusted.
 std::uint8_t operation_of(const memory::Command& command) noexcept {
-    const auto operation = static_cast<std::uint8_t>(command.operation);
-    const bool has_width = command.width == 4 || command.width == 8;
-    if (command.is_copy() || (operation < invoke_operation && has_width)) return operation;
-    return bad_operation;
+    return memory::is_sound(command.operation, command.width)
+               ? static_cast<std::uint8_t>(command.operation)
+               : bad_operation;
 }
 
 Task task_of(const Outstanding& record, std::uint64_t offset, std::uint64_t bytes) noexcept {
     Task task;
     task.command.operation = static_cast<memory::Operation>(record.operation);
     task.command.width = record.width;
-    task.command.target = record.target + offset;
+    task.command.target = record.is_value_dropped != 0 ? 0 : record.target + offset;
     task.command.source = record.source + offset;
     task.command.bytes = bytes;
     task.command.operand = record.operand;
@@ -75,7 +74,7 @@ void Submitter::fill_in(Outstanding& record,
                         const memory::NumberedCommand& one) const noexcept {
     const memory::Command& command = *one.command;
     record.token = one.number;
-    record.target = command.target;
+    record.target = command.target_or_word();
     record.source = command.source;
     record.bytes = command.is_copy() ? command.bytes : command.width;
     record.operand = command.operand;
@@ -83,6 +82,7 @@ void Submitter::fill_in(Outstanding& record,
     record.initiator = initiator;
     record.operation = operation_of(command);
     record.width = command.width & 15U;
+    record.is_value_dropped = command.has_target() ? 0 : 1;
     record.attempts = 0;
     record.age = static_cast<std::uint8_t>(activity_.scan_number());
 }

@@ -15,6 +15,12 @@ constexpr std::uint32_t segment_granule = 3;
 constexpr std::uint32_t segment_generation = 2;
 constexpr std::uint32_t stale_generation = 1;
 
+// The word as a signed number.
+std::int64_t signed_of(std::uint64_t word, std::uint8_t width) noexcept {
+    return width == 4 ? std::int64_t{static_cast<std::int32_t>(static_cast<std::uint32_t>(word))}
+                      : static_cast<std::int64_t>(word);
+}
+
 }  // namespace
 
 std::uint64_t load(std::span<const std::byte> word) noexcept {
@@ -28,6 +34,9 @@ void store(std::span<std::byte> word, std::uint64_t value) noexcept {
 }
 
 std::uint64_t apply(const memory::Command& command, std::uint64_t old) noexcept {
+    const auto is_less = [&](std::uint64_t first, std::uint64_t second) {
+        return signed_of(first, command.width) < signed_of(second, command.width);
+    };
     switch (command.operation) {
         case memory::Operation::compare_swap:
             return old == command.expected ? command.operand : old;
@@ -41,6 +50,10 @@ std::uint64_t apply(const memory::Command& command, std::uint64_t old) noexcept 
             return old | command.operand;
         case memory::Operation::bit_and:
             return old & command.operand;
+        case memory::Operation::min:
+            return is_less(command.operand, old) ? command.operand : old;
+        case memory::Operation::max:
+            return is_less(old, command.operand) ? command.operand : old;
         case memory::Operation::copy:
             break;
     }
@@ -128,7 +141,7 @@ std::uint64_t Memory::run(const memory::Command& command, bool is_value_wanted) 
     }
     const std::uint64_t old = load(held(source));
     store(held(source), apply(command, old));
-    if (!is_value_wanted && has_target) store(held(target), old);
+    if (!is_value_wanted && command.has_target() && has_target) store(held(target), old);
     return old;
 }
 

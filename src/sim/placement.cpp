@@ -132,7 +132,7 @@ router::Settlement ArrayPlacement::run(const memory::Command& command,
     base::Code code = around_.memory->find(command.source, command.bytes, range);
     const std::uint32_t process = range.process;
     if (code == base::Code::ok && !is_value_wanted) {
-        code = around_.memory->find(command.target, command.bytes, range);
+        code = around_.memory->find(command.target_or_word(), command.bytes, range);
     }
     if (code != base::Code::ok) return {router::Progress::settled, code};
     if (!command.is_copy() && command.source % command.width != 0) {

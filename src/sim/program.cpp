@@ -120,8 +120,13 @@ private:
         step.kind = StepKind::atomic;
         const std::uint8_t width = random_.below(2) == 0 ? 4 : 8;
         choose_ends(step, self, width, width);
-        step.command.operation = static_cast<memory::Operation>(1 + random_.below(6));
+        step.command.operation =
+            static_cast<memory::Operation>(1 + random_.below(memory::atomic_count));
         set_operands(step, width);
+        if (!memory::row_of(step.command.operation).has_expected) step.command.expected = 0;
+        if (random_.below(4) == 0 && !is_near(self, step.source.process)) {
+            step.target = {step.source.process, step.source.offset, 0};  // no old value is wanted
+        }
     }
 
     void set_operands(Step& step, std::uint8_t width) {
@@ -237,7 +242,9 @@ void address_all(Workplan& work, const Memory& memory) {
         for (Step& step : steps) {
             if (step.kind == StepKind::invoke) continue;
             step.command.source = memory.address(step.source.process, step.source.offset);
-            step.command.target = memory.address(step.target.process, step.target.offset);
+            step.command.target = step.target.bytes == 0
+                                      ? 0
+                                      : memory.address(step.target.process, step.target.offset);
             if (step.kind != StepKind::bad) continue;
             const Range& end = step.is_bad_target ? step.target : step.source;
             // By turns: an older generation of the segment, and bytes beyond its end.

@@ -12,7 +12,7 @@ import sys
 ACPRUN = os.environ["ALLOC_ACPRUN"]
 PROGRAM = os.environ["ALLOC_PROGRAM"]
 PRELOAD = os.environ["ALLOC_PRELOAD"]
-WATCHDOG_S = 120  # not a limit to be met: refused ends itself before that
+WATCHDOG_S = 3000  # not a limit to be met: refused ends itself long before that
 
 # Of each mode: acprun's arguments, the environment, threads per rank.
 MODES = {

@@ -27,7 +27,7 @@ namespace {
 
 using acp::test::Refusal;
 
-constexpr unsigned seconds_max = 100;  // no limit to be met: a job that takes as long hangs
+constexpr unsigned seconds_max = 100;  // no limit to be met: a round that takes as long hangs
 constexpr std::size_t threads_max = 4;
 constexpr std::size_t long_bytes = 300'000;
 constexpr std::size_t region_bytes = 1024 * 1024;  // of one thread of one initiator
@@ -328,6 +328,7 @@ void run(const Plan& plan) {
         workers.emplace_back(ground, i, plan.threads == 1);
     std::uint64_t number = plan.first;
     for (; number <= plan.last && !has_failed; number += plan.step) {
+        alarm(seconds_max);
         all_do(workers, number, true, is_victim ? &plan : nullptr);
         const std::uint64_t seen = Refusal::seen();
         for (Worker& worker : workers) worker.check();

@@ -25,6 +25,10 @@ const std::vector<NamedAtomic>& named_atomics() {
         {"acp_or8", 8, [](auto t, auto s, auto o) { return acp_or8(t, s, 1, o); }},
         {"acp_and4", 4, [](auto t, auto s, auto o) { return acp_and4(t, s, 1, o); }},
         {"acp_and8", 8, [](auto t, auto s, auto o) { return acp_and8(t, s, 1, o); }},
+        {"acp_min4", 4, [](auto t, auto s, auto o) { return acp_min4(t, s, 1, o); }},
+        {"acp_min8", 8, [](auto t, auto s, auto o) { return acp_min8(t, s, 1, o); }},
+        {"acp_max4", 4, [](auto t, auto s, auto o) { return acp_max4(t, s, 1, o); }},
+        {"acp_max8", 8, [](auto t, auto s, auto o) { return acp_max8(t, s, 1, o); }},
     };
     return all;
 }
@@ -43,9 +47,20 @@ protected:
         expect_failure(acp_copy(good, bad, 8, ACP_HANDLE_NULL), code, parts);
         for (const NamedAtomic& atomic : named_atomics()) {
             SCOPED_TRACE(atomic.name);
-            expect_failure(atomic.issue(bad, good, ACP_HANDLE_NULL), code, parts);
+            if (bad != ACP_GA_NULL) {  // which says that no old value is wanted
+                expect_failure(atomic.issue(bad, good, ACP_HANDLE_NULL), code, parts);
+            }
             expect_failure(atomic.issue(good, bad, ACP_HANDLE_NULL), code, parts);
+            expect_failure(atomic.issue(ACP_GA_NULL, bad, ACP_HANDLE_NULL), code, parts);
         }
+        EXPECT_EQ(acp_fetch_add8(bad, 1), 0U);
+        EXPECT_EQ(acp_errno(), code);
+        for (const std::string& part : parts) {
+            EXPECT_NE(std::string(acp_error_message()).find(part), std::string::npos)
+                << acp_error_message();
+        }
+        EXPECT_EQ(acp_fetch_cas4(bad, 1, 2), 0U);
+        EXPECT_EQ(acp_errno(), code);
     }
 };
 

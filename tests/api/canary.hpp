@@ -44,7 +44,7 @@ public:
     return text;
 }
 
-// One of the twelve atomics with harmless operands.
+// One of the atomics with harmless operands.
 struct NamedAtomic {
     const char* name;
     std::size_t width;

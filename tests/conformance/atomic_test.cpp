@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The twelve atomics: every operation and width on words of every rank and kind of memory, results to every
+// All atomics: every operation and width on words of every rank and kind of memory, results to every
 // memory of the node, and counts that no contention loses.
 #include <algorithm>
 #include <atomic>
@@ -52,6 +52,18 @@ std::vector<Atomic> wide_atomics() {
         {"and8", 8,
          [=](auto target, auto source) { return acp_and8(target, source, operand, now); },
          [](auto word) { return word & operand; }},
+        {"min8 that hits", 8,
+         [=](auto target, auto source) { return acp_min8(target, source, INT64_MIN, now); },
+         [](auto) { return static_cast<std::uint64_t>(INT64_MIN); }},
+        {"min8 that misses", 8,
+         [=](auto target, auto source) { return acp_min8(target, source, INT64_C(7), now); },
+         [](auto word) { return word; }},
+        {"max8 that hits", 8,
+         [=](auto target, auto source) { return acp_max8(target, source, INT64_C(7), now); },
+         [](auto) { return static_cast<std::uint64_t>(INT64_C(7)); }},
+        {"max8 that misses", 8,
+         [=](auto target, auto source) { return acp_max8(target, source, INT64_MIN, now); },
+         [](auto word) { return word; }},
     };
 }
 
@@ -82,6 +94,18 @@ std::vector<Atomic> narrow_atomics() {
         {"and4", 4,
          [=](auto target, auto source) { return acp_and4(target, source, operand4, now); },
          [](auto word) { return word & operand4; }},
+        {"min4 that hits", 4,
+         [=](auto target, auto source) { return acp_min4(target, source, -100, now); },
+         [](auto) { return static_cast<std::uint64_t>(-100); }},
+        {"min4 that misses", 4,
+         [=](auto target, auto source) { return acp_min4(target, source, 7, now); },
+         [](auto word) { return word; }},
+        {"max4 that hits", 4,
+         [=](auto target, auto source) { return acp_max4(target, source, 7, now); },
+         [](auto) { return static_cast<std::uint64_t>(7); }},
+        {"max4 that misses", 4,
+         [=](auto target, auto source) { return acp_max4(target, source, -100, now); },
+         [](auto word) { return word; }},
     };
 }
 
@@ -163,6 +187,48 @@ TEST_P(AtomicTest, changes_the_word_and_returns_the_old_value) {
     }
 }
 
+TEST_P(AtomicTest, changes_the_word_alone_where_no_old_value_is_wanted) {
+    const auto [word_kind, result_kind] = GetParam();
+    if (result_kind != Kind::starter) {
+        GTEST_SKIP() << "there is no result";
+    }
+    const Arena words(word_kind, 256);
+    const Arena seen(Kind::starter, 64, 256);
+    for (const Atomic& atomic : all_atomics()) {
+        for (int owner = 0; owner < std::min(procs_, 3); ++owner) {
+            if (!reaches(word_kind, owner)) {
+                continue;
+            }
+            SCOPED_TRACE(std::string(atomic.name) + " on " + name_of(word_kind) + " of rank " +
+                         std::to_string(owner));
+            words.word<std::uint64_t>(place) = word_before;
+            words.word<std::uint64_t>(place - 8) = words.word<std::uint64_t>(place + 8) =
+                result_before;
+            sync_ranks();
+            if (rank_ == 0) {
+                const acp_handle_t changes = atomic.issue(ACP_GA_NULL, words.at(owner, place));
+                expect_done(acp_copy(seen.at(0), words.at(owner, place), 8, changes));
+                EXPECT_EQ(seen.word<std::uint64_t>(), changed(atomic, word_before));
+            }
+            sync_ranks();
+            EXPECT_EQ(words.word<std::uint64_t>(place),
+                      rank_ == owner ? changed(atomic, word_before) : word_before);
+            EXPECT_EQ(words.word<std::uint64_t>(place - 8), result_before);
+            EXPECT_EQ(words.word<std::uint64_t>(place + 8), result_before);
+            sync_ranks();
+        }
+    }
+}
+
+TEST_P(AtomicTest, refuses_a_word_that_is_not_aligned_where_no_old_value_is_wanted) {
+    const auto [word_kind, result_kind] = GetParam();
+    const Arena words(word_kind, 256);
+    words.word<std::uint64_t>(place) = word_before;
+    expect_failure(acp_add8(ACP_GA_NULL, words.at(rank_, place + 4), operand, ACP_HANDLE_NULL),
+                   ACP_ERR_ALIGNMENT, {"acp_add8", "the source is"});
+    EXPECT_EQ(words.word<std::uint64_t>(place), word_before);
+}
+
 TEST_P(AtomicTest, leaves_the_word_alone_when_the_result_would_go_beyond_starter_memory) {
     const auto [word_kind, result_kind] = GetParam();
     if (result_kind != Kind::starter) {
@@ -220,6 +286,22 @@ TEST_P(ContentionTest, loses_no_addition_and_gives_no_old_value_twice) {
         std::ranges::sort(all);
         EXPECT_EQ(std::ranges::adjacent_find(all), all.end()) << "an old value was given twice";
         EXPECT_EQ(all.back(), adds * ranks - 1);
+    }
+    sync_ranks();
+}
+
+TEST_P(ContentionTest, loses_no_addition_whose_old_value_nobody_wants) {
+    const std::size_t adds = mode().is_slow() ? 200 : 5000;
+    const Arena counter(GetParam(), 64);
+    counter.word<std::uint64_t>() = 0;
+    sync_ranks();
+    for (std::size_t index = 0; index < adds; ++index) {
+        acp_add8(ACP_GA_NULL, counter.at(0), 1, ACP_HANDLE_NULL);
+    }
+    expect_done(ACP_HANDLE_ALL);
+    sync_ranks();
+    if (rank_ == 0) {
+        EXPECT_EQ(counter.word<std::uint64_t>(), adds * static_cast<std::size_t>(procs_));
     }
     sync_ranks();
 }

@@ -167,7 +167,8 @@ void Company::append(std::vector<std::byte>& frames, Input& input) {
         }
         case 1: {
             CommandFrame frame;
-            frame.operation = static_cast<memory::Operation>(input.below(8));
+            frame.operation =
+                static_cast<memory::Operation>(input.below(memory::operation_count + 1));
             frame.width = static_cast<std::uint8_t>(input.below(3) * 4);
             frame.initiator = initiator;
             frame.token = token;

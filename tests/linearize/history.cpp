@@ -30,6 +30,13 @@ std::uint64_t masked(const WordOperation& operation, std::uint64_t value) {
     return operation.width == 4 ? value & 0xffff'ffffULL : value;
 }
 
+// Whether one word is less than another, both signed.
+bool is_less(const WordOperation& operation, std::uint64_t first, std::uint64_t second) {
+    const unsigned unused_bits = operation.width == 4 ? 32 : 0;
+    return static_cast<std::int64_t>(first << unused_bits) <
+           static_cast<std::int64_t>(second << unused_bits);
+}
+
 // The word after the operation, or nothing when its result contradicts the word before.
 std::optional<std::uint64_t> apply(const WordOperation& operation, std::uint64_t word) {
     if (operation.verb != WordVerb::write && masked(operation, operation.result) != word) {
@@ -45,9 +52,18 @@ std::optional<std::uint64_t> apply(const WordOperation& operation, std::uint64_t
             return word == masked(operation, operation.expected)
                        ? masked(operation, operation.operand)
                        : word;
-        default:
-            return masked(operation, word + operation.operand);
+        case WordVerb::min:
+            return is_less(operation, operation.operand, word)
+                       ? masked(operation, operation.operand)
+                       : word;
+        case WordVerb::max:
+            return is_less(operation, word, operation.operand)
+                       ? masked(operation, operation.operand)
+                       : word;
+        case WordVerb::add:
+            break;
     }
+    return masked(operation, word + operation.operand);
 }
 
 class Search {
@@ -182,7 +198,7 @@ Judgement check_history(const std::vector<WordOperation>& history,
 }
 
 std::string describe(const WordOperation& operation) {
-    constexpr const char* verbs[] = {"read", "write", "cas", "swap", "add"};
+    constexpr const char* verbs[] = {"read", "write", "cas", "swap", "add", "min", "max"};
     std::ostringstream text;
     text << "rank " << operation.rank << ' ' << operation.call_ns << ".." << operation.return_ns
          << ' ' << verbs[static_cast<std::size_t>(operation.verb)] << int{operation.width}

@@ -11,7 +11,9 @@
 
 namespace acp::test {
 
-enum class WordVerb : std::uint8_t { read, write, cas, swap, add };
+enum class WordVerb : std::uint8_t { read, write, cas, swap, add, min, max };
+
+inline constexpr std::uint64_t word_verbs = 7;
 
 // One finished operation. It took effect at some time from call_ns to return_ns.
 struct WordOperation {

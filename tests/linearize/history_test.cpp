@@ -2,6 +2,7 @@
 // The checker itself, on histories made by hand: it must accept what some order explains and refuse the rest.
 #include "linearize/history.hpp"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 #include "support/random.hpp"
@@ -117,13 +118,17 @@ TEST(History, decides_long_random_histories) {
             WordOperation operation;
             operation.call_ns = 10 * time - before;
             operation.return_ns = 10 * time + after;
-            operation.verb = static_cast<WordVerb>(random.below(5));
+            operation.verb = static_cast<WordVerb>(random.below(word_verbs));
             operation.operand = random.below(4);
             operation.expected = random.below(4);
             operation.result = word;
             history.push_back(operation);
             if (operation.verb == WordVerb::add) {
                 word += operation.operand;
+            } else if (operation.verb == WordVerb::min) {
+                word = std::min(word, operation.operand);  // none is negative
+            } else if (operation.verb == WordVerb::max) {
+                word = std::max(word, operation.operand);
             } else if (operation.verb == WordVerb::swap || operation.verb == WordVerb::write ||
                        (operation.verb == WordVerb::cas && operation.expected == word)) {
                 word = operation.operand;

@@ -55,7 +55,7 @@ protected:
         WordOperation operation;
         operation.rank = static_cast<std::uint16_t>(acp_rank());
         operation.width = width;
-        operation.verb = static_cast<WordVerb>(random.below(5));
+        operation.verb = static_cast<WordVerb>(random.below(word_verbs));
         operation.operand = random.below(4);
         operation.expected = random.below(4);
         own.word<std::uint64_t>(result_place) = 0;
@@ -90,10 +90,23 @@ protected:
             case WordVerb::swap:
                 return is_wide ? acp_swap8(result, word, operation.operand, ACP_HANDLE_NULL)
                                : acp_swap4(result, word, operand4, ACP_HANDLE_NULL);
-            default:
-                return is_wide ? acp_add8(result, word, operation.operand, ACP_HANDLE_NULL)
-                               : acp_add4(result, word, operand4, ACP_HANDLE_NULL);
+            case WordVerb::min:
+                return is_wide
+                           ? acp_min8(result, word, static_cast<std::int64_t>(operation.operand),
+                                      ACP_HANDLE_NULL)
+                           : acp_min4(result, word, static_cast<std::int32_t>(operand4),
+                                      ACP_HANDLE_NULL);
+            case WordVerb::max:
+                return is_wide
+                           ? acp_max8(result, word, static_cast<std::int64_t>(operation.operand),
+                                      ACP_HANDLE_NULL)
+                           : acp_max4(result, word, static_cast<std::int32_t>(operand4),
+                                      ACP_HANDLE_NULL);
+            case WordVerb::add:
+                break;
         }
+        return is_wide ? acp_add8(result, word, operation.operand, ACP_HANDLE_NULL)
+                       : acp_add4(result, word, operand4, ACP_HANDLE_NULL);
     }
 };
 

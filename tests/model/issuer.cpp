@@ -137,6 +137,12 @@ acp_handle_t Issuer::issue(const Step& step, acp_ga_t target, acp_handle_t order
         case Verb::bit_or:
             return is_wide ? acp_or8(target, source, value, order)
                            : acp_or4(target, source, value4, order);
+        case Verb::min:
+            return is_wide ? acp_min8(target, source, static_cast<std::int64_t>(value), order)
+                           : acp_min4(target, source, static_cast<std::int32_t>(value4), order);
+        case Verb::max:
+            return is_wide ? acp_max8(target, source, static_cast<std::int64_t>(value), order)
+                           : acp_max4(target, source, static_cast<std::int32_t>(value4), order);
         default:
             return is_wide ? acp_and8(target, source, value, order)
                            : acp_and4(target, source, value4, order);

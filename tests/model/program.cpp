@@ -80,8 +80,8 @@ private:
         if (kind < 60) {
             make_copy(step);
         } else if (kind < 90) {
-            step.verb = static_cast<Verb>(random_.between(
-                static_cast<std::uint64_t>(Verb::cas), static_cast<std::uint64_t>(Verb::bit_and)));
+            step.verb = static_cast<Verb>(random_.between(static_cast<std::uint64_t>(Verb::cas),
+                                                          static_cast<std::uint64_t>(Verb::max)));
             step.bytes = random_.chance(50) ? 4 : 8;
             do {
                 step.target = spot(step.bytes, step.bytes);
@@ -203,6 +203,10 @@ std::uint64_t load(const std::byte* from, std::size_t width) {
 
 std::uint64_t atomic_result(const Step& step, std::uint64_t word) {
     const std::uint64_t mask = step.bytes == 8 ? ~0ULL : 0xffff'ffffULL;
+    const auto signed_of = [&](std::uint64_t value) {
+        return step.bytes == 8 ? static_cast<std::int64_t>(value)
+                               : std::int64_t{static_cast<std::int32_t>(value & mask)};
+    };
     switch (step.verb) {
         case Verb::cas:
             return word == (step.expected & mask) ? step.operand : word;
@@ -214,6 +218,10 @@ std::uint64_t atomic_result(const Step& step, std::uint64_t word) {
             return word ^ step.operand;
         case Verb::bit_or:
             return word | step.operand;
+        case Verb::min:
+            return signed_of(step.operand) < signed_of(word) ? step.operand : word;
+        case Verb::max:
+            return signed_of(step.operand) > signed_of(word) ? step.operand : word;
         default:
             return word & step.operand;
     }
@@ -256,8 +264,8 @@ void Model::run(const Program& program) {
 }
 
 std::string describe(const Step& step) {
-    constexpr const char* verbs[] = {"copy", "cas", "swap",      "add",      "xor",
-                                     "or",   "and", "count_add", "count_xor"};
+    constexpr const char* verbs[] = {"copy", "cas", "swap", "add",       "xor",      "or",
+                                     "and",  "min", "max",  "count_add", "count_xor"};
     constexpr const char* thens[] = {"", "complete", "complete all", "wait",
                                      "inquire until complete"};
     std::ostringstream text;

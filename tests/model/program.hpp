@@ -25,6 +25,8 @@ enum class Verb : std::uint8_t {
     bit_xor,
     bit_or,
     bit_and,
+    min,
+    max,
     count_add,
     count_xor
 };

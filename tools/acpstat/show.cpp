@@ -231,11 +231,12 @@ tool::Json doings_json(const Gateway& gateway) {
             one["waited_ns"] = doing.waited_ns;
         }
         if (doing.call >= node::AwaitedCall::complete) {
-            one["command"] = {{"name", node::name_of(doing.operation, doing.width)},
-                              {"bytes", doing.bytes},
-                              {"target", doing.target},
+            const memory::Command& command = doing.command;
+            one["command"] = {{"name", memory::call_name(command.operation, command.width)},
+                              {"bytes", command.bytes},
+                              {"target", command.target},
                               {"target_rank", doing.target_rank},
-                              {"source", doing.source},
+                              {"source", command.source},
                               {"source_rank", doing.source_rank}};
         }
         all.push_back(std::move(one));

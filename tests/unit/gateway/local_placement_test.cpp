@@ -258,6 +258,11 @@ TEST_P(PlacementTest, an_atomic_gives_its_old_value_or_stores_it_on_the_node) {
             EXPECT_EQ(value, 44U);
             std::memcpy(&value, target.bytes + 128, 8);
             EXPECT_EQ(value, 42U);
+            Command bare = command;
+            bare.target = 0;
+            ASSERT_EQ(run(bare, false).code, Code::ok);
+            std::memcpy(&value, word.bytes + 64, 8);
+            EXPECT_EQ(value, 46U);
             command.source += 2;
             EXPECT_EQ(run(command, true).code, Code::alignment);
         }

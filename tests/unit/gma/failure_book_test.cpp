@@ -44,6 +44,22 @@ TEST(FailureBook, tells_each_thread_once_of_what_only_others_were_told) {
     EXPECT_FALSE(book.told_to_others(2, 3).has_value());
 }
 
+TEST(FailureBook, tells_the_failure_of_one_number_and_leaves_those_before_it) {
+    FailureBook book;
+    for (const std::uint64_t number : {2U, 4U, 6U}) {
+        book.note(number, {Code::address, std::to_string(number)});
+    }
+    EXPECT_EQ(book.take_of(4)->message(), "4");
+    EXPECT_FALSE(book.take_of(4).has_value());
+    EXPECT_FALSE(book.take_of(8).has_value());
+    EXPECT_EQ(book.first_untold(), 2U);
+    EXPECT_TRUE(book.is_remembered(4));
+    EXPECT_EQ(book.take(6, 1)->message(), "2");
+    EXPECT_EQ(book.take_of(2, 2)->message(), "2") << "only another thread was told";
+    EXPECT_EQ(book.take_of(6)->message(), "6");
+    EXPECT_EQ(book.first_untold(), 0U);
+}
+
 TEST(FailureBook, remembers_the_newest_failures_remembered_max) {
     FailureBook book;
     for (std::uint64_t i = 1; i <= failures_remembered_max + 1; ++i) {

@@ -293,5 +293,39 @@ TEST(GmaDeathTest, a_wait_for_a_rank_that_does_not_serve_times_out_and_ends_with
     acp::test::arm_watchdog(0, "");
 }
 
+TEST(GmaDeathTest, an_atomic_that_waits_for_itself_waits_for_nothing_else) {
+    acp::test::arm_watchdog(240, "unit_gma");
+    // Rank 2 serves nobody, so what is asked of it does not end.
+    Ranks ranks(IntraNode::mailbox, 3, 2);
+    ranks.node().slot(2).pid.store(static_cast<std::uint32_t>(os::own_pid()),
+                                   std::memory_order_relaxed);
+    ranks.node().slot(2).state.store(static_cast<std::uint32_t>(node::SlotState::joined),
+                                     std::memory_order_relaxed);
+    local::Space absent;
+    ASSERT_TRUE(
+        absent.open(ranks.node(), 2, {.is_shared_direct = false, .is_own_direct = true}, nullptr)
+            .is_ok());
+    absent.publish_starter();
+    Gma& gma = *ranks[0].gma;
+    const Handle handle =
+        gma.issue(copy(gma.space().starter_address(2), ranks[0].own, 8), handle_null);
+    const auto add_to = [&](GlobalAddress word) {
+        return gma.fetch(
+            {.operation = Operation::add, .width = 8, .source = word, .bytes = 8, .operand = 5});
+    };
+    for (const std::uint64_t old : {0U, 5U, 10U}) {
+        const auto fetched = add_to(gma.space().starter_address(1));
+        ASSERT_TRUE(fetched.is_ok()) << fetched.failure().message();
+        EXPECT_EQ(fetched.value(), old);
+    }
+    EXPECT_EQ(gma.wait(handle, 0, false).code(), Code::timeout);
+    EXPECT_EQ(add_to(gma.space().starter_address(1) + 4).failure().code(), Code::alignment);
+    node::mark_dead(ranks.node(), 2, 9);
+    EXPECT_EQ(add_to(gma.space().starter_address(2)).failure().code(), Code::peer);
+    EXPECT_EQ(gma.wait(handle, node::for_ever, false).code(), Code::peer) << "told to who waits";
+    EXPECT_EQ(gma.registry().live(), 1U) << "no word stays registered";
+    acp::test::arm_watchdog(0, "");
+}
+
 }  // namespace
 }  // namespace acp::gma::test

@@ -112,6 +112,30 @@ TEST_F(InlineAccessTest, does_nothing_while_it_is_closed) {
     expect_untouched();
 }
 
+TEST_F(InlineAccessTest,
+       atomics_without_a_target_change_their_word_and_leave_unaligned_ones_alone) {
+    const std::uint64_t before = 40;
+    std::memcpy(source(), &before, sizeof before);
+    std::uint64_t old = 0;
+    const auto add = [&](GlobalAddress word, Handle order = 0) {
+        return fetch_inline<fence, std::uint64_t, Operation::add>(fast_, *line_, word, {2, 0},
+                                                                  order, old);
+    };
+    EXPECT_EQ(add(source_address()), open_floor + 4);
+    EXPECT_EQ(old, 40U);
+    EXPECT_EQ(line_->target.load(), 0U);
+    EXPECT_EQ(line_->bytes.load(), 8U);
+    EXPECT_EQ(add(source_address() + 4), handle_null);
+    EXPECT_EQ(line_->target.load(), source_address() + 4) << "the word is named while it is used";
+    EXPECT_EQ(add(0), handle_null);
+    EXPECT_EQ(add(source_address(), open_floor + 1), handle_null);
+    std::uint64_t after = 0;
+    std::memcpy(&after, source(), sizeof after);
+    EXPECT_EQ(after, 42U);
+    EXPECT_EQ(std::string(source() + 8, 8184), std::string(8184, 's'));
+    EXPECT_EQ(std::string(target(), 8192), std::string(8192, 't'));
+}
+
 TEST_F(InlineAccessTest, atomics_store_the_old_value_and_leave_unaligned_words_alone) {
     const std::uint64_t before = 40;
     std::memcpy(source(), &before, sizeof before);

@@ -124,7 +124,7 @@ private:
     }
 
     [[nodiscard]] remote::Ended run(const Command& command) const {
-        char* target = place(command.target, command.bytes);
+        char* target = place(command.target_or_word(), command.bytes);
         char* source = place(command.source, command.bytes);
         if (target == nullptr || source == nullptr) {
             const GlobalAddress bad = target == nullptr ? command.target : command.source;
@@ -136,7 +136,8 @@ private:
         if (command.is_copy()) {
             local::move_bytes(target, source, command.bytes);
         } else {
-            local::store_old(target, local::apply(command, source), command.width);
+            const std::uint64_t old = local::apply(command, source);
+            if (command.has_target()) local::store_old(target, old, command.width);
         }
         return {};
     }

@@ -3,6 +3,7 @@
 // nothing touched beside; and atomics on words. One thread.
 #include "local/direct.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <vector>
@@ -76,8 +77,17 @@ constexpr Example examples[] = {
     {Operation::compare_swap, 5, 12, 5}, {Operation::compare_swap, 5, 13, 12},
     {Operation::swap, 9, 0, 9},          {Operation::add, 30, 0, 42},
     {Operation::bit_xor, 10, 0, 6},      {Operation::bit_or, 3, 0, 15},
-    {Operation::bit_and, 6, 0, 4},
+    {Operation::bit_and, 6, 0, 4},       {Operation::min, 11, 0, 11},
+    {Operation::min, 12, 0, 12},         {Operation::min, 13, 0, 12},
+    {Operation::max, 11, 0, 12},         {Operation::max, 13, 0, 13},
 };
+
+TEST(DirectTest, every_atomic_has_an_example) {
+    for (const memory::OperationRow& row : memory::operation_table) {
+        const auto is_of_row = [&](const Example& one) { return one.operation == row.operation; };
+        EXPECT_EQ(std::ranges::any_of(examples, is_of_row), row.is_atomic) << row.name;
+    }
+}
 
 TEST(DirectTest, atomics_return_the_old_value_and_leave_the_new_one) {
     for (const Example& example : examples) {
@@ -104,6 +114,32 @@ TEST(DirectTest, atomics_of_four_bytes_wrap_within_their_word) {
     EXPECT_EQ(apply(command, reinterpret_cast<char*>(words)), 0xffff'ffffU);
     EXPECT_EQ(words[0], 2U);
     EXPECT_EQ(words[1], 7U);
+}
+
+// Of the width's two's complement: a word of 4 bytes is negative where its own top bit is set.
+TEST(DirectTest, min_and_max_compare_signed_numbers) {
+    for (const std::uint8_t width : {std::uint8_t{4}, std::uint8_t{8}}) {
+        const std::uint64_t all = width == 4 ? 0xffff'ffffU : ~0ULL;
+        const std::uint64_t least = all / 2 + 1;  // the most negative number
+        const std::uint64_t greatest = all / 2;
+        const std::uint64_t numbers[] = {least, least + 1, all - 1,      all,
+                                         0,     1,         greatest - 1, greatest};
+        for (std::size_t a = 0; a < std::size(numbers); ++a) {
+            for (std::size_t b = 0; b < std::size(numbers); ++b) {
+                for (const Operation operation : {Operation::min, Operation::max}) {
+                    alignas(8) std::uint64_t words[2] = {numbers[a], 77};
+                    memory::Command command;
+                    command.operation = operation;
+                    command.width = width;
+                    command.operand = numbers[b];
+                    EXPECT_EQ(apply(command, reinterpret_cast<char*>(words)), numbers[a]);
+                    const std::size_t chosen =
+                        operation == Operation::min ? std::min(a, b) : std::max(a, b);
+                    EXPECT_EQ(words[0], numbers[chosen]);
+                }
+            }
+        }
+    }
 }
 
 TEST(DirectTest, an_old_value_is_stored_in_its_width_only) {

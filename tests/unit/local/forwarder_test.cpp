@@ -188,6 +188,11 @@ TEST_P(ForwarderTest, runs_atomics_and_returns_the_old_value_to_any_rank) {
         {Operation::bit_xor, 7, 0, high, high ^ 7},
         {Operation::bit_or, 7, 0, high, high | 7},
         {Operation::bit_and, 0xff, 0, high, 0x10},
+        // signed in either width: `high` is negative, its lower half is not
+        {Operation::min, 0x8000'0000'0000'0001ULL, 0, high, 0x8000'0000'0000'0001ULL},
+        {Operation::min, 0x7fff'ffff'7fff'ffffULL, 0, high, high},
+        {Operation::max, 0x7fff'ffff'7fff'ffffULL, 0, high, 0x7fff'ffff'7fff'ffffULL},
+        {Operation::max, 0x8000'0000'0000'0001ULL, 0, high, high},
     };
     for (std::uint32_t which = 0; which < procs * procs * procs * 4; ++which) {
         const std::uint32_t origin = which % procs;
@@ -213,6 +218,26 @@ TEST_P(ForwarderTest, runs_atomics_and_returns_the_old_value_to_any_rank) {
             }
         }
     }
+}
+
+TEST_P(ForwarderTest, an_atomic_without_a_target_changes_its_word_and_nothing_else) {
+    for (std::uint32_t which = 0; which < procs * procs * 2; ++which) {
+        const Memory word = rank(which / procs % procs).memory(which / 9 != 0);
+        for (const std::uint8_t width : {std::uint8_t{4}, std::uint8_t{8}}) {
+            std::uint64_t value = 40;
+            std::memcpy(word.bytes, &value, 8);
+            const std::vector<char> beyond(word.bytes + 8, word.bytes + 128);
+            const Ended ended =
+                run(which % procs, {memory::Operation::add, width, 0, word.address, 0, 2, 0});
+            ASSERT_EQ(ended.code, base::Code::ok) << ended.message;
+            std::memcpy(&value, word.bytes, 8);
+            ASSERT_EQ(value, 42U);
+            ASSERT_TRUE(std::equal(beyond.begin(), beyond.end(), word.bytes + 8));
+        }
+    }
+    const Ended ended = run(0, {memory::Operation::add, 8, 0, rank(1).own.address + 4, 0, 2, 0});
+    EXPECT_EQ(ended.code, base::Code::alignment);
+    EXPECT_EQ(ended.message.rfind("the source is", 0), 0U) << ended.message;
 }
 
 TEST_P(ForwarderTest, refuses_addresses_that_name_nothing) {

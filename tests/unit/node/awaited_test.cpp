@@ -54,11 +54,11 @@ TEST(AwaitedTest, an_entry_is_read_as_it_was_written_and_vanishes_with_the_wait)
         const Doing seen = look_at(segment, 1, 5000);
         EXPECT_EQ(seen.call, AwaitedCall::wait);
         EXPECT_EQ(seen.waited_ns, 4000U);
-        EXPECT_EQ(seen.target, command.target);
-        EXPECT_EQ(seen.source, command.source);
+        EXPECT_EQ(seen.command.target, command.target);
+        EXPECT_EQ(seen.command.source, command.source);
         EXPECT_EQ(seen.target_rank, 2U);
         EXPECT_EQ(seen.source_rank, 0U);
-        EXPECT_EQ(name_of(seen.operation, seen.width), "acp_add8");
+        EXPECT_EQ(memory::call_name(seen.command.operation, seen.command.width), "acp_add8");
         EXPECT_EQ(doing_from(to_words(seen)), seen);
     }
     EXPECT_EQ(look_at(segment, 1, 5000).call, AwaitedCall::none);

@@ -102,10 +102,10 @@ TEST_F(GatewayRingsTest, what_finds_no_room_holds_nobody_up_and_is_offered_again
 TEST_F(GatewayRingsTest, a_record_that_makes_no_sense_ends_with_an_error_and_is_not_offered) {
     submit(0, 4);
     RingPair& pair = ring_pair(segment_, 0);
-    pair.commands[0].operation = 7;  // one past the last
-    pair.commands[1].operation = static_cast<std::uint8_t>(memory::Operation::add);  // of no width
-    pair.commands[2].operation = static_cast<std::uint8_t>(memory::Operation::bit_and);
-    pair.commands[2].width = 4;  // of 8 bytes
+    pair.commands[0].command.operation = static_cast<memory::Operation>(memory::operation_count);
+    pair.commands[1].command.operation = memory::Operation::add;  // of no width
+    pair.commands[2].command.operation = memory::Operation::bit_and;
+    pair.commands[2].command.width = 4;  // of 8 bytes
     EXPECT_EQ(take(100), 1U);
     rings_.flush();
     const auto ended = turn(0);

@@ -134,7 +134,7 @@ public:
                    Ticket ticket) override {
         const std::uint64_t bytes = command.is_copy() ? command.bytes : command.width;
         std::byte* source = find(command.source, bytes);
-        std::byte* target = is_value_wanted ? source : find(command.target, bytes);
+        std::byte* target = is_value_wanted ? source : find(command.target_or_word(), bytes);
         if (source == nullptr || target == nullptr) return {Progress::settled, Code::address};
         const Progress progress = choose(command.source);
         if (progress == Progress::refused) return {Progress::refused, Code::ok};
@@ -150,7 +150,7 @@ public:
                 }
                 const std::uint64_t after = before + command.operand;
                 if (command.operation == memory::Operation::add) std::memcpy(source, &after, bytes);
-                if (!is_value_wanted) std::memcpy(target, &before, bytes);
+                if (!is_value_wanted && command.has_target()) std::memcpy(target, &before, bytes);
                 return before;
             },
             &old);

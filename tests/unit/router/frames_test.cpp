@@ -136,12 +136,12 @@ TEST(FramesTest, refuses_commands_out_of_range) {
     frame.operand = 8;
     frame.width = 8;
     EXPECT_EQ(fault_of(frame), Fault::bad_operation);
-    frame.operation = memory::Operation::bit_and;
+    frame.operation = memory::Operation::max;
     EXPECT_EQ(fault_of(frame), Fault::none);
     frame.width = 2;
     EXPECT_EQ(fault_of(frame), Fault::bad_operation);
     frame.width = 4;
-    frame.operation = static_cast<memory::Operation>(7);
+    frame.operation = static_cast<memory::Operation>(memory::operation_count);
     EXPECT_EQ(fault_of(frame), Fault::bad_operation);
     frame.operation = memory::Operation::add;
     frame.reserved = 1;

@@ -138,6 +138,7 @@ private:
 
     void make(std::uint32_t initiator) {
         Issued issued;
+        bool is_target_wanted = true;
         issued.initiator = initiator;
         if (random_.chance(10)) {
             issued.is_invoke = true;
@@ -152,7 +153,11 @@ private:
             issued.command.operand = 1;
             issued.command.source =
                 address(any_process(), random_.chance(50), words_at + 8 * random_.below(4));
-            issued.command.target = target(8);
+            if (random_.chance(25)) {
+                is_target_wanted = false;  // nor its old value
+            } else {
+                issued.command.target = target(8);
+            }
         } else {
             static constexpr std::array<std::uint64_t, 8> sizes = {0, 1, 4, 8, 8, 100, 1500, 9000};
             const std::uint64_t bytes = sizes[random_.below(sizes.size())];
@@ -161,7 +166,7 @@ private:
                 address(any_process(), random_.chance(50), random_.below(source_bytes - bytes));
             issued.command.target = target(bytes);
         }
-        if (!issued.is_invoke && issued.command.target == 0) return;
+        if (!issued.is_invoke && is_target_wanted && issued.command.target == 0) return;
         queues_[initiator].push_back(issued_.size());
         issued_.push_back(std::move(issued));
     }
@@ -246,7 +251,7 @@ private:
         const std::uint32_t source =
             issued.is_invoke ? issued.process : process_at(issued.command.source);
         const std::uint32_t target =
-            issued.is_invoke ? issued.process : process_at(issued.command.target);
+            issued.is_invoke ? issued.process : process_at(issued.command.target_or_word());
         for (std::uint32_t process : {issued.initiator, source, target}) {
             if (!is_alive_[process]) return true;
             for (const auto& node : job_.nodes) {
@@ -298,7 +303,7 @@ private:
             text += ", invoked on " + std::to_string(issued.process);
         } else {
             text += ", from " + std::to_string(process_at(issued.command.source)) + " to " +
-                    std::to_string(process_at(issued.command.target));
+                    std::to_string(process_at(issued.command.target_or_word()));
         }
         return text + ", failed about " + std::to_string(issued.about) + state();
     }
@@ -327,7 +332,7 @@ private:
             const Issued& issued = issued_[index];
             if (issued.is_invoke || issued.command.is_copy()) continue;
             ++tried[issued.command.source];
-            if (issued.code != Code::ok) continue;
+            if (issued.code != Code::ok || !issued.command.has_target()) continue;
             const auto old = job_.at<std::uint64_t>(issued.command.target);
             EXPECT_TRUE(olds[issued.command.source].insert(old).second)
                 << "an old value twice: " << old;
@@ -371,7 +376,10 @@ private:
                         std::uint32_t process,
                         bool is_private,
                         std::vector<int>& expected) const {
-        if (issued.is_invoke || process_at(issued.command.target) != process) return;
+        if (issued.is_invoke || !issued.command.has_target() ||
+            process_at(issued.command.target) != process) {
+            return;
+        }
         const std::uint64_t at = issued.command.target - address(process, is_private, 0);
         const bool is_copy = issued.command.is_copy();
         const std::uint64_t bytes = is_copy ? issued.command.bytes : 8;

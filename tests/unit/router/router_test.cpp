@@ -105,6 +105,24 @@ TEST(RouterTest, sends_the_old_value_of_an_atomic_to_a_third_node) {
     EXPECT_TRUE(job.is_idle());
 }
 
+// One END for all of them, where each old value takes a VALUE; and nothing goes to the process of the null address.
+TEST(RouterTest, ends_atomics_whose_old_value_nobody_wants_together) {
+    FakeJob job({1, 1, 1});
+    job.at<std::uint64_t>(job.shared(2, 16)) = 40;
+    job.at<std::uint64_t>(job.shared(1, 16)) = 7;
+    for (std::uint64_t i = 1; i <= 30; ++i) {
+        ASSERT_TRUE(job.add(1, 2 * i, 0, job.shared(2, 16), 1));
+    }
+    ASSERT_TRUE(job.add(1, 62, 0, job.shared(1, 16), 1));  // its own
+    ASSERT_TRUE(job.run());
+    EXPECT_EQ(job.at<std::uint64_t>(job.shared(2, 16)), 70U);
+    EXPECT_EQ(job.at<std::uint64_t>(job.shared(1, 16)), 8U);
+    for (const Completion& end : job.nodes[1]->ends.ended) EXPECT_EQ(end.code, Code::ok);
+    EXPECT_EQ(job.nodes[1]->ends.ended.size(), 31U);
+    EXPECT_LE(job.nodes[1]->ends.calls, 3U);
+    EXPECT_TRUE(job.is_idle());
+}
+
 TEST(RouterTest, compresses_ends_of_consecutive_commands_into_one) {
     FakeJob job({1, 1});
     for (std::uint64_t i = 1; i <= 30; ++i) {

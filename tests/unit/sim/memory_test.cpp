@@ -62,5 +62,21 @@ TEST(Memory, runs_copies_and_atomics_as_a_node_does) {
     EXPECT_EQ(load(memory.held({1, 16, 8})), 1U);
 }
 
+TEST(Memory, takes_the_less_and_the_greater_of_signed_words) {
+    memory::Command command;
+    command.operation = memory::Operation::min;
+    command.width = 4;
+    command.operand = 0xffff'fff0U;  // -16
+    EXPECT_EQ(apply(command, 7), 0xffff'fff0U);
+    EXPECT_EQ(apply(command, 0x8000'0000U), 0x8000'0000U);
+    command.width = 8;
+    EXPECT_EQ(apply(command, 7), 7U);
+    command.operation = memory::Operation::max;
+    EXPECT_EQ(apply(command, 7), 0xffff'fff0U);
+    EXPECT_EQ(apply(command, ~0ULL), 0xffff'fff0U);
+    command.width = 4;
+    EXPECT_EQ(apply(command, 7), 7U);
+}
+
 }  // namespace
 }  // namespace acp::sim

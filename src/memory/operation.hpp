@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The one table of operations: what each is called, what it takes, and by which number rings, messages and frames know it.
+// Whoever names, checks or counts operations asks this table; who runs them has a switch without a default, which the
+// compiler complains of as long as a new operation is missing in it (local/direct.hpp, sim/memory.cpp). Knows no memory and
+// no path. Any thread.
+// Tests: tests/unit/memory/operation_test.cpp.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace acp::memory {
+
+// Frames (WIRE-111), messages between processes and the rings of the gateway carry these numbers: they are never changed.
+// An atomic returns the word's old value in target; its word is source.
+enum class Operation : std::uint8_t {
+    copy = 0,
+    compare_swap = 1,
+    swap = 2,
+    add = 3,
+    bit_xor = 4,
+    bit_or = 5,
+    bit_and = 6,
+    min = 7,  // signed, as max
+    max = 8
+};
+
+struct OperationRow {
+    Operation operation;
+    bool is_atomic;          // on one aligned word of 4 or 8 bytes, with an operand
+    bool has_expected;       // takes a value to compare with, too
+    std::string_view name;   // in traces
+    std::string_view call;   // of the interface; of an atomic on words of 4 bytes
+    std::string_view call8;  // the same on words of 8 bytes
+};
+
+// In the order of their numbers.
+inline constexpr std::array operation_table = {
+    OperationRow{Operation::copy, false, false, "copy", "acp_copy", "acp_copy"},
+    OperationRow{Operation::compare_swap, true, true, "cas", "acp_cas4", "acp_cas8"},
+    OperationRow{Operation::swap, true, false, "swap", "acp_swap4", "acp_swap8"},
+    OperationRow{Operation::add, true, false, "add", "acp_add4", "acp_add8"},
+    OperationRow{Operation::bit_xor, true, false, "xor", "acp_xor4", "acp_xor8"},
+    OperationRow{Operation::bit_or, true, false, "or", "acp_or4", "acp_or8"},
+    OperationRow{Operation::bit_and, true, false, "and", "acp_and4", "acp_and8"},
+    OperationRow{Operation::min, true, false, "min", "acp_min4", "acp_min8"},
+    OperationRow{Operation::max, true, false, "max", "acp_max4", "acp_max8"},
+};
+
+inline constexpr std::size_t operation_count = operation_table.size();
+
+// Atomics have the numbers 1 .. atomic_count.
+inline constexpr std::size_t atomic_count = operation_count - 1;
+
+static_assert(
+    [] {
+        for (std::size_t number = 0; number < operation_count; ++number) {
+            const OperationRow& row = operation_table[number];
+            if (static_cast<std::size_t>(row.operation) != number) return false;
+            if (row.is_atomic != (number != 0)) return false;
+        }
+        return true;
+    }(),
+    "an operation's row stands at its number, and the copy's before all atomics'");
+
+// Whether a number that came from elsewhere is an operation's.
+[[nodiscard]] constexpr bool is_known(Operation operation) noexcept {
+    return static_cast<std::size_t>(operation) < operation_count;
+}
+
+//   operation  is_known()
+[[nodiscard]] constexpr const OperationRow& row_of(Operation operation) noexcept {
+    return operation_table[static_cast<std::size_t>(operation)];
+}
+
+// Whether an operation and a width that came from elsewhere go together. A copy's width means nothing.
+[[nodiscard]] constexpr bool is_sound(Operation operation, std::uint32_t width) noexcept {
+    return is_known(operation) && (!row_of(operation).is_atomic || width == 4 || width == 8);
+}
+
+// The call of the interface, for messages: "acp_copy", "acp_add8"; "a command" where the number is no operation's.
+[[nodiscard]] constexpr std::string_view call_name(Operation operation,
+                                                   std::uint32_t width) noexcept {
+    if (!is_known(operation)) return "a command";
+    return width == 8 ? row_of(operation).call8 : row_of(operation).call;
+}
+
+}  // namespace acp::memory
