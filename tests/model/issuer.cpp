@@ -86,8 +86,12 @@ acp_ga_t Issuer::address(const Spot& spot) const {
 
 acp_ga_t Issuer::target_of(std::size_t index) const {
     const Step& step = program_[index];
+    if (step.is_bare) {
+        return ACP_GA_NULL;
+    }
     if (step.is_bad) {
-        return step.operand % 2 == 0 ? ACP_GA_NULL : acp_query_starter_ga(0) + acp_starter_size();
+        const bool is_null = step.verb == Verb::copy && step.operand % 2 == 0;
+        return is_null ? ACP_GA_NULL : acp_query_starter_ga(0) + acp_starter_size();
     }
     if (step.verb == Verb::count_add || step.verb == Verb::count_xor) {
         return scratch_address_ + 8 * index;

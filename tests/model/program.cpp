@@ -83,6 +83,7 @@ private:
             step.verb = static_cast<Verb>(random_.between(static_cast<std::uint64_t>(Verb::cas),
                                                           static_cast<std::uint64_t>(Verb::max)));
             step.bytes = random_.chance(50) ? 4 : 8;
+            step.is_bare = random_.chance(25);
             do {
                 step.target = spot(step.bytes, step.bytes);
                 step.source = spot(step.bytes, step.bytes);
@@ -159,6 +160,7 @@ private:
     void settle_fate(Step& step, std::size_t index) {
         if (may_fail_ && !is_counting(step) && step.bytes > 0 && random_.chance(8)) {
             step.is_bad = true;
+            step.is_bare = false;
         }
         Steps ordered_after = 0;
         if (step.order == OrderBy::handle) {
@@ -259,7 +261,7 @@ void Model::run(const Program& program) {
         const std::uint64_t old = load(source, step.bytes);
         const std::uint64_t fresh = atomic_result(step, old);
         std::memcpy(source, &fresh, step.bytes);
-        std::memcpy(target, &old, step.bytes);
+        if (!step.is_bare) std::memcpy(target, &old, step.bytes);
     }
 }
 
@@ -282,6 +284,9 @@ std::string describe(const Step& step) {
     text << ", thread " << step.thread;
     if (step.is_bad) {
         text << ", bad";
+    }
+    if (step.is_bare) {
+        text << ", its target unwanted";
     }
     if (!step.is_expected_to_run) {
         text << ", must not run";

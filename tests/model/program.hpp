@@ -59,6 +59,7 @@ struct Step {
     Then then = Then::go_on;
     std::size_t then_step = 0;
     std::size_t thread = 0;  // who issues it, when a program is passed among threads
+    bool is_bare = false;    // an atomic without a target address: its old value is not wanted
     bool is_bad = false;     // its target address is outside the memory
     bool is_expected_to_run = true;
 };
