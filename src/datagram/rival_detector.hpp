@@ -18,15 +18,17 @@ namespace acp::datagram {
 
 class RivalDetector {
 public:
-    static constexpr Time long_path_ns = 1'000'000;  // the shortest round trip ever seen
-    static constexpr double window_share = 0.25;     // so much of the window is left, and the delay
-    static constexpr std::uint32_t late_rounds_min =
-        3;  // of so many rounds is too long all the same
-    static constexpr Time path_share =
-        8;  // a queue is left after a drain: this part of the path, and
-    static constexpr std::uint32_t late_drains_min = 2;  // so often in a row
-    static constexpr std::uint32_t drains_min =
-        4;  // so many later, no queue is left of how the flows began
+    // Of the shortest round trip ever seen: paths from here on are looked at.
+    static constexpr Time long_path_ns = 1'000'000;
+    // Rivals are found when no more than this part of the window is left and so many rounds are late all the same.
+    static constexpr double window_share = 0.25;
+    static constexpr std::uint32_t late_rounds_min = 3;
+    // Or when so many drains in a row leave a queue longer than the path divided by path_share.
+    static constexpr std::uint32_t late_drains_min = 2;
+    static constexpr Time path_share = 8;
+    // Drains until the queue that flows built when they began is gone; nothing is found before.
+    static constexpr std::uint32_t drains_min = 4;
+    // How long rivals are believed in, in round trips.
     static constexpr std::uint64_t belief_rounds = 1000;
 
     void note_round_trip(Time rtt_ns) noexcept {

@@ -382,7 +382,7 @@ std::string Referee::unfinished() const {
     for (NodeId node = 0; node < plan_->nodes; ++node) {
         std::string what = meetings_.unfinished(node);
         if (what.empty()) what = casualties_.unheard(node);
-        if (!what.empty()) return text + ", " + what;
+        if (!what.empty()) return text.append(", ").append(what);
     }
     return text;
 }
