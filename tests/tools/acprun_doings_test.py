@@ -6,7 +6,7 @@ import re
 import signal
 import subprocess
 
-from support import RANK, WATCHDOG_S, ToolTest, acprun, main, ready, stat_of
+from support import RANK, WATCHDOG_S, ToolTest, acprun, main, ready, stop
 
 
 class Doings(ToolTest):
@@ -21,20 +21,12 @@ class Doings(ToolTest):
                 return answer
         self.fail(f"never told {patterns}; the last answer was {answer}")
 
-    def wait_until_stopped(self, process):
-        """Each thread of a process stops when it hears of it."""
-        tasks = f"/proc/{process}/task"
-        while any(stat_of(f"{process}/task/{task}")[0] != "T" for task in os.listdir(tasks)):
-            os.sched_yield()
-
     def start_with_rank_1_stopped(self, action):
         """A job on two nodes in which rank 1 is stopped before rank 0 does something."""
         job = self.start("-n", "2", "--nodes", "2", RANK, "init", "sync", "print=ready", "1:pause", "await-line", action,
                          stdin=subprocess.PIPE)
         self.assertEqual(job.read_lines(2), ready(2))
-        stopped = job.rank(1)
-        os.kill(stopped, signal.SIGSTOP)
-        self.wait_until_stopped(stopped)
+        stop(job.rank(1))
         job.process.stdin.write(b"go\n")
         job.process.stdin.flush()
         return job

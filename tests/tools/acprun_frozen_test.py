@@ -2,9 +2,10 @@
 """A job whose agent is stopped, or whose host or connection is frozen, still ends when it shall: after the agents have
 had their time to give a sign of life, those that gave none are named and done without."""
 import os
+import select
 import signal
 
-from support import ACT, SSH_STUB, ToolTest, main, marked_processes, ready
+from support import ACT, SSH_STUB, WATCHDOG_S, ToolTest, main, marked_processes, ready, stop
 
 SILENCE = r"did not answer for 5 s"
 
@@ -73,6 +74,21 @@ class SeveralNodes(FrozenTest):
         self.assert_ended(job, 124, rf"the agent of node 1 .*{SILENCE}",
                           r"timeout of 2 s: ranks 0-1 were still running")
         os.close(write)
+
+
+class Asked(FrozenTest):
+    def test_who_fails_on_a_node_that_hears_of_the_end_late_has_not_failed(self):
+        job = self.start("-n", "2", "--nodes", "2", ACT, "print=ready", "pause")
+        self.assertEqual(job.read_lines(2), ready(2))
+        first, late = job.rank(0), job.agent_of(1)
+        stop(late)
+        os.kill(job.rank(1), signal.SIGKILL)  # what the agent meets first when it goes on
+        job.send(signal.SIGINT)
+        end = os.pidfd_open(first)
+        self.assertTrue(select.select([end], [], [], WATCHDOG_S)[0])  # the request has come through
+        os.close(end)
+        os.kill(late, signal.SIGCONT)
+        self.assertEqual(job.finish(), (130, "", "acprun: ended by SIGINT\n"))
 
 
 class OtherHosts(FrozenTest):

@@ -5,9 +5,10 @@ import contextlib
 import os
 import random
 import signal
+import subprocess
 import time
 
-from support import ACT, MEMBER, RANK, SSH_STUB, WATCHDOG_S, ToolTest, main, marked_processes, parent_of
+from support import ACT, MEMBER, RANK, SSH_STUB, WATCHDOG_S, ToolTest, main, marked_processes, parent_of, stop
 
 SEED = int(os.environ.get("TOOLTEST_SEED", random.randrange(2**32)))
 MOMENTS = int(os.environ.get("TOOLTEST_MOMENTS", 25))
@@ -102,21 +103,28 @@ class Pausing(ToolTest):
 class FirstContact(ToolTest):
     """A rank alone on its node is stopped before another one has met it: it is given as long as one that falls silent."""
 
+    def start_stopped(self, *actions, **more):
+        job = self.start("-n", "2", "--nodes=2", *actions, stdin=subprocess.PIPE, **more)
+        job.read_lines(2)
+        stop(job.rank(1))
+        job.process.stdin.write(b"go\n")
+        job.process.stdin.flush()
+        return job
+
     def test_who_is_stopped_before_anybody_met_it_is_waited_for(self):
         for timeout in ("0", "60"):
-            job = self.start("-n", "2", "--nodes=2", RANK, "init", "print=ready", "1:signal=19", "0:put=1", "sync",
-                             "finalize", env={"ACP_PEER_TIMEOUT": timeout})
-            job.read_lines(2)
+            job = self.start_stopped(RANK, "init", "print=ready", "1:signal=19", "0:await-line", "0:put=1", "sync",
+                                     "finalize", env={"ACP_PEER_TIMEOUT": timeout})
             # Longer than five seconds, which a first answer was once given whatever the user said.
             time.sleep(6)  # lint: sleep is the subject
             os.kill(job.rank(1), signal.SIGCONT)
             self.assertEqual(job.finish(), (0, "", ""))
 
     def test_who_stays_stopped_is_lost_after_the_users_time(self):
-        job = self.start("-n", "2", "--nodes=2", "--on-failure=continue", RANK, "init", "print=ready", "1:signal=19",
-                         "0:put=1", "0:print=over", "0:exit=0", env={"ACP_PEER_TIMEOUT": "1"})
-        # On a busy machine the loss may be told before the stopped rank's "ready" has come through.
-        self.assertRegex("".join(job.read_lines(3)), "put: .*(could not be reached|has not answered)")
+        job = self.start_stopped("--on-failure=continue", RANK, "init", "print=ready", "1:signal=19", "0:await-line",
+                                 "0:put=1", "0:print=over", "0:exit=0", env={"ACP_PEER_TIMEOUT": "1"})
+        self.assertRegex(job.read_line(), "put: .*(could not be reached|has not answered)")
+        self.assertEqual(job.read_line(), "over\n")
 
 
 class AtRandomMoments(ToolTest):

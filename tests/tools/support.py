@@ -73,6 +73,14 @@ def parent_of(pid):
     return int(stat_of(pid)[1])
 
 
+def stop(process):
+    """Stops a process and waits until each of its threads is: each stops when it hears of it."""
+    os.kill(process, signal.SIGSTOP)
+    tasks = f"/proc/{process}/task"
+    while any(stat_of(f"{process}/task/{task}")[0] != "T" for task in os.listdir(tasks)):
+        os.sched_yield()
+
+
 class Job:
     """An acprun that runs in the background, with all its processes marked."""
 

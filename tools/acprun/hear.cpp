@@ -57,10 +57,11 @@ void Launcher::hear_answer(std::uint32_t node, std::string_view word, std::strin
     }
 }
 
-// A failure that ends the job is told when that has happened, below all output; others at once.
+// A failure that ends the job is told when that has happened, below all output; others at once. What ranks do once
+// the end was asked for is none: one may fail because another node's ranks were ended before its own agent had heard.
 void Launcher::hear_failed(std::uint32_t node, std::string_view words) {
     auto failed = failed_rank_from(words);
-    if (!failed) return;
+    if (!failed || asked_signal_ != 0) return;
     if (!deciding_node_) deciding_node_ = node;
     const bool ends_job =
         !job_.common.is_continue_on_failure && failed->state != node::SlotState::left;
@@ -105,8 +106,13 @@ void Launcher::hear_ended(std::uint32_t node, std::string_view words) {
     const auto parts = job::words_of(words, 3);  // code, failed, ended by the agent
     if (parts.size() != 3) return;
     const auto number = [&parts](std::size_t i) { return base::parse_unsigned(parts[i]); };
-    agents_[node].ended = Ended{static_cast<int>(number(0).value_or(job::exit_unavailable)),
-                                number(1).value_or(0), number(2).value_or(0)};
+    Ended ended{static_cast<int>(number(0).value_or(job::exit_unavailable)), number(1).value_or(0),
+                number(2).value_or(0)};
+    if (asked_signal_ != 0 && !deciding_node_ && ended.failed > 0) {  // as in hear_failed
+        ended.code = job::exit_signal_base + asked_signal_;
+        ended.failed = 0;
+    }
+    agents_[node].ended = ended;
 }
 
 void Launcher::hear_running(std::uint32_t node, std::string_view ranges) {
