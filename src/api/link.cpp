@@ -121,7 +121,7 @@ base::Status Link::open_own(node::Member& member,
 }
 
 void Link::join(node::Member& member, gma::Gma& gma) noexcept {
-    if (link_ == nullptr || link_->wait_fds().empty()) return;
+    if (link_ == nullptr || !link_->traits().is_turned_here) return;
     helper_.set_gma(&gma);
     member.barrier().set_helper(&helper_);
 }

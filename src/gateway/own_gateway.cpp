@@ -111,8 +111,11 @@ public:
         return has_ended_.load(std::memory_order_acquire);
     }
 
-    [[nodiscard]] std::span<const int> wait_fds() const noexcept override {
-        return core_->transport().wait_fds();
+    [[nodiscard]] remote::LinkTraits traits() const noexcept override {
+        return {.is_turned_here = true,
+                .is_peer_served = true,
+                .look_cost = node::LookCost::dear,
+                .wait_fds = core_->transport().wait_fds()};
     }
 
     [[nodiscard]] std::int64_t timeout_ns() const noexcept override {

@@ -17,16 +17,9 @@ local::Reach reach_of(const base::Config& config) {
     return {.is_shared_direct = is_open, .is_own_direct = config.is_bypass_on};
 }
 
-// A gateway in this process has descriptors to sleep on; one elsewhere rings the bells of the process's door.
-Routes::Gateway gateway_of(const remote::Link* link) noexcept {
-    if (link == nullptr) {
-        return Routes::Gateway::none;
-    }
-    return link->wait_fds().empty() ? Routes::Gateway::of_node : Routes::Gateway::in_this_process;
-}
-
-bool is_here(const remote::Link* link) noexcept {
-    return gateway_of(link) == Routes::Gateway::in_this_process;
+// Those of a job of one node, which has no link, where it is null.
+remote::LinkTraits traits_of(const remote::Link* link) noexcept {
+    return link != nullptr ? link->traits() : remote::LinkTraits{};
 }
 
 bool may_waiter_turn(const base::Config& config) noexcept {
@@ -95,7 +88,7 @@ base::Status Gma::open_parts(Opened& opened,
                           space.segment().slot(origin).rank.load(std::memory_order_relaxed));
         });
     }
-    if (is_here(link)) {
+    if (traits_of(link).is_turned_here) {
         auto event = os::Event::create();
         if (!event.is_ok()) {
             return std::move(event).failure().within("making the wake-up of the service thread");
@@ -117,7 +110,7 @@ Gma::Gma(node::Member& member,
       opened_(std::move(opened)),
       registry_(*opened_.space, hazards),
       commands_(fast.marks, member.rank()),
-      routes_(*opened_.space, hazards, *opened_.attach, config, gateway_of(link)),
+      routes_(*opened_.space, hazards, *opened_.attach, config, link),
       mover_(*opened_.space, hazards, *opened_.attach, routes_, opened_.trace.get()),
       jobs_(commands_, mover_, hazards, routes_, opened_.space->layout(), member.slot(), config),
       mailbox_(commands_, *opened_.space, *opened_.port, *opened_.forwarder),
@@ -127,9 +120,10 @@ Gma::Gma(node::Member& member,
               member.slot(),
               opened_.trace.get(),
               {.link = link,
-               .is_gateway_here = is_here(link),
+               .is_turned_here = traits_of(link).is_turned_here,
                .may_waiter_turn = may_waiter_turn(config)}),
-      service_sleep_(*opened_.port, std::move(opened_.event), is_here(link) ? link : nullptr),
+      service_sleep_(
+          *opened_.port, std::move(opened_.event), traits_of(link).is_turned_here ? link : nullptr),
       progress_(member,
                 commands_,
                 routes_,
@@ -139,7 +133,8 @@ Gma::Gma(node::Member& member,
                 service_sleep_,
                 {.may_waiter_run = config.is_bypass_on,
                  .may_waiter_turn = may_waiter_turn(config),
-                 .is_gateway_here = is_here(link)}),
+                 .is_link_turned_here = traits_of(link).is_turned_here,
+                 .look_cost = traits_of(link).look_cost}),
       service_(progress_, service_sleep_, hazards, fast.marks, member.slot().door),
       completion_(member, commands_, progress_, service_, service_sleep_, *opened_.space, config),
       issuer_(
@@ -163,6 +158,7 @@ base::Status Gma::begin() {
         // relaxed: the meeting that follows publishes it
         member_.segment().control().is_membarrier_refused.store(1, std::memory_order_relaxed);
     }
+    member_.waiter().set_look_cost(progress_.manner().look_cost);
     opened_.attach->publish_token();
     opened_.space->publish_starter();
     {
@@ -172,8 +168,8 @@ base::Status Gma::begin() {
     // Where memory of others is not mapped by decree, the owner's thread serves also starter memory; and where the
     // gateway is in this process, it serves all nodes.
     const Progress::Manner& manner = progress_.manner();
-    const bool can_do_without =
-        opened_.space->reach().is_shared_direct && manner.may_waiter_run && !manner.is_gateway_here;
+    const bool can_do_without = opened_.space->reach().is_shared_direct && manner.may_waiter_run &&
+                                !manner.is_link_turned_here;
     return can_do_without ? base::Status() : service_.ensure();
 }
 

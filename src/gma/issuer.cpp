@@ -23,7 +23,7 @@ Issuer::Issuer(const Parts& parts,
       at_once_bytes_max_(config.inline_bytes_max),
       rank_(rank),
       may_attach_(parts.routes.may_attach()),
-      is_gateway_here_(parts.progress.manner().is_gateway_here) {}
+      is_link_turned_here_(parts.progress.manner().is_link_turned_here) {}
 
 // A copy that is sure to be run by attach and whose order is satisfied.
 Handle Issuer::issue_attach(const Command& command, Handle order) {

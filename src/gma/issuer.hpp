@@ -41,10 +41,10 @@ public:
 
     // Issues a command. A bad command gives a failed handle.
     [[gnu::always_inline]] Handle issue(const Command& command, Handle order) {
-        if (is_gateway_here_ && command.is_copy()) {
+        if (is_link_turned_here_ && command.is_copy()) {
             return issue_copy(command.target, command.source, command.bytes, order);
         }
-        const Handle handle = is_gateway_here_ ? handle_null : issue_attach(command, order);
+        const Handle handle = is_link_turned_here_ ? handle_null : issue_attach(command, order);
         return handle != handle_null ? handle : issue_long(command, order);
     }
 
@@ -53,14 +53,14 @@ public:
                                              GlobalAddress source,
                                              std::uint64_t bytes,
                                              Handle order) {
-        if (is_gateway_here_) {
+        if (is_link_turned_here_) {
             const Handle handle = issue_remote(target, source, bytes, order);
             if (handle != handle_null) [[likely]] {
                 return handle;
             }
         }
         const Command command{memory::Operation::copy, 0, target, source, bytes, 0, 0};
-        const Handle handle = is_gateway_here_ ? handle_null : issue_attach(command, order);
+        const Handle handle = is_link_turned_here_ ? handle_null : issue_attach(command, order);
         return handle != handle_null ? handle : issue_long(command, order);
     }
 
@@ -86,7 +86,7 @@ private:
     std::uint64_t at_once_bytes_max_;
     std::uint32_t rank_;
     bool may_attach_;
-    bool is_gateway_here_;
+    bool is_link_turned_here_;
 };
 
 }  // namespace acp::gma

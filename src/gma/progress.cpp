@@ -24,7 +24,7 @@ Progress::Progress(node::Member& member,
       service_sleep_(service_sleep),
       manner_(manner),
       is_death_noted_(node::slots_of(member.segment().shape())),
-      service_waiter_(member.segment(), 2) {}
+      service_waiter_(member.segment(), 2, manner.look_cost) {}
 
 bool Progress::drive(Driver driver) {
     bool has_done = note_deaths();
@@ -39,8 +39,8 @@ bool Progress::drive(Driver driver) {
     }
     if (has_done) {
         tell_waiters(driver);
-        if (manner_
-                .is_gateway_here) {  // the other side may answer soon: this thread polls on before it sleeps
+        if (manner_.is_link_turned_here) {
+            // the other side may answer soon: this thread polls on before it sleeps
             (driver == Driver::service ? service_waiter_ : member_.waiter()).note_progress();
         }
     }
@@ -258,7 +258,7 @@ bool Progress::is_idle() {
         return false;
     }
     const bool is_attended = manner_.may_waiter_turn && manner_.may_waiter_run &&
-                             !manner_.is_gateway_here &&
+                             !manner_.is_link_turned_here &&
                              member_.slot().door.is_attended.load(std::memory_order_seq_cst) != 0;
     return is_attended || (jobs_.count(std::memory_order_seq_cst) == 0 &&
                            mailbox_.count(std::memory_order_seq_cst) == 0 && !mailbox_.has_mail() &&

@@ -28,7 +28,9 @@ public:
     struct Manner {
         bool may_waiter_run = true;   // jobs
         bool may_waiter_turn = true;  // the mailbox and the link
-        bool is_gateway_here = false;
+        // Of the link, as LinkTraits says.
+        bool is_link_turned_here = false;
+        node::LookCost look_cost = node::LookCost::cheap;
     };
 
     //   all  must outlive this.   Throws std::bad_alloc.

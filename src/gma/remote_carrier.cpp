@@ -26,7 +26,7 @@ RemoteCarrier::RemoteCarrier(Commands& commands,
 }
 
 bool RemoteCarrier::has_news() const noexcept {
-    return link_ != nullptr && (manner_.is_gateway_here ||
+    return link_ != nullptr && (manner_.is_turned_here ||
                                 has_work_.load(std::memory_order_relaxed) || link_->has_news());
 }
 
@@ -35,7 +35,7 @@ bool RemoteCarrier::has_task() const noexcept {
         return false;
     }
     const bool is_heard =
-        manner_.is_gateway_here || is_service_wanted_.load(std::memory_order_seq_cst);
+        manner_.is_turned_here || is_service_wanted_.load(std::memory_order_seq_cst);
     return has_work_.load(std::memory_order_seq_cst) || (is_heard && link_->has_news());
 }
 

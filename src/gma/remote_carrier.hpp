@@ -23,8 +23,7 @@ public:
     // The link, and how this process uses it.
     struct Manner {
         remote::Link* link = nullptr;  // must outlive the carrier; nullptr: a job of one node
-        // The gateway is in this process: somebody must turn it to hear of anything.
-        bool is_gateway_here = false;
+        bool is_turned_here = false;   // as LinkTraits says
         // Threads that wait take in what has ended; off: the service thread does always.
         bool may_waiter_turn = true;
     };

@@ -14,8 +14,13 @@ Routes::Routes(const local::Space& space,
                local::Hazards& hazards,
                local::Attach& attach,
                const base::Config& config,
-               Gateway gateway) noexcept
-    : space_(space), hazards_(hazards), attach_(attach), config_(config), gateway_(gateway) {}
+               const remote::Link* link) noexcept
+    : space_(space),
+      hazards_(hazards),
+      attach_(attach),
+      config_(config),
+      has_link_(link != nullptr),
+      is_peer_served_(link != nullptr && link->traits().is_peer_served) {}
 
 bool Routes::can_attach(const local::Place& place) noexcept {
     return may_attach() && !place.is_hidden && attach_.can_reach(place.slot);
@@ -143,9 +148,8 @@ Path Routes::path(GlobalAddress target, GlobalAddress source) {
     if (is_target_far || is_source_far) {
         // A gateway reaches private memory as a rank of its node does: by attach, or through the owner.
         const bool is_any_private = !space_.is_starter(target) || !space_.is_starter(source);
-        // Where ranks have gateways of their own, theirs must answer.
-        const bool must_help = gateway_ == Gateway::in_this_process ||
-                               (is_any_private && config_.attach == base::Attach::off);
+        const bool must_help =
+            is_peer_served_ || (is_any_private && config_.attach == base::Attach::off);
         return {Route::remote, "remote", must_help, where_is(is_target_far ? target : source)};
     }
     switch (choose({.target = target, .source = source, .bytes = 1}, to, from)) {

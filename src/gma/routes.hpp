@@ -14,6 +14,7 @@
 #include "local/attach.hpp"
 #include "local/hazards.hpp"
 #include "local/space.hpp"
+#include "remote/link.hpp"
 
 namespace acp::gma {
 
@@ -30,15 +31,13 @@ struct Path {
 
 class Routes {
 public:
-    // What a job of several nodes has to reach other nodes by.
-    enum class Gateway : std::uint8_t { none, of_node, in_this_process };
-
     //   space, hazards, attach, config  must outlive this
+    //   link  to other nodes; nullptr in a job of one node
     Routes(const local::Space& space,
            local::Hazards& hazards,
            local::Attach& attach,
            const base::Config& config,
-           Gateway gateway) noexcept;
+           const remote::Link* link) noexcept;
 
     // Looks at both ends of a command and chooses the route by which it would run now.
     // Errors: address, stale, alignment, unsupported (a forced path does not lead there), peer (the gateway is dead).
@@ -52,7 +51,7 @@ public:
     }
 
     [[nodiscard]] bool is_far(GlobalAddress address, std::uint64_t bytes) const noexcept {
-        return gateway_ != Gateway::none && space_.is_elsewhere(address, bytes);
+        return has_link_ && space_.is_elsewhere(address, bytes);
     }
 
     [[nodiscard]] bool is_far(const Command& command) const noexcept {
@@ -119,7 +118,8 @@ private:
     local::Hazards& hazards_;
     local::Attach& attach_;
     const base::Config& config_;
-    Gateway gateway_;
+    bool has_link_;
+    bool is_peer_served_;  // LinkTraits
 };
 
 }  // namespace acp::gma

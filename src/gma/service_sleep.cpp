@@ -16,7 +16,7 @@ ServiceSleep::ServiceSleep(local::Port& port, std::optional<os::Event> event, re
     if (link_ == nullptr) {
         return;
     }
-    const std::span<const int> of_link = link_->wait_fds();
+    const std::span<const int> of_link = link_->traits().wait_fds;
     fds_.reserve(1 + of_link.size());
     fds_.push_back(event_->fd());
     fds_.insert(fds_.end(), of_link.begin(), of_link.end());

@@ -77,7 +77,7 @@ void ServiceThread::serve() {
     const Progress::Manner& manner = progress_.manner();
     while (!is_stopping_.load(std::memory_order_relaxed)) {
         const bool is_attended =
-            manner.is_gateway_here
+            manner.is_link_turned_here
                 ? sleep_.is_turned(progress_.is_turning())
                 : manner.may_waiter_turn && door_.is_attended.load(std::memory_order_relaxed) != 0;
         if (!is_attended) {
@@ -86,7 +86,7 @@ void ServiceThread::serve() {
         }
         // A waiting thread does the work: do not compete for the core.
         const bool has_listened = pause(node::liveness_check_ns);
-        if (!manner.is_gateway_here) continue;
+        if (!manner.is_link_turned_here) continue;
         // Who turned the gateway may have gone back to the program since, and runs no jobs in a barrier.
         if (has_listened) {
             (void)progress_.drive(Driver::service);

@@ -1,44 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The waiter's policy: what is learned at start.
+// The waiter's policy, as the machine and the job call for it; and bells.
 #include "node/wait.hpp"
 
 namespace acp::node {
 
-namespace {
+Waiter::Waiter(const Segment& segment, std::uint32_t threads_per_rank, LookCost look_cost) noexcept
+    : segment_(&segment), threads_per_rank_(threads_per_rank), ticks_per_ns_(os::ticks_per_ns()) {
+    set_look_cost(look_cost);
+}
 
-// What waking a sleeper on another core costs. Measured on virtual machines: 23 to 50 us, elsewhere 5 to 10; a
-// longer spin than needed costs little, and measuring it in each process would cost more than it gives.
-constexpr double wake_cost_ns = 25'000;
-
-// Twice what the next request takes to come from a node nearby, when it follows upon an answer: to wait for it costs less than
-// to be woken by it.
-constexpr double round_trip_ns = 16'000;
-
-}  // namespace
-
-Waiter::Waiter(const Segment& segment, std::uint32_t threads_per_rank) noexcept
-    : segment_(&segment), ticks_per_ns_(os::ticks_per_ns()) {
-    const ControlBlock& control = segment.control();
-    are_looks_dear_ = control.shape.has_own_gateways != 0;
-    // Where ranks carry their commands themselves the service thread of one that computes listens for it, and may find
-    // itself beside somebody who waits for its answer.
-    const std::uint32_t threads =
-        are_looks_dear_ ? std::max(threads_per_rank, 2U) : threads_per_rank;
-    const double ranks = static_cast<double>(control.shape.machine_procs) * threads;
-    const double cpus =
-        std::max<std::uint32_t>(1, control.usable_cpus.load(std::memory_order_relaxed));
-    is_crowded_ = ranks > cpus;
-    const auto to_ticks = [this](double ns) {
-        return static_cast<std::uint64_t>(ns * ticks_per_ns_);
+void Waiter::set_look_cost(LookCost look_cost) noexcept {
+    const ControlBlock& control = segment_->control();
+    const WaitLoad load{
+        control.shape.machine_procs,
+        std::max<std::uint32_t>(1, control.usable_cpus.load(std::memory_order_relaxed)),
+        threads_per_rank_};
+    policy_ = wait_policy(wait_case_of(load, look_cost), load);
+    const auto to_ticks = [this](std::uint64_t ns) {
+        return static_cast<std::uint64_t>(static_cast<double>(ns) * ticks_per_ns_);
     };
-    spin_ns_ = static_cast<std::uint64_t>(2 * wake_cost_ns);
-    spin_ticks_ = to_ticks(2 * wake_cost_ns);
-    if (is_crowded_ && are_looks_dear_ && control.shape.machine_procs <= cpus) {
-        has_core_ = control.shape.machine_procs * threads_per_rank <= cpus;
-        stay_ticks_ = has_core_ ? spin_ticks_ : to_ticks(round_trip_ns);
-    }
-    yield_ticks_ = to_ticks(2 * wake_cost_ns + 4'000 * ranks / cpus);
-    long_yield_ticks_ = to_ticks(200'000 + 4'000 * ranks / cpus);
+    poll_ticks_ = to_ticks(policy_.poll_ns);
+    stay_ticks_ = to_ticks(policy_.stay_ns);
+    long_yield_ticks_ = to_ticks(policy_.long_yield_ns);
     lone_yield_ticks_ = to_ticks(lone_yield_ns);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one way to wait. A rank with a core of its own spins for twice the cost of a wake-up, then sleeps. Where
-// the machine has more ranks than CPUs it yields for a bounded time, then sleeps; a yield that took long shows
-// a computing neighbour, and whether yields still pay is kept account of (node/yield_credit.hpp).
-// Either goes on as long as what is looked at makes progress.
+// The one way to wait: look for a while, then sleep. How long a thread looks, and whether it spins or yields meanwhile,
+// stands in a table (node/wait_policy.hpp). A yield that took long shows a thread that computes on this CPU, and
+// whether yields still pay is kept account of (node/yield_credit.hpp). A thread looks on as long as what it looks at
+// makes progress.
 // Waits that proved useless lately go to sleep at once, but for one in eight. Nobody sleeps longer than
 // liveness_check_ns without looking whether the others live. Knows nothing of what is waited for: `ready`
 // looks (and may work), `sleep` announces, looks again, and sleeps. Any thread; one Waiter per process.
@@ -16,6 +16,7 @@
 #include "node/company.hpp"
 #include "node/death.hpp"
 #include "node/segment.hpp"
+#include "node/wait_policy.hpp"
 #include "node/yield_credit.hpp"
 #include "os/clock.hpp"
 #include "os/cpu.hpp"
@@ -35,8 +36,13 @@ public:
     Waiter() noexcept = default;
 
     //   segment           must outlive the waiter
-    //   threads_per_rank  how many threads of each process wait this way: decides whether cores are short
-    explicit Waiter(const Segment& segment, std::uint32_t threads_per_rank = 1) noexcept;
+    //   threads_per_rank  how many threads of each process wait this way: decides whether CPUs are short
+    explicit Waiter(const Segment& segment,
+                    std::uint32_t threads_per_rank = 1,
+                    LookCost look_cost = LookCost::cheap) noexcept;
+
+    // What a look costs from now on. While no thread waits.
+    void set_look_cost(LookCost look_cost) noexcept;
 
     // Waits until ready() is true.
     //   sleep(timeout_ns)  os::Wake; must call ready() after it announced itself
@@ -77,11 +83,6 @@ public:
         useless_.store(0, std::memory_order_relaxed);
     }
 
-    [[nodiscard]] bool is_crowded() const noexcept { return is_crowded_; }
-
-    // How long a rank with a core of its own spins before it sleeps.
-    [[nodiscard]] std::uint64_t spin_ns() const noexcept { return spin_ns_; }
-
 private:
     static constexpr std::uint32_t useless_max = 8;
     static constexpr std::uint64_t lone_yield_ns = 800;  // the call alone 0.4 us, a switch 1.5 us
@@ -89,16 +90,16 @@ private:
     static constexpr int looks_max = 64;
     static constexpr int dear_looks = 8;  // as long as another takes to answer and ask again
 
-    // How many before the core is given away or the clock is read. What comes from afar is not there yet.
     [[nodiscard]] int first_looks(std::int64_t timeout_ns) const noexcept {
-        if (!is_crowded_) return 24;
-        if (!are_looks_dear_) return looks_.load(std::memory_order_relaxed);
-        return timeout_ns == 0 || has_core_ ? 1 : 0;
+        const int looks = timeout_ns == 0 ? policy_.query_looks : policy_.first_looks;
+        return looks == looks_learned ? looks_.load(std::memory_order_relaxed) : looks;
     }
 
-    // A look that takes a system call leaves the core enough to others.
+    [[nodiscard]] bool is_look_dear() const noexcept { return policy_.look_cost == LookCost::dear; }
+
+    // A look that takes a system call leaves the CPU enough to others.
     void relax() const noexcept {
-        if (!are_looks_dear_) os::relax();
+        if (!is_look_dear()) os::relax();
     }
 
     [[nodiscard]] bool is_worth_polling() noexcept {
@@ -109,12 +110,12 @@ private:
     template <typename Ready>
     bool poll(Ready& ready, std::int64_t timeout_ns) {
         const std::uint64_t start = os::ticks();
-        std::uint64_t bound = is_crowded_ ? yield_ticks_ : spin_ticks_;
+        std::uint64_t bound = poll_ticks_;
         if (timeout_ns > 0) {
             const double wanted = static_cast<double>(timeout_ns) * ticks_per_ns_;
             bound = std::min(bound, wanted < 1e18 ? static_cast<std::uint64_t>(wanted) : bound);
         }
-        if (!is_crowded_) return poll_spinning(ready, start, bound);
+        if (!policy_.is_yielding) return poll_spinning(ready, start, bound);
         if (YieldCredit::may_yield(segment_->control(), os::now_ns()))
             return poll_yielding(ready, start, bound);
         return stay_ticks_ != 0 && poll_spinning(ready, start, std::min(bound, stay_ticks_));
@@ -154,10 +155,10 @@ private:
             }
             // A yield that is back at once shows that nobody else wants this CPU just now: look more often.
             const bool is_alone = after - before < lone_yield_ticks_;
-            looks = are_looks_dear_ ? dear_looks
-                    : is_alone      ? std::min(2 * looks, looks_max)
-                                    : looks_min;
-            if (has_core_ && company_.note(!is_alone, to_ns(after))) os::nap();
+            looks = is_look_dear() ? dear_looks
+                    : is_alone     ? std::min(2 * looks, looks_max)
+                                   : looks_min;
+            if (policy_.is_napping && company_.note(!is_alone, to_ns(after))) os::nap();
             looks_.store(looks, std::memory_order_relaxed);
             const std::uint64_t progress = progress_.load(std::memory_order_relaxed);
             for (int i = 0; i < looks; ++i) {
@@ -166,7 +167,7 @@ private:
                     return true;
                 }
                 // It was handed on: the answer is far, and who is to give it may share this core.
-                if (are_looks_dear_ && progress_.load(std::memory_order_relaxed) != progress) break;
+                if (is_look_dear() && progress_.load(std::memory_order_relaxed) != progress) break;
                 relax();
             }
             before = os::ticks();
@@ -213,13 +214,11 @@ private:
     }
 
     const Segment* segment_ = nullptr;
-    bool is_crowded_ = false;
-    bool has_core_ = false;  // crowded, but there is a core for each of those who wait this way
-    bool are_looks_dear_ = false;  // one takes as long as a yield, and the answer comes from afar
-    std::uint64_t spin_ns_ = 0;
-    std::uint64_t spin_ticks_ = 0;
-    std::uint64_t stay_ticks_ = 0;  // how long to spin where yields do not pay
-    std::uint64_t yield_ticks_ = 0;
+    std::uint32_t threads_per_rank_ = 1;
+    WaitPolicy policy_;
+    // Of the policy, in ticks of os::ticks().
+    std::uint64_t poll_ticks_ = 0;
+    std::uint64_t stay_ticks_ = 0;
     std::uint64_t long_yield_ticks_ = 0;
     std::uint64_t lone_yield_ticks_ = 0;
     double ticks_per_ns_ = 1;

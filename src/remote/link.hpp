@@ -14,6 +14,7 @@
 #include "base/status.hpp"
 #include "memory/command.hpp"
 #include "node/loss.hpp"
+#include "node/wait_policy.hpp"
 
 namespace acp::remote {
 
@@ -34,6 +35,21 @@ struct Ended {
 // Moves ends from one list to the end of another, as many as that has memory for; the others stay, the first of them
 // first.
 void move_ended(std::vector<Ended>& from, std::vector<Ended>& into) noexcept;
+
+// What users of a link must know of it, to choose ways and to wait. Each link states it; nobody derives it from other
+// properties. The same as long as the link lives.
+struct LinkTraits {
+    // What has ended comes in only while a thread of this process calls turn(): the gateway is in this process. Else the
+    // gateway works by itself and rings the bells of the process's door.
+    bool is_turned_here = false;
+    // The memory of a process on another node is served by that process, not by a gateway beside it.
+    bool is_peer_served = false;
+    // Of turn(). Dear: a system call.
+    node::LookCost look_cost = node::LookCost::cheap;
+    // What becomes readable when turn() has something to do; at most 9. The service thread sleeps on them. None unless
+    // is_turned_here.
+    std::span<const int> wait_fds;
+};
 
 class Link {
 public:
@@ -67,11 +83,10 @@ public:
     // Whether turn() would find something. Any thread; one or two loads.
     [[nodiscard]] virtual bool has_news() const noexcept = 0;
 
-    // The descriptors the service thread sleeps on, when the gateway is in this process; the same as long as the link
-    // lives, at most 9. None when the gateway rings the bells of the process's door.
-    [[nodiscard]] virtual std::span<const int> wait_fds() const noexcept = 0;
+    [[nodiscard]] virtual LinkTraits traits() const noexcept = 0;
 
-    // Nanoseconds until turn() must be called again though nothing comes in; < 0: never. OwnGateway only.
+    // Nanoseconds until turn() must be called again though nothing comes in; < 0: never. Asked only of a link that is
+    // turned here. Any thread.
     [[nodiscard]] virtual std::int64_t timeout_ns() const noexcept = 0;
 
     // Whether this process's commands that ended should ring its service thread: something waits for their end

@@ -27,7 +27,7 @@ public:
     bool turn(std::vector<Ended>& ended) override;
     [[nodiscard]] bool has_news() const noexcept override;
 
-    [[nodiscard]] std::span<const int> wait_fds() const noexcept override { return {}; }
+    [[nodiscard]] LinkTraits traits() const noexcept override { return {}; }
 
     [[nodiscard]] std::int64_t timeout_ns() const noexcept override { return -1; }
 

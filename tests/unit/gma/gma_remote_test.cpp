@@ -240,8 +240,11 @@ public:
 
     [[nodiscard]] bool has_news() const noexcept override { return false; }
 
-    [[nodiscard]] std::span<const int> wait_fds() const noexcept override {
-        return {&event_fd_, 1};
+    [[nodiscard]] remote::LinkTraits traits() const noexcept override {
+        return {.is_turned_here = true,
+                .is_peer_served = true,
+                .look_cost = node::LookCost::dear,
+                .wait_fds = {&event_fd_, 1}};
     }
 
     [[nodiscard]] std::int64_t timeout_ns() const noexcept override {

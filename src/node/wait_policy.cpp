@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of waiting policies.
+#include "node/wait_policy.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace acp::node {
+
+namespace {
+
+// What waking a sleeper on another CPU costs. Measured on virtual machines: 23 to 50 us, elsewhere 5 to 10; a
+// longer spin than needed costs little, and measuring it in each process would cost more than it gives.
+constexpr std::uint64_t wake_cost_ns = 25'000;
+
+// For less than twice the cost of a wake-up two threads would keep waking each other.
+constexpr std::uint64_t spin_ns = 2 * wake_cost_ns;
+
+// Twice what the next request takes to come from a node nearby when it follows upon an answer: to wait for it costs less
+// than to be woken by it.
+constexpr std::uint64_t round_trip_ns = 16'000;
+
+constexpr std::uint64_t long_yield_ns = 200'000;
+
+// What one more thread on a CPU adds to the time until a yield comes back.
+constexpr double turn_ns = 4'000;
+
+// In the order of WaitCase. Columns as in WaitPolicy.
+constexpr std::array<WaitPolicy, wait_case_count> rows{{
+    {"own_cpu", LookCost::cheap, 24, 24, false, false, spin_ns, 0, 0},
+    {"own_cpu_dear", LookCost::dear, 24, 24, false, false, spin_ns, 0, 0},
+    {"crowded", LookCost::cheap, looks_learned, looks_learned, true, false, spin_ns, 0,
+     long_yield_ns},
+    {"crowded_dear", LookCost::dear, 0, 1, true, false, spin_ns, 0, long_yield_ns},
+    {"cpu_per_rank_dear", LookCost::dear, 0, 1, true, false, spin_ns, round_trip_ns, long_yield_ns},
+    {"cpu_per_thread_dear", LookCost::dear, 1, 1, true, true, spin_ns, spin_ns, long_yield_ns},
+}};
+
+// Threads that may want a CPU at once.
+std::uint64_t threads_of(const WaitLoad& load, LookCost look_cost) noexcept {
+    const std::uint32_t of_rank =
+        look_cost == LookCost::dear ? std::max(load.threads_per_rank, 2U) : load.threads_per_rank;
+    return std::uint64_t{load.ranks} * of_rank;
+}
+
+}  // namespace
+
+WaitCase wait_case_of(const WaitLoad& load, LookCost look_cost) noexcept {
+    const bool is_dear = look_cost == LookCost::dear;
+    if (threads_of(load, look_cost) <= load.cpus) {
+        return is_dear ? WaitCase::own_cpu_dear : WaitCase::own_cpu;
+    }
+    if (!is_dear) return WaitCase::crowded;
+    if (load.ranks > load.cpus) return WaitCase::crowded_dear;
+    return std::uint64_t{load.ranks} * load.threads_per_rank <= load.cpus
+               ? WaitCase::cpu_per_thread_dear
+               : WaitCase::cpu_per_rank_dear;
+}
+
+WaitPolicy wait_policy(WaitCase which, const WaitLoad& load) noexcept {
+    WaitPolicy policy = rows[static_cast<std::size_t>(which)];
+    if (!policy.is_yielding) return policy;
+    const double per_cpu =
+        static_cast<double>(threads_of(load, policy.look_cost)) / static_cast<double>(load.cpus);
+    const auto turns_ns = static_cast<std::uint64_t>(turn_ns * per_cpu);
+    policy.poll_ns += turns_ns;
+    policy.long_yield_ns += turns_ns;
+    return policy;
+}
+
+}  // namespace acp::node
