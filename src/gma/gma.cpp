@@ -2,6 +2,7 @@
 // Opening and closing global memory access: makes the parts and connects them.
 #include "gma/gma.hpp"
 
+#include <atomic>
 #include <new>
 #include <utility>
 
@@ -65,7 +66,9 @@ base::Status Gma::open_parts(Opened& opened,
         return status;
     }
     if (!config.trace.empty()) {
-        auto trace = Trace::open(config.trace, member.rank());
+        static std::atomic<bool> has_traced{false};  // in an epoch of this process before
+        auto trace = Trace::open(config.trace, member.rank(),
+                                 has_traced.exchange(true, std::memory_order_relaxed));
         if (!trace.is_ok()) {
             return std::move(trace).failure();
         }

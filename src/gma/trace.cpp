@@ -11,12 +11,15 @@ namespace acp::gma {
 
 Trace::Trace(std::FILE* file, std::uint32_t rank) noexcept
     : file_(file), rank_(rank), start_ns_(os::now_ns()) {
+    std::setvbuf(file_, nullptr, _IOLBF, BUFSIZ);
     std::fputs("# us mover initiator operation bytes path target source\n", file_);
 }
 
-base::Result<std::unique_ptr<Trace>> Trace::open(const std::string& prefix, std::uint32_t rank) {
+base::Result<std::unique_ptr<Trace>> Trace::open(const std::string& prefix,
+                                                 std::uint32_t rank,
+                                                 bool is_continued) {
     const std::string name = prefix + "." + std::to_string(rank);
-    std::FILE* file = std::fopen(name.c_str(), "we");
+    std::FILE* file = std::fopen(name.c_str(), is_continued ? "ae" : "we");
     if (file == nullptr) {
         return base::Status(base::Code::config, "ACP_TRACE=" + prefix + ": cannot write " + name +
                                                     ": " + std::generic_category().message(errno));

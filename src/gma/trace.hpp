@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Writes who moved each byte: one line per run command, to a file per rank (ACP_TRACE=PREFIX writes
 // PREFIX.RANK). Fields: microseconds since the trace began, this rank (the mover), the initiator's rank,
-// operation, bytes, path, target, source. While it is on, nothing runs inline. Any thread.
+// operation, bytes, path, target, source. A line is in the file before the next command runs, however the process
+// ends. While it is on, nothing runs inline. Any thread.
 // Tests: tests/unit/gma/trace_test.cpp.
 #pragma once
 
@@ -17,8 +18,11 @@ namespace acp::gma {
 
 class Trace {
 public:
+    //   is_continued  adds to the file; else it begins anew
     // Errors: config (the file cannot be made).
-    static base::Result<std::unique_ptr<Trace>> open(const std::string& prefix, std::uint32_t rank);
+    static base::Result<std::unique_ptr<Trace>> open(const std::string& prefix,
+                                                     std::uint32_t rank,
+                                                     bool is_continued = false);
     ~Trace();
     Trace(const Trace&) = delete;
     Trace& operator=(const Trace&) = delete;

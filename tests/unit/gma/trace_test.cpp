@@ -44,6 +44,27 @@ protected:
     std::filesystem::path folder_;
 };
 
+// Who looks into it wants to know what came before a crash.
+TEST_F(TraceTest, each_line_is_in_the_file_at_once) {
+    auto trace = Trace::open(prefix(), 0);
+    ASSERT_TRUE(trace.is_ok()) << trace.failure().message();
+    for (std::size_t count = 1; count <= 20; ++count) {
+        trace.value()->record({}, "direct", 0);
+        EXPECT_EQ(lines(0).size(), 1 + count);
+    }
+}
+
+TEST_F(TraceTest, an_epoch_adds_to_what_those_before_it_wrote) {
+    for (const bool is_continued : {false, true, true}) {
+        auto trace = Trace::open(prefix(), 2, is_continued);
+        ASSERT_TRUE(trace.is_ok()) << trace.failure().message();
+        trace.value()->record({}, "direct", 2);
+    }
+    EXPECT_EQ(lines(2).size(), 6U) << "a heading and a line of each";
+    ASSERT_TRUE(Trace::open(prefix(), 2).is_ok());
+    EXPECT_EQ(lines(2).size(), 1U) << "a new program begins anew";
+}
+
 TEST_F(TraceTest, has_a_line_for_each_command_with_its_mover_and_its_initiator) {
     {
         auto trace = Trace::open(prefix(), 3);
