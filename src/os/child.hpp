@@ -102,8 +102,9 @@ Status adopt_orphans();
 
 // Goes on in a child of this process and leaves a keeper behind: the process itself, under another name, without
 // descriptors and deaf to what is blocked here. When the child ends, however it does, the keeper ends all that is
-// left of its family and then ends as the child did; when the keeper ends, the child is killed. So nobody is left
-// even if the child is killed together with whoever started it. Returns in the child only.
+// left of its family and then ends as the child did; when the keeper ends, the child is killed; when whoever started
+// this process has ended, the child has five seconds to end too. So nobody is left even if the child is killed, or
+// stopped, together with whoever started it. Returns in the child only.
 //   name  of the keeper, for ps; cut to 15 characters. The caller blocks all signals and has no other thread.
 // Errors: limit, system; then there is no keeper and nothing has changed.
 Status leave_keeper_behind(const char* name);

@@ -4,12 +4,15 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <span>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "os/child.hpp"
 #include "os/clock.hpp"
+#include "os/poll_set.hpp"
+#include "os/process.hpp"
 #include "os/system_error.hpp"
 
 #ifndef SYS_close_range
@@ -21,6 +24,7 @@ namespace acp::os {
 namespace {
 
 constexpr std::uint64_t patience_ns = 10'000'000'000;  // with processes that do not die
+constexpr std::int64_t abandoned_ns = 5'000'000'000;   // for a child whose starter has ended
 constexpr std::size_t name_bytes = 16;                 // of a thread, with its end
 
 // Somebody may wait for the other ends of what the child closes.
@@ -42,8 +46,25 @@ void close_descriptors() noexcept {
     _exit(status.shell_code());
 }
 
-[[noreturn]] void keep(int child) {
+// Waits until the child has ended. Whoever started this process would have the child end when it goes; a child that is
+// stopped does not hear of that, and is killed after a while. Without pidfd (before Linux 5.3) only the end is waited for.
+void wait_for_end_of_either(int child, int parent) noexcept {
+    const auto child_life = open_process(child);
+    const auto parent_life = open_process(parent);
+    if (!child_life.is_ok()) return;
+    const int end = child_life.value().get();
+    if (getppid() == parent) {  // else it has ended already
+        if (!parent_life.is_ok()) return;
+        const std::array<int, 2> either{end, parent_life.value().get()};
+        while (!wait_readable(either, -1)) {
+        }
+    }
+    if (!wait_readable(std::span(&end, 1), abandoned_ns)) send_signal(child, SIGKILL);
+}
+
+[[noreturn]] void keep(int child, int parent) {
     close_descriptors();
+    wait_for_end_of_either(child, parent);
     const WaitStatus status = wait_for_end(child);
     end_all_children(now_ns() + patience_ns);
     end_as(status);
@@ -56,9 +77,10 @@ Status leave_keeper_behind(const char* name) {
     prctl(PR_GET_NAME, own_name.data());
     if (auto status = adopt_orphans(); !status.is_ok()) return status;
     const int keeper = getpid();
+    const int parent = getppid();
     prctl(PR_SET_NAME, name);  // before the child is there: nobody sees two of its name
     const int child = fork();
-    if (child > 0) keep(child);
+    if (child > 0) keep(child, parent);
     const int error = errno;
     prctl(PR_SET_NAME, own_name.data());
     if (child < 0) return system_failure("fork", error, name);

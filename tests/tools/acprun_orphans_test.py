@@ -114,6 +114,15 @@ class KilledWhilePausing(ToolTest):
         os.kill(job.process.pid, signal.SIGKILL)
         job.wait_until_gone()
 
+    def test_a_stopped_agent_does_not_keep_the_job_of_a_dead_launcher(self):
+        for stopped in ("acp-agent", "act"):
+            job = self.start_pausing()
+            for pid, name in marked_processes(job.mark).items():
+                if name in ("acp-agent", stopped):
+                    os.kill(pid, signal.SIGSTOP)
+            os.kill(job.process.pid, signal.SIGKILL)
+            job.wait_until_gone()
+
     def test_a_launcher_that_dies_while_nobody_reads_leaves_nobody(self):
         job = self.start("-n", "2", ACT, "fork", "error=writes", "bytes=10000000")
         for _ in range(2):
