@@ -29,6 +29,12 @@ Result<std::shared_ptr<const Libcrypto>> Libcrypto::load(std::span<const char* c
             base::Code::unsupported,
             loaded->library_.name() + " has no " + missing + "; 1.1.1 or newer does" + advice);
     }
+    // Its other functions take for granted that this went well, and use what is not there when it did not.
+    if (loaded->initialize(0, nullptr) == 0 ||
+        (loaded->get_default_context != nullptr && loaded->get_default_context() == nullptr)) {
+        return base::Status(base::Code::memory,
+                            loaded->library_.name() + " could not be set up: no memory for it");
+    }
     return std::shared_ptr<const Libcrypto>(std::move(loaded));
 }
 
@@ -61,8 +67,12 @@ const char* Libcrypto::find_all() noexcept {
     find("EVP_PKEY_derive_init", begin_derivation);
     find("EVP_PKEY_derive_set_peer", set_derivation_peer);
     find("EVP_PKEY_derive", derive);
+    find("OPENSSL_init_crypto", initialize);
     find("ERR_set_mark", set_error_mark);
     find("ERR_pop_to_mark", pop_to_error_mark);
+    if (!library_.find("OSSL_LIB_CTX_get0_global_default", get_default_context)) {
+        get_default_context = nullptr;
+    }
     return missing;
 }
 

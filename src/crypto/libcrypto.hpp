@@ -72,6 +72,9 @@ public:
     int (*begin_derivation)(EvpKeyContext*) = nullptr;
     int (*set_derivation_peer)(EvpKeyContext*, EvpKey*) = nullptr;
     int (*derive)(EvpKeyContext*, unsigned char* out, std::size_t* bytes) = nullptr;
+    // Sets the library up. Of 1.1.1 and 3; what it returns is success but for 0 and nullptr. The second is of 3 alone.
+    int (*initialize)(std::uint64_t options, const void* settings) = nullptr;
+    void* (*get_default_context)() = nullptr;
     int (*set_error_mark)() = nullptr;
     int (*pop_to_error_mark)() = nullptr;
 
