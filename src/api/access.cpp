@@ -116,8 +116,9 @@ template <typename Word, Operation operation>
         if (!has_line) {
             api::open_inline_path();
         }
-        return api::library().gma->fetch(
+        auto old = api::library().gma->fetch(
             {operation, sizeof(Word), ACP_GA_NULL, source, sizeof(Word), operand, expected});
+        return old.is_ok() ? std::move(old) : std::move(old).failure().within(call);
     };
     return static_cast<Word>(api::run<Gravity::failure_ends>(call, std::uint64_t{0}, body));
 }
@@ -313,17 +314,16 @@ static_assert(
 
 void acp_complete(acp_handle_t handle) {
     // acquire: what the completed commands wrote is visible
-    if (static_cast<gma::Handle>(handle) <=
-        api::fast_path.marks.complete_floor.load(std::memory_order_acquire)) [[likely]] {
+    const gma::Handle done = api::fast_path.marks.complete_floor.load(std::memory_order_acquire);
+    if (static_cast<gma::Handle>(handle) <= done && done != 0) [[likely]] {  // 0: not in use
         return;
     }
     complete_long(handle);
 }
 
 int acp_inquire(acp_handle_t handle) {
-    if (static_cast<gma::Handle>(handle) <=
-            api::fast_path.marks.complete_floor.load(std::memory_order_acquire) &&
-        api::fast_path.marks.complete_floor.load(std::memory_order_relaxed) != 0) {
+    const gma::Handle done = api::fast_path.marks.complete_floor.load(std::memory_order_acquire);
+    if (static_cast<gma::Handle>(handle) <= done && done != 0) {  // as in acp_complete
         return 0;
     }
     return api::run<Gravity::misuse_ends>("acp_inquire", -1, [&] {

@@ -206,6 +206,7 @@ void Core::say_what_weakens(const GatewaySettings& settings, const base::FaultPl
 }
 
 bool Core::receive(Time now) {
+    router_->set_now(now);
     return transport_->receive([this, now](const Address& from, std::span<std::byte> datagram) {
         try {
             endpoint_->on_datagram(now, from, datagram);
@@ -216,6 +217,7 @@ bool Core::receive(Time now) {
 }
 
 bool Core::work(Time now) {
+    router_->set_now(now);
     bool has_moved = false;
     try {
         if (endpoint_->deadline() <= now) endpoint_->on_timer(now);

@@ -47,9 +47,10 @@ base::Status CommandQueue::order_failure(const memory::Command& command,
                                          std::uint64_t failed) const noexcept {
     return base::Status::worded(base::Code::order, [&] {
         return std::string(memory::call_name(command.operation, command.width)) + initiator_ +
-               ": not run (target " + base::hex(command.target) + ", source " +
-               base::hex(command.source) + "): the command of handle " + std::to_string(failed) +
-               ", which it was ordered after, failed";
+               ": not run (" +
+               (command.has_target() ? "target " + base::hex(command.target) + ", " : "") +
+               "source " + base::hex(command.source) + "): the command of handle " +
+               std::to_string(failed) + ", which it was ordered after, failed";
     });
 }
 

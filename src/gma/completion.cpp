@@ -138,7 +138,7 @@ void Completion::wait_for_oldest(std::unique_lock<std::mutex>& lock) {
 }
 
 // Waits as one whom others ring: works on what comes, and sleeps.
-//   call     for people
+//   call     told to people; of fetch the number alone is waited for, of the others its prefix
 //   signals  nullptr: handlers do not end the wait; else open when this returns
 node::Outcome Completion::attend(std::uint64_t number,
                                  std::int64_t timeout_ns,
@@ -161,7 +161,7 @@ node::Outcome Completion::attend(std::uint64_t number,
         const std::uint64_t waited_ns = os::now_ns() - start_ns;
         if (!is_said && hang_warning_ns_ != 0 && waited_ns > hang_warning_ns_) {
             is_said = true;
-            say_what_is_awaited(number, waited_ns);
+            say_what_is_awaited(number, call, waited_ns);
         }
         tell_what_is_awaited(entry, call, number, start_ns);
         service_sleep_.rest();
@@ -223,12 +223,22 @@ void Completion::tell_what_is_awaited(node::AwaitedEntry& entry,
                                       std::uint64_t number,
                                       std::uint64_t since_ns) {
     const std::scoped_lock lock(commands_.mutex);
-    const std::uint64_t oldest = commands_.queue.oldest_outstanding();
-    if (oldest == 0 || oldest > number) return;
-    entry.tell(call, since_ns, &commands_.queue.command(oldest));
+    const std::uint64_t awaited = first_awaited(number, call);
+    if (awaited != 0) entry.tell(call, since_ns, &commands_.queue.command(awaited));
 }
 
-void Completion::say_what_is_awaited(std::uint64_t number, std::uint64_t waited_ns) {
+// With the lock. The command that a wait for `number` waits for first; 0: it has ended.
+std::uint64_t Completion::first_awaited(std::uint64_t number, node::AwaitedCall call) const {
+    if (call == node::AwaitedCall::fetch) {
+        return commands_.queue.is_outstanding(number) ? number : 0;
+    }
+    const std::uint64_t oldest = commands_.queue.oldest_outstanding();
+    return oldest > number ? 0 : oldest;
+}
+
+void Completion::say_what_is_awaited(std::uint64_t number,
+                                     node::AwaitedCall call,
+                                     std::uint64_t waited_ns) {
     const auto rank_at = [&](GlobalAddress address) {
         return space_.segment().rank_of(
             static_cast<std::uint32_t>(space_.layout().process(address)));
@@ -237,11 +247,11 @@ void Completion::say_what_is_awaited(std::uint64_t number, std::uint64_t waited_
     std::uint32_t target = 0;
     {
         const std::scoped_lock lock(commands_.mutex);
-        const std::uint64_t oldest = commands_.queue.oldest_outstanding();
-        if (oldest == 0 || oldest > number) {
+        const std::uint64_t awaited = first_awaited(number, call);
+        if (awaited == 0) {
             return;
         }
-        const Command& command = commands_.queue.command(oldest);
+        const Command& command = commands_.queue.command(awaited);
         source = rank_at(command.source);
         target = rank_at(command.target_or_word());
     }

@@ -56,7 +56,8 @@ private:
     [[nodiscard]] bool has_ended(std::uint64_t number, bool is_alone);
     base::Status take_failure(std::uint64_t number, bool is_exact);
     bool drive_until(std::uint64_t number, bool is_alone);
-    void say_what_is_awaited(std::uint64_t number, std::uint64_t waited_ns);
+    [[nodiscard]] std::uint64_t first_awaited(std::uint64_t number, node::AwaitedCall call) const;
+    void say_what_is_awaited(std::uint64_t number, node::AwaitedCall call, std::uint64_t waited_ns);
     void tell_what_is_awaited(node::AwaitedEntry& entry,
                               node::AwaitedCall call,
                               std::uint64_t number,

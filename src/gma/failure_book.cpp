@@ -211,7 +211,9 @@ std::optional<base::Status> FailureBook::take_of(std::uint64_t number,
         untold_.begin() + static_cast<std::ptrdiff_t>(told_), untold_.end(), number,
         [](const Untold& one, std::uint64_t wanted) { return one.number < wanted; });
     if (at == untold_.end() || at->number != number) {
-        return is_untold(number) ? take(number, thread) : told_to_others(number, thread);
+        // Between the first and the last of those told together there are numbers that went well.
+        const bool is_of_rest = is_untold(number) && is_remembered(number);
+        return is_of_rest ? take_rest(number, thread) : told_to_others(number, thread);
     }
     std::optional<base::Status> failure = copy_of(at->failure);
     note_told(std::move(*at), thread);

@@ -32,8 +32,9 @@ public:
     std::optional<base::Status> take(std::uint64_t number,
                                      std::uint64_t thread = sole_thread) noexcept;
 
-    // Takes the failure of exactly this number, or tells it as told_to_others() does when another thread took it. Of
-    // failures that are told together: as take().
+    // Takes the failure of exactly this number, or tells it as told_to_others() does when another thread took it. Where
+    // failures are told together, those up to this number are. The number has ended lately: it is among the newest
+    // failures_remembered_max if it failed.
     std::optional<base::Status> take_of(std::uint64_t number,
                                         std::uint64_t thread = sole_thread) noexcept;
 

@@ -49,13 +49,14 @@ void wake_sockets(const Segment& segment, std::uint32_t first, std::uint32_t cou
 
 // What the watcher knows of one that others found gone before.
 void complete_death(const Segment& segment, Slot& dead, std::uint32_t wait_status) noexcept {
-    std::uint32_t told = unseen_status;
-    // release: partner is is_end_awaited()
-    if (wait_status == unseen_status ||
-        !dead.wait_status.compare_exchange_strong(told, wait_status, std::memory_order_release,
-                                                  std::memory_order_relaxed)) {
-        return;
-    }
+    if (wait_status == unseen_status) return;
+    const auto replaces = [&](std::uint32_t told) {
+        // release: partner is is_end_awaited()
+        return dead.wait_status.compare_exchange_strong(
+            told, wait_status, std::memory_order_release, std::memory_order_relaxed);
+    };
+    // In this order: a thread that waited in vain turns the first into the second.
+    if (!replaces(unseen_status) && !replaces(untold_status)) return;
     segment.control().deaths.fetch_add(1, std::memory_order_seq_cst);  // partner: as in mark_dead
     wake_everybody(segment);
 }
@@ -176,7 +177,8 @@ std::string name_of(const Segment& segment, std::uint32_t slot) {
 }
 
 std::string ending_text(std::uint32_t wait_status) {
-    if (wait_status == unknown_status || wait_status == unseen_status) {
+    if (wait_status == unknown_status || wait_status == unseen_status ||
+        wait_status == untold_status) {
         return "is gone";
     }
     if (wait_status == gave_up_status) {
@@ -203,7 +205,7 @@ bool is_end_awaited(const Segment& segment, std::uint32_t slot) noexcept {
 }
 
 std::string fate(const Segment& segment, std::uint32_t slot) {
-    const Slot& dead = segment.slot(slot);
+    Slot& dead = segment.slot(slot);
     const bool is_watched = segment.control().watcher_pid.load(std::memory_order_relaxed) != 0;
     const auto is_unknown = [&] {  // also of one that is on its way out, as whoever asks has found
         return is_watched && (!is_dead(segment, slot) || is_end_awaited(segment, slot));
@@ -212,13 +214,20 @@ std::string fate(const Segment& segment, std::uint32_t slot) {
          is_unknown() && os::now_ns() - start_ns < end_told_within_ns;) {
         os::nap();
     }
+    // A thread that waited in vain says so for all who ask later: some ask for each of many commands.
+    if (is_watched && is_dead(segment, slot)) {
+        std::uint32_t expected = unseen_status;
+        // relaxed on failure: the watcher has told meanwhile; what it told is loaded below
+        dead.wait_status.compare_exchange_strong(expected, untold_status, std::memory_order_acq_rel,
+                                                 std::memory_order_relaxed);
+    }
     const std::uint32_t status =
         is_dead(segment, slot) ? dead.wait_status.load(std::memory_order_relaxed) : unknown_status;
     std::string text = name_of(segment, slot) + " (process " +
                        std::to_string(dead.pid.load(std::memory_order_relaxed)) + " on " +
                        os::host_name() + ") " + ending_text(status);
-    if (status == unknown_status || status == unseen_status || status == gave_up_status ||
-        status == departed_status || slot == segment.gateway_slot()) {
+    if (status == unknown_status || status == unseen_status || status == untold_status ||
+        status == gave_up_status || status == departed_status || slot == segment.gateway_slot()) {
         return text;
     }
     switch (static_cast<SlotState>(dead.state_at_death.load(std::memory_order_relaxed))) {

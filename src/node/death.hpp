@@ -15,7 +15,7 @@
 namespace acp::node {
 
 // Publishes that the process of a slot is gone and wakes everybody who sleeps on this node. Only the first call for a slot
-// counts, but for what a watcher adds to unseen_status. wait_status is as waitpid gives it, or one of these.
+// counts, but for what a watcher adds to unseen_status and untold_status. wait_status is as waitpid gives it, or one of these.
 inline constexpr std::uint32_t unknown_status = 0xffffffffU;
 inline constexpr std::uint32_t gave_up_status =
     0xfffffffeU;  // its acp_init failed; the process may live on
@@ -27,6 +27,8 @@ inline constexpr std::uint32_t finished_status =
     0xfffffffbU;  // told to other nodes: it left by acp_finalize and has ended
 inline constexpr std::uint32_t unseen_status =
     0xfffffffaU;  // found gone by its life lock; the watcher may still say how it ended
+inline constexpr std::uint32_t untold_status =
+    0xfffffff9U;  // likewise, and the watcher did not say so within end_told_within_ns
 void mark_dead(const Segment& segment, std::uint32_t slot, std::uint32_t wait_status) noexcept;
 
 // Wakes every sleeper of the node, without a reason: they look again and sleep on.
@@ -70,7 +72,8 @@ void count_loss(const Segment& segment) noexcept;
 [[nodiscard]] bool is_end_awaited(const Segment& segment, std::uint32_t slot) noexcept;
 
 // "rank 2 (process 4711 on host) was killed by signal 9" and its kin; "is gone" when nobody knows more. Waits up to
-// end_told_within_ns for a watcher that is about to know.
+// end_told_within_ns for a watcher that is about to know, once for each end: when the watcher did not tell, nobody
+// who asks later waits.
 inline constexpr std::uint64_t end_told_within_ns = 200'000'000;
 [[nodiscard]] std::string fate(const Segment& segment, std::uint32_t slot);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What all parts of a router share of the call under way: its time, the counters, whether it has moved anything, and when
-// the next scan for what is overdue is due. The router sets the time at the start of a call; any part may arm the scan and
+// the next scan for what is overdue is due. The router sets the time in each call that has one; any part may arm the scan and
 // count. Knows no other part. One thread.
 #pragma once
 

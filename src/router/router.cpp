@@ -127,6 +127,10 @@ void Router::on_place_room(std::uint32_t process) {
     if (parts_->nodes.is_mine(process)) parts_->backlog.retry_soon(process);
 }
 
+void Router::set_now(Time now) noexcept {
+    parts_->activity.set_now(now);
+}
+
 bool Router::turn(Time now) {
     Activity& activity = parts_->activity;
     activity.set_now(now);

@@ -71,6 +71,9 @@ public:
     // Placement may have room again for what it refused for this process; earlier than the router would try.
     void on_place_room(std::uint32_t process);
 
+    // The time of what is told from now on, until a call that has a time of its own: frames, ends, deaths, meetings.
+    void set_now(Time now) noexcept;
+
     // Sends what waits and has room; asks placement again what was refused; sees to what is overdue. true when
     // something moved.
     bool turn(Time now);

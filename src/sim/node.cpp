@@ -89,6 +89,7 @@ void Node::wake() {
     if (now != wake_at_) return;  // an earlier one was asked for, and came
     wake_at_ = datagram::never;
     if (now < paused_until_) return wake_at(paused_until_);
+    router_->set_now(now);
     const std::uint64_t handed_before = common_.network->counts().handed;
     const std::uint64_t sent_before = common_.network->counts().sent;
     take_datagrams(now);
@@ -260,6 +261,7 @@ void Node::send_one(Time now, const datagram::Transmit& batch, std::span<const s
 }
 
 void Node::on_settle(const Event& event) {
+    router_->set_now(common_.agenda->now());
     if (placement_->on_event(event)) wake_at(std::max(common_.agenda->now(), paused_until_));
 }
 
@@ -276,6 +278,7 @@ void Node::restart() {
     std::fill((*common_.cuts)[self_].begin(), (*common_.cuts)[self_].end(), std::uint8_t{0});
     paused_until_ = 0;
     if (!start()) return;
+    router_->set_now(common_.agenda->now());
     for (std::uint32_t process = common_.plan->first_process[self_];
          process < common_.plan->first_process[self_ + 1]; ++process) {
         if (common_.referee->is_dead(process)) router_->on_local_death(process, process + 1);
@@ -286,6 +289,7 @@ void Node::restart() {
 void Node::kill(std::uint32_t process) {
     if (common_.referee->is_dead(process)) return;
     common_.referee->kill(process);
+    router_->set_now(common_.agenda->now());
     router_->on_local_death(process, process + 1);
     wake_at(common_.agenda->now());
 }

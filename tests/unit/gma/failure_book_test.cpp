@@ -112,6 +112,21 @@ TEST(FailureBook, tells_every_thread_of_its_own_command_though_the_failures_were
     }
 }
 
+// A thread that waits for one command among them must not take another one's failure for its own.
+TEST(FailureBook, of_failures_told_together_takes_none_for_a_number_that_went_well) {
+    FailureBook book;
+    {
+        const Refusal refusal(1, all_from_there);
+        for (std::uint64_t i = 1; i <= 1000; ++i) book.note(4 * i, base::Status::bare(Code::peer));
+    }
+    const std::uint64_t before = book.first_untold();
+    for (std::uint64_t i = 1; i <= 1000; ++i) {
+        EXPECT_FALSE(book.take_of(4 * i - 2).has_value()) << 4 * i - 2 << " did not fail";
+    }
+    EXPECT_EQ(book.first_untold(), before) << "and nothing was used up";
+    EXPECT_TRUE(book.take_of(3000).has_value());
+}
+
 TEST(FailureBook, tells_failures_together_with_the_code_of_one_that_was_waited_for) {
     FailureBook book;
     {

@@ -74,6 +74,21 @@ TEST(DeathTest, a_watcher_adds_how_one_ended_that_others_found_gone) {
     EXPECT_EQ(segment.control().deaths.load(), 2U);
 }
 
+// Its agent is stopped, say. Whoever ends many commands asks after it for each.
+TEST(DeathTest, an_end_that_the_watcher_does_not_tell_is_waited_for_once) {
+    const Segment segment = make_segment(2);
+    set_state(segment, 1, SlotState::joined, ::getpid());
+    segment.control().watcher_pid.store(static_cast<std::uint64_t>(::getpid()));
+    mark_dead(segment, 1, unseen_status);
+    ASSERT_TRUE(is_end_awaited(segment, 1));
+    EXPECT_NE(fate(segment, 1).find("is gone"), std::string::npos);
+    EXPECT_FALSE(is_end_awaited(segment, 1)) << "no other thread waits for it";
+    EXPECT_NE(fate(segment, 1).find("is gone"), std::string::npos);
+    mark_dead(segment, 1, killed_status);
+    EXPECT_NE(fate(segment, 1).find("was killed by signal 9"), std::string::npos)
+        << "what the watcher says late counts";
+}
+
 TEST(DeathTest, the_first_one_is_kept_and_each_counts_once) {
     const Segment segment = make_segment(3);
     EXPECT_FALSE(first_dead(segment).has_value());

@@ -317,5 +317,31 @@ TEST(RouterFailureTest, severs_a_node_for_which_there_is_no_memory_for_too_long)
     }
 }
 
+// The time of a refusal is that of the frames it answers, not that of a turn long ago.
+TEST(RouterFailureTest, a_first_refusal_after_a_silence_severs_nobody) {
+    RouterSettings settings;
+    settings.no_memory_max_ns = 5 * second;
+    FakeJob job({1, 1}, 1, {}, {}, settings);
+    ASSERT_TRUE(job.copy(0, 2, job.shared(1), job.shared(0), 8));
+    ASSERT_TRUE(job.run());
+    job.now += 60 * second;
+    job.network.endpoint(1).set_memory_refused(true);  // what answers is refused
+    ASSERT_TRUE(job.copy(0, 4, job.shared(0), job.shared(1), 8));
+    job.nodes[0]->router.turn(job.now);
+    job.nodes[1]->router.set_now(job.now);  // its last turn was long ago
+    job.network.step();
+    const Time start = job.now;
+    while (job.now < start + 2 * second) {
+        job.now += second / 10;
+        job.step();
+    }
+    EXPECT_GT(job.nodes[1]->router.counters().no_memory, 0U);
+    job.network.endpoint(1).set_memory_refused(false);
+    ASSERT_TRUE(job.run());
+    const std::vector<Completion>& ended = job.nodes[0]->ends.ended;
+    ASSERT_EQ(ended.size(), 2U);
+    EXPECT_EQ(ended[1].code, Code::ok);
+}
+
 }  // namespace
 }  // namespace acp::router::test
