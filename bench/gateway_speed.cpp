@@ -81,7 +81,7 @@ struct Rank {
         if (auto status = space.open(segment, 0, {}, nullptr); !status.is_ok()) {
             fail(std::string(status.message()));
         }
-        space.publish_starter();
+        space.publish_shared();
         gateway::GatewaySettings settings;
         settings.node = node;
         settings.nodes = 2;

@@ -41,7 +41,7 @@ struct Board {
 struct Rank {
     Rank(const node::Segment& segment, std::uint32_t slot) : hazards(segment, slot), memory(64) {
         check(space.open(segment, slot, {}, nullptr));
-        space.publish_starter();
+        space.publish_shared();
         auto opened = local::Port::open(segment, slot);
         if (!opened.is_ok()) check(std::move(opened).failure());
         port = std::move(opened).value();

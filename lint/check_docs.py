@@ -107,7 +107,7 @@ def decided(text: str) -> list[tuple[int, str]]:
 
 
 def quoted_names(line: str):
-    """The identifiers among what a line quotes: `find_direct`, `local::View`, `publish_starter()`."""
+    """The identifiers among what a line quotes: `find_direct`, `local::View`, `publish_shared()`."""
     for quoted in QUOTED.findall(line):
         if IDENTIFIER.fullmatch(quoted) and len(quoted) > 2:
             yield quoted.removesuffix("()")

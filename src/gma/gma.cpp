@@ -112,6 +112,9 @@ Gma::Gma(node::Member& member,
       fast_(fast),
       opened_(std::move(opened)),
       registry_(*opened_.space, hazards),
+      fetch_words_(
+          member.segment().claimed(member.slot_index(), node::Claim::fetched_words),
+          opened_.space->claimed_address(opened_.space->process(), node::Claim::fetched_words)),
       commands_(fast.marks, member.rank()),
       routes_(*opened_.space, hazards, *opened_.attach, config, link),
       mover_(*opened_.space, hazards, *opened_.attach, routes_, opened_.trace.get()),
@@ -163,7 +166,7 @@ base::Status Gma::begin() {
     }
     member_.waiter().set_look_cost(progress_.manner().look_cost);
     opened_.attach->publish_token();
-    opened_.space->publish_starter();
+    opened_.space->publish_shared();
     {
         const std::scoped_lock lock(commands_.mutex);
         progress_.want_service();
@@ -194,7 +197,7 @@ void Gma::revoke() {
     const std::uint64_t process = space.process();
     space.close();
     const auto is_named = [&space, process](GlobalAddress address) {
-        return space.layout().process(address) == process && !space.is_starter(address);
+        return space.layout().process(address) == process && !space.is_shared(address);
     };
     hazards_.wait_until_unnamed(is_named);
 }
@@ -218,8 +221,21 @@ base::Result<local::Key> Gma::register_memory(void* address,
     return key;
 }
 
-// The old value comes to a word of this stack, which is registered for as long: who is late with it finds no memory there.
 base::Result<std::uint64_t> Gma::fetch(Command command) {
+    FetchWords::Loan word(fetch_words_);
+    if (!word) [[unlikely]] {
+        return fetch_into_registered_word(command);
+    }
+    command.target = word.address();
+    if (auto status = completion_.wait_for_one(issuer_.issue(command, handle_null));
+        !status.is_ok()) {
+        return status;
+    }
+    return word.take_value();
+}
+
+// The old value comes to a word of this stack, which is registered for as long: who is late with it finds no memory there.
+base::Result<std::uint64_t> Gma::fetch_into_registered_word(Command command) {
     alignas(8) std::uint64_t old = 0;
     auto key = register_memory(&old, sizeof old, 0);
     if (!key.is_ok()) {

@@ -21,6 +21,7 @@
 #include "base/config.hpp"
 #include "base/status.hpp"
 #include "gma/completion.hpp"
+#include "gma/fetch_words.hpp"
 #include "gma/issuer.hpp"
 #include "gma/trace.hpp"
 #include "local/attach.hpp"
@@ -84,7 +85,7 @@ public:
     }
 
     // Runs an atomic without a target and waits for it alone. Returns the word's old value.
-    // Errors: of the command, and of a registration (limit).
+    // Errors: of the command; limit, where all words for old values are taken (fetch_words.hpp) and none can be registered.
     base::Result<std::uint64_t> fetch(Command command);
 
     // Waits until the prefix of a handle has ended. ok, timeout, interrupted, or the first failure of the
@@ -152,12 +153,14 @@ private:
         Opened opened);
     base::Status begin();
     void revoke();
+    base::Result<std::uint64_t> fetch_into_registered_word(Command command);
 
     node::Member& member_;
     local::Hazards& hazards_;
     FastPath& fast_;
     Opened opened_;
     local::Registry registry_;
+    FetchWords fetch_words_;
     Commands commands_;
     Routes routes_;
     Mover mover_;

@@ -21,8 +21,7 @@ Registry::Registry(Space& space, Hazards& hazards)
     : space_(space),
       hazards_(hazards),
       states_(memory::granules_per_process),
-      first_own_(static_cast<std::uint32_t>(
-          space.layout().granules_for(space.segment().shape().starter_bytes))),
+      first_own_(space.shared_granules()),
       cursor_(first_own_) {}
 
 std::uint32_t Registry::find_room(std::uint64_t count) const {

@@ -56,7 +56,7 @@ private:
     mutable std::mutex mutex_;
     std::vector<State>
         states_;  // of the granules; their generations are in the row, which outlives epochs
-    std::uint32_t first_own_;  // after the starter's granules
+    std::uint32_t first_own_;  // after those of the shared segments
     std::uint32_t cursor_;
     std::uint32_t live_ = 0;
 };

@@ -32,6 +32,8 @@ base::Status Space::open(const node::Segment& segment,
     view_.table = segment.tables();
     view_.base = segment.base();
     process_ = shape.first_process + slot;
+    claims_granule_ = static_cast<std::uint32_t>(layout_.granules_for(shape.starter_bytes));
+    shared_room_ = shared_granules() * layout_.granule_bytes();
     window_row_ = OwnRow::in_table(segment, slot);
     shared_row_ = window_row_;
     if (own_row == nullptr) {
@@ -42,12 +44,18 @@ base::Status Space::open(const node::Segment& segment,
         .within("making the own window of the address table");
 }
 
-void Space::publish_starter() noexcept {
-    const std::uint64_t bytes = shape_.starter_bytes;
-    const std::uint64_t start = starter_address(process_);
-    char* memory = segment_->starter(slot_);
-    note_used(static_cast<std::uint32_t>(layout_.granules_for(bytes)));
-    for (std::uint32_t g = 0; g < layout_.granules_for(bytes); ++g) {
+void Space::publish_shared() noexcept {
+    note_used(shared_granules());
+    publish_shared_segment(0, shape_.starter_bytes, segment_->starter(slot_));
+    publish_shared_segment(claims_granule_, node::claimed_bytes, segment_->claimed(slot_));
+}
+
+void Space::publish_shared_segment(std::uint32_t granule,
+                                   std::uint64_t bytes,
+                                   char* memory) noexcept {
+    const std::uint64_t start = layout_.segment_start(process_, granule, shared_generation);
+    const std::uint64_t end = granule + layout_.granules_for(bytes);
+    for (std::uint64_t g = granule; g < end; ++g) {
         const auto fill = [&](memory::Entry& entry, bool is_direct) {
             entry.start.store(start, std::memory_order_relaxed);
             entry.base.store(static_cast<std::uint64_t>(memory - view_.base),
@@ -129,10 +137,10 @@ std::string Space::explain_elsewhere(GlobalAddress address, std::uint64_t bytes)
         return "an address of " + owner;
     }
     const std::uint32_t generation = layout_.generation(address);
-    if (generation == 0 || (is_starter(address) && generation != starter_generation)) {
+    if (generation == 0 || (is_shared(address) && generation != shared_generation)) {
         return "no memory is registered there on " + owner;
     }
-    if (!is_starter(address)) {
+    if (!is_shared(address)) {
         return "it leads beyond all that can be registered on " + owner;
     }
     return "offset " + std::to_string(offset_in_process(address)) + " of a segment of " +

@@ -92,9 +92,9 @@ public:
                       Reach reach,
                       const OwnRow* own_row);
 
-    // Publishes this rank's starter memory and clears what an earlier epoch left in the row. Before the others
-    // may use it: the caller provides the barrier.
-    void publish_starter() noexcept;
+    // Publishes this rank's shared segments: its starter memory, and what layers claim (node/claims.hpp). Before the
+    // others may use them: the caller provides the barrier.
+    void publish_shared() noexcept;
 
     // Before entries below this granule are written. Whoever writes the row says so, one thread at a time; close()
     // looks no further, for even a look takes a page of shared memory that nobody used.
@@ -135,7 +135,20 @@ public:
 
     //   process < procs; the address of a rank's starter memory is that of segment().process_of(rank)
     [[nodiscard]] GlobalAddress starter_address(std::uint32_t process) const noexcept {
-        return layout_.segment_start(process, 0, starter_generation);
+        return layout_.segment_start(process, 0, shared_generation);
+    }
+
+    // The first byte of a range that a layer claims.   process < procs
+    [[nodiscard]] GlobalAddress claimed_address(std::uint32_t process,
+                                                node::Claim claim) const noexcept {
+        return layout_.segment_start(process, claims_granule_, shared_generation) +
+               node::claim_offset(claim);
+    }
+
+    // The granules of a process that its shared segments take; what is registered comes after them.
+    [[nodiscard]] std::uint32_t shared_granules() const noexcept {
+        return claims_granule_ +
+               static_cast<std::uint32_t>(layout_.granules_for(node::claimed_bytes));
     }
 
     // Finds `bytes` bytes at an address of this node. The caller's hazard line names the address.
@@ -169,22 +182,22 @@ public:
         return base::Code::ok;
     }
 
-    // Whether `bytes` bytes at an address may be memory of a process of another node. Of starter memory, which all
+    // Whether `bytes` bytes at an address may be memory of a process of another node. Of shared segments, which all
     // have alike, this is certain; whether something else is registered is known there.
     [[nodiscard]] bool is_elsewhere(GlobalAddress address, std::uint64_t bytes) const noexcept {
         const std::uint64_t process = layout_.process(address);
         const std::uint64_t offset = offset_in_process(address);
         return process < shape_.procs && !is_on_node(static_cast<std::uint32_t>(process)) &&
-               (is_starter(address) ? layout_.generation(address) == starter_generation &&
-                                          memory::is_within(offset, starter_bytes(), bytes)
-                                    : layout_.generation(address) != 0 &&
-                                          memory::is_within(offset, process_room(), bytes));
+               (is_shared(address) ? layout_.generation(address) == shared_generation &&
+                                         is_within_shared(offset, bytes)
+                                   : layout_.generation(address) != 0 &&
+                                         memory::is_within(offset, process_room(), bytes));
     }
 
-    // Whether an address lies where a process, of whatever node, has its starter memory and nothing else.
-    [[nodiscard]] bool is_starter(GlobalAddress address) const noexcept {
-        return offset_in_process(address) <
-               layout_.granules_for(starter_bytes()) * layout_.granule_bytes();
+    // Whether an address lies where a process, of whatever node, has its shared segments and nothing else: memory that
+    // every process of its node has mapped.
+    [[nodiscard]] bool is_shared(GlobalAddress address) const noexcept {
+        return offset_in_process(address) < shared_room_;
     }
 
     // For a message: what is wrong with an address find() refused. Of memory of another node no more is known here than
@@ -219,7 +232,17 @@ private:
     [[nodiscard, gnu::cold]] base::Code refusal(const memory::Entry* entry,
                                                 GlobalAddress address) const noexcept;
 
-    static constexpr std::uint32_t starter_generation = 1;
+    static constexpr std::uint32_t shared_generation = 1;
+
+    // Whether bytes of a process's addresses lie inside one of its shared segments.
+    [[nodiscard]] bool is_within_shared(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+        const std::uint64_t claims_at = claims_granule_ * layout_.granule_bytes();
+        return offset < claims_at
+                   ? memory::is_within(offset, starter_bytes(), bytes)
+                   : memory::is_within(offset - claims_at, node::claimed_bytes, bytes);
+    }
+
+    void publish_shared_segment(std::uint32_t granule, std::uint64_t bytes, char* memory) noexcept;
 
     [[nodiscard]] std::uint64_t starter_bytes() const noexcept { return shape_.starter_bytes; }
 
@@ -240,6 +263,8 @@ private:
     std::uint32_t slot_ = 0;
     std::uint32_t rank_ = 0;
     std::uint32_t process_ = 0;
+    std::uint32_t claims_granule_ = 0;  // of each process: the first after its starter memory
+    std::uint64_t shared_room_ = 0;     // of each process: where what it registers begins
     Reach reach_;
     std::uint32_t used_granules_ = 0;  // of the own row: none was written from here on since open()
     memory::Entry* window_row_ = nullptr;

@@ -22,10 +22,12 @@ constexpr std::uint64_t whole_pages(std::uint64_t bytes) {
     return (bytes + page_bytes - 1) / page_bytes * page_bytes;
 }
 
-// A rank's row begins on a page; at start it holds the entries of the starter segment.
+// A rank's row begins on a page; at start it holds the entries of the starter memory and of what layers claim.
 std::uint64_t table_start_bytes(const Shape& shape) {
     const memory::GaLayout addresses(shape.procs);
-    return whole_pages(addresses.granules_for(shape.starter_bytes) * sizeof(memory::Entry));
+    const std::uint64_t granules =
+        addresses.granules_for(shape.starter_bytes) + addresses.granules_for(claimed_bytes);
+    return whole_pages(granules * sizeof(memory::Entry));
 }
 
 // Pages of one process's rings that its polling reads: of each ring the control lines and the first cell.
@@ -69,7 +71,8 @@ std::vector<FootprintPart> footprint_of(const Shape& shape) {
     const std::uint64_t rings = layout.hazards - layout.rings;
     const std::uint64_t hazards = layout.tables - layout.hazards;
     const std::uint64_t tables = layout.mailboxes - layout.tables;
-    const std::uint64_t mailboxes = layout.starters - layout.mailboxes;
+    const std::uint64_t mailboxes = layout.claims - layout.mailboxes;
+    const std::uint64_t claims = layout.starters - layout.claims;
     const std::uint64_t starters = layout.total - layout.starters;
     // Where every process is its own gateway acp_init gathers their ports, in the last of the three tables.
     const std::uint64_t table = shape.procs * sizeof(SharedU32);
@@ -95,6 +98,7 @@ std::vector<FootprintPart> footprint_of(const Shape& shape) {
     parts.push_back({"address tables", "registrations", tables, tables_start, tables_start});
     const std::uint64_t polled = slots_of(shape) * mailbox_start_bytes(shape);
     parts.push_back({"mailboxes", "private memory used by others", mailboxes, polled, polled});
+    parts.push_back({"ranges of layers", "acp_fetch_... of other ranks' memory", claims, 0, 0});
     parts.push_back({"starter memory", "", starters, starters, starters});
     return parts;
 }

@@ -120,6 +120,7 @@ constexpr auto layout_facts = std::to_array<std::uint64_t>({
     offsetof(Shape, nodes),
     offsetof(Shape, has_own_gateways),
     offsetof(Shape, cipher),
+    claimed_bytes,
     offsetof(memory::Entry, start),
     offsetof(memory::Entry, base),
     offsetof(memory::Entry, bytes),
@@ -204,6 +205,8 @@ SegmentLayout SegmentLayout::of(const Shape& shape) noexcept {
     layout.tables = place(n * memory::granules_per_process * sizeof(memory::Entry));
     layout.mailbox_stride = round_up(MailboxLayout::of(shape).bytes_per_slot, page);
     layout.mailboxes = place(slots * layout.mailbox_stride);
+    layout.claim_stride = round_up(claimed_bytes, page);
+    layout.claims = place(n * layout.claim_stride);
     layout.starter_stride = round_up(std::max<std::uint64_t>(shape.starter_bytes, 1), page);
     layout.starters = place(n * layout.starter_stride);
     layout.total = end;

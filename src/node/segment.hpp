@@ -15,6 +15,7 @@
 #include "base/status.hpp"
 #include "memory/address_table.hpp"
 #include "memory/hazard.hpp"
+#include "node/claims.hpp"
 #include "node/control.hpp"
 #include "node/ring_layout.hpp"
 #include "os/file_descriptor.hpp"
@@ -34,6 +35,8 @@ struct SegmentLayout {
     std::uint64_t tables = 0;     // Entry[local_procs][granules_per_process], by slot
     std::uint64_t mailboxes = 0;  // see node/mailbox_layout.hpp; mailbox_stride per slot
     std::uint64_t mailbox_stride = 0;
+    std::uint64_t claims = 0;  // what layers claim for each process (node/claims.hpp), by slot
+    std::uint64_t claim_stride = 0;
     std::uint64_t starters = 0;  // by slot, starter_stride apart
     std::uint64_t starter_stride = 0;
     std::uint64_t total = 0;
@@ -133,6 +136,15 @@ public:
 
     [[nodiscard]] char* mailbox(std::uint32_t slot) const noexcept {
         return base() + layout_.mailboxes + slot * layout_.mailbox_stride;
+    }
+
+    // The first byte of what layers claim for a process, one range after the other.
+    [[nodiscard]] char* claimed(std::uint32_t slot) const noexcept {
+        return base() + layout_.claims + slot * layout_.claim_stride;
+    }
+
+    [[nodiscard]] char* claimed(std::uint32_t slot, Claim claim) const noexcept {
+        return claimed(slot) + claim_offset(claim);
     }
 
     [[nodiscard]] char* starter(std::uint32_t slot) const noexcept {

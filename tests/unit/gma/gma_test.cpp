@@ -12,7 +12,9 @@
 #include <thread>
 #include <vector>
 
+#include "node/awaited.hpp"
 #include "node/death.hpp"
+#include "os/clock.hpp"
 #include "os/kernel_features.hpp"
 #include "os/process.hpp"
 
@@ -251,7 +253,7 @@ TEST(GmaDeathTest, the_starter_memory_of_a_dead_rank_stays_readable_and_writable
     ASSERT_TRUE(
         dying.open(left.node(), 1, {.is_shared_direct = true, .is_own_direct = true}, nullptr)
             .is_ok());
-    dying.publish_starter();
+    dying.publish_shared();
     std::memcpy(left.starter(1), "left by the dead", 16);
     node::mark_dead(left.node(), 1, 9);
     const GlobalAddress theirs = left[0].gma->space().starter_address(1);
@@ -276,7 +278,7 @@ TEST(GmaDeathTest, a_wait_for_a_rank_that_does_not_serve_times_out_and_ends_with
     ASSERT_TRUE(
         absent.open(lonely.node(), 1, {.is_shared_direct = false, .is_own_direct = true}, nullptr)
             .is_ok());
-    absent.publish_starter();
+    absent.publish_shared();
     Gma& gma = *lonely[0].gma;
     const Handle handle =
         gma.issue(copy(gma.space().starter_address(1), lonely[0].own, 8), handle_null);
@@ -305,7 +307,7 @@ TEST(GmaDeathTest, an_atomic_that_waits_for_itself_waits_for_nothing_else) {
     ASSERT_TRUE(
         absent.open(ranks.node(), 2, {.is_shared_direct = false, .is_own_direct = true}, nullptr)
             .is_ok());
-    absent.publish_starter();
+    absent.publish_shared();
     Gma& gma = *ranks[0].gma;
     const Handle handle =
         gma.issue(copy(gma.space().starter_address(2), ranks[0].own, 8), handle_null);
@@ -320,8 +322,17 @@ TEST(GmaDeathTest, an_atomic_that_waits_for_itself_waits_for_nothing_else) {
     }
     EXPECT_EQ(gma.wait(handle, 0, false).code(), Code::timeout);
     EXPECT_EQ(add_to(gma.space().starter_address(1) + 4).failure().code(), Code::alignment);
+    std::thread waiting(
+        [&] { EXPECT_EQ(add_to(gma.space().starter_address(2)).failure().code(), Code::peer); });
+    node::Doing doing;
+    while (doing.call == node::AwaitedCall::none) {
+        std::this_thread::yield();
+        doing = node::look_at(ranks.node(), 0, os::now_ns());
+    }
+    EXPECT_EQ(doing.call, node::AwaitedCall::fetch);
+    EXPECT_EQ(doing.command.operation, Operation::add) << "not the copy before it";
     node::mark_dead(ranks.node(), 2, 9);
-    EXPECT_EQ(add_to(gma.space().starter_address(2)).failure().code(), Code::peer);
+    waiting.join();
     EXPECT_EQ(gma.wait(handle, node::for_ever, false).code(), Code::peer) << "told to who waits";
     EXPECT_EQ(gma.registry().live(), 1U) << "no word stays registered";
     acp::test::arm_watchdog(0, "");

@@ -24,7 +24,7 @@ using memory::GlobalAddress;
 
 constexpr std::uint32_t largest_job = 1U << memory::process_bits_max;
 constexpr std::uint32_t own_granules =
-    memory::granules_per_process - 1;  // the first is the starter memory's
+    memory::granules_per_process - 2;  // the first are those of the shared segments
 
 class RegistryTest : public testing::Test {
 protected:
@@ -59,7 +59,7 @@ TEST_F(RegistryTest, reuses_the_oldest_granule) {
     for (std::uint32_t round = 1; round <= 2; ++round) {
         for (std::uint32_t wanted = 1; wanted <= own_granules; ++wanted) {
             const Key key = owner_.add(memory_.data(), 64);
-            ASSERT_EQ(granule(key), wanted);
+            ASSERT_EQ(granule(key), owner_.space.shared_granules() - 1 + wanted);
             ASSERT_EQ(generation(key), round);
             ASSERT_EQ(owner_.remove(key), Code::ok);
         }
@@ -75,7 +75,7 @@ TEST_F(RegistryTest, refuses_the_4097th_only_when_no_granule_is_left) {
     const auto refused = owner_.registry->add(memory_.data(), 64, 0);
     ASSERT_FALSE(refused.is_ok());
     EXPECT_EQ(refused.failure().code(), Code::limit);
-    for (const char* part : {"64 bytes", "1 of 8192 granules", "8191 registrations are live"}) {
+    for (const char* part : {"64 bytes", "1 of 8192 granules", "8190 registrations are live"}) {
         EXPECT_NE(refused.failure().message().find(part), std::string::npos) << part;
     }
     EXPECT_EQ(owner_.remove(keys[77]), Code::ok);
@@ -107,9 +107,9 @@ TEST_F(RegistryTest, tells_keys_that_never_were_from_those_that_ended) {
     const Key key = owner_.add(memory_.data(), 4096);
     const GlobalAddress starter = owner_.space.starter_address(0);
     const auto& layout = owner_.space.layout();
-    for (const Key never :
-         {Key{0}, ~Key{0}, starter, starter + 1, key + 1, layout.segment_start(0, 1, 0),
-          layout.segment_start(0, 2, 1), layout.segment_start(0, 8191, 1)}) {
+    for (const Key never : {Key{0}, ~Key{0}, starter, starter + 1, key + 1,
+                            layout.segment_start(0, 1, 0), layout.segment_start(0, 1, 1),
+                            layout.segment_start(0, 3, 1), layout.segment_start(0, 8191, 1)}) {
         EXPECT_EQ(owner_.remove(never), Code::argument) << std::hex << never;
     }
     EXPECT_EQ(owner_.remove(key), Code::ok);
@@ -266,7 +266,7 @@ TEST_F(SpanTest, a_long_segment_wants_granules_in_a_row) {
         std::string::npos);
     ASSERT_EQ(owner_.remove(keys[4000]), Code::ok);
     const Key placed = owner_.add(memory_.data(), 2 * granule_bytes);
-    EXPECT_EQ(owner_.space.layout().granule(placed), 4000U);
+    EXPECT_EQ(owner_.space.layout().granule(placed), owner_.space.layout().granule(keys[3999]));
     EXPECT_EQ(owner_.find(keys[4000]), Code::stale)
         << "inside the new segment, of another generation";
     EXPECT_EQ(owner_.find(keys[4001]), Code::stale);

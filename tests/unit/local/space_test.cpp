@@ -85,6 +85,34 @@ TEST_F(SpaceTest, finds_starter_memory_of_all_ranks_of_the_node) {
     }
 }
 
+TEST_F(SpaceTest, finds_what_layers_claim_of_all_ranks_of_the_node) {
+    constexpr node::Claim claim = node::Claim::fetched_words;
+    constexpr std::uint64_t size = node::claimed_bytes;
+    for (std::uint32_t slot = 0; slot < 2; ++slot) {
+        const GlobalAddress address = owner_.space.claimed_address(5 + slot, claim);
+        EXPECT_TRUE(owner_.space.is_shared(address));
+        Place place;
+        ASSERT_EQ(owner_.space.find(address + size - 8, 8, place), Code::ok);
+        EXPECT_EQ(place.direct, owner_.segment.claimed(slot) + size - 8);
+        EXPECT_TRUE(place.is_shared);
+        EXPECT_EQ(other_.direct(address), other_.segment.claimed(slot));
+        EXPECT_EQ(owner_.space.find(address + size - 8, 9, place), Code::address);
+    }
+}
+
+TEST_F(SpaceTest, knows_the_ends_of_the_shared_segments_of_other_nodes) {
+    const Space& space = owner_.space;
+    const GlobalAddress claimed = space.claimed_address(4, node::Claim::fetched_words);
+    EXPECT_TRUE(space.is_elsewhere(claimed, node::claimed_bytes));
+    EXPECT_FALSE(space.is_elsewhere(claimed, node::claimed_bytes + 1));
+    EXPECT_FALSE(space.is_elsewhere(claimed - 1, 1)) << "between the two segments";
+    EXPECT_TRUE(space.is_elsewhere(starter(4), test_starter_bytes));
+    EXPECT_FALSE(space.is_elsewhere(starter(4), test_starter_bytes + 1));
+    const GlobalAddress registered = space.layout().segment_start(4, space.shared_granules(), 1);
+    EXPECT_FALSE(space.is_shared(registered));
+    EXPECT_TRUE(space.is_elsewhere(registered, 8)) << "only its node knows";
+}
+
 TEST_F(SpaceTest, private_memory_is_direct_for_its_owner_only) {
     const GlobalAddress key = owner_.add(memory_.data(), memory_.size());
     EXPECT_EQ(owner_.direct(key + 9), memory_.data() + 9);
@@ -162,7 +190,7 @@ TEST_F(SpaceTest, closing_ends_the_last_of_many_registrations) {
     owner_.space.close();
     EXPECT_EQ(other_.find(last), Code::stale);
     ASSERT_TRUE(owner_.space.open(owner_.segment, 0, {}, owner_.own_row.get()).is_ok());
-    owner_.space.publish_starter();
+    owner_.space.publish_shared();
     EXPECT_EQ(owner_.find(last), Code::stale);
 }
 
@@ -170,7 +198,7 @@ TEST_F(SpaceTest, opening_again_gives_the_same_starter_address) {
     owner_.space.close();
     ASSERT_TRUE(owner_.space.open(owner_.segment, 0, {}, owner_.own_row.get()).is_ok());
     EXPECT_EQ(owner_.find(starter(5)), Code::address) << "not before it is published";
-    owner_.space.publish_starter();
+    owner_.space.publish_shared();
     EXPECT_EQ(owner_.direct(starter(5)), owner_.segment.starter(0));
     EXPECT_EQ(other_.direct(starter(5)), other_.segment.starter(0));
 }

@@ -69,7 +69,7 @@ public:
         const auto opened =
             space.open(segment, slot, reach, has_own_window ? own_row.get() : nullptr);
         EXPECT_TRUE(opened.is_ok()) << opened.message();
-        space.publish_starter();
+        space.publish_shared();
         registry = std::make_unique<Registry>(space, hazards);
     }
 

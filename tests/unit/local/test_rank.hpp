@@ -44,7 +44,7 @@ public:
             own_row = std::make_unique<OwnRow>(std::move(row).value());
         }
         EXPECT_TRUE(space.open(segment, slot, Reach{!is_forced, true}, own_row.get()).is_ok());
-        space.publish_starter();
+        space.publish_shared();
         auto opened = Port::open(segment, slot);
         EXPECT_TRUE(opened.is_ok());
         port = std::move(opened).value();

@@ -88,7 +88,7 @@ unsigned look_into_mailboxes(const Segment& segment, const Shape& shape, std::ui
     return seen;
 }
 
-// Goes where a rank goes while it joins: its slot, its first hazard line, its starter's entry, mailboxes; and where the
+// Goes where a rank goes while it joins: its slot, its first hazard line, the entries of its shared segments, mailboxes; and where the
 // gateway writes what all have gathered.
 void join_all(const Segment& segment, const Shape& shape) {
     const memory::GaLayout addresses(shape.procs);
@@ -97,7 +97,9 @@ void join_all(const Segment& segment, const Shape& shape) {
         segment.hazards(i)[0].is_claimed.store(1, std::memory_order_relaxed);
         memory::Entry* const row =
             segment.tables() + std::uint64_t{i} * memory::granules_per_process;
-        for (std::uint64_t g = 0; g < addresses.granules_for(shape.starter_bytes); ++g) {
+        const std::uint64_t granules =
+            addresses.granules_for(shape.starter_bytes) + addresses.granules_for(claimed_bytes);
+        for (std::uint64_t g = 0; g < granules; ++g) {
             row[g].bytes.store(1, std::memory_order_relaxed);
         }
         EXPECT_EQ(look_into_mailboxes(segment, shape, i), 0U);

@@ -34,6 +34,7 @@ TEST(SegmentTest, every_part_begins_on_a_page_and_after_the_one_before) {
                                        layout.hazards,
                                        layout.tables,
                                        layout.mailboxes,
+                                       layout.claims,
                                        layout.starters,
                                        layout.total};
         for (std::size_t i = 1; i < std::size(parts); ++i) {
@@ -41,6 +42,7 @@ TEST(SegmentTest, every_part_begins_on_a_page_and_after_the_one_before) {
             EXPECT_EQ(parts[i] % 4096, 0U);
         }
         EXPECT_GE(layout.ranks - layout.slots, procs * sizeof(Slot));
+        EXPECT_GE(layout.starters - layout.claims, procs * claimed_bytes);
         EXPECT_GE(layout.total - layout.starters, procs * std::uint64_t{10'000});
     }
 }
@@ -76,7 +78,7 @@ TEST(SegmentTest, a_gateway_has_a_slot_and_a_mailbox_behind_those_of_the_ranks) 
     const char* base = segment.base();
     const SegmentLayout& layout = segment.layout();
     EXPECT_LE(reinterpret_cast<const char*>(&segment.slot(3)) + sizeof(Slot), base + layout.ranks);
-    EXPECT_LE(segment.mailbox(3) + layout.mailbox_stride, base + layout.starters);
+    EXPECT_LE(segment.mailbox(3) + layout.mailbox_stride, base + layout.claims);
     EXPECT_LE(reinterpret_cast<const char*>(segment.hazards(3).data() + 64), base + layout.tables);
     EXPECT_LE(segment.rings(2) + RingLayout::bytes, base + layout.hazards);
     EXPECT_LE(reinterpret_cast<const char*>(segment.lost_nodes() + 1), base + layout.rings);
