@@ -142,6 +142,14 @@ public:
     // are ignored (an end may come twice when a process died).
     void finish(std::uint64_t number, base::Status status, CommandList& ready) noexcept;
 
+    // The first `bytes` bytes of a ready copy were moved: from here on it is a copy of the rest.   bytes  fewer than all
+    void advance(std::uint64_t number, std::uint64_t bytes) noexcept {
+        memory::Command& command = record(number).command;
+        command.target += bytes;
+        command.source += bytes;
+        command.bytes -= bytes;
+    }
+
     // Puts a ready command at the end of a list.   mark  the caller's, kept with it
     void append(CommandList& list, std::uint64_t number, std::uint8_t mark = 0) noexcept {
         Record& added = record(number);

@@ -36,6 +36,12 @@ private:
     ServiceThread& service_;
 };
 
+base::Status timeout_after(std::int64_t timeout_ns) {
+    return base::Status::worded(base::Code::timeout, [timeout_ns] {
+        return "the commands are not complete after " + std::to_string(timeout_ns) + " ns";
+    });
+}
+
 }  // namespace
 
 Completion::Completion(node::Member& member,
@@ -54,6 +60,8 @@ Completion::Completion(node::Member& member,
       hang_warning_ns_(config.hang_warning_ns) {}
 
 base::Status Completion::wait(Handle handle, std::int64_t timeout_ns, bool is_interruptible) {
+    if (timeout_ns == 0) return look(handle);
+    const Deadline deadline(timeout_ns);
     std::unique_lock lock(commands_.mutex);
     const std::uint64_t number = commands_.queue.number_of(handle);
     const bool is_exact = handle == number;
@@ -62,7 +70,7 @@ base::Status Completion::wait(Handle handle, std::int64_t timeout_ns, bool is_in
     bool has_run = false;
     bool has_released = false;
     while (progress_.manner().may_waiter_run && commands_.queue.done() < number &&
-           progress_.has_jobs()) {
+           progress_.has_jobs() && !deadline.is_past()) {
         has_released = progress_.run_some(lock) || has_released;
         has_run = true;
     }
@@ -71,7 +79,8 @@ base::Status Completion::wait(Handle handle, std::int64_t timeout_ns, bool is_in
         if (has_run) {
             progress_.tell_waiters(Driver::passer_by);
         }
-        if (auto status = wait_announced(number, timeout_ns, is_interruptible); !status.is_ok()) {
+        if (auto status = wait_announced(number, timeout_ns, deadline, is_interruptible);
+            !status.is_ok()) {
             return status;
         }
         lock.lock();
@@ -88,12 +97,29 @@ base::Status Completion::wait(Handle handle, std::int64_t timeout_ns, bool is_in
     return status;
 }
 
+// Without waiting: a look at everything, and what is done with a few microseconds.
+base::Status Completion::look(Handle handle) {
+    std::unique_lock lock(commands_.mutex);
+    const std::uint64_t number = commands_.queue.number_of(handle);
+    lock.unlock();
+    if (!look_once(number)) return timeout_after(0);
+    lock.lock();
+    return take_failure(number, handle == number);
+}
+
+// Whether the prefix has ended, after a look at everything.
+bool Completion::look_once(std::uint64_t number) {
+    if (commands_.queue.done() >= number) return true;
+    progress_.drive(Driver::passer_by);
+    return commands_.queue.done() >= number;
+}
+
 base::Status Completion::wait_for_one(Handle handle) {
     std::unique_lock lock(commands_.mutex);
     if (handle % 2 != 0) return {};  // it ran at once
     if (commands_.queue.is_outstanding(handle)) {
         lock.unlock();
-        attend(handle, node::for_ever, node::AwaitedCall::fetch, nullptr);
+        attend(handle, node::AwaitedCall::fetch);
         lock.lock();
     }
     auto failure = commands_.queue.take_failure_of(handle, os::own_thread());
@@ -112,15 +138,14 @@ base::Status Completion::take_failure(std::uint64_t number, bool is_exact) {
 
 base::Status Completion::wait_announced(std::uint64_t number,
                                         std::int64_t timeout_ns,
+                                        Deadline deadline,
                                         bool is_interruptible) {
     os::SignalGate signals;
-    const node::Outcome outcome =
-        is_interruptible ? attend(number, timeout_ns, node::AwaitedCall::wait, &signals)
-                         : attend(number, timeout_ns, node::AwaitedCall::complete, nullptr);
+    const node::Outcome outcome = is_interruptible
+                                      ? attend(number, node::AwaitedCall::wait, deadline, &signals)
+                                      : attend(number, node::AwaitedCall::complete, deadline);
     if (outcome == node::Outcome::timeout) {
-        return base::Status::worded(base::Code::timeout, [timeout_ns] {
-            return "the commands are not complete after " + std::to_string(timeout_ns) + " ns";
-        });
+        return timeout_after(timeout_ns);
     }
     if (outcome == node::Outcome::interrupted) {
         return base::Status::worded(base::Code::interrupted, [] {
@@ -133,7 +158,7 @@ base::Status Completion::wait_announced(std::uint64_t number,
 void Completion::wait_for_oldest(std::unique_lock<std::mutex>& lock) {
     const std::uint64_t oldest = commands_.queue.oldest_outstanding();
     lock.unlock();
-    attend(oldest, node::for_ever, node::AwaitedCall::issue, nullptr);
+    attend(oldest, node::AwaitedCall::issue);
     lock.lock();
 }
 
@@ -141,8 +166,8 @@ void Completion::wait_for_oldest(std::unique_lock<std::mutex>& lock) {
 //   call     told to people; of fetch the number alone is waited for, of the others its prefix
 //   signals  nullptr: handlers do not end the wait; else open when this returns
 node::Outcome Completion::attend(std::uint64_t number,
-                                 std::int64_t timeout_ns,
                                  node::AwaitedCall call,
+                                 Deadline deadline,
                                  os::SignalGate* signals) {
     node::Door& door = member_.slot().door;
     // Where waiting threads turn the mailbox, knockers ring them instead of the service thread. Who does not take mail must
@@ -152,7 +177,7 @@ node::Outcome Completion::attend(std::uint64_t number,
         attendance.emplace(door, service_);
     }
     const bool is_alone = call == node::AwaitedCall::fetch;
-    const auto ready = [&] { return drive_until(number, is_alone); };
+    const auto ready = [&] { return drive_until(number, is_alone, deadline); };
     std::uint64_t start_ns = 0;
     bool is_said = false;
     node::AwaitedEntry entry(member_.slot());
@@ -167,7 +192,7 @@ node::Outcome Completion::attend(std::uint64_t number,
         service_sleep_.rest();
         return node::sleep_on_bell(door.waiter_bell, ready, timeout_left_ns, signals);
     };
-    const node::Outcome outcome = member_.waiter().wait(ready, sleep, timeout_ns, signals);
+    const node::Outcome outcome = member_.waiter().wait(ready, sleep, deadline.left_ns(), signals);
     if (signals != nullptr) signals->open();
     if (attendance) {
         attendance.reset();
@@ -193,11 +218,11 @@ bool Completion::has_ended(std::uint64_t number, bool is_alone) {
     return !commands_.queue.is_outstanding(number);
 }
 
-// Works until the prefix, or the number alone, has ended or nothing is left to do: who is told "not ready" may sleep, and must leave
-// no work behind that nobody would be woken for.
-bool Completion::drive_until(std::uint64_t number, bool is_alone) {
+// Works until the prefix, or the number alone, has ended, nothing is left to do, or it is time to go: who is told "not
+// ready" may sleep, and must leave no work behind that nobody would be woken for. At the deadline it does not sleep.
+bool Completion::drive_until(std::uint64_t number, bool is_alone, Deadline deadline) {
     while (!has_ended(number, is_alone)) {
-        if (!progress_.drive(Driver::waiter)) {
+        if (deadline.is_past() || !progress_.drive(Driver::waiter)) {
             return has_ended(number, is_alone);
         }
     }
@@ -210,11 +235,7 @@ bool Completion::is_complete(Handle handle) {
         const std::scoped_lock lock(commands_.mutex);
         number = commands_.queue.number_of(handle);
     }
-    if (commands_.queue.done() >= number) {
-        return true;
-    }
-    progress_.drive(Driver::passer_by);
-    return commands_.queue.done() >= number;
+    return look_once(number);
 }
 
 // For the agent and acpstat, before each sleep: by then what was awaited first may have ended.

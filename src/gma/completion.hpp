@@ -9,6 +9,7 @@
 
 #include "base/config.hpp"
 #include "base/status.hpp"
+#include "gma/deadline.hpp"
 #include "gma/progress.hpp"
 #include "gma/service_thread.hpp"
 #include "local/space.hpp"
@@ -29,7 +30,8 @@ public:
                const base::Config& config) noexcept;
 
     // Waits until the prefix of a handle has ended. ok, timeout, interrupted, or the first failure of the
-    // prefix that was not yet reported.   timeout_ns  0: only look; < 0: for ever
+    // prefix that was not yet reported. A wait that has a time to end may last longer by the piece of a copy that its
+    // thread is moving (JobRunner).   timeout_ns  0: only look; < 0: for ever
     base::Status wait(Handle handle, std::int64_t timeout_ns, bool is_interruptible);
 
     // Waits for the command of a handle and for no other. ok, or its failure, which counts as reported.
@@ -46,16 +48,19 @@ public:
     void wait_for_oldest(std::unique_lock<std::mutex>& lock);
 
 private:
+    base::Status look(Handle handle);
+    bool look_once(std::uint64_t number);
     base::Status wait_announced(std::uint64_t number,
                                 std::int64_t timeout_ns,
+                                Deadline deadline,
                                 bool is_interruptible);
     node::Outcome attend(std::uint64_t number,
-                         std::int64_t timeout_ns,
                          node::AwaitedCall call,
-                         os::SignalGate* signals);
+                         Deadline deadline = {},
+                         os::SignalGate* signals = nullptr);
     [[nodiscard]] bool has_ended(std::uint64_t number, bool is_alone);
     base::Status take_failure(std::uint64_t number, bool is_exact);
-    bool drive_until(std::uint64_t number, bool is_alone);
+    bool drive_until(std::uint64_t number, bool is_alone, Deadline deadline);
     [[nodiscard]] std::uint64_t first_awaited(std::uint64_t number, node::AwaitedCall call) const;
     void say_what_is_awaited(std::uint64_t number, node::AwaitedCall call, std::uint64_t waited_ns);
     void tell_what_is_awaited(node::AwaitedEntry& entry,

@@ -24,11 +24,16 @@ struct FastPath {
 namespace detail {
 
 // Inlined always, as done(): the compiler's measure of what is worth it looks at the number of callers, not at the path.
-[[gnu::always_inline]] inline void count(memory::HazardLine& line, std::uint64_t bytes) noexcept {
+[[gnu::always_inline]] inline void count_bytes(memory::HazardLine& line,
+                                               std::uint64_t bytes) noexcept {
     // one writer: the line's thread
-    line.commands.store(line.commands.load(std::memory_order_relaxed) + 1,
-                        std::memory_order_relaxed);
     line.bytes.store(line.bytes.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
+}
+
+[[gnu::always_inline]] inline void count(memory::HazardLine& line, std::uint64_t bytes) noexcept {
+    line.commands.store(line.commands.load(std::memory_order_relaxed) + 1,
+                        std::memory_order_relaxed);  // one writer, as above
+    count_bytes(line, bytes);
 }
 
 [[gnu::always_inline]] inline Handle done(const FastPath& fast,

@@ -43,8 +43,11 @@ std::uint32_t JobRunner::take_alike(std::span<Job> batch) {
                    layout_.index(command.target) == layout_.index(first.target) &&
                    layout_.index(command.source) == layout_.index(first.source);
         };
-        while (count < batch.size() && !jobs_.is_empty() && is_alike(jobs_.first)) {
+        std::uint64_t bytes = first.bytes;
+        while (count < batch.size() && !jobs_.is_empty() && bytes <= batched_bytes_all &&
+               is_alike(jobs_.first)) {
             batch[count++] = take();
+            bytes += batch[count - 1].command->bytes;
         }
     }
     note_taken(count);
@@ -73,6 +76,33 @@ void JobRunner::run_alone(std::unique_lock<std::mutex>& lock) {
         return;
     }
     end_attached(job.number, std::move(outcome));
+}
+
+// Of a long copy, its first bytes; the rest goes behind the other jobs. Only its last piece is told as a command to the
+// counters.
+void JobRunner::run_piece(std::unique_lock<std::mutex>& lock) {
+    const Job job = take();
+    note_taken(1);
+    Command piece = *job.command;
+    piece.bytes = piece_bytes(job.route);
+    lock.unlock();
+    base::Status outcome;
+    {
+        const Job part{job.number, &piece, job.route};
+        local::Hazards::Lease lease(hazards_);
+        if (job.route == Route::attach) {
+            mover_.move_attached({&part, 1}, {&outcome, 1}, lease.line());
+        } else {
+            outcome = mover_.move_part_direct(piece, lease.line());
+        }
+    }
+    lock.lock();
+    if (job.route == Route::attach && outcome.is_ok()) count_attached(0, piece.bytes);
+    if (!outcome.is_ok()) {
+        return end_attached(job.number, std::move(outcome));
+    }
+    commands_.queue.advance(job.number, piece.bytes);
+    append(job.number, job.route);
 }
 
 void JobRunner::run_batch(std::unique_lock<std::mutex>& lock) {
@@ -129,6 +159,10 @@ void JobRunner::count_attached(std::span<const Job> batch, std::span<const base:
             bytes += batch[i].command->bytes;
         }
     }
+    count_attached(commands, bytes);
+}
+
+void JobRunner::count_attached(std::uint64_t commands, std::uint64_t bytes) noexcept {
     slot_.attach_commands.store(slot_.attach_commands.load(std::memory_order_relaxed) + commands,
                                 std::memory_order_relaxed);
     slot_.attach_bytes.store(slot_.attach_bytes.load(std::memory_order_relaxed) + bytes,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The jobs of this process: ready commands that its own threads run, those that wait for them first of all. Short copies
 // between the same two granules share a call of the kernel, and who ends its copies one by one need not queue the next.
+// A long copy is run by pieces, between which its thread can look at its clock, at messages and at other jobs.
 // Calls under the lock of Commands unless said otherwise; it is let go while a job runs.
 #pragma once
 
@@ -42,9 +43,17 @@ public:
         return count_.load(order);
     }
 
-    // Runs the oldest jobs that can share a call; there is one. What becomes ready by that is in commands.ready.
+    // Whether the oldest job, there is one, takes no longer than a look may: some microseconds.
+    [[nodiscard]] bool is_next_short() const noexcept {
+        return commands_.queue.command(jobs_.first).bytes <= look_bytes_max;
+    }
+
+    // Runs the oldest jobs that can share a call, or a piece of a long one; there is one. What becomes ready by that is in
+    // commands.ready.
     void run_some(std::unique_lock<std::mutex>& lock) {
-        if (jobs_.count == 1) {
+        if (is_next_long()) [[unlikely]] {
+            run_piece(lock);
+        } else if (jobs_.count == 1) {
             run_alone(lock);
         } else {
             run_batch(lock);
@@ -72,7 +81,13 @@ public:
     }
 
 private:
-    static constexpr std::uint64_t batched_bytes_max = 64ULL * 1024;  // longer ones: own call
+    static constexpr std::uint64_t batched_bytes_max = 64ULL * 1024;   // longer ones: own call
+    static constexpr std::uint64_t batched_bytes_all = 256ULL * 1024;  // about, of one call
+    static constexpr std::uint64_t look_bytes_max = 64ULL * 1024;
+    // Longer copies are cut. By the kernel: some 50 us each. By the processor: as long as it must be to be moved past the
+    // caches, which is up to twice as fast.
+    static constexpr std::uint64_t attached_piece_bytes = 256ULL * 1024;
+    static constexpr std::uint64_t direct_piece_bytes = 64ULL * 1024 * 1024;
     static constexpr std::uint32_t lone_jobs_to_trust = 2;
 
     // Who completed the last few copies one by one will do so with this one: then it need not be queued at all. Of
@@ -87,13 +102,26 @@ private:
                command.bytes <= at_once_bytes_max_ && choice % 16 != 0;
     }
 
+    [[nodiscard]] static std::uint64_t piece_bytes(Route route) noexcept {
+        return route == Route::attach ? attached_piece_bytes : direct_piece_bytes;
+    }
+
+    // A trace has a line for each command, so nothing is cut meanwhile.
+    [[nodiscard]] bool is_next_long() const noexcept {
+        const auto route = static_cast<Route>(commands_.queue.mark(jobs_.first));
+        return commands_.queue.command(jobs_.first).bytes > piece_bytes(route) &&
+               !mover_.is_tracing();
+    }
+
     void run_alone(std::unique_lock<std::mutex>& lock);
+    void run_piece(std::unique_lock<std::mutex>& lock);
     void run_batch(std::unique_lock<std::mutex>& lock);
     Job take() noexcept;
     std::uint32_t take_alike(std::span<Job> batch);
     void note_taken(std::uint64_t jobs) noexcept;
     void end_attached(std::uint64_t number, base::Status outcome);
     void count_attached(std::span<const Job> batch, std::span<const base::Status> outcomes);
+    void count_attached(std::uint64_t commands, std::uint64_t bytes) noexcept;
 
     Commands& commands_;
     Mover& mover_;

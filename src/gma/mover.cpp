@@ -19,6 +19,22 @@ Mover::Mover(const local::Space& space,
     : space_(space), hazards_(hazards), attach_(attach), routes_(routes), trace_(trace) {}
 
 base::Status Mover::move_direct(const Command& command, memory::HazardLine& line) {
+    auto status = move_mapped(command, line);
+    if (!status.is_ok()) return status;
+    detail::count(line, command.bytes);
+    if (trace_ != nullptr) {
+        trace_->record(command, "direct", space_.rank());
+    }
+    return {};
+}
+
+base::Status Mover::move_part_direct(const Command& part, memory::HazardLine& line) {
+    auto status = move_mapped(part, line);
+    if (status.is_ok()) detail::count_bytes(line, part.bytes);
+    return status;
+}
+
+base::Status Mover::move_mapped(const Command& command, memory::HazardLine& line) {
     const GlobalAddress written = command.target_or_word();
     hazards_.enter(line, written, command.source);
     local::Place target;
@@ -36,10 +52,6 @@ base::Status Mover::move_direct(const Command& command, memory::HazardLine& line
     if (!is_found) {
         const bool is_target = command.has_target() && target_code != base::Code::ok;
         return routes_.bad_address(command, is_target, is_target ? target_code : source_code);
-    }
-    detail::count(line, command.bytes);
-    if (trace_ != nullptr) {
-        trace_->record(command, "direct", space_.rank());
     }
     return {};
 }

@@ -38,6 +38,9 @@ public:
     // A copy or an atomic between places mapped here. Errors: address, stale.
     base::Status move_direct(const Command& command, memory::HazardLine& line);
 
+    // The same of a part of a copy, which counts as bytes but as no command.
+    base::Status move_part_direct(const Command& part, memory::HazardLine& line);
+
     // Copies between the same two granules in as few system calls as can be. An outcome for each: ok, address, stale,
     // peer, system, or unsupported: the kernel refused, nothing was moved, and the owner can be asked.
     void move_attached(std::span<const Job> batch,
@@ -69,6 +72,7 @@ public:
     [[nodiscard]] bool is_tracing() const noexcept { return trace_ != nullptr; }
 
 private:
+    base::Status move_mapped(const Command& command, memory::HazardLine& line);
     [[gnu::cold]] base::Status outcome_of(const Command& command, const local::AttachCopy& copy);
 
     const local::Space& space_;

@@ -29,7 +29,7 @@ Progress::Progress(node::Member& member,
 bool Progress::drive(Driver driver) {
     bool has_done = note_deaths();
     if (driver == Driver::service || manner_.may_waiter_run) {
-        has_done = run_jobs() || has_done;
+        has_done = run_jobs(driver) || has_done;
     }
     if (driver == Driver::service || manner_.may_waiter_turn) {
         has_done = turn(driver) || has_done;
@@ -47,12 +47,12 @@ bool Progress::drive(Driver driver) {
     return has_done;
 }
 
-bool Progress::run_jobs() {
+bool Progress::run_jobs(Driver driver) {
     if (jobs_.count(std::memory_order_relaxed) == 0) {
         return false;
     }
     std::unique_lock lock(commands_.mutex);
-    if (jobs_.is_empty()) {
+    if (jobs_.is_empty() || (driver == Driver::passer_by && !jobs_.is_next_short())) {
         return false;
     }
     run_some(lock);

@@ -48,8 +48,8 @@ public:
     // Whether jobs wait to be run. With the lock of Commands.
     [[nodiscard]] bool has_jobs() const noexcept { return !jobs_.is_empty(); }
 
-    // Looks once at everything and does what can be done. True when something was done, or another thread wanted to
-    // turn meanwhile: threads that wait must look again.
+    // Looks once at everything and does what can be done; a passer-by runs no long job, and leaves it to the service
+    // thread. True when something was done, or another thread wanted to turn meanwhile: threads that wait must look again.
     bool drive(Driver driver);
 
     // Runs jobs that can share a call; there is one. The lock is held before and after, not meanwhile. True when others
@@ -62,8 +62,8 @@ public:
     // Turns the mailbox and the link, if there is anything and nobody else does. True as of drive().
     bool turn(Driver driver);
 
-    // Runs jobs that can share a call, if there are any. True when some were run.
-    bool run_jobs();
+    // Runs jobs that can share a call, or a piece of a long one, if there are any. True when some were run.
+    bool run_jobs(Driver driver);
 
     // After commands were collected for the link: hands them over by this thread, or leaves that to who turns.
     void send_collected();

@@ -90,7 +90,7 @@ void ServiceThread::serve() {
         // Who turned the gateway may have gone back to the program since, and runs no jobs in a barrier.
         if (has_listened) {
             (void)progress_.drive(Driver::service);
-        } else if (progress_.run_jobs()) {
+        } else if (progress_.run_jobs(Driver::service)) {
             progress_.tell_waiters(Driver::service);
         }
     }

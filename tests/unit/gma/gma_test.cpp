@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <ctime>
 #include <gtest/gtest.h>
 #include <memory>
 #include <thread>
@@ -118,6 +119,72 @@ TEST_P(GmaTest, copies_of_all_sizes_arrive_between_shared_and_private_memory) {
         ASSERT_TRUE(status.is_ok()) << status.message();
         EXPECT_EQ(std::memcmp(ranks.starter(1) + 1, ranks.starter(0) + 3, bytes), 0) << bytes;
     }
+}
+
+// Registered memory of the first rank, and of the second, of which the kernel or the owner moves a long copy.
+struct LongCopy {
+    static constexpr std::uint64_t bytes = 96ULL * 1024 * 1024 + 123;
+
+    explicit LongCopy(Ranks& ranks) : ranks_(ranks), from_(bytes), to_(bytes) {
+        for (std::uint64_t i = 0; i < bytes; i += 61) from_[i] = static_cast<char>(i / 61);
+    }
+
+    Handle issue() {
+        source_ = key_of(0, from_);
+        target_ = key_of(1, to_);
+        return ranks_[0].gma->issue(copy(target_, source_, bytes), handle_null);
+    }
+
+    [[nodiscard]] bool has_arrived() const { return from_ == to_; }
+
+private:
+    [[nodiscard]] GlobalAddress key_of(std::size_t rank, std::vector<char>& memory) {
+        const auto key = ranks_[rank].gma->register_memory(memory.data(), memory.size(), 0);
+        EXPECT_TRUE(key.is_ok());
+        return key.value();
+    }
+
+    Ranks& ranks_;
+    std::vector<char> from_;
+    std::vector<char> to_;
+    GlobalAddress source_ = 0;
+    GlobalAddress target_ = 0;
+};
+
+std::uint64_t own_cpu_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+           static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+TEST_P(GmaTest, a_long_copy_moves_every_byte_and_counts_as_one_command) {
+    Ranks ranks(GetParam(), 2, 2);
+    LongCopy whole(ranks);
+    ASSERT_TRUE(finish(ranks[0], whole.issue()).is_ok());
+    EXPECT_TRUE(whole.has_arrived());
+    const Traffic traffic = ranks[0].gma->traffic();
+    EXPECT_EQ(traffic.attach_commands + traffic.direct_commands + traffic.forwarded_commands, 1U);
+    EXPECT_EQ(traffic.attach_bytes + traffic.direct_bytes + traffic.forwarded_bytes,
+              LongCopy::bytes);
+}
+
+// It would take the caller's time as long as it lasts, tens of milliseconds.
+TEST_P(GmaTest, who_only_looks_does_not_make_a_long_copy_itself) {
+    constexpr std::uint64_t look_ns_max = 5'000'000;
+    Ranks ranks(GetParam(), 2, 2);
+    LongCopy whole(ranks);
+    const Handle handle = whole.issue();
+    for (bool is_over = false; !is_over;) {
+        const std::uint64_t before = own_cpu_ns();
+        const base::Code code = ranks[0].gma->wait(handle, 0, false).code();
+        const bool is_complete = ranks[0].gma->is_complete(handle);
+        EXPECT_LT(own_cpu_ns() - before, look_ns_max);
+        ASSERT_TRUE(code == Code::ok || code == Code::timeout);
+        is_over = is_complete && code == Code::ok;
+        std::this_thread::yield();
+    }
+    EXPECT_TRUE(whole.has_arrived());
 }
 
 TEST_P(GmaTest, atomics_of_two_ranks_on_one_word_all_count) {
