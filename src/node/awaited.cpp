@@ -13,6 +13,7 @@
 #include "job/line_channel.hpp"
 #include "memory/ga_layout.hpp"
 #include "os/clock.hpp"
+#include "os/process.hpp"
 
 namespace acp::node {
 
@@ -29,7 +30,7 @@ constexpr std::array<std::string_view, 9> call_names{
     "acp_copy or an atomic (no room for more commands)",
     "acp_fetch_..."};
 constexpr int read_tries = 16;
-constexpr std::size_t word_count = 13;
+constexpr std::size_t word_count = 14;
 
 std::string seconds_of(std::uint64_t duration_ns) {
     char text[32];
@@ -146,6 +147,8 @@ Doing look_at(const Segment& segment, std::uint32_t slot, std::uint64_t now_ns) 
     doing.rank = segment.rank_of(segment.shape().first_process + slot);
     doing.state = static_cast<SlotState>(its.state.load(acquire));
     doing.arrived = its.arrived_epoch.load(acquire);
+    doing.is_stopped = doing.state == SlotState::joined &&
+                       os::is_stopped(static_cast<int>(its.pid.load(std::memory_order_relaxed)));
     for (int i = 0; i < read_tries && doing.state == SlotState::joined; ++i) {
         const std::uint32_t turn = its.awaited.turn.load(acquire);
         const std::uint32_t call = its.awaited.call.load(acquire);
@@ -186,7 +189,8 @@ std::string to_words(const Doing& doing) {
           std::uint64_t{doing.arrived}, static_cast<std::uint64_t>(doing.call), doing.waited_ns,
           static_cast<std::uint64_t>(doing.command.operation), std::uint64_t{doing.command.width},
           doing.command.bytes, doing.command.target, doing.command.source,
-          std::uint64_t{doing.target_rank}, std::uint64_t{doing.source_rank}}) {
+          std::uint64_t{doing.target_rank}, std::uint64_t{doing.source_rank},
+          std::uint64_t{doing.is_stopped}}) {
         text += std::to_string(number) + " ";
     }
     return text + ".";
@@ -214,7 +218,8 @@ std::optional<Doing> doing_from(std::string_view words) {
     return Doing{short_number(0),  static_cast<SlotState>(numbers[1]),
                  short_number(2),  static_cast<AwaitedCall>(numbers[3]),
                  numbers[4],       command,
-                 short_number(10), short_number(11)};
+                 short_number(10), short_number(11),
+                 numbers[12] != 0};
 }
 
 std::vector<std::string> describe(std::vector<Doing> all) {
@@ -236,9 +241,11 @@ std::vector<std::string> describe(std::vector<Doing> all) {
 
     std::map<std::pair<std::uint32_t, AwaitedCall>, Meeting> meetings;
     std::map<SlotState, std::vector<std::uint32_t>> idle;
+    std::vector<std::uint32_t> stopped;
     std::vector<std::string> lines;
     std::size_t commands = 0;
     for (const Doing& doing : all) {
+        if (doing.is_stopped) stopped.push_back(doing.rank);
         if (is_meeting(doing.call)) {
             Meeting& meeting = meetings[{doing.arrived, doing.call}];
             meeting.ranks.push_back(doing.rank);
@@ -261,6 +268,10 @@ std::vector<std::string> describe(std::vector<Doing> all) {
             (missing.empty() ? "" : "; not there yet: " + ranks_text(missing)));
     }
     for (auto& [state, ranks] : idle) lines.push_back(ranks_text(ranks) + ": " + idle_words(state));
+    if (!stopped.empty()) {
+        lines.push_back(ranks_text(stopped) + (stopped.size() == 1 ? " is" : " are") +
+                        " stopped (by a signal, or by a debugger)");
+    }
     return lines;
 }
 

@@ -68,6 +68,7 @@ struct Doing {
     memory::Command command;        // that is waited for; without its operand and expected value
     std::uint32_t target_rank = 0;  // whose its addresses are
     std::uint32_t source_rank = 0;
+    bool is_stopped = false;  // by a signal or a debugger
 
     friend bool operator==(const Doing&, const Doing&) = default;
 };

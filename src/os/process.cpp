@@ -113,6 +113,14 @@ std::optional<bool> is_ending(int pid) {
     return is_any && !error ? std::optional(true) : std::nullopt;
 }
 
+bool is_stopped(int pid) {
+    const auto stat = read_text_file("/proc/" + std::to_string(pid) + "/stat");
+    const std::size_t name_end = stat ? stat->rfind(") ") : std::string::npos;
+    if (name_end == std::string::npos || name_end + 2 >= stat->size()) return false;
+    const char state = (*stat)[name_end + 2];
+    return state == 'T' || state == 't';
+}
+
 bool has_exited(int pidfd) noexcept {
     pollfd look{pidfd, POLLIN, 0};
     int outcome = 0;

@@ -40,6 +40,9 @@ Result<FileDescriptor> open_process(int pid);
 // though its files may still be open. nullopt where /proc does not tell, and when there is no such process.
 [[nodiscard]] std::optional<bool> is_ending(int pid);
 
+// Whether a process is stopped, by a signal or a debugger; false where /proc does not tell.
+[[nodiscard]] bool is_stopped(int pid);
+
 // Runs callback in every child made by fork() from now on, before fork returns there. Cannot be
 // undone; the callback may only do what is async-signal-safe. false when memory is short.
 bool call_in_forked_child(void (*callback)()) noexcept;

@@ -55,6 +55,11 @@ class Doings(ToolTest):
                             r"\(0x[0-9a-f]+\) to rank 0 \(0x[0-9a-f]+\)\n")
         self.end(job)
 
+    def test_a_stopped_rank_is_named(self):
+        job = self.start_with_rank_1_stopped("get=1")
+        self.ask_until(job, r"\n  rank 0 waits in acp_wait ", r"\n  rank 1 is stopped \(by a signal, or by a debugger\)\n")
+        self.end(job)
+
     def test_a_wait_for_room_is_told_as_one(self):
         job = self.start_with_rank_1_stopped("flood=1")
         self.ask_until(job, r"\n  rank 0 waits in acp_copy or an atomic \(no room for more commands\) for \d+\.\d s: "

@@ -225,7 +225,9 @@ std::string doings_text(const std::vector<Look>& looks) {
 tool::Json doings_json(const Gateway& gateway) {
     tool::Json all = tool::Json::array();
     for (const node::Doing& doing : doings_of(gateway)) {
-        tool::Json one{{"rank", doing.rank}, {"state", static_cast<std::uint32_t>(doing.state)}};
+        tool::Json one{{"rank", doing.rank},
+                       {"state", static_cast<std::uint32_t>(doing.state)},
+                       {"is_stopped", doing.is_stopped}};
         if (doing.call != node::AwaitedCall::none) {
             one["call"] = node::name_of(doing.call);
             one["waited_ns"] = doing.waited_ns;

@@ -90,9 +90,10 @@ TEST(AwaitedTest, an_entry_whose_writer_died_within_is_not_believed) {
 }
 
 TEST(AwaitedTest, words_that_are_no_doing_are_refused) {
-    for (const char* words : {"", ".", "1 2 3", "0 9 0 0 0 0 0 0 0 0 0 0 .",
-                              "0 1 0 99 0 0 0 0 0 0 0 0 .", "0 1 0 0 0 99 0 0 0 0 0 0 .",
-                              "0 1 0 0 0 0 0 0 0 0 0 0 0", "-1 1 0 0 0 0 0 0 0 0 0 0 ."}) {
+    ASSERT_TRUE(doing_from("0 1 0 0 0 0 0 0 0 0 0 0 0 ."));
+    for (const char* words : {"", ".", "1 2 3", "0 9 0 0 0 0 0 0 0 0 0 0 0 .",
+                              "0 1 0 99 0 0 0 0 0 0 0 0 0 .", "0 1 0 0 0 99 0 0 0 0 0 0 0 .",
+                              "0 1 0 0 0 0 0 0 0 0 0 0 0 0", "-1 1 0 0 0 0 0 0 0 0 0 0 0 ."}) {
         EXPECT_FALSE(doing_from(words)) << words;
     }
 }
@@ -106,6 +107,19 @@ TEST(AwaitedTest, ranks_that_meet_are_told_together_with_those_they_miss) {
         (Lines{"ranks 0,3 wait in acp_sync for 1.5 s; not there yet: rank 2",
                "rank 1 waits in acp_finalize for 1.5 s; not there yet: rank 2",
                "rank 2: no wait in a call of ACP"}));
+}
+
+TEST(AwaitedTest, ranks_that_are_stopped_are_told_whatever_they_do) {
+    const auto joined = SlotState::joined;
+    Doing waiting = doing(0, joined, 5, AwaitedCall::sync);
+    Doing working = doing(1, joined, 5, AwaitedCall::none);
+    waiting.is_stopped = working.is_stopped = true;
+    EXPECT_EQ(doing_from(to_words(working)), working);
+    EXPECT_EQ(describe({waiting, working}).back(),
+              "ranks 0-1 are stopped (by a signal, or by a debugger)");
+    working.is_stopped = false;
+    EXPECT_EQ(describe({waiting, working}).back(),
+              "rank 0 is stopped (by a signal, or by a debugger)");
 }
 
 TEST(AwaitedTest, barrier_numbers_may_wrap) {

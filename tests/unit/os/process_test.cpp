@@ -59,6 +59,19 @@ TEST(Process, sees_a_killed_child_exit_while_it_is_still_a_zombie) {
     EXPECT_TRUE(has_exited(process.value().get())) << "and after it is reaped";
 }
 
+TEST(Process, sees_whether_a_child_is_stopped) {
+    const test::ScopedWatchdog watchdog("Process sees whether a child is stopped");
+    test::ChildProcess child(sleep_until_killed);
+    EXPECT_FALSE(is_stopped(child.pid()));
+    child.send(SIGSTOP);
+    while (!is_stopped(child.pid())) std::this_thread::yield();
+    child.send(SIGCONT);
+    while (is_stopped(child.pid())) std::this_thread::yield();
+    child.send(SIGKILL);
+    EXPECT_EQ(child.exit_code(), 128 + SIGKILL);
+    EXPECT_FALSE(is_stopped(child.pid())) << "there is no such process";
+}
+
 TEST(Process, sees_that_a_killed_child_ends_and_a_thread_that_lives_on_does_not) {
     EXPECT_EQ(is_ending(own_pid()), std::optional(false));
     // The first thread of the child ends, the second stays.
