@@ -1,126 +1,120 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The forwarder's outside: submitting, and one turn.
+// The parts of a forwarder, connected, and the calls that go to one of them each. What a turn does, and in which order,
+// is here.
 #include "local/forwarder.hpp"
 
 #include <algorithm>
-#include <new>
 #include <utility>
 
-#include "local/forwarder_state.hpp"
+#include "local/forwarder_server.hpp"
+#include "local/forwarder_starter.hpp"
 
 namespace acp::local {
 
-Forwarder::State::State(Space& its_space,
-                        Hazards& its_hazards,
-                        Port& its_port,
-                        std::uint32_t its_epoch)
-    : space(its_space),
-      hazards(its_hazards),
-      port(its_port),
-      counters(its_space.segment().slot(its_space.slot())),
-      epoch(its_epoch),
-      own_slot(its_space.slot()),
-      datagram_bytes(its_port.datagram_bytes()),
-      peers(node::slots_of(its_space.segment().shape())) {
-    busy.reserve(peers.size());
-    ended.reserve(pendings_min);
-    handler = [this](std::uint32_t, const MessageHead& head, std::span<const char> payload) {
-        on_message(head, payload);
-    };
-}
+struct Forwarder::Parts {
+    Parts(Space& space, Hazards& hazards, Port& its_port, std::uint32_t epoch)
+        : port(its_port),
+          counters(space.segment().slot(space.slot())),
+          memory(space, hazards, counters),
+          queues(port, space.slot(), node::slots_of(space.segment().shape()), epoch),
+          commands(space, node::slots_of(space.segment().shape())),
+          ends(memory, queues, commands, counters),
+          copies(memory, queues, commands, ends),
+          starter(memory, queues, commands, ends, copies),
+          server(memory, queues, ends, copies, counters),
+          on_message([this](std::uint32_t, const MessageHead& head, std::span<const char> payload) {
+              server.on_message(head, payload);
+          }) {}
 
-Forwarder::State::Naming::Naming(State& state, GlobalAddress target, GlobalAddress source)
-    : line_(state.line()) {
-    state.hazards.enter(line_, target, source);
-}
+    // Each knows some of those before it, and none after it.
+    Port& port;
+    ForwarderCounters counters;
+    ForwarderMemory memory;
+    ForwarderQueues queues;
+    ForwarderCommands commands;
+    ForwarderEnds ends;
+    ForwarderCopies copies;
+    ForwarderStarter starter;
+    ForwarderServer server;
+    Port::Handler on_message;
+};
 
 Forwarder::Forwarder(Space& space, Hazards& hazards, Port& port, std::uint32_t epoch)
-    : state_(std::make_unique<State>(space, hazards, port, epoch)) {}
+    : parts_(std::make_unique<Parts>(space, hazards, port, epoch)) {}
 
 Forwarder::~Forwarder() = default;
 
-// Whether there is memory for another command and its end.
-bool Forwarder::State::has_pending() noexcept {
-    if (pendings.make_room(1) == 0) return false;
-    const std::uint64_t wanted = ended.size() + outstanding + 1;
-    if (wanted <= ended.capacity()) return true;
-    try {
-        ended.reserve(std::max<std::uint64_t>(wanted, 2 * ended.capacity()));
-        return true;
-    } catch (const std::bad_alloc&) {
-        return false;
-    }
-}
-
-// After has_pending().
-std::uint32_t Forwarder::State::add_pending(std::uint64_t user_token,
-                                            const memory::Command& command) noexcept {
-    const std::uint32_t index = pendings.take();
-    Pending& pending = pendings[index];
-    pending.user_token = user_token;
-    pending.command = command;
-    pending.is_value_wanted = false;
-    pending.into = nullptr;
-    if (!command.is_copy()) pending.command.bytes = command.width;
-    ++outstanding;
-    return index;
-}
-
-// One that was not sent: as if it had not been added.
-void Forwarder::State::drop_pending(std::uint32_t index) noexcept {
-    pendings.give(index);
-    --outstanding;
-}
-
-void Forwarder::State::enqueue(std::uint32_t index) noexcept {
-    pendings[index].stage = Stage::queued;
-    pendings.push(ready, index);
-}
-
 bool Forwarder::submit(std::uint64_t token, const memory::Command& command) noexcept {
-    if (!state_->has_pending()) return false;
-    state_->enqueue(state_->add_pending(token, command));
+    ForwarderCommands& commands = parts_->commands;
+    if (!commands.make_room()) return false;
+    commands.enqueue(commands.add(token, command));
     return true;
 }
 
+bool Forwarder::submit_for_value(std::uint64_t token, const memory::Command& command) noexcept {
+    ForwarderCommands& commands = parts_->commands;
+    if (!commands.make_room()) return false;
+    const std::uint32_t index = commands.add(token, command);
+    commands.want_value(index);
+    commands.enqueue(index);
+    return true;
+}
+
+bool Forwarder::try_put(std::uint64_t token, GlobalAddress target, std::span<const char> bytes) {
+    memory::Command command;
+    command.target = target;
+    command.bytes = bytes.size();
+    return parts_->starter.try_send(token, command, bytes, nullptr);
+}
+
+bool Forwarder::try_get(std::uint64_t token, GlobalAddress source, std::span<char> into) {
+    memory::Command command;
+    command.source = source;
+    command.bytes = into.size();
+    return parts_->starter.try_send(token, command, {}, into.data());
+}
+
 std::uint32_t Forwarder::turn() {
-    State& state = *state_;
-    std::uint32_t done = state.start_ready();
+    Parts& parts = *parts_;
+    std::uint32_t done = parts.starter.start_ready();
     // A message may have to be answered, and the answer may have to wait: without a place for it the mail waits.
-    const std::uint32_t room = state.parcels.make_room(messages_per_turn_max);
-    done += state.port.receive(state.handler, std::min(room, messages_per_turn_max));
-    done += state.start_ready();  // an end makes room for the next command
-    done += state.flush();
-    state.lease.reset();  // the next turn may be another thread's
+    const std::uint32_t room = parts.queues.make_room(messages_per_turn_max);
+    done += parts.port.receive(parts.on_message, std::min(room, messages_per_turn_max));
+    done += parts.starter.start_ready();  // an end makes room for the next command
+    done += parts.copies.send_waiting();
+    parts.memory.end_turn();  // the next turn may be another thread's
     return done;
 }
 
 std::span<Ended> Forwarder::ended() noexcept {
-    return state_->ended;
+    return parts_->commands.ended();
 }
 
 void Forwarder::forget_ended() noexcept {
-    state_->ended.clear();
+    parts_->commands.forget_ended();
 }
 
 bool Forwarder::has_work() const noexcept {
-    return state_->has_work();
+    return parts_->commands.is_any_ready() || parts_->queues.can_send();
 }
 
 bool Forwarder::has_backlog() const noexcept {
-    return !state_->ready.is_empty() || !state_->busy.empty();
+    return parts_->commands.is_any_ready() || !parts_->queues.is_empty();
 }
 
+// Copies first: what they were run for hears of the death by a message, and own ones end once.
 void Forwarder::on_death(std::uint32_t dead_slot) {
-    state_->on_death(dead_slot);
+    if (!parts_->queues.note_death(dead_slot)) return;
+    parts_->copies.on_death(dead_slot);
+    parts_->commands.on_death(dead_slot);
 }
 
 std::uint64_t Forwarder::outstanding() const noexcept {
-    return state_->outstanding;
+    return parts_->commands.outstanding();
 }
 
 void Forwarder::set_observer(Observer observer) {
-    state_->observer = std::move(observer);
+    parts_->memory.set_observer(std::move(observer));
 }
 
 }  // namespace acp::local

@@ -3,41 +3,34 @@
 // the source (to the owner of the target when the source is mapped there and the target is not mapped at the
 // source's owner); the owner moves the bytes, in pieces when they must go on to a third process, and whoever
 // placed the last byte tells the initiator. As in paper 000 the same protocol runs over every port. Knows no
-// handle and no order: a command is named by a token. All calls by one thread at a time (the driver), but for
-// the port's own exceptions. Never blocks. Bounded: commands_in_flight_max to one process, the rest queue here.
-// Tests: tests/unit/local/forwarder_test.cpp (N forwarders in one process, every port).
+// handle and no order: a command is named by a token. A Forwarder owns the parts and connects them; calls run one way:
+//
+//   turn() -> ForwarderStarter      own commands begin: here, or with a message to who runs them
+//          -> ForwarderServer       mail: commands of others, bytes for this process, ends of own commands
+//   both, and turn() -> ForwarderCopies   copies whose source is reached here, in pieces; messages that waited for room
+//   all three -> ForwarderEnds      how a command ended: told to its initiator, or heard from who ran it
+//             -> ForwarderCommands  own commands until their one end
+//             -> ForwarderQueues    what waits for room, by receiver; who is dead
+//             -> ForwarderMemory    the accesses, under the driver's hazard line
+//
+// All calls by one thread at a time (the driver), but for the port's own exceptions. Never blocks. Bounded:
+// commands_in_flight_max to one process, the rest queue here (forwarder_types.hpp).
+// Tests: tests/unit/local/forwarder_test.cpp (N forwarders in one process, every port), forwarder_gateway_test.cpp,
+// forwarder_traffic_test.cpp.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <span>
-#include <string>
-#include <vector>
 
-#include "base/status.hpp"
+#include "local/forwarder_types.hpp"
 #include "local/hazards.hpp"
 #include "local/port.hpp"
 #include "local/space.hpp"
 #include "memory/command.hpp"
 
 namespace acp::local {
-
-inline constexpr std::uint32_t commands_in_flight_max =
-    64;  // forwarded by one process to one other
-inline constexpr std::uint32_t messages_per_turn_max = 64;
-inline constexpr std::uint32_t pieces_per_turn_max = 16;         // of copies, to one receiver
-inline constexpr std::uint64_t move_bytes_max = 1024ULL * 1024;  // moved in one go
-inline constexpr std::uint32_t any_epoch = 0;  // of a process that outlives the ranks' epochs
-
-// How a forwarded command ended.
-struct Ended {
-    std::uint64_t token = 0;
-    base::Code code = base::Code::ok;
-    std::string message;      // when not ok; "" when there was no memory for it
-    std::uint64_t value = 0;  // of submit_for_value(): the old one
-};
 
 class Forwarder {
 public:
@@ -94,8 +87,8 @@ public:
     void set_observer(Observer observer);
 
 private:
-    struct State;
-    std::unique_ptr<State> state_;
+    struct Parts;
+    std::unique_ptr<Parts> parts_;
 };
 
 }  // namespace acp::local

@@ -28,12 +28,12 @@ enum class MessageKind : std::uint8_t {
 struct MessageHead {
     MessageKind kind = MessageKind::command;
     std::uint8_t operation = 0;  // memory::Operation
-    std::uint8_t width = 0;
-    std::uint8_t code = 0;      // end: base::Code
-    std::uint16_t origin = 0;   // slot of the command's initiator
-    std::uint16_t is_last = 0;  // data: the copy's last piece
-    std::uint64_t token = 0;    // the initiator's name for the command
-    std::uint64_t target = 0;   // data: of this piece
+    std::uint8_t width = 0;      // of an atomic; end: what is to blame (forwarder_types.hpp)
+    std::uint8_t code = 0;       // end: base::Code
+    std::uint16_t origin = 0;    // slot of the command's initiator
+    std::uint16_t is_last = 0;   // data: the copy's last piece
+    std::uint64_t token = 0;     // the initiator's name for the command
+    std::uint64_t target = 0;    // data: of this piece
     std::uint64_t source = 0;
     std::uint64_t bytes = 0;    // command: of the copy
     std::uint64_t operand = 0;  // end of an atomic: the old value

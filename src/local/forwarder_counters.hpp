@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the forwarder counts in its process's slot, for reports: commands it had others run, and what it ran for others.
+// The driver is the only writer of these counters; anybody of the node reads them.
+#pragma once
+
+#include <cstdint>
+
+#include "node/control.hpp"
+
+namespace acp::local {
+
+class ForwarderCounters {
+public:
+    //   slot  of this process; must outlive this
+    explicit ForwarderCounters(node::Slot& slot) noexcept : slot_(slot) {}
+
+    // Another process ran a command of this one.
+    void note_forwarded(std::uint64_t bytes) noexcept {
+        add(slot_.mailbox_commands, 1);
+        add(slot_.mailbox_bytes, bytes);
+    }
+
+    // A command of another process ended here.
+    void note_served_command() noexcept { add(slot_.served_commands, 1); }
+
+    // Bytes of another process's command were moved here.
+    void note_served_bytes(std::uint64_t bytes) noexcept { add(slot_.served_bytes, bytes); }
+
+private:
+    static void add(node::SharedU64& counter, std::uint64_t amount) noexcept {
+        // relaxed, both: for reports only, and nobody else writes it
+        counter.store(counter.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
+    }
+
+    node::Slot& slot_;
+};
+
+}  // namespace acp::local

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The accesses themselves; each is told to the trace when it is done.
+#include "local/forwarder_memory.hpp"
+
+#include "local/direct.hpp"
+
+namespace acp::local {
+
+ForwarderMemory::ForwarderMemory(Space& space, Hazards& hazards, ForwarderCounters& counters)
+    : space_(space), hazards_(hazards), counters_(counters), own_slot_(space.slot()) {}
+
+void ForwarderMemory::move(const memory::Command& command,
+                           const Place& target,
+                           const Place& source,
+                           std::uint32_t origin) {
+    move_bytes(target.direct, source.direct, command.bytes);
+    if (origin != own_slot_) counters_.note_served_bytes(command.bytes);
+    if (observer_) observer_(command, origin);
+}
+
+Verdict ForwarderMemory::write(GlobalAddress target,
+                               std::span<const char> bytes,
+                               GlobalAddress source,
+                               std::uint32_t origin) {
+    const Naming naming(*this, target, target);
+    Place place;
+    Verdict verdict = find_target(target, bytes.size(), place);
+    if (verdict.is_ok() && !reaches_here(place)) verdict.code = base::Code::address;
+    if (verdict.is_ok()) {
+        move_bytes(place.direct, bytes.data(), bytes.size());
+        if (observer_) {
+            observer_({memory::Operation::copy, 0, target, source, bytes.size(), 0, 0}, origin);
+        }
+    }
+    if (origin != own_slot_) counters_.note_served_bytes(bytes.size());
+    return verdict;
+}
+
+Verdict ForwarderMemory::run_atomic(const memory::Command& command,
+                                    const Place& word,
+                                    std::uint32_t origin) const {
+    if (command.width == 0 || word.owner_address % command.width != 0) {
+        return {base::Code::alignment, Blame::source, 0};
+    }
+    const std::uint64_t old = apply(command, word.direct);
+    if (observer_) observer_(command, origin);
+    return {base::Code::ok, Blame::nothing, old};
+}
+
+}  // namespace acp::local

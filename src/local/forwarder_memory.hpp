@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How the forwarder touches memory: names the addresses of an access in the driver's hazard line, finds where they lie,
+// moves bytes and runs atomics where this process reaches them, and says what is wrong where it cannot. Tells the trace
+// what it moved. Knows no command's end, no message and no other process but by its slot. The driver only.
+// Tests: tests/unit/local/forwarder_memory_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "local/forwarder_counters.hpp"
+#include "local/forwarder_types.hpp"
+#include "local/hazards.hpp"
+#include "local/space.hpp"
+#include "memory/command.hpp"
+
+namespace acp::local {
+
+class ForwarderMemory {
+public:
+    using Observer = std::function<void(const memory::Command&, std::uint32_t origin_slot)>;
+
+    //   all must outlive this
+    ForwarderMemory(Space& space, Hazards& hazards, ForwarderCounters& counters);
+
+    // Names the two addresses of an access while it lives: what find() finds is valid that long.
+    class Naming {
+    public:
+        Naming(ForwarderMemory& memory, GlobalAddress target, GlobalAddress source)
+            : line_(memory.line()) {
+            memory.hazards_.enter(line_, target, source);
+        }
+
+        ~Naming() { memory::leave(line_); }
+
+        Naming(const Naming&) = delete;
+        Naming& operator=(const Naming&) = delete;
+
+    private:
+        memory::HazardLine& line_;
+    };
+
+    // The next access may be another thread's: what was borrowed for this one's is given back.
+    void end_turn() noexcept { lease_.reset(); }
+
+    [[nodiscard]] std::uint32_t own_slot() const noexcept { return own_slot_; }
+
+    // Whether the process of a slot reaches a place by loads and stores.
+    [[nodiscard]] bool reaches(std::uint32_t slot, const Place& place) const noexcept {
+        return place.slot == slot || (place.is_shared && space_.reach().is_shared_direct);
+    }
+
+    [[nodiscard]] bool reaches_here(const Place& place) const noexcept {
+        return reaches(own_slot_, place);
+    }
+
+    // Where one end of a command lies, or both. The place is written only when the verdict is ok. Under a Naming.
+    [[nodiscard]] Verdict find_target(GlobalAddress address,
+                                      std::uint64_t bytes,
+                                      Place& place) const noexcept {
+        return {space_.find(address, bytes, place), Blame::target, 0};
+    }
+
+    [[nodiscard]] Verdict find_source(GlobalAddress address,
+                                      std::uint64_t bytes,
+                                      Place& place) const noexcept {
+        return {space_.find(address, bytes, place), Blame::source, 0};
+    }
+
+    [[nodiscard]] Verdict find(GlobalAddress target,
+                               GlobalAddress source,
+                               std::uint64_t bytes,
+                               Place& to,
+                               Place& from) const noexcept {
+        const Verdict verdict = find_target(target, bytes, to);
+        return verdict.is_ok() ? find_source(source, bytes, from) : verdict;
+    }
+
+    // Moves the bytes of a copy, or of a piece of one, between places that are reached here. Under a Naming.
+    //   origin  slot of the command's initiator
+    void move(const memory::Command& command,
+              const Place& target,
+              const Place& source,
+              std::uint32_t origin);
+
+    // Writes bytes that came by message, after it looked for their place itself.
+    //   source, origin  of the copy, for the trace and the counters
+    [[nodiscard]] Verdict write(GlobalAddress target,
+                                std::span<const char> bytes,
+                                GlobalAddress source,
+                                std::uint32_t origin);
+
+    // Runs an atomic on a word that is reached here; its old value is the verdict's operand. Under a Naming.
+    // Refuses a word that is not aligned to its width, or has none.
+    [[nodiscard]] Verdict run_atomic(const memory::Command& command,
+                                     const Place& word,
+                                     std::uint32_t origin) const;
+
+    void set_observer(Observer observer) { observer_ = std::move(observer); }
+
+private:
+    memory::HazardLine& line() {
+        if (!lease_) lease_.emplace(hazards_);
+        return lease_->line();
+    }
+
+    Space& space_;
+    Hazards& hazards_;
+    ForwarderCounters& counters_;
+    const std::uint32_t own_slot_;
+    std::optional<Hazards::Lease> lease_;  // of the thread that takes this turn
+    Observer observer_;
+};
+
+}  // namespace acp::local

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What comes by mail: commands of other processes on memory of this one, bytes for it, and ends of own commands. Runs
+// what can be run at once, and answers; what takes many pieces goes to ForwarderCopies. The driver only.
+// Tests: tests/unit/local/forwarder_test.cpp, forwarder_gateway_test.cpp, over every port.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "local/forwarder_copies.hpp"
+#include "local/forwarder_counters.hpp"
+#include "local/forwarder_ends.hpp"
+#include "local/forwarder_memory.hpp"
+#include "local/forwarder_queues.hpp"
+
+namespace acp::local {
+
+class ForwarderServer {
+public:
+    //   all must outlive this
+    ForwarderServer(ForwarderMemory& memory,
+                    ForwarderQueues& queues,
+                    ForwarderEnds& ends,
+                    ForwarderCopies& copies,
+                    ForwarderCounters& counters) noexcept
+        : memory_(memory), queues_(queues), ends_(ends), copies_(copies), counters_(counters) {}
+
+    // Does what a message asks for. It is dropped when nobody waits for it any more. Takes one parcel at most
+    // (forwarder_queues.hpp), which the caller made sure of.
+    void on_message(const MessageHead& head, std::span<const char> payload);
+
+private:
+    void serve(const MessageHead& head);
+    void serve_copy(const MessageHead& head);
+    void serve_fetch(const MessageHead& head);
+    void serve_atomic(const MessageHead& head);
+    void run_copy(const MessageHead& head, const Place& target, const Place& source);
+    void place_data(const MessageHead& head, std::span<const char> payload);
+
+    ForwarderMemory& memory_;
+    ForwarderQueues& queues_;
+    ForwarderEnds& ends_;
+    ForwarderCopies& copies_;
+    ForwarderCounters& counters_;
+};
+
+}  // namespace acp::local
