@@ -54,11 +54,14 @@ ForwarderCopies::Step ForwarderCopies::step(std::uint32_t receiver,
     if (copy.origin == own_slot && commands_.find(copy.token) == ForwarderCommands::nobody) {
         return Step::sent;  // its end was told already: an earlier piece was refused
     }
-    const ForwarderMemory::Naming naming(memory_, copy.target, copy.source);
+    // A hazard line whose target is the null address names nothing.
+    const bool has_target = copy.target != 0;
+    const ForwarderMemory::Naming naming(memory_, has_target ? copy.target : copy.source,
+                                         copy.source);
     Place source;
     Place target;
-    verdict = copy.target == 0 ? memory_.find_source(copy.source, copy.bytes, source)
-                               : memory_.find(copy.target, copy.source, copy.bytes, target, source);
+    verdict = has_target ? memory_.find(copy.target, copy.source, copy.bytes, target, source)
+                         : memory_.find_source(copy.source, copy.bytes, source);
     if (!verdict.is_ok()) return Step::ended;
     return receiver == own_slot ? move_piece(copy, target, source)
                                 : send_piece(receiver, copy, source);

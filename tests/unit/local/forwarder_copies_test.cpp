@@ -111,6 +111,22 @@ TEST_F(ForwarderCopiesTest, messages_that_waited_leave_before_pieces) {
     EXPECT_EQ(tokens(), Tokens{6});
 }
 
+// A line whose target is the null address names nothing, so an owner would not wait for this access.
+TEST_F(ForwarderCopiesTest, a_fetch_that_waited_for_room_is_sent_while_its_source_is_named) {
+    const memory::HazardLine& line = *own.hazards.own_line();
+    bool is_named = false;
+    port.on_send = [&] {
+        is_named =
+            memory::is_named_by(line, [this](GlobalAddress address) { return address == mine; });
+    };
+    const PieceCopy fetch{5, 0, mine, 8, 0, 1};
+    queues.add_copy(1, fetch);
+    EXPECT_EQ(copies.send_waiting(), 1U);
+    ASSERT_EQ(port.sent.size(), 1U);
+    EXPECT_EQ(port.sent[0].head.target, 0U);
+    EXPECT_TRUE(is_named);
+}
+
 TEST_F(ForwarderCopiesTest, moves_within_the_process_and_tells_the_initiator) {
     copies.move_in_turns({5, mine + 2048, mine, 100, 0, 1});
     EXPECT_EQ(copies.send_waiting(), 1U);
