@@ -29,12 +29,8 @@ struct alignas(16) Sha256Context {
     std::byte state[256];
 };
 
-class Libcrypto {
-public:
-    // Errors: unsupported (none of these libraries is there, or it lacks a function; what to install).
-    static Result<std::shared_ptr<const Libcrypto>> load(std::span<const char* const> names);
-
-    // In the library's terms: 1 is success.
+// The functions, in the library's terms: 1 is success.
+struct LibcryptoFunctions {
     EvpCipherContext* (*new_context)() = nullptr;
     void (*free_context)(EvpCipherContext*) = nullptr;
     int (*encrypt_init)(EvpCipherContext*,
@@ -77,6 +73,12 @@ public:
     void* (*get_default_context)() = nullptr;
     int (*set_error_mark)() = nullptr;
     int (*pop_to_error_mark)() = nullptr;
+};
+
+class Libcrypto : public LibcryptoFunctions {
+public:
+    // Errors: unsupported (none of these libraries is there, or it lacks a function; what to install).
+    static Result<std::shared_ptr<const Libcrypto>> load(std::span<const char* const> names);
 
 private:
     explicit Libcrypto(os::SharedLibrary library) noexcept : library_(std::move(library)) {}

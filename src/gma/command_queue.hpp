@@ -19,40 +19,15 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "gma/command_list.hpp"
 #include "gma/failure_book.hpp"
+#include "gma/marks.hpp"
 #include "gma/record_blocks.hpp"
 #include "memory/command.hpp"
 
 namespace acp::gma {
 
-using Handle = std::uint64_t;
-
-inline constexpr Handle handle_null = 0;
-inline constexpr Handle handle_all = ~0ULL;
-inline constexpr Handle handle_cont = ~0ULL - 1;
-
 inline constexpr std::uint64_t commands_outstanding_max = 1ULL << 16;
-
-// What the inline path reads. Writer: who holds the queue's lock. 0 in every word: nothing may run inline.
-struct Marks {
-    // Handles up to here are complete and no failure in their prefix is unreported.
-    std::atomic<std::uint64_t> complete_floor{0};
-    // Handles up to here may be used as order without asking the queue: besides, none of them failed.
-    std::atomic<std::uint64_t> order_floor{0};
-    // What a command that ran at once returns: newest number | 1.
-    std::atomic<std::uint64_t> inline_handle{0};
-};
-
-// Commands in the order in which they were put in, linked through their records, so that putting one in takes no
-// memory. A command is in one list at most. Changed by CommandQueue alone.
-struct CommandList {
-    std::uint64_t first = 0;
-    std::uint64_t last = 0;
-    std::uint64_t count = 0;
-    bool is_run = true;  // each number is the one before plus 2: no link need be read
-
-    [[nodiscard]] bool is_empty() const noexcept { return count == 0; }
-};
 
 class CommandQueue {
 public:

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Handles, and the three words by which a command queue tells threads that do not take its lock which of them are
+// complete. The inline path reads nothing else of the queue. What a handle stands for: gma/command_queue.hpp.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace acp::gma {
+
+using Handle = std::uint64_t;
+
+inline constexpr Handle handle_null = 0;
+inline constexpr Handle handle_all = ~0ULL;
+inline constexpr Handle handle_cont = ~0ULL - 1;
+
+// What the inline path reads. Writer: who holds the queue's lock. 0 in every word: nothing may run inline.
+struct Marks {
+    // Handles up to here are complete and no failure in their prefix is unreported.
+    std::atomic<std::uint64_t> complete_floor{0};
+    // Handles up to here may be used as order without asking the queue: besides, none of them failed.
+    std::atomic<std::uint64_t> order_floor{0};
+    // What a command that ran at once returns: newest number | 1.
+    std::atomic<std::uint64_t> inline_handle{0};
+};
+
+}  // namespace acp::gma
