@@ -55,7 +55,7 @@ def check_code(file: pathlib.Path, name: str) -> list[str]:
     problems = []
     count = text.count("\n")
     if count > LINES_MAX:
-        problems.append(f"{LINES_MAX + 1}: {count} lines, at most {LINES_MAX}: split the file by event")
+        problems.append(f"{LINES_MAX + 1}: {count} lines, at most {LINES_MAX}: find its second duty")
     if problem := first_lines_problem(text, file.suffix):
         problems.append(problem)
     is_sleep_checked = name.startswith(("src/", "tests/"))
