@@ -16,6 +16,8 @@
 #include "os/memory_file.hpp"
 #include "os/process.hpp"
 
+#include "operations/library_operations.hpp"
+
 namespace acp::api {
 
 namespace {
@@ -137,8 +139,9 @@ base::Status open_epoch(Library& instance) {
     if (!status.is_ok()) {
         return status;
     }
-    auto gma = gma::Gma::open(*instance.member, *instance.hazards, fast_path, instance.config,
-                              &*instance.own_row, instance.link.get());
+    auto gma = gma::Gma::open(
+        *instance.member, *instance.hazards, fast_path, instance.config,
+        {&*instance.own_row, instance.link.get(), &operations::library_operations()});
     if (!gma.is_ok()) {
         return std::move(gma).failure();
     }

@@ -17,6 +17,8 @@
 #include "os/secret_memory.hpp"
 #include "remote/ring_link.hpp"
 
+#include "operations/library_operations.hpp"
+
 namespace acp::api {
 
 namespace {
@@ -54,6 +56,7 @@ gateway::GatewaySettings settings_of(const node::Segment& segment, const base::C
     settings.cipher = static_cast<crypto::CipherWish>(shape.cipher);
     settings.cipher_backend = static_cast<crypto::BackendWish>(config.cipher_library);
     settings.is_outspoken = false;  // the agent was
+    settings.operations = &operations::library_operations();
     return settings;
 }
 

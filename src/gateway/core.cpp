@@ -120,14 +120,13 @@ void say(NodeId node, const std::string& what) {
 
 Core::Core(const GatewaySettings& settings,
            const LocalPlacement::Parts& parts,
-           std::vector<NumberedOperation> operations,
            router::Completions& completions,
            const memory::GaLayout& layout)
     : node_(settings.node),
       nodes_(settings.nodes),
       security_(settings.config.security),
       map_(settings.first_process),
-      placement_(parts, std::move(operations)) {
+      placement_(parts) {
     severed_.reserve(severed_told_max);
     recent_.reserve(stats_peers_max);
     router::RouterSettings routing;
@@ -145,11 +144,9 @@ Core::~Core() = default;
 
 base::Result<std::unique_ptr<Core>> Core::open(const GatewaySettings& settings,
                                                const LocalPlacement::Parts& parts,
-                                               std::vector<NumberedOperation> operations,
                                                router::Completions& completions) {
     if (auto status = check(settings); !status.is_ok()) return status;
-    std::unique_ptr<Core> core(
-        new Core(settings, parts, std::move(operations), completions, parts.space->layout()));
+    std::unique_ptr<Core> core(new Core(settings, parts, completions, parts.space->layout()));
     if (auto status = core->open_all(settings); !status.is_ok()) return status;
     return core;
 }

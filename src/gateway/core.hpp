@@ -29,7 +29,6 @@ public:
     // Errors: as Gateway::open.
     static base::Result<std::unique_ptr<Core>> open(const GatewaySettings& settings,
                                                     const LocalPlacement::Parts& parts,
-                                                    std::vector<NumberedOperation> operations,
                                                     router::Completions& completions);
     ~Core() override;
     Core(const Core&) = delete;
@@ -75,7 +74,6 @@ public:
 private:
     Core(const GatewaySettings& settings,
          const LocalPlacement::Parts& parts,
-         std::vector<NumberedOperation> operations,
          router::Completions& completions,
          const memory::GaLayout& layout);
     base::Status open_all(const GatewaySettings& settings);

@@ -24,6 +24,7 @@
 #include "crypto/choose.hpp"
 #include "datagram/address.hpp"
 #include "datagram/endpoint.hpp"
+#include "local/numbered_operation.hpp"
 #include "node/segment.hpp"
 
 namespace acp::gateway {
@@ -56,6 +57,8 @@ struct GatewaySettings {
     crypto::CipherWish cipher = crypto::CipherWish::automatic;
     crypto::BackendWish cipher_backend = crypto::BackendWish::automatic;
     bool is_outspoken = true;  // says on stderr what weakens the job's safety or speed
+    // What other nodes may have run here: the same on all nodes; outlives the gateway. nullptr: nothing.
+    const local::OperationTable* operations = nullptr;
 };
 
 class Gateway {

@@ -24,11 +24,11 @@ const char* chars(const std::byte* bytes) noexcept {
 
 }  // namespace
 
-LocalPlacement::LocalPlacement(const Parts& parts, std::vector<NumberedOperation> operations)
+LocalPlacement::LocalPlacement(const Parts& parts)
     : space_(*parts.space),
       hazards_(*parts.hazards),
       attach_(parts.attach),
-      operations_(std::move(operations)) {
+      operations_(parts.operations) {
     if (attach_ != nullptr) batch_.emplace(space_, hazards_, *attach_);
     if (parts.port != nullptr) owners_.emplace(space_, hazards_, *parts.port);
 }
@@ -173,13 +173,25 @@ Settlement LocalPlacement::invoke(std::uint32_t operation,
                                   std::span<const std::byte> arguments,
                                   std::span<std::byte> result,
                                   std::uint32_t& result_bytes) {
-    if (operation >= operations_.size() || !operations_[operation]) {
+    const local::NumberedOperation* row = operations_ ? operations_->find(operation) : nullptr;
+    if (row == nullptr) {
         return {Progress::settled, Code::unsupported};
     }
-    if (!space_.is_on_node(process) || arguments.size() > router::invoke_bytes_max) {
+    if (!space_.is_on_node(process) || arguments.size() > row->argument_bytes_max ||
+        result.size() < row->result_bytes_max) {
         return {Progress::settled, Code::argument};
     }
-    return operations_[operation](process, arguments, result, result_bytes);
+    local::Hazards::Lease lease(hazards_);
+    local::OperationContext context(space_, hazards_, lease.line(), process);
+    const local::NumberedOperation::Ran ran =
+        local::run_operation(*row, context, arguments, result);
+    result_bytes = ran.result_bytes;
+    return {Progress::settled, ran.code};
+}
+
+std::uint32_t LocalPlacement::result_bytes_max(std::uint32_t operation) const {
+    const local::NumberedOperation* row = operations_ ? operations_->find(operation) : nullptr;
+    return row != nullptr ? row->result_bytes_max : 0;
 }
 
 void LocalPlacement::flush() {

@@ -11,21 +11,14 @@
 #include <functional>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "gateway/attach_batch.hpp"
 #include "gateway/owner_calls.hpp"
 #include "gateway/settled.hpp"
+#include "local/numbered_operation.hpp"
 #include "router/placement.hpp"
 
 namespace acp::gateway {
-
-// A numbered operation on memory of a process of this node (Placement::invoke). Does not block.
-//   process  of this node   result  room for invoke_bytes_max
-using NumberedOperation = std::function<router::Settlement(std::uint32_t process,
-                                                           std::span<const std::byte> arguments,
-                                                           std::span<std::byte> result,
-                                                           std::uint32_t& result_bytes)>;
 
 class LocalPlacement final : public router::Placement {
 public:
@@ -35,12 +28,12 @@ public:
         local::Hazards* hazards = nullptr;
         local::Attach* attach = nullptr;  // nullptr: none of the others' private memory
         local::Port* port = nullptr;      // of the gateway's slot; nullptr: owners are not asked
+        const local::OperationTable* operations = nullptr;  // nullptr: there are none
     };
 
     using Settle = std::function<void(Ticket, base::Code, std::uint64_t value)>;
 
-    //   operations  by number; an unknown number gives Code::unsupported
-    LocalPlacement(const Parts& parts, std::vector<NumberedOperation> operations);
+    explicit LocalPlacement(const Parts& parts);
 
     // Whom to tell the ends: Router::on_settled. Before anything else.
     void bind(Settle settle) { settle_ = std::move(settle); }
@@ -55,11 +48,13 @@ public:
                            bool is_value_wanted,
                            std::uint64_t& old,
                            Ticket ticket) override;
+    // Unknown numbers, and operations on memory that is private to a process other than this one: Code::unsupported.
     router::Settlement invoke(std::uint32_t operation,
                               std::uint32_t process,
                               std::span<const std::byte> arguments,
                               std::span<std::byte> result,
                               std::uint32_t& result_bytes) override;
+    [[nodiscard]] std::uint32_t result_bytes_max(std::uint32_t operation) const override;
     void flush() override;
 
     // Hears from owners, moves what was collected, tells ends. true when something moved.
@@ -105,7 +100,7 @@ private:
     local::Attach* attach_;
     std::optional<AttachBatch> batch_;
     std::optional<OwnerCalls> owners_;
-    std::vector<NumberedOperation> operations_;
+    const local::OperationTable* operations_;
     Settle settle_;
     bool is_telling_ = false;
     Counts counts_;

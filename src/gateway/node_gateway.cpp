@@ -34,7 +34,14 @@ public:
           waiter_(segment),
           perch_(segment.shape().machine_procs > segment.shape().local_procs) {
         taker_ = [this](std::uint32_t slot, std::uint64_t token, const memory::Command& command) {
-            return core_->router().submit(now_, {first_process_ + slot, token, command});
+            const std::uint32_t initiator = first_process_ + slot;
+            if (command.is_invoke()) {
+                return core_->router().invoke(now_, initiator, token,
+                                              static_cast<std::uint32_t>(command.operand),
+                                              static_cast<std::uint32_t>(command.target),
+                                              rings_.arguments_of(slot, token, command));
+            }
+            return core_->router().submit(now_, {initiator, token, command});
         };
     }
 
@@ -53,7 +60,8 @@ public:
         auto port = local::Port::open(segment_, segment_.gateway_slot());
         if (!port.is_ok()) return std::move(port).failure();
         port_ = std::move(port).value();
-        auto core = Core::open(settings, {&space_, &hazards_, &attach_, port_.get()}, {}, *this);
+        auto core = Core::open(
+            settings, {&space_, &hazards_, &attach_, port_.get(), settings.operations}, *this);
         if (!core.is_ok()) return std::move(core).failure();
         core_ = std::move(core).value();
         auto stats =
@@ -183,13 +191,15 @@ private:
         ended.code = one.code;
         ended.end = static_cast<remote::FailedEnd>(one.end);
         ended.process = one.process;
+        ended.result_bytes = static_cast<std::uint32_t>(one.value);
         rings_.complete(one.initiator - first_process_, ended);
     }
 
-    // Processes hand over commands only: nobody of this node has asked for an operation.
-    void on_result(std::uint32_t /*initiator*/,
-                   std::uint64_t /*token*/,
-                   std::span<const std::byte> /*result*/) override {}
+    void on_result(std::uint32_t initiator,
+                   std::uint64_t token,
+                   std::span<const std::byte> result) override {
+        rings_.put_result(initiator - first_process_, token, result);
+    }
 
     void on_process_dead(std::uint32_t process, std::uint32_t wait_status) override {
         duties_->on_process_dead(process, wait_status);

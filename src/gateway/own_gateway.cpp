@@ -10,6 +10,7 @@
 
 #include "datagram/counters.hpp"
 #include "gateway/core.hpp"
+#include "gateway/invoke_results.hpp"
 #include "gateway/node_fate.hpp"
 #include "gateway/stats_publisher.hpp"
 #include "node/loss.hpp"
@@ -34,7 +35,8 @@ public:
         if (segment_.shape().local_procs != 1) {
             return {base::Code::argument, "a rank runs its node's gateway only where it is alone"};
         }
-        if (auto status = open_core(settings, {&space, &hazards, nullptr, nullptr});
+        if (auto status =
+                open_core(settings, {&space, &hazards, nullptr, nullptr, settings.operations});
             !status.is_ok()) {
             return status;
         }
@@ -72,6 +74,19 @@ public:
         return taken;
     }
 
+    bool invoke(std::uint64_t token, const remote::Invocation& invocation) override {
+        // before the router, which may end it at once
+        if (room_for_ends(1) == 0 || !invokes_.open(token)) return false;
+        if (!core_->router().invoke(now_, process_, token, invocation.operation, invocation.process,
+                                    invocation.arguments)) {
+            invokes_.close(token);
+            return false;
+        }
+        deadline_.store(0, std::memory_order_relaxed);  // it leaves with the next flush()
+        if (!ended_.empty()) has_ended_.store(true, std::memory_order_release);
+        return true;
+    }
+
     void flush() override {
         now_ = os::now_ns();
         (void)core_->work(now_);
@@ -94,7 +109,7 @@ public:
         const bool has_content = core_->work(now) || !ended_.empty() ||
                                  core_->endpoint().counters().delivered != delivered;
         has_moved = has_moved || has_content;
-        remote::move_ended(ended_, ended);
+        hand_out(ended);
         if (has_moved) {
             idle_turns_ = 0;
         } else {
@@ -149,7 +164,7 @@ private:
                 settings.bind = wished;
                 for (Address& address : settings.bind) address.port = port;
             }
-            auto core = Core::open(settings, parts, {}, *this);
+            auto core = Core::open(settings, parts, *this);
             if (core.is_ok()) {
                 core_ = std::move(core).value();
                 return {};
@@ -174,6 +189,16 @@ private:
             }
         }
         return wanted;
+    }
+
+    // What is handed out has its place no longer; its result stays until the next turn.
+    void hand_out(std::vector<remote::Ended>& ended) noexcept {
+        const std::size_t before = ended.size();
+        remote::move_ended(ended_, ended);
+        if (invokes_.is_empty()) return;
+        for (std::size_t i = before; i < ended.size(); ++i) {
+            if (invokes_.has(ended[i].token)) invokes_.close(ended[i].token);
+        }
     }
 
     void note_idle_turn() {
@@ -220,15 +245,20 @@ private:
         ended.code = one.code;
         ended.end = static_cast<remote::FailedEnd>(one.end);
         ended.process = one.process;
+        if (one.code == base::Code::ok && invokes_.has(one.token)) {
+            ended.result_bytes = static_cast<std::uint32_t>(one.value);
+            ended.result = invokes_.result(one.token);
+        }
         if (one.code == base::Code::peer) {
             ended.fate = fate_of(core_->reason_of(core_->map().node_of(one.process)));
         }
     }
 
-    // The process hands over commands only: it has asked for no operation.
     void on_result(std::uint32_t /*initiator*/,
-                   std::uint64_t /*token*/,
-                   std::span<const std::byte> /*result*/) override {}
+                   std::uint64_t token,
+                   std::span<const std::byte> result) override {
+        if (invokes_.has(token)) invokes_.put(token, result);
+    }
 
     // The agents' gateways know this first and better.
     void on_process_dead(std::uint32_t /*process*/, std::uint32_t /*wait_status*/) override {}
@@ -244,6 +274,7 @@ private:
     std::optional<StatsPublisher> stats_;
     StatsPublisher::Own own_;
     std::vector<remote::Ended> ended_;
+    InvokeResults invokes_;
     std::uint32_t idle_turns_ = 0;
     std::uint32_t losses_seen_ = 0;
     bool is_dirty_ = true;

@@ -34,15 +34,15 @@ base::Result<std::unique_ptr<Gma>> Gma::open(node::Member& member,
                                              local::Hazards& hazards,
                                              FastPath& fast,
                                              const base::Config& config,
-                                             const local::OwnRow* own_row,
-                                             remote::Link* link) {
+                                             const Surroundings& surroundings) {
     try {
         Opened opened;
-        if (auto status = open_parts(opened, member, hazards, config, own_row, link);
+        if (auto status = open_parts(opened, member, hazards, config, surroundings);
             !status.is_ok()) {
             return status;
         }
-        std::unique_ptr<Gma> gma(new Gma(member, hazards, fast, config, link, std::move(opened)));
+        std::unique_ptr<Gma> gma(
+            new Gma(member, hazards, fast, config, surroundings, std::move(opened)));
         if (auto status = gma->begin(); !status.is_ok()) {
             return status;
         }
@@ -56,13 +56,13 @@ base::Status Gma::open_parts(Opened& opened,
                              node::Member& member,
                              local::Hazards& hazards,
                              const base::Config& config,
-                             const local::OwnRow* own_row,
-                             const remote::Link* link) {
+                             const Surroundings& surroundings) {
     const node::Segment& segment = member.segment();
     const std::uint32_t slot = member.slot_index();
     opened.space = std::make_unique<local::Space>();
     local::Space& space = *opened.space;
-    if (auto status = space.open(segment, slot, reach_of(config), own_row); !status.is_ok()) {
+    if (auto status = space.open(segment, slot, reach_of(config), surroundings.own_row);
+        !status.is_ok()) {
         return status;
     }
     if (!config.trace.empty()) {
@@ -91,7 +91,7 @@ base::Status Gma::open_parts(Opened& opened,
                           space.segment().slot(origin).rank.load(std::memory_order_relaxed));
         });
     }
-    if (traits_of(link).is_turned_here) {
+    if (traits_of(surroundings.link).is_turned_here) {
         auto event = os::Event::create();
         if (!event.is_ok()) {
             return std::move(event).failure().within("making the wake-up of the service thread");
@@ -105,7 +105,7 @@ Gma::Gma(node::Member& member,
          local::Hazards& hazards,
          FastPath& fast,
          const base::Config& config,
-         remote::Link* link,
+         const Surroundings& surroundings,
          Opened opened)
     : member_(member),
       hazards_(hazards),
@@ -116,20 +116,30 @@ Gma::Gma(node::Member& member,
           member.segment().claimed(member.slot_index(), node::Claim::fetched_words),
           opened_.space->claimed_address(opened_.space->process(), node::Claim::fetched_words)),
       commands_(fast.marks, member.rank()),
-      routes_(*opened_.space, hazards, *opened_.attach, config, link),
+      routes_(*opened_.space, hazards, *opened_.attach, config, surroundings.link),
       mover_(*opened_.space, hazards, *opened_.attach, routes_, opened_.trace.get()),
-      jobs_(commands_, mover_, hazards, routes_, opened_.space->layout(), member.slot(), config),
+      invokes_(commands_.queue, *opened_.space, hazards, surroundings.operations),
+      jobs_(commands_,
+            mover_,
+            invokes_,
+            hazards,
+            routes_,
+            opened_.space->layout(),
+            member.slot(),
+            config),
       mailbox_(commands_, *opened_.space, *opened_.port, *opened_.forwarder),
       remote_(commands_,
+              invokes_,
               routes_,
               *opened_.space,
               member.slot(),
               opened_.trace.get(),
-              {.link = link,
-               .is_turned_here = traits_of(link).is_turned_here,
+              {.link = surroundings.link,
+               .is_turned_here = traits_of(surroundings.link).is_turned_here,
                .may_waiter_turn = may_waiter_turn(config)}),
-      service_sleep_(
-          *opened_.port, std::move(opened_.event), traits_of(link).is_turned_here ? link : nullptr),
+      service_sleep_(*opened_.port,
+                     std::move(opened_.event),
+                     traits_of(surroundings.link).is_turned_here ? surroundings.link : nullptr),
       progress_(member,
                 commands_,
                 routes_,
@@ -139,17 +149,17 @@ Gma::Gma(node::Member& member,
                 service_sleep_,
                 {.may_waiter_run = config.is_bypass_on,
                  .may_waiter_turn = may_waiter_turn(config),
-                 .is_link_turned_here = traits_of(link).is_turned_here,
-                 .look_cost = traits_of(link).look_cost}),
+                 .is_link_turned_here = traits_of(surroundings.link).is_turned_here,
+                 .look_cost = traits_of(surroundings.link).look_cost}),
       service_(progress_, service_sleep_, hazards, fast.marks, member.slot().door),
       completion_(member, commands_, progress_, service_, service_sleep_, *opened_.space, config),
-      issuer_(
-          {commands_, routes_, mover_, jobs_, mailbox_, remote_, progress_, service_, completion_},
-          hazards,
-          *opened_.attach,
-          fast.marks,
-          config,
-          opened_.space->rank()) {
+      issuer_({commands_, routes_, mover_, jobs_, mailbox_, remote_, invokes_, progress_, service_,
+               completion_},
+              hazards,
+              *opened_.attach,
+              fast.marks,
+              config,
+              opened_.space->rank()) {
     fast_.view = opened_.space->view();
     fast_.view.inline_bytes_max = config.inline_bytes_max;
     if (opened_.trace) {

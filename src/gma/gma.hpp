@@ -3,6 +3,7 @@
 // A Gma owns the parts and connects them; calls run one way:
 //
 //   Issuer -> Routes, Mover        looks at both ends, runs at once what may run at once
+//          -> Invokes              numbered operations: runs them at once, or keeps what they need until their end
 //          -> Commands             the others get a number (CommandQueue: order, completion, failures)
 //   Progress -> JobRunner          ready commands that this process runs (direct, attach), by Mover
 //            -> MailboxCarrier     those that the owner of the memory runs, by local::Forwarder
@@ -50,19 +51,24 @@ struct Traffic {
 
 class Gma {
 public:
+    // What is there in some processes and not in others.
+    struct Surroundings {
+        // Of the member's slot; nullptr when several ranks are threads of one process (tests).
+        const local::OwnRow* own_row = nullptr;
+        remote::Link* link = nullptr;  // to the gateway of the node, in a job of several
+        // What invoke can run: the same in all processes and gateways of the job.
+        const local::OperationTable* operations = nullptr;
+    };
+
     // Opens global memory access for a member that took its slot. Publishes what others need; the caller meets
     // all ranks before the first use.
-    //   member, hazards, fast, config  must outlive this
-    //   own_row                of the member's slot, must outlive this; nullptr when several ranks are threads of one
-    //                          process (tests)
-    //   link                   to the gateway of the node, in a job of several; must outlive this
+    //   all, and what surroundings names, must outlive this
     // Errors: config (a forced path that cannot work here), system, memory, limit.
     static base::Result<std::unique_ptr<Gma>> open(node::Member& member,
                                                    local::Hazards& hazards,
                                                    FastPath& fast,
                                                    const base::Config& config,
-                                                   const local::OwnRow* own_row,
-                                                   remote::Link* link = nullptr);
+                                                   const Surroundings& surroundings);
     // Nothing may be outstanding. Ends all registrations, and waits until nobody is inside their memory.
     ~Gma();
     Gma(const Gma&) = delete;
@@ -84,6 +90,16 @@ public:
         return issuer_.issue_copy(target, source, bytes, order);
     }
 
+    // Issues a numbered operation (local/numbered_operation.hpp) on memory of a process: run by this process where that is of
+    // its node, else by the gateway of the owner's node, in one round trip. Order and completion are those of any command,
+    // and the result is in the caller's buffer before the handle has ended. Always returns a handle; what cannot run gives a
+    // failed one: argument (no such process; arguments or room for the result do not fit), unsupported (no such operation;
+    // memory that is private to a process other than the one that runs it), or the code of the operation.
+    //   call  its arguments are read before this returns, its result is the caller's again when the handle has ended
+    Handle issue_invoke(const Invocation& call, Handle order) {
+        return issuer_.issue_invoke(call, order);
+    }
+
     // Runs an atomic without a target and waits for it alone. Returns the word's old value.
     // Errors: of the command; limit, where all words for old values are taken (fetch_words.hpp) and none can be registered.
     base::Result<std::uint64_t> fetch(Command command);
@@ -91,6 +107,11 @@ public:
     // Waits until the prefix of a handle has ended. ok, timeout, interrupted, or the first failure of the
     // prefix that was not yet reported.   timeout_ns  0: only look; < 0: for ever
     base::Status wait(Handle handle, std::int64_t timeout_ns, bool is_interruptible) {
+        // acquire: what was done by its prefix is visible. Of an odd handle no failure is its own.
+        if (handle % 2 != 0 && handle <= fast_.marks.complete_floor.load(std::memory_order_acquire))
+            [[likely]] {
+            return {};
+        }
         return completion_.wait(handle, timeout_ns, is_interruptible);
     }
 
@@ -143,13 +164,12 @@ private:
                                    node::Member& member,
                                    local::Hazards& hazards,
                                    const base::Config& config,
-                                   const local::OwnRow* own_row,
-                                   const remote::Link* link);
+                                   const Surroundings& surroundings);
     Gma(node::Member& member,
         local::Hazards& hazards,
         FastPath& fast,
         const base::Config& config,
-        remote::Link* link,
+        const Surroundings& surroundings,
         Opened opened);
     base::Status begin();
     void revoke();
@@ -164,6 +184,7 @@ private:
     Commands commands_;
     Routes routes_;
     Mover mover_;
+    Invokes invokes_;
     JobRunner jobs_;
     MailboxCarrier mailbox_;
     RemoteCarrier remote_;

@@ -23,6 +23,7 @@ Issuer::Issuer(const Parts& parts,
       at_once_bytes_max_(config.inline_bytes_max),
       rank_(rank),
       may_attach_(parts.routes.may_attach()),
+      may_run_(parts.progress.manner().may_waiter_run),
       is_link_turned_here_(parts.progress.manner().is_link_turned_here) {}
 
 // A copy that is sure to be run by attach and whose order is satisfied.
@@ -89,6 +90,82 @@ Handle Issuer::issue_remote(GlobalAddress target,
     return number;
 }
 
+// On memory of this node, where the order is satisfied: the calling thread runs it. Else it is queued, for a thread of this
+// process or for the link.
+Handle Issuer::issue_invoke(const Invocation& call, Handle order) {
+    const local::NumberedOperation* operation = parts_.invokes.find(call);
+    const bool is_here = parts_.invokes.is_here(call);
+    if (operation == nullptr || !(is_here || parts_.invokes.has_process(call))) [[unlikely]] {
+        return fail(parts_.invokes.refusal(call));
+    }
+    // acquire: a command ordered after another sees what that one wrote
+    const bool is_due = order <= marks_.order_floor.load(std::memory_order_acquire);
+    if (is_due && is_here && may_run_) [[likely]] {
+        if (memory::HazardLine* line = hazards_.own_line(); line != nullptr) [[likely]] {
+            const base::Code code = parts_.invokes.run(*operation, call, *line);
+            detail::count(*line, call.arguments.size());
+            return end_invoke(call, code);
+        }
+    }
+    if (is_due && is_link_turned_here_ && !is_here) {
+        const Handle handle = collect_invoke(call);
+        if (handle != handle_null) [[likely]] {
+            return handle;
+        }
+    }
+    return issue_invoke_long(*operation, call, order);
+}
+
+// The handle of an invoke that has run here. A failure takes a number, for which it may have to wait: no line is leased.
+Handle Issuer::end_invoke(const Invocation& call, base::Code code) {
+    return code == base::Code::ok ? marks_.inline_handle.load(std::memory_order_relaxed)
+                                  : fail(parts_.invokes.failure_of(call, code));
+}
+
+// As issue_remote(): what is alone under way leaves at once, and more leaves together with the next turn.
+Handle Issuer::collect_invoke(const Invocation& call) {
+    if (!parts_.progress.is_job_whole()) {
+        return handle_null;
+    }
+    Command command = parts_.invokes.command_of(call);
+    std::uint64_t number = 0;
+    bool is_due = false;
+    {
+        const std::scoped_lock lock(parts_.commands.mutex);
+        if (!parts_.commands.queue.has_room() ||
+            parts_.invokes.keep(call, command) != Invokes::Kept::yes) [[unlikely]] {
+            return handle_null;
+        }
+        number = parts_.commands.queue.admit_ready(command);
+        parts_.invokes.bind(command, number);
+        is_due = parts_.remote.collect(number);
+    }
+    if (is_due) {
+        parts_.progress.send_collected();
+    }
+    return number;
+}
+
+Handle Issuer::issue_invoke_long(const local::NumberedOperation& operation,
+                                 const Invocation& call,
+                                 Handle order) {
+    const os::CancellationHold cancellation;  // it may wait for room
+    const Command command = parts_.invokes.command_of(call);
+    if (!parts_.invokes.is_here(call)) {
+        return parts_.routes.is_gateway_dead() ? fail(parts_.routes.no_gateway(command))
+                                               : queue(command, Route::remote, order, &call);
+    }
+    if (may_run_ && is_satisfied(order)) {
+        base::Code code = base::Code::ok;
+        {
+            local::Hazards::Lease lease(hazards_);
+            code = parts_.invokes.run(operation, call, lease.line());
+        }
+        return end_invoke(call, code);
+    }
+    return queue(command, Route::direct, order, &call);
+}
+
 Handle Issuer::issue_long(const Command& command, Handle order) {
     const os::CancellationHold cancellation;  // it may wait for room
     Route route = Route::none;
@@ -138,18 +215,41 @@ void Issuer::say_once_that_there_is_no_thread(const base::Status& why) const {
     }
 }
 
+// Gives the command a number, as soon as there is room for it and, of an invoke, for what its caller asks for. number 0:
+// there is no memory for that.   The lock is held before and after, not meanwhile.
+CommandQueue::Admission Issuer::admit(std::unique_lock<std::mutex>& lock,
+                                      Command& command,
+                                      Handle order,
+                                      const Invocation* call) {
+    while (true) {
+        make_room(lock);
+        Invokes::Kept kept = Invokes::Kept::yes;
+        if (call != nullptr) {
+            kept = parts_.invokes.keep(*call, command);
+        }
+        if (kept == Invokes::Kept::no_memory) return {};
+        if (kept == Invokes::Kept::yes) {
+            const CommandQueue::Admission admission = parts_.commands.queue.admit(command, order);
+            if (admission.number != 0) {
+                if (call != nullptr) parts_.invokes.bind(command, admission.number);
+                return admission;
+            }
+        }
+        parts_.completion.wait_for_oldest(lock);
+    }
+}
+
 //   route  by which it runs if it may run at once; another is chosen when it may later
-Handle Issuer::queue(const Command& command, Route route, Handle order) {
+//   call   of an invoke, else nullptr
+Handle Issuer::queue(Command command, Route route, Handle order, const Invocation* call) {
     if (auto status = parts_.service.ensure(); !status.is_ok()) {
         say_once_that_there_is_no_thread(status);
     }
-    CommandQueue::Admission admission;
     std::unique_lock lock(parts_.commands.mutex);
-    make_room(lock);
-    for (admission = parts_.commands.queue.admit(command, order); admission.number == 0;
-         admission = parts_.commands.queue.admit(command, order)) {
-        parts_.completion.wait_for_oldest(lock);
-        make_room(lock);
+    const CommandQueue::Admission admission = admit(lock, command, order, call);
+    if (admission.number == 0) {
+        lock.unlock();
+        return fail(base::Status::bare(base::Code::memory));
     }
     if (admission.is_ready) {
         parts_.progress.give(admission.number, route);

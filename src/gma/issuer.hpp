@@ -25,6 +25,7 @@ public:
         JobRunner& jobs;
         MailboxCarrier& mailbox;
         RemoteCarrier& remote;
+        Invokes& invokes;
         Progress& progress;
         ServiceThread& service;
         Completion& completion;
@@ -64,6 +65,9 @@ public:
         return handle != handle_null ? handle : issue_long(command, order);
     }
 
+    // Issues a numbered operation. One that cannot run gives a failed handle.
+    Handle issue_invoke(const Invocation& call, Handle order);
+
 private:
     // The short ways. handle_null: the long way must be taken, and nothing was done.
     Handle issue_attach(const Command& command, Handle order);
@@ -72,9 +76,18 @@ private:
                         std::uint64_t bytes,
                         Handle order);
 
+    Handle end_invoke(const Invocation& call, base::Code code);
+    Handle collect_invoke(const Invocation& call);
+    Handle issue_invoke_long(const local::NumberedOperation& operation,
+                             const Invocation& call,
+                             Handle order);
     Handle issue_long(const Command& command, Handle order);
     [[nodiscard]] bool is_satisfied(Handle order);
-    Handle queue(const Command& command, Route route, Handle order);
+    Handle queue(Command command, Route route, Handle order, const Invocation* call = nullptr);
+    CommandQueue::Admission admit(std::unique_lock<std::mutex>& lock,
+                                  Command& command,
+                                  Handle order,
+                                  const Invocation* call);
     Handle fail(base::Status failure);
     void make_room(std::unique_lock<std::mutex>& lock);
     [[gnu::cold]] void say_once_that_there_is_no_thread(const base::Status& why) const;
@@ -86,6 +99,7 @@ private:
     std::uint64_t at_once_bytes_max_;
     std::uint32_t rank_;
     bool may_attach_;
+    bool may_run_;  // threads other than the service thread run commands
     bool is_link_turned_here_;
 };
 

@@ -10,6 +10,7 @@ namespace acp::gma {
 
 JobRunner::JobRunner(Commands& commands,
                      Mover& mover,
+                     const Invokes& invokes,
                      local::Hazards& hazards,
                      const Routes& routes,
                      const memory::GaLayout& layout,
@@ -17,6 +18,7 @@ JobRunner::JobRunner(Commands& commands,
                      const base::Config& config) noexcept
     : commands_(commands),
       mover_(mover),
+      invokes_(invokes),
       hazards_(hazards),
       layout_(layout),
       slot_(slot),
@@ -117,6 +119,8 @@ void JobRunner::run_batch(std::unique_lock<std::mutex>& lock) {
         local::Hazards::Lease lease(hazards_);
         if (is_attached) {
             mover_.move_attached(taken, outcomes, lease.line());
+        } else if (first.command->is_invoke()) {
+            outcomes[0] = invokes_.run_kept(*first.command, lease.line());
         } else if (first.route == Route::direct) {
             outcomes[0] = mover_.move_direct(*first.command, lease.line());
         } else {

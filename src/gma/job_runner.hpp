@@ -12,6 +12,7 @@
 
 #include "base/config.hpp"
 #include "gma/inline_access.hpp"
+#include "gma/invokes.hpp"
 #include "gma/mover.hpp"
 #include "node/segment.hpp"
 
@@ -23,6 +24,7 @@ public:
     //   slot  of this process: counts what went by attach
     JobRunner(Commands& commands,
               Mover& mover,
+              const Invokes& invokes,
               local::Hazards& hazards,
               const Routes& routes,
               const memory::GaLayout& layout,
@@ -125,6 +127,7 @@ private:
 
     Commands& commands_;
     Mover& mover_;
+    const Invokes& invokes_;
     local::Hazards& hazards_;
     const memory::GaLayout& layout_;
     node::Slot& slot_;

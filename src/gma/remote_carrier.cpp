@@ -10,12 +10,14 @@
 namespace acp::gma {
 
 RemoteCarrier::RemoteCarrier(Commands& commands,
+                             Invokes& invokes,
                              const Routes& routes,
                              const local::Space& space,
                              node::Slot& slot,
                              Trace* trace,
                              Manner manner)
     : commands_(commands),
+      invokes_(invokes),
       routes_(routes),
       space_(space),
       slot_(slot),
@@ -54,7 +56,7 @@ std::uint64_t RemoteCarrier::hand_collected() {
     std::uint64_t bytes = 0;
     std::size_t taken = 0;
     do {
-        taken = link_->submit_all({run.data(), commands_.queue.first_of(collected_, run)});
+        taken = hand_run({run.data(), commands_.queue.first_of(collected_, run)});
         if (taken == 0) {
             break;
         }
@@ -64,9 +66,33 @@ std::uint64_t RemoteCarrier::hand_collected() {
         commands_.queue.take_through(collected_, run[taken - 1].number, taken);
         handed += taken;
     } while (taken == run.size());
+    has_invokes_ = has_invokes_ && !collected_.is_empty();
     under_way_ += handed;
     count(handed, bytes);
     return handed;
+}
+
+// How many of a run the link took, first to last. Invokes go one by one, what stands between them together.
+std::size_t RemoteCarrier::hand_run(std::span<const memory::NumberedCommand> run) {
+    if (!has_invokes_) [[likely]] {
+        return link_->submit_all(run);
+    }
+    std::size_t taken = 0;
+    while (taken < run.size()) {
+        const memory::NumberedCommand& next = run[taken];
+        if (next.command->is_invoke()) {
+            if (!link_->invoke(next.number, invokes_.invocation_of(*next.command))) break;
+            ++taken;
+            continue;
+        }
+        std::size_t end = taken + 1;
+        while (end < run.size() && !run[end].command->is_invoke()) ++end;
+        const std::size_t wanted = end - taken;
+        const std::size_t given = link_->submit_all(run.subspan(taken, wanted));
+        taken += given;
+        if (given < wanted) break;
+    }
+    return taken;
 }
 
 std::uint64_t RemoteCarrier::fail_collected() {
@@ -75,6 +101,7 @@ std::uint64_t RemoteCarrier::fail_collected() {
         const std::uint64_t number = commands_.queue.take_first(collected_);
         commands_.finish(number, routes_.no_gateway(commands_.queue.command(number)));
     }
+    has_invokes_ = false;
     return failed;
 }
 
@@ -84,8 +111,11 @@ bool RemoteCarrier::turn() {
 }
 
 std::uint32_t RemoteCarrier::end_commands() {
-    for (const remote::Ended& ended : ended_) {
+    for (remote::Ended& ended : ended_) {
         under_way_ -= ended.count;
+        if (ended.result != nullptr) [[unlikely]] {
+            ended.code = take_result(ended);
+        }
         if (ended.code == base::Code::ok && trace_ == nullptr &&
             commands_.queue.finish_oldest(ended.token, ended.count)) [[likely]] {
             continue;
@@ -108,6 +138,14 @@ std::uint32_t RemoteCarrier::end_commands() {
     return static_cast<std::uint32_t>(ended_.size());
 }
 
+// The result of an invoke goes to its caller while the command is outstanding.
+base::Code RemoteCarrier::take_result(const remote::Ended& ended) noexcept {
+    if (!commands_.queue.is_ready(ended.token)) return ended.code;  // it ended already, by a death
+    const Command& command = commands_.queue.command(ended.token);
+    return command.is_invoke() ? invokes_.put_result(command, {ended.result, ended.result_bytes})
+                               : ended.code;
+}
+
 bool RemoteCarrier::want_service() noexcept {
     if (link_ == nullptr) {
         return false;
@@ -127,6 +165,7 @@ void RemoteCarrier::on_gateway_death() {
         return;
     }
     collected_ = {};  // each of them is ended below
+    has_invokes_ = false;
     const std::uint64_t issued = commands_.queue.issued();
     for (std::uint64_t number = commands_.queue.done() + 2; number <= issued; number += 2) {
         if (commands_.queue.is_ready(number) && routes_.is_far(commands_.queue.command(number))) {
@@ -150,6 +189,9 @@ void RemoteCarrier::count(std::uint64_t commands, std::uint64_t bytes) {
 }
 
 base::Status RemoteCarrier::failure_of(const Command& command, const remote::Ended& ended) const {
+    if (command.is_invoke() && ended.code != base::Code::peer) {
+        return invokes_.failure_of(command, ended.code);
+    }
     return base::Status::worded(ended.code, [&] { return text_of(command, ended); });
 }
 

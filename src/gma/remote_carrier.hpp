@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Commands with an end on another node: handed to the node's gateway through a remote::Link, ended when it tells, and
-// failed when it is gone. Calls by the thread that holds the driver's role, unless said otherwise. Without a link (a job
-// of one node) there is nothing to do, and nothing is done.
+// Commands with an end on another node, and operations on memory there: handed to the node's gateway through a
+// remote::Link, ended when it tells, and failed when it is gone. Calls by the thread that holds the driver's role, unless
+// said otherwise. Without a link (a job of one node) there is nothing to do, and nothing is done.
 #pragma once
 
 #include <atomic>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gma/commands.hpp"
+#include "gma/invokes.hpp"
 #include "gma/routes.hpp"
 #include "gma/trace.hpp"
 #include "local/space.hpp"
@@ -33,6 +34,7 @@ public:
     //   trace  nullptr: there is none
     // Throws std::bad_alloc.
     RemoteCarrier(Commands& commands,
+                  Invokes& invokes,
                   const Routes& routes,
                   const local::Space& space,
                   node::Slot& slot,
@@ -43,6 +45,7 @@ public:
 
     // Puts a ready command at the end. With the lock of Commands; any thread.
     void append(std::uint64_t number) noexcept {
+        note_kind(number);
         commands_.queue.append(collected_, number);
         // seq_cst; partner: Progress::is_idle() after the service thread announced its sleep
         has_work_.store(true, std::memory_order_seq_cst);
@@ -51,6 +54,7 @@ public:
     // Appends a command that the next turn may hand over. True: the caller must hand over now, since nothing is under way,
     // or collected_max commands wait. With the lock; any thread.
     [[nodiscard]] bool collect(std::uint64_t number) noexcept {
+        note_kind(number);
         commands_.queue.append(collected_, number);
         is_fed_.store(true, std::memory_order_relaxed);
         return under_way_ == 0 || collected_.count >= collected_max;
@@ -107,17 +111,24 @@ public:
     void close() noexcept;
 
 private:
+    void note_kind(std::uint64_t number) noexcept {
+        has_invokes_ = has_invokes_ || commands_.queue.command(number).is_invoke();
+    }
+
     static constexpr std::uint32_t collected_max = 256;  // copies between two turns of the link
     static constexpr std::size_t ended_min = 256;  // ends taken from the link at once, at least
     static constexpr std::size_t handed_at_once_max = 64;
 
     std::uint64_t hand_collected();
+    [[nodiscard]] std::size_t hand_run(std::span<const memory::NumberedCommand> run);
     std::uint64_t fail_collected();
     void count(std::uint64_t commands, std::uint64_t bytes);
+    [[nodiscard]] base::Code take_result(const remote::Ended& ended) noexcept;
     [[gnu::cold]] base::Status failure_of(const Command& command, const remote::Ended& ended) const;
     [[nodiscard]] std::string text_of(const Command& command, const remote::Ended& ended) const;
 
     Commands& commands_;
+    Invokes& invokes_;
     const Routes& routes_;
     const local::Space& space_;
     node::Slot& slot_;
@@ -126,9 +137,10 @@ private:
     Manner manner_;
     std::vector<remote::Ended> ended_;  // room for ended_min at least
     CommandList collected_;
-    std::atomic<bool> has_work_{false};           // the next turn must hand collected_ over
-    std::atomic<bool> is_fed_{false};             // a turn may hand collected_ over
-    std::uint64_t under_way_ = 0;                 // commands the link has; written with both locks
+    bool has_invokes_ = false;           // some of collected_ may be invokes; guarded by the lock
+    std::atomic<bool> has_work_{false};  // the next turn must hand collected_ over
+    std::atomic<bool> is_fed_{false};    // a turn may hand collected_ over
+    std::uint64_t under_way_ = 0;        // commands the link has; written with both locks
     std::atomic<bool> is_service_wanted_{false};  // written with the lock
 };
 

@@ -96,6 +96,9 @@ Route Routes::route_of(const Command& command) {
     if (is_far(command)) {
         return Route::remote;
     }
+    if (command.is_invoke()) {
+        return Route::direct;
+    }
     local::Place target;
     local::Place source;
     const bool is_known =

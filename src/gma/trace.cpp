@@ -35,7 +35,7 @@ void Trace::record(const memory::Command& command, const char* path, std::uint32
     // One call, so lines of several threads do not mix: the stream locks itself.
     std::fprintf(file_, "%.3f %u %u %s %llu %s 0x%llx 0x%llx\n",
                  static_cast<double>(os::now_ns() - start_ns_) / 1000.0, rank_, initiator,
-                 memory::row_of(command.operation).name.data(),
+                 command.is_invoke() ? "invoke" : memory::row_of(command.operation).name.data(),
                  static_cast<unsigned long long>(command.bytes), path,
                  static_cast<unsigned long long>(command.target),
                  static_cast<unsigned long long>(command.source));

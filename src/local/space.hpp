@@ -34,6 +34,11 @@ struct alignas(64) View {
     std::uint32_t reserved = 0;
     std::uint64_t inline_bytes_max = 0;
 
+    // The slot of the process that an address names; beyond all slots for one of another node.
+    [[nodiscard]] std::uint64_t slot_of(GlobalAddress address) const noexcept {
+        return (((address & index_mask) >> offset_bits) - first_index) >> memory::granule_bits;
+    }
+
     // The entry of an address of this node, or nullptr.
     [[nodiscard]] memory::Entry* entry(GlobalAddress address) const noexcept {
         const std::uint64_t index = ((address & index_mask) >> offset_bits) - first_index;

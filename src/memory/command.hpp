@@ -19,6 +19,10 @@ struct Command {
     std::uint64_t operand = 0;   // value, or desired of compare_swap
     std::uint64_t expected = 0;  // of compare_swap
 
+    // A numbered operation on memory of a process. Target and source are the address of that process's starter memory,
+    // operand is the number, and expected belongs to who keeps the arguments; all else is 0.
+    [[nodiscard]] bool is_invoke() const noexcept { return operation == invoke_operation; }
+
     [[nodiscard]] bool is_copy() const noexcept { return operation == Operation::copy; }
 
     // Whether a value is to be written at target. An atomic whose old value nobody wants has the null address there.

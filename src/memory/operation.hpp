@@ -80,9 +80,17 @@ static_assert(
     return is_known(operation) && (!row_of(operation).is_atomic || width == 4 || width == 8);
 }
 
+// The number of a command that runs a numbered operation of a library layer (local/numbered_operation.hpp). It has no row
+// and is neither known nor sound: where commands come from elsewhere, they cannot be this one.
+inline constexpr auto invoke_operation = static_cast<Operation>(254);
+static_assert(operation_count <= 254, "the operations of the table and that of an invoke differ");
+
+inline constexpr std::uint32_t invoke_bytes_max = 1024;  // of arguments, and of a result
+
 // The call of the interface, for messages: "acp_copy", "acp_add8"; "a command" where the number is no operation's.
 [[nodiscard]] constexpr std::string_view call_name(Operation operation,
                                                    std::uint32_t width) noexcept {
+    if (operation == invoke_operation) return "invoke";
     if (!is_known(operation)) return "a command";
     return width == 8 ? row_of(operation).call8 : row_of(operation).call;
 }

@@ -204,8 +204,9 @@ std::optional<Doing> doing_from(std::string_view words) {
         if (!parse(parts[i], numbers[i])) return std::nullopt;
     }
     if (numbers[1] > static_cast<std::uint64_t>(SlotState::dead) ||
-        numbers[3] >= call_names.size() || numbers[5] >= memory::operation_count ||
-        numbers[6] > 0xffU) {
+        numbers[3] >= call_names.size() || numbers[6] > 0xffU ||
+        (numbers[5] >= memory::operation_count &&
+         numbers[5] != static_cast<std::uint64_t>(memory::invoke_operation))) {
         return std::nullopt;
     }
     memory::Command command;

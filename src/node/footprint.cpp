@@ -89,8 +89,10 @@ std::vector<FootprintPart> footprint_of(const Shape& shape) {
                          one_address_each, one_address_each});
         parts.push_back({"losses", "deaths on other nodes", losses, 0, 0});
         // Both ends look at their counters when they are made, and what is read is there.
-        parts.push_back(
-            {"rings to the gateway", "commands to other nodes", rings, n * page_bytes, rings});
+        const std::uint64_t cells = n * invoke_cells * invoke_cell_bytes;
+        parts.push_back({"rings to the gateway", "commands to other nodes", rings - cells,
+                         n * page_bytes, rings - cells});
+        parts.push_back({"cells for operations", "operations on other nodes", cells, 0, cells});
     }
     // One page for each process: its first thread touches all of it.
     parts.push_back({"hazard lines", "", hazards, hazards, hazards});

@@ -49,6 +49,7 @@ constexpr auto layout_facts = std::to_array<std::uint64_t>({
     RingLayout::bytes,
     RingLayout::commands_at,
     RingLayout::ended_at,
+    RingLayout::invokes_at,
     command_record_bytes,
     ended_record_bytes,
     ring_records,

@@ -41,7 +41,7 @@ struct SegmentLayout {
     std::uint64_t starter_stride = 0;
     std::uint64_t total = 0;
 
-    static constexpr std::uint64_t rings_stride = 25ULL * 4096;
+    static constexpr std::uint64_t rings_stride = 89ULL * 4096;
     static_assert(rings_stride >= RingLayout::bytes && rings_stride < RingLayout::bytes + 4096);
 
     [[nodiscard]] static SegmentLayout of(const Shape& shape) noexcept;

@@ -3,6 +3,7 @@
 #include "remote/gateway_rings.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "node/wait.hpp"
 
@@ -12,6 +13,10 @@ namespace {
 
 // Whether a process asks for something there is. Its bytes are the width of an atomic.
 bool is_sound(const memory::Command& command) noexcept {
+    if (command.is_invoke()) {
+        return command.bytes <= memory::invoke_bytes_max && command.operand <= ~0U &&
+               command.target <= ~0U;
+    }
     return memory::is_sound(command.operation, command.width) &&
            (command.is_copy() || command.bytes == command.width);
 }
@@ -114,6 +119,20 @@ std::uint32_t GatewayRings::take(const Taker& taker, std::uint32_t commands_max)
     return taken;
 }
 
+std::span<const std::byte> GatewayRings::arguments_of(
+    std::uint32_t slot, std::uint64_t token, const memory::Command& command) const noexcept {
+    const InvokeCell& cell = ring_pair(segment_, slot).invokes[invoke_place(token)];
+    return {cell.arguments, static_cast<std::size_t>(command.bytes)};
+}
+
+void GatewayRings::put_result(std::uint32_t slot,
+                              std::uint64_t token,
+                              std::span<const std::byte> result) noexcept {
+    if (slot >= rings_.size() || rings_[slot].is_closed || result.empty()) return;
+    InvokeCell& cell = ring_pair(segment_, slot).invokes[invoke_place(token)];
+    std::memcpy(cell.result, result.data(), result.size());
+}
+
 void GatewayRings::complete(std::uint32_t slot, const Ended& ended) {
     if (slot >= rings_.size() || rings_[slot].is_closed || rings_[slot].outstanding == 0) {
         return;
@@ -131,7 +150,8 @@ void GatewayRings::complete(std::uint32_t slot, const Ended& ended) {
                static_cast<std::uint32_t>(ended.code),
                static_cast<std::uint32_t>(ended.end),
                ended.process,
-               {}};
+               ended.result_bytes,
+               0};
     ring.ended->push();
     ring.outstanding -= count;
     if (!ring.is_to_ring) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "memory/command.hpp"
@@ -21,7 +22,8 @@ namespace acp::remote {
 
 class GatewayRings {
 public:
-    // Takes one command of a process. false: no room for it now; it is offered again by a later take().
+    // Takes one command of a process; of an invoke the target is the process and bytes are those of arguments_of().
+    // false: no room for it now; it is offered again by a later take().
     using Taker = std::function<bool(
         std::uint32_t slot, std::uint64_t token, const memory::Command& command)>;
 
@@ -36,6 +38,16 @@ public:
     // turn; a process whose command finds no room keeps nobody from being asked. Returns how many were taken.
     // Commands that make no sense are ended here and not offered.
     std::uint32_t take(const Taker& taker, std::uint32_t commands_max);
+
+    // The arguments of an invoke that is being offered. Their process may write them at any time: who takes the invoke
+    // copies them.
+    [[nodiscard]] std::span<const std::byte> arguments_of(
+        std::uint32_t slot, std::uint64_t token, const memory::Command& command) const noexcept;
+
+    // Puts down the result of an invoke that was taken. Its end follows.   result  at most memory::invoke_bytes_max
+    void put_result(std::uint32_t slot,
+                    std::uint64_t token,
+                    std::span<const std::byte> result) noexcept;
 
     // Tells a process how commands of its ended; they were taken from its ring. What was not, is ignored.
     void complete(std::uint32_t slot, const Ended& ended);

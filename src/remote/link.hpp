@@ -14,6 +14,7 @@
 #include "base/status.hpp"
 #include "memory/command.hpp"
 #include "node/loss.hpp"
+#include "node/ring_layout.hpp"
 #include "node/wait_policy.hpp"
 
 namespace acp::remote {
@@ -30,7 +31,25 @@ struct Ended {
     std::uint32_t process = 0;  // of a failure: whose memory or death
     // Why its node is gone, where the link knows before the node segment does.
     node::NodeFate fate = node::NodeFate::told;
+    std::uint32_t result_bytes = 0;  // of an invoke that went well
+    const std::byte* result =
+        nullptr;  // of it: the link's memory, until the next call of turn() or flush()
 };
+
+// A numbered operation to be run by the gateway of a process's node.
+struct Invocation {
+    std::uint32_t process = 0;             // of another node
+    std::uint32_t operation = 0;           // its number
+    std::span<const std::byte> arguments;  // at most memory::invoke_bytes_max; copied
+};
+
+// Of one process under way at once. An invoke has the place that its token gives it, so that neither end searches: two
+// whose tokens differ by a multiple of 2 * invokes_max exclude each other.
+inline constexpr std::uint32_t invokes_max = node::invoke_cells;
+
+[[nodiscard]] constexpr std::uint32_t invoke_place(std::uint64_t token) noexcept {
+    return static_cast<std::uint32_t>(token / 2 % invokes_max);
+}
 
 // Moves ends from one list to the end of another, as many as that has memory for; the others stay, the first of them
 // first.
@@ -72,7 +91,11 @@ public:
         return taken;
     }
 
-    // After a series of submits: the gateway looks (it is woken if it sleeps).
+    // Hands an invoke over. false when there is no room now, or when the invoke that has its place has not ended. Never
+    // blocks. Its result comes with its end.
+    virtual bool invoke(std::uint64_t token, const Invocation& invocation) = 0;
+
+    // After a series of submits and invokes: the gateway looks (it is woken if it sleeps).
     virtual void flush() = 0;
 
     // Makes progress and appends what has ended: as much as `ended` has room for where there is no memory for more.

@@ -3,6 +3,7 @@
 #include "remote/ring_link.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 
 #include "node/death.hpp"
@@ -44,6 +45,33 @@ bool RingLink::submit(std::uint64_t token, const memory::Command& command) {
     return true;
 }
 
+bool RingLink::invoke(std::uint64_t token, const Invocation& invocation) {
+    std::uint64_t& place = invoking_[invoke_place(token)];
+    if (place != 0) return false;
+    memory::Command command;
+    command.operation = memory::invoke_operation;
+    command.target = invocation.process;
+    command.operand = invocation.operation;
+    command.bytes = invocation.arguments.size();
+    if (!submit(token, command)) return false;
+    if (!invocation.arguments.empty()) {
+        std::memcpy(pair_.invokes[invoke_place(token)].arguments, invocation.arguments.data(),
+                    invocation.arguments.size());
+    }
+    place = token;
+    return true;
+}
+
+// The cell is free for another invoke from here on, whose result is written after the next flush() at the earliest.
+void RingLink::take_result(const EndedRecord& record, Ended& one) noexcept {
+    std::uint64_t& place = invoking_[invoke_place(record.token)];
+    if (place != record.token) return;
+    place = 0;
+    if (one.code != base::Code::ok) return;
+    one.result = pair_.invokes[invoke_place(record.token)].result;
+    one.result_bytes = std::min(record.result_bytes, memory::invoke_bytes_max);
+}
+
 void RingLink::flush() {
     if (commands_.publish()) {
         static_cast<void>(segment_.control().commands_rung.set(slot_));
@@ -73,6 +101,7 @@ bool RingLink::turn(std::vector<Ended>& ended) {
                       ? static_cast<FailedEnd>(record.end)
                       : FailedEnd::none;
         one.process = std::min(record.process, segment_.shape().procs - 1);
+        if (count == 1) take_result(record, one);
     }
     if (has_moved) {
         ended_.release();

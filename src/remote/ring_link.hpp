@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A rank's link to its node's gateway through the rings of the node segment: commands go into one ring, ends come
-// from the other. As many commands may be under way as a ring has records, so an end always finds room. A ring
+// from the other; arguments and results of invokes stand in cells beside them. As many commands may be under way as a
+// ring has records, and as many invokes as there are cells, so an end and a result always find room. A ring
 // of ends whose counter makes no sense is taken for the gateway's death. As Link says; has_news() and
 // set_service_wanted() by any thread.
 // Tests: tests/unit/remote/link_test.cpp by link_conformance.hpp, gateway_rings_test.cpp.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <span>
@@ -23,6 +25,7 @@ public:
     RingLink(const node::Segment& segment, std::uint32_t slot);
 
     bool submit(std::uint64_t token, const memory::Command& command) override;
+    bool invoke(std::uint64_t token, const Invocation& invocation) override;
     void flush() override;
     bool turn(std::vector<Ended>& ended) override;
     [[nodiscard]] bool has_news() const noexcept override;
@@ -34,12 +37,15 @@ public:
     void set_service_wanted(bool is_wanted) noexcept override;
 
 private:
+    void take_result(const EndedRecord& record, Ended& one) noexcept;
+
     const node::Segment& segment_;
     std::uint32_t slot_;
     RingPair& pair_;
     RecordProducer<CommandRecord> commands_;
     RecordConsumer<EndedRecord> ended_;
-    std::uint32_t outstanding_ = 0;  // commands handed over and not ended
+    std::uint32_t outstanding_ = 0;                      // commands handed over and not ended
+    std::array<std::uint64_t, invokes_max> invoking_{};  // tokens of invokes, by place; 0: free
     std::atomic<bool> is_broken_{false};
 };
 

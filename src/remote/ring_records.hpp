@@ -20,7 +20,9 @@ namespace acp::remote {
 // Writer: the process. Reader: the gateway.
 struct CommandRecord {
     std::uint64_t token;
-    memory::Command command;  // whatever the process wrote: its operation may be none
+    // Whatever the process wrote: its operation may be none. Of an invoke: target is the process, operand the number,
+    // bytes those of the arguments, which stand in the cell of the token.
+    memory::Command command;
     std::uint64_t reserved;
 };
 
@@ -31,7 +33,14 @@ struct EndedRecord {
     std::uint32_t code;   // base::Code
     std::uint32_t end;    // FailedEnd
     std::uint32_t process;
-    std::uint32_t reserved[2];
+    std::uint32_t result_bytes;  // of an invoke: in the cell of the token
+    std::uint32_t reserved;
+};
+
+// What does not fit into the records of an invoke. From its command's publication to that of its end it is that token's.
+struct InvokeCell {
+    std::byte arguments[memory::invoke_bytes_max];  // writer: the process; reader: the gateway
+    std::byte result[memory::invoke_bytes_max];     // writer: the gateway; reader: the process
 };
 
 struct RingPair {
@@ -44,6 +53,7 @@ struct RingPair {
     alignas(64) std::atomic<std::uint64_t> ended_taken;  // writer: the process; reader: the gateway
     alignas(64) CommandRecord commands[node::ring_records];
     EndedRecord ended[node::ring_records];
+    InvokeCell invokes[node::invoke_cells];  // by invoke_place()
 };
 
 static_assert(sizeof(CommandRecord) == node::command_record_bytes);
@@ -52,6 +62,8 @@ static_assert(sizeof(EndedRecord) == node::ended_record_bytes);
 static_assert(sizeof(RingPair) == node::RingLayout::bytes);
 static_assert(offsetof(RingPair, commands) == node::RingLayout::commands_at);
 static_assert(offsetof(RingPair, ended) == node::RingLayout::ended_at);
+static_assert(offsetof(RingPair, invokes) == node::RingLayout::invokes_at);
+static_assert(sizeof(InvokeCell) == node::invoke_cell_bytes);
 
 using CommandRing = RecordRing<CommandRecord>;
 using EndedRing = RecordRing<EndedRecord>;

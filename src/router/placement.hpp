@@ -71,10 +71,15 @@ public:
                               std::span<std::byte> result,
                               std::uint32_t& result_bytes) = 0;
 
+    // The longest result that an operation may have: for so much room is made in a datagram before it runs.
+    [[nodiscard]] virtual std::uint32_t result_bytes_max(std::uint32_t /*operation*/) const {
+        return memory::invoke_bytes_max;
+    }
+
     // Ends what was collected to be done together. Called at the end of a batch of frames, and of a turn.
     virtual void flush() = 0;
 };
 
-inline constexpr std::uint32_t invoke_bytes_max = 1024;  // of arguments, and of a result
+using memory::invoke_bytes_max;
 
 }  // namespace acp::router

@@ -22,9 +22,9 @@ namespace acp::router {
 }
 
 // Beside those of memory::Operation, in records of this router only.
-inline constexpr std::uint8_t invoke_operation = 254;
+inline constexpr auto invoke_operation = static_cast<std::uint8_t>(memory::invoke_operation);
 inline constexpr std::uint8_t bad_operation = 255;  // whatever a process may ask for instead
-static_assert(memory::operation_count <= invoke_operation);
+static_assert(invoke_operation != bad_operation);
 
 // A command of a process of this node, until its completion: one cache line.
 struct alignas(64) Outstanding {

@@ -13,6 +13,8 @@
 #include "os/poll_set.hpp"
 #include "os/secret_memory.hpp"
 
+#include "operations/library_operations.hpp"
+
 namespace acp::agent {
 
 using base::Code;
@@ -59,6 +61,7 @@ gateway::GatewaySettings settings_of(const job::LaunchPlan& plan, const base::Co
     settings.is_interface_named = plan.is_network_named();
     settings.is_outspoken = !plan.is_quiet;
     settings.config = config;
+    settings.operations = &operations::library_operations();
     settings.cipher = static_cast<crypto::CipherWish>(plan.cipher);
     settings.cipher_backend = static_cast<crypto::BackendWish>(config.cipher_library);
     return settings;

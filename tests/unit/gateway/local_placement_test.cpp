@@ -10,6 +10,7 @@
 #include "node/death.hpp"
 #include "os/process.hpp"
 
+#include "support/operation_library.hpp"
 #include "support/random.hpp"
 #include "support/watchdog.hpp"
 #include "unit/gateway/test_job.hpp"
@@ -71,16 +72,9 @@ protected:
         EXPECT_TRUE(port.is_ok());
         port_ = std::move(port).value();
         const LocalPlacement::Parts parts{&space_, &hazards_,
-                                          GetParam().has_attach ? &attach_ : nullptr, port_.get()};
-        placement_ = std::make_unique<LocalPlacement>(
-            parts, std::vector<NumberedOperation>{
-                       [](std::uint32_t process, std::span<const std::byte> arguments,
-                          std::span<std::byte> result, std::uint32_t& result_bytes) {
-                           result[0] = static_cast<std::byte>(process);
-                           result[1] = arguments[0];
-                           result_bytes = 2;
-                           return Settlement{};
-                       }});
+                                          GetParam().has_attach ? &attach_ : nullptr, port_.get(),
+                                          &acp::test::operation_table};
+        placement_ = std::make_unique<LocalPlacement>(parts);
         placement_->bind([this](Ticket ticket, Code code, std::uint64_t value) {
             EXPECT_TRUE(settled_.emplace(ticket, Settled{ticket, code, value}).second);
         });
@@ -412,16 +406,26 @@ TEST_P(PlacementTest, an_owner_that_takes_nothing_gets_no_more_than_a_bounded_nu
     }
 }
 
-TEST_P(PlacementTest, numbered_operations_run_and_unknown_numbers_are_refused) {
-    const std::byte argument{7};
+TEST_P(PlacementTest, numbered_operations_run_on_memory_that_is_mapped_here) {
     std::vector<std::byte> result(router::invoke_bytes_max);
     std::uint32_t bytes = 0;
-    EXPECT_EQ(placement_->invoke(0, 1, {&argument, 1}, result, bytes).code, Code::ok);
-    EXPECT_EQ(bytes, 2U);
-    EXPECT_EQ(result[0], std::byte{1});
-    EXPECT_EQ(result[1], std::byte{7});
-    EXPECT_EQ(placement_->invoke(1, 1, {&argument, 1}, result, bytes).code, Code::unsupported);
-    EXPECT_EQ(placement_->invoke(0, 100, {&argument, 1}, result, bytes).code, Code::argument);
+    const auto invoke = [&](std::uint32_t number, std::uint32_t process, const auto& arguments) {
+        return placement_->invoke(number, process, acp::test::bytes_of(arguments), result, bytes)
+            .code;
+    };
+    const acp::test::AddBelow shared{memory(1, false).address, 3, 100};
+    EXPECT_EQ(invoke(acp::test::add_below_number, 1, shared), Code::ok);
+    EXPECT_EQ(bytes, sizeof(acp::test::AddedBelow));
+    EXPECT_EQ(*reinterpret_cast<std::uint64_t*>(memory(1, false).bytes), 3U);
+    const acp::test::AddBelow own{memory(1, true).address, 3, 100};
+    EXPECT_EQ(invoke(acp::test::add_below_number, 1, own), Code::unsupported)
+        << "private memory of a process is that process's";
+    EXPECT_EQ(invoke(1, 1, shared), Code::unsupported) << "there is no such operation";
+    EXPECT_EQ(invoke(acp::test::add_below_number, 100, shared), Code::argument);
+    EXPECT_EQ(invoke(acp::test::append_number, 1, shared), Code::argument) << "too many arguments";
+    EXPECT_EQ(placement_->result_bytes_max(acp::test::append_number), 8U);
+    EXPECT_EQ(placement_->result_bytes_max(1), 0U);
+    ASSERT_EQ(invoke(acp::test::add_below_number, 1, shared), Code::ok) << "the line was left";
 }
 
 std::string name_of(const testing::TestParamInfo<Reached>& info) {

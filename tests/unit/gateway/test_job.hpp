@@ -9,6 +9,7 @@
 #include <cstring>
 #include <deque>
 #include <gtest/gtest.h>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -25,6 +26,7 @@
 #include "os/clock.hpp"
 #include "remote/ring_link.hpp"
 
+#include "support/operation_library.hpp"
 #include "support/random.hpp"
 #include "support/watchdog.hpp"
 #include "unit/local/test_rank.hpp"
@@ -51,6 +53,7 @@ struct JobOptions {
         false;  // nodes of one process run their gateway themselves; nobody holds meetings there
     std::uint32_t datagram_bytes_max = 0;
     Time connect_timeout_ns = 5'000'000'000;
+    const local::OperationTable* operations = &acp::test::operation_table;
     std::vector<crypto::CipherWish> ciphers;  // by node; none: as the machine likes
 };
 
@@ -88,6 +91,7 @@ struct Process {
     std::unique_ptr<remote::Link> ring;
     remote::Link* link = nullptr;
     std::deque<Ended> ended;
+    std::map<std::uint64_t, std::vector<std::byte>> results;  // of invokes, by token
     bool is_stopped = false;
     std::uint32_t node = 0;
 };
@@ -128,6 +132,9 @@ public:
             process.rank->forwarder->turn();
             process.link->turn(news_);
             for (const Ended& one : news_) {
+                if (one.result != nullptr) {
+                    process.results[one.token] = {one.result, one.result + one.result_bytes};
+                }
                 for (std::uint32_t i = 0; i < one.count; ++i) {
                     Ended single = one;
                     single.token += 2ULL * i;
@@ -162,6 +169,13 @@ public:
         Process& process = processes_[initiator];
         while (!process.link->submit(token, command)) turn();
         process.link->flush();
+        return token;
+    }
+
+    // Hands an invoke over, whatever room there is, and does not flush. Returns its token.
+    std::uint64_t invoke(std::uint32_t initiator, const remote::Invocation& invocation) {
+        const std::uint64_t token = token_ += 2;
+        while (!processes_[initiator].link->invoke(token, invocation)) turn();
         return token;
     }
 
@@ -273,6 +287,7 @@ private:
         settings.config.intranode = options_.kind.intranode;
         settings.datagram_bytes_max = options_.datagram_bytes_max;
         settings.connect_timeout_ns = options_.connect_timeout_ns;
+        settings.operations = options_.operations;
         if (node < options_.ciphers.size()) settings.cipher = options_.ciphers[node];
         return settings;
     }

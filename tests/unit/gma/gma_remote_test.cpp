@@ -220,7 +220,14 @@ public:
         return true;
     }
 
+    bool invoke(std::uint64_t token, const remote::Invocation& invocation) override {
+        given_.push_back(token);
+        invoked_bytes_ += invocation.arguments.size();
+        return true;
+    }
+
     void flush() override {
+        flushes_.fetch_add(1, std::memory_order_relaxed);
         due_ns_.store(due_after_ns_, std::memory_order_relaxed);
         if (!is_long_.load(std::memory_order_relaxed)) return;
         is_at_it_.store(true, std::memory_order_release);
@@ -267,6 +274,11 @@ public:
     // What comes from other nodes.
     void arrive() { event_.signal(); }
 
+    [[nodiscard]] std::uint64_t flushes() const { return flushes_.load(std::memory_order_relaxed); }
+
+    // Guarded by gma's driver flag.
+    [[nodiscard]] std::uint64_t invoked_bytes() const { return invoked_bytes_; }
+
     [[nodiscard]] std::uint64_t turns() const { return turns_.load(std::memory_order_relaxed); }
 
     std::int64_t due_after_ns_ = -1;
@@ -278,6 +290,8 @@ private:
     int event_fd_ = event_.fd();
     std::vector<std::uint64_t> given_;  // guarded by gma's driver flag
     std::atomic<std::int64_t> due_ns_{-1};
+    std::uint64_t invoked_bytes_ = 0;
+    std::atomic<std::uint64_t> flushes_{0};
     std::atomic<std::uint64_t> turns_{0};
     std::atomic<bool> is_long_{false};
     std::atomic<bool> is_at_it_{false};
@@ -302,6 +316,26 @@ protected:
     std::unique_ptr<RemoteRank> rank_;
     OwnLink* link_ = nullptr;
 };
+
+// One that is alone leaves at once. What is issued meanwhile leaves together: the link sends it as one datagram.
+TEST_F(GmaOwnLinkTest, a_batch_of_invokes_leaves_with_one_flush) {
+    const acp::test::Append asked{rank_->starter(2), 1};
+    acp::test::AddedBelow result;
+    const auto invoke = [&] {
+        return rank_->gma->issue_invoke(
+            {2, acp::test::append_number, acp::test::bytes_of(asked), acp::test::room_in(result)},
+            handle_null);
+    };
+    Handle last = invoke();
+    EXPECT_EQ(link_->flushes(), 1U);
+    for (int i = 0; i < 63; ++i) last = invoke();
+    link_->arrive();
+    link_->arrive();
+    while (!rank_->gma->is_complete(last)) link_->arrive();
+    EXPECT_TRUE(rank_->gma->wait(last, node::for_ever, false).is_ok());
+    EXPECT_LE(link_->flushes(), 3U);
+    EXPECT_EQ(link_->invoked_bytes(), 64 * sizeof asked);
+}
 
 TEST_F(GmaOwnLinkTest, what_arrives_ends_the_wait) {
     for (int round = 0; round < 20; ++round) {

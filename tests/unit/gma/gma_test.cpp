@@ -49,7 +49,7 @@ struct Rank {
     Rank(const node::Segment& node, std::uint32_t slot, const base::Config& config)
         : member(node.share(), slot), hazards(member.segment(), slot) {
         EXPECT_TRUE(member.take_slot().is_ok());
-        auto opened = Gma::open(member, hazards, fast, config, nullptr);
+        auto opened = Gma::open(member, hazards, fast, config, {});
         EXPECT_TRUE(opened.is_ok()) << opened.failure().message();
         gma = std::move(opened).value();
         starter = gma->space().starter_address(slot);

@@ -3,6 +3,7 @@
 // both and runs them on their starter memories. Ranks are objects of the test's process.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -19,6 +20,8 @@
 #include "os/event.hpp"
 #include "remote/gateway_rings.hpp"
 #include "remote/ring_link.hpp"
+
+#include "support/operation_library.hpp"
 
 namespace acp::gma::test {
 
@@ -68,6 +71,11 @@ public:
             EXPECT_TRUE(segments_[node].open_gateway_event().is_ok());
             rings_.push_back(std::make_unique<remote::GatewayRings>(segments_[node]));
         }
+        for (std::uint32_t slot = 0; slot < procs_per_node; ++slot) {
+            EXPECT_TRUE(far_[slot].open(segments_[1], slot, {}, nullptr).is_ok());
+            far_[slot].publish_shared();
+        }
+        hazards_ = std::make_unique<local::Hazards>(segments_[1], segments_[1].gateway_slot());
     }
 
     ~Network() { stop(); }
@@ -94,7 +102,8 @@ public:
         for (std::uint32_t node = 0; node < 2; ++node) {
             taken += rings_[node]->take(
                 [&](std::uint32_t slot, std::uint64_t token, const Command& command) {
-                    remote::Ended ended = run(command);
+                    remote::Ended ended =
+                        command.is_invoke() ? invoke(node, slot, token, command) : run(command);
                     ended.token = token;
                     rings_[node]->complete(slot, ended);
                     return true;
@@ -142,8 +151,33 @@ private:
         return {};
     }
 
+    // An operation on memory of the second node.
+    remote::Ended invoke(std::uint32_t node,
+                         std::uint32_t slot,
+                         std::uint64_t token,
+                         const Command& command) {
+        const auto process = static_cast<std::uint32_t>(command.target);
+        const auto* operation =
+            acp::test::operation_table.find(static_cast<std::uint32_t>(command.operand));
+        std::array<std::byte, memory::invoke_bytes_max> result;
+        local::NumberedOperation::Ran ran{base::Code::unsupported, 0};
+        if (operation != nullptr) {
+            local::Hazards::Lease lease(*hazards_);
+            local::OperationContext context(far_[0], *hazards_, lease.line(), process);
+            ran = local::run_operation(*operation, context,
+                                       rings_[node]->arguments_of(slot, token, command), result);
+        }
+        if (ran.code != base::Code::ok) {
+            return {.code = ran.code, .end = remote::FailedEnd::source, .process = process};
+        }
+        rings_[node]->put_result(slot, token, std::span(result).first(ran.result_bytes));
+        return {.result_bytes = ran.result_bytes};
+    }
+
     memory::GaLayout layout_{procs};
     std::vector<node::Segment> segments_;
+    std::array<local::Space, procs_per_node> far_;  // of the second node
+    std::unique_ptr<local::Hazards> hazards_;       // of its gateway
     std::vector<os::Event> events_;
     std::vector<node::GatewayPort> ports_;
     std::vector<std::unique_ptr<remote::GatewayRings>> rings_;
@@ -162,7 +196,8 @@ public:
           hazards(member.segment(), slot),
           link(std::move(its_link)) {
         EXPECT_TRUE(member.take_slot().is_ok());
-        auto opened = Gma::open(member, hazards, fast, config, nullptr, link.get());
+        auto opened = Gma::open(member, hazards, fast, config,
+                                {.link = link.get(), .operations = &acp::test::operation_table});
         EXPECT_TRUE(opened.is_ok()) << opened.failure().message();
         gma = std::move(opened).value();
     }

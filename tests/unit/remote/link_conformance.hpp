@@ -20,6 +20,8 @@ namespace acp::remote::test {
 //   memory::Command good()       a command that ends well; the same may be under way many times
 //   memory::Command bad()        one whose source is no memory
 //   std::uint32_t bad_process()  whose memory that would be
+//   Invocation echo(std::span<const std::byte> bytes)   an invoke whose result are these bytes
+//   Invocation unknown()         one of an operation that there is not
 //   void work()                  what is behind the link goes on a little
 template <typename Bed>
 class LinkConformance : public testing::Test {
@@ -30,23 +32,53 @@ protected:
 
     // Turns until so many commands have ended.
     void await(std::size_t count) {
-        for (int i = 0; i < turns_max && codes_.size() < count; ++i) {
-            bed_.work();
-            std::vector<Ended> ended;
-            const bool has_moved = link().turn(ended);
-            EXPECT_TRUE(has_moved || ended.empty());
-            for (const Ended& one : ended) {
-                for (std::uint32_t k = 0; k < one.count; ++k) {
-                    EXPECT_TRUE(codes_.emplace(one.token + 2 * std::uint64_t{k}, one).second)
-                        << "token " << one.token << " ended twice";
-                }
-            }
-        }
+        await_at_least(count);
         ASSERT_EQ(codes_.size(), count);
     }
 
+    void await_at_least(std::size_t count) {
+        for (int i = 0; i < turns_max && codes_.size() < count; ++i) turn();
+        ASSERT_GE(codes_.size(), count);
+    }
+
+    void turn() {
+        bed_.work();
+        std::vector<Ended> ended;
+        const bool has_moved = link().turn(ended);
+        EXPECT_TRUE(has_moved || ended.empty());
+        for (const Ended& one : ended) {
+            for (std::uint32_t k = 0; k < one.count; ++k) {
+                EXPECT_TRUE(codes_.emplace(one.token + 2 * std::uint64_t{k}, one).second)
+                    << "token " << one.token << " ended twice";
+            }
+            if (one.result != nullptr) {
+                results_[one.token] = {one.result, one.result + one.result_bytes};
+            }
+        }
+    }
+
+    // Hands an invoke over, whatever room there is.
+    void invoke(std::uint64_t token, const Invocation& invocation) {
+        const std::size_t ended = codes_.size();
+        while (!link().invoke(token, invocation)) {
+            link().flush();
+            await_at_least(ended + 1);
+        }
+    }
+
+    // The arguments of a token: as many bytes as are asked for, and no other's.
+    [[nodiscard]] static std::vector<std::byte> arguments_of(std::uint64_t token,
+                                                             std::size_t bytes) {
+        std::vector<std::byte> arguments(bytes);
+        for (std::size_t i = 0; i < bytes; ++i) {
+            arguments[i] = static_cast<std::byte>(token * 31 + i * (token % 7 + 1));
+        }
+        return arguments;
+    }
+
     Bed bed_;
-    std::map<std::uint64_t, Ended> codes_;  // by token
+    std::map<std::uint64_t, Ended> codes_;                     // by token
+    std::map<std::uint64_t, std::vector<std::byte>> results_;  // of invokes, by token
 };
 
 TYPED_TEST_SUITE_P(LinkConformance);
@@ -128,7 +160,78 @@ TYPED_TEST_P(LinkConformance, has_no_news_when_nothing_is_under_way) {
     EXPECT_TRUE(ended.empty());
 }
 
+TYPED_TEST_P(LinkConformance, every_invoke_brings_its_own_result_and_leaves_commands_alone) {
+    constexpr std::uint64_t commands = 600;
+    for (std::uint64_t i = 1; i <= commands; ++i) {
+        const std::uint64_t token = 2 * i;
+        if (i % 3 == 0) {
+            ASSERT_TRUE(this->link().submit(token, this->bed_.good()));
+        } else {
+            const auto arguments = this->arguments_of(token, i % 5 == 0 ? 1 : 16);
+            this->invoke(token, this->bed_.echo(arguments));
+        }
+        if (i % 40 == 0) this->link().flush();
+    }
+    this->link().flush();
+    this->await(commands);
+    for (std::uint64_t i = 1; i <= commands; ++i) {
+        const std::uint64_t token = 2 * i;
+        EXPECT_EQ(this->codes_[token].code, base::Code::ok);
+        EXPECT_EQ(this->results_.contains(token), i % 3 != 0) << token;
+        if (i % 3 == 0) continue;
+        EXPECT_EQ(this->results_[token], this->arguments_of(token, i % 5 == 0 ? 1 : 16)) << token;
+    }
+}
+
+TYPED_TEST_P(LinkConformance, carries_arguments_and_results_of_every_length_to_the_longest) {
+    std::uint64_t token = 0;
+    for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{1023},
+                                    std::size_t{memory::invoke_bytes_max}}) {
+        token += 2;
+        this->invoke(token, this->bed_.echo(this->arguments_of(token, bytes)));
+        this->link().flush();
+        this->await(token / 2);
+        EXPECT_EQ(this->codes_[token].code, base::Code::ok);
+        EXPECT_EQ(this->results_[token], this->arguments_of(token, bytes));
+    }
+}
+
+TYPED_TEST_P(LinkConformance, an_invoke_that_fails_brings_its_code_and_no_result) {
+    const auto arguments = this->arguments_of(2, 8);
+    this->invoke(2, this->bed_.echo(arguments));
+    this->invoke(4, this->bed_.unknown());
+    this->invoke(6, this->bed_.echo(arguments));
+    this->link().flush();
+    this->await(3);
+    EXPECT_EQ(this->codes_[2].code, base::Code::ok);
+    EXPECT_EQ(this->codes_[4].code, base::Code::unsupported);
+    EXPECT_EQ(this->codes_[4].process, this->bed_.bad_process());
+    EXPECT_FALSE(this->results_.contains(4));
+    EXPECT_EQ(this->codes_[6].code, base::Code::ok);
+    EXPECT_EQ(this->results_[6], arguments);
+}
+
+TYPED_TEST_P(LinkConformance, refuses_an_invoke_past_the_limit_and_has_room_when_one_has_ended) {
+    const auto arguments = this->arguments_of(2, 8);
+    std::uint64_t count = 0;
+    while (count <= invokes_max &&
+           this->link().invoke(2 * (count + 1), this->bed_.echo(arguments))) {
+        ++count;
+    }
+    EXPECT_EQ(count, invokes_max);
+    this->link().flush();
+    this->await(count);
+    EXPECT_TRUE(this->link().invoke(2 * (count + 1), this->bed_.echo(arguments)));
+    this->link().flush();
+    this->await(count + 1);
+    EXPECT_EQ(this->results_.size(), count + 1);
+}
+
 REGISTER_TYPED_TEST_SUITE_P(LinkConformance,
+                            every_invoke_brings_its_own_result_and_leaves_commands_alone,
+                            carries_arguments_and_results_of_every_length_to_the_longest,
+                            an_invoke_that_fails_brings_its_code_and_no_result,
+                            refuses_an_invoke_past_the_limit_and_has_room_when_one_has_ended,
                             every_command_ends_once_under_its_token,
                             a_failure_names_its_end_and_process_and_spoils_no_other_command,
                             a_full_link_refuses_and_has_room_again_when_commands_have_ended,

@@ -22,12 +22,22 @@ public:
 
     [[nodiscard]] static std::uint32_t bad_process() { return 2; }
 
+    [[nodiscard]] static Invocation echo(std::span<const std::byte> bytes) {
+        return {bad_process(), echo_number, bytes};
+    }
+
+    [[nodiscard]] static Invocation unknown() { return {bad_process(), echo_number + 1, {}}; }
+
     void work() {
         for (const Ended& one : taken_) rings_.complete(0, one);
         taken_.clear();
         (void)rings_.take(
             [this](std::uint32_t slot, std::uint64_t token, const memory::Command& command) {
                 EXPECT_EQ(slot, 0U);
+                if (command.is_invoke()) {
+                    run(token, command);
+                    return true;
+                }
                 end(token, command.source == good().source);
                 return true;
             },
@@ -36,6 +46,23 @@ public:
     }
 
 private:
+    static constexpr std::uint32_t echo_number = 5;
+
+    void run(std::uint64_t token, const memory::Command& command) {
+        if (command.operand != echo_number) {
+            taken_.push_back({.token = token,
+                              .code = base::Code::unsupported,
+                              .end = FailedEnd::source,
+                              .process = static_cast<std::uint32_t>(command.target)});
+            return;
+        }
+        is_invoke_last_ = true;
+        const auto arguments = rings_.arguments_of(0, token, command);
+        rings_.put_result(0, token, arguments);
+        taken_.push_back(
+            {.token = token, .result_bytes = static_cast<std::uint32_t>(arguments.size())});
+    }
+
     void end(std::uint64_t token, bool is_good) {
         if (!is_good) {
             taken_.push_back({.token = token,
@@ -44,8 +71,10 @@ private:
                               .process = bad_process()});
             return;
         }
-        const bool is_next = !taken_.empty() && taken_.back().code == base::Code::ok &&
+        const bool is_next = !taken_.empty() && !is_invoke_last_ &&
+                             taken_.back().code == base::Code::ok &&
                              taken_.back().token + 2ULL * taken_.back().count == token;
+        is_invoke_last_ = false;
         if (is_next) {
             ++taken_.back().count;
         } else {
@@ -57,6 +86,7 @@ private:
     GatewayRings rings_{segment_};
     RingLink link_{segment_, 0};
     std::vector<Ended> taken_;
+    bool is_invoke_last_ = false;  // the last of taken_ is an invoke: it ends alone
 };
 
 INSTANTIATE_TYPED_TEST_SUITE_P(ring, LinkConformance, RingBed);

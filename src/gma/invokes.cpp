@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Keeping calls, running what was kept, and failures in words.
+#include "gma/invokes.hpp"
+
+#include <cstring>
+#include <new>
+#include <string_view>
+
+namespace acp::gma {
+
+Invokes::Invokes(const CommandQueue& queue,
+                 const local::Space& space,
+                 const local::Hazards& hazards,
+                 const local::OperationTable* table) noexcept
+    : queue_(queue),
+      space_(space),
+      hazards_(hazards),
+      table_(table != nullptr ? *table : local::OperationTable()) {}
+
+Command Invokes::command_of(const Invocation& call) const noexcept {
+    Command command;
+    command.operation = memory::invoke_operation;
+    command.target = space_.starter_address(call.process);
+    command.source = command.target;
+    command.operand = call.operation;
+    return command;
+}
+
+// Calls whose commands have ended are free: nobody need tell of that, whichever way they ended.
+Invokes::Kept Invokes::keep(const Invocation& call, Command& command) noexcept {
+    if (arguments_ == nullptr) {
+        arguments_.reset(new (std::nothrow)
+                             std::byte[std::size_t{kept_max} * memory::invoke_bytes_max]);
+        if (arguments_ == nullptr) return Kept::no_memory;
+    }
+    for (std::uint32_t i = 0; i < kept_max; ++i) {
+        const std::uint32_t index = (next_ + i) % kept_max;
+        if (queue_.is_outstanding(calls_[index].number)) continue;
+        calls_[index] = {0, call.result.data(), call.result_bytes,
+                         static_cast<std::uint32_t>(call.result.size()),
+                         static_cast<std::uint32_t>(call.arguments.size())};
+        if (!call.arguments.empty()) {
+            std::memcpy(arguments_at(index), call.arguments.data(), call.arguments.size());
+        }
+        command.expected = index;
+        next_ = (index + 1) % kept_max;
+        return Kept::yes;
+    }
+    return Kept::no_room;
+}
+
+base::Status Invokes::run_kept(const Command& command, memory::HazardLine& line) const {
+    const Call& kept = calls_[command.expected];
+    Invocation call;
+    call.process = static_cast<std::uint32_t>(space_.layout().process(command.target));
+    call.operation = static_cast<std::uint32_t>(command.operand);
+    call.arguments = arguments_of(command);
+    call.result = {kept.result, kept.result_room};
+    call.result_bytes = kept.result_bytes;
+    const local::NumberedOperation* operation = find(call);
+    const base::Code code =
+        operation != nullptr ? run(*operation, call, line) : base::Code::argument;
+    return code == base::Code::ok ? base::Status() : failure_of(command, code);
+}
+
+remote::Invocation Invokes::invocation_of(const Command& command) const noexcept {
+    return {static_cast<std::uint32_t>(space_.layout().process(command.target)),
+            static_cast<std::uint32_t>(command.operand), arguments_of(command)};
+}
+
+base::Code Invokes::put_result(const Command& command, std::span<const std::byte> result) noexcept {
+    const Call& call = calls_[command.expected];
+    if (result.size() > call.result_room) return base::Code::limit;
+    if (!result.empty()) std::memcpy(call.result, result.data(), result.size());
+    if (call.result_bytes != nullptr) {
+        *call.result_bytes = static_cast<std::uint32_t>(result.size());
+    }
+    return base::Code::ok;
+}
+
+// "invoke by rank 0 on host: operation 7 (append) on memory of rank 3 on node 1 (10.0.0.4)"
+std::string Invokes::subject(const Command& command) const {
+    const local::NumberedOperation* row = table_.find(static_cast<std::uint32_t>(command.operand));
+    return subject_of(command, space_.rank()) + ": operation " + std::to_string(command.operand) +
+           " (" + (row != nullptr ? row->name : "unknown") + ") on memory of " +
+           space_.owner_name(command.target);
+}
+
+base::Status Invokes::refusal(const Invocation& call) const {
+    if (!has_process(call)) {
+        return base::Status::worded(base::Code::argument, [&] {
+            return "invoke" + by_rank(space_.rank()) + ": there is no process " +
+                   std::to_string(call.process) + " in a job of " +
+                   std::to_string(space_.segment().shape().procs);
+        });
+    }
+    const local::NumberedOperation* row = table_.find(call.operation);
+    if (row == nullptr) return failure_of(call, base::Code::unsupported);
+    return base::Status::worded(base::Code::argument, [&] {
+        return subject(command_of(call)) + ": it takes at most " +
+               std::to_string(row->argument_bytes_max) + " bytes of arguments and room for " +
+               std::to_string(row->result_bytes_max) + " bytes of result, not " +
+               std::to_string(call.arguments.size()) + " and " + std::to_string(call.result.size());
+    });
+}
+
+base::Status Invokes::failure_of(const Command& command, base::Code code) const {
+    return base::Status::worded(code, [&] {
+        std::string why = base::phrase(code);
+        if (code == base::Code::unsupported) {
+            const bool is_known =
+                table_.find(static_cast<std::uint32_t>(command.operand)) != nullptr;
+            why = is_known ? "it reaches memory that is private to that rank, and another process "
+                             "ran it; keep what operations work on in starter or claimed memory"
+                           : "no layer has an operation of this number";
+        } else if (code == base::Code::address || code == base::Code::stale) {
+            why = "it reaches for an address that is no memory of that rank (" + why + ")";
+        }
+        return subject(command) + ": " + why;
+    });
+}
+
+}  // namespace acp::gma

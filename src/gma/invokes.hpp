@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Numbered operations as global memory access sees them: checks what a caller asks for, runs operations on memory that is
+// mapped here, and keeps arguments and result of those that cannot run at once until their command has ended. What is
+// kept is found by Command::expected. A result goes to the caller's buffer while its command is outstanding and never
+// afterwards: so a caller may take the buffer back once it was told the end, however the command ended.
+// keep(), bind(), invocation_of() and put_result() are called under the lock of Commands; the rest by any thread.
+// Tests: tests/unit/gma/invokes_test.cpp.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/status.hpp"
+#include "gma/commands.hpp"
+#include "local/hazards.hpp"
+#include "local/numbered_operation.hpp"
+#include "local/space.hpp"
+#include "remote/link.hpp"
+
+namespace acp::gma {
+
+// What a caller asks for.
+struct Invocation {
+    std::uint32_t process = 0;             // on whose memory: its index in the job
+    std::uint32_t operation = 0;           // its number
+    std::span<const std::byte> arguments;  // read before the call returns
+    // Room for the operation's result_bytes_max at least. The caller's again when the handle has ended.
+    std::span<std::byte> result;
+    std::uint32_t* result_bytes = nullptr;  // written as result is; nullptr: not wanted
+};
+
+class Invokes {
+public:
+    // Kept at once, of one process; who issues more waits for the oldest command to end.
+    static constexpr std::uint32_t kept_max = remote::invokes_max;
+
+    //   table  nullptr: there are no operations.   All must outlive this.
+    Invokes(const CommandQueue& queue,
+            const local::Space& space,
+            const local::Hazards& hazards,
+            const local::OperationTable* table) noexcept;
+
+    // Whether the memory of the process is on this node, so that this process runs the operation itself.
+    [[nodiscard]] bool is_here(const Invocation& call) const noexcept {
+        return space_.is_on_node(call.process);
+    }
+
+    // Whether there is such a process.
+    [[nodiscard]] bool has_process(const Invocation& call) const noexcept {
+        return call.process < space_.segment().shape().procs;
+    }
+
+    // The operation, if there is one and the arguments and the room for the result fit; else nullptr.
+    [[nodiscard]] const local::NumberedOperation* find(const Invocation& call) const noexcept {
+        const local::NumberedOperation* row = table_.find(call.operation);
+        const bool is_fit = row != nullptr && call.arguments.size() <= row->argument_bytes_max &&
+                            call.result.size() >= row->result_bytes_max;
+        return is_fit ? row : nullptr;
+    }
+
+    // Says why find() gave nothing, or that there is no such process. Errors: argument, unsupported (no such operation).
+    [[nodiscard, gnu::cold]] base::Status refusal(const Invocation& call) const;
+
+    // Runs an operation that find() gave, on memory of this node, and writes its result.   line  of the calling thread
+    [[nodiscard, gnu::always_inline]] inline base::Code run(
+        const local::NumberedOperation& operation,
+        const Invocation& call,
+        memory::HazardLine& line) const noexcept {
+        local::OperationContext context(space_, hazards_, line, call.process);
+        const auto ran = local::run_operation(operation, context, call.arguments, call.result);
+        if (ran.code == base::Code::ok && call.result_bytes != nullptr) {
+            *call.result_bytes = ran.result_bytes;
+        }
+        return ran.code;
+    }
+
+    // The command that stands for an invoke in the queue.
+    [[nodiscard]] Command command_of(const Invocation& call) const noexcept;
+
+    // no_room: kept_max are kept, and there is room when the oldest command has ended. no_memory: nothing was kept.
+    enum class Kept : std::uint8_t { yes, no_room, no_memory };
+
+    // Keeps what is asked for until its command has ended; command.expected says where.
+    [[nodiscard]] Kept keep(const Invocation& call, Command& command) noexcept;
+
+    // Under which number the command that was kept last was admitted, before the lock is let go.
+    void bind(const Command& command, std::uint64_t number) noexcept {
+        calls_[command.expected].number = number;
+    }
+
+    // Runs what was kept, on memory of this node. Without the lock: the command is outstanding.
+    [[nodiscard]] base::Status run_kept(const Command& command, memory::HazardLine& line) const;
+
+    // What was kept, for a link.
+    [[nodiscard]] remote::Invocation invocation_of(const Command& command) const noexcept;
+
+    // Writes a result to the caller's buffer.   command  outstanding
+    // Errors: limit (it is longer than this process's table allows; nothing was written)
+    [[nodiscard]] base::Code put_result(const Command& command,
+                                        std::span<const std::byte> result) noexcept;
+
+    // What became of an invoke, with the operation's name and the owner of the memory.
+    [[nodiscard, gnu::cold]] base::Status failure_of(const Command& command, base::Code code) const;
+
+    [[nodiscard, gnu::cold]] base::Status failure_of(const Invocation& call,
+                                                     base::Code code) const {
+        return failure_of(command_of(call), code);
+    }
+
+private:
+    struct Call {
+        std::uint64_t number = 0;  // 0: none. It is kept as long as this is outstanding.
+        std::byte* result = nullptr;
+        std::uint32_t* result_bytes = nullptr;
+        std::uint32_t result_room = 0;
+        std::uint32_t argument_bytes = 0;
+    };
+
+    [[nodiscard]] std::byte* arguments_at(std::uint64_t index) const noexcept {
+        return arguments_.get() + index * memory::invoke_bytes_max;
+    }
+
+    [[nodiscard]] std::span<const std::byte> arguments_of(const Command& command) const noexcept {
+        return {arguments_at(command.expected), calls_[command.expected].argument_bytes};
+    }
+
+    [[nodiscard]] std::string subject(const Command& command) const;
+
+    const CommandQueue& queue_;
+    const local::Space& space_;
+    const local::Hazards& hazards_;
+    const local::OperationTable table_;
+    std::array<Call, kept_max> calls_{};
+    std::uint32_t next_ = 0;                  // where the search for a free one begins
+    std::unique_ptr<std::byte[]> arguments_;  // made with the first call that is kept
+};
+
+}  // namespace acp::gma

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Numbered operations: functions of library layers that run on memory of one process, wherever that is mapped. A layer
+// states its operations as rows; an OperationTable, which is the same in every process of a job and in the gateways of its
+// nodes, holds the rows of all layers. The caller runs an operation itself on memory of its own node, and the gateway of
+// the owner's node runs it for callers of other nodes. So several processes may run the same operation on the same memory
+// at once, and one may be killed in the middle: an operation must be atomic by its own means (atomic instructions), never
+// wait for another process, and leave memory after each store in a state from which the next run can go on.
+// Knows no handle, frame or link. Any thread.
+// Tests: tests/unit/local/numbered_operation_test.cpp, tests/invoke.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/assert.hpp"
+#include "base/status.hpp"
+#include "local/hazards.hpp"
+#include "local/space.hpp"
+#include "memory/operation.hpp"
+
+namespace acp::local {
+
+// What an operation may ask while it runs. It names what find() gives in the hazard line of the running thread, so that
+// the memory stays registered until the operation returns.
+class OperationContext {
+public:
+    //   line     of the calling thread; left at the end
+    //   process  of this node
+    OperationContext(const Space& space,
+                     const Hazards& hazards,
+                     memory::HazardLine& line,
+                     std::uint32_t process) noexcept
+        : space_(space), hazards_(hazards), line_(line), process_(process) {}
+
+    ~OperationContext() { memory::leave(line_); }
+
+    OperationContext(const OperationContext&) = delete;
+    OperationContext& operator=(const OperationContext&) = delete;
+
+    // The process on whose memory the operation runs: its index in the job.
+    [[nodiscard]] std::uint32_t process() const noexcept { return process_; }
+
+    // Where `bytes` bytes at an address of that process are; nullptr: refusal() says why not. Valid until the operation
+    // returns. At most ranges_max calls; shared segments (starter memory, what layers claim), which nobody revokes, do not count.
+    [[nodiscard]] std::byte* find(memory::GlobalAddress address, std::uint64_t bytes) noexcept {
+        if (space_.view().slot_of(address) != space_.slot_of(process_)) [[unlikely]] {
+            return refuse(base::Code::address);
+        }
+        if (!space_.is_shared(address) && !name(address)) [[unlikely]] {
+            return refuse(base::Code::limit);
+        }
+        char* place = nullptr;
+        if (space_.view().find_direct(address, bytes, place)) [[likely]] {
+            return reinterpret_cast<std::byte*>(place);
+        }
+        return find_slowly(address, bytes);
+    }
+
+    // Why find() gave nullptr the last time: address (wild, too long, of another process), stale, limit (more than
+    // ranges_max ranges), unsupported (private memory of a process other than the one that runs the operation).
+    [[nodiscard]] base::Code refusal() const noexcept { return refusal_; }
+
+    static constexpr std::uint32_t ranges_max = 2;
+
+private:
+    // Memory that commands of this process go another way to (ACP_INTRANODE), and whatever is none.
+    [[nodiscard, gnu::cold]] std::byte* find_slowly(memory::GlobalAddress address,
+                                                    std::uint64_t bytes) noexcept {
+        Place place;
+        const base::Code code = space_.find(address, bytes, place);
+        if (code != base::Code::ok) return refuse(code);
+        if (place.direct == nullptr) {  // private to a process other than this one
+            return refuse(base::Code::unsupported);
+        }
+        return reinterpret_cast<std::byte*>(place.direct);
+    }
+
+    [[nodiscard]] std::byte* refuse(base::Code code) noexcept {
+        refusal_ = code;
+        return nullptr;
+    }
+
+    // The line names two addresses; the first stays in it while the second is added.
+    [[nodiscard]] bool name(memory::GlobalAddress address) noexcept {
+        if (ranges_ == ranges_max) return false;
+        first_ = ranges_ == 0 ? address : first_;
+        ++ranges_;
+        hazards_.enter(line_, first_, address);
+        return true;
+    }
+
+    const Space& space_;
+    const Hazards& hazards_;
+    memory::HazardLine& line_;
+    std::uint32_t process_;
+    std::uint32_t ranges_ = 0;
+    memory::GlobalAddress first_ = 0;
+    base::Code refusal_ = base::Code::ok;
+};
+
+// A row of the table.
+struct NumberedOperation {
+    // Runs it. Must not block, throw, or touch other shared memory than find() gives. Arguments of another node are not to
+    // be trusted: at most argument_bytes_max of them are handed over, and the rest is for the function to check.
+    //   result  room for result_bytes_max bytes
+    // Returns ok and the number of bytes it wrote to result, or the code with which the caller's handle fails.
+    struct Ran {
+        base::Code code = base::Code::ok;
+        std::uint32_t result_bytes = 0;
+    };
+
+    using Function = Ran (*)(OperationContext& context,
+                             std::span<const std::byte> arguments,
+                             std::span<std::byte> result) noexcept;
+
+    std::uint32_t number = 0;              // < operation_numbers
+    const char* name = "";                 // for messages
+    std::uint32_t argument_bytes_max = 0;  // <= memory::invoke_bytes_max
+    std::uint32_t result_bytes_max = 0;    // <= memory::invoke_bytes_max
+    Function run = nullptr;
+};
+
+inline constexpr std::uint32_t operation_numbers = 128;
+
+// Immutable once filled: any thread.
+class OperationTable {
+public:
+    // A table without operations.
+    constexpr OperationTable() noexcept = default;
+
+    // Adds the rows of a layer.   rows  outlive the table; their numbers are nobody else's
+    constexpr void add(std::span<const NumberedOperation> rows) noexcept {
+        for (const NumberedOperation& row : rows) {
+            ACP_ASSERT(row.number < operation_numbers && rows_[row.number] == nullptr);
+            ACP_ASSERT(row.run != nullptr && row.argument_bytes_max <= memory::invoke_bytes_max &&
+                       row.result_bytes_max <= memory::invoke_bytes_max);
+            rows_[row.number] = &row;
+        }
+    }
+
+    // nullptr: there is none of this number.
+    [[nodiscard]] constexpr const NumberedOperation* find(std::uint32_t number) const noexcept {
+        return number < operation_numbers ? rows_[number] : nullptr;
+    }
+
+private:
+    std::array<const NumberedOperation*, operation_numbers> rows_{};
+};
+
+// Runs an operation on memory of a process of this node by the calling thread.
+//   arguments  at most operation.argument_bytes_max   result  at least operation.result_bytes_max
+[[nodiscard, gnu::always_inline]] inline NumberedOperation::Ran run_operation(
+    const NumberedOperation& operation,
+    OperationContext& context,
+    std::span<const std::byte> arguments,
+    std::span<std::byte> result) noexcept {
+    const NumberedOperation::Ran ran =
+        operation.run(context, arguments, result.first(operation.result_bytes_max));
+    ACP_ASSERT(ran.result_bytes <= operation.result_bytes_max);
+    return ran;
+}
+
+}  // namespace acp::local

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Makes the test library's table that of the program: it is found here before the one of the layer operations.
+#include "support/operation_library.hpp"
+
+#include "operations/library_operations.hpp"
+
+namespace acp::operations {
+
+const local::OperationTable& library_operations() noexcept {
+    return acp::test::operation_table;
+}
+
+}  // namespace acp::operations

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What an operation is given: a row of the table by its number, and of one process's memory what is mapped here. While it
+// runs its process's memory stays registered.
+#include "local/numbered_operation.hpp"
+
+#include <atomic>
+#include <thread>
+
+#include "support/operation_library.hpp"
+#include "unit/local/test_rank.hpp"
+
+namespace acp::local::test {
+namespace {
+
+using base::Code;
+
+class NumberedOperationTest : public testing::Test {
+protected:
+    // What slot 0 finds of a process's memory.
+    Code find(std::uint32_t process, GlobalAddress address, std::uint64_t bytes) {
+        OperationContext context(first_.space, first_.hazards, line(), process);
+        return context.find(address, bytes) != nullptr ? Code::ok : context.refusal();
+    }
+
+    memory::HazardLine& line() { return *first_.hazards.own_line(); }
+
+    node::Segment segment_ = make_segment(all_kinds[0], 2, 4096);
+    Rank first_{segment_, 0, false, false};
+    Rank second_{segment_, 1, false, false};
+};
+
+TEST_F(NumberedOperationTest, is_found_by_its_number_and_by_no_other) {
+    const OperationTable& table = acp::test::operation_table;
+    ASSERT_NE(table.find(acp::test::append_number), nullptr);
+    EXPECT_STREQ(table.find(acp::test::append_number)->name, "append");
+    EXPECT_EQ(table.find(0), nullptr);
+    EXPECT_EQ(table.find(operation_numbers - 1), nullptr);
+    EXPECT_EQ(table.find(operation_numbers), nullptr);
+    EXPECT_EQ(table.find(~0U), nullptr);
+    EXPECT_EQ(OperationTable().find(acp::test::append_number), nullptr);
+}
+
+TEST_F(NumberedOperationTest, reaches_what_is_mapped_here_of_the_process_it_runs_on) {
+    EXPECT_EQ(find(0, first_.shared.address, 8), Code::ok);
+    EXPECT_EQ(find(1, second_.shared.address, 8), Code::ok);
+    EXPECT_EQ(find(0, first_.own.address, 8), Code::ok);
+    EXPECT_EQ(find(1, second_.own.address, 8), Code::unsupported);  // private to the other
+    EXPECT_EQ(find(0, second_.shared.address, 8), Code::address);   // of another process
+    EXPECT_EQ(find(0, 0, 8), Code::address);
+    EXPECT_EQ(find(0, first_.own.address + private_bytes - 7, 8), Code::address);
+}
+
+TEST_F(NumberedOperationTest, reaches_nothing_that_was_unregistered) {
+    ASSERT_TRUE(first_.registry->remove(first_.own.address).is_ok());
+    EXPECT_EQ(find(0, first_.own.address, 8), Code::stale);
+}
+
+TEST_F(NumberedOperationTest, names_what_it_reaches_until_it_ends) {
+    const auto is_named = [this](GlobalAddress address) {
+        return memory::is_named_by(line(),
+                                   [address](GlobalAddress named) { return named == address; });
+    };
+    const GlobalAddress near = first_.own.address + 8;
+    const GlobalAddress far = first_.own.address + 4096;
+    {
+        OperationContext context(first_.space, first_.hazards, line(), 0);
+        ASSERT_NE(context.find(near, 8), nullptr);
+        EXPECT_TRUE(is_named(near));
+        ASSERT_NE(context.find(far, 8), nullptr);
+        EXPECT_TRUE(is_named(near));
+        EXPECT_TRUE(is_named(far));
+        EXPECT_EQ(context.find(far + 8, 8), nullptr) << "a line names two addresses";
+        EXPECT_EQ(context.refusal(), Code::limit);
+        EXPECT_NE(context.find(first_.shared.address, 8), nullptr) << "which nobody revokes";
+        EXPECT_TRUE(is_named(near));
+    }
+    EXPECT_FALSE(is_named(near));
+    EXPECT_FALSE(is_named(far));
+}
+
+TEST_F(NumberedOperationTest, may_be_run_by_several_at_once_when_it_is_atomic_by_its_own_means) {
+    constexpr std::uint64_t bound = 10'000;
+    const acp::test::AddBelow asked{second_.shared.address, 1, bound};
+    const NumberedOperation& operation = *acp::test::operation_table.find(17);
+    std::atomic<std::uint64_t> added{0};
+    const auto run = [&](Rank& by) {
+        for (std::uint64_t i = 0; i < bound; ++i) {
+            acp::test::AddedBelow result;
+            Hazards::Lease lease(by.hazards);
+            OperationContext context(by.space, by.hazards, lease.line(), 1);
+            const auto ran = run_operation(operation, context, acp::test::bytes_of(asked),
+                                           acp::test::room_in(result));
+            EXPECT_EQ(ran.code, Code::ok);
+            EXPECT_EQ(ran.result_bytes, sizeof result);
+            added.fetch_add(result.is_added, std::memory_order_relaxed);
+        }
+    };
+    std::thread other([&] { run(second_); });
+    run(first_);
+    other.join();
+    EXPECT_EQ(added.load(), bound);
+    EXPECT_EQ(*reinterpret_cast<std::uint64_t*>(second_.shared.bytes), bound);
+}
+
+}  // namespace
+}  // namespace acp::local::test
