@@ -81,12 +81,12 @@ class Asked(FrozenTest):
         job = self.start("-n", "2", "--nodes", "2", ACT, "print=ready", "pause")
         self.assertEqual(job.read_lines(2), ready(2))
         first, late = job.rank(0), job.agent_of(1)
+        end = os.pidfd_open(first)
+        self.addCleanup(os.close, end)
         stop(late)
         os.kill(job.rank(1), signal.SIGKILL)  # what the agent meets first when it goes on
         job.send(signal.SIGINT)
-        end = os.pidfd_open(first)
         self.assertTrue(select.select([end], [], [], WATCHDOG_S)[0])  # the request has come through
-        os.close(end)
         os.kill(late, signal.SIGCONT)
         self.assertEqual(job.finish(), (130, "", "acprun: ended by SIGINT\n"))
 
