@@ -136,8 +136,8 @@ public:
 
 private:
     void sha256(Bytes data, Digest digest) noexcept override {
-        Sha256Context
-            context;  // NOLINT(cppcoreguidelines-pro-type-member-init): sha256_init writes it
+        // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): sha256_init writes it
+        Sha256Context context;
         const bool is_ok = library_->sha256_init(&context) == 1 &&
                            library_->sha256_update(&context, data.data(), data.size()) == 1 &&
                            library_->sha256_final(unsigned_of(MutableBytes(digest)), &context) == 1;

@@ -92,7 +92,7 @@ std::vector<FootprintPart> footprint_of(const Shape& shape) {
         const std::uint64_t cells = n * invoke_cells * invoke_cell_bytes;
         parts.push_back({"rings to the gateway", "commands to other nodes", rings - cells,
                          n * page_bytes, rings - cells});
-        parts.push_back({"cells for operations", "operations on other nodes", cells, 0, cells});
+        parts.push_back({"cells for operations", "operations on other nodes", cells, 0, 0});
     }
     // One page for each process: its first thread touches all of it.
     parts.push_back({"hazard lines", "", hazards, hazards, hazards});
@@ -100,7 +100,7 @@ std::vector<FootprintPart> footprint_of(const Shape& shape) {
     parts.push_back({"address tables", "registrations", tables, tables_start, tables_start});
     const std::uint64_t polled = slots_of(shape) * mailbox_start_bytes(shape);
     parts.push_back({"mailboxes", "private memory used by others", mailboxes, polled, polled});
-    parts.push_back({"ranges of layers", "acp_fetch_... of other ranks' memory", claims, 0, 0});
+    parts.push_back({"ranges of layers", "acp_fetch_...", claims, 0, 0});
     parts.push_back({"starter memory", "", starters, starters, starters});
     return parts;
 }
