@@ -218,8 +218,9 @@ bool Completion::has_ended(std::uint64_t number, bool is_alone) {
     return !commands_.queue.is_outstanding(number);
 }
 
-// Works until the prefix, or the number alone, has ended, nothing is left to do, or it is time to go: who is told "not
-// ready" may sleep, and must leave no work behind that nobody would be woken for. At the deadline it does not sleep.
+// Works until the prefix, or the number alone, has ended, nothing is left to do, or the deadline has passed. A thread that
+// is told "not ready" may sleep, and must leave no work behind that nobody would be woken for. At the deadline it does not
+// sleep.
 bool Completion::drive_until(std::uint64_t number, bool is_alone, Deadline deadline) {
     while (!has_ended(number, is_alone)) {
         if (deadline.is_past() || !progress_.drive(Driver::waiter)) {

@@ -14,7 +14,6 @@ RemoteCarrier::RemoteCarrier(Commands& commands,
                              const Routes& routes,
                              const local::Space& space,
                              node::Slot& slot,
-                             Trace* trace,
                              Manner manner)
     : commands_(commands),
       invokes_(invokes),
@@ -22,7 +21,7 @@ RemoteCarrier::RemoteCarrier(Commands& commands,
       space_(space),
       slot_(slot),
       link_(manner.link),
-      trace_(trace),
+      trace_(manner.trace),
       manner_(manner) {
     ended_.reserve(ended_min);
 }

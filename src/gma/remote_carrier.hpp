@@ -27,18 +27,17 @@ public:
         bool is_turned_here = false;   // as LinkTraits says
         // Threads that wait take in what has ended; off: the service thread does always.
         bool may_waiter_turn = true;
+        Trace* trace = nullptr;  // hears of each command; nullptr: there is none
     };
 
-    //   all    must outlive this
-    //   slot   of this process: counts what was handed over
-    //   trace  nullptr: there is none
+    //   all   must outlive this
+    //   slot  of this process: counts what was handed over
     // Throws std::bad_alloc.
     RemoteCarrier(Commands& commands,
                   Invokes& invokes,
                   const Routes& routes,
                   const local::Space& space,
                   node::Slot& slot,
-                  Trace* trace,
                   Manner manner);
 
     [[nodiscard]] bool has_link() const noexcept { return link_ != nullptr; }

@@ -379,6 +379,7 @@ void Node::judge_severed(NodeId node, datagram::SeverReason reason) {
     const bool is_given_up = reason == datagram::SeverReason::silent ||
                              reason == datagram::SeverReason::unreachable ||
                              reason == datagram::SeverReason::narrowed;
+    // NOLINTNEXTLINE(bugprone-branch-clone): each branch has a reason of its own
     if (common_.plan->attack.is_on() && common_.plan->is_calm() && is_given_up) {
         is_right = false;  // nobody had a reason but the attacker; and who is severed is told so
     } else if (reason == datagram::SeverReason::silent) {
