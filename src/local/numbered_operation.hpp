@@ -119,7 +119,7 @@ struct NumberedOperation {
     const char* name = "";                 // for messages
     std::uint32_t argument_bytes_max = 0;  // <= memory::invoke_bytes_max
     std::uint32_t result_bytes_max = 0;    // <= memory::invoke_bytes_max
-    Function run = nullptr;
+    Function run = nullptr;                // set in each row of a table
 };
 
 inline constexpr std::uint32_t operation_numbers = 128;
@@ -134,7 +134,7 @@ public:
     constexpr void add(std::span<const NumberedOperation> rows) noexcept {
         for (const NumberedOperation& row : rows) {
             ACP_ASSERT(row.number < operation_numbers && rows_[row.number] == nullptr);
-            ACP_ASSERT(row.run != nullptr && row.argument_bytes_max <= memory::invoke_bytes_max &&
+            ACP_ASSERT(row.argument_bytes_max <= memory::invoke_bytes_max &&
                        row.result_bytes_max <= memory::invoke_bytes_max);
             rows_[row.number] = &row;
         }
