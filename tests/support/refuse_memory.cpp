@@ -89,7 +89,24 @@ void* operator new(std::size_t bytes,
                : std::aligned_alloc(boundary, (bytes + boundary - 1) / boundary * boundary);
 }
 
+// Those of arrays, which a sanitizer does not make of the former.
+void* operator new[](std::size_t bytes) {
+    return operator new(bytes);
+}
+
+void* operator new[](std::size_t bytes, const std::nothrow_t& tag) noexcept {
+    return operator new(bytes, tag);
+}
+
 void operator delete(void* memory) noexcept {
+    std::free(memory);
+}
+
+void operator delete[](void* memory) noexcept {
+    std::free(memory);
+}
+
+void operator delete[](void* memory, std::size_t /*bytes*/) noexcept {
     std::free(memory);
 }
 
