@@ -5,14 +5,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "os/futex.hpp"
+#include "os/robust_word.hpp"
+
 namespace acp::gma {
 
 ServiceThread::ServiceThread(Progress& progress,
                              ServiceSleep& sleep,
                              local::Hazards& hazards,
                              const Marks& marks,
-                             const node::Door& door) noexcept
-    : progress_(progress), sleep_(sleep), hazards_(hazards), marks_(marks), door_(door) {}
+                             node::Slot& slot) noexcept
+    : progress_(progress), sleep_(sleep), hazards_(hazards), marks_(marks), slot_(slot) {}
 
 ServiceThread::~ServiceThread() {
     stop();
@@ -31,6 +34,9 @@ base::Status ServiceThread::ensure() {
         return std::move(thread).failure();
     }
     thread_ = std::move(thread).value();
+    while (is_holding_.load(std::memory_order_acquire) == 0) {
+        (void)os::futex_wait(is_holding_, 0, node::for_ever);
+    }
     exists_.store(true, std::memory_order_release);
     return {};
 }
@@ -44,6 +50,7 @@ void ServiceThread::stop() {
     is_stopping_.store(true, std::memory_order_seq_cst);
     sleep_.wake();
     thread_.join();
+    is_holding_.store(0, std::memory_order_relaxed);
     exists_.store(false, std::memory_order_relaxed);
 }
 
@@ -66,6 +73,9 @@ bool ServiceThread::pause(std::int64_t timeout_ns) {
 }
 
 void ServiceThread::serve() {
+    const os::RobustHold hold(slot_.service_hold);
+    is_holding_.store(1, std::memory_order_release);  // partner: ensure()
+    os::futex_wake(is_holding_, os::everybody);
     (void)hazards_.own_line();  // claimed now: a turn takes no memory for it later
     const auto ready = [this] {
         return is_stopping_.load(std::memory_order_relaxed) || progress_.drive(Driver::service);
@@ -79,7 +89,8 @@ void ServiceThread::serve() {
         const bool is_attended =
             manner.is_link_turned_here
                 ? sleep_.is_turned(progress_.is_turning())
-                : manner.may_waiter_turn && door_.is_attended.load(std::memory_order_relaxed) != 0;
+                : manner.may_waiter_turn &&
+                      slot_.door.is_attended.load(std::memory_order_relaxed) != 0;
         if (!is_attended) {
             progress_.service_waiter().wait(ready, sleep_once, node::for_ever);
             continue;

@@ -3,7 +3,8 @@
 // and runs commands that nobody waits for. It is made in acp_init where others
 // may need this process from the start, else with the first command or registration that may need it. After local activity it naps for a
 // millisecond at a time, so that issuing a short command need not wake it; then it sleeps until somebody rings. While
-// other threads of the process wait and work, it leaves the core to them.
+// other threads of the process wait and work, it leaves the core to them. While it lives it holds the slot's
+// service_hold, by which others see that the memory they copied was this process's.
 #pragma once
 
 #include <atomic>
@@ -25,13 +26,14 @@ public:
                   ServiceSleep& sleep,
                   local::Hazards& hazards,
                   const Marks& marks,
-                  const node::Door& door) noexcept;
+                  node::Slot& slot) noexcept;
     // Ends the thread.
     ~ServiceThread();
     ServiceThread(const ServiceThread&) = delete;
     ServiceThread& operator=(const ServiceThread&) = delete;
 
-    // Makes the thread, unless there is one. Any thread. Errors: system, memory.
+    // Makes the thread, unless there is one. When it returns the thread holds service_hold. Any thread. Errors: system,
+    // memory.
     base::Status ensure();
 
     // Any thread.
@@ -53,10 +55,12 @@ private:
     ServiceSleep& sleep_;
     local::Hazards& hazards_;
     const Marks& marks_;
-    const node::Door& door_;
+    node::Slot& slot_;
     std::mutex mutex_;  // making and ending the thread
     os::Thread thread_;
     std::atomic<bool> exists_{false};
+    std::atomic<std::uint32_t> is_holding_{
+        0};  // 1: the thread holds service_hold, if the kernel can do that
     std::atomic<bool> is_stopping_{false};
     // The service thread's own:
     std::uint64_t issued_before_ = 0;

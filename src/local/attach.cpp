@@ -95,6 +95,21 @@ std::string Attach::refusal(std::uint32_t slot) const {
                       : "the process number names another process (another pid namespace)";
 }
 
+// The calls of the kernel. What one moved for a process that may have been replaced meanwhile does not count: it may have
+// come from, or gone into, the memory of another program. A pid may belong to a stranger, too, once its process was reaped,
+// which is after it was marked dead.
+std::int64_t Attach::call(bool is_read,
+                          std::uint32_t slot,
+                          std::span<const Piece> near,
+                          std::span<const Piece> far) const noexcept {
+    if (node::is_dead(segment_, slot) || node::may_be_replaced(segment_, slot)) [[unlikely]] {
+        return -ESRCH;
+    }
+    const std::int64_t moved =
+        is_read ? os::read_process(pid(slot), near, far) : os::write_process(pid(slot), near, far);
+    return node::may_be_replaced(segment_, slot) ? -ESRCH : moved;
+}
+
 // A process that has ended is one whose watcher has not been heard yet, or will never be: then it is found dead here.
 base::Code Attach::code_of(std::uint32_t slot, std::int64_t failure) noexcept {
     const auto error = static_cast<int>(-failure);
@@ -109,7 +124,7 @@ base::Code Attach::code_of(std::uint32_t slot, std::int64_t failure) noexcept {
     }
     // A process that ends gives up its memory before its files, and with them the lock that tells of its life. Asked first:
     // it is marked dead before nothing is left of it to ask.
-    const bool ends = is_ending(slot);
+    const bool ends = node::may_be_replaced(segment_, slot) || is_ending(slot);
     if (node::has_lost_life(segment_, slot)) {
         node::find_the_dead(segment_);
     }
@@ -141,12 +156,6 @@ void Attach::give_up(std::uint32_t slot, int error) noexcept {
                  refusal(slot).c_str());
 }
 
-// A pid may belong to a stranger once its process was reaped, which is after it was marked dead.
-bool Attach::names_a_dead(const AttachCopy& copy) const noexcept {
-    return (copy.target.direct == nullptr && node::is_dead(segment_, copy.target.slot)) ||
-           (copy.source.direct == nullptr && node::is_dead(segment_, copy.source.slot));
-}
-
 void Attach::run_through_buffer(AttachCopy& copy) noexcept {
     // Both ends private to other processes: through a buffer of ours, piece by piece.
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): written before it is read
@@ -164,10 +173,10 @@ void Attach::run_through_buffer(AttachCopy& copy) noexcept {
         const Piece from{as_pointer(copy.source.owner_address + at), piece};
         const Piece to{as_pointer(copy.target.owner_address + at), piece};
         std::uint32_t refusing = copy.source.slot;
-        std::int64_t moved = os::read_process(pid(refusing), {&here, 1}, {&from, 1});
+        std::int64_t moved = call(true, refusing, {&here, 1}, {&from, 1});
         if (moved == static_cast<std::int64_t>(piece)) {
             refusing = copy.target.slot;
-            moved = os::write_process(pid(refusing), {&here, 1}, {&to, 1});
+            moved = call(false, refusing, {&here, 1}, {&to, 1});
         }
         if (moved != static_cast<std::int64_t>(piece)) {
             copy.code = moved < 0 ? code_of(refusing, moved) : base::Code::address;
@@ -185,9 +194,7 @@ void Attach::run_one(AttachCopy& copy, std::uint64_t done_bytes) noexcept {
         const Place& near = is_read ? copy.target : copy.source;
         const Piece here{near.direct + done_bytes, left};
         const Piece there{as_pointer(far.owner_address + done_bytes), left};
-        const std::int64_t moved = is_read
-                                       ? os::read_process(pid(far.slot), {&here, 1}, {&there, 1})
-                                       : os::write_process(pid(far.slot), {&here, 1}, {&there, 1});
+        const std::int64_t moved = call(is_read, far.slot, {&here, 1}, {&there, 1});
         if (moved <= 0) {
             copy.code = moved < 0 ? code_of(far.slot, moved) : base::Code::address;
             return;
@@ -197,10 +204,6 @@ void Attach::run_one(AttachCopy& copy, std::uint64_t done_bytes) noexcept {
 }
 
 void Attach::run(AttachCopy& copy) noexcept {
-    if (names_a_dead(copy)) [[unlikely]] {
-        copy.code = base::Code::peer;
-        return;
-    }
     run_one(copy, 0);
 }
 
@@ -210,12 +213,6 @@ void Attach::run(std::span<AttachCopy> copies) noexcept {
     }
     const AttachCopy& first = copies.front();
     const bool is_read = first.target.direct != nullptr;
-    if (names_a_dead(first)) {
-        for (AttachCopy& copy : copies) {
-            copy.code = base::Code::peer;
-        }
-        return;
-    }
     if (!is_read && first.source.direct == nullptr) {
         for (AttachCopy& copy : copies) {
             run_through_buffer(copy);
@@ -239,8 +236,7 @@ void Attach::run(std::span<AttachCopy> copies) noexcept {
     const std::span<const Piece> near_pieces(here.data(), copies.size());
     const std::span<const Piece> far_pieces(there.data(), copies.size());
     const std::uint32_t peer = is_read ? first.source.slot : first.target.slot;
-    const std::int64_t moved = is_read ? os::read_process(pid(peer), near_pieces, far_pieces)
-                                       : os::write_process(pid(peer), near_pieces, far_pieces);
+    const std::int64_t moved = call(is_read, peer, near_pieces, far_pieces);
     // A call may move a part only: what it moved is in order; the rest goes one by one and finds its own end.
     std::uint64_t left = moved > 0 ? static_cast<std::uint64_t>(moved) : 0;
     for (AttachCopy& copy : copies) {

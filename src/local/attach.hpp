@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The attach path: reads and writes the private memory of another process of the node through the kernel, in
 // one copy and without its help (process_vm_readv, process_vm_writev). A pid alone is never trusted: a peer may
-// be attached to only after a random token of its was read through it. Commands between the same two segments
-// share a call. Knows no handle and no order. Any thread.
+// be attached to only after a random token of its was read through it; and since a process may run another program with
+// memory at the same addresses (exec), each call of the kernel counts only when the process's word says afterwards that
+// it has not (node::may_be_replaced). Commands between the same two segments share a call. Knows no handle and no order. Any thread.
 // Tests: tests/unit/local/attach_test.cpp.
 #pragma once
 
@@ -61,15 +62,18 @@ public:
     [[nodiscard, gnu::always_inline]] inline bool try_run(const AttachCopy& copy) const noexcept {
         const bool is_read = copy.target.direct != nullptr;
         const Place& far = is_read ? copy.source : copy.target;
-        if (node::is_dead(segment_, far.slot)) [[unlikely]] {
+        if (node::is_dead(segment_, far.slot) || node::may_be_replaced(segment_, far.slot))
+            [[unlikely]] {
             return false;
         }
         // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of another process
         void* const there = reinterpret_cast<void*>(far.owner_address);
         const int pid =
             static_cast<int>(segment_.slot(far.slot).pid.load(std::memory_order_relaxed));
-        return is_read ? os::read_process_whole(pid, copy.target.direct, there, copy.bytes)
-                       : os::write_process_whole(pid, copy.source.direct, there, copy.bytes);
+        const bool is_moved =
+            is_read ? os::read_process_whole(pid, copy.target.direct, there, copy.bytes)
+                    : os::write_process_whole(pid, copy.source.direct, there, copy.bytes);
+        return is_moved && !node::may_be_replaced(segment_, far.slot);
     }
 
     // can_reach(), where the answer is known already; false when it is not.
@@ -81,7 +85,10 @@ private:
     enum class Reachable : std::uint8_t { unknown, yes, no };
 
     [[nodiscard]] int pid(std::uint32_t slot) const noexcept;
-    [[nodiscard]] bool names_a_dead(const AttachCopy& copy) const noexcept;
+    [[nodiscard]] std::int64_t call(bool is_read,
+                                    std::uint32_t slot,
+                                    std::span<const os::Piece> near,
+                                    std::span<const os::Piece> far) const noexcept;
     [[nodiscard]] base::Code code_of(std::uint32_t slot, std::int64_t failure) noexcept;
     [[nodiscard]] bool is_ending(std::uint32_t slot) const noexcept;
     void give_up(std::uint32_t slot, int error) noexcept;

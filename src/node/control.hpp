@@ -18,7 +18,7 @@
 namespace acp::node {
 
 inline constexpr std::uint64_t segment_magic = 0x41435034'4e4f4445ULL;  // "ACP4NODE"
-inline constexpr std::uint32_t segment_version = 2;
+inline constexpr std::uint32_t segment_version = 3;
 
 using SharedU32 = std::atomic<std::uint32_t>;
 using SharedU64 = std::atomic<std::uint64_t>;
@@ -79,7 +79,10 @@ struct alignas(64) Slot {
     // 1: the process holds the life lock of its slot (node/death.hpp), so that whoever looks can know whether it lives.
     // 0: the kernel gave it none; only the watcher knows. Writer: the process, before state becomes joined.
     SharedU32 has_life_lock;
-    SharedU32 reserved0;
+    // Held by the service thread of the process (os/robust_word.hpp), which there is from the first registration on: the kernel
+    // marks it when the process ends or runs another program. 0: nobody holds it, so it tells nothing. Writers: that thread, the
+    // kernel. Readers: whoever copies private memory of the process.
+    SharedU32 service_hold;
     SharedU32 rank;               // in this epoch
     SharedU32 wanted_rank;        // what acp_reset asked for, or another number to gather
     SharedU32 wait_status;        // as waitpid gives it, once dead; writer: the watcher

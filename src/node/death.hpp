@@ -11,6 +11,7 @@
 #include <string>
 
 #include "node/segment.hpp"
+#include "os/robust_word.hpp"
 
 namespace acp::node {
 
@@ -40,6 +41,15 @@ void wake_everybody(const Segment& segment) noexcept;
 [[nodiscard]] inline bool is_dead(const Segment& segment, std::uint32_t slot) noexcept {
     return segment.slot(slot).state.load(std::memory_order_acquire) ==
            static_cast<std::uint32_t>(SlotState::dead);
+}
+
+// Whether the kernel has begun to end the process of a slot, or to replace it by exec: its memory may be another program's
+// by now. Asked after the kernel has copied memory of the process, false proves that it was the process's memory, where
+// the process holds service_hold. Not enough to take the process for dead: others of its threads may run for a moment
+// longer, inside memory that they have named.
+[[nodiscard]] inline bool may_be_replaced(const Segment& segment, std::uint32_t slot) noexcept {
+    // acquire: partner is the kernel, which marks the word before it gives the process other memory
+    return os::has_holder_ended(segment.slot(slot).service_hold.load(std::memory_order_acquire));
 }
 
 // Whether the process of a slot has joined, and its life lock has come free: it has ended, or run another program. A

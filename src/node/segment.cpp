@@ -97,6 +97,7 @@ constexpr auto layout_facts = std::to_array<std::uint64_t>({
     offsetof(Slot, unmapped_rank_plus_1),
     offsetof(Slot, awaited),
     offsetof(Slot, door),
+    offsetof(Slot, service_hold),
     offsetof(Slot, rung),
     offsetof(Slot, attach_commands),
     offsetof(Slot, remote_bytes),

@@ -103,6 +103,18 @@ base::Status finish(Rank& rank, Handle handle) {
     return rank.gma->wait(handle, node::for_ever, false);
 }
 
+TEST_P(GmaTest, the_service_thread_holds_the_word_of_its_process_while_memory_is_registered) {
+    Ranks ranks(GetParam(), 2, 2);
+    for (std::uint32_t slot = 0; slot < 2; ++slot) {
+        const node::SharedU32& word = ranks.node().slot(slot).service_hold;
+        const std::uint32_t holder = word.load(std::memory_order_acquire);
+        if (holder == 0) GTEST_SKIP() << "an emulator without robust lists";
+        EXPECT_FALSE(node::may_be_replaced(ranks.node(), slot));
+        ranks[slot].gma.reset();
+        EXPECT_EQ(word.load(std::memory_order_acquire), 0U) << "it was let go in order";
+    }
+}
+
 TEST_P(GmaTest, copies_of_all_sizes_arrive_between_shared_and_private_memory) {
     Ranks ranks(GetParam(), 2, 2);
     for (std::uint64_t i = 0; i < private_bytes; ++i) {

@@ -204,6 +204,36 @@ TEST_F(AttachTest, a_process_that_is_gone_or_marked_dead_is_a_lost_peer) {
     EXPECT_EQ(copies[1].code, Code::peer);
 }
 
+TEST_F(AttachTest, a_process_that_the_kernel_has_begun_to_end_or_replace_is_a_lost_peer) {
+    const Child child = start(1, 'a');
+    const Child other = start(2, 'b');
+    const AttachCopy get{near(here_.data()), far(1, 0), 8, Code::ok};
+    const AttachCopy put{far(1, 0), near(here_.data()), 8, Code::ok};
+    const AttachCopy from{far(2, 0), far(1, 0), 8, Code::ok};
+    const AttachCopy into{far(1, 0), far(2, 0), 8, Code::ok};
+    ASSERT_TRUE(attach_.try_run(get));
+    here_[0] = 'h';
+    // As the kernel leaves the word of a thread that was killed by exec; its process goes on here, as the new program.
+    std::atomic<std::uint32_t>& word = node_.slot(1).service_hold;
+    word.store(os::holder_ended_bit, std::memory_order_release);
+    EXPECT_FALSE(attach_.try_run(get));
+    EXPECT_FALSE(attach_.try_run(put));
+    for (const AttachCopy& one : {get, put, from, into}) {
+        std::vector<AttachCopy> copies(2, one);
+        attach_.run(copies);
+        EXPECT_EQ(copies[0].code, Code::peer);
+        EXPECT_EQ(copies[1].code, Code::peer);
+    }
+    AttachCopy alone = put;
+    attach_.run(alone);
+    EXPECT_EQ(alone.code, Code::peer);
+    EXPECT_EQ(here_[0], 'h');
+    word.store(0, std::memory_order_release);
+    std::vector<AttachCopy> seen = {{near(here_.data()), far(1, 0), 8, Code::ok}};
+    attach_.run(seen);
+    EXPECT_EQ(std::string(here_.data(), 8), std::string(8, 'a')) << "nothing was written into it";
+}
+
 TEST_F(AttachTest, a_living_process_that_the_kernel_refuses_since_is_left_to_itself) {
     const Child child = start(1, 'a');
     ASSERT_TRUE(attach_.can_reach(1));
