@@ -70,6 +70,16 @@ class RunningAnotherProgram(ToolTest):
         self.assert_fails(result, 1, r"rank 1 \(process \d+ on [^)]*\) has run another program \(exec\) "
                                      "without acp_finalize; the other rank was ended")
 
+    def test_it_is_reported_although_others_found_it_first(self):
+        job = self.start("-n", "2", RANK, "init", "print=ready", "1:sleep=2", "1:exec=exec sleep 1000", "sync")
+        job.read_lines(2)
+        agent, survivor = job.agent(), job.rank(0)
+        os.kill(agent, signal.SIGSTOP)
+        while state_of(survivor) not in "ZX":  # it finds that rank 1 is gone, and ends
+            time.sleep(0.05)  # lint: sleep is the subject
+        os.kill(agent, signal.SIGCONT)
+        self.assertRegex(job.finish()[2], r"rank 1 \(process \d+ on [^)]*\) has run another program \(exec\)")
+
     def test_it_is_told_to_the_others_although_a_child_lives(self):
         result = acprun("-n", "3", "--on-failure=continue", "--timeout=60", RANK, "init", "sync", "1:child",
                         "1:exec=sleep 2", "sync")

@@ -6,6 +6,22 @@
 
 namespace acp::agent {
 
+namespace {
+
+// Whether another process found the slot's process gone and marked it dead before this agent looked. How that process
+// ended is this agent's to say: it may have run another program, and then no end of a child will tell.
+bool is_end_untold(const node::Segment& segment, std::uint32_t slot) noexcept {
+    if (!node::is_dead(segment, slot)) return false;
+    const node::Slot& dead = segment.slot(slot);
+    // relaxed, both: stored before state became dead
+    const std::uint32_t told = dead.wait_status.load(std::memory_order_relaxed);
+    const std::uint32_t state_before = dead.state_at_death.load(std::memory_order_relaxed);
+    return (told == node::unseen_status || told == node::untold_status) &&
+           state_before == static_cast<std::uint32_t>(node::SlotState::joined);
+}
+
+}  // namespace
+
 void LifeWatch::start(const node::Segment& segment, os::PollSet& poll, std::uint64_t token) {
     segment_ = &segment;
     auto watch = os::CloseWatch::create(segment.file());
@@ -21,7 +37,9 @@ std::vector<std::uint32_t> LifeWatch::take_lost(std::uint64_t now_ns) {
     if (watch_) watch_->take();
     std::vector<std::uint32_t> lost;
     for (std::uint32_t slot = 0; slot < segment_->shape().local_procs; ++slot) {
-        if (node::has_lost_life(*segment_, slot)) lost.push_back(slot);
+        if (node::has_lost_life(*segment_, slot) || is_end_untold(*segment_, slot)) {
+            lost.push_back(slot);
+        }
     }
     return lost;
 }

@@ -31,7 +31,8 @@ public:
     // Makes take_lost() due at a time, if it is not sooner.
     void look_again(std::uint64_t at_ns) noexcept { deadline_ns_ = std::min(deadline_ns_, at_ns); }
 
-    // The slots whose processes are gone and not yet marked dead. To be called when the event or the deadline has come.
+    // The slots whose processes are gone and not yet marked dead, or marked by others, who do not know how they ended.
+    // To be called when the event or the deadline has come.
     [[nodiscard]] std::vector<std::uint32_t> take_lost(std::uint64_t now_ns);
 
 private:
