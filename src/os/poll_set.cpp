@@ -73,16 +73,41 @@ Result<PollSet> PollSet::create() {
     return PollSet(std::move(descriptor));
 }
 
-Status PollSet::add(int fd, std::uint64_t token, PollFor what) {
+namespace {
+
+int change(int set, int how, int fd, std::uint32_t events, std::uint64_t token) noexcept {
     epoll_event wanted{};
-    wanted.events = what == PollFor::reading ? EPOLLIN : EPOLLOUT;
+    wanted.events = events;
     wanted.data.u64 = token;
-    if (epoll_ctl(descriptor_.get(), EPOLL_CTL_ADD, fd, &wanted) == 0) return {};
+    return epoll_ctl(set, how, fd, &wanted);
+}
+
+Status add_for(int set, int fd, std::uint32_t events, std::uint64_t token) {
+    if (change(set, EPOLL_CTL_ADD, fd, events, token) == 0) return {};
     if (errno == EPERM) {
         return Status(base::Code::unsupported,
                       "descriptor " + std::to_string(fd) + " cannot be polled: it is always ready");
     }
     return system_failure("epoll_ctl", errno, "descriptor " + std::to_string(fd));
+}
+
+}  // namespace
+
+Status PollSet::add(int fd, std::uint64_t token, PollFor what) {
+    return add_for(descriptor_.get(), fd, what == PollFor::reading ? EPOLLIN : EPOLLOUT, token);
+}
+
+// Without events only a hang-up is told of, which a set of descriptors never has.
+Status PollSet::add_disarmed(int fd, std::uint64_t token) {
+    return add_for(descriptor_.get(), fd, EPOLLONESHOT, token);
+}
+
+void PollSet::arm(int fd, std::uint64_t token) noexcept {
+    (void)change(descriptor_.get(), EPOLL_CTL_MOD, fd, EPOLLIN | EPOLLONESHOT, token);
+}
+
+void PollSet::disarm(int fd, std::uint64_t token) noexcept {
+    (void)change(descriptor_.get(), EPOLL_CTL_MOD, fd, EPOLLONESHOT, token);
 }
 
 void PollSet::remove(int fd) noexcept {

@@ -40,6 +40,12 @@ public:
     // Errors: unsupported (a regular file: it is always ready), system.
     Status add(int fd, std::uint64_t token, PollFor what = PollFor::reading);
 
+    // Watches a descriptor for reading from the next arm() on, until it has been an event once. As add().
+    Status add_disarmed(int fd, std::uint64_t token);
+    // Of a descriptor given to add_disarmed(): the next event counts, or none does. Any thread.
+    void arm(int fd, std::uint64_t token) noexcept;
+    void disarm(int fd, std::uint64_t token) noexcept;
+
     // Nothing when it is not watched.
     void remove(int fd) noexcept;
 
