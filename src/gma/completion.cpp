@@ -110,6 +110,7 @@ base::Status Completion::look(Handle handle) {
 // Whether the prefix has ended, after a look at everything.
 bool Completion::look_once(std::uint64_t number) {
     if (commands_.queue.done() >= number) return true;
+    const ServiceSleep::Stay stay(service_sleep_, ServiceSleep::Stay::Kind::moment);
     progress_.drive(Driver::passer_by);
     return commands_.queue.done() >= number;
 }
@@ -176,6 +177,7 @@ node::Outcome Completion::attend(std::uint64_t number,
     if (progress_.manner().may_waiter_turn) {
         attendance.emplace(door, service_);
     }
+    ServiceSleep::Stay stay(service_sleep_, ServiceSleep::Stay::Kind::wait);
     const bool is_alone = call == node::AwaitedCall::fetch;
     const auto ready = [&] { return drive_until(number, is_alone, deadline); };
     std::uint64_t start_ns = 0;
@@ -189,7 +191,7 @@ node::Outcome Completion::attend(std::uint64_t number,
             say_what_is_awaited(number, call, waited_ns);
         }
         tell_what_is_awaited(entry, call, number, start_ns);
-        service_sleep_.rest();
+        stay.rest();
         return node::sleep_on_bell(door.waiter_bell, ready, timeout_left_ns, signals);
     };
     const node::Outcome outcome = member_.waiter().wait(ready, sleep, deadline.left_ns(), signals);

@@ -92,11 +92,11 @@ base::Status Gma::open_parts(Opened& opened,
         });
     }
     if (traits_of(surroundings.link).is_turned_here) {
-        auto event = os::Event::create();
-        if (!event.is_ok()) {
-            return std::move(event).failure().within("making the wake-up of the service thread");
+        auto wait = os::ArmedWait::create(surroundings.link->traits().wait_fds);
+        if (!wait.is_ok()) {
+            return std::move(wait).failure().within("making the wake-up of the service thread");
         }
-        opened.event.emplace(std::move(event).value());
+        opened.wait.emplace(std::move(wait).value());
     }
     return {};
 }
@@ -138,7 +138,7 @@ Gma::Gma(node::Member& member,
                .may_waiter_turn = may_waiter_turn(config),
                .trace = opened_.trace.get()}),
       service_sleep_(*opened_.port,
-                     std::move(opened_.event),
+                     std::move(opened_.wait),
                      traits_of(surroundings.link).is_turned_here ? surroundings.link : nullptr),
       progress_(member,
                 commands_,
@@ -153,8 +153,8 @@ Gma::Gma(node::Member& member,
                  .look_cost = traits_of(surroundings.link).look_cost}),
       service_(progress_, service_sleep_, hazards, fast.marks, member.slot()),
       completion_(member, commands_, progress_, service_, service_sleep_, *opened_.space, config),
-      issuer_({commands_, routes_, mover_, jobs_, mailbox_, remote_, invokes_, progress_, service_,
-               completion_},
+      issuer_({commands_, routes_, mover_, jobs_, mailbox_, remote_, invokes_, progress_,
+               service_sleep_, service_, completion_},
               hazards,
               *opened_.attach,
               fast.marks,

@@ -146,8 +146,8 @@ public:
     // Turns the link once, for who waits for other nodes elsewhere than here. true when something moved.
     bool help() { return progress_.help(); }
 
-    // Who helped is about to sleep: the service thread listens to the link.
-    void rest() { service_sleep_.rest(); }
+    // For threads that help.
+    [[nodiscard]] ServiceSleep& service_sleep() noexcept { return service_sleep_; }
 
 private:
     // What can fail to open.
@@ -157,7 +157,7 @@ private:
         std::unique_ptr<local::Attach> attach;
         std::unique_ptr<local::Port> port;
         std::unique_ptr<local::Forwarder> forwarder;
-        std::optional<os::Event> event;  // where the gateway is in this process
+        std::optional<os::ArmedWait> wait;  // where the gateway is in this process
     };
 
     static base::Status open_parts(Opened& opened,

@@ -245,6 +245,7 @@ Handle Issuer::queue(Command command, Route route, Handle order, const Invocatio
     if (auto status = parts_.service.ensure(); !status.is_ok()) {
         say_once_that_there_is_no_thread(status);
     }
+    const ServiceSleep::Stay stay(parts_.service_sleep, ServiceSleep::Stay::Kind::moment);
     std::unique_lock lock(parts_.commands.mutex);
     const CommandQueue::Admission admission = admit(lock, command, order, call);
     if (admission.number == 0) {

@@ -27,6 +27,7 @@ public:
         RemoteCarrier& remote;
         Invokes& invokes;
         Progress& progress;
+        ServiceSleep& service_sleep;
         ServiceThread& service;
         Completion& completion;
     };

@@ -4,6 +4,8 @@
 // Tests: tests/unit/gma/gma_remote_test.cpp.
 #pragma once
 
+#include <optional>
+
 #include "gma/gma.hpp"
 #include "node/barrier.hpp"
 
@@ -14,14 +16,23 @@ public:
     // From when it is open until before it is closed; nullptr, as at first: there is nothing to turn.
     void set_gma(Gma* gma) noexcept { gma_ = gma; }
 
+    void enter() override {
+        if (gma_ != nullptr) {
+            stay_.emplace(gma_->service_sleep(), ServiceSleep::Stay::Kind::wait);
+        }
+    }
+
     bool turn() override { return gma_ != nullptr && gma_->help(); }
 
     void rest() override {
-        if (gma_ != nullptr) gma_->rest();
+        if (stay_) stay_->rest();
     }
+
+    void leave() override { stay_.reset(); }
 
 private:
     Gma* gma_ = nullptr;
+    std::optional<ServiceSleep::Stay> stay_;
 };
 
 }  // namespace acp::gma

@@ -157,6 +157,9 @@ std::uint32_t Progress::hand_to_remote() {
 }
 
 void Progress::send_collected() {
+    using Kind = ServiceSleep::Stay::Kind;
+    // Where something is under way, many commands were collected since the last time.
+    const ServiceSleep::Stay stay(service_sleep_, remote_.is_quiet() ? Kind::moment : Kind::busy);
     DriverRole<>::Hold hold(driver_);
     if (!hold) {  // another thread turns the link, and may have looked already
         remote_.leave_to_others();
@@ -237,7 +240,7 @@ void Progress::notify() {
         node::ring_bell(door.waiter_bell);
         return;
     }
-    service_sleep_.wake_unless_napping();
+    service_sleep_.wake_unless_back_soon();
 }
 
 void Progress::tell_waiters(Driver driver) {

@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the service thread of a process sleeps, and how others wake it. Where the node's gateway is elsewhere, it sleeps in
-// its port and hears of mail. Where the gateway is in this process, it sleeps on the gateway's descriptors; but as long
-// as other threads turn the gateway, it naps without listening to them (deaf), for each datagram would wake it to find
-// the work done. It listens again when nobody has turned the gateway for a nap, or who did goes to sleep.
-// wake(), wake_unless_napping() and rest() by any thread, note_turn() by the holder of the driver's role, the others by the
-// service thread. Nothing is lost: each side stores what it
-// has to say, then looks at what the other said (seq_cst).
-// Tests: tests/unit/gma/gma_test.cpp, gma_remote_test.cpp, progress tests.
+// How the service thread of a process sleeps, how others wake it, and for how long they stand in for it. Where the node's
+// gateway is elsewhere, it sleeps in its port and hears of mail. Where the gateway is in this process, it sleeps on the
+// gateway's descriptors, which are armed unless other threads of the process turn the gateway: then each datagram would
+// wake it to find the work done. The last of those threads arms them when it leaves the library or goes to sleep, unless
+// it is expected back at once (gma/presence.hpp); then a nap shows whether it came. A thread that is in the library stands
+// in for the service thread only as long as it turns the gateway from one nap to the next.
+// Nothing is lost: each side stores what it has to say, then looks at what the other said (seq_cst), and whoever changes
+// something settles the descriptors' state, one thread at a time (gma/driver_role.hpp).
+// wait() by the service thread, note_turn() by the holder of the driver's role, the others by any thread.
+// Tests: tests/unit/gma/service_sleep_test.cpp, gma_test.cpp, gma_remote_test.cpp.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <vector>
 
 #include "base/status.hpp"
+#include "gma/driver_role.hpp"
+#include "gma/presence.hpp"
 #include "local/port.hpp"
-#include "os/event.hpp"
+#include "os/armed_wait.hpp"
 #include "remote/link.hpp"
 
 namespace acp::gma {
@@ -25,35 +28,37 @@ namespace acp::gma {
 class ServiceSleep {
 public:
     //   port   must outlive this
-    //   event  where the gateway is in this process: what wakes the service thread; else nothing
+    //   armed  where the gateway is in this process: on its descriptors; else nothing
     //   link   to that gateway, must outlive this; nullptr when it is elsewhere
-    // Throws std::bad_alloc.
-    ServiceSleep(local::Port& port, std::optional<os::Event> event, remote::Link* link);
+    ServiceSleep(local::Port& port,
+                 std::optional<os::ArmedWait> armed,
+                 remote::Link* link) noexcept;
 
     // Wakes the service thread if it sleeps.
     void wake();
 
-    // wake(), but a nap goes on: it ends soon by itself.
-    void wake_unless_napping() {
-        if (!is_napping_.load(std::memory_order_seq_cst)) {
+    // wake(), unless the service thread naps and the program will be back before the nap is over, to do the work itself.
+    void wake_unless_back_soon() {
+        if (!is_napping_.load(std::memory_order_seq_cst) ||
+            (link_ != nullptr && presence_.is_service_needed())) {
             wake();
         }
     }
 
     // Sleeps until woken, until mail or a datagram comes, or the timeout.
-    //   is_idle         asked after the sleep was announced; false: there is no sleep
-    //   is_nap          a short one: wake_unless_napping() does nothing
-    //   is_turned_now   whether another thread is turning the gateway at this moment
-    // True when the sleep listened to everything; false: it was deaf.
+    //   is_idle  asked after the sleep was announced; false: there is no sleep
+    //   is_nap   a short one: see wake_unless_back_soon()
+    //   is_turned_now  whether another thread is turning the gateway at this moment
+    // True when the service thread must look at everything; false: other threads do.
     bool wait(const std::function<bool()>& is_idle,
               std::int64_t timeout_ns,
               bool is_nap,
               bool is_turned_now);
 
-    // Whether another thread has turned the gateway since the last sleep, or is at it: a turn that sends much is long,
-    // and who slept on the sockets meanwhile would be woken by each datagram, again and again, and could do nothing.
-    [[nodiscard]] bool is_turned(bool is_turned_now) const noexcept {
-        return turns_seen_ != turns_.load(std::memory_order_relaxed) || is_turned_now;
+    // Where the gateway is in this process: whether other threads have turned it since the last sleep, or are at it: a turn
+    // that sends much is long.
+    [[nodiscard]] bool is_stood_in_for(bool is_turned_now) const noexcept {
+        return is_turned_now || turns_seen_ != turns_.load(std::memory_order_relaxed);
     }
 
     // After a turn of the gateway by another thread, which holds the driver's role: wakes the service thread when the
@@ -61,31 +66,65 @@ public:
     // content: only then the next deadline is compared
     void note_turn(bool has_moved);
 
-    // A thread that turned the gateway is about to sleep.
-    void rest();
+    // Who is there to turn the gateway.
+    [[nodiscard]] const Presence& presence() const noexcept { return presence_; }
+
+    // A thread of the program that is in the library, from its construction to its end or until it goes to sleep. Where the
+    // gateway is elsewhere nobody asks who is there.
+    class Stay {
+    public:
+        // moment: it turns the gateway once. busy: the same, and it has been in the library many times since the last
+        // Stay. wait: it turns the gateway again and again.
+        enum class Kind { moment, busy, wait };
+
+        Stay(ServiceSleep& sleep, Kind kind) : sleep_(&sleep) { sleep.enter(kind); }
+
+        ~Stay() { end(false); }
+
+        Stay(const Stay&) = delete;
+        Stay& operator=(const Stay&) = delete;
+
+        // The thread is about to sleep: the service thread listens from now on.
+        void rest() { end(true); }
+
+    private:
+        void end(bool is_for_long) {
+            if (sleep_ != nullptr) sleep_->leave(is_for_long);
+            sleep_ = nullptr;
+        }
+
+        ServiceSleep* sleep_;
+    };
 
 private:
     // While others turn the gateway: twice as long each time, for each nap costs them 10 us of their core.
-    static constexpr std::int64_t deaf_nap_min_ns = 250'000;
-    static constexpr std::int64_t deaf_nap_max_ns = 1'000'000;
+    static constexpr std::int64_t nap_min_ns = 250'000;
+    static constexpr std::int64_t nap_max_ns = 1'000'000;
+    static constexpr std::uint64_t near_ns =
+        2'000'000;  // a sleep that ends so soon is as good as a nap
 
+    void enter(Stay::Kind kind);
+    void leave(bool is_for_long);
     bool sleep_on_link(const std::function<bool()>& is_idle,
                        std::int64_t timeout_ns,
                        bool is_turned_now);
-    [[nodiscard]] bool decide_to_be_deaf(bool is_turned_now);
+    [[nodiscard]] bool is_trusted(bool is_turned_now) noexcept;
+    void settle();
+    void wake_in_time();
 
     local::Port& port_;
-    std::optional<os::Event> event_;
+    Presence presence_;
+    std::optional<os::ArmedWait> armed_;
     remote::Link* link_;
-    std::vector<int> fds_;  // the event's, then the link's
     std::atomic<bool> is_napping_{false};
     // Where the gateway is in this process:
     std::atomic<bool> is_asleep_{false};
-    std::atomic<bool> is_deaf_{false};     // asleep, but not on the link
-    std::atomic<bool> is_left_{false};     // who turned the gateway last has gone to sleep
+    std::atomic<bool> is_trusting_{false};  // whoever is there stands in for the service thread
+    DriverRole<> settling_;
+    std::atomic<bool> is_armed_{false};    // true: it is, or it has fired and the sleeper wakes up
     std::atomic<std::uint32_t> turns_{0};  // by other threads; one writer at a time
     std::uint32_t turns_seen_ = 0;
-    std::int64_t deaf_nap_ns_ = deaf_nap_min_ns / 2;
+    std::int64_t nap_ns_ = nap_min_ns / 2;
     std::atomic<std::uint64_t> until_ns_{0};  // when it turns the gateway again at the latest
 };
 

@@ -88,7 +88,7 @@ void ServiceThread::serve() {
     while (!is_stopping_.load(std::memory_order_relaxed)) {
         const bool is_attended =
             manner.is_link_turned_here
-                ? sleep_.is_turned(progress_.is_turning())
+                ? sleep_.is_stood_in_for(progress_.is_turning())
                 : manner.may_waiter_turn &&
                       slot_.door.is_attended.load(std::memory_order_relaxed) != 0;
         if (!is_attended) {
@@ -96,10 +96,10 @@ void ServiceThread::serve() {
             continue;
         }
         // A waiting thread does the work: do not compete for the core.
-        const bool has_listened = pause(node::liveness_check_ns);
+        const bool is_needed = pause(node::liveness_check_ns);
         if (!manner.is_link_turned_here) continue;
         // Who turned the gateway may have gone back to the program since, and runs no jobs in a barrier.
-        if (has_listened) {
+        if (is_needed) {
             (void)progress_.drive(Driver::service);
         } else if (progress_.run_jobs(Driver::service)) {
             progress_.tell_waiters(Driver::service);

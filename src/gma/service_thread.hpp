@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The service thread of a process: runs what others ask of this process's memory, takes in the ends of its own commands,
 // and runs commands that nobody waits for. It is made in acp_init where others
-// may need this process from the start, else with the first command or registration that may need it. After local activity it naps for a
-// millisecond at a time, so that issuing a short command need not wake it; then it sleeps until somebody rings. While
-// other threads of the process wait and work, it leaves the core to them. While it lives it holds the slot's
+// may need this process from the start, else with the first command or registration that may need it. While other threads
+// of the process wait and work, and while they are expected to be back at once, it leaves the work and the core to them and
+// naps (gma/service_sleep.hpp, ADR 0008); then it sleeps until somebody rings. While it lives it holds the slot's
 // service_hold, by which others see that the memory they copied was this process's.
 #pragma once
 

@@ -96,8 +96,10 @@ base::Status Barrier::wait(Gathers gathers) {
         }
         return os::futex_wait(released.word(), value, timeout_ns);
     };
+    if (helper_ != nullptr) helper_->enter();
     waiter_.wait(ready, sleep, for_ever);
     (void)has_helped(helper_);  // sees what other threads that turned it have written
+    if (helper_ != nullptr) helper_->leave();
     return is_released() ? base::Status() : blocked_by_death();
 }
 

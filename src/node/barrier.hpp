@@ -28,12 +28,18 @@ public:
     Helper(const Helper&) = delete;
     Helper& operator=(const Helper&) = delete;
 
+    // The caller is about to wait, and turns until it rests or leaves.
+    virtual void enter() = 0;
+
     // Makes progress. true when something moved. Any thread: when another one turns it, nothing is done. Never
     // blocks.
     virtual bool turn() = 0;
 
     // The caller is about to sleep: others see to what comes.
     virtual void rest() = 0;
+
+    // The wait is over.
+    virtual void leave() = 0;
 };
 
 class Barrier {

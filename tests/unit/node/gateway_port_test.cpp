@@ -256,7 +256,10 @@ class Turned : public Helper {
 public:
     explicit Turned(GatewayPort& port) : port_(port) {}
 
+    void enter() override { ++waits_; }
+
     bool turn() override {
+        EXPECT_EQ(waits_, 1U);
         if (!held_) held_ = port_.take_meeting();
         if (!held_ || ++turns_ % 3 != 0) return false;
         port_.finish_meeting(held_->number, {});
@@ -264,13 +267,18 @@ public:
         return true;
     }
 
-    void rest() override { ++rests_; }
+    void rest() override { EXPECT_EQ(waits_, 1U); }
+
+    void leave() override { --waits_; }
+
+    // That go on.
+    [[nodiscard]] std::uint32_t waits() const { return waits_; }
 
 private:
     GatewayPort& port_;
     std::optional<GatewayPort::Meeting> held_;
     std::uint32_t turns_ = 0;
-    std::uint32_t rests_ = 0;
+    std::uint32_t waits_ = 0;
 };
 
 TEST_F(NodesTest, who_waits_turns_what_helps) {
@@ -278,7 +286,10 @@ TEST_F(NodesTest, who_waits_turns_what_helps) {
     Turned helper(port);
     Member& member = *members_[2];
     member.barrier().set_helper(&helper);
-    for (int round = 0; round < 4; ++round) EXPECT_TRUE(member.meet().is_ok());
+    for (int round = 0; round < 4; ++round) {
+        EXPECT_TRUE(member.meet().is_ok());
+        EXPECT_EQ(helper.waits(), 0U);
+    }
 }
 
 }  // namespace

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whether threads of the program are in the library, where they do what else the service thread would have to do, and
+// whether it may count on them when they are not: a program that only communicates is back at once, one that computes, or
+// looks at its own memory until something has come, is not. It is learned: once the service thread had something to do
+// in an absence that was not short, it listens in the next absences_to_listen ones, until as many were over before anything
+// came. A wrong guess costs time, never progress. Any thread.
+// Tests: tests/unit/gma/presence_test.cpp.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace acp::gma {
+
+class Presence {
+public:
+    static constexpr std::uint32_t absences_to_listen = 16;
+    // As long as it takes to wake a thread that finds the work done and sleeps again.
+    static constexpr std::uint64_t short_absence_ns = 5'000;
+
+    //   ticks_per_ns  of the clock whose readings leave() and note_work() are given
+    explicit Presence(double ticks_per_ns) noexcept
+        : short_absence_ticks_(
+              static_cast<std::uint64_t>(static_cast<double>(short_absence_ns) * ticks_per_ns)) {}
+
+    // A thread enters the library, and stays there until leave().
+    void enter() noexcept {
+        threads_.fetch_add(1, std::memory_order_seq_cst);
+        pass();
+    }
+
+    // A thread calls the library for a moment, in which it does nothing of the service thread's. Two loads and a store.
+    void pass() noexcept {
+        // relaxed, all: guesses, of which any is right
+        visits_.store(visits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        if (!is_listened_.load(std::memory_order_relaxed)) return;
+        is_listened_.store(false, std::memory_order_relaxed);
+        const std::uint32_t left = to_listen_.load(std::memory_order_relaxed);
+        if (left != 0) to_listen_.store(left - 1, std::memory_order_relaxed);
+    }
+
+    // True when no thread is left in the library and the service thread shall listen.
+    //   is_for_long  it is about to sleep
+    //   now          reads the clock; called when it matters
+    template <typename Now>
+    bool leave(bool is_for_long, Now&& now) noexcept {
+        // Before the thread is counted out: who finds nobody there must see whether somebody is expected.
+        const bool is_listened = is_for_long || is_service_needed();
+        is_expected_.store(!is_listened, std::memory_order_relaxed);
+        is_listened_.store(is_listened && !is_for_long, std::memory_order_relaxed);
+        if (is_listened) left_at_.store(now(), std::memory_order_relaxed);
+        // seq_cst: partner is the service thread, which announces its sleep, then asks is_anybody_there()
+        return threads_.fetch_sub(1, std::memory_order_seq_cst) == 1 && is_listened;
+    }
+
+    // Whether a thread is in the library, or has left it only for a moment.
+    [[nodiscard]] bool is_anybody_there() const noexcept {
+        return threads_.load(std::memory_order_seq_cst) != 0 ||
+               is_expected_.load(std::memory_order_relaxed);
+    }
+
+    // How often threads entered the library, about.
+    [[nodiscard]] std::uint32_t visits() const noexcept {
+        return visits_.load(std::memory_order_relaxed);
+    }
+
+    // Called by the service thread, which has waited a nap long for who left only for a moment: the absence is a long one,
+    // and it listens from now on.
+    void expect_nobody() noexcept {
+        if (!is_expected_.load(std::memory_order_relaxed)) return;
+        is_expected_.store(false, std::memory_order_relaxed);
+        left_at_.store(0, std::memory_order_relaxed);
+        is_listened_.store(true, std::memory_order_relaxed);
+    }
+
+    // Called by the service thread, which has something to do. Counts when nobody has come for longer than a short absence
+    // since it was told to listen.
+    void note_work(std::uint64_t now) noexcept {
+        if (!is_listened_.load(std::memory_order_relaxed) ||
+            now - left_at_.load(std::memory_order_relaxed) <= short_absence_ticks_) {
+            return;
+        }
+        is_listened_.store(false, std::memory_order_relaxed);
+        to_listen_.store(absences_to_listen, std::memory_order_relaxed);
+    }
+
+    // The program comes again and again, for too short to be counted.
+    void note_busy() noexcept { to_listen_.store(0, std::memory_order_relaxed); }
+
+    // Whether the service thread is to listen when the last thread leaves.
+    [[nodiscard]] bool is_service_needed() const noexcept {
+        return to_listen_.load(std::memory_order_relaxed) != 0;
+    }
+
+private:
+    std::uint64_t short_absence_ticks_;
+    std::atomic<std::uint32_t> threads_{0};
+    std::atomic<bool> is_expected_{false};
+    // Guesses: any value is harmless.
+    std::atomic<bool> is_listened_{
+        false};  // the service thread listens in this absence, and nothing has come yet
+    std::atomic<std::uint32_t> to_listen_{absences_to_listen};
+    std::atomic<std::uint32_t> visits_{0};
+    std::atomic<std::uint64_t> left_at_{0};  // ticks; of the last absence that is listened to
+};
+
+}  // namespace acp::gma

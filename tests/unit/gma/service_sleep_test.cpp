@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// When the service thread listens to a gateway in its process, and when others stand in for it.
+#include "gma/service_sleep.hpp"
+
+#include <atomic>
+#include <gtest/gtest.h>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "os/event.hpp"
+
+#include "test_network.hpp"
+
+namespace acp::gma {
+namespace {
+
+using Kind = ServiceSleep::Stay::Kind;
+
+constexpr std::int64_t for_ever = -1;
+
+// A gateway that is due when it is told to be, and has something to do while its event is readable.
+class QuietLink final : public remote::Link {
+public:
+    bool submit(std::uint64_t /*token*/, const memory::Command& /*command*/) override {
+        return false;
+    }
+
+    bool invoke(std::uint64_t /*token*/, const remote::Invocation& /*invocation*/) override {
+        return false;
+    }
+
+    void flush() override {}
+
+    bool turn(std::vector<remote::Ended>& /*ended*/) override { return false; }
+
+    [[nodiscard]] bool has_news() const noexcept override { return false; }
+
+    [[nodiscard]] remote::LinkTraits traits() const noexcept override {
+        return {.is_turned_here = true,
+                .is_peer_served = true,
+                .look_cost = node::LookCost::dear,
+                .wait_fds = {&fd_, 1}};
+    }
+
+    [[nodiscard]] std::int64_t timeout_ns() const noexcept override { return due_ns_; }
+
+    void set_service_wanted(bool /*is_wanted*/) noexcept override {}
+
+    os::Event event_ = std::move(os::Event::create()).value();
+    std::atomic<std::int64_t> due_ns_{for_ever};
+
+private:
+    int fd_ = event_.fd();
+};
+
+class ServiceSleepTest : public testing::Test {
+protected:
+    // Sleeps as the service thread. True: it must look at everything.
+    bool sleep(std::int64_t timeout_ns = for_ever, bool is_turned_now = false) {
+        return sleep_.wait([] { return true; }, timeout_ns, false, is_turned_now);
+    }
+
+    // A program that is back at once, as was learned.
+    void make_trusted() { const ServiceSleep::Stay stay(sleep_, Kind::busy); }
+
+    node::Segment segment_ = test::make_node_of_two(0);
+    std::unique_ptr<local::Port> port_ = std::move(local::Port::open(segment_, 0)).value();
+    QuietLink link_;
+    ServiceSleep sleep_{*port_, std::move(os::ArmedWait::create(link_.traits().wait_fds)).value(),
+                        &link_};
+};
+
+TEST_F(ServiceSleepTest, hears_the_gateway_while_nobody_is_there) {
+    link_.event_.signal();
+    EXPECT_TRUE(sleep());
+}
+
+TEST_F(ServiceSleepTest, leaves_the_gateway_to_whoever_turns_it) {
+    const ServiceSleep::Stay stay(sleep_, Kind::wait);
+    link_.event_.signal();
+    for (int nap = 0; nap < 5; ++nap) {
+        sleep_.note_turn(false);
+        EXPECT_FALSE(sleep()) << nap;
+    }
+    EXPECT_TRUE(sleep());  // it is there, and does not turn the gateway
+}
+
+TEST_F(ServiceSleepTest, leaves_the_gateway_to_who_is_at_it_now) {
+    const ServiceSleep::Stay stay(sleep_, Kind::wait);
+    link_.event_.signal();
+    EXPECT_FALSE(sleep(for_ever, true));
+}
+
+TEST_F(ServiceSleepTest, hears_the_gateway_from_when_the_last_one_leaves) {
+    link_.event_.signal();
+    for (int round = 0; round < 200; ++round) {
+        std::optional<ServiceSleep::Stay> stay;
+        stay.emplace(sleep_, Kind::wait);
+        sleep_.note_turn(false);
+        std::atomic<bool> is_needed{false};
+        std::thread service([&] {
+            while (!is_needed) {
+                is_needed = sleep();
+            }
+        });
+        if (round % 2 == 0) std::this_thread::yield();
+        stay.reset();
+        service.join();
+    }
+}
+
+TEST_F(ServiceSleepTest, hears_the_gateway_from_when_the_last_one_goes_to_sleep) {
+    make_trusted();
+    link_.event_.signal();
+    ServiceSleep::Stay stay(sleep_, Kind::wait);
+    sleep_.note_turn(false);
+    std::thread service([&] {
+        while (!sleep()) {
+        }
+    });
+    stay.rest();
+    service.join();
+}
+
+TEST_F(ServiceSleepTest, hears_the_gateway_after_a_nap_when_who_was_expected_has_not_come) {
+    make_trusted();
+    link_.event_.signal();
+    {
+        const ServiceSleep::Stay stay(sleep_, Kind::wait);
+        sleep_.note_turn(false);
+    }
+    EXPECT_TRUE(sleep_.presence().is_anybody_there());
+    (void)sleep();  // a nap
+    EXPECT_FALSE(sleep_.presence().is_anybody_there());
+    EXPECT_TRUE(sleep());
+    EXPECT_TRUE(sleep_.presence().is_service_needed());  // next time it listens at once
+}
+
+TEST_F(ServiceSleepTest, is_woken_when_the_gateway_is_due_before_it_would_look) {
+    std::atomic<int> sleeps{0};
+    std::thread service([&] {
+        EXPECT_TRUE(sleep());  // as long as it takes: nothing is due
+        ++sleeps;
+    });
+    while (sleeps == 0) {
+        link_.due_ns_ = 1'000;
+        sleep_.note_turn(true);
+    }
+    service.join();
+}
+
+TEST_F(ServiceSleepTest, wake_ends_every_sleep) {
+    for (const bool is_stood_in_for : {false, true}) {
+        std::optional<ServiceSleep::Stay> stay;
+        if (is_stood_in_for) {
+            stay.emplace(sleep_, Kind::wait);
+            sleep_.note_turn(false);
+        }
+        std::atomic<bool> is_over{false};
+        std::thread service([&] {
+            (void)sleep();
+            is_over = true;
+        });
+        while (!is_over) sleep_.wake();
+        service.join();
+    }
+}
+
+}  // namespace
+}  // namespace acp::gma
