@@ -84,10 +84,11 @@ Result<CloseWatch> CloseWatch::create(int file) {
     return CloseWatch(std::move(descriptor));
 }
 
-void CloseWatch::take() noexcept {
+bool CloseWatch::take() noexcept {
     std::array<char, 4096> events;  // NOLINT(cppcoreguidelines-pro-type-member-init): not read
-    while (read(descriptor_.get(), events.data(), events.size()) > 0) {
-    }
+    bool is_any = false;
+    while (read(descriptor_.get(), events.data(), events.size()) > 0) is_any = true;
+    return is_any;
 }
 
 }  // namespace acp::os

@@ -57,7 +57,8 @@ struct FileIdentity {
 [[nodiscard]] FileIdentity identity_of_file(int file) noexcept;
 
 // Says when somebody gives up a file that was open for writing: closes its last descriptor and mapping of one time it
-// was opened. For the process that waits for the ends of LifeLocks.
+// was opened. For the process that waits for the ends of LifeLocks. The kernel says so a moment before the locks come
+// free: who looks at one and finds it held looks again.
 class CloseWatch {
 public:
     // Errors: limit (fs.inotify.max_user_instances, descriptors), unsupported, system (no /proc).
@@ -66,7 +67,8 @@ public:
     // Readable when that happened since the last take().
     [[nodiscard]] int fd() const noexcept { return descriptor_.get(); }
 
-    void take() noexcept;
+    // Whether that happened since the last take().
+    bool take() noexcept;
 
 private:
     explicit CloseWatch(FileDescriptor descriptor) noexcept : descriptor_(std::move(descriptor)) {}

@@ -33,8 +33,14 @@ void LifeWatch::start(const node::Segment& segment, os::PollSet& poll, std::uint
 }
 
 std::vector<std::uint32_t> LifeWatch::take_lost(std::uint64_t now_ns) {
-    deadline_ns_ = watch_ ? os::poll_forever : now_ns + look_every_ns;
-    if (watch_) watch_->take();
+    if (!watch_) {
+        deadline_ns_ = now_ns + look_every_ns;
+    } else {
+        if (watch_->take()) pause_ns_ = look_again_first_ns;
+        const bool is_over = pause_ns_ > look_again_last_ns;
+        deadline_ns_ = is_over ? os::poll_forever : now_ns + pause_ns_;
+        if (!is_over) pause_ns_ *= 4;
+    }
     std::vector<std::uint32_t> lost;
     for (std::uint32_t slot = 0; slot < segment_->shape().local_procs; ++slot) {
         if (node::has_lost_life(*segment_, slot) || is_end_untold(*segment_, slot)) {

@@ -20,12 +20,15 @@ namespace acp::agent {
 class LifeWatch {
 public:
     static constexpr std::uint64_t look_every_ns = 250'000'000;
+    // After the kernel told: the lock may come free a moment later, the longer the busier the machine.
+    static constexpr std::uint64_t look_again_first_ns = 1'000'000;
+    static constexpr std::uint64_t look_again_last_ns = 256'000'000;
 
     // Begins to watch, before the first rank starts.
     //   segment  must outlive this; token  of the events in the poll set
     void start(const node::Segment& segment, os::PollSet& poll, std::uint64_t token);
 
-    // When take_lost() is due by the clock; never while the kernel tells.
+    // When take_lost() is due by the clock; never while the kernel tells, and has not told lately.
     [[nodiscard]] std::uint64_t deadline_ns() const noexcept { return deadline_ns_; }
 
     // Makes take_lost() due at a time, if it is not sooner.
@@ -39,6 +42,7 @@ private:
     const node::Segment* segment_ = nullptr;
     std::optional<os::CloseWatch> watch_;
     std::uint64_t deadline_ns_ = os::poll_forever;
+    std::uint64_t pause_ns_ = os::poll_forever;  // before the next look after the kernel told
 };
 
 }  // namespace acp::agent
