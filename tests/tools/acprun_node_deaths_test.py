@@ -113,16 +113,16 @@ class FirstContact(ToolTest):
 
     def test_who_is_stopped_before_anybody_met_it_is_waited_for(self):
         for timeout in ("0", "60"):
-            job = self.start_stopped(RANK, "init", "print=ready", "1:signal=19", "0:await-line", "0:put=1", "sync",
-                                     "finalize", env={"ACP_PEER_TIMEOUT": timeout})
+            job = self.start_stopped(RANK, "init", "print=ready", "0:await-line", "0:put=1", "sync", "finalize",
+                                     env={"ACP_PEER_TIMEOUT": timeout})
             # Longer than five seconds, which a first answer was once given whatever the user said.
             time.sleep(6)  # lint: sleep is the subject
             os.kill(job.rank(1), signal.SIGCONT)
             self.assertEqual(job.finish(), (0, "", ""))
 
     def test_who_stays_stopped_is_lost_after_the_users_time(self):
-        job = self.start_stopped("--on-failure=continue", RANK, "init", "print=ready", "1:signal=19", "0:await-line",
-                                 "0:put=1", "0:print=over", "0:exit=0", env={"ACP_PEER_TIMEOUT": "1"})
+        job = self.start_stopped("--on-failure=continue", RANK, "init", "print=ready", "0:await-line", "0:put=1",
+                                 "0:print=over", "0:exit=0", "1:pause", env={"ACP_PEER_TIMEOUT": "1"})
         self.assertRegex(job.read_line(), "put: .*(could not be reached|has not answered)")
         self.assertEqual(job.read_line(), "over\n")
 
