@@ -74,10 +74,10 @@ def parent_of(pid):
 
 
 def stop(process):
-    """Stops a process and waits until each of its threads is: each stops when it hears of it."""
+    """Stops a process and waits until each of its threads has stopped, when it hears of it, or ended."""
     os.kill(process, signal.SIGSTOP)
     tasks = f"/proc/{process}/task"
-    while any(stat_of(f"{process}/task/{task}")[0] != "T" for task in os.listdir(tasks)):
+    while any(stat_of(f"{process}/task/{task}")[0] not in "TZX" for task in os.listdir(tasks)):
         os.sched_yield()
 
 
