@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -239,6 +240,21 @@ private:
     bool is_nobody_waiting_ = false;
 };
 
+// Waits for every command, and says on standard error what failed that the program has not asked for: it hears of it here or
+// never.
+void finish_commands(Library& instance, const char* call) {
+    const node::Unreported unreported = instance.gma->finish_all();
+    if (unreported.count == 0) return;
+    try {
+        std::fprintf(stderr, "acp: %s by rank %u on %s: %s\n", call, instance.member->rank(),
+                     os::host_name().c_str(), node::describe(unreported).c_str());
+    } catch (const std::bad_alloc&) {  // no memory for the words
+        std::fprintf(stderr, "acp: %s by rank %u: %llu commands failed that were not reported\n",
+                     call, instance.member->rank(),
+                     static_cast<unsigned long long>(unreported.count));
+    }
+}
+
 base::Status join_node(Library& instance, bool is_again) {
     node::Member& member = *instance.member;
     member.barrier().set_hang_warning(instance.config.hang_warning_ns);
@@ -287,7 +303,7 @@ base::Status reset(Library& instance, std::uint32_t rank) {
     Resetting resetting(instance);
     node::Member& member = *instance.member;
     const node::BarrierCall call(member.barrier(), node::AwaitedCall::reset);
-    instance.gma->finish_all();
+    finish_commands(instance, "acp_reset");
     if (auto status = member.agree_on_rank(rank); !status.is_ok()) {
         return std::move(status).within("acp_reset");
     }
@@ -320,7 +336,7 @@ base::Status leave(Library& instance) {
                     std::string(instance.life.reason().data())};
     }
     const node::BarrierCall call(instance.member->barrier(), node::AwaitedCall::finalize);
-    instance.gma->finish_all();
+    finish_commands(instance, "acp_finalize");
     if (instance.config.is_report_on) {
         print_report(*instance.member, *instance.gma);
     }

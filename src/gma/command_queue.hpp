@@ -200,6 +200,12 @@ public:
         return failures_.told_to_others(number, thread);
     }
 
+    // How many failures were not yet taken.
+    [[nodiscard]] std::uint64_t untold_count() const noexcept { return failures_.untold_count(); }
+
+    // As FailureBook::show_in.
+    void show_failures_in(const node::UnreportedPlace& place) noexcept { failures_.show_in(place); }
+
     // Whether a number was admitted, may run, and has not ended.
     [[nodiscard]] bool is_ready(std::uint64_t number) const noexcept {
         return is_outstanding(number) && record(number).state == State::ready;

@@ -12,7 +12,7 @@
 
 #include "base/status.hpp"
 #include "gma/command_queue.hpp"
-#include "node/awaited.hpp"
+#include "node/member.hpp"
 #include "os/process.hpp"
 
 namespace acp::gma {
@@ -35,8 +35,10 @@ using memory::Command;
 }
 
 struct Commands {
-    //   rank  of this process, for messages
-    Commands(Marks& marks, std::uint32_t rank) : queue(marks, by_rank(rank)) {}
+    //   member  this process, whose rank messages name and whose slot tells of failures; must outlive this
+    Commands(Marks& marks, const node::Member& member) : queue(marks, by_rank(member.rank())) {
+        queue.show_failures_in({member.segment(), member.slot_index()});
+    }
 
     // A ready command ended; it is in no list. The lock is held.
     void finish(std::uint64_t number, base::Status status) noexcept {

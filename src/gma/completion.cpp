@@ -204,12 +204,14 @@ node::Outcome Completion::attend(std::uint64_t number,
     return outcome;
 }
 
-void Completion::drop_failures(Handle handle) {
+std::uint64_t Completion::drop_failures(Handle handle) {
     const std::scoped_lock lock(commands_.mutex);
     const std::uint64_t number = commands_.queue.number_of(handle);
+    const std::uint64_t before = commands_.queue.untold_count();
     while (
         commands_.queue.take_failure(std::min(number, commands_.queue.done()), os::own_thread())) {
     }
+    return before - commands_.queue.untold_count();
 }
 
 //   is_alone  the number itself is meant, not its prefix

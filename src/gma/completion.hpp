@@ -37,8 +37,8 @@ public:
     // Waits for the command of a handle and for no other. ok, or its failure, which counts as reported.
     base::Status wait_for_one(Handle handle);
 
-    // Counts the failures of a handle's prefix as reported.
-    void drop_failures(Handle handle);
+    // Counts the failures of a handle's prefix as reported; returns how many there were.
+    std::uint64_t drop_failures(Handle handle);
 
     // Whether the prefix of a handle has ended. Makes progress once; does not block.
     [[nodiscard]] bool is_complete(Handle handle);

@@ -26,6 +26,10 @@ FailureBook::FailureBook() {
     remembered_.reserve(failures_remembered_max);
 }
 
+FailureBook::~FailureBook() {
+    if (shown_in_) shown_in_->clear();
+}
+
 void FailureBook::remember(std::uint64_t number, base::Code code) noexcept {
     if (remembered_.size() == failures_remembered_max) {
         if (number < remembered_.front().number) {
@@ -82,6 +86,7 @@ void FailureBook::note(std::uint64_t number, base::Status failure) noexcept {
     remember(number, failure.code());
     if (!make_room()) {
         add_to_rest(number, failure.code());
+        show();
         return;
     }
     const auto first = untold_.begin() + static_cast<std::ptrdiff_t>(told_);
@@ -89,6 +94,7 @@ void FailureBook::note(std::uint64_t number, base::Status failure) noexcept {
         first, untold_.end(), number,
         [](std::uint64_t wanted, const Untold& one) { return wanted < one.number; });
     untold_.insert(at, Untold{number, std::move(failure)});
+    show();
 }
 
 // They stay untold as far as they may lie behind `number`: better told twice than never.
@@ -104,6 +110,7 @@ base::Status FailureBook::take_rest(std::uint64_t number, std::uint64_t thread) 
     } else {
         rest_ = {};
     }
+    show();
     return base::Status::worded(rest.code, [&rest] {
         return std::to_string(rest.count) +
                " commands failed while there was no memory to keep their failures apart; one of "
@@ -202,6 +209,7 @@ std::optional<base::Status> FailureBook::take(std::uint64_t number, std::uint64_
         untold_.clear();
         told_ = 0;
     }
+    show();
     return failure;
 }
 
@@ -222,7 +230,29 @@ std::optional<base::Status> FailureBook::take_of(std::uint64_t number,
         untold_.clear();
         told_ = 0;
     }
+    show();
     return failure;
+}
+
+void FailureBook::show_in(const node::UnreportedPlace& place) noexcept {
+    shown_in_.emplace(place);
+    shown_first_ = 0;
+    show();
+}
+
+void FailureBook::show() noexcept {
+    if (!shown_in_) return;
+    const std::uint64_t first = first_untold();
+    const std::uint64_t shown = std::exchange(shown_first_, first);
+    if (first == 0) {
+        shown_in_->clear();
+    } else if (first == shown) {
+        shown_in_->write_count(untold_count());
+    } else {
+        const bool is_listed = told_ < untold_.size() && untold_[told_].number == first;
+        shown_in_->write(untold_count(),
+                         is_listed ? untold_[told_].failure.message() : base::phrase(rest_.code));
+    }
 }
 
 std::uint64_t FailureBook::first_untold() const noexcept {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "node/unreported.hpp"
 
 namespace acp::gma {
 
@@ -23,6 +24,11 @@ class FailureBook {
 public:
     // Throws std::bad_alloc.
     FailureBook();
+
+    // Shows none any more.
+    ~FailureBook();
+    FailureBook(const FailureBook&) = delete;
+    FailureBook& operator=(const FailureBook&) = delete;
 
     // Notes a command's failure.   number  noted once only
     void note(std::uint64_t number, base::Status failure) noexcept;
@@ -57,6 +63,15 @@ public:
     [[nodiscard]] std::uint64_t first_remembered() const noexcept {
         return remembered_.empty() ? 0 : remembered_.front().number;
     }
+
+    // How many failures were not yet taken.
+    [[nodiscard]] std::uint64_t untold_count() const noexcept {
+        return untold_.size() - told_ + rest_.count;
+    }
+
+    // From now on writes their number and the first one's message there, whenever they change.
+    //   place  its segment must outlive this
+    void show_in(const node::UnreportedPlace& place) noexcept;
 
     // Whether no failure is untold and none is remembered.
     [[nodiscard]] bool is_clean() const noexcept {
@@ -113,6 +128,8 @@ private:
     void add_to_rest(std::uint64_t number, base::Code code) noexcept;
     base::Status take_rest(std::uint64_t number, std::uint64_t thread) noexcept;
 
+    void show() noexcept;
+
     std::vector<Untold> untold_;  // by number, from told_ on
     std::size_t told_ = 0;
     Rest rest_;
@@ -120,6 +137,8 @@ private:
     std::vector<Told> told_list_;  // by number, the newest; room for all
     std::vector<Remembered>
         remembered_;  // by number; never more than it had memory for from the start
+    std::optional<node::UnreportedPlace> shown_in_;
+    std::uint64_t shown_first_ = 0;  // the number whose message is shown
 };
 
 }  // namespace acp::gma

@@ -115,7 +115,7 @@ Gma::Gma(node::Member& member,
       fetch_words_(
           member.segment().claimed(member.slot_index(), node::Claim::fetched_words),
           opened_.space->claimed_address(opened_.space->process(), node::Claim::fetched_words)),
-      commands_(fast.marks, member.rank()),
+      commands_(fast.marks, member),
       routes_(*opened_.space, hazards, *opened_.attach, config, surroundings.link),
       mover_(*opened_.space, hazards, *opened_.attach, routes_, opened_.trace.get()),
       invokes_(commands_.queue, *opened_.space, hazards, surroundings.operations),
@@ -212,10 +212,12 @@ void Gma::revoke() {
     hazards_.wait_until_unnamed(is_named);
 }
 
-void Gma::finish_all() {
-    while (!wait(handle_all, node::for_ever, false).is_ok()) {
-        drop_failures(handle_all);
+node::Unreported Gma::finish_all() {
+    node::Unreported all;
+    for (base::Status first; !(first = wait(handle_all, node::for_ever, false)).is_ok();) {
+        all.add(1 + completion_.drop_failures(handle_all), first.message());
     }
+    return all;
 }
 
 base::Result<local::Key> Gma::register_memory(void* address,

@@ -115,11 +115,11 @@ public:
         return completion_.wait(handle, timeout_ns, is_interruptible);
     }
 
-    // Waits until everything issued has ended; failures count as reported.
-    void finish_all();
+    // Waits until everything issued has ended. Returns the failures that were not yet reported, which count as reported now.
+    [[nodiscard]] node::Unreported finish_all();
 
     // Counts the failures of a handle's prefix as reported.
-    void drop_failures(Handle handle) { completion_.drop_failures(handle); }
+    void drop_failures(Handle handle) { (void)completion_.drop_failures(handle); }
 
     // Whether the prefix of a handle has ended. Makes progress once; does not block.
     [[nodiscard]] bool is_complete(Handle handle) { return completion_.is_complete(handle); }

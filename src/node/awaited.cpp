@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, 9> call_names{
     "acp_copy or an atomic (no room for more commands)",
     "acp_fetch_..."};
 constexpr int read_tries = 16;
-constexpr std::size_t word_count = 14;
+constexpr std::size_t word_count = 15;
 
 std::string seconds_of(std::uint64_t duration_ns) {
     char text[32];
@@ -86,6 +86,22 @@ const char* idle_words(SlotState state) noexcept {
             break;
     }
     return "ended";
+}
+
+// A line per rank that has failures which nobody reported.
+void add_failures(std::vector<std::string>& lines, const std::vector<Doing>& all) {
+    std::size_t ranks = 0;
+    for (const Doing& doing : all) {
+        if (doing.unreported.count == 0) continue;
+        if (++ranks <= described_commands_max) {
+            lines.push_back("rank " + std::to_string(doing.rank) + ": " +
+                            describe(doing.unreported));
+        }
+    }
+    if (ranks > described_commands_max) {
+        lines.push_back(std::to_string(ranks - described_commands_max) +
+                        " more ranks have failed commands that no call has reported");
+    }
 }
 
 template <typename T>
@@ -168,6 +184,9 @@ Doing look_at(const Segment& segment, std::uint32_t slot, std::uint64_t now_ns) 
         doing.command.source = source;
         break;
     }
+    if (doing.state == SlotState::joined) {
+        doing.unreported = UnreportedPlace(segment, slot).read();
+    }
     const memory::GaLayout addresses(segment.shape().procs);
     const auto rank_at = [&](std::uint64_t address) {
         const std::uint64_t process = addresses.process(address);
@@ -190,15 +209,17 @@ std::string to_words(const Doing& doing) {
           static_cast<std::uint64_t>(doing.command.operation), std::uint64_t{doing.command.width},
           doing.command.bytes, doing.command.target, doing.command.source,
           std::uint64_t{doing.target_rank}, std::uint64_t{doing.source_rank},
-          std::uint64_t{doing.is_stopped}}) {
+          std::uint64_t{doing.is_stopped}, doing.unreported.count}) {
         text += std::to_string(number) + " ";
     }
-    return text + ".";
+    std::string message = doing.unreported.first;
+    std::replace(message.begin(), message.end(), '\n', ' ');  // a line of the channel
+    return text + "." + message;
 }
 
 std::optional<Doing> doing_from(std::string_view words) {
     const auto parts = job::words_of(words, word_count);
-    if (parts.size() != word_count || parts.back() != ".") return std::nullopt;
+    if (parts.size() != word_count || !parts.back().starts_with('.')) return std::nullopt;
     std::array<std::uint64_t, word_count - 1> numbers{};
     for (std::size_t i = 0; i < numbers.size(); ++i) {
         if (!parse(parts[i], numbers[i])) return std::nullopt;
@@ -220,7 +241,7 @@ std::optional<Doing> doing_from(std::string_view words) {
                  short_number(2),  static_cast<AwaitedCall>(numbers[3]),
                  numbers[4],       command,
                  short_number(10), short_number(11),
-                 numbers[12] != 0};
+                 numbers[12] != 0, {numbers[13], std::string(parts.back().substr(1))}};
 }
 
 std::vector<std::string> describe(std::vector<Doing> all) {
@@ -269,6 +290,7 @@ std::vector<std::string> describe(std::vector<Doing> all) {
             (missing.empty() ? "" : "; not there yet: " + ranks_text(missing)));
     }
     for (auto& [state, ranks] : idle) lines.push_back(ranks_text(ranks) + ": " + idle_words(state));
+    add_failures(lines, all);
     if (!stopped.empty()) {
         lines.push_back(ranks_text(stopped) + (stopped.size() == 1 ? " is" : " are") +
                         " stopped (by a signal, or by a debugger)");

@@ -15,6 +15,7 @@
 #include "memory/command.hpp"
 #include "node/control.hpp"
 #include "node/segment.hpp"
+#include "node/unreported.hpp"
 
 namespace acp::node {
 
@@ -69,6 +70,7 @@ struct Doing {
     std::uint32_t target_rank = 0;  // whose its addresses are
     std::uint32_t source_rank = 0;
     bool is_stopped = false;  // by a signal or a debugger
+    Unreported unreported;
 
     friend bool operator==(const Doing&, const Doing&) = default;
 };
@@ -76,14 +78,15 @@ struct Doing {
 // Looks at a slot.   slot < local_procs; now_ns  os::now_ns()
 [[nodiscard]] Doing look_at(const Segment& segment, std::uint32_t slot, std::uint64_t now_ns);
 
-// One line of numbers for a channel, and back. nullopt when it is not one.
+// One line for a channel, numbers and at last the message of a failure, and back. nullopt when it is not one.
 [[nodiscard]] std::string to_words(const Doing& doing);
 [[nodiscard]] std::optional<Doing> doing_from(std::string_view words);
 
 inline constexpr std::size_t described_commands_max =
-    16;  // waits for commands; those beyond are counted
+    16;  // waits for commands, and ranks with failures; those beyond are counted
 
-// Sentences, one per line and group of ranks that do the same: who waits in which call, for how long, for whom. Empty when
+// Sentences, one per line and group of ranks that do the same: who waits in which call, for how long, for whom; and per rank
+// how many commands failed that it was not told, with the first one's message. Empty when
 // no process has ever joined.   all  of the processes that could be looked at, in any order
 [[nodiscard]] std::vector<std::string> describe(std::vector<Doing> all);
 

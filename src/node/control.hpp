@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -69,6 +70,21 @@ struct Awaited {
     SharedU64 source;
 };
 
+inline constexpr std::size_t unreported_bytes_max = 496;
+
+// The failures of commands that a process has not yet been told (node/unreported.hpp); not touched before there is one.
+// Writers: threads of the process that
+// hold the lock of its commands. Readers: the agent, acpstat; they take a copy as of Awaited, and a writer that dies within
+// leaves the same.
+struct UnreportedEntry {
+    SharedU32 turn;   // odd while somebody writes
+    SharedU32 bytes;  // of the text
+    SharedU64 count;
+    SharedU64 text[unreported_bytes_max / 8];  // message of the first
+};
+
+static_assert(sizeof(UnreportedEntry) == 512);
+
 // Writer of every field: the slot's process, unless said otherwise. Readers: all processes of the node.
 struct alignas(64) Slot {
     // line 0: who
@@ -97,7 +113,7 @@ struct alignas(64) Slot {
     SharedU32 own_end;                    // OwnEnd
     // 1 + the rank of another node for whose memory acp_query_address last had no pointer, 0 = none
     SharedU32 unmapped_rank_plus_1;
-    std::uint32_t reserved1;
+    SharedU32 has_unreported;  // 1: its UnreportedEntry tells of failures; writer: as of that
     Awaited awaited;
     // line 2: the door
     Door door;

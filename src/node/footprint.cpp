@@ -72,7 +72,8 @@ std::vector<FootprintPart> footprint_of(const Shape& shape) {
     const std::uint64_t hazards = layout.tables - layout.hazards;
     const std::uint64_t tables = layout.mailboxes - layout.tables;
     const std::uint64_t mailboxes = layout.claims - layout.mailboxes;
-    const std::uint64_t claims = layout.starters - layout.claims;
+    const std::uint64_t claims = layout.failures - layout.claims;
+    const std::uint64_t failures = layout.starters - layout.failures;
     const std::uint64_t starters = layout.total - layout.starters;
     // Where every process is its own gateway acp_init gathers their ports, in the last of the three tables.
     const std::uint64_t table = shape.procs * sizeof(SharedU32);
@@ -101,6 +102,7 @@ std::vector<FootprintPart> footprint_of(const Shape& shape) {
     const std::uint64_t polled = slots_of(shape) * mailbox_start_bytes(shape);
     parts.push_back({"mailboxes", "private memory used by others", mailboxes, polled, polled});
     parts.push_back({"ranges of layers", "acp_fetch_...", claims, 0, 0});
+    parts.push_back({"messages of failures", "failed commands", failures, 0, 0});
     parts.push_back({"starter memory", "", starters, starters, starters});
     return parts;
 }

@@ -40,6 +40,7 @@ constexpr auto layout_facts = std::to_array<std::uint64_t>({
     sizeof(Slot),
     sizeof(Door),
     sizeof(Awaited),
+    sizeof(UnreportedEntry),
     sizeof(Loss),
     sizeof(memory::Entry),
     sizeof(memory::HazardLine),
@@ -101,6 +102,7 @@ constexpr auto layout_facts = std::to_array<std::uint64_t>({
     offsetof(Slot, rung),
     offsetof(Slot, attach_commands),
     offsetof(Slot, remote_bytes),
+    offsetof(Slot, has_unreported),
     offsetof(Door, inbox),
     offsetof(Door, is_attended),
     offsetof(Door, waiter_bell),
@@ -209,6 +211,7 @@ SegmentLayout SegmentLayout::of(const Shape& shape) noexcept {
     layout.mailboxes = place(slots * layout.mailbox_stride);
     layout.claim_stride = round_up(claimed_bytes, page);
     layout.claims = place(n * layout.claim_stride);
+    layout.failures = place(n * sizeof(UnreportedEntry));
     layout.starter_stride = round_up(std::max<std::uint64_t>(shape.starter_bytes, 1), page);
     layout.starters = place(n * layout.starter_stride);
     layout.total = end;

@@ -37,6 +37,7 @@ struct SegmentLayout {
     std::uint64_t mailbox_stride = 0;
     std::uint64_t claims = 0;  // what layers claim for each process (node/claims.hpp), by slot
     std::uint64_t claim_stride = 0;
+    std::uint64_t failures = 0;  // UnreportedEntry[local_procs], by slot
     std::uint64_t starters = 0;  // by slot, starter_stride apart
     std::uint64_t starter_stride = 0;
     std::uint64_t total = 0;
@@ -145,6 +146,10 @@ public:
 
     [[nodiscard]] char* claimed(std::uint32_t slot, Claim claim) const noexcept {
         return claimed(slot) + claim_offset(claim);
+    }
+
+    [[nodiscard]] UnreportedEntry& unreported(std::uint32_t slot) const noexcept {
+        return at<UnreportedEntry>(layout_.failures + slot * sizeof(UnreportedEntry));
     }
 
     [[nodiscard]] char* starter(std::uint32_t slot) const noexcept {

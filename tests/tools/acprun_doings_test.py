@@ -55,6 +55,23 @@ class Doings(ToolTest):
                             r"\(0x[0-9a-f]+\) to rank 0 \(0x[0-9a-f]+\)\n")
         self.end(job)
 
+    FAILED = r"2 commands failed that no acp_complete or acp_wait has reported; the first: acp_copy by rank 1 on \S+: .*1099511627776"
+
+    def test_failures_that_nobody_completes_are_told_of_a_rank_that_makes_no_call(self):
+        job = self.start("-n", "2", "--nodes", "2", RANK, "init", "1:lose-puts=0", "print=ready", "pause")
+        self.assertEqual(job.read_lines(2), ready(2))
+        self.ask_until(job, rf"\n  rank 1: {self.FAILED}")
+        self.end(job)
+
+    def test_finalize_tells_once_of_failures_that_nobody_completed(self):
+        result = acprun("-n", "2", RANK, "init", "1:lose-puts=0", "finalize")
+        self.assertEqual(result.returncode, 0)
+        self.assertRegex(result.stderr.decode(), rf"\Aacp: acp_finalize by rank 1 on \S+: {self.FAILED}.*\n\Z")
+
+    def test_finalize_tells_of_no_failure_that_was_reported(self):
+        result = acprun("-n", "2", RANK, "init", "1:complete-put=0", "finalize", env={"ACP_ON_ERROR": "return"})
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+
     def test_a_stopped_rank_is_named(self):
         job = self.start_with_rank_1_stopped("get=1")
         self.ask_until(job, r"\n  rank 0 waits in acp_wait ", r"\n  rank 1 is stopped \(by a signal, or by a debugger\)\n")

@@ -241,6 +241,10 @@ tool::Json doings_json(const Gateway& gateway) {
                               {"source", command.source},
                               {"source_rank", doing.source_rank}};
         }
+        if (doing.unreported.count != 0) {
+            one["unreported_failures"] = {{"count", doing.unreported.count},
+                                          {"first", doing.unreported.first}};
+        }
         all.push_back(std::move(one));
     }
     return all;

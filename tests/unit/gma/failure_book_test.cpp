@@ -33,6 +33,27 @@ TEST(FailureBook, tells_each_failure_once_the_least_number_first) {
     EXPECT_FALSE(book.is_clean());
 }
 
+TEST(FailureBook, shows_how_many_are_untold_and_the_message_of_the_first) {
+    base::Config config;
+    config.starter_bytes = 4096;
+    const auto segment = node::Segment::create(node::shape_for(config, 2));
+    ASSERT_TRUE(segment.is_ok());
+    const node::UnreportedPlace place(segment.value(), 1);
+    FailureBook book;
+    book.show_in(place);
+    EXPECT_EQ(place.read(), node::Unreported{});
+    book.note(8, {Code::peer, "eight"});
+    book.note(4, {Code::stale, "four"});
+    book.note(12, {Code::address, "twelve"});
+    EXPECT_EQ(place.read(), (node::Unreported{3, "four"}));
+    EXPECT_TRUE(book.take_of(8).has_value());
+    EXPECT_EQ(place.read(), (node::Unreported{2, "four"}));
+    EXPECT_TRUE(book.take(12).has_value());
+    EXPECT_EQ(place.read(), (node::Unreported{1, "twelve"}));
+    EXPECT_TRUE(book.take(12).has_value());
+    EXPECT_EQ(place.read(), node::Unreported{});
+}
+
 TEST(FailureBook, tells_each_thread_once_of_what_only_others_were_told) {
     FailureBook book;
     book.note(4, {Code::stale, "four"});

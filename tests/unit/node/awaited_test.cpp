@@ -64,6 +64,22 @@ TEST(AwaitedTest, an_entry_is_read_as_it_was_written_and_vanishes_with_the_wait)
     EXPECT_EQ(look_at(segment, 1, 5000).call, AwaitedCall::none);
 }
 
+TEST(AwaitedTest, failures_that_were_not_reported_are_read_told_and_described) {
+    const Segment segment = made(2);
+    join(segment, 1);
+    UnreportedPlace(segment, 1).write(2, "acp_copy by rank 1 on here: why");
+    const Doing seen = look_at(segment, 1, 5000);
+    EXPECT_EQ(seen.unreported, (Unreported{2, "acp_copy by rank 1 on here: why"}));
+    EXPECT_EQ(doing_from(to_words(seen)), seen);
+    EXPECT_EQ(describe({seen}),
+              (Lines{"rank 1: no wait in a call of ACP",
+                     "rank 1: 2 commands failed that no acp_complete or acp_wait has reported; the "
+                     "first: acp_copy by rank 1 on here: why"}));
+    std::vector<Doing> many(described_commands_max + 1, seen);
+    for (std::uint32_t i = 0; i < many.size(); ++i) many[i].rank = i;
+    EXPECT_EQ(describe(many).back(), "1 more ranks have failed commands that no call has reported");
+}
+
 TEST(AwaitedTest, of_two_waiting_threads_the_second_is_shown_when_the_first_has_left) {
     const Segment segment = made(1);
     join(segment, 0);
@@ -90,10 +106,10 @@ TEST(AwaitedTest, an_entry_whose_writer_died_within_is_not_believed) {
 }
 
 TEST(AwaitedTest, words_that_are_no_doing_are_refused) {
-    ASSERT_TRUE(doing_from("0 1 0 0 0 0 0 0 0 0 0 0 0 ."));
-    for (const char* words : {"", ".", "1 2 3", "0 9 0 0 0 0 0 0 0 0 0 0 0 .",
-                              "0 1 0 99 0 0 0 0 0 0 0 0 0 .", "0 1 0 0 0 99 0 0 0 0 0 0 0 .",
-                              "0 1 0 0 0 0 0 0 0 0 0 0 0 0", "-1 1 0 0 0 0 0 0 0 0 0 0 0 ."}) {
+    ASSERT_TRUE(doing_from("0 1 0 0 0 0 0 0 0 0 0 0 0 0 ."));
+    for (const char* words : {"", ".", "1 2 3", "0 9 0 0 0 0 0 0 0 0 0 0 0 0 .",
+                              "0 1 0 99 0 0 0 0 0 0 0 0 0 0 .", "0 1 0 0 0 99 0 0 0 0 0 0 0 0 .",
+                              "0 1 0 0 0 0 0 0 0 0 0 0 0 0 0", "-1 1 0 0 0 0 0 0 0 0 0 0 0 0 ."}) {
         EXPECT_FALSE(doing_from(words)) << words;
     }
 }

@@ -35,6 +35,7 @@ TEST(SegmentTest, every_part_begins_on_a_page_and_after_the_one_before) {
                                        layout.tables,
                                        layout.mailboxes,
                                        layout.claims,
+                                       layout.failures,
                                        layout.starters,
                                        layout.total};
         for (std::size_t i = 1; i < std::size(parts); ++i) {
@@ -42,7 +43,8 @@ TEST(SegmentTest, every_part_begins_on_a_page_and_after_the_one_before) {
             EXPECT_EQ(parts[i] % 4096, 0U);
         }
         EXPECT_GE(layout.ranks - layout.slots, procs * sizeof(Slot));
-        EXPECT_GE(layout.starters - layout.claims, procs * claimed_bytes);
+        EXPECT_GE(layout.failures - layout.claims, procs * claimed_bytes);
+        EXPECT_GE(layout.starters - layout.failures, procs * sizeof(UnreportedEntry));
         EXPECT_GE(layout.total - layout.starters, procs * std::uint64_t{10'000});
     }
 }
