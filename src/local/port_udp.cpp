@@ -34,7 +34,8 @@ base::Result<std::unique_ptr<Port>> UdpPort::open(const node::Segment& segment,
     auto socket = os::UdpSocket::open_loopback(
         static_cast<std::uint32_t>(std::clamp(wish, buffer_wish_min, buffer_wish_max)));
     if (!socket.is_ok()) {
-        return std::move(socket).failure().within("opening the datagram socket of this rank");
+        return std::move(socket).failure().within(
+            "opening the datagram socket of this rank (ACP_INTRANODE=udp; auto needs none)");
     }
     auto event = os::Event::create();
     if (!event.is_ok()) {

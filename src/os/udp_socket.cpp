@@ -45,6 +45,22 @@ void tell_sent() noexcept {}
 void tell_received() noexcept {}
 #endif
 
+// Whether datagrams get to 127.0.0.1: a socket can be bound there while the loopback device is down, and then nothing that
+// is sent arrives.
+Status try_route(const sockaddr_in& address) {
+    const FileDescriptor probe(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (!probe.is_open()) return system_failure("socket", errno, "UDP");
+    if (connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
+        return {};
+    }
+    const int error = errno;
+    return system_failure("connect", error,
+                          error == ENETUNREACH
+                              ? "to 127.0.0.1: the loopback device is down in this network "
+                                "namespace; \"ip link set lo up\" starts it"
+                              : "to 127.0.0.1");
+}
+
 }  // namespace
 
 Result<UdpSocket> UdpSocket::open_loopback(std::uint32_t receive_buffer_bytes) {
@@ -59,6 +75,7 @@ Result<UdpSocket> UdpSocket::open_loopback(std::uint32_t receive_buffer_bytes) {
     if (getsockname(descriptor.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
         return system_failure("getsockname", errno, "UDP socket");
     }
+    if (auto status = try_route(address); !status.is_ok()) return status;
     return UdpSocket(std::move(descriptor), ntohs(address.sin_port), granted);
 }
 

@@ -4,10 +4,11 @@ left, however the job ends. Takes root; says so and does nothing without."""
 import os
 import re
 import signal
+import subprocess
 import sys
 import unittest
 
-from support import ACT, ToolTest, acprun, main, marked_processes, ready
+from support import ACPRUN, ACT, RANK, WATCHDOG_S, ToolTest, acprun, clean_environment, main, marked_processes, ready
 
 NAMESPACE = "readlink /proc/self/ns/net"
 # Rank 1 listens, rank 0 calls until it is heard; both say what they got.
@@ -68,6 +69,13 @@ class Networks(ToolTest):
         self.assertEqual(users_of(namespaces), [])
         self.assertEqual(interfaces(), self.before)
         self.assertEqual(sorted(os.listdir("/run/netns")) if os.path.isdir("/run/netns") else [], self.named)
+
+    def test_datagrams_within_a_node_need_the_loopback_device_and_say_so(self):
+        result = subprocess.run(["unshare", "-n", ACPRUN, "-n", "2", RANK, "init", "finalize"], capture_output=True,
+                                timeout=WATCHDOG_S, env=clean_environment(ACP_INTRANODE="udp"))
+        self.assertNotEqual(result.returncode, 0)
+        self.assertRegex(result.stdout.decode() + result.stderr.decode(),
+                         r"acp_init: .*ACP_INTRANODE=udp.*loopback device is down.*ip link set lo up")
 
     def start_pausing(self):
         """A job of two nodes with two ranks each, and the networks it is in."""
