@@ -5,7 +5,8 @@ import os
 import select
 import signal
 
-from support import ACT, SSH_STUB, WATCHDOG_S, ToolTest, main, marked_processes, ready, stop
+from support import (ACT, SSH_STUB, WATCHDOG_S, ToolTest, environment_of, main, marked_processes, parent_of, ready,
+                     stop)
 
 SILENCE = r"did not answer for 5 s"
 
@@ -13,6 +14,11 @@ SILENCE = r"did not answer for 5 s"
 def command_line(pid):
     with open(f"/proc/{pid}/cmdline") as file:
         return file.read().split("\0")
+
+
+def ancestors_of(pid):
+    while (pid := parent_of(pid)) > 1:
+        yield pid
 
 
 class FrozenTest(ToolTest):
@@ -102,6 +108,26 @@ class OtherHosts(FrozenTest):
         os.kill(victims[-1], signal.SIGSTOP)
         job.send(signal.SIGTERM)
         self.assert_ended(job, 143, rf"(alpha|beta) {SILENCE}: the connection was dropped")
+
+    def check_that_ends_by_itself(self, which):
+        """The ranks of the other host end well; the link is stopped before those behind it do."""
+        read, write = os.pipe()
+        self.addCleanup(os.close, read)
+        job = self.start("--hosts", "alpha:1,beta:1", "--ssh", SSH_STUB, "sh", "-c",
+                         "echo ready; if [ $ACP_RANK = 0 ]; then read line; fi", stdin=read)
+        self.assertEqual(job.read_lines(2), ready(2))
+        first = next(pid for pid, name in marked_processes(job.mark).items() if environment_of(pid).get("ACP_RANK") == "0")
+        victim = next(pid for pid in ancestors_of(first) if which(command_line(pid)))
+        stop(victim)
+        os.close(write)
+        self.assert_ended(job, 69, r"other nodes are done, and the agent of alpha has not answered for 5 s",
+                          r"alpha did not answer for 15 s: the connection was dropped")
+
+    def test_what_stands_for_acprun_there_while_the_job_ends_by_itself(self):
+        self.check_that_ends_by_itself(lambda words: "--relay" in words)
+
+    def test_the_agent_there_while_the_job_ends_by_itself(self):
+        self.check_that_ends_by_itself(lambda words: words[0].endswith("acp-agent"))
 
     def test_what_stands_for_it_here(self):
         self.check(lambda words: "--reach" in words)

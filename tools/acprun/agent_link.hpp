@@ -72,6 +72,7 @@ public:
     bool has_told_running = false;        // in answer to timeout
     bool owes_doings = false;             // what its ranks do
     bool owes_sign_of_life = false;       // it was asked for one
+    std::uint32_t silences = 0;           // times in turn that it gave none in time
     bool is_given_up = false;             // it gave none
     bool has_passed_stop = false;         // SIGTSTP, to its ranks
     bool is_gone = false;                 // it has closed the talk

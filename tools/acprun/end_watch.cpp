@@ -19,7 +19,10 @@ std::vector<std::uint32_t> EndWatch::take_silent(std::span<AgentLink> agents) {
     std::vector<std::uint32_t> silent;
     if (os::now_ns() < deadline_ns_) return silent;
     for (std::uint32_t node = 0; node < agents.size(); ++node) {
-        if (agents[node].can_answer() && agents[node].owes_sign_of_life) silent.push_back(node);
+        if (agents[node].can_answer() && agents[node].owes_sign_of_life) {
+            ++agents[node].silences;
+            silent.push_back(node);
+        }
     }
     deadline_ns_ = os::poll_forever;
     ask(agents);

@@ -86,6 +86,17 @@ bool Launcher::has_given_up_any() const noexcept {
                        [](const AgentLink& agent) { return agent.is_given_up; });
 }
 
+// The job is over on other nodes. Once for each time that a node falls silent.
+void Launcher::tell_awaited(const std::vector<std::uint32_t>& nodes) const {
+    for (const std::uint32_t node : nodes) {
+        if (agents_[node].silences != 1) continue;
+        say("other nodes are done, and the agent of " + job_.nodes[node].name +
+            " has not answered for " + base::seconds_text(answer_ns) +
+            " s: it, its host or the connection to it is stopped; the job is ended if that lasts " +
+            base::seconds_text((silences_max - 1) * answer_ns) + " s more");
+    }
+}
+
 // Those here and those on other machines, each kind on one line.
 void Launcher::tell_silent(const std::vector<std::uint32_t>& nodes) const {
     constexpr std::size_t names_max = 8;
@@ -99,7 +110,8 @@ void Launcher::tell_silent(const std::vector<std::uint32_t>& nodes) const {
                        (agents_.size() > 1 ? job_.nodes[node].name : os::host_name());
         if (!agent.is_far) names[kind] += " (process " + std::to_string(agent.pid) + ")";
     }
-    const std::string wait = " did not answer for " + base::seconds_text(answer_ns) + " s";
+    const std::uint64_t waited_ns = answer_ns * agents_[nodes.front()].silences;
+    const std::string wait = " did not answer for " + base::seconds_text(waited_ns) + " s";
     for (std::size_t kind = 0; kind < names.size(); ++kind) {
         const std::size_t more = counts[kind] - std::min(counts[kind], names_max);
         if (more > 0) names[kind] += " and " + std::to_string(more) + " more";

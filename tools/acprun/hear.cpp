@@ -45,8 +45,10 @@ void Launcher::hear_answer(std::uint32_t node, std::string_view word, std::strin
         agent.addresses = job::addresses_from(rest);
     } else if (word == "done") {
         agent.is_done = true;
+        if (agents_.size() > 1) end_watch_.ask(agents_);  // for those that are not
     } else if (word == "alive") {
         agent.owes_sign_of_life = false;
+        agent.silences = 0;
     } else if (word == "told") {
         agent.owes_doings = false;
         settle_doings();

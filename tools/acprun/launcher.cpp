@@ -174,15 +174,22 @@ void Launcher::end_all(std::string_view line) {
     end_watch_.ask(agents_);
 }
 
-// An agent that is stopped, or whose host or connection is, cannot keep the job from its end.
+// An agent that is stopped, or whose host or connection is, cannot keep the job from its end. Where the job was not asked to
+// end it gets more time, for its ranks may be at work.
 void Launcher::give_up_on_silent() {
-    const std::vector<std::uint32_t> silent = end_watch_.take_silent(agents_);
+    std::vector<std::uint32_t> silent = end_watch_.take_silent(agents_);
+    if (!is_ending_) {
+        tell_awaited(silent);
+        std::erase_if(silent,
+                      [&](std::uint32_t node) { return agents_[node].silences < silences_max; });
+    }
     if (silent.empty()) return;
     for (const std::uint32_t node : silent) {
         poll_->remove(agents_[node].channel->fd());
         agents_[node].give_up();
     }
     tell_silent(silent);
+    if (!is_ending_ && !job_.common.is_continue_on_failure) end_all("end");
     settle_doings();
     settle_running();
 }

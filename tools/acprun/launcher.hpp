@@ -89,6 +89,7 @@ private:
     // finish.cpp
     int end();
     int tell_lost();
+    void tell_awaited(const std::vector<std::uint32_t>& nodes) const;
     void tell_silent(const std::vector<std::uint32_t>& nodes) const;
     [[nodiscard]] bool has_given_up_any() const noexcept;
     [[nodiscard]] int job_code() const;
