@@ -35,6 +35,7 @@ enum class SeverReason : std::uint8_t {
     told,         // sever() was called for it
     no_memory,    // for its next key, or for anything to be kept of it
     mismatched,   // its gateway has another cipher or another kind of security
+    own_socket,   // sever() was called for it: this gateway's socket was closed by its process
     narrowed      // the path carries no more what was sent for it as it was before, in no way
 };
 

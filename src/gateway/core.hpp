@@ -61,7 +61,9 @@ public:
     [[nodiscard]] const NodeMap& map() const noexcept { return map_; }
 
     // Nothing comes from this node any more: somebody else knows it is gone. Its commands end with the next work().
-    void sever(NodeId node) { endpoint_->sever(node); }
+    void sever(NodeId node, datagram::SeverReason reason = datagram::SeverReason::told) {
+        endpoint_->sever(node, reason);
+    }
 
     // Why a node was severed here; told when the news came from others.
     [[nodiscard]] datagram::SeverReason reason_of(NodeId node) const noexcept;

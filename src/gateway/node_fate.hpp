@@ -23,6 +23,8 @@ namespace acp::gateway {
             return node::NodeFate::narrowed;
         case datagram::SeverReason::mismatched:
             return node::NodeFate::mismatched;
+        case datagram::SeverReason::own_socket:
+            return node::NodeFate::own_socket;
         case datagram::SeverReason::told:
             break;
     }

@@ -98,7 +98,7 @@ public:
         ++own_.turns;
         const std::uint64_t delivered = core_->endpoint().counters().delivered;
         bool has_moved = core_->receive(now);
-        const bool has_lost = look_for_losses();
+        const bool has_lost = look_for_losses() || look_at_socket();
         // Most turns of who waits find nothing: they shall be short, for the datagram comes in the midst of one.
         const bool is_due = now >= deadline_.load(std::memory_order_relaxed) || stats_->is_asked();
         if (!has_moved && !has_lost && !has_moved_ && !is_due) {
@@ -226,6 +226,20 @@ private:
         return true;
     }
 
+    // A program that closes all descriptors closes the socket too. Nobody else is to blame then, and no time tells more.
+    bool look_at_socket() {
+        if (is_socket_lost_ || !core_->transport().is_closed_by_others()) [[likely]] {
+            return false;
+        }
+        is_socket_lost_ = true;
+        for (NodeId node = 0; node < segment_.shape().nodes; ++node) {
+            if (node != segment_.shape().node) {
+                core_->sever(node, datagram::SeverReason::own_socket);
+            }
+        }
+        return true;
+    }
+
     void publish(Time now) {
         stats_->publish(now, *core_, own_);
         is_dirty_ = false;
@@ -277,6 +291,7 @@ private:
     InvokeResults invokes_;
     std::uint32_t idle_turns_ = 0;
     std::uint32_t losses_seen_ = 0;
+    bool is_socket_lost_ = false;
     bool is_dirty_ = true;
     bool has_moved_ = true;  // in the last turn, which may have left work for the next
     std::atomic<bool> has_ended_{false};

@@ -161,6 +161,7 @@ std::uint32_t Transport::transmit(std::size_t socket_number,
             ++counters_.too_long;
             at += std::min(transmit.segment_bytes, transmit.bytes - at);  // the next may be shorter
         } else {
+            is_closed_by_others_ = is_closed_by_others_ || sent.outcome == os::SendOutcome::closed;
             counters_.unreachable += left;
             at = transmit.bytes;  // lost, as the network may lose it
         }

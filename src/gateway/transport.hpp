@@ -110,6 +110,9 @@ public:
     // Datagrams the kernel dropped because a receive buffer was full.
     [[nodiscard]] std::uint64_t receive_drops() const noexcept;
 
+    // Whether a send failed because the process closed a socket's descriptor itself, as programs do that close all they find.
+    [[nodiscard]] bool is_closed_by_others() const noexcept { return is_closed_by_others_; }
+
     // Closes the sockets; nothing is received or sent any more.
     void close() noexcept;
 
@@ -186,6 +189,7 @@ private:
     std::uint32_t latest_ = 0;  // socket that something came by
     std::uint32_t looks_ = 0;
     FrequentDestinations frequent_;
+    bool is_closed_by_others_ = false;
     bool may_connect_ = true;  // until the kernel says no
     std::vector<Address> addresses_;
     os::DatagramBatch batch_;

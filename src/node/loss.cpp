@@ -78,6 +78,9 @@ std::string text_of(const Segment& segment, std::uint32_t node, NodeFate why) {
         case NodeFate::mismatched:
             return "has a gateway with another cipher or kind of security than this node's (a line "
                    "of the gateway's names both)";
+        case NodeFate::own_socket:
+            return "cannot be reached, for this process has closed the descriptor of its own UDP "
+                   "socket; a program that closes descriptors must leave those it did not open";
         case NodeFate::told:
             break;
     }

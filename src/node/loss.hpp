@@ -21,7 +21,8 @@ enum class NodeFate : std::uint32_t {
     told,
     no_memory,
     narrowed,
-    mismatched
+    mismatched,
+    own_socket
 };
 
 inline constexpr std::uint32_t losses_told = 16;

@@ -107,6 +107,9 @@ SendOutcome outcome_of(int error) noexcept {
             return SendOutcome::busy;
         case EMSGSIZE:
             return SendOutcome::too_long;
+        case EBADF:
+        case ENOTSOCK:
+            return SendOutcome::closed;
         default:
             return SendOutcome::unreachable;
     }
@@ -209,7 +212,10 @@ Sent DatagramSocket::send_burst(const SocketAddress& to,
                                 bool may_fragment) noexcept {
     if (to.family != address_.family || to.port == 0) return {0, SendOutcome::unreachable};
     if (segment_bytes == 0 || segment_bytes > payload_max) return {0, SendOutcome::too_long};
-    if (!set_fragmenting(may_fragment)) return {0, SendOutcome::unreachable};
+    if (!set_fragmenting(may_fragment)) {
+        const bool is_closed = outcome_of(errno) == SendOutcome::closed;
+        return {0, is_closed ? SendOutcome::closed : SendOutcome::unreachable};
+    }
     Destination destination(to, to == peer_);
     if (burst.size() <= segment_bytes) return send_one(destination, burst);
     Sent sent;

@@ -26,6 +26,7 @@ enum class SendOutcome : std::uint8_t {
     sent,      // all of it
     busy,      // the kernel's buffers are full: send the rest later (poll for writing)
     too_long,  // a datagram is longer than the path carries unfragmented, or than UDP allows
+    closed,    // the descriptor is no socket any more: this process closed it behind our back
     unreachable,  // no route, forbidden, port 0, the other family of addresses: the rest would fare no better
 };
 

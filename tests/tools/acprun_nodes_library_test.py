@@ -47,6 +47,11 @@ class Library(ToolTest):
         self.assertRegex(result.stdout.decode(), r"\Ainit: .*rank 1 on node 1")
         self.assertEqual(result.returncode, 7)
 
+    def test_a_rank_that_closed_its_own_socket_blames_itself(self):
+        result = acprun("-n", "2", "--nodes", "2", RANK, "init", "sync", "1:close-files", "1:get=0", "sync", "finalize")
+        self.assertRegex(result.stdout.decode(), r"get: .*acp_copy by rank 1 .*rank 0 is on node 0 .*cannot be reached, for this "
+                                                 r"process has closed the descriptor of its own UDP socket")
+
     def test_ends_after_finalize_harm_nobody(self):
         result = acprun("-n", "4", "--nodes", "4", RANK, "init", "finalize", "2:exit=3", "print=done")
         self.assert_fails(result, 3, "rank 2 .* exited with code 3 after acp_finalize")

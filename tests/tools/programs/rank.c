@@ -154,6 +154,8 @@ static void act(const char* verb, const char* value) {
     else if (strcmp(verb, "complete-put") == 0)
         acp_complete(
             acp_copy(starter_of(number), starter_of(acp_rank()), 1ULL << 40, ACP_HANDLE_NULL));
+    else if (strcmp(verb, "close-files") == 0)
+        for (int i = 3; i < 1024; ++i) close(i);
     else if (strcmp(verb, "lose-puts") == 0) /* two that fail and that nobody completes */
         for (int i = 1; i <= 2; ++i)
             (void)acp_copy(starter_of(number), starter_of(acp_rank()), (uint64_t)i << 40,

@@ -376,6 +376,8 @@ TEST(SendOutcome, follows_from_the_error) {
     EXPECT_EQ(outcome_of(EMSGSIZE), SendOutcome::too_long);
     EXPECT_EQ(outcome_of(ENETUNREACH), SendOutcome::unreachable);
     EXPECT_EQ(outcome_of(EPERM), SendOutcome::unreachable);
+    EXPECT_EQ(outcome_of(EBADF), SendOutcome::closed);
+    EXPECT_EQ(outcome_of(ENOTSOCK), SendOutcome::closed);
 }
 
 TEST(DatagramBatch, has_room_for_something_and_not_for_too_much) {
