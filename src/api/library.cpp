@@ -2,6 +2,10 @@
 // The instance, and what forking does to it.
 #include "api/library.hpp"
 
+#include <array>
+#include <cstddef>
+#include <new>
+
 #include "api/last_error.hpp"
 #include "os/process.hpp"
 
@@ -12,8 +16,9 @@ constinit thread_local memory::HazardLine* inline_line __attribute__((tls_model(
     nullptr;
 
 Library& library() noexcept {
-    // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): without it there is no library; nothing to return
-    static Library& instance = *new Library();
+    // In memory of the library's own: it is made before main, where nobody could be told that there is none. Never destroyed.
+    alignas(Library) static constinit std::array<std::byte, sizeof(Library)> room{};
+    static Library& instance = *new (room.data()) Library();
     return instance;
 }
 
