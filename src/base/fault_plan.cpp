@@ -27,11 +27,11 @@ bool parse_share(std::string_view text, double& share) {
     return true;
 }
 
-// "1ms", "20us", "0.5s", "3": seconds where no unit is given.
+// "1ms", "20us", "0.5s". Without a unit it is refused: seconds and milliseconds are too easily mistaken for each other.
 bool parse_time(std::string_view text, std::uint64_t& time_ns) {
     constexpr std::array<std::pair<std::string_view, std::uint64_t>, 4> units{
         {{"ms", 1'000}, {"us", 1'000'000}, {"ns", nanoseconds_per_second}, {"s", 1}}};
-    std::uint64_t per_second = 1;
+    std::uint64_t per_second = 0;
     for (const auto& [unit, count] : units) {
         if (text.ends_with(unit)) {
             text.remove_suffix(unit.size());
@@ -40,7 +40,7 @@ bool parse_time(std::string_view text, std::uint64_t& time_ns) {
         }
     }
     const std::optional<std::uint64_t> scaled_ns = parse_seconds(text);
-    if (!scaled_ns) return false;
+    if (!scaled_ns || per_second == 0) return false;
     time_ns = *scaled_ns / per_second;
     return true;
 }

@@ -40,7 +40,7 @@ struct FaultPlan {
 
 inline constexpr std::string_view fault_plan_terms =
     "a list of loss=, dup=, corrupt= (each 0..1), burst=, reorder=, delay=TIME, "
-    "blackhole=TIME..TIME, seed=";
+    "blackhole=TIME..TIME, seed=; a TIME ends in ns, us, ms or s";
 // The same, briefly, for a table.
 inline constexpr std::string_view fault_plan_type = "loss=P,dup=P,...";
 

@@ -52,12 +52,20 @@ base::Status bad(std::string_view name, std::string_view seen) {
 }
 
 base::Result<Identity> alone(const std::vector<std::string>& environment) {
+    const auto insists = find(environment, insist_name);
+    if (insists && !insists->empty() && *insists != "0" && *insists != "1") {
+        return base::Status(base::Code::config,
+                            std::string(insist_name) + "=" + std::string(*insists) +
+                                " does not fit: it takes 1 (each process is a job of one rank, "
+                                "whatever another launcher says) or 0");
+    }
+    const bool is_alone_asked_for = insists == "1";
     bool is_size_known = false;
     for (const std::string_view name : foreign_sizes) {
         const auto text = find(environment, name);
         const auto size = text ? number(*text) : std::nullopt;
         is_size_known = is_size_known || size;
-        if (size && *size > 1 && !find(environment, insist_name)) {
+        if (size && *size > 1 && !is_alone_asked_for) {
             return base::Status(
                 base::Code::config,
                 std::string(name) + "=" + std::string(*text) +
@@ -69,7 +77,7 @@ base::Result<Identity> alone(const std::vector<std::string>& environment) {
     }
     for (const std::string_view name : foreign_ranks) {
         const auto text = find(environment, name);
-        if (text && number(*text) && !is_size_known && !find(environment, insist_name)) {
+        if (text && number(*text) && !is_size_known && !is_alone_asked_for) {
             return base::Status(base::Code::config,
                                 std::string(name) + "=" + std::string(*text) +
                                     " says that another launcher started this process, perhaps as "

@@ -35,7 +35,7 @@ TEST(FaultPlan, nothing_asked_is_nothing_done) {
 TEST(FaultPlan, times_have_units_and_are_seconds_without) {
     EXPECT_EQ(parse_fault_plan("delay=20us")->delay_ns, 20'000U);
     EXPECT_EQ(parse_fault_plan("delay=0.5ms")->delay_ns, 500'000U);
-    EXPECT_EQ(parse_fault_plan("delay=0.25")->delay_ns, 250'000'000U);
+    EXPECT_EQ(parse_fault_plan("delay=0.25s")->delay_ns, 250'000'000U);
     EXPECT_EQ(parse_fault_plan("delay=700ns")->delay_ns, 700U);
 }
 
@@ -47,10 +47,26 @@ TEST(FaultPlan, several_blackholes_may_be_given_up_to_a_limit) {
 }
 
 TEST(FaultPlan, what_does_not_fit_is_refused) {
-    for (const char* text :
-         {"loss", "loss=", "loss=1.1", "loss=-0.1", "loss=1%", "lose=0.1", "loss=0.1,loss=0.2",
-          "loss=0.1,", ",loss=0.1", "reorder=257", "burst=0", "burst=10001", "delay=ms", "delay=1h",
-          "blackhole=2s", "blackhole=3s..2s", "seed=x", "loss=0.1 dup=0.1"}) {
+    for (const char* text : {"loss",
+                             "loss=",
+                             "loss=1.1",
+                             "loss=-0.1",
+                             "loss=1%",
+                             "lose=0.1",
+                             "loss=0.1,loss=0.2",
+                             "loss=0.1,",
+                             ",loss=0.1",
+                             "reorder=257",
+                             "burst=0",
+                             "burst=10001",
+                             "delay=ms",
+                             "delay=1h",
+                             "delay=1",
+                             "blackhole=1..2",
+                             "blackhole=2s",
+                             "blackhole=3s..2s",
+                             "seed=x",
+                             "loss=0.1 dup=0.1"}) {
         EXPECT_FALSE(parse_fault_plan(text).has_value()) << text;
     }
 }

@@ -84,6 +84,14 @@ TEST(IdentityTest, explains_another_launchers_job) {
     }
 }
 
+TEST(IdentityTest, a_wish_to_be_alone_that_does_not_fit_is_refused) {
+    expect_refused({"ACP_SINGLETON=x"}, "ACP_SINGLETON=x does not fit");
+    expect_refused({"PMI_SIZE=4", "ACP_SINGLETON=yes"}, "ACP_SINGLETON=yes does not fit");
+    expect_refused({"PMI_SIZE=4", "ACP_SINGLETON=0"}, "another launcher");
+    EXPECT_TRUE(identity_of({"ACP_SINGLETON=0"}).is_ok());
+    EXPECT_TRUE(identity_of({"ACP_SINGLETON="}).is_ok());
+}
+
 TEST(IdentityTest, explains_a_rank_of_another_launcher_that_tells_no_size) {
     for (const char* name : {"PMIX_RANK", "PALS_RANKID"}) {
         const std::string variable = std::string(name) + "=0";
