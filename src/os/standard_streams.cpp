@@ -18,11 +18,11 @@ constexpr unsigned int new_file_mode = 0666;  // less the user's umask
 }  // namespace
 
 void ensure_standard_streams() noexcept {
-    int opened = 0;
-    do {
-        opened = open(null_path, O_RDWR);  // the lowest free number
-    } while (opened >= 0 && opened <= standard_error);
-    if (opened >= 0) close(opened);
+    for (const int stream : {standard_input, standard_output, standard_error}) {
+        if (fcntl(stream, F_GETFD) >= 0) continue;
+        // It gets the lowest free number, which is this one.
+        (void)open(null_path, stream == standard_output ? O_RDONLY : O_RDWR);
+    }
 }
 
 Status detach_standard_input() {

@@ -17,7 +17,8 @@ inline constexpr int standard_input = 0;
 inline constexpr int standard_output = 1;
 inline constexpr int standard_error = 2;
 
-// Opens /dev/null for each of 0, 1 and 2 that is closed, so that no other file gets its number.
+// Opens /dev/null for each of 0, 1 and 2 that is closed, so that no other file gets its number. What is written to a standard
+// output that was closed is not lost in silence: the write fails with EBADF.
 void ensure_standard_streams() noexcept;
 
 // Puts /dev/null in place of standard input. Errors: system.

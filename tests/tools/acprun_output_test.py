@@ -126,6 +126,12 @@ class Readers(ToolTest):
         self.assertEqual(job.process.wait(WATCHDOG_S), 130)
         self.assert_nobody_is_left(job)
 
+    def test_a_closed_output_is_an_error(self):
+        for shape in (["-n", "2"], ["-n", "2", "--nodes", "2"]):
+            result = subprocess.run([ACPRUN, *shape, ACT, "print=x"], stderr=subprocess.PIPE, timeout=WATCHDOG_S,
+                                    env=clean_environment(), preexec_fn=lambda: os.close(1))
+            self.assert_fails(result, 74, r"cannot write standard output: Bad file descriptor")
+
     def test_a_full_disk_is_an_error(self):
         with open("/dev/full", "w") as full:
             result = subprocess.run([ACPRUN, "-n", "2", ACT, "print=x", "pause"], stdout=full, stderr=subprocess.PIPE,
