@@ -4,8 +4,12 @@
 
 #include <cstdio>
 #include <exception>
+#include <utility>
 
 #include "api/library.hpp"
+#include "job/identity.hpp"
+#include "node/segment.hpp"
+#include "os/memory_file.hpp"
 #include "os/process.hpp"
 
 namespace acp::api {
@@ -18,22 +22,48 @@ const node::Member* own_member() noexcept {
     return instance.life.state() != LifeState::forked ? instance.member.get() : nullptr;
 }
 
+// Before acp_init the slot that acprun gave this process is found by what the environment says. A process that a rank has
+// started has these variables too; it is not the one that the slot is for.
+void mark_given_slot(node::OwnEnd end) {
+    const auto identity = job::identity_of(os::environment());
+    if (!identity.is_ok() || !identity.value().is_launched()) return;
+    auto file = os::adopt_memory_file(identity.value().node_file);
+    if (!file.is_ok()) return;
+    const auto segment = node::Segment::open(std::move(file).value());
+    if (!segment.is_ok() || identity.value().slot >= segment.value().shape().local_procs) return;
+    node::Slot& slot = segment.value().slot(identity.value().slot);
+    const std::uint32_t pid = slot.pid.load(std::memory_order_relaxed);  // 0: not written yet
+    if (pid != 0 && pid != static_cast<std::uint32_t>(os::own_pid())) return;
+    slot.own_end.store(static_cast<std::uint32_t>(end), std::memory_order_relaxed);
+}
+
 void mark(node::OwnEnd end) noexcept {
+    const Library& instance = library();
     if (const node::Member* member = own_member(); member != nullptr) {
         // relaxed: read by the agent after the process has ended
         member->slot().own_end.store(static_cast<std::uint32_t>(end), std::memory_order_relaxed);
+    } else if (instance.life.state() != LifeState::forked && instance.member == nullptr) {
+        try {
+            mark_given_slot(end);
+        } catch (const std::exception&) {  // no memory: the end is taken for a crash
+            return;
+        }
     }
 }
 
 }  // namespace
 
-std::string fatal_line(std::string_view message) {
+std::string own_name() {
     const node::Member* member = own_member();
-    const std::string host = " on " + os::host_name();
-    const std::string speaker = member != nullptr ? "rank " + std::to_string(member->rank())
-                                                  : "process " + std::to_string(os::own_pid());
-    const bool is_named = message.find("by " + speaker + host) != std::string_view::npos;
-    return "acp: " + (is_named ? "" : speaker + host + ": ") + std::string(message);
+    return (member != nullptr ? "rank " + std::to_string(member->rank())
+                              : "process " + std::to_string(os::own_pid())) +
+           " on " + os::host_name();
+}
+
+std::string fatal_line(std::string_view message) {
+    const std::string name = own_name();
+    const bool is_named = message.find("by " + name) != std::string_view::npos;
+    return "acp: " + (is_named ? "" : name + ": ") + std::string(message);
 }
 
 void end_by_error(const char* message) noexcept {

@@ -16,7 +16,10 @@ namespace acp::api {
 // Prints the failure and how to get it as an error instead, and ends the process by SIGABRT.
 [[noreturn]] void end_by_error(const char* message) noexcept;
 
-// Marks that acp_abort, which has told why, ends the process. Nothing before acp_init.
+// Who this process is, for such lines: "rank 2 on host"; "process 4711 on host" where it is no rank.
+[[nodiscard]] std::string own_name();
+
+// Marks that acp_abort, which has told why, ends the process. Nothing in a forked child.
 void mark_abort() noexcept;
 
 }  // namespace acp::api

@@ -69,10 +69,8 @@ int acp_reset(int rank) {
 }
 
 void acp_abort(const char* text) {
-    const bool is_member = library().member != nullptr;
-    std::fprintf(stderr, "acp: rank %s on %s aborts: %s%s%s\n",
-                 is_member ? std::to_string(library().member->rank()).c_str() : "?",
-                 os::host_name().c_str(), text != nullptr ? text : "(no reason given)",
+    std::fprintf(stderr, "acp: %s aborts: %s%s%s\n", api::own_name().c_str(),
+                 text != nullptr ? text : "(no reason given)",
                  acp_errno() != 0 ? "; last error: " : "", acp_error_message());
     api::mark_abort();
     os::end_by_abort();

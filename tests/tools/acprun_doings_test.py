@@ -115,6 +115,19 @@ class Endings(ToolTest):
         line, = [line for line in error.splitlines() if "acp_copy" in line]
         self.assertEqual(line.count("rank 0 on "), 1, line)
 
+    def test_a_call_before_init_that_ends_a_rank_is_no_crash(self):
+        result = acprun("-n", "2", RANK, "0:print-sync", "pause", env={"ACP_ON_ERROR": "fatal"})
+        error = result.stderr.decode()
+        self.assertEqual(result.returncode, 134, error)
+        self.assertRegex(error, r"acp: process \d+ on \S+: acp_sync .*acp_init")
+        self.assertRegex(error, r"rank 0 \(process \d+ on \S+\) ended itself because of the error it told")
+        self.assertNotIn("ulimit", error)
+
+    def test_an_abort_in_a_forked_child_is_told_of_a_process(self):
+        result = acprun("-n", "2", RANK, "init", "0:abort-in-child=why", "finalize")
+        self.assertRegex(result.stderr.decode(), r"\Aacp: process \d+ on \S+ aborts: why")
+        self.assertEqual(result.returncode, 0)
+
     def test_a_pointer_that_was_not_there_explains_a_crash(self):
         result = acprun("-n", "2", "--nodes", "2", RANK, "init", "sync", "0:write-to=1", "pause")
         self.assert_fails(result, 139, r"rank 0 .* signal 11", "acp_query_address had given it NULL, .* rank 1 .*acp_copy")

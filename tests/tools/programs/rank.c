@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <acp.h>
@@ -27,6 +28,12 @@ static void move(const char* verb, int to, int from) {
     const acp_handle_t handle =
         acp_copy(starter_of(to), starter_of(from), moved_bytes, ACP_HANDLE_NULL);
     tell(verb, acp_wait(handle, -1));
+}
+
+static void abort_in_child(const char* text) {
+    const pid_t child = fork();
+    if (child == 0) acp_abort(text);
+    waitpid(child, NULL, 0);
 }
 
 /* More copies to a rank than may be outstanding. */
@@ -154,6 +161,10 @@ static void act(const char* verb, const char* value) {
     else if (strcmp(verb, "complete-put") == 0)
         acp_complete(
             acp_copy(starter_of(number), starter_of(acp_rank()), 1ULL << 40, ACP_HANDLE_NULL));
+    else if (strcmp(verb, "print-sync") == 0)
+        printf("%d\n", acp_sync());
+    else if (strcmp(verb, "abort-in-child") == 0)
+        abort_in_child(value);
     else if (strcmp(verb, "close-files") == 0)
         for (int i = 3; i < 1024; ++i) close(i);
     else if (strcmp(verb, "lose-puts") == 0) /* two that fail and that nobody completes */
