@@ -19,11 +19,15 @@ using base::Code;
 constexpr int read_write = PROT_READ | PROT_WRITE;
 
 Status map_failure(int error, std::uint64_t bytes) {
-    const std::uint64_t allowed = resource_limits().address_space_bytes;
+    const ResourceLimits limits = resource_limits();
+    const auto text_of = [](std::uint64_t allowed) {
+        return allowed == unlimited ? std::string("unlimited") : std::to_string(allowed) + " bytes";
+    };
     return system_failure(
         "mmap", error,
         std::to_string(bytes) + " bytes, address space allowed (RLIMIT_AS, ulimit -v): " +
-            (allowed == unlimited ? "unlimited" : std::to_string(allowed) + " bytes"));
+            text_of(limits.address_space_bytes) +
+            ", private memory (RLIMIT_DATA, ulimit -d): " + text_of(limits.data_bytes));
 }
 
 Status check_whole_pages(const void* address, std::uint64_t bytes, std::uint64_t offset) {

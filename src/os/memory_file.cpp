@@ -79,8 +79,13 @@ Result<FileDescriptor> create_memory_file(const char* name, std::uint64_t bytes)
         outcome = ftruncate(file.get(), static_cast<off_t>(bytes));
     } while (outcome != 0 && errno == EINTR);
     if (outcome != 0) {
-        return system_failure("ftruncate", errno,
-                              "memory file " + std::string(name) + " of " + count(bytes));
+        const int error = errno;
+        return system_failure(
+            "ftruncate", error,
+            "memory file " + std::string(name) + " of " + count(bytes) +
+                (error == EFBIG ? ", file size allowed (RLIMIT_FSIZE, ulimit -f): " +
+                                      count(resource_limits().file_bytes)
+                                : ""));
     }
     if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0) {
         return system_failure("fcntl(F_ADD_SEALS)", errno, "memory file " + std::string(name));

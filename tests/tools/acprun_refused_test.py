@@ -129,6 +129,18 @@ class Limits(ToolTest):
                     self.assertRegex((result.stderr + result.stdout).decode(),
                                      "RLIMIT_AS|[Cc]annot allocate memory|out of memory|failed to map")
 
+    def test_private_memory_is_named(self):
+        for mebibytes in (4, 5, 6, 8, 12):
+            with self.subTest(mebibytes=mebibytes):
+                said = self.limited(resource.RLIMIT_DATA, mebibytes << 20, "-n", "2", *WHOLE_JOB)
+                if said.returncode != 0 and b"mmap failed" in said.stderr + said.stdout:
+                    self.assertIn(f"RLIMIT_DATA, ulimit -d): {mebibytes << 20} bytes", (said.stderr + said.stdout).decode())
+
+    def test_the_size_of_files_is_named(self):
+        result = self.limited(resource.RLIMIT_FSIZE, 65536, "-n", "2", *WHOLE_JOB)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("RLIMIT_FSIZE, ulimit -f): 65536 bytes", result.stderr.decode())
+
     def test_address_space_of_several_nodes(self):
         for kibibytes in (20000, 25000, 30000, 40000, 60000, 100000):
             with self.subTest(kibibytes=kibibytes):

@@ -137,6 +137,7 @@ TEST(Mapping, reports_what_cannot_be_mapped) {
     ASSERT_FALSE(huge.is_ok());
     EXPECT_EQ(huge.failure().code(), Code::memory);
     EXPECT_NE(huge.failure().message().find("RLIMIT_AS"), std::string::npos);
+    EXPECT_NE(huge.failure().message().find("RLIMIT_DATA"), std::string::npos);
     const auto closed = Mapping::map_shared(-1, 4096);
     ASSERT_FALSE(closed.is_ok());
     EXPECT_EQ(closed.failure().code(), Code::system);
