@@ -29,7 +29,7 @@ public:
         pass();
     }
 
-    // A thread calls the library for a moment, in which it does nothing of the service thread's. Two loads and a store.
+    // A thread calls the library: the absence is over.
     void pass() noexcept {
         // relaxed, all: guesses, of which any is right
         visits_.store(visits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);

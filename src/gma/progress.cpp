@@ -158,9 +158,10 @@ std::uint32_t Progress::hand_to_remote() {
 
 void Progress::send_collected() {
     using Kind = ServiceSleep::Stay::Kind;
-    // Where something is under way, many commands were collected since the last time.
-    const ServiceSleep::Stay stay(service_sleep_, remote_.is_quiet() ? Kind::moment : Kind::busy);
     DriverRole<>::Hold hold(driver_);
+    // Where something is under way, many commands were collected since the last time. Only the holder may ask.
+    const ServiceSleep::Stay stay(service_sleep_,
+                                  hold && !remote_.is_quiet() ? Kind::busy : Kind::moment);
     if (!hold) {  // another thread turns the link, and may have looked already
         remote_.leave_to_others();
         notify();

@@ -3,7 +3,8 @@
 // one copy and without its help (process_vm_readv, process_vm_writev). A pid alone is never trusted: a peer may
 // be attached to only after a random token of its was read through it; and since a process may run another program with
 // memory at the same addresses (exec), each call of the kernel counts only when the process's word says afterwards that
-// it has not (node::may_be_replaced). Commands between the same two segments share a call. Knows no handle and no order. Any thread.
+// it has not (node::may_be_replaced). Commands between the same two segments share a call. Knows no handle and no order.
+// Any thread.
 // Tests: tests/unit/local/attach_test.cpp.
 #pragma once
 

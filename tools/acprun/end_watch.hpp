@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Watches, while a job is to end or is over on some of its nodes, that its agents still answer: asks each for a sign of life,
-// and names those that have given none in time. An agent that is stopped, or whose host or connection is frozen, would else keep the job for ever.
-// Ends nothing itself. Main thread.
+// Watches, while a job is to end or is over on some of its nodes, that its agents still answer: asks each for a sign of
+// life, and names those that have given none in time. An agent that is stopped, or whose host or connection is frozen,
+// would else keep the job for ever. Ends nothing itself. Main thread.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ inline constexpr std::uint32_t silences_max = 3;
 
 class EndWatch {
 public:
-    // The job is to end, or a node is over: asks all agents that run and have not said their last. Those that were asked before, and have
-    // not answered, keep their time.
+    // The job is to end, or is over on a node: asks all agents that run and have not said their last. Those that were asked
+    // before, and have not answered, keep their time.
     void ask(std::span<AgentLink> agents);
 
     // The nodes whose agents have not answered in time, which is noted in them; then asks the others again. Nothing before

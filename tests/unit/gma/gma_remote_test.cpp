@@ -326,7 +326,15 @@ TEST_F(GmaOwnLinkTest, a_batch_of_invokes_leaves_with_one_flush) {
             {2, acp::test::append_number, acp::test::bytes_of(asked), acp::test::room_in(result)},
             handle_null);
     };
+    // The service thread is new: what it does first would cut the batch. It turns no more once it sleeps.
+    for (std::uint64_t before = ~0ULL; before != link_->turns();) {
+        before = link_->turns();
+        const std::uint64_t end_ns = os::now_ns() + 20'000'000;
+        while (os::now_ns() < end_ns) std::this_thread::yield();
+    }
     Handle last = invoke();
+    // By the service thread, where its first turn is going on just now: it is told that somebody found the role taken.
+    while (link_->flushes() == 0) std::this_thread::yield();
     EXPECT_EQ(link_->flushes(), 1U);
     for (int i = 0; i < 63; ++i) last = invoke();
     link_->arrive();
