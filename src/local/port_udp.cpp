@@ -3,6 +3,7 @@
 #include "local/port_udp.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -26,9 +27,7 @@ std::span<const std::byte> bytes_of(const void* object, std::size_t bytes) noexc
 
 }  // namespace
 
-base::Result<std::unique_ptr<Port>> UdpPort::open(const node::Segment& segment,
-                                                  std::uint32_t slot) {
-    const node::Shape& shape = segment.shape();
+base::Result<std::unique_ptr<UdpPort::Ways>> UdpPort::open_ways(const node::Shape& shape) {
     const std::uint64_t wish =
         node::slots_of(shape) * datagrams_wished * charge(shape.datagram_bytes);
     auto socket = os::UdpSocket::open_loopback(
@@ -41,33 +40,71 @@ base::Result<std::unique_ptr<Port>> UdpPort::open(const node::Segment& segment,
     if (!event.is_ok()) {
         return std::move(event).failure().within("making the wake-up of the service thread");
     }
-    return std::unique_ptr<Port>(
-        new UdpPort(segment, slot, std::move(socket).value(), std::move(event).value()));
+    return std::make_unique<Ways>(Ways{std::move(socket).value(), std::move(event).value()});
 }
 
-UdpPort::UdpPort(const node::Segment& segment,
-                 std::uint32_t slot,
-                 os::UdpSocket socket,
-                 os::Event event)
+base::Result<std::unique_ptr<Port>> UdpPort::open(const node::Segment& segment,
+                                                  std::uint32_t slot) {
+    auto ways = open_ways(segment.shape());
+    if (!ways.is_ok()) return std::move(ways).failure();
+    return std::unique_ptr<Port>(new UdpPort(segment, slot, std::move(ways).value()));
+}
+
+UdpPort::UdpPort(const node::Segment& segment, std::uint32_t slot, std::unique_ptr<Ways> first)
     : segment_(segment),
       slot_(slot),
       datagram_bytes_(segment.shape().datagram_bytes),
       job_id_(segment.shape().job_id),
       // A quarter is left for answers. The peers' buffers are as large as ours.
-      share_bytes_(std::uint64_t{socket.receive_buffer_bytes()} * 3 / 4 /
+      share_bytes_(std::uint64_t{first->socket.receive_buffer_bytes()} * 3 / 4 /
                    node::slots_of(segment.shape())),
-      socket_(std::move(socket)),
-      event_(std::move(event)),
+      ways_(first.get()),
       peers_(node::slots_of(segment.shape())),
       reserved_(static_cast<std::uint32_t>(peers_.size())),
       buffer_(sizeof(Packet) + datagram_bytes_) {
+    all_ways_.push_back(std::move(first));
     to_answer_.reserve(peers_.size());
     while (kept_.size() < reserved_ + kept_at_once) {
         if (!grow()) throw std::bad_alloc();
     }
-    // It stays published when we leave, for what is under way then. release: partner is udp_port_of(), the
-    // socket is bound
-    segment_.slot(slot).udp_port.store(socket_.port(), std::memory_order_release);
+    publish_port();
+}
+
+// Their numbers are not ours to close.
+void UdpPort::Ways::abandon() noexcept {
+    socket.abandon();
+    event.abandon();
+}
+
+// It stays published when we leave, for what is under way then.
+void UdpPort::publish_port() noexcept {
+    // release: partner is udp_port_of(), the socket is bound
+    segment_.slot(slot_).udp_port.store(ways().socket.port(), std::memory_order_release);
+}
+
+// The program has closed a descriptor of ours. What its peers have sent to the old socket is lost, and sent again.
+// Without descriptors or memory nothing is done: the next receive() tries again.
+void UdpPort::renew_ways() noexcept {
+    Ways& lost = ways();
+    const int number = lost.socket.fd();
+    try {
+        all_ways_.reserve(all_ways_.size() + 1);
+        auto renewed = open_ways(segment_.shape());
+        if (!renewed.is_ok()) return;
+        all_ways_.push_back(std::move(renewed).value());
+    } catch (const std::bad_alloc&) {
+        return;
+    }
+    lost.abandon();
+    is_event_lost_.store(false, std::memory_order_relaxed);
+    ways_.store(all_ways_.back().get(), std::memory_order_release);  // partner: ways()
+    publish_port();
+    if (all_ways_.size() > 2) return;  // said before
+    std::fprintf(stderr,
+                 "acp: rank %u has opened another UDP socket (ACP_INTRANODE=udp), for the program "
+                 "has closed descriptor "
+                 "%d, which it did not open\n",
+                 segment_.slot(slot_).rank.load(std::memory_order_relaxed), number);
 }
 
 std::uint16_t UdpPort::udp_port_of(std::uint32_t slot) const noexcept {
@@ -122,8 +159,8 @@ bool UdpPort::transmit(std::uint32_t receiver,
     const std::uint16_t to = udp_port_of(receiver);
     Peer& peer = peers_[receiver];
     packet.head.acknowledged = peer.received;
-    if (to == 0 || !socket_.send_to(to, bytes_of(&packet, sizeof packet),
-                                    bytes_of(payload.data(), payload.size()))) {
+    if (to == 0 || !ways().socket.send_to(to, bytes_of(&packet, sizeof packet),
+                                          bytes_of(payload.data(), payload.size()))) {
         return false;
     }
     peer.owes_answer = false;
@@ -284,7 +321,7 @@ void UdpPort::answer() {
                                 slot_, 0, peer.received};
         const std::uint16_t to = udp_port_of(slot);
         // One that is lost is made up for by the next, or by the one to a datagram sent again.
-        if (to != 0) (void)socket_.send_to(to, bytes_of(&head, sizeof head), {});
+        if (to != 0) (void)ways().socket.send_to(to, bytes_of(&head, sizeof head), {});
     }
     to_answer_.clear();
 }
@@ -298,8 +335,11 @@ std::uint32_t UdpPort::receive(const Handler& handler, std::uint32_t max_message
     for (std::uint32_t looks = 0;
          looks < looks_max && (handled < max_messages || !is_message_wanted); ++looks) {
         std::uint16_t source = 0;
-        const std::int64_t size = socket_.receive(buffer_, &source);
+        const std::int64_t size = ways().socket.receive(buffer_, &source);
         if (size < 0) {
+            if (size == os::UdpSocket::is_lost || is_event_lost_.load(std::memory_order_relaxed)) {
+                renew_ways();
+            }
             resend_what_is_due();
             break;
         }
@@ -315,7 +355,7 @@ std::uint32_t UdpPort::receive(const Handler& handler, std::uint32_t max_message
 
 bool UdpPort::has_mail() const {
     const std::uint64_t resend_at = next_resend_ns_.load(std::memory_order_relaxed);
-    return socket_.wait_readable(-1, 0) || (resend_at != never && os::now_ns() >= resend_at);
+    return ways().socket.wait_readable(-1, 0) || (resend_at != never && os::now_ns() >= resend_at);
 }
 
 void UdpPort::forget(std::uint32_t dead_slot) {
@@ -327,12 +367,13 @@ void UdpPort::forget(std::uint32_t dead_slot) {
 
 void UdpPort::wake_service() {
     // seq_cst: what we wake it for comes before; partner: sleep_service, which sets, then looks
-    if (is_asleep_.exchange(false, std::memory_order_seq_cst)) {
-        event_.signal();
+    if (is_asleep_.exchange(false, std::memory_order_seq_cst) && !ways().event.signal()) {
+        is_event_lost_.store(true, std::memory_order_relaxed);  // receive() asks for it
     }
 }
 
 void UdpPort::sleep_service(const std::function<bool()>& is_idle, std::int64_t timeout_ns) {
+    Ways& awaited = ways();
     is_asleep_.store(true, std::memory_order_seq_cst);  // partner: wake_service
     if (is_idle()) {
         // Deaths ring no descriptor: they are seen at the latest then.
@@ -345,10 +386,10 @@ void UdpPort::sleep_service(const std::function<bool()>& is_idle, std::int64_t t
                            ? std::min(bound_ns, static_cast<std::int64_t>(resend_at - now))
                            : 0;
         }
-        (void)socket_.wait_readable(event_.fd(), bound_ns);
+        (void)awaited.socket.wait_readable(awaited.event.fd(), bound_ns);
     }
     is_asleep_.store(false, std::memory_order_relaxed);
-    (void)event_.drain();
+    (void)awaited.event.drain();
 }
 
 }  // namespace acp::local

@@ -4,6 +4,7 @@
 // sender keeps what is not answered, never more than its share of the receiver's buffer, so that nothing
 // is lost but where a buffer is too small for one datagram of each peer; what is missing is sent again.
 // Foreign datagrams are dropped: the source's port must be the published one of the slot it names.
+// A program that closes all descriptors closes the socket too: another one is opened then, and what was lost is sent again.
 // Threads as local/port.hpp says. Tests: tests/unit/local/port_test.cpp, port_udp_test.cpp.
 // Source: paper 000 (one datagram per message, each answered).
 #pragma once
@@ -102,10 +103,24 @@ private:
         bool is_dead = false;
     };
 
-    UdpPort(const node::Segment& segment,
-            std::uint32_t slot,
-            os::UdpSocket socket,
-            os::Event event);
+    // The socket, and what ends a sleep that waits for it.
+    struct Ways {
+        os::UdpSocket socket;
+        os::Event event;
+
+        void abandon() noexcept;
+    };
+
+    static base::Result<std::unique_ptr<Ways>> open_ways(const node::Shape& shape);
+
+    UdpPort(const node::Segment& segment, std::uint32_t slot, std::unique_ptr<Ways> ways);
+
+    // acquire: partner is renew_ways(). By the driver the latest; by other threads perhaps those before, which end
+    // no sleep any more.
+    [[nodiscard]] Ways& ways() const noexcept { return *ways_.load(std::memory_order_acquire); }
+
+    void publish_port() noexcept;
+    void renew_ways() noexcept;
 
     [[nodiscard]] bool grow() noexcept;
     [[nodiscard]] bool make_room(const Peer& peer) noexcept;
@@ -137,8 +152,10 @@ private:
     const std::uint32_t datagram_bytes_;
     const std::uint64_t job_id_;
     const std::uint64_t share_bytes_;
-    mutable os::UdpSocket socket_;
-    os::Event event_;
+    // All that were opened, the latest last: a thread may still hold those before.
+    std::vector<std::unique_ptr<Ways>> all_ways_;
+    std::atomic<Ways*> ways_;
+    std::atomic<bool> is_event_lost_{false};
     std::vector<Peer> peers_;  // by slot
     // Peers to be answered unless a message did it; room for all.
     std::vector<std::uint32_t> to_answer_;

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
+#include <cstdio>
 #include <span>
 #include <string>
 #include <utility>
@@ -16,6 +18,7 @@
 #include "os/event.hpp"
 #include "os/limits.hpp"
 #include "os/memory_file.hpp"
+#include "os/process.hpp"
 
 namespace acp::node {
 
@@ -186,6 +189,19 @@ base::Status check(const Shape& shape) {
     return {};
 }
 
+void say_that_the_event_is_lost(int fd) {
+    static std::atomic<bool> is_said{false};
+    if (is_said.exchange(true, std::memory_order_relaxed))
+        return;  // relaxed: once is enough to say it
+    std::fprintf(stderr,
+                 "acp: process %d: descriptor %d, by which it wakes the agent of its node, was "
+                 "closed or is another file "
+                 "now: its commands to other nodes may wait up to 2 s; a program that closes "
+                 "descriptors must leave "
+                 "those it did not open\n",
+                 os::own_pid(), fd);
+}
+
 }  // namespace
 
 SegmentLayout SegmentLayout::of(const Shape& shape) noexcept {
@@ -340,8 +356,8 @@ base::Status Segment::open_gateway_event() {
 }
 
 void Segment::signal_gateway() const noexcept {
-    if (gateway_event_fd_ >= 0) {
-        os::signal_event(gateway_event_fd_);
+    if (gateway_event_fd_ >= 0 && !os::signal_event(gateway_event_fd_)) {
+        say_that_the_event_is_lost(gateway_event_fd_);
     }
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "os/system_error.hpp"
@@ -20,11 +21,16 @@ Result<Event> Event::create() {
     return Event(std::move(descriptor));
 }
 
-void signal_event(int fd) noexcept {
+bool signal_event(int fd) noexcept {
+    // Files, pipes and sockets have a type; an eventfd has none.
+    struct stat what {};
+
+    if (fstat(fd, &what) != 0 || (what.st_mode & S_IFMT) != 0) return false;
     const std::uint64_t one = 1;
     // EAGAIN means 2^64 - 2 signals wait: readable already.
     while (write(fd, &one, sizeof one) < 0 && errno == EINTR) {
     }
+    return true;
 }
 
 Result<FileDescriptor> adopt_event(int fd) {
@@ -44,8 +50,8 @@ Result<FileDescriptor> adopt_event(int fd) {
     return copy;
 }
 
-void Event::signal() noexcept {
-    signal_event(descriptor_.get());
+bool Event::signal() noexcept {
+    return signal_event(descriptor_.get());
 }
 
 bool Event::drain() noexcept {

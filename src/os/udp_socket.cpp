@@ -112,7 +112,8 @@ std::int64_t UdpSocket::receive(std::span<std::byte> buffer, std::uint16_t* sour
         const bool is_local = source.sin_addr.s_addr == htonl(INADDR_LOOPBACK);
         *source_port = is_local ? ntohs(source.sin_port) : std::uint16_t{0};
     }
-    return got >= 0 ? got : -1;
+    if (got >= 0) return got;
+    return errno == EBADF || errno == ENOTSOCK ? is_lost : -1;
 }
 
 bool UdpSocket::wait_readable(int extra_fd, std::int64_t timeout_ns) noexcept {

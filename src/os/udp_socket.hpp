@@ -18,6 +18,8 @@ using base::Result;
 
 class UdpSocket {
 public:
+    static constexpr std::int64_t is_lost = -2;  // see receive()
+
     // Binds 127.0.0.1 at a free port, close-on-exec.
     //   receive_buffer_bytes  wished for; the system may grant less, see receive_buffer_bytes()
     // Errors: limit (descriptors used up), system.
@@ -37,8 +39,9 @@ public:
                  std::span<const std::byte> head,
                  std::span<const std::byte> body) noexcept;
 
-    // The size of the next datagram, its bytes (up to the buffer's size) in buffer; -1 when none. A
-    // size beyond the buffer's tells that the rest was cut off. Does not block.
+    // The size of the next datagram, its bytes (up to the buffer's size) in buffer; -1 when none; is_lost when the
+    // program has closed the socket's descriptor, which may be another file now. A size beyond the buffer's tells
+    // that the rest was cut off. Does not block.
     //   source_port  who sent it, a port of 127.0.0.1; 0 when it came from elsewhere. nullptr: not asked
     std::int64_t receive(std::span<std::byte> buffer,
                          std::uint16_t* source_port = nullptr) noexcept;
@@ -48,6 +51,9 @@ public:
     bool wait_readable(int extra_fd, std::int64_t timeout_ns) noexcept;
 
     [[nodiscard]] int fd() const noexcept { return descriptor_.get(); }
+
+    // Forgets a descriptor that is_lost: its number is not ours to close.
+    void abandon() noexcept { (void)descriptor_.release(); }
 
 private:
     UdpSocket(FileDescriptor descriptor, std::uint16_t port, std::uint32_t granted) noexcept

@@ -52,6 +52,13 @@ class Library(ToolTest):
         self.assertRegex(result.stdout.decode(), r"get: .*acp_copy by rank 1 .*rank 0 is on node 0 .*cannot be reached, for this "
                                                  r"process has closed the descriptor of its own UDP socket")
 
+    def test_a_rank_that_closed_its_socket_on_the_node_opens_another(self):
+        result = acprun("-n", "3", RANK, "init", "sync", "1:close-files", "1:get=0", "2:get=1", "sync", "finalize",
+                        env={"ACP_INTRANODE": "udp"})
+        self.assertRegex(result.stderr.decode(), r"\Aacp: rank 1 has opened another UDP socket \(ACP_INTRANODE=udp\), for the "
+                                                 r"program has closed descriptor \d+, which it did not open\n\Z")
+        self.assertEqual((result.returncode, result.stdout), (0, b""))
+
     def test_ends_after_finalize_harm_nobody(self):
         result = acprun("-n", "4", "--nodes", "4", RANK, "init", "finalize", "2:exit=3", "print=done")
         self.assert_fails(result, 3, "rank 2 .* exited with code 3 after acp_finalize")

@@ -4,6 +4,8 @@
 #include "local/port_udp.hpp"
 
 #include <cstring>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <vector>
 
 #include "os/cpu.hpp"
@@ -183,6 +185,61 @@ TEST_F(UdpPortTest, a_sleeping_sender_wakes_to_send_again_what_was_lost) {
     }
     EXPECT_EQ(got, 1U);
 }
+
+class LostSocketTest : public UdpPortTest, public testing::WithParamInterface<bool> {
+protected:
+    // Opens port 1 again. Its socket and its event have these numbers: the kernel gives the lowest free ones.
+    void open_again() {
+        ports_[1].reset();
+        for (int& number : numbers_) number = dup(STDIN_FILENO);
+        for (const int number : numbers_) close(number);
+        auto port = Port::open(segment_, 1);
+        ASSERT_TRUE(port.is_ok());
+        ports_[1] = std::move(port).value();
+    }
+
+    int numbers_[2] = {-1, -1};
+};
+
+// Whether the program only closes the descriptors or gives their numbers to a file of its own.
+TEST_P(LostSocketTest, a_port_whose_descriptors_the_program_took_goes_on) {
+    open_again();
+    MessageHead head;
+    ASSERT_TRUE(ports_[0]->send(1, head, {}));
+    ASSERT_EQ(ports_[1]->receive(ignore, 64), 1U);
+    ASSERT_TRUE(ports_[0]->send(1, head, {}));  // lost with the socket
+    const std::uint32_t old_port = segment_.slot(1).udp_port.load();
+    const int file = memfd_create("of the program", MFD_CLOEXEC);
+    ASSERT_GT(file, numbers_[1]);
+    for (const int number : numbers_) {
+        if (GetParam()) {
+            ASSERT_EQ(dup2(file, number), number);
+        } else {
+            ASSERT_EQ(close(number), 0);
+        }
+    }
+    const auto wake_before_the_sleep = [this] {
+        ports_[1]->wake_service();
+        return false;
+    };
+    ports_[1]->sleep_service(wake_before_the_sleep, -1);
+    while (ports_[1]->receive(ignore, 64) == 0) {
+        ports_[0]->receive(ignore, 64);
+        os::yield_cpu();
+    }
+    EXPECT_NE(segment_.slot(1).udp_port.load(), old_port);
+    ASSERT_TRUE(ports_[1]->send(0, head, {})) << "it sends by the new one";
+    while (ports_[0]->receive(ignore, 64) == 0) os::yield_cpu();
+    EXPECT_EQ(lseek(file, 0, SEEK_END), 0) << "nothing was written to the program's file";
+    close(file);
+    if (GetParam()) {
+        for (const int number : numbers_) close(number);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(How, LostSocketTest, testing::Bool(), [](const auto& how) {
+    return how.param ? "replaced" : "closed";
+});
 
 }  // namespace
 }  // namespace acp::local::test

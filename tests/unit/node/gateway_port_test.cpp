@@ -3,7 +3,9 @@
 // that sleeps is woken. Members are threads of this process.
 #include "node/gateway_port.hpp"
 
+#include <algorithm>
 #include <mutex>
+#include <unistd.h>
 
 #include "node/death.hpp"
 #include "node/member.hpp"
@@ -249,6 +251,26 @@ TEST_F(NodesTest, a_death_wakes_the_gateway_of_its_node) {
     ASSERT_TRUE(segments_[0].open_gateway_event().is_ok());
     mark_dead(segments_[0], 1, 9);
     EXPECT_TRUE(event.drain());
+}
+
+TEST_F(NodesTest, a_process_whose_event_the_program_closed_says_so_once) {
+    auto event = std::move(os::Event::create()).value();
+    GatewayPort port(segments_[0]);
+    port.open(event.fd());
+    const int number = dup(STDIN_FILENO);  // the lowest free one, which the copy takes
+    close(number);
+    ASSERT_TRUE(segments_[0].open_gateway_event().is_ok());
+    close(number);
+    testing::internal::CaptureStderr();
+    segments_[0].signal_gateway();
+    segments_[0].signal_gateway();
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_NE(
+        said.find("descriptor " + std::to_string(number) +
+                  ", by which it wakes the agent of its node, was closed or is another file now"),
+        std::string::npos)
+        << said;
+    EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
 }
 
 // Counts how often who waits turns it, and ends the meeting at last.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <string>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <vector>
 
@@ -86,6 +87,20 @@ TEST(Event, an_inherited_one_is_copied_and_signalled_through_the_copy) {
         signal_event(copy.value().get());
     }
     EXPECT_TRUE(event.value().drain()) << "the copy is closed, the original is not";
+}
+
+TEST(Event, a_signal_is_not_written_into_a_file_that_took_its_number) {
+    auto event = Event::create();
+    ASSERT_TRUE(event.is_ok());
+    const int file = memfd_create("of the program", MFD_CLOEXEC);
+    EXPECT_TRUE(event.value().signal());
+    ASSERT_EQ(dup2(file, event.value().fd()), event.value().fd());
+    EXPECT_FALSE(event.value().signal());
+    EXPECT_EQ(lseek(file, 0, SEEK_END), 0);
+    close(event.value().fd());
+    EXPECT_FALSE(event.value().signal()) << "closed";
+    event.value().abandon();
+    close(file);
 }
 
 TEST(Event, what_is_none_is_not_taken_for_one) {
