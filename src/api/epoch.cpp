@@ -152,9 +152,11 @@ base::Status open_epoch(Library& instance) {
 }
 
 // Nobody writes into memory of this process any more when it returns. Also of an epoch that was opened in part.
-void close_epoch(Library& instance) noexcept {
+//   have_all_met  for the last time in this epoch
+void close_epoch(Library& instance, bool have_all_met = true) noexcept {
     instance.link.leave(*instance.member);
     instance.gma.reset();
+    if (!have_all_met) instance.link.tell_that_we_leave();
     instance.link.close();
 }
 
@@ -223,7 +225,7 @@ public:
     Leaving& operator=(const Leaving&) = delete;
 
     ~Leaving() {
-        close_epoch(instance_);
+        close_epoch(instance_, is_nobody_waiting_);
         if (is_nobody_waiting_) {
             instance_.member->leave();
         } else {
@@ -268,6 +270,7 @@ base::Status join_node(Library& instance, bool is_again) {
     });
     if (status.is_ok()) {
         member.confirm_epoch();
+        instance.link.carry_meetings(member);
         return status;
     }
     close_epoch(instance);
@@ -304,7 +307,11 @@ base::Status reset(Library& instance, std::uint32_t rank) {
     node::Member& member = *instance.member;
     const node::BarrierCall call(member.barrier(), node::AwaitedCall::reset);
     finish_commands(instance, "acp_reset");
+    if (auto status = member.end_own_meetings(); !status.is_ok()) {
+        return std::move(status).within("acp_reset");
+    }
     if (auto status = member.agree_on_rank(rank); !status.is_ok()) {
+        instance.link.carry_meetings(member);  // all have been told: the epoch goes on
         return std::move(status).within("acp_reset");
     }
     resetting.begin_anew();
@@ -321,6 +328,7 @@ base::Status reset(Library& instance, std::uint32_t rank) {
     status = std::move(status).within("acp_reset");
     if (resetting.note(status)) {
         member.confirm_epoch();
+        instance.link.carry_meetings(member);
         resetting.finish();
     }
     return status;
@@ -340,7 +348,8 @@ base::Status leave(Library& instance) {
     if (instance.config.is_report_on) {
         print_report(*instance.member, *instance.gma);
     }
-    auto status = instance.member->meet();
+    auto status = instance.member->end_own_meetings();
+    if (status.is_ok()) status = instance.member->meet();
     if (status.is_ok()) leaving.note_end();
     return std::move(status).within("acp_finalize");
 }

@@ -119,8 +119,14 @@ base::Status Link::open_own(node::Member& member,
         peers.push_back(addresses_of(segment, node, static_cast<std::uint16_t>(gathered)));
     }
     if (status = own->set_peers(std::move(peers)); !status.is_ok()) return status;
+    own->carry_meetings(meetings_.emplace(segment));
+    own_ = own.get();
     link_ = std::move(own);
     return {};
+}
+
+void Link::carry_meetings(node::Member& member) noexcept {
+    if (meetings_) member.barrier().set_own_meetings(&*meetings_);
 }
 
 void Link::join(node::Member& member, gma::Gma& gma) noexcept {
@@ -132,10 +138,21 @@ void Link::join(node::Member& member, gma::Gma& gma) noexcept {
 void Link::leave(node::Member& member) noexcept {
     helper_.set_gma(nullptr);
     member.barrier().set_helper(nullptr);
+    member.barrier().set_own_meetings(nullptr);
+}
+
+void Link::tell_that_we_leave() noexcept {
+    constexpr std::int64_t at_once = 0;
+    try {
+        if (own_ != nullptr) own_->leave(at_once);
+    } catch (const std::bad_alloc&) {  // they notice it later
+    }
 }
 
 void Link::close() noexcept {
+    own_ = nullptr;
     link_.reset();
+    meetings_.reset();
     space_.close();
 }
 

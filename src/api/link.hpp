@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "base/config.hpp"
 #include "base/status.hpp"
@@ -13,6 +14,7 @@
 #include "local/hazards.hpp"
 #include "local/space.hpp"
 #include "node/member.hpp"
+#include "node/own_meetings.hpp"
 #include "remote/link.hpp"
 
 namespace acp::gateway {
@@ -30,9 +32,17 @@ public:
     // What gma hands commands to; nullptr in a job of one node.
     [[nodiscard]] remote::Link* get() noexcept { return link_.get(); }
 
+    // All have joined: from now on a gateway of this process, if there is one, carries the meetings of the epoch, up to
+    // Member::end_own_meetings(). Every rank calls it after the same meeting.
+    void carry_meetings(node::Member& member) noexcept;
+
     // From here until leave(), who waits in a meeting turns this gma.
     void join(node::Member& member, gma::Gma& gma) noexcept;
     void leave(node::Member& member) noexcept;
+
+    // Before close(), where not all have met for the last time: the others are told, and do not wait for an answer. After gma
+    // is gone.
+    void tell_that_we_leave() noexcept;
 
     // After gma is gone; all have met and nothing of anybody is outstanding.
     void close() noexcept;
@@ -47,7 +57,9 @@ private:
 
     local::Space space_;  // what an own gateway sees of this process's memory
     std::unique_ptr<remote::Link> link_;
+    gateway::OwnGateway* own_ = nullptr;  // link_, where it is one
     gma::LinkHelper helper_;
+    std::optional<node::OwnMeetings> meetings_;  // of an own gateway
 };
 
 }  // namespace acp::api

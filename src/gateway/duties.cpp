@@ -106,8 +106,8 @@ void Duties::on_node_dead(NodeId node) {
     port_.publish_severed(node, fate_of(reason));
 }
 
-void Duties::on_met(std::uint32_t number, std::span<const std::uint32_t> gathered) {
-    port_.finish_meeting(number, gathered);
+void Duties::on_met(std::uint32_t /*number*/, std::span<const std::uint32_t> gathered) {
+    port_.finish_meeting(gathered);
 }
 
 }  // namespace acp::gateway

@@ -3,7 +3,7 @@
 // own. It ties UDP sockets, the endpoint (reliable datagrams), the router (commands) and the node's memory
 // together, takes commands from the rings in the node segment and gives their ends back. A thread of the agent
 // runs it. Where each node has one rank, commands take a shorter way (own_gateway.hpp), and what remains for this
-// one are meetings and deaths.
+// one are deaths, and the meetings in which ranks come and go.
 //
 // Order of calls: open, addresses() told to all nodes, set_peers(), then run(). open .. leave() by one thread at
 // a time; wake(), on_local_death() and publish_stats() by any thread. Nothing here blocks but sleep(), run() and

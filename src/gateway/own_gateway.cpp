@@ -97,7 +97,8 @@ public:
         const Time now = now_ = os::now_ns();
         ++own_.turns;
         const std::uint64_t delivered = core_->endpoint().counters().delivered;
-        bool has_moved = core_->receive(now);
+        bool has_moved = look_for_meeting();
+        has_moved = core_->receive(now) || has_moved;
         const bool has_lost = look_for_losses() || look_at_socket();
         // Most turns of who waits find nothing: they shall be short, for the datagram comes in the midst of one.
         const bool is_due = now >= deadline_.load(std::memory_order_relaxed) || stats_->is_asked();
@@ -147,6 +148,8 @@ public:
         stats_->ask();
         core_->transport().wake();
     }
+
+    void carry_meetings(node::OwnMeetings& meetings) noexcept override { meetings_ = &meetings; }
 
     void leave(std::int64_t timeout_ns) override { core_->leave(timeout_ns); }
 
@@ -277,9 +280,26 @@ private:
     // The agents' gateways know this first and better.
     void on_process_dead(std::uint32_t /*process*/, std::uint32_t /*wait_status*/) override {}
 
-    void on_node_dead(NodeId /*node*/) override {}
+    void on_node_dead(NodeId node) override {
+        if (!lost_) lost_ = node;
+        if (is_meeting_) meetings_->fail(*lost_, fate_of(core_->reason_of(*lost_)));
+    }
 
-    void on_met(std::uint32_t /*number*/, std::span<const std::uint32_t> /*table*/) override {}
+    void on_met(std::uint32_t /*number*/, std::span<const std::uint32_t> least) override {
+        is_meeting_ = false;
+        meetings_->finish(least);
+    }
+
+    // A node may leave while nobody here meets: all have ended the epoch.
+    bool look_for_meeting() {
+        if (meetings_ == nullptr) return false;
+        const auto brought = meetings_->take();
+        if (!brought) return false;
+        is_meeting_ = true;
+        core_->router().meet_for_least(meetings_begun_++, *brought);
+        if (lost_) on_node_dead(*lost_);
+        return true;
+    }
 
     const node::Segment& segment_;
     std::uint32_t process_ = 0;
@@ -291,6 +311,10 @@ private:
     InvokeResults invokes_;
     std::uint32_t idle_turns_ = 0;
     std::uint32_t losses_seen_ = 0;
+    node::OwnMeetings* meetings_ = nullptr;
+    std::uint32_t meetings_begun_ = 0;
+    bool is_meeting_ = false;
+    std::optional<NodeId> lost_;  // the first of them
     bool is_socket_lost_ = false;
     bool is_dirty_ = true;
     bool has_moved_ = true;  // in the last turn, which may have left work for the next

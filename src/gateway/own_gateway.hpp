@@ -3,8 +3,9 @@
 // command goes straight to the router and its datagram to the kernel, and the thread that waits for its end is the
 // one that receives it. No other thread takes part, no ring, no hand-over. These gateways form a network of their own,
 // with a key derived from the job's, for one epoch: made when all ranks are there, gone when all have met for the last
-// time. Meetings and deaths remain the business of the agents' gateways; what those tell about losses is taken from
-// the node segment. Calls by the thread that has gma's driver's role, but for has_news(), wait_fds() and
+// time. They carry the meetings of their epoch (node/own_meetings.hpp), but for those in which they come and go themselves;
+// those and deaths remain the business of the agents' gateways. What the agents tell about losses is taken from the node
+// segment. Calls by the thread that has gma's driver's role, but for has_news(), wait_fds() and
 // timeout_ns(), which any thread may ask. Tests: tests/unit/gateway/own_gateway_test.cpp.
 #pragma once
 
@@ -17,6 +18,7 @@
 #include "gateway/gateway.hpp"
 #include "local/hazards.hpp"
 #include "local/space.hpp"
+#include "node/own_meetings.hpp"
 #include "remote/link.hpp"
 
 namespace acp::gateway {
@@ -38,6 +40,9 @@ public:
     [[nodiscard]] virtual int stats_fd() const noexcept = 0;
     virtual void publish_stats() noexcept = 0;
     [[nodiscard]] virtual std::string security_name() const = 0;
+
+    // From now on turn() brings these meetings to the other nodes, whose gateways all do. Must outlive the gateway.
+    virtual void carry_meetings(node::OwnMeetings& meetings) noexcept = 0;
 
     // As Gateway::leave. Nothing of this process may be outstanding.
     virtual void leave(std::int64_t timeout_ns) = 0;

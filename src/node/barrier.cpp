@@ -9,6 +9,9 @@ namespace acp::node {
 
 namespace {
 
+// How long what the agent has to tell of a lost node may be late.
+constexpr std::uint64_t news_ns = 250'000'000;
+
 // Turns the helper, if there is one. Who has arrived must not leave half-way, for the others count on it at the next
 // meeting: memory that is short now may be there when the helper is turned again.
 bool has_helped(Helper* helper) noexcept {
@@ -37,7 +40,9 @@ SharedU32& Barrier::arrivals(const Segment& segment) noexcept {
 // All of this node have come. acq_rel of the arrival: this process sees everybody's writes and passes them on.
 void Barrier::arrive_last(Gathers gathers) noexcept {
     ControlBlock& control = segment_.control();
-    if (segment_.has_gateway()) {
+    if (own_meetings_ != nullptr) {
+        own_meetings_->ask(number_, call_);
+    } else if (segment_.has_gateway()) {
         control.meeting_gathers.store(static_cast<std::uint32_t>(gathers),
                                       std::memory_order_relaxed);
         // seq_cst: release for GatewayPort::take_meeting, and before the look whether the gateway sleeps
@@ -52,9 +57,7 @@ base::Status Barrier::wait(Gathers gathers) {
     ControlBlock& control = segment_.control();
     sync::SleepWord<>& released = control.barrier_released;
     // Who left a barrier because of a death must not arrive again: it would stand in for the dead one.
-    if (control.deaths.load(std::memory_order_acquire) != 0) {
-        return blocked_by_death();
-    }
+    if (is_blocked()) return outcome(false);
     const std::uint32_t number = ++number_;
     segment_.slot(slot_).arrived_epoch.store(number, std::memory_order_release);  // for missing()
     const std::uint32_t all = segment_.shape().local_procs * number;              // modulo 2^32
@@ -66,9 +69,7 @@ base::Status Barrier::wait(Gathers gathers) {
         }
     }
     const auto is_released = [&] { return sync::SleepWord<>::reached(released.load(), number); };
-    const auto is_over = [&] {
-        return is_released() || control.deaths.load(std::memory_order_relaxed) != 0;
-    };
+    const auto is_over = [&] { return is_released() || is_blocked(); };
     const auto ready = [&] {
         if (is_over()) return true;
         if (!has_helped(helper_)) return false;
@@ -90,8 +91,7 @@ base::Status Barrier::wait(Gathers gathers) {
         if (helper_ != nullptr) helper_->rest();
         std::uint32_t value = released.load();
         if (sync::SleepWord<>::reached(value, number) || !released.announce_sleep(value) ||
-            control.deaths.load(std::memory_order_seq_cst) !=
-                0) {  // after announcing: see mark_dead
+            is_blocked()) {  // after announcing: see mark_dead
             return os::Wake::changed;
         }
         return os::futex_wait(released.word(), value, timeout_ns);
@@ -100,7 +100,33 @@ base::Status Barrier::wait(Gathers gathers) {
     waiter_.wait(ready, sleep, for_ever);
     (void)has_helped(helper_);  // sees what other threads that turned it have written
     if (helper_ != nullptr) helper_->leave();
-    return is_released() ? base::Status() : blocked_by_death();
+    return outcome(is_released());
+}
+
+base::Status Barrier::outcome(bool is_released) const {
+    if (is_released) return own_meetings_ != nullptr ? own_meetings_->verdict() : base::Status();
+    if (own_meetings_ != nullptr && own_meetings_->has_failed()) await_news();
+    return segment_.control().deaths.load(std::memory_order_acquire) != 0
+               ? blocked_by_death()
+               : own_meetings_->failure();
+}
+
+// The gateway in this process knows that a node is lost; the agent tells soon who died there, if anybody did.
+void Barrier::await_news() const noexcept {
+    const std::uint64_t until_ns = os::now_ns() + news_ns;
+    sync::SleepWord<>& released = segment_.control().barrier_released;
+    for (;;) {
+        std::uint32_t value = released.load();
+        const bool may_sleep = released.announce_sleep(value);
+        const std::uint64_t now = os::now_ns();
+        // seq_cst: partner is mark_dead
+        if (segment_.control().deaths.load(std::memory_order_seq_cst) != 0 || now >= until_ns) {
+            return;
+        }
+        if (may_sleep) {
+            os::futex_wait(released.word(), value, static_cast<std::int64_t>(until_ns - now));
+        }
+    }
 }
 
 void Barrier::say_who_is_missing(std::uint64_t waited_ns) const {

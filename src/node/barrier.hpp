@@ -5,7 +5,8 @@
 // last to arrive then has in its cache when it publishes; with many, who waits must not disturb who arrives.
 // A process that dies makes this and every later barrier fail everywhere; a stopped one delays it, as it must.
 // In a job of several nodes the last to arrive on a node asks the node's gateway to meet the other nodes, and the
-// gateway publishes the number (node/gateway_port.hpp).
+// gateway publishes the number: the agent's (node/gateway_port.hpp) or, where it can, that of this process
+// (node/own_meetings.hpp).
 // One thread of a process at a time, which api/life.hpp sees to.
 // Tests: tests/unit/node/member_test.cpp. Source: experiments recorded in ADR 0004.
 #pragma once
@@ -15,6 +16,7 @@
 
 #include "base/status.hpp"
 #include "node/awaited.hpp"
+#include "node/own_meetings.hpp"
 #include "node/segment.hpp"
 #include "node/wait.hpp"
 
@@ -59,12 +61,18 @@ public:
     // What to turn while waiting. Must outlive the barrier's waits; nullptr, as at first: nothing.
     void set_helper(Helper* helper) noexcept { helper_ = helper; }
 
+    // Who brings the following meetings to the other nodes, all ranks alike: these, or with nullptr, as at first, the
+    // agent. Must outlive them.
+    void set_own_meetings(OwnMeetings* meetings) noexcept { own_meetings_ = meetings; }
+
+    [[nodiscard]] bool has_own_meetings() const noexcept { return own_meetings_ != nullptr; }
+
     // The call of the interface on whose behalf the next waits are, for whoever asks what this process waits for.
     void set_call(AwaitedCall call) noexcept { call_ = call; }
 
     // Release and acquire among all processes of the job.
-    //   gathers  what the nodes bring together, in a job of several
-    // Errors: peer, naming the dead. Blocks.
+    //   gathers  what the nodes bring together, in a job of several; nothing with own meetings
+    // Errors: peer, naming the dead; with own meetings state (ranks have made different calls). Blocks.
     base::Status wait(Gathers gathers = Gathers::nothing);
 
     // Ranks that have not arrived at the barrier this process waits in; "" when none is missing.
@@ -73,6 +81,16 @@ public:
 private:
     void arrive_last(Gathers gathers) noexcept;
     [[nodiscard]] base::Status blocked_by_death() const;
+    [[nodiscard]] base::Status outcome(bool is_released) const;
+    void await_news() const noexcept;
+
+    // Whether a meeting can end no more.
+    [[nodiscard]] bool is_blocked() const noexcept {
+        // seq_cst: after the announcement of a sleep; partner: mark_dead
+        return segment_.control().deaths.load(std::memory_order_seq_cst) != 0 ||
+               (own_meetings_ != nullptr && own_meetings_->has_failed());
+    }
+
     void say_who_is_missing(std::uint64_t waited_ns) const;
 
     const Segment& segment_;
@@ -80,6 +98,7 @@ private:
     SharedU32& arrived_;
     std::uint32_t slot_;
     Helper* helper_ = nullptr;
+    OwnMeetings* own_meetings_ = nullptr;
     std::uint64_t hang_warning_ns_ = 0;
     AwaitedCall call_ = AwaitedCall::sync;
     std::uint32_t number_;  // of the last barrier this process arrived at

@@ -40,7 +40,7 @@ std::optional<GatewayPort::Meeting> GatewayPort::take_meeting() noexcept {
     }
     taken_ = asked;
     gathers_ = static_cast<Gathers>(control.meeting_gathers.load(std::memory_order_relaxed));
-    return Meeting{asked - 1, gathers_};
+    return Meeting{meetings_++, gathers_};
 }
 
 void GatewayPort::read_wanted(std::span<std::uint32_t> into) const noexcept {
@@ -53,8 +53,7 @@ Conclusion GatewayPort::read_conclusion() const noexcept {
     return conclusion_of_node(segment_, 0);
 }
 
-void GatewayPort::finish_meeting(std::uint32_t number,
-                                 std::span<const std::uint32_t> gathered) noexcept {
+void GatewayPort::finish_meeting(std::span<const std::uint32_t> gathered) noexcept {
     if (gathers_ == Gathers::numbers) {
         Ranks(segment_).write(gathered);
     } else if (gathers_ == Gathers::conclusion && gathered.size() == Conclusion::words_count) {
@@ -66,7 +65,7 @@ void GatewayPort::finish_meeting(std::uint32_t number,
             segment_, {});  // not the one of an earlier meeting, for who believes that this was one
     }
     sync::SleepWord<>& released = segment_.control().barrier_released;
-    if (released.publish(number + 1)) {  // release: the table, and what other nodes wrote here
+    if (released.publish(taken_)) {  // release: the table, and what other nodes wrote here
         os::futex_wake(released.word(), os::everybody);
     }
 }

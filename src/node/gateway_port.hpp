@@ -28,7 +28,7 @@ namespace acp::node {
 class GatewayPort {
 public:
     struct Meeting {
-        std::uint32_t number = 0;
+        std::uint32_t number = 0;  // of those that the agents carry, from 0
         Gathers gathers = Gathers::nothing;
     };
 
@@ -57,7 +57,7 @@ public:
     // The meeting taken last is over on all nodes: releases this node's processes.
     //   gathered  a value per process of the job, by process index, or the words of an Conclusion of all nodes: as the
     //             meeting gathers; else empty
-    void finish_meeting(std::uint32_t number, std::span<const std::uint32_t> gathered) noexcept;
+    void finish_meeting(std::span<const std::uint32_t> gathered) noexcept;
 
     // A process of another node is gone: every wait of this node ends. Only the first call for it counts.
     //   process < procs   wait_status  as waitpid gives it, or unknown_status
@@ -77,7 +77,9 @@ public:
 
 private:
     const Segment& segment_;
-    std::uint32_t taken_ = 0;             // the last barrier number that was taken
+    std::uint32_t taken_ = 0;  // number of the barrier that was taken last
+    std::uint32_t meetings_ =
+        0;  // taken; the processes carry those of other barriers (own_meetings.hpp)
     Gathers gathers_ = Gathers::nothing;  // by that meeting
 };
 

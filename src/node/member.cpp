@@ -68,6 +68,13 @@ base::Status Member::meet() {
     return barrier_.wait();
 }
 
+base::Status Member::end_own_meetings() {
+    if (!barrier_.has_own_meetings()) return {};
+    auto status = barrier_.wait();
+    if (status.is_ok()) barrier_.set_own_meetings(nullptr);
+    return status;
+}
+
 base::Status Member::gather(std::uint32_t number) {
     slot().wanted_rank.store(number, std::memory_order_relaxed);
     return barrier_.wait(Gathers::numbers);

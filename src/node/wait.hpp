@@ -88,7 +88,6 @@ private:
     static constexpr std::uint64_t lone_yield_ns = 800;  // the call alone 0.4 us, a switch 1.5 us
     static constexpr int looks_min = 3;                  // between two yields
     static constexpr int looks_max = 64;
-    static constexpr int dear_looks = 8;  // as long as another takes to answer and ask again
 
     [[nodiscard]] int first_looks(std::int64_t timeout_ns) const noexcept {
         const int looks = timeout_ns == 0 ? policy_.query_looks : policy_.first_looks;
@@ -155,9 +154,9 @@ private:
             }
             // A yield that is back at once shows that nobody else wants this CPU just now: look more often.
             const bool is_alone = after - before < lone_yield_ticks_;
-            looks = is_look_dear() ? dear_looks
-                    : is_alone     ? std::min(2 * looks, looks_max)
-                                   : looks_min;
+            looks = policy_.yield_looks != looks_learned ? policy_.yield_looks
+                    : is_alone                           ? std::min(2 * looks, looks_max)
+                                                         : looks_min;
             if (policy_.is_napping && company_.note(!is_alone, to_ns(after))) os::nap();
             looks_.store(looks, std::memory_order_relaxed);
             const std::uint64_t progress = progress_.load(std::memory_order_relaxed);

@@ -22,18 +22,26 @@ constexpr std::uint64_t round_trip_ns = 16'000;
 
 constexpr std::uint64_t long_yield_ns = 200'000;
 
+// A thread that computes keeps the CPU longer than this: the scheduler's slice is about 3 ms.
+constexpr std::uint64_t long_yield_max_ns = 2'000'000;
+
+// Between two yields where a CPU is there for the answer: as many looks as another takes to answer and ask again.
+constexpr int answer_looks = 8;
+
 // What one more thread on a CPU adds to the time until a yield comes back.
 constexpr double turn_ns = 4'000;
 
 // In the order of WaitCase. Columns as in WaitPolicy.
 constexpr std::array<WaitPolicy, wait_case_count> rows{{
-    {"own_cpu", LookCost::cheap, 24, 24, false, false, spin_ns, 0, 0},
-    {"own_cpu_dear", LookCost::dear, 24, 24, false, false, spin_ns, 0, 0},
-    {"crowded", LookCost::cheap, looks_learned, looks_learned, true, false, spin_ns, 0,
+    {"own_cpu", LookCost::cheap, 24, 24, false, 0, false, spin_ns, 0, 0},
+    {"own_cpu_dear", LookCost::dear, 24, 24, false, 0, false, spin_ns, 0, 0},
+    {"crowded", LookCost::cheap, looks_learned, looks_learned, true, looks_learned, false, spin_ns,
+     0, long_yield_ns},
+    {"crowded_dear", LookCost::dear, 0, 1, true, 1, false, spin_ns, 0, long_yield_ns},
+    {"cpu_per_rank_dear", LookCost::dear, 0, 1, true, answer_looks, false, spin_ns, round_trip_ns,
      long_yield_ns},
-    {"crowded_dear", LookCost::dear, 0, 1, true, false, spin_ns, 0, long_yield_ns},
-    {"cpu_per_rank_dear", LookCost::dear, 0, 1, true, false, spin_ns, round_trip_ns, long_yield_ns},
-    {"cpu_per_thread_dear", LookCost::dear, 1, 1, true, true, spin_ns, spin_ns, long_yield_ns},
+    {"cpu_per_thread_dear", LookCost::dear, 1, 1, true, answer_looks, true, spin_ns, spin_ns,
+     long_yield_ns},
 }};
 
 // Threads that may want a CPU at once.
@@ -62,6 +70,15 @@ WaitPolicy wait_policy(WaitCase which, const WaitLoad& load) noexcept {
     if (!policy.is_yielding) return policy;
     const double per_cpu =
         static_cast<double>(threads_of(load, policy.look_cost)) / static_cast<double>(load.cpus);
+    if (policy.look_cost == LookCost::dear) {
+        // A thread that yields has its share of the CPU, and the others take as long as it does for each of their looks.
+        const auto stretched = [&](std::uint64_t own_ns) {
+            return static_cast<std::uint64_t>(static_cast<double>(own_ns) * std::max(per_cpu, 1.0));
+        };
+        policy.poll_ns = stretched(policy.poll_ns);
+        policy.long_yield_ns = std::min(stretched(policy.long_yield_ns), long_yield_max_ns);
+        return policy;
+    }
     const auto turns_ns = static_cast<std::uint64_t>(turn_ns * per_cpu);
     policy.poll_ns += turns_ns;
     policy.long_yield_ns += turns_ns;

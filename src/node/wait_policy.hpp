@@ -31,6 +31,7 @@ struct WaitPolicy {
     int first_looks = 0;
     int query_looks = 0;       // the same for a wait of timeout 0, which ends after them
     bool is_yielding = false;  // between looks: gives the CPU to others; else the thread spins
+    int yield_looks = 0;  // between two yields; looks_learned: more while nobody else wants the CPU
     bool is_napping =
         false;  // a thread that always finds others on its CPU naps, so that the kernel moves it
     std::uint64_t poll_ns = 0;  // for how long it looks without any progress before it sleeps

@@ -42,6 +42,12 @@ class Library(ToolTest):
         job.send(signal.SIGTERM)
         self.assertEqual(job.finish()[0], 137)
 
+    def test_ranks_that_make_different_collective_calls_are_told_so_and_go_on(self):
+        for calls in (("0:sync", "1:reset"), ("0:reset", "1:sync"), ("0:sync", "1:finalize")):
+            result = acprun("-n", "2", "--nodes", "2", "--on-failure=continue", RANK, "init", "sync", *calls, "sync", "finalize")
+            self.assertIn(b"they have not made the same collective calls", result.stdout, calls)
+            self.assertNotIn(b"has not answered", result.stdout)
+
     def test_a_rank_that_never_joins_is_told_to_those_who_wait_elsewhere(self):
         result = acprun("-n", "2", "--nodes", "2", "--on-failure=continue", RANK, "1:exit=0", "init", "exit=7")
         self.assertRegex(result.stdout.decode(), r"\Ainit: .*rank 1 on node 1")

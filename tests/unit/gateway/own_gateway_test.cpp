@@ -61,6 +61,71 @@ TEST(OwnGateway, a_node_told_to_be_lost_is_given_up) {
     EXPECT_EQ(job.copy(0, job.memory(1, false).address, job.memory(0, false).address, 8), Code::ok);
 }
 
+// The meetings of ranks whose gateways carry them, each asked for by hand.
+class OwnMeetingsOfNodes : public testing::Test {
+protected:
+    OwnMeetingsOfNodes() {
+        for (std::uint32_t node = 0; node < 3; ++node) {
+            fill_table(job_.segment(node));
+            meetings_.push_back(std::make_unique<node::OwnMeetings>(job_.segment(node)));
+            job_.own(node).carry_meetings(*meetings_.back());
+        }
+    }
+
+    [[nodiscard]] bool is_released(std::uint32_t node, std::uint32_t number) {
+        const auto& released = job_.segment(node).control().barrier_released;
+        return released.reached(released.load(), number);
+    }
+
+    Job job_{of_ranks()};
+    std::vector<std::unique_ptr<node::OwnMeetings>> meetings_;
+};
+
+TEST_F(OwnMeetingsOfNodes, end_when_all_have_come_and_not_before) {
+    for (std::uint32_t number = 1; number <= 20; ++number) {
+        for (std::uint32_t i = 0; i < 3; ++i) {
+            for (int turns = 0; turns < 20; ++turns) job_.turn();
+            EXPECT_FALSE(is_released(0, number) || is_released(1, number) ||
+                         is_released(2, number));
+            meetings_[(number + i) % 3]->ask(number, node::AwaitedCall::sync);
+        }
+        job_.turn_until([&] {
+            return is_released(0, number) && is_released(1, number) && is_released(2, number);
+        });
+        for (const auto& one : meetings_) EXPECT_TRUE(one->verdict().is_ok());
+    }
+}
+
+TEST_F(OwnMeetingsOfNodes, tell_all_nodes_of_calls_that_do_not_belong_together) {
+    meetings_[0]->ask(1, node::AwaitedCall::sync);
+    meetings_[1]->ask(1, node::AwaitedCall::finalize);
+    meetings_[2]->ask(1, node::AwaitedCall::sync);
+    job_.turn_until([&] { return is_released(0, 1) && is_released(1, 1) && is_released(2, 1); });
+    for (const auto& one : meetings_) EXPECT_EQ(one->verdict().code(), Code::state);
+}
+
+TEST_F(OwnMeetingsOfNodes, fail_on_all_nodes_that_wait_when_one_of_them_gives_a_node_up) {
+    ASSERT_EQ(job_.copy(0, job_.memory(2, false).address, job_.memory(0, false).address, 8),
+              Code::ok);
+    meetings_[0]->ask(1, node::AwaitedCall::sync);
+    meetings_[1]->ask(1, node::AwaitedCall::sync);
+    for (int turns = 0; turns < 20; ++turns) job_.turn();
+    EXPECT_FALSE(meetings_[0]->has_failed());
+    job_.stop_node(2);
+    node::GatewayPort(job_.segment(0)).publish_severed(2, node::NodeFate::silent);
+    job_.turn_until([&] { return meetings_[0]->has_failed() && meetings_[1]->has_failed(); });
+    EXPECT_EQ(meetings_[0]->failure().code(), Code::peer);
+}
+
+TEST_F(OwnMeetingsOfNodes, fail_at_once_after_a_node_was_lost) {
+    node::GatewayPort(job_.segment(0)).publish_severed(2, node::NodeFate::silent);
+    for (int turns = 0; turns < 20; ++turns) job_.turn();
+    EXPECT_FALSE(meetings_[0]->has_failed())
+        << "nobody meets: a node may leave at the end of an epoch";
+    meetings_[0]->ask(1, node::AwaitedCall::sync);
+    job_.turn_until([&] { return meetings_[0]->has_failed(); });
+}
+
 TEST(OwnGateway, listens_on_all_its_addresses_at_one_port) {
     Job job(of_ranks());
     Rank& rank = *job.process(0).rank;

@@ -232,7 +232,7 @@ TEST_F(NodesTest, a_sleeping_gateway_is_woken_by_a_meeting_and_an_awake_one_is_n
         const auto meeting = port.take_meeting();
         EXPECT_TRUE(meeting.has_value() && meeting->gathers == Gathers::nothing);
         EXPECT_FALSE(port.take_meeting().has_value()) << "given once";
-        port.finish_meeting(meeting->number, {});
+        port.finish_meeting({});
         thread.join();
         return meeting->number;
     };
@@ -284,7 +284,7 @@ public:
         EXPECT_EQ(waits_, 1U);
         if (!held_) held_ = port_.take_meeting();
         if (!held_ || ++turns_ % 3 != 0) return false;
-        port_.finish_meeting(held_->number, {});
+        port_.finish_meeting({});
         held_.reset();
         return true;
     }

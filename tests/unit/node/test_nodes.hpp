@@ -103,7 +103,7 @@ private:
         if (meeting.gathers == Gathers::conclusion) {
             table.assign(conclusion.words.begin(), conclusion.words.end());
         }
-        for (const auto& port : ports_) port->finish_meeting(meeting.number, table);
+        for (const auto& port : ports_) port->finish_meeting(table);
     }
 
     std::vector<std::unique_ptr<os::Event>> events_;

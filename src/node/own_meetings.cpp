@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is handed over, and the words for calls that do not belong together.
+#include "node/own_meetings.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "node/death.hpp"
+#include "os/futex.hpp"
+
+namespace acp::node {
+
+namespace {
+
+constexpr std::uint32_t fate_bits = 8;
+
+// The least of the first word is the least call, of the second the inverse of the greatest.
+constexpr std::size_t least_call = 0;
+constexpr std::size_t greatest_call = 1;
+
+std::string call_of(std::uint32_t word) {
+    return std::string(name_of(static_cast<AwaitedCall>(word)));
+}
+
+}  // namespace
+
+void OwnMeetings::ask(std::uint32_t number, AwaitedCall call) noexcept {
+    const auto word = static_cast<std::uint32_t>(call);
+    brought_ = {word, ~word, 0};
+    // release: the words, and all that this process wrote before it came; partner: take()
+    asked_.store(number, std::memory_order_release);
+}
+
+base::Status OwnMeetings::failure() const {
+    const std::uint64_t lost = lost_.load(std::memory_order_acquire);
+    const auto node = static_cast<std::uint32_t>(lost >> fate_bits) - 1;
+    const auto why = static_cast<NodeFate>(lost & ((1U << fate_bits) - 1));
+    return {base::Code::peer,
+            "the barrier cannot complete: " + fate_of_process(segment_, node, why)};
+}
+
+base::Status OwnMeetings::verdict() const {
+    const std::uint32_t least = least_[least_call];
+    const std::uint32_t greatest = ~least_[greatest_call];
+    if (least == greatest) return {};
+    return {base::Code::state, "some ranks have called " + call_of(least) + " and some " +
+                                   call_of(greatest) +
+                                   ": they have not made the same collective calls"};
+}
+
+std::optional<OwnMeetings::Words> OwnMeetings::take() noexcept {
+    // acquire: partner is ask()
+    const std::uint32_t asked = asked_.load(std::memory_order_acquire);
+    if (asked == taken_) return std::nullopt;
+    taken_ = asked;
+    return brought_;
+}
+
+void OwnMeetings::finish(std::span<const std::uint32_t> least) noexcept {
+    std::copy_n(least.begin(), std::min(least.size(), least_.size()), least_.begin());
+    sync::SleepWord<>& released = segment_.control().barrier_released;
+    if (released.publish(taken_)) {  // release: the words, and what other nodes wrote here
+        os::futex_wake(released.word(), os::everybody);
+    }
+}
+
+void OwnMeetings::fail(std::uint32_t node, NodeFate why) noexcept {
+    std::uint64_t nobody = 0;
+    const std::uint64_t lost =
+        (std::uint64_t{node} + 1) << fate_bits | static_cast<std::uint64_t>(why);
+    // release: partner is has_failed()
+    if (lost_.compare_exchange_strong(nobody, lost, std::memory_order_acq_rel)) {
+        wake_everybody(segment_);
+    }
+}
+
+}  // namespace acp::node
