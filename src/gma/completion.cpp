@@ -71,7 +71,7 @@ base::Status Completion::wait(Handle handle, std::int64_t timeout_ns, bool is_in
     bool has_released = false;
     while (progress_.manner().may_waiter_run && commands_.queue.done() < number &&
            progress_.has_jobs() && !deadline.is_past()) {
-        has_released = progress_.run_some(lock) || has_released;
+        has_released = progress_.run_some(lock, Driver::waiter) || has_released;
         has_run = true;
     }
     if (commands_.queue.done() < number) {

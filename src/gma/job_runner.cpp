@@ -24,7 +24,9 @@ JobRunner::JobRunner(Commands& commands,
       slot_(slot),
       at_once_bytes_max_(config.inline_bytes_max),
       may_run_at_once_(config.is_bypass_on && !mover.is_tracing()),
-      must_attach_(routes.must_attach()) {}
+      must_attach_(routes.must_attach()),
+      short_absence_ticks_(
+          static_cast<std::uint64_t>(static_cast<double>(short_absence_ns) * os::ticks_per_ns())) {}
 
 Job JobRunner::take() noexcept {
     const std::uint64_t number = commands_.queue.take_first(jobs_);

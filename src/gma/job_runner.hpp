@@ -15,6 +15,7 @@
 #include "gma/invokes.hpp"
 #include "gma/mover.hpp"
 #include "node/segment.hpp"
+#include "os/clock.hpp"
 
 namespace acp::gma {
 
@@ -34,6 +35,7 @@ public:
     // Puts a ready command at the end.   route  direct or attach
     void append(std::uint64_t number, Route route) noexcept {
         commands_.queue.append(jobs_, number, static_cast<std::uint8_t>(route));
+        if (route == Route::attach) appended_at_ = os::ticks();
         // seq_cst; partner: Progress::is_idle() after the service thread announced its sleep
         count_.fetch_add(1, std::memory_order_seq_cst);
     }
@@ -60,6 +62,22 @@ public:
         } else {
             run_batch(lock);
         }
+    }
+
+    // Learns from who is about to run jobs whether the program comes back soon to run them itself. With the lock.
+    void note_runner(bool is_service) noexcept {
+        if (!is_service) {
+            is_program_away_.store(false, std::memory_order_relaxed);
+        } else if (os::ticks() - appended_at_ >
+                   short_absence_ticks_) {  // else it was perhaps interrupted
+            is_program_away_.store(true, std::memory_order_relaxed);
+        }
+    }
+
+    // Whether the program leaves what it queues to the service thread, as when it looks at its own memory until something
+    // has come: a guess. Any thread.
+    [[nodiscard]] bool is_program_away() const noexcept {
+        return is_program_away_.load(std::memory_order_relaxed);
     }
 
     // Copies that the kernel refused to make though it made others: their owners are to be asked.
@@ -91,17 +109,21 @@ private:
     static constexpr std::uint64_t attached_piece_bytes = 256ULL * 1024;
     static constexpr std::uint64_t direct_piece_bytes = 64ULL * 1024 * 1024;
     static constexpr std::uint32_t lone_jobs_to_trust = 2;
+    // Who has queued nothing for longer has left the library.
+    static constexpr std::uint64_t short_absence_ns = 10'000;
 
-    // Who completed the last few copies one by one will do so with this one: then it need not be queued at all. Of
-    // those, one in 16 is queued nevertheless, to see by what stands behind it whether it is still so.
+    // Who completed the last few copies one by one will do so with this one, and who stays away will not complete it soon:
+    // then it need not be queued at all. Of those, one in 16 (of who stays away in 64: it waits for the service thread to
+    // wake up) is queued nevertheless, to see by what stands behind it, and by who runs it, whether it is still so.
     [[nodiscard]] inline bool pays_at_once(const Command& command,
                                            memory::HazardLine& line) const noexcept {
         // relaxed, all: guesses, of which any is right
         const std::uint64_t choice = line.attach_choices.load(std::memory_order_relaxed) + 1;
         line.attach_choices.store(choice, std::memory_order_relaxed);
-        return lone_jobs_.load(std::memory_order_relaxed) >= lone_jobs_to_trust &&
+        const bool is_away = is_program_away();
+        return (is_away || lone_jobs_.load(std::memory_order_relaxed) >= lone_jobs_to_trust) &&
                count_.load(std::memory_order_relaxed) == 0 && may_run_at_once_ &&
-               command.bytes <= at_once_bytes_max_ && choice % 16 != 0;
+               command.bytes <= at_once_bytes_max_ && choice % (is_away ? 64 : 16) != 0;
     }
 
     [[nodiscard]] static std::uint64_t piece_bytes(Route route) noexcept {
@@ -138,6 +160,9 @@ private:
     CommandList refused_;
     std::atomic<std::uint64_t> count_{0};      // of jobs_; written with the lock
     std::atomic<std::uint32_t> lone_jobs_{0};  // run one by one since the last batch
+    std::uint64_t short_absence_ticks_;
+    std::uint64_t appended_at_ = 0;  // ticks; of the last attach job; with the lock
+    std::atomic<bool> is_program_away_{true};
 };
 
 }  // namespace acp::gma

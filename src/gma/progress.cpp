@@ -55,7 +55,7 @@ bool Progress::run_jobs(Driver driver) {
     if (jobs_.is_empty() || (driver == Driver::passer_by && !jobs_.is_next_short())) {
         return false;
     }
-    run_some(lock);
+    run_some(lock, driver);
     return true;
 }
 
@@ -241,7 +241,11 @@ void Progress::notify() {
         node::ring_bell(door.waiter_bell);
         return;
     }
-    service_sleep_.wake_unless_back_soon();
+    if (jobs_.is_program_away()) {
+        service_sleep_.wake();
+    } else {
+        service_sleep_.wake_unless_back_soon();
+    }
 }
 
 void Progress::tell_waiters(Driver driver) {

@@ -54,7 +54,8 @@ public:
 
     // Runs jobs that can share a call; there is one. The lock is held before and after, not meanwhile. True when others
     // became ready by it, for which nobody has been woken.
-    bool run_some(std::unique_lock<std::mutex>& lock) {
+    bool run_some(std::unique_lock<std::mutex>& lock, Driver driver) {
+        jobs_.note_runner(driver == Driver::service);
         jobs_.run_some(lock);
         return give_out_ready();
     }

@@ -324,6 +324,24 @@ TEST(GmaPathTest, names_the_path_each_configuration_takes) {
     EXPECT_EQ(path(IntraNode::mailbox), "mailbox mailbox");
 }
 
+// It looks at memory alone, for ever: nothing may wait until it calls again, or until the service thread looks by itself.
+TEST(GmaAwayTest, who_never_waits_has_its_copies_made_by_the_calls_that_issue_them) {
+    if (os::probe_attach() != 0) GTEST_SKIP() << "no attach";
+    acp::test::arm_watchdog(240, "unit_gma");
+    Ranks ranks(IntraNode::automatic, 2, 2);
+    constexpr int rounds = 1000;
+    int made_by_the_call = 0;
+    auto& seen = reinterpret_cast<std::atomic<std::uint64_t>&>(*ranks[1].memory.data());
+    for (std::uint64_t i = 1; i <= rounds; ++i) {
+        std::memcpy(ranks.starter(0), &i, sizeof i);
+        (void)ranks[0].gma->issue(copy(ranks[1].own, ranks[0].starter, sizeof i), handle_null);
+        if (seen.load(std::memory_order_acquire) == i) ++made_by_the_call;
+        while (seen.load(std::memory_order_acquire) != i) os::yield_cpu();
+    }
+    EXPECT_GT(made_by_the_call, rounds / 2);
+    acp::test::arm_watchdog(0, "");
+}
+
 // MEM-18: it belongs to the node.
 TEST(GmaDeathTest, the_starter_memory_of_a_dead_rank_stays_readable_and_writable) {
     acp::test::arm_watchdog(240, "unit_gma");
