@@ -5,6 +5,7 @@
 
 #include <array>
 #include <bit>
+#include <cstdio>
 #include <new>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "gateway/own_gateway.hpp"
 #include "gateway/own_key.hpp"
 #include "node/node_table.hpp"
+#include "os/program_file.hpp"
 #include "os/secret_memory.hpp"
 #include "remote/ring_link.hpp"
 
@@ -27,6 +29,17 @@ using gateway::Address;
 
 // What a process brings to the meeting in which ports are told: its port, or the code of its failure above that.
 constexpr std::uint32_t code_shift = 16;
+// Or this, from one that can have no gateway: the agents' then carry the commands of all.
+constexpr std::uint32_t left_to_agents = ~0U;
+
+void say_that_agents_carry(const node::Member& member) {
+    std::fprintf(stderr,
+                 "acp: rank %u is linked statically and cannot load libcrypto: the commands of all "
+                 "ranks between nodes go "
+                 "through the agents (slower); link it dynamically, or set ACP_GATEWAY=agent to "
+                 "say that this is wanted\n",
+                 member.rank());
+}
 
 std::vector<Address> addresses_of(const node::Segment& segment,
                                   std::uint32_t node,
@@ -84,32 +97,44 @@ base::Result<std::unique_ptr<gateway::OwnGateway>> Link::make_own(node::Member& 
     return made;
 }
 
-// A process whose gateway cannot be made comes to the meeting all the same, with its failure for a port: the others wait for it there.
+// A process whose gateway cannot be made comes to the meeting all the same, with its failure for a port: the others wait for
+// it there.
 base::Status Link::open_own(node::Member& member,
                             local::Hazards& hazards,
                             const base::Config& config) {
-    const node::Segment& segment = member.segment();
+    const bool has_libraries = config.security == base::Security::off || !os::is_program_static();
     base::Status failure;
     std::unique_ptr<gateway::OwnGateway> own;
-    try {
-        auto made = make_own(member, hazards, config);
-        if (made.is_ok()) {
-            own = std::move(made).value();
-        } else {
-            failure = std::move(made).failure().within("the way to other nodes");
+    std::uint32_t brought = left_to_agents;
+    if (has_libraries) {
+        try {
+            auto made = make_own(member, hazards, config);
+            if (made.is_ok()) {
+                own = std::move(made).value();
+            } else {
+                failure = std::move(made).failure().within("the way to other nodes");
+            }
+        } catch (const std::bad_alloc&) {
+            failure = {base::Code::memory, "the way to other nodes: no memory"};
         }
-    } catch (const std::bad_alloc&) {
-        failure = {base::Code::memory, "the way to other nodes: no memory"};
+        brought = own != nullptr ? own->addresses().front().port
+                                 : static_cast<std::uint32_t>(failure.code()) << code_shift;
     }
-    const std::uint32_t brought = own != nullptr
-                                      ? own->addresses().front().port
-                                      : static_cast<std::uint32_t>(failure.code()) << code_shift;
     auto status = member.gather(brought);
     if (!failure.is_ok()) return failure;
     if (!status.is_ok()) return status;
+    return settle_own(member, std::move(own));
+}
+
+// All know what every process has brought.
+base::Status Link::settle_own(const node::Member& member,
+                              std::unique_ptr<gateway::OwnGateway> own) {
+    const node::Segment& segment = member.segment();
     std::vector<std::vector<Address>> peers;
+    bool is_left_to_agents = false;
     for (std::uint32_t node = 0; node < segment.shape().nodes; ++node) {
         const std::uint32_t gathered = member.gathered(node);
+        is_left_to_agents = is_left_to_agents || gathered == left_to_agents;
         const std::uint32_t code = gathered >> code_shift;
         if (code != 0 && code < base::code_count) {
             return {static_cast<base::Code>(code),
@@ -118,7 +143,12 @@ base::Status Link::open_own(node::Member& member,
         }
         peers.push_back(addresses_of(segment, node, static_cast<std::uint16_t>(gathered)));
     }
-    if (status = own->set_peers(std::move(peers)); !status.is_ok()) return status;
+    if (is_left_to_agents) {
+        if (own == nullptr) say_that_agents_carry(member);
+        link_ = std::make_unique<remote::RingLink>(segment, member.slot_index());
+        return {};
+    }
+    if (auto status = own->set_peers(std::move(peers)); !status.is_ok()) return status;
     own->carry_meetings(meetings_.emplace(segment));
     own_ = own.get();
     link_ = std::move(own);

@@ -54,6 +54,7 @@ private:
     base::Status open_own(node::Member& member,
                           local::Hazards& hazards,
                           const base::Config& config);
+    base::Status settle_own(const node::Member& member, std::unique_ptr<gateway::OwnGateway> own);
 
     local::Space space_;  // what an own gateway sees of this process's memory
     std::unique_ptr<remote::Link> link_;

@@ -3,7 +3,9 @@
 #include "os/program_file.hpp"
 
 #include <climits>
+#include <cstdint>
 #include <cstdlib>
+#include <link.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -32,6 +34,18 @@ FileKind file_kind(const std::string& path) {
     if (S_ISDIR(information.st_mode)) return FileKind::directory;
     if (access(path.c_str(), X_OK) != 0) return FileKind::not_executable;
     return FileKind::program;
+}
+
+bool is_program_static() noexcept {
+    bool has_loader = false;
+    const auto look = [](dl_phdr_info* object, std::size_t, void* found) {
+        for (std::uint32_t i = 0; i < object->dlpi_phnum; ++i) {
+            if (object->dlpi_phdr[i].p_type == PT_INTERP) *static_cast<bool*>(found) = true;
+        }
+        return 1;  // only the first object, which is the program
+    };
+    dl_iterate_phdr(look, &has_loader);
+    return !has_loader;
 }
 
 std::string executable_directory() {

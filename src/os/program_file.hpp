@@ -16,4 +16,8 @@ enum class FileKind { missing, directory, not_executable, program };
 // it was started by tells.
 [[nodiscard]] std::string executable_directory();
 
+// Whether the running program was linked statically. Libraries that it loads then have a C library of their own, which has
+// never been started: libcrypto crashes in it.
+[[nodiscard]] bool is_program_static() noexcept;
+
 }  // namespace acp::os

@@ -61,7 +61,12 @@ case $way in
         cc -static "$consumer/consumer.c" "${flags[@]}" -o "$work/static" 2>"$work/static.log" ||
             fail "a static program does not link: $(cat "$work/static.log")"
         run_consumer "$work/static"
-        output=$("$prefix/bin/acprun" -n 2 --nodes 2 "$work/static") || fail "the static program fails on 2 nodes"
+        output=$("$prefix/bin/acprun" -n 2 --nodes 2 "$work/static" 2>"$work/static.err") || fail "the static program fails on 2 nodes"
+        [[ $(grep -c "is linked statically and cannot load libcrypto" "$work/static.err") == 2 ]] ||
+            fail "nothing was said of the slower way: $(cat "$work/static.err")"
+        output=$(ACP_SECURITY=off "$prefix/bin/acprun" -n 2 --nodes 2 "$work/static" 2>"$work/static.err") ||
+            fail "the static program fails on 2 nodes without security"
+        grep -q "linked statically" "$work/static.err" && fail "it needs no libcrypto: $(cat "$work/static.err")"
         [[ $output == *"rank 1 of 2: copied 42"* ]] || fail "unexpected output on 2 nodes: $output"
         ;;
     html)

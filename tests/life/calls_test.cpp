@@ -67,9 +67,16 @@ TEST_F(CallsTest, tell_a_thread_of_its_own_command_what_another_was_told) {
 TEST_F(CallsTest, of_those_who_meet_more_often_than_who_has_left_fail) {
     for (const std::vector<std::string>& spread :
          {std::vector<std::string>{}, {"--nodes", "2"}, {"--nodes", "4"}}) {
-        const JobResult result = probe({"others_meet_once_more"}, 4, {errors_are_returned}, spread);
+        const JobResult result =
+            probe({"others_meet_once_more"}, 4, {errors_are_returned, "ACP_GATEWAY=agent"}, spread);
         EXPECT_EQ(result.output.find("wrong:"), std::string::npos) << result.output;
     }
+}
+
+TEST_F(CallsTest, that_do_not_belong_together_fail_at_once_where_ranks_carry_their_meetings) {
+    const JobResult result =
+        probe({"one_finalizes_while_others_meet"}, 4, {errors_are_returned}, {"--nodes", "4"});
+    EXPECT_EQ(result.output.find("wrong:"), std::string::npos) << result.output;
 }
 
 TEST_F(CallsTest, of_a_cancelled_thread_end_first) {

@@ -228,6 +228,18 @@ void others_meet_once_more() {
           "the message says what is wrong");
 }
 
+// The same where ranks carry their meetings themselves: all are told at once, and nobody waits for the next one.
+void one_finalizes_while_others_meet() {
+    join();
+    const int result = acp_rank() == 0 ? acp_finalize() : acp_sync();
+    check(result == -1, "calls that do not belong together");
+    check(acp_errno() == ACP_ERR_STATE, "the code");
+    check(std::strstr(acp_error_message(),
+                      "some ranks have called acp_sync and some acp_finalize") != nullptr,
+          "the message says who did what");
+    if (acp_rank() != 0) check(acp_finalize() == -1, "one has left");
+}
+
 bool is_asleep(pid_t thread) {
     std::ifstream stat("/proc/self/task/" + std::to_string(thread) + "/stat");
     const std::string text(std::istreambuf_iterator<char>(stat), {});
@@ -274,6 +286,7 @@ bool run_calls(const std::string& name) {
         {"two_threads_in_sync", two_threads_in_sync},
         {"failure_of_two_threads", failure_of_two_threads},
         {"others_meet_once_more", others_meet_once_more},
+        {"one_finalizes_while_others_meet", one_finalizes_while_others_meet},
         {"cancelled_in_a_call", cancelled_in_a_call},
     };
     const auto found = scenarios.find(name);
