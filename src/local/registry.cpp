@@ -92,11 +92,14 @@ void Registry::publish(std::uint32_t first,
     }
 }
 
-base::Result<Key> Registry::add(void* address, std::uint64_t bytes, std::uint32_t color) {
+base::Result<Key> Registry::add(void* address,
+                                std::uint64_t bytes,
+                                std::uint32_t color,
+                                os::Rights rights) {
     if (address == nullptr) {
         return base::Status(base::Code::argument, "the address is NULL");
     }
-    if (auto status = os::check_mapped(address, bytes); !status.is_ok()) {
+    if (auto status = os::check_mapped(address, bytes, rights); !status.is_ok()) {
         return status;
     }
     const std::uint64_t count = space_.layout().granules_for(bytes);
@@ -144,6 +147,36 @@ base::Result<std::uint32_t> Registry::granule_of(Key key) const {
                         "the registration of this key has ended: " + base::hex(key));
 }
 
+// How many granules a live registration has: they lie in a row, and say the same start. Its length may be gone (revoke()).
+std::uint32_t Registry::count_of(std::uint32_t first) const noexcept {
+    const memory::Entry* row = space_.shared_row();
+    const std::uint64_t start = row[first].start.load(std::memory_order_relaxed);
+    std::uint32_t end = first + 1;
+    while (end < memory::granules_per_process && states_[end] == State::live &&
+           row[end].start.load(std::memory_order_relaxed) == start) {
+        ++end;
+    }
+    return end - first;
+}
+
+void Registry::kill(std::uint32_t first, std::uint32_t count) noexcept {
+    const auto clear = [](memory::Entry& entry) {
+        entry.direct_bytes.store(0,
+                                 std::memory_order_seq_cst);  // before the scan of the hazard lines
+        entry.bytes.store(0, std::memory_order_seq_cst);
+    };
+    for (std::uint32_t g = first; g < first + count; ++g) {
+        clear(space_.window_row()[g]);
+        clear(space_.shared_row()[g]);
+    }
+}
+
+void Registry::revoke(Key key) noexcept {
+    const std::scoped_lock lock(mutex_);
+    const std::uint32_t first = space_.layout().granule(key);
+    kill(first, count_of(first));
+}
+
 base::Status Registry::remove(Key key) {
     std::unique_lock lock(mutex_);
     const auto found = granule_of(key);
@@ -151,18 +184,9 @@ base::Status Registry::remove(Key key) {
         return {found.failure().code(), std::string(found.failure().message())};
     }
     const std::uint32_t first = found.value();
-    const std::uint64_t bytes = space_.shared_row()[first].bytes.load(std::memory_order_relaxed);
-    const std::uint64_t count = space_.layout().granules_for(bytes);
-    const auto kill = [](memory::Entry& entry) {
-        entry.direct_bytes.store(0,
-                                 std::memory_order_seq_cst);  // before the scan of the hazard lines
-        entry.bytes.store(0, std::memory_order_seq_cst);
-    };
-    for (std::uint32_t g = first; g < first + count; ++g) {
-        kill(space_.window_row()[g]);
-        kill(space_.shared_row()[g]);
-        states_[g] = State::dying;
-    }
+    const std::uint32_t count = count_of(first);
+    kill(first, count);
+    std::fill_n(states_.begin() + first, count, State::dying);
     lock.unlock();  // others may register meanwhile; a dying granule is not given out
     const std::uint64_t first_index =
         space_.layout().index(space_.layout().segment_start(space_.process(), first, 1));

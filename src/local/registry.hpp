@@ -13,6 +13,7 @@
 #include "base/status.hpp"
 #include "local/hazards.hpp"
 #include "local/space.hpp"
+#include "os/mapping.hpp"
 
 namespace acp::local {
 
@@ -23,10 +24,18 @@ public:
     //   space, hazards  must outlive this; the space's starter memory is published
     Registry(Space& space, Hazards& hazards);
 
-    //   address, bytes  mapped read-write memory of this process, bytes >= 1
+    //   address, bytes  mapped memory of this process that allows what `rights` says, bytes >= 1
     //   color           < colors of the job (the caller's check)
+    //   rights          read: commands write nothing there; the caller sees to that
     // Errors: argument (not mapped), limit (no room). Does not block.
-    base::Result<Key> add(void* address, std::uint64_t bytes, std::uint32_t color);
+    base::Result<Key> add(void* address,
+                          std::uint64_t bytes,
+                          std::uint32_t color,
+                          os::Rights rights = os::Rights::read_write);
+
+    // The first half of remove(): whoever looks for the memory from now on finds it stale. Does not wait for those who
+    // are inside; remove() does, which follows. Does not block.   key  live
+    void revoke(Key key) noexcept;
 
     // Errors: argument (never a key), stale (ended before). Blocks while somebody is inside.
     base::Status remove(Key key);
@@ -39,6 +48,9 @@ public:
 
 private:
     enum class State : std::uint8_t { free, live, dying };
+
+    [[nodiscard]] std::uint32_t count_of(std::uint32_t first) const noexcept;
+    void kill(std::uint32_t first, std::uint32_t count) noexcept;
 
     // The entry of a key's first granule, or the reason why it is no live key.
     base::Result<std::uint32_t> granule_of(Key key) const;

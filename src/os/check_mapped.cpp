@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// check_mapped: whether a range is memory that can be read and written. A small range is asked of the
+// check_mapped: whether a range is memory that can be read, or read and written. A small range is asked of the
 // page tables by MADV_POPULATE, everything else, and every refusal, of the kernel's list of
 // mappings: by PROCMAP_QUERY (Linux 6.11) or the text of /proc/self/maps.
 #include <array>
@@ -32,11 +32,12 @@ constexpr int populate_write = 23;
 // Beyond this the list of mappings is cheaper, and asking it brings no page into memory.
 constexpr std::uint64_t populated_pages_max = 4;
 
-// One mapping: [start, end) and whether it may be written. What may be written may be read too, on
+// One mapping: [start, end) and what it allows. What may be written may be read too, on
 // every architecture we run on, whatever the list says.
 struct Area {
     std::uint64_t start;
     std::uint64_t end;
+    bool is_readable;
     bool is_writable;
 };
 
@@ -82,7 +83,8 @@ bool is_each_page_there(const void* first_page, std::uint64_t bytes) noexcept {
 // Follows the areas from start to end. Feed them in rising order; areas before start are skipped.
 class Walk {
 public:
-    Walk(std::uint64_t start, std::uint64_t end) noexcept : position_(start), end_(end) {}
+    Walk(std::uint64_t start, std::uint64_t end, Rights rights) noexcept
+        : position_(start), end_(end), rights_(rights) {}
 
     [[nodiscard]] bool is_over() const noexcept { return reason_ != nullptr || position_ >= end_; }
 
@@ -91,7 +93,8 @@ public:
     void see(const Area& area) noexcept {
         if (area.end <= position_) return;
         if (area.start > position_) return fail("is not mapped");
-        if (!area.is_writable) return fail("is not writable");
+        if (rights_ == Rights::read_write && !area.is_writable) return fail("is not writable");
+        if (!area.is_readable && !area.is_writable) return fail("is not readable");
         position_ = area.end;
     }
 
@@ -105,6 +108,7 @@ public:
 private:
     std::uint64_t position_;  // everything before is fine
     std::uint64_t end_;
+    Rights rights_;
     const char* reason_ = nullptr;
 };
 
@@ -122,7 +126,7 @@ bool walk_by_query(Walk& walk) noexcept {
             walk.fail("is not mapped");
             break;
         }
-        walk.see({query.start, query.end, (query.flags & 2) != 0});
+        walk.see({query.start, query.end, (query.flags & 1) != 0, (query.flags & 2) != 0});
     }
     return true;
 }
@@ -135,6 +139,7 @@ std::optional<Area> parse_area(std::string_view line) noexcept {
     if (start_read.ec != std::errc() || start_read.ptr == end) return std::nullopt;
     const auto end_read = std::from_chars(start_read.ptr + 1, end, area.end, 16);
     if (end_read.ec != std::errc() || end - end_read.ptr < 3) return std::nullopt;
+    area.is_readable = end_read.ptr[1] == 'r';
     area.is_writable = end_read.ptr[2] == 'w';
     return area;
 }
@@ -166,17 +171,18 @@ bool is_populate_honest() noexcept {
 }
 
 // 0, or the errno of the first refusal.
-int populate(void* start, std::uint64_t bytes) noexcept {
+int populate(void* start, std::uint64_t bytes, Rights rights) noexcept {
+    const int advice = rights == Rights::read ? populate_read : populate_write;
     int outcome = 0;
     do {
-        outcome = madvise(start, bytes, populate_write);
+        outcome = madvise(start, bytes, advice);
     } while (outcome != 0 && (errno == EINTR || errno == EAGAIN));
     return outcome == 0 ? 0 : errno;
 }
 
 }  // namespace
 
-Status check_mapped(const void* address, std::uint64_t bytes) {
+Status check_mapped(const void* address, std::uint64_t bytes, Rights rights) {
     const auto first = reinterpret_cast<std::uint64_t>(address);
     if (bytes == 0) return refusal(first, "has a size of 0 bytes");
     if (bytes - 1 > UINT64_MAX - first) {
@@ -191,12 +197,12 @@ Status check_mapped(const void* address, std::uint64_t bytes) {
 
     int populate_error = 0;
     if (end - start <= populated_pages_max * page && is_populate_honest()) {
-        populate_error = populate(first_page, end - start);
+        populate_error = populate(first_page, end - start, rights);
         if (populate_error == 0) return {};
     }
-    Walk walk(start, end);
+    Walk walk(start, end, rights);
     if (!walk_by_query(walk)) {
-        walk = Walk(start, end);
+        walk = Walk(start, end, rights);
         if (!walk_by_text(walk)) {
             // Without /proc there is no list: what can be asked is whether all is mapped.
             const bool is_mapped = msync(first_page, end - start, MS_ASYNC) == 0;

@@ -73,11 +73,14 @@ Status map_private_over(void* address, std::uint64_t bytes);
 // Errors: as map_private_over.
 Status map_shared_over(void* address, std::uint64_t bytes, int fd, std::uint64_t offset);
 
-// ok when every page of [address, address + bytes) is mapped, readable and writable. Never changes
+// What memory must allow.
+enum class Rights { read, read_write };
+
+// ok when every page of [address, address + bytes) is mapped, readable and, unless only `read` is wanted, writable. Never changes
 // memory contents; may bring the pages of a small range into memory. Under 1 us up to 4 pages; beyond
 // that a few us and a part for every mapping the range touches, however sparse it is.
 // Errors: argument (0 bytes, wrap-around, or the first bad address with the reason).
-Status check_mapped(const void* address, std::uint64_t bytes);
+Status check_mapped(const void* address, std::uint64_t bytes, Rights rights = Rights::read_write);
 
 // The size of a page, a power of two.
 [[nodiscard]] std::uint64_t page_bytes() noexcept;

@@ -55,6 +55,17 @@ TEST_F(RegistryTest, gives_each_registration_its_own_key) {
     EXPECT_EQ(owner_.registry->live(), 0U);
 }
 
+TEST_F(RegistryTest, finds_revoked_memory_stale_before_it_is_removed) {
+    const Key key = owner_.add(memory_.data(), memory_.size());
+    owner_.registry->revoke(key);
+    EXPECT_EQ(owner_.find(key), Code::stale);
+    EXPECT_EQ(owner_.direct(key), nullptr);
+    EXPECT_EQ(owner_.registry->live(), 1U);
+    EXPECT_EQ(owner_.remove(key), Code::ok);
+    EXPECT_EQ(owner_.remove(key), Code::stale);
+    EXPECT_EQ(owner_.registry->live(), 0U);
+}
+
 TEST_F(RegistryTest, reuses_the_oldest_granule) {
     for (std::uint32_t round = 1; round <= 2; ++round) {
         for (std::uint32_t wanted = 1; wanted <= own_granules; ++wanted) {

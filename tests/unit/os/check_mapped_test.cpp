@@ -88,6 +88,17 @@ TEST_P(CheckMapped, refuses_pages_that_cannot_be_written_or_read) {
     }
 }
 
+TEST_P(CheckMapped, accepts_pages_that_can_only_be_read_where_nobody_writes) {
+    char* const odd = start() + pages() / 2 * page();
+    ASSERT_EQ(mprotect(odd, page(), PROT_READ), 0);
+    EXPECT_TRUE(check_mapped(start(), size(), Rights::read).is_ok());
+    EXPECT_FALSE(check_mapped(start(), size(), Rights::read_write).is_ok());
+    ASSERT_EQ(mprotect(odd, page(), PROT_NONE), 0);
+    expect_refusal(check_mapped(start(), size(), Rights::read), odd, "not readable");
+    ASSERT_EQ(munmap(odd, page()), 0);
+    expect_refusal(check_mapped(start(), size(), Rights::read), odd, "not mapped");
+}
+
 TEST_P(CheckMapped, leaves_the_contents_alone) {
     std::memset(start(), 'x', size());
     EXPECT_TRUE(check_mapped(start() + 5, size() - 10).is_ok());
