@@ -43,6 +43,36 @@ typedef int64_t acp_handle_t;
  * memory of another rank of the node). Does not block below 2^16 outstanding commands, above that until one finishes. */
 ACP_API acp_handle_t acp_copy(acp_ga_t target, acp_ga_t source, size_t size, acp_handle_t order);
 
+/* acp_copy with a plain pointer for one end: acp_put copies from the caller's memory at `source` to an address, acp_get from
+ * an address to the caller's memory at `target`.
+ *   source, target (pointers)  memory of any kind of the caller (stack, heap, static, shared), registered or not; of a put
+ *                              readable, of a get readable and writable. It stays the caller's. Until the handle is complete
+ *                              it must stay mapped; of a put it must not change, and what a get's holds is unspecified.
+ *                              NULL only with size 0.
+ *   size                       0 .. what is addressed, in bytes
+ * Order, completion, indivisible words, return value and blocking are those of acp_copy, as if the pointer were an address of
+ * the caller. Errors of the handle: as acp_copy; ACP_ERR_ARGUMENT (the pointer is NULL or its memory not mapped: found out
+ * for long ones; short ones are touched in the call, as memcpy would), ACP_ERR_LIMIT (no room to register it). After a
+ * failure nothing writes to a get's memory any more. On the way: see acp_put(3), and acp_path with ACP_GA_NULL. */
+ACP_API acp_handle_t acp_put(acp_ga_t target, const void* source, size_t size, acp_handle_t order);
+ACP_API acp_handle_t acp_get(void* target, acp_ga_t source, size_t size, acp_handle_t order);
+
+/* acp_put, and then an addition to a word, under one handle: whoever reads the word's new value by an acquire load sees the
+ * bytes of the put.
+ *   target, source, size, order  as acp_put
+ *   signal                       an 8-byte word at a multiple of 8, on any rank; it must not overlap the target
+ *   value                        is added to it, modulo 2^64, when the bytes are there, and never when the put failed
+ * Between nodes it is one message there and back, as a put alone, when target and signal are on one rank, size is at most 1000,
+ * the order is satisfied, and both are starter memory or that rank has a gateway of its own; else the addition leaves when the
+ * put has ended. The handle stands for both: it fails with the error of whichever failed; then bytes of the target may have been
+ * written. Errors: as acp_put, ACP_ERR_ALIGNMENT. Returns and blocks as acp_copy. */
+ACP_API acp_handle_t acp_put_signal(acp_ga_t target,
+                                    const void* source,
+                                    size_t size,
+                                    acp_ga_t signal,
+                                    uint64_t value,
+                                    acp_handle_t order);
+
 /* Atomics on the 4- or 8-byte word at `source`, on any rank: the word's old value is stored at
  * `target`, on any rank, or nowhere where `target` is ACP_GA_NULL, which saves the store and, to other ranks, a
  * message; both are aligned to the width. Atomics on one word are atomic among all ranks and
@@ -123,7 +153,8 @@ typedef struct {
     int owner_must_help;
 } acp_path_t;
 
-/* Which path an acp_copy from source to target takes now. Does not block. */
+/* Which path an acp_copy from source to target takes now. ACP_GA_NULL for one of them stands for a plain pointer of the
+ * caller, as acp_put and acp_get take it. Does not block. */
 ACP_API acp_path_t acp_path(acp_ga_t target, acp_ga_t source);
 
 #ifdef __cplusplus

@@ -46,8 +46,7 @@ bool CommandQueue::is_satisfied(Handle order) const {
 base::Status CommandQueue::order_failure(const memory::Command& command,
                                          std::uint64_t failed) const noexcept {
     return base::Status::worded(base::Code::order, [&] {
-        return std::string(memory::call_name(command.operation, command.width)) + initiator_ +
-               ": not run (" +
+        return std::string(memory::call_name(command)) + initiator_ + ": not run (" +
                (command.has_target() ? "target " + base::hex(command.target) + ", " : "") +
                "source " + base::hex(command.source) + "): the command of handle " +
                std::to_string(failed) + ", which it was ordered after, failed";
@@ -66,6 +65,7 @@ CommandQueue::Admission CommandQueue::admit(const memory::Command& command, Hand
         const std::uint64_t failed = is_in_prefix           ? untold
                                      : order == handle_cont ? previous
                                                             : order;
+        loans_.note_lapsed(command);
         return {admit_failed(order_failure(command, failed)), false};
     }
     const std::uint64_t number = issued_ + 2;
@@ -82,6 +82,33 @@ CommandQueue::Admission CommandQueue::admit(const memory::Command& command, Hand
     waiting_count_ += is_ready ? 0 : 1;
     publish();
     return {number, is_ready};
+}
+
+bool CommandQueue::has_room_for_two() noexcept {
+    return outstanding_ + 2 <= commands_outstanding_max && records_.make_room_for_two();
+}
+
+CommandQueue::Admission CommandQueue::admit_pair(const memory::Command& first,
+                                                 const memory::Command& second,
+                                                 Handle order) noexcept {
+    const Admission one = admit(first, order);
+    if (!is_outstanding(one.number)) {  // no memory, or failed
+        return one;
+    }
+    Record& half = record(one.number);
+    half.is_followed = true;
+    half.is_half = true;
+    push(second, State::waiting);
+    ++waiting_count_;
+    publish();
+    return {issued_, one.is_ready};
+}
+
+void CommandQueue::advance(std::uint64_t number, std::uint64_t bytes) noexcept {
+    memory::Command& command = record(number).command;
+    command.target += bytes;
+    command.source += bytes;
+    command.bytes -= bytes;
 }
 
 // False when there is no memory for it.
@@ -108,6 +135,7 @@ void CommandQueue::end(std::uint64_t number, base::Status status, CommandList& r
         Record& ended = record(number);
         ended.state = State::finished;
         --outstanding_;
+        loans_.note_ended(ended.command);
         if (ended.is_followed) {
             record(number + 2).state = State::ready;
             --waiting_count_;
@@ -123,6 +151,8 @@ void CommandQueue::end(std::uint64_t number, base::Status status, CommandList& r
 // prefix ends: it may be reported before), and what is behind those: a list, not recursion, for chains may be
 // long. What waits is in no other list.
 void CommandQueue::end_failed(std::uint64_t number, base::Status failure) noexcept {
+    // The one whose handle the caller has, and which tells the failure.
+    const std::uint64_t teller = record(number).is_half ? number + 2 : number;
     CommandList ends;
     append(ends, number);
     while (!ends.is_empty()) {
@@ -131,10 +161,15 @@ void CommandQueue::end_failed(std::uint64_t number, base::Status failure) noexce
         waiting_count_ -= ended.state == State::waiting ? 1 : 0;
         ended.state = State::finished;
         --outstanding_;
-        const bool is_first = current == number;
-        // NOLINTNEXTLINE(bugprone-use-after-move): one number is the command's own, and once
-        base::Status told = is_first ? std::move(failure) : order_failure(ended.command, number);
-        failures_.note(current, std::move(told));
+        loans_.note_ended(ended.command);
+        if (current != number) loans_.note_lapsed(ended.command);
+        if (!ended.is_half) {
+            // NOLINTBEGIN(bugprone-use-after-move): one number is the teller's own, and once
+            base::Status told =
+                current == teller ? std::move(failure) : order_failure(ended.command, teller);
+            // NOLINTEND(bugprone-use-after-move)
+            failures_.note(current, std::move(told));
+        }
         const auto behind = waiting_.lower_bound(current);
         for (auto waiting = behind; waiting != waiting_.end(); ++waiting) {
             append(ends, waiting->second);

@@ -21,7 +21,9 @@
 #include "base/status.hpp"
 #include "gma/command_list.hpp"
 #include "gma/failure_book.hpp"
+#include "gma/loan_tally.hpp"
 #include "gma/marks.hpp"
+#include "gma/queued_command.hpp"
 #include "gma/record_blocks.hpp"
 #include "memory/command.hpp"
 
@@ -47,12 +49,23 @@ public:
         return outstanding_ < commands_outstanding_max && records_.make_room();
     }
 
+    // The same for two commands: before admit_pair().
+    [[nodiscard]] bool has_room_for_two() noexcept;
+
     // Whether a command with this order may run at once.
     [[nodiscard]] bool is_satisfied(Handle order) const;
 
     // Gives the command a number. When its order rests on a failed command it is failed at once. When there is no
     // memory to let it wait for its order nothing is done; then some command it waits for is outstanding.
     Admission admit(const memory::Command& command, Handle order) noexcept;
+
+    // Gives two commands, which one call has issued, numbers in a row; the second runs after the first, and after nothing
+    // else. The handle of the call is the second's: a failure of the first is noted there and nowhere else, and the second
+    // does not run then. Of the result `number` is the second's; is_ready is the first's, whose number is less by 2. Where
+    // the order has failed there is one failed number for both.
+    Admission admit_pair(const memory::Command& first,
+                         const memory::Command& second,
+                         Handle order) noexcept;
 
     // admit() of a command that may run at once whatever is queued: its order is no newer than the order floor.
     std::uint64_t admit_ready(const memory::Command& command) noexcept {
@@ -74,8 +87,7 @@ public:
         record.command.bytes = bytes;
         record.command.operand = 0;
         record.command.expected = 0;
-        record.state = State::ready;
-        record.is_followed = false;
+        record.open(State::ready);
         issued_ += 2;
         ++outstanding_;
         marks_.inline_handle.store(issued_ | 1U, std::memory_order_relaxed);
@@ -85,7 +97,7 @@ public:
     // finish() of a command that went well, when it is the only one outstanding and none failed lately: nothing
     // can rest on it. false: not so, and nothing was done.
     bool finish_last(std::uint64_t number) noexcept {
-        if (outstanding_ != 1 || number != issued_ || !failures_.is_clean()) {
+        if (outstanding_ != 1 || number != issued_ || loans_.lent() != 0 || !failures_.is_clean()) {
             return false;
         }
         records_.pop_front(1);
@@ -98,7 +110,7 @@ public:
     // finish() of the `count` oldest outstanding commands, all ready, which went well, when nothing waits for anything
     // and nothing failed lately. false: not so, and nothing was done.
     bool finish_oldest(std::uint64_t number, std::uint32_t count) noexcept {
-        if (number != done_ + 2 || waiting_count_ != 0 || !failures_.is_clean() ||
+        if (number != done_ + 2 || (waiting_count_ | loans_.lent()) != 0 || !failures_.is_clean() ||
             count > records_.size()) {
             return false;
         }
@@ -118,12 +130,7 @@ public:
     void finish(std::uint64_t number, base::Status status, CommandList& ready) noexcept;
 
     // The first `bytes` bytes of a ready copy were moved: from here on it is a copy of the rest.   bytes  fewer than all
-    void advance(std::uint64_t number, std::uint64_t bytes) noexcept {
-        memory::Command& command = record(number).command;
-        command.target += bytes;
-        command.source += bytes;
-        command.bytes -= bytes;
-    }
+    void advance(std::uint64_t number, std::uint64_t bytes) noexcept;
 
     // Puts a ready command at the end of a list.   mark  the caller's, kept with it
     void append(CommandList& list, std::uint64_t number, std::uint8_t mark = 0) noexcept {
@@ -218,21 +225,15 @@ public:
 
     [[nodiscard]] std::uint64_t issued() const noexcept { return issued_; }
 
+    // Of the commands with loans.
+    [[nodiscard]] LoanTally& loans() noexcept { return loans_; }
+
     // The oldest number that has not ended, 0 = none. For messages.
     [[nodiscard]] std::uint64_t oldest_outstanding() const noexcept;
 
 private:
-    enum class State : std::uint8_t { waiting, ready, finished };
-
-    struct alignas(64) Record {
-        memory::Command command;
-        State state = State::waiting;
-        bool is_followed = false;  // the next number waits for exactly this one (CONT)
-        std::uint8_t mark = 0;     // of who put it into a list
-        std::uint64_t next = 0;    // in the list it is in
-    };
-
-    static_assert(sizeof(Record) == 64);
+    using Record = QueuedCommand;
+    using State = Record::State;
 
     [[nodiscard]] Record& record(std::uint64_t number) noexcept {
         return records_[(number - done_) / 2 - 1];
@@ -252,10 +253,10 @@ private:
     void push(const memory::Command& command, State state) noexcept {
         Record& record = records_.push_back();
         record.command = command;
-        record.state = state;
-        record.is_followed = false;
+        record.open(state);
         issued_ += 2;
         ++outstanding_;
+        loans_.note_admitted(command);
     }
 
     [[nodiscard]] bool rests_on_failure(Handle order, std::uint64_t prefix) const noexcept;
@@ -289,6 +290,7 @@ private:
     std::uint64_t issued_ = 0;
     std::uint64_t outstanding_ = 0;
     std::uint64_t waiting_count_ = 0;
+    LoanTally loans_;
     std::multimap<std::uint64_t, std::uint64_t> waiting_;  // by the prefix that must have ended
     FailureBook failures_;
     std::atomic<std::uint64_t> done_published_{0};

@@ -12,6 +12,7 @@
 
 #include "base/status.hpp"
 #include "gma/command_queue.hpp"
+#include "gma/local_ends.hpp"
 #include "node/member.hpp"
 #include "os/process.hpp"
 
@@ -21,7 +22,7 @@ using memory::Command;
 
 // "acp_copy", "acp_cas4", ...: the call that a command stands for.
 [[nodiscard]] inline std::string_view name_of(const Command& command) noexcept {
-    return memory::call_name(command.operation, command.width);
+    return memory::call_name(command);
 }
 
 // " by rank 2 on host"
@@ -36,18 +37,35 @@ using memory::Command;
 
 struct Commands {
     //   member  this process, whose rank messages name and whose slot tells of failures; must outlive this
-    Commands(Marks& marks, const node::Member& member) : queue(marks, by_rank(member.rank())) {
+    //   ends    lends memory to commands; must outlive this
+    Commands(Marks& marks, const node::Member& member, LocalEnds& ends)
+        : queue(marks, by_rank(member.rank())), local_ends(ends) {
         queue.show_failures_in({member.segment(), member.slot_index()});
     }
 
     // A ready command ended; it is in no list. The lock is held.
     void finish(std::uint64_t number, base::Status status) noexcept {
-        queue.finish(number, std::move(status), ready);
+        if (queue.loans().lent() != 0) [[unlikely]] {
+            finish_with_loans(number, std::move(status));
+        } else {
+            queue.finish(number, std::move(status), ready);
+        }
+    }
+
+    // Takes back what was lent to commands that ended without having been ready. The lock is held.
+    void take_lapsed_loans() noexcept {
+        if (queue.loans().has_lapsed()) [[unlikely]]
+            give_back_lapsed();
     }
 
     std::mutex mutex;  // guards the rest, and the lists of the carriers
     CommandQueue queue;
     CommandList ready;  // empty but while the lock is held
+    LocalEnds& local_ends;
+
+private:
+    void finish_with_loans(std::uint64_t number, base::Status status) noexcept;
+    void give_back_lapsed() noexcept;
 };
 
 }  // namespace acp::gma

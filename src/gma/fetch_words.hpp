@@ -24,6 +24,14 @@ public:
     FetchWords(char* memory, memory::GlobalAddress address) noexcept
         : memory_(memory), address_(address) {}
 
+    // The two in one.
+    struct Place {
+        char* memory;
+        memory::GlobalAddress address;
+    };
+
+    explicit FetchWords(Place place) noexcept : FetchWords(place.memory, place.address) {}
+
     // A word for one call, if one is free.
     class Loan {
     public:

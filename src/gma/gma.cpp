@@ -112,10 +112,10 @@ Gma::Gma(node::Member& member,
       fast_(fast),
       opened_(std::move(opened)),
       registry_(*opened_.space, hazards),
-      fetch_words_(
-          member.segment().claimed(member.slot_index(), node::Claim::fetched_words),
-          opened_.space->claimed_address(opened_.space->process(), node::Claim::fetched_words)),
-      commands_(fast.marks, member),
+      local_ends_(member.segment().claimed(member.slot_index(), node::Claim::local_ends),
+                  opened_.space->claimed_address(opened_.space->process(), node::Claim::local_ends),
+                  registry_),
+      commands_(fast.marks, member, local_ends_),
       routes_(*opened_.space, hazards, *opened_.attach, config, surroundings.link),
       mover_(*opened_.space, hazards, *opened_.attach, routes_, opened_.trace.get()),
       invokes_(commands_.queue, *opened_.space, hazards, surroundings.operations),
@@ -153,18 +153,34 @@ Gma::Gma(node::Member& member,
                  .look_cost = traits_of(surroundings.link).look_cost}),
       service_(progress_, service_sleep_, hazards, fast.marks, member.slot()),
       completion_(member, commands_, progress_, service_, service_sleep_, *opened_.space, config),
-      issuer_({commands_, routes_, mover_, jobs_, mailbox_, remote_, invokes_, progress_,
-               service_sleep_, service_, completion_},
-              hazards,
-              *opened_.attach,
-              fast.marks,
-              config,
-              opened_.space->rank()) {
+      issuer_(parts(), hazards, *opened_.attach, fast.marks, config, opened_.space->rank()),
+      pointer_issuer_(issuer_,
+                      parts(),
+                      hazards,
+                      *opened_.attach,
+                      local_ends_,
+                      fast.marks,
+                      config,
+                      *opened_.space),
+      fetcher_(
+          {member.segment().claimed(member.slot_index(), node::Claim::fetched_words),
+           opened_.space->claimed_address(opened_.space->process(), node::Claim::fetched_words)},
+          issuer_,
+          completion_,
+          registry_,
+          service_) {
     fast_.view = opened_.space->view();
     fast_.view.inline_bytes_max = config.inline_bytes_max;
+    fast_.view.pointer_bytes_max =
+        config.is_bypass_on ? static_cast<std::uint32_t>(config.inline_bytes_max) : 0;
     if (opened_.trace) {
         fast_.view.index_count = 0;  // everything goes the long way and is recorded
     }
+}
+
+Issuer::Parts Gma::parts() noexcept {
+    return {commands_, routes_,   mover_,         jobs_,    mailbox_,   remote_,
+            invokes_,  progress_, service_sleep_, service_, completion_};
 }
 
 // Publishes what others need, and makes the service thread where commands of others come whether this process calls or
@@ -231,51 +247,6 @@ base::Result<local::Key> Gma::register_memory(void* address,
         }
     }
     return key;
-}
-
-base::Result<std::uint64_t> Gma::fetch(Command command) {
-    FetchWords::Loan word(fetch_words_);
-    if (!word) [[unlikely]] {
-        return fetch_into_registered_word(command);
-    }
-    command.target = word.address();
-    if (auto status = completion_.wait_for_one(issuer_.issue(command, handle_null));
-        !status.is_ok()) {
-        return status;
-    }
-    return word.take_value();
-}
-
-// The old value comes to a word of this stack, which is registered for as long: who is late with it finds no memory there.
-base::Result<std::uint64_t> Gma::fetch_into_registered_word(Command command) {
-    alignas(8) std::uint64_t old = 0;
-    auto key = register_memory(&old, sizeof old, 0);
-    if (!key.is_ok()) {
-        return std::move(key).failure().within("the word for an old value");
-    }
-
-    class Lent {
-    public:
-        Lent(local::Registry& registry, local::Key key) noexcept : registry_(registry), key_(key) {}
-
-        ~Lent() { (void)registry_.remove(key_); }  // it is a live key
-
-        Lent(const Lent&) = delete;
-        Lent& operator=(const Lent&) = delete;
-
-    private:
-        local::Registry& registry_;
-        local::Key key_;
-    };
-
-    const Lent lent(registry_, key.value());
-    command.target = key.value();
-    if (auto status = completion_.wait_for_one(issuer_.issue(command, handle_null));
-        !status.is_ok()) {
-        return status;
-    }
-    // relaxed: the end of the command, which was acquired, comes after its old value. Only the low half of 4 bytes.
-    return std::atomic_ref(old).load(std::memory_order_relaxed);
 }
 
 Traffic Gma::traffic() const {

@@ -2,6 +2,7 @@
 // Global memory access of one process: issue, order, route, run, complete. What the inline path could not do comes here.
 // A Gma owns the parts and connects them; calls run one way:
 //
+//   PointerIssuer -> LocalEnds     copies from and to plain pointers: run at once, or given an address and issued
 //   Issuer -> Routes, Mover        looks at both ends, runs at once what may run at once
 //          -> Invokes              numbered operations: runs them at once, or keeps what they need until their end
 //          -> Commands             the others get a number (CommandQueue: order, completion, failures)
@@ -22,8 +23,9 @@
 #include "base/config.hpp"
 #include "base/status.hpp"
 #include "gma/completion.hpp"
-#include "gma/fetch_words.hpp"
+#include "gma/fetcher.hpp"
 #include "gma/issuer.hpp"
+#include "gma/pointer_issuer.hpp"
 #include "gma/trace.hpp"
 #include "local/attach.hpp"
 #include "local/forwarder.hpp"
@@ -100,9 +102,32 @@ public:
         return issuer_.issue_invoke(call, order);
     }
 
-    // Runs an atomic without a target and waits for it alone. Returns the word's old value.
-    // Errors: of the command; limit, where all words for old values are taken (fetch_words.hpp) and none can be registered.
-    base::Result<std::uint64_t> fetch(Command command);
+    // Issues a copy between a plain pointer and an address. Always returns a handle, as issue(). The memory behind the
+    // pointer is the caller's again when the handle has ended.
+    Handle issue_pointer(const PointerCopy& copy, Handle order) {
+        return pointer_issuer_.issue(copy, order);
+    }
+
+    // issue_pointer() of a put, and an add behind it, under one handle.
+    Handle issue_signalled(const PointerCopy& put, const Signal& signal, Handle order) {
+        return pointer_issuer_.issue_signalled(put, signal, order);
+    }
+
+    // Whether a numbered operation without a result is a good way for a command on these two addresses: they are memory of
+    // one process of another node that is reached by who runs the operation there. Else issue_signalled() is.
+    [[nodiscard]] bool can_invoke(std::uint32_t operation,
+                                  std::uint64_t argument_bytes,
+                                  GlobalAddress first,
+                                  GlobalAddress second) const noexcept {
+        return routes_.can_invoke_on(first, second) &&
+               invokes_.has_silent(operation, argument_bytes);
+    }
+
+    // Whether the order is satisfied, so that a command may run at once.
+    [[nodiscard]] bool is_satisfied(Handle order) { return issuer_.is_satisfied(order); }
+
+    // Runs an atomic without a target and waits for it alone. Returns the word's old value. Errors: as Fetcher::fetch.
+    base::Result<std::uint64_t> fetch(const Command& command) { return fetcher_.fetch(command); }
 
     // Waits until the prefix of a handle has ended. ok, timeout, interrupted, or the first failure of the
     // prefix that was not yet reported.   timeout_ns  0: only look; < 0: for ever
@@ -173,14 +198,14 @@ private:
         Opened opened);
     base::Status begin();
     void revoke();
-    base::Result<std::uint64_t> fetch_into_registered_word(Command command);
+    Issuer::Parts parts() noexcept;
 
     node::Member& member_;
     local::Hazards& hazards_;
     FastPath& fast_;
     Opened opened_;
     local::Registry registry_;
-    FetchWords fetch_words_;
+    LocalEnds local_ends_;
     Commands commands_;
     Routes routes_;
     Mover mover_;
@@ -193,6 +218,8 @@ private:
     ServiceThread service_;
     Completion completion_;
     Issuer issuer_;
+    PointerIssuer pointer_issuer_;
+    Fetcher fetcher_;
 };
 
 }  // namespace acp::gma

@@ -82,6 +82,33 @@ template <memory::HazardFence fence>
     return detail::move_and_leave(fast, line, to, from, bytes);
 }
 
+// The same of a copy between an address and plain memory of the caller, which needs no entry.
+//   pointer  not null: of a put it is only read
+template <memory::HazardFence fence, bool is_get>
+[[nodiscard, gnu::always_inline]] inline Handle pointer_inline(const FastPath& fast,
+                                                               memory::HazardLine& line,
+                                                               GlobalAddress address,
+                                                               char* pointer,
+                                                               std::uint64_t bytes,
+                                                               Handle order) noexcept {
+    if (order > fast.marks.order_floor.load(std::memory_order_acquire)) [[unlikely]] {
+        return 0;
+    }
+    memory::enter<fence>(line, address, address);
+    char* place = nullptr;
+    if (!fast.view.find_direct(address, bytes, place) || bytes > fast.view.pointer_bytes_max)
+        [[unlikely]] {
+        return 0;
+    }
+    char* const to = is_get ? pointer : place;
+    const char* const from = is_get ? place : pointer;
+    if (bytes == 8) [[likely]] {
+        local::move_one<std::uint64_t>(to, from);
+        return detail::done(fast, line, 8);
+    }
+    return detail::move_and_leave(fast, line, to, from, bytes);
+}
+
 // What an atomic takes beside its addresses.
 template <typename Word>
 struct Operands {

@@ -78,9 +78,12 @@ base::Code Invokes::put_result(const Command& command, std::span<const std::byte
     return base::Code::ok;
 }
 
-// "invoke by rank 0 on host: operation 7 (append) on memory of rank 3 on node 1 (10.0.0.4)"
 std::string Invokes::subject(const Command& command) const {
     const local::NumberedOperation* row = table_.find(static_cast<std::uint32_t>(command.operand));
+    if (row != nullptr && std::string_view(row->name).starts_with("acp_")) {
+        return row->name + by_rank(space_.rank()) + " on memory of " +
+               space_.owner_name(command.target);
+    }
     return subject_of(command, space_.rank()) + ": operation " + std::to_string(command.operand) +
            " (" + (row != nullptr ? row->name : "unknown") + ") on memory of " +
            space_.owner_name(command.target);

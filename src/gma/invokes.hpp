@@ -62,6 +62,18 @@ public:
         return is_fit ? row : nullptr;
     }
 
+    // Whether there is an operation of this number that takes so many bytes of arguments and has no result.
+    [[nodiscard]] bool has_silent(std::uint32_t operation,
+                                  std::uint64_t argument_bytes) const noexcept {
+        const local::NumberedOperation* row = table_.find(operation);
+        return row != nullptr && argument_bytes <= row->argument_bytes_max &&
+               row->result_bytes_max == 0;
+    }
+
+    // "invoke by rank 0 on host: operation 7 (append) on memory of rank 3 on node 1 (10.0.0.4)". An operation that has the
+    // name of a call of the interface stands for it: "acp_... by rank 0 on host on memory of rank 3".
+    [[nodiscard]] std::string subject(const Command& command) const;
+
     // Says why find() gave nothing, or that there is no such process. Errors: argument, unsupported (no such operation).
     [[nodiscard, gnu::cold]] base::Status refusal(const Invocation& call) const;
 
@@ -127,8 +139,6 @@ private:
     [[nodiscard]] std::span<const std::byte> arguments_of(const Command& command) const noexcept {
         return {arguments_at(command.expected), calls_[command.expected].argument_bytes};
     }
-
-    [[nodiscard]] std::string subject(const Command& command) const;
 
     const CommandQueue& queue_;
     const local::Space& space_;

@@ -108,7 +108,7 @@ Handle Issuer::issue_invoke(const Invocation& call, Handle order) {
         }
     }
     if (is_due && is_link_turned_here_ && !is_here) {
-        const Handle handle = collect_invoke(call);
+        const Handle handle = collect(parts_.invokes.command_of(call), &call);
         if (handle != handle_null) [[likely]] {
             return handle;
         }
@@ -123,21 +123,21 @@ Handle Issuer::end_invoke(const Invocation& call, base::Code code) {
 }
 
 // As issue_remote(): what is alone under way leaves at once, and more leaves together with the next turn.
-Handle Issuer::collect_invoke(const Invocation& call) {
+Handle Issuer::collect(Command command, const Invocation* call) {
     if (!parts_.progress.is_job_whole()) {
         return handle_null;
     }
-    Command command = parts_.invokes.command_of(call);
     std::uint64_t number = 0;
     bool is_due = false;
     {
         const std::scoped_lock lock(parts_.commands.mutex);
         if (!parts_.commands.queue.has_room() ||
-            parts_.invokes.keep(call, command) != Invokes::Kept::yes) [[unlikely]] {
+            (call != nullptr && parts_.invokes.keep(*call, command) != Invokes::Kept::yes))
+            [[unlikely]] {
             return handle_null;
         }
         number = parts_.commands.queue.admit_ready(command);
-        parts_.invokes.bind(command, number);
+        if (call != nullptr) parts_.invokes.bind(command, number);
         is_due = parts_.remote.collect(number);
     }
     if (is_due) {
@@ -153,7 +153,7 @@ Handle Issuer::issue_invoke_long(const local::NumberedOperation& operation,
     const Command command = parts_.invokes.command_of(call);
     if (!parts_.invokes.is_here(call)) {
         return parts_.routes.is_gateway_dead() ? fail(parts_.routes.no_gateway(command))
-                                               : queue(command, Route::remote, order, &call);
+                                               : queue({command, order, &call}, Route::remote);
     }
     if (may_run_ && is_satisfied(order)) {
         base::Code code = base::Code::ok;
@@ -163,7 +163,7 @@ Handle Issuer::issue_invoke_long(const local::NumberedOperation& operation,
         }
         return end_invoke(call, code);
     }
-    return queue(command, Route::direct, order, &call);
+    return queue({command, order, &call}, Route::direct);
 }
 
 Handle Issuer::issue_long(const Command& command, Handle order) {
@@ -183,7 +183,7 @@ Handle Issuer::issue_long(const Command& command, Handle order) {
             }
         }
     }
-    return failure.is_ok() ? queue(command, route, order) : fail(std::move(failure));
+    return failure.is_ok() ? queue({command, order}, route) : fail(std::move(failure));
 }
 
 bool Issuer::is_satisfied(Handle order) {
@@ -205,6 +205,15 @@ void Issuer::make_room(std::unique_lock<std::mutex>& lock) {
     }
 }
 
+// The same for two commands in a row. False: there is no memory for that, and nothing whose end would give some.
+bool Issuer::make_room_for_two(std::unique_lock<std::mutex>& lock) {
+    while (!parts_.commands.queue.has_room_for_two()) {
+        if (parts_.commands.queue.outstanding() == 0) return false;
+        parts_.completion.wait_for_oldest(lock);
+    }
+    return true;
+}
+
 void Issuer::say_once_that_there_is_no_thread(const base::Status& why) const {
     static std::atomic_flag is_said;
     if (!is_said.test_and_set()) {
@@ -217,21 +226,27 @@ void Issuer::say_once_that_there_is_no_thread(const base::Status& why) const {
 
 // Gives the command a number, as soon as there is room for it and, of an invoke, for what its caller asks for. number 0:
 // there is no memory for that.   The lock is held before and after, not meanwhile.
-CommandQueue::Admission Issuer::admit(std::unique_lock<std::mutex>& lock,
-                                      Command& command,
-                                      Handle order,
-                                      const Invocation* call) {
+CommandQueue::Admission Issuer::admit(std::unique_lock<std::mutex>& lock, Queued& queued) {
+    CommandQueue& queue = parts_.commands.queue;
     while (true) {
-        make_room(lock);
+        if (queued.second == nullptr) {
+            make_room(lock);
+        } else if (!make_room_for_two(lock)) {
+            return {};
+        }
         Invokes::Kept kept = Invokes::Kept::yes;
-        if (call != nullptr) {
-            kept = parts_.invokes.keep(*call, command);
+        if (queued.call != nullptr) {
+            kept = parts_.invokes.keep(*queued.call, queued.command);
         }
         if (kept == Invokes::Kept::no_memory) return {};
         if (kept == Invokes::Kept::yes) {
-            const CommandQueue::Admission admission = parts_.commands.queue.admit(command, order);
+            const CommandQueue::Admission admission =
+                queued.second == nullptr
+                    ? queue.admit(queued.command, queued.order)
+                    : queue.admit_pair(queued.command, *queued.second, queued.order);
             if (admission.number != 0) {
-                if (call != nullptr) parts_.invokes.bind(command, admission.number);
+                if (queued.call != nullptr) parts_.invokes.bind(queued.command, admission.number);
+                parts_.commands.take_lapsed_loans();
                 return admission;
             }
         }
@@ -239,21 +254,20 @@ CommandQueue::Admission Issuer::admit(std::unique_lock<std::mutex>& lock,
     }
 }
 
-//   route  by which it runs if it may run at once; another is chosen when it may later
-//   call   of an invoke, else nullptr
-Handle Issuer::queue(Command command, Route route, Handle order, const Invocation* call) {
+Handle Issuer::queue(Queued queued, Route route) {
     if (auto status = parts_.service.ensure(); !status.is_ok()) {
         say_once_that_there_is_no_thread(status);
     }
     const ServiceSleep::Stay stay(parts_.service_sleep, ServiceSleep::Stay::Kind::moment);
     std::unique_lock lock(parts_.commands.mutex);
-    const CommandQueue::Admission admission = admit(lock, command, order, call);
+    const CommandQueue::Admission admission = admit(lock, queued);
     if (admission.number == 0) {
         lock.unlock();
+        parts_.commands.local_ends.give_back(queued.command.loan());
         return fail(base::Status::bare(base::Code::memory));
     }
     if (admission.is_ready) {
-        parts_.progress.give(admission.number, route);
+        parts_.progress.give(admission.number - (queued.second != nullptr ? 2 : 0), route);
     }
     parts_.progress.want_service();
     lock.unlock();

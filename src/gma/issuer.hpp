@@ -69,6 +69,30 @@ public:
     // Issues a numbered operation. One that cannot run gives a failed handle.
     Handle issue_invoke(const Invocation& call, Handle order);
 
+    // Whether the order is satisfied, so that a command may run at once.
+    [[nodiscard]] bool is_satisfied(Handle order);
+
+    // A failed handle.
+    Handle fail(base::Status failure);
+
+    // Of one call: what is to be queued together.
+    struct Queued {
+        Command command;
+        Handle order = handle_null;
+        const Invocation* call = nullptr;  // of an invoke
+        const Command* second =
+            nullptr;  // of a call that is two commands: see CommandQueue::admit_pair
+    };
+
+    // Queues what was checked and cannot run at once. A loan of the command is given back when the command has ended.
+    //   route  by which the first command runs if it may run at once; another is chosen when it may later
+    Handle queue(Queued queued, Route route);
+
+    // Hands a command whose order is satisfied, with an end on another node, to the link with what else was collected; only
+    // where the link is turned here. handle_null: it must be queued, and nothing was done.
+    //   call  of an invoke, else nullptr
+    Handle collect(Command command, const Invocation* call);
+
 private:
     // The short ways. handle_null: the long way must be taken, and nothing was done.
     Handle issue_attach(const Command& command, Handle order);
@@ -78,19 +102,13 @@ private:
                         Handle order);
 
     Handle end_invoke(const Invocation& call, base::Code code);
-    Handle collect_invoke(const Invocation& call);
     Handle issue_invoke_long(const local::NumberedOperation& operation,
                              const Invocation& call,
                              Handle order);
     Handle issue_long(const Command& command, Handle order);
-    [[nodiscard]] bool is_satisfied(Handle order);
-    Handle queue(Command command, Route route, Handle order, const Invocation* call = nullptr);
-    CommandQueue::Admission admit(std::unique_lock<std::mutex>& lock,
-                                  Command& command,
-                                  Handle order,
-                                  const Invocation* call);
-    Handle fail(base::Status failure);
+    CommandQueue::Admission admit(std::unique_lock<std::mutex>& lock, Queued& queued);
     void make_room(std::unique_lock<std::mutex>& lock);
+    bool make_room_for_two(std::unique_lock<std::mutex>& lock);
     [[gnu::cold]] void say_once_that_there_is_no_thread(const base::Status& why) const;
 
     Parts parts_;

@@ -34,6 +34,19 @@ public:
         }
     }
 
+    // The same for the next two.
+    [[nodiscard]] bool make_room_for_two() noexcept {
+        if (end_ % per_block != 0 && end_ % per_block != per_block - 1) [[likely]] {
+            return true;
+        }
+        try {
+            prepare_block();
+            return true;
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
+    }
+
     // A record that holds what an earlier one left there: the caller writes all of it. Throws std::bad_alloc, and
     // has then changed nothing; not after make_room().
     T& push_back() {
@@ -74,9 +87,14 @@ private:
         return ring_[number / per_block & (ring_.size() - 1)][number % per_block];
     }
 
+    // The block that is opened next: the first behind all that are in use.
+    [[nodiscard]] std::uint64_t next_block() const noexcept {
+        return (end_ + per_block - 1) / per_block;
+    }
+
     // Takes the memory that open_block() needs.
     void prepare_block() {
-        if (end_ / per_block - begin_ / per_block == ring_.size()) {
+        if (next_block() - begin_ / per_block == ring_.size()) {
             widen();
         }
         if (spare_.empty()) {
@@ -95,7 +113,7 @@ private:
 
     void widen() {
         std::vector<Block> wider(ring_.size() * 2);
-        for (std::uint64_t block = begin_ / per_block; block < end_ / per_block; ++block) {
+        for (std::uint64_t block = begin_ / per_block; block < next_block(); ++block) {
             wider[block & (wider.size() - 1)] = std::move(slot(block));
         }
         ring_.swap(wider);

@@ -195,7 +195,9 @@ base::Status RemoteCarrier::failure_of(const Command& command, const remote::End
 }
 
 std::string RemoteCarrier::text_of(const Command& command, const remote::Ended& ended) const {
-    const std::string who = subject_of(command, space_.rank()) + ": ";
+    const std::string who =
+        (command.is_invoke() ? invokes_.subject(command) : subject_of(command, space_.rank())) +
+        ": ";
     if (ended.code == base::Code::peer) {
         return who + node::fate_of_process(space_.segment(), ended.process, ended.fate);
     }

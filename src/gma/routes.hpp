@@ -59,10 +59,20 @@ public:
                is_far(command.source, command.bytes);
     }
 
+    // Whether the kernel copies to and from this memory of another process for this one.
+    [[nodiscard]] bool can_attach(const local::Place& place) noexcept;
+
     // Whether copies may go by attach at all.
     [[nodiscard]] bool may_attach() const noexcept {
         return config_.intranode == base::IntraNode::automatic ||
                config_.intranode == base::IntraNode::attach;
+    }
+
+    // Whether a numbered operation on these two addresses of one process of another node is run by who reaches both.
+    [[nodiscard]] bool can_invoke_on(GlobalAddress first, GlobalAddress second) const noexcept {
+        return has_link_ && space_.is_elsewhere(first, 0) && space_.is_elsewhere(second, 0) &&
+               space_.layout().process(first) == space_.layout().process(second) &&
+               (is_peer_served_ || (space_.is_shared(first) && space_.is_shared(second)));
     }
 
     // Whether the user insists on attach: then its failure is the command's.
@@ -93,6 +103,7 @@ public:
     // Whether the paths that the configuration requires exist. After all ranks met. Errors: unsupported.
     base::Status check_requirements();
 
+    //   target or source  0: a pointer of this process
     [[nodiscard]] Path path(GlobalAddress target, GlobalAddress source);
 
     // The path between this rank and the private memory of another, whatever is registered now.
@@ -110,7 +121,6 @@ public:
 
 private:
     Route choose(const Command& command, const local::Place& target, const local::Place& source);
-    [[nodiscard]] bool can_attach(const local::Place& place) noexcept;
     [[nodiscard]] std::string why_forwarded(const local::Place& place) const;
     [[nodiscard]] const char* name_of_forwarding() const noexcept;
 

@@ -64,7 +64,7 @@ MessageHead ForwarderStarter::head_of(std::uint32_t index) const {
     head.source = command.source;
     head.bytes = command.bytes;
     head.operand = command.operand;
-    head.expected = command.expected;
+    head.expected = command.is_copy() ? 0 : command.expected;  // a note of the initiator's
     return head;
 }
 

@@ -31,7 +31,8 @@ struct alignas(64) View {
     memory::Entry* table = nullptr;
     char* base = nullptr;
     std::uint32_t offset_bits = 0;
-    std::uint32_t reserved = 0;
+    std::uint32_t pointer_bytes_max =
+        0;  // as the next, of copies between a plain pointer and an address
     std::uint64_t inline_bytes_max = 0;
 
     // The slot of the process that an address names; beyond all slots for one of another node.

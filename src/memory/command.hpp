@@ -4,11 +4,15 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "memory/ga_layout.hpp"
 #include "memory/operation.hpp"
 
 namespace acp::memory {
+
+// By which call of the interface a copy or an add was issued, where that is not the one named after the operation.
+enum class IssuedBy : std::uint8_t { itself, put, get, put_signal };
 
 struct Command {
     Operation operation = Operation::copy;
@@ -17,7 +21,7 @@ struct Command {
     GlobalAddress source = 0;
     std::uint64_t bytes = 0;     // of a copy; an atomic's width otherwise
     std::uint64_t operand = 0;   // value, or desired of compare_swap
-    std::uint64_t expected = 0;  // of compare_swap
+    std::uint64_t expected = 0;  // of compare_swap; of a copy and an add a note()
 
     // A numbered operation on memory of a process. Target and source are the address of that process's starter memory,
     // operand is the number, and expected belongs to who keeps the arguments; all else is 0.
@@ -33,8 +37,41 @@ struct Command {
         return has_target() ? target : source;
     }
 
+    static constexpr std::uint32_t loans_max = 255;
+
+    // What a copy or an add of another call keeps in `expected`, which means nothing to who runs it.
+    //   loan  of the memory that stands for the caller's pointer (gma/local_ends.hpp), at most loans_max; 0: none
+    [[nodiscard]] static constexpr std::uint64_t note(IssuedBy call,
+                                                      std::uint32_t loan = 0) noexcept {
+        return static_cast<std::uint64_t>(call) << 16U | loan;
+    }
+
+    [[nodiscard]] IssuedBy issued_by() const noexcept {
+        const bool is_noted = is_copy() || operation == Operation::add;
+        return is_noted ? static_cast<IssuedBy>(expected >> 16U & 3U) : IssuedBy::itself;
+    }
+
+    [[nodiscard]] std::uint32_t loan() const noexcept {
+        return is_copy() ? static_cast<std::uint32_t>(expected & loans_max) : 0;
+    }
+
     friend bool operator==(const Command&, const Command&) = default;
 };
+
+// The call of the interface that issued a command, for messages.
+[[nodiscard]] inline std::string_view call_name(const Command& command) noexcept {
+    switch (command.issued_by()) {
+        case IssuedBy::put:
+            return "acp_put";
+        case IssuedBy::get:
+            return "acp_get";
+        case IssuedBy::put_signal:
+            return "acp_put_signal";
+        case IssuedBy::itself:
+            break;
+    }
+    return call_name(command.operation, command.width);
+}
 
 // One of several that are handed over together, under the number that tells of its end.
 struct NumberedCommand {

@@ -13,7 +13,7 @@
 
 namespace acp::node {
 
-enum class Claim : std::uint32_t { fetched_words };
+enum class Claim : std::uint32_t { fetched_words, local_ends };
 
 struct ClaimedRange {
     std::string_view name;    // what the bytes hold, for acpinfo
@@ -21,8 +21,9 @@ struct ClaimedRange {
 };
 
 // In the order of Claim.
-inline constexpr std::array<ClaimedRange, 1> claimed_ranges{{
+inline constexpr std::array<ClaimedRange, 2> claimed_ranges{{
     {"old values of acp_fetch_...", 4096},
+    {"bytes of acp_put and acp_get on their way", 64 * 256 + 32 * 4096},
 }};
 
 inline constexpr std::uint64_t claim_alignment = 64;

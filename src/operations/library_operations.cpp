@@ -3,10 +3,27 @@
 // library comes to its ranks and its agents so.
 #include "operations/library_operations.hpp"
 
+#include <array>
+
+#include "operations/put_signal.hpp"
+
 namespace acp::operations {
 
+namespace {
+
+constexpr std::array rows{
+    local::NumberedOperation{put_signal_number, "acp_put_signal", memory::invoke_bytes_max, 0,
+                             put_signal},
+};
+
+}  // namespace
+
 const local::OperationTable& library_operations() noexcept {
-    static constexpr local::OperationTable table;  // no layer that is built has operations
+    static constexpr local::OperationTable table = [] {
+        local::OperationTable all;
+        all.add(rows);
+        return all;
+    }();
     return table;
 }
 

@@ -162,7 +162,9 @@ TEST_F(QueryTest, names_the_path_and_whether_the_owner_must_help) {
             EXPECT_EQ(path.owner_must_help, 1) << path.name;
         }
     }
-    EXPECT_EQ(std::string(acp_path(ACP_GA_NULL, shared.at(rank_)).name), "none");
+    const acp_ga_t wild = 1;
+    EXPECT_EQ(std::string(acp_path(wild, shared.at(rank_)).name), "none");
+    EXPECT_EQ(std::string(acp_path(ACP_GA_NULL, ACP_GA_NULL).name), "none");
 }
 
 using SyncTest = RankedTest;

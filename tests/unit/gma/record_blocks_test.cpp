@@ -49,6 +49,18 @@ TEST(RecordBlocks, uses_little_memory_where_little_is_in_use) {
     EXPECT_EQ(places.size(), Blocks::per_block);
 }
 
+TEST(RecordBlocks, makes_room_for_two_wherever_a_block_ends) {
+    Blocks blocks;
+    for (std::uint64_t i = 0; i < 20 * Blocks::per_block; ++i) {
+        ASSERT_TRUE(blocks.make_room_for_two());
+        blocks.push_back() = i;
+        ASSERT_TRUE(blocks.make_room_for_two());
+        if (i % 3 == 0) blocks.pop_front(1);
+        ASSERT_EQ(blocks[blocks.size() - 1], i);
+    }
+    ASSERT_EQ(blocks[0], 20 * Blocks::per_block - blocks.size());
+}
+
 TEST(RecordBlocks, takes_many_away_at_once_over_the_ends_of_blocks) {
     Blocks blocks;
     for (const std::uint64_t count : {Blocks::per_block - 1, Blocks::per_block,

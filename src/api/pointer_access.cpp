@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acp_put, acp_get and acp_put_signal: the inline path first, then the long way.
+#include <array>
+#include <cstring>
+#include <span>
+
+#include "api/boundary.hpp"
+#include "api/check.hpp"
+#include "api/library.hpp"
+#include "gma/inline_access.hpp"
+
+#include <acp/access.h>
+
+#include "operations/put_signal.hpp"
+
+namespace {
+
+using namespace acp;  // NOLINT(google-build-using-namespace): the boundary names things of every layer
+using api::Gravity;
+
+constexpr auto plain = memory::HazardFence::compiler;
+
+// What the inline path gave up; the line may be entered still.
+//   issue  what to call when the library is in use
+template <typename Issue>
+[[gnu::always_inline]] inline acp_handle_t issue_long(const char* call,
+                                                      acp_handle_t order,
+                                                      const Issue& issue) noexcept {
+    const bool has_line = api::inline_line != nullptr;
+    if (has_line) memory::leave(*api::inline_line);
+    const auto body = [&]() -> acp_handle_t {
+        if (!has_line) api::open_inline_path();
+        if (api::is_checking()) api::check_handle("the order of a put or a get", order);
+        return static_cast<acp_handle_t>(issue(*api::library().gma));
+    };
+    return api::run<Gravity::failure_ends, api::Cancellation::left>(call, ACP_HANDLE_NULL, body);
+}
+
+[[gnu::noinline]] acp_handle_t pointer_long(acp_ga_t address,
+                                            const gma::LocalEnds::End& end,
+                                            acp_handle_t order) noexcept {
+    const auto call = end.is_get ? memory::IssuedBy::get : memory::IssuedBy::put;
+    return issue_long(end.is_get ? "acp_get" : "acp_put", order, [&](gma::Gma& gma) {
+        return gma.issue_pointer({address, end, call}, static_cast<gma::Handle>(order));
+    });
+}
+
+template <bool is_get>
+[[gnu::always_inline]] inline acp_handle_t run_pointer(acp_ga_t address,
+                                                       char* pointer,
+                                                       std::size_t bytes,
+                                                       acp_handle_t order) noexcept {
+    if (memory::HazardLine* line = api::inline_line; line != nullptr && pointer != nullptr)
+        [[likely]] {
+        const gma::Handle handle = gma::pointer_inline<plain, is_get>(
+            api::fast_path, *line, address, pointer, bytes, static_cast<gma::Handle>(order));
+        if (handle != 0) [[likely]] {
+            return static_cast<acp_handle_t>(handle);
+        }
+    }
+    return pointer_long(address, {pointer, bytes, is_get}, order);
+}
+
+// A put is only read from.
+char* as_end(const void* source) noexcept {
+    return static_cast<char*>(const_cast<void*>(source));
+}
+
+// One message to another node, where the bytes are few and can be taken now.
+gma::Handle issue_as_operation(gma::Gma& gma,
+                               const gma::PointerCopy& put,
+                               const gma::Signal& signal,
+                               gma::Handle order) {
+    std::array<std::byte, memory::invoke_bytes_max> arguments;  // NOLINT: written as far as read
+    const operations::PutSignal head{put.address, signal.word, signal.value};
+    std::memcpy(arguments.data(), &head, sizeof head);
+    if (put.end.bytes != 0) {
+        local::move_bytes(reinterpret_cast<char*>(arguments.data() + sizeof head), put.end.memory,
+                          put.end.bytes);
+    }
+    gma::Invocation call;
+    call.process = static_cast<std::uint32_t>(gma.space().layout().process(put.address));
+    call.operation = operations::put_signal_number;
+    call.arguments = std::span(arguments).first(sizeof head + put.end.bytes);
+    return gma.issue_invoke(call, order);
+}
+
+gma::Handle issue_signalled(gma::Gma& gma,
+                            const gma::PointerCopy& put,
+                            const gma::Signal& signal,
+                            gma::Handle order) {
+    const bool is_operation =
+        put.end.bytes <= operations::put_signal_bytes_max &&
+        (put.end.memory != nullptr || put.end.bytes == 0) &&
+        gma.can_invoke(operations::put_signal_number, sizeof(operations::PutSignal) + put.end.bytes,
+                       put.address, signal.word) &&
+        gma.is_satisfied(order);
+    return is_operation ? issue_as_operation(gma, put, signal, order)
+                        : gma.issue_signalled(put, signal, order);
+}
+
+// The add behind a put that the inline path has run.
+[[gnu::noinline]] acp_handle_t signal_long(const gma::Signal& signal) noexcept {
+    return issue_long("acp_put_signal", ACP_HANDLE_NULL, [&](gma::Gma& gma) {
+        return gma.issue(gma::PointerIssuer::add_of(signal), gma::handle_null);
+    });
+}
+
+[[gnu::noinline]] acp_handle_t signalled_long(const gma::PointerCopy& put,
+                                              const gma::Signal& signal,
+                                              acp_handle_t order) noexcept {
+    return issue_long("acp_put_signal", order, [&](gma::Gma& gma) {
+        return issue_signalled(gma, put, signal, static_cast<gma::Handle>(order));
+    });
+}
+
+}  // namespace
+
+extern "C" {
+
+acp_handle_t acp_put(acp_ga_t target, const void* source, size_t size, acp_handle_t order) {
+    return run_pointer<false>(target, as_end(source), size, order);
+}
+
+acp_handle_t acp_get(void* target, acp_ga_t source, size_t size, acp_handle_t order) {
+    return run_pointer<true>(source, static_cast<char*>(target), size, order);
+}
+
+acp_handle_t acp_put_signal(acp_ga_t target,
+                            const void* source,
+                            size_t size,
+                            acp_ga_t signal,
+                            uint64_t value,
+                            acp_handle_t order) {
+    if (memory::HazardLine* line = api::inline_line; line != nullptr && source != nullptr)
+        [[likely]] {
+        if (gma::pointer_inline<plain, false>(api::fast_path, *line, target, as_end(source), size,
+                                              static_cast<gma::Handle>(order)) != 0) {
+            std::uint64_t old = 0;
+            const gma::Handle handle =
+                gma::fetch_inline<plain, std::uint64_t, memory::Operation::add>(
+                    api::fast_path, *line, signal, {value, 0}, 0, old);
+            return handle != 0 ? static_cast<acp_handle_t>(handle) : signal_long({signal, value});
+        }
+    }
+    return signalled_long({target, {as_end(source), size, false}, memory::IssuedBy::put_signal},
+                          {signal, value}, order);
+}
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Into a word that is lent, else into one of this stack.
+#include "gma/fetcher.hpp"
+
+#include <atomic>
+#include <utility>
+
+namespace acp::gma {
+
+base::Result<std::uint64_t> Fetcher::fetch(Command command) {
+    FetchWords::Loan word(words_);
+    if (!word) [[unlikely]] {
+        return fetch_into_registered_word(command);
+    }
+    command.target = word.address();
+    if (auto status = completion_.wait_for_one(issuer_.issue(command, handle_null));
+        !status.is_ok()) {
+        return status;
+    }
+    return word.take_value();
+}
+
+// The old value comes to a word of this stack, which is registered for as long: who is late with it finds no memory there.
+base::Result<std::uint64_t> Fetcher::fetch_into_registered_word(Command command) {
+    alignas(8) std::uint64_t old = 0;
+    auto key = registry_.add(&old, sizeof old, 0);
+    if (!key.is_ok()) {
+        return std::move(key).failure().within("the word for an old value");
+    }
+
+    class Lent {
+    public:
+        Lent(local::Registry& registry, local::Key key) noexcept : registry_(registry), key_(key) {}
+
+        ~Lent() { (void)registry_.remove(key_); }  // it is a live key
+
+        Lent(const Lent&) = delete;
+        Lent& operator=(const Lent&) = delete;
+
+    private:
+        local::Registry& registry_;
+        local::Key key_;
+    };
+
+    const Lent lent(registry_, key.value());
+    if (auto status = service_.ensure(); !status.is_ok()) {  // the word's owner may need it
+        return status;
+    }
+    command.target = key.value();
+    if (auto status = completion_.wait_for_one(issuer_.issue(command, handle_null));
+        !status.is_ok()) {
+        return status;
+    }
+    // relaxed: the end of the command, which was acquired, comes after its old value. Only the low half of 4 bytes.
+    return std::atomic_ref(old).load(std::memory_order_relaxed);
+}
+
+}  // namespace acp::gma

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory that other processes can address, for the end of an acp_put or acp_get that is a plain pointer, where the calling
+// thread cannot move the bytes itself. Two kinds are lent, each for one command:
+//   a block          library memory of this process that every process of the job can address (node/claims.hpp), through
+//                    which the bytes pass (a bounce buffer): up to block_bytes_max bytes
+//   a registration   of the caller's own memory, for longer ones, and while no block is free. After the command it stays for
+//                    the next one with the same memory; a few are kept so, and the others are ended.
+// A loan has a number, which its command carries (Command::loan), so that whoever ends the command gives it back.
+// After a failure a registration is revoked before the command has ended, and a block is not given back before the next
+// epoch: a process that was taken for dead, and is not, may still read or write there.
+// take_block(), add_registration() and give_back(): any thread. on_end(): under the lock of Commands; a thread of
+// the library may then write a get's bytes to the caller's memory.
+// Tests: tests/unit/gma/local_ends_test.cpp.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+#include "base/status.hpp"
+#include "local/registry.hpp"
+#include "memory/command.hpp"
+#include "node/claims.hpp"
+
+namespace acp::gma {
+
+class LocalEnds {
+public:
+    static constexpr std::uint32_t small_bytes = 256;
+    static constexpr std::uint32_t small_count = 64;
+    static constexpr std::uint32_t large_count = 32;
+    static constexpr std::uint64_t block_bytes_max = 4096;
+    static constexpr std::uint32_t block_count = small_count + large_count;
+    static constexpr std::uint32_t registered_max = memory::Command::loans_max - block_count;
+    static constexpr std::uint32_t kept_max = 8;  // registrations without a command
+
+    // The caller's end of a copy.
+    struct End {
+        char* memory = nullptr;  // the caller's; of a put it is only read
+        std::uint64_t bytes = 0;
+        bool is_get = false;
+    };
+
+    struct Loan {
+        std::uint32_t number = 0;  // 0: nothing was lent
+        memory::GlobalAddress address = 0;
+        char* block = nullptr;  // of a registration nullptr
+    };
+
+    //   memory    node::claim_bytes(Claim::local_ends) bytes, on a line's boundary; must outlive this
+    //   address   the global address of the first of them
+    //   registry  of this process; must outlive this
+    LocalEnds(char* memory, memory::GlobalAddress address, local::Registry& registry) noexcept;
+    LocalEnds(const LocalEnds&) = delete;
+    LocalEnds& operator=(const LocalEnds&) = delete;
+    ~LocalEnds() = default;
+
+    // Lends a block, if one is free that is long enough. A put's bytes are for the caller to write there before it issues
+    // the command; a get's bytes go to the end's memory when the command has ended well.
+    [[nodiscard]] Loan take_block(const End& end) noexcept;
+
+    // Lends a registration of the end's memory. Number 0: as many are lent as can be, and there is one when one of their
+    // commands has ended. Blocks while a stopped process is inside a registration that is ended for this one.
+    // Errors: argument (the memory is not mapped, or not as it must be), limit (no room for a registration).
+    [[nodiscard]] base::Result<Loan> add_registration(const End& end);
+
+    // Takes back what no command will use: it never ran, or got no number.
+    void give_back(std::uint32_t number) noexcept;
+
+    // A command with a loan ends; it is outstanding still. Under the lock of Commands.
+    void on_end(const memory::Command& command, bool is_ok) noexcept;
+
+    // Ends the registrations that have no command, to make room. How many there were. Blocks as add_registration().
+    std::uint32_t end_kept();
+
+private:
+    enum class State : std::uint8_t { free, lent, kept, revoked, ending };
+
+    struct Registered {
+        End end;
+        local::Key key = 0;
+        State state = State::free;
+    };
+
+    [[nodiscard]] static constexpr std::uint64_t offset_of(std::uint32_t block) noexcept {
+        return block < small_count ? std::uint64_t{block} * small_bytes
+                                   : std::uint64_t{small_count} * small_bytes +
+                                         (block - small_count) * block_bytes_max;
+    }
+
+    [[nodiscard]] static constexpr bool is_block(std::uint32_t number) noexcept {
+        return number <= block_count;
+    }
+
+    [[nodiscard]] Registered& registered(std::uint32_t number) noexcept {
+        return registered_[number - block_count - 1];
+    }
+
+    [[nodiscard]] static Loan loan_of(std::uint32_t index, local::Key key) noexcept {
+        return {index + block_count + 1, key, nullptr};
+    }
+
+    [[nodiscard]] static std::uint32_t take_bit(std::atomic<std::uint64_t>& free) noexcept;
+    void free_block(std::uint32_t block) noexcept;
+    [[nodiscard]] std::uint32_t find(State state) const noexcept;
+    [[nodiscard]] std::uint32_t find_kept(const End& end) const noexcept;
+    [[nodiscard]] std::uint32_t kept_count() const noexcept;
+    bool end_one_kept(std::uint32_t kept_most);
+    [[nodiscard]] std::uint32_t take_place();
+    base::Result<local::Key> register_end(const End& end);
+
+    char* memory_;
+    memory::GlobalAddress address_;
+    local::Registry& registry_;
+    std::atomic<std::uint64_t> free_small_{~0ULL};
+    std::atomic<std::uint64_t> free_large_{(1ULL << large_count) - 1};
+    std::array<End, block_count> ends_{};  // of lent blocks; written by who lends
+    std::mutex mutex_;                     // guards registered_; not held over a call that blocks
+    std::array<Registered, registered_max> registered_{};
+};
+
+static_assert(LocalEnds::small_count == 64, "a bit for each small block");
+
+}  // namespace acp::gma

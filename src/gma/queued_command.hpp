@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the command queue keeps of one command from its admission to its end: 64 bytes, so that a command is one cache line.
+// Whoever holds the queue's lock.
+#pragma once
+
+#include <cstdint>
+
+#include "memory/command.hpp"
+
+namespace acp::gma {
+
+struct alignas(64) QueuedCommand {
+    enum class State : std::uint8_t { waiting, ready, finished };
+
+    memory::Command command;
+    State state = State::waiting;
+    bool is_followed = false;  // the next number waits for exactly this one (CONT)
+    bool is_half = false;  // and a failure of this one is the next one's (CommandQueue::admit_pair)
+    std::uint8_t mark = 0;   // of who put it into a list
+    std::uint64_t next = 0;  // in the list it is in
+
+    // As it is when it was just admitted; `command` is written by the caller, mark and next with a list.
+    void open(State in) noexcept {
+        state = in;
+        is_followed = false;
+        is_half = false;
+    }
+};
+
+static_assert(sizeof(QueuedCommand) == 64);
+
+}  // namespace acp::gma
