@@ -41,6 +41,21 @@ ACP_API size_t acp_starter_size(void);
  * or ACP_ERR_LIMIT (no room in the address layout). Does not block. */
 ACP_API acp_atkey_t acp_register_memory(void* address, size_t size, int color);
 
+/* Registers memory of every rank and tells every rank the addresses of all. Every rank calls it, as acp_sync, by one thread.
+ *   address, size, color  the caller's part, as for acp_register_memory, of any size; or size 0, and no memory of this rank
+ *                         is registered (address and color mean nothing)
+ *   addresses             room for acp_procs() addresses, the caller's; [r] becomes the address of byte 0 of rank r's part,
+ *                         ACP_GA_NULL where its size is 0
+ *   key                   becomes the key of the caller's part, for acp_unregister_memory, which each rank calls for itself;
+ *                         ACP_ATKEY_NULL where size is 0
+ * When it returns 0 every rank may use all addresses, and what any rank stored before its call is visible to all, as after
+ * acp_sync. It completes no handle and touches no starter memory. Returns 0 on every rank or -1 on every rank; then nothing is
+ * registered, and nothing is written to addresses and key. The rank that failed has its own reason (as acp_register_memory;
+ * ACP_ERR_ARGUMENT: addresses or key is NULL), the others have its code and a message that names it. ACP_ERR_PEER: a rank is
+ * gone; ACP_ERR_STATE: the ranks do not make the same collective calls. Blocks until all ranks have called it. */
+ACP_API int acp_register_all(
+    void* address, size_t size, int color, acp_ga_t* addresses, acp_atkey_t* key);
+
 /* Ends a registration. When it returns, no command reads or writes through it and none will; later
  * use of its addresses fails with ACP_ERR_STALE. Memory is not touched.
  * Returns 0, or -1 with ACP_ERR_ARGUMENT (never a key) or ACP_ERR_STALE (ended before).

@@ -6,6 +6,7 @@
 
 #include "api/boundary.hpp"
 #include "api/library.hpp"
+#include "api/registration.hpp"
 #include "base/format.hpp"
 #include "os/process.hpp"
 
@@ -39,13 +40,33 @@ std::string by_this_rank() {
 }
 
 // "acp_register_memory(0x7f..., 4096 bytes) by rank 2 on host"
-std::string registration_phrase(const void* address, std::size_t bytes) {
+std::string registration_phrase(const char* call, const void* address, std::size_t bytes) {
     const std::string place =
         address != nullptr ? base::hex(reinterpret_cast<std::uintptr_t>(address)) : "NULL";
-    return "acp_register_memory(" + place + ", " + base::in_bytes(bytes) + ")" + by_this_rank();
+    return std::string(call) + "(" + place + ", " + base::in_bytes(bytes) + ")" + by_this_rank();
 }
 
 }  // namespace
+
+base::Result<local::Key> api::add_registration(const char* call,
+                                               void* address,
+                                               std::size_t size,
+                                               int color) {
+    if (size == 0) {
+        return base::Status(base::Code::argument, std::string(call) + ": the size is 0 bytes");
+    }
+    if (color < 0 || static_cast<std::uint32_t>(color) >= library().config.colors) {
+        return base::Status(base::Code::argument, std::string(call) + ": colour " +
+                                                      std::to_string(color) +
+                                                      " is not one of 0 to " +
+                                                      std::to_string(library().config.colors - 1));
+    }
+    auto key = library().gma->register_memory(address, size, static_cast<std::uint32_t>(color));
+    if (!key.is_ok()) {
+        return std::move(key).failure().within(registration_phrase(call, address, size));
+    }
+    return key;
+}
 
 extern "C" {
 
@@ -71,19 +92,7 @@ size_t acp_starter_size(void) {
 
 acp_atkey_t acp_register_memory(void* address, size_t size, int color) {
     const auto body = [&]() -> base::Result<acp_atkey_t> {
-        if (size == 0) {
-            return base::Status(base::Code::argument, "acp_register_memory: the size is 0 bytes");
-        }
-        if (color < 0 || static_cast<std::uint32_t>(color) >= library().config.colors) {
-            return base::Status(base::Code::argument,
-                                "acp_register_memory: colour " + std::to_string(color) +
-                                    " is not one of 0 to " +
-                                    std::to_string(library().config.colors - 1));
-        }
-        auto key = library().gma->register_memory(address, size, static_cast<std::uint32_t>(color));
-        if (!key.is_ok())
-            return std::move(key).failure().within(registration_phrase(address, size));
-        return key.value();
+        return api::add_registration("acp_register_memory", address, size, color);
     };
     return run<Gravity::misuse_ends>("acp_register_memory", ACP_ATKEY_NULL, body);
 }

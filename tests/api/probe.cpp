@@ -41,6 +41,10 @@ std::vector<Call> access_calls() {
     const acp_handle_t now = ACP_HANDLE_NULL;
     return {
         {"acp_copy", [=] { return acp_copy(ga, ga + 8, 8, now) == ACP_HANDLE_NULL; }},
+        {"acp_put", [=] { return acp_put(ga, &some_word, 8, now) == ACP_HANDLE_NULL; }},
+        {"acp_get", [=] { return acp_get(&some_word, ga, 8, now) == ACP_HANDLE_NULL; }},
+        {"acp_put_signal",
+         [=] { return acp_put_signal(ga, &some_word, 8, ga, 1, now) == ACP_HANDLE_NULL; }},
         {"acp_cas4", [=] { return acp_cas4(ga, ga, 1, 2, now) == ACP_HANDLE_NULL; }},
         {"acp_cas8", [=] { return acp_cas8(ga, ga, 1, 2, now) == ACP_HANDLE_NULL; }},
         {"acp_swap4", [=] { return acp_swap4(ga, ga, 1, now) == ACP_HANDLE_NULL; }},
@@ -89,6 +93,13 @@ std::vector<Call> other_calls() {
         {"acp_starter_size", [] { return acp_starter_size() == 0; }},
         {"acp_register_memory",
          [] { return acp_register_memory(&some_word, 8, 0) == ACP_ATKEY_NULL; }},
+        {"acp_register_all",
+         [] {
+             acp_ga_t address = 7;
+             acp_atkey_t key = 7;
+             return acp_register_all(&some_word, 8, 0, &address, &key) == -1 && address == 7 &&
+                    key == 7;
+         }},
         {"acp_unregister_memory", [] { return acp_unregister_memory(1) == -1; }},
         {"acp_query_ga", [] { return acp_query_ga(1, &some_word) == ACP_GA_NULL; }},
         {"acp_query_address", [=] { return acp_query_address(ga) == nullptr; }},

@@ -21,12 +21,17 @@ namespace acp::test {
 namespace {
 
 std::uint64_t some_word = 7;
+acp_ga_t some_addresses = 0;
+acp_atkey_t some_key = 0;
 constexpr acp_ga_t some_ga = 0x0100'0000'0000'0000;
 constexpr acp_handle_t now = ACP_HANDLE_NULL;
 
 const std::map<std::string, std::function<void()>>& calls() {
     static const std::map<std::string, std::function<void()>> all = {
         {"acp_copy", [] { (void)acp_copy(some_ga, some_ga, 8, now); }},
+        {"acp_put", [] { (void)acp_put(some_ga, &some_word, 8, now); }},
+        {"acp_get", [] { (void)acp_get(&some_word, some_ga, 8, now); }},
+        {"acp_put_signal", [] { (void)acp_put_signal(some_ga, &some_word, 8, some_ga, 1, now); }},
         {"acp_cas4", [] { (void)acp_cas4(some_ga, some_ga, 1, 2, now); }},
         {"acp_cas8", [] { (void)acp_cas8(some_ga, some_ga, 1, 2, now); }},
         {"acp_swap4", [] { (void)acp_swap4(some_ga, some_ga, 1, now); }},
@@ -70,6 +75,8 @@ const std::map<std::string, std::function<void()>>& calls() {
         {"acp_query_starter_ga", [] { (void)acp_query_starter_ga(0); }},
         {"acp_starter_size", [] { (void)acp_starter_size(); }},
         {"acp_register_memory", [] { (void)acp_register_memory(&some_word, 8, 0); }},
+        {"acp_register_all",
+         [] { (void)acp_register_all(&some_word, 8, 0, &some_addresses, &some_key); }},
         {"acp_unregister_memory", [] { (void)acp_unregister_memory(1); }},
         {"acp_query_ga", [] { (void)acp_query_ga(1, &some_word); }},
         {"acp_query_address", [] { (void)acp_query_address(some_ga); }},
