@@ -61,7 +61,8 @@ int main(int argc, char** argv) {
     setrlimit(RLIMIT_CORE, &no_core);  // many of these end by SIGABRT, as they should
     test::arguments.assign(argv + 2, argv + argc);
     const std::string name = argv[1];
-    if (!test::run_calls(name) && !test::run_refusals(name) && !test::run_late(name)) {
+    if (!test::run_calls(name) && !test::run_refusals(name) && !test::run_late(name) &&
+        !test::run_pointers(name)) {
         std::fprintf(stderr, "life_probe: no scenario \"%s\"\n", argv[1]);
         return 2;
     }

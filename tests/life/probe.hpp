@@ -30,5 +30,6 @@ void await(const std::atomic<std::uint64_t>& word, std::uint64_t value);
 bool run_calls(const std::string& name);
 bool run_refusals(const std::string& name);
 bool run_late(const std::string& name);
+bool run_pointers(const std::string& name);
 
 }  // namespace acp::test

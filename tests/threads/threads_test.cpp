@@ -64,6 +64,32 @@ TEST_F(ThreadsTest, serves_more_threads_than_it_has_lines_for) {
     sync_ranks();
 }
 
+// Each thread puts from its own memory to its own place on the next rank, gets it back, and adds to one word of that rank.
+void put_and_get(const Arena& there, std::size_t thread, std::size_t size, int rounds) {
+    const int next = (acp_rank() + 1) % acp_procs();
+    const acp_ga_t place = there.at(next, 64 + thread * size);
+    std::vector<std::byte> sent(size);
+    std::vector<std::byte> seen(size);
+    for (int round = 0; round < rounds; ++round) {
+        fill_pattern(sent, static_cast<std::uint64_t>(round) * 100 + thread, acp_rank());
+        const acp_handle_t put = acp_put_signal(place, sent.data(), size, there.at(next), 1, 0);
+        acp_complete(acp_get(seen.data(), place, size, put));
+        EXPECT_EQ(seen, sent) << "thread " << thread << " round " << round;
+    }
+}
+
+TEST_F(ThreadsTest, put_and_get_from_memory_of_their_own) {
+    constexpr std::size_t threads = 12;
+    const int rounds = mode().is_slow() ? 30 : 300;
+    for (const std::size_t size : {std::size_t{40}, std::size_t{3000}, std::size_t{9000}}) {
+        const Arena there(farthest_kind(), 64 + threads * size);
+        on_threads(threads, [&](std::size_t thread) { put_and_get(there, thread, size, rounds); });
+        acp_complete(ACP_HANDLE_ALL);
+        sync_ranks();
+        EXPECT_EQ(there.word<std::uint64_t>(), threads * static_cast<std::uint64_t>(rounds));
+    }
+}
+
 TEST_F(ThreadsTest, serves_threads_that_come_and_go) {
     constexpr std::size_t width = 8;
     const int generations = mode().is_slow() ? 30 : 300;
