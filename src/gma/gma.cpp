@@ -240,6 +240,10 @@ base::Result<local::Key> Gma::register_memory(void* address,
                                               std::uint64_t bytes,
                                               std::uint32_t color) {
     auto key = registry_.add(address, bytes, color);
+    // What was registered for pointers of commands that have ended is in nobody's way.
+    if (!key.is_ok() && key.failure().code() == base::Code::limit && local_ends_.end_kept() != 0) {
+        key = registry_.add(address, bytes, color);
+    }
     if (key.is_ok() && node::slots_of(space().segment().shape()) > 1) {
         if (auto status = service_.ensure(); !status.is_ok()) {  // others may need it from now on
             (void)registry_.remove(key.value());

@@ -160,6 +160,24 @@ TEST_F(RegistrationTest, takes_at_least_4096_and_says_when_there_is_no_more_room
     }
 }
 
+TEST_F(RegistrationTest, takes_as_many_after_puts_that_were_registered_for_their_time) {
+    std::vector<char> memory(2'000'000);
+    const auto count_room = [&] {
+        std::vector<acp_atkey_t> keys;
+        for (acp_atkey_t key = 0; (key = acp_register_memory(memory.data(), 64, 0)) != 0;) {
+            keys.push_back(key);
+        }
+        for (const acp_atkey_t key : keys) EXPECT_EQ(acp_unregister_memory(key), 0);
+        return keys.size();
+    };
+    const std::size_t before = count_room();
+    for (std::size_t i = 0; i < 12; ++i) {  // too long for the calling thread to move at once
+        expect_done(acp_put(acp_query_starter_ga(rank_), &memory[i], 300'000, ACP_HANDLE_NULL));
+    }
+    EXPECT_EQ(count_room(), before);
+    sync_ranks();
+}
+
 TEST_F(RegistrationTest, takes_memory_on_the_stack) {
     std::uint64_t words[512] = {};
     const acp_atkey_t key = acp_register_memory(words, sizeof words, 0);
