@@ -93,9 +93,8 @@ bool LocalEnds::end_one_kept(std::uint32_t kept_most) {
         registered_[index].state = State::ending;
         key = registered_[index].key;
     }
-    (void)registry_.remove(key);  // it is a live key
-    const std::scoped_lock lock(mutex_);
-    registered_[index].state = State::free;
+    (void)registry_.remove(key);  // it is a live key, so this takes no memory
+    put_in_place(index, {});
     return true;
 }
 
@@ -135,16 +134,21 @@ base::Result<LocalEnds::Loan> LocalEnds::add_registration(const End& end) {
     }
     const std::uint32_t index = take_place();
     if (index == none) return Loan{};
-    (void)end_one_kept(kept_max);
-    auto key = register_end(end);
-    const std::scoped_lock lock(mutex_);
-    Registered& added = registered_[index];
-    if (!key.is_ok()) {
-        added.state = State::free;
-        return std::move(key).failure();
+    try {
+        (void)end_one_kept(kept_max);
+        auto key = register_end(end);
+        put_in_place(index, key.is_ok() ? Registered{end, key.value(), State::lent} : Registered{});
+        if (!key.is_ok()) return std::move(key).failure();
+        return loan_of(index, key.value());
+    } catch (...) {  // there was no memory, and there is no registration
+        put_in_place(index, {});
+        throw;
     }
-    added = {end, key.value(), State::lent};
-    return loan_of(index, added.key);
+}
+
+void LocalEnds::put_in_place(std::uint32_t index, const Registered& registered) {
+    const std::scoped_lock lock(mutex_);
+    registered_[index] = registered;
 }
 
 void LocalEnds::give_back(std::uint32_t number) noexcept {

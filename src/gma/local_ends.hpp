@@ -108,6 +108,7 @@ private:
     [[nodiscard]] std::uint32_t kept_count() const noexcept;
     bool end_one_kept(std::uint32_t kept_most);
     [[nodiscard]] std::uint32_t take_place();
+    void put_in_place(std::uint32_t index, const Registered& registered);
     base::Result<local::Key> register_end(const End& end);
 
     char* memory_;

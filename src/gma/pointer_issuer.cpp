@@ -2,6 +2,7 @@
 // At once by the calling thread, or as a copy from or to memory that stands for the caller's.
 #include "gma/pointer_issuer.hpp"
 
+#include <new>
 #include <string>
 #include <utility>
 
@@ -149,14 +150,22 @@ base::Result<LocalEnds::Loan> PointerIssuer::wait_for_registration(const Pointer
     }
 }
 
+// What the commands' addresses say before they are queued.   route  of the first
+base::Status PointerIssuer::check(const Command& command, const Command* second, Route& route) {
+    try {
+        local::Hazards::Lease lease(hazards_);
+        base::Status failure;
+        if (second != nullptr) failure = parts_.routes.check(*second, lease.line(), route);
+        return failure.is_ok() ? parts_.routes.check(command, lease.line(), route)
+                               : std::move(failure);
+    } catch (const std::bad_alloc&) {
+        return base::Status::bare(base::Code::memory);
+    }
+}
+
 Handle PointerIssuer::issue_queued(const Command& command, const Command* second, Handle order) {
     Route route = Route::none;
-    base::Status failure;
-    {
-        local::Hazards::Lease lease(hazards_);
-        if (second != nullptr) failure = parts_.routes.check(*second, lease.line(), route);
-        if (failure.is_ok()) failure = parts_.routes.check(command, lease.line(), route);
-    }
+    base::Status failure = check(command, second, route);
     if (!failure.is_ok()) {
         ends_.give_back(command.loan());
         return issuer_.fail(std::move(failure));

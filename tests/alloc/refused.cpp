@@ -95,6 +95,7 @@ public:
         issue_short();
         issue_chains();
         issue_burst();
+        issue_pointers();
         issue_others();
         for (Issued& one : issued_) wait(one);
     }
@@ -200,6 +201,26 @@ private:
         }
     }
 
+    acp_handle_t put(std::size_t to, std::size_t size, acp_handle_t order) {
+        const acp_ga_t target = place(to, size);
+        return note(acp_put(target, own(0), size, order), target, size);
+    }
+
+    // From and to plain pointers: at once, through blocks and registered, in order, and with a signal.
+    void issue_pointers() {
+        const acp_ga_t signal = region(neighbour(1)) + region_bytes - 32;
+        acp_handle_t last = ACP_HANDLE_NULL;
+        for (const std::size_t size : {std::size_t{8}, std::size_t{200}, std::size_t{5000}}) {
+            for (int i = 0; i < 3; ++i) {
+                put(neighbour(1), size, ACP_HANDLE_NULL);
+                last = put(neighbour(2), size, last);
+            }
+            const acp_ga_t target = place(neighbour(1), size);
+            note(acp_put_signal(target, own(0), size, signal, 1, ACP_HANDLE_NULL), target, size);
+            note(acp_get(landing_.data(), region(neighbour(1)), size, ACP_HANDLE_NULL), 0, 0);
+        }
+    }
+
     // All before it were waited for and told of: what is told now is of this one.
     void wait(Issued& one) {
         if (one.handle == ACP_HANDLE_NULL) return;
@@ -249,6 +270,7 @@ private:
     std::uint64_t number_ = 0;
     bool is_refused_ = false;
     std::vector<Issued> issued_;
+    std::vector<char> landing_ = std::vector<char>(20'000);  // of gets
     std::array<std::size_t, 64> next_{};
 };
 
