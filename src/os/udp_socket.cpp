@@ -45,23 +45,25 @@ void tell_sent() noexcept {}
 void tell_received() noexcept {}
 #endif
 
-// Whether datagrams get to 127.0.0.1: a socket can be bound there while the loopback device is down, and then nothing that
-// is sent arrives.
-Status try_route(const sockaddr_in& address) {
+}  // namespace
+
+Status check_loopback() {
     const FileDescriptor probe(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     if (!probe.is_open()) return system_failure("socket", errno, "UDP");
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(1);  // any: nothing is sent
     if (connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
         return {};
     }
     const int error = errno;
     return system_failure("connect", error,
                           error == ENETUNREACH
-                              ? "to 127.0.0.1: the loopback device is down in this network "
-                                "namespace; \"ip link set lo up\" starts it"
+                              ? "to 127.0.0.1: the loopback interface lo is down in this network "
+                                "namespace; \"ip link set lo up\" raises it"
                               : "to 127.0.0.1");
 }
-
-}  // namespace
 
 Result<UdpSocket> UdpSocket::open_loopback(std::uint32_t receive_buffer_bytes) {
     FileDescriptor descriptor(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -75,7 +77,7 @@ Result<UdpSocket> UdpSocket::open_loopback(std::uint32_t receive_buffer_bytes) {
     if (getsockname(descriptor.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
         return system_failure("getsockname", errno, "UDP socket");
     }
-    if (auto status = try_route(address); !status.is_ok()) return status;
+    if (auto status = check_loopback(); !status.is_ok()) return status;
     return UdpSocket(std::move(descriptor), ntohs(address.sin_port), granted);
 }
 

@@ -16,6 +16,11 @@ namespace acp::os {
 
 using base::Result;
 
+// Whether datagrams get to 127.0.0.0/8: a socket can be bound there while the loopback interface is down, and then nothing
+// that is sent arrives. Asks the kernel for the way and sends nothing. Errors: limit (descriptors used up), system (the
+// interface is down: the message names it and says how it is raised). Any thread; does not block.
+[[nodiscard]] base::Status check_loopback();
+
 class UdpSocket {
 public:
     static constexpr std::int64_t is_lost = -2;  // see receive()

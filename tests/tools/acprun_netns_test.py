@@ -75,7 +75,20 @@ class Networks(ToolTest):
                                 timeout=WATCHDOG_S, env=clean_environment(ACP_INTRANODE="udp"))
         # The program goes on after a failure and ends well: its text tells.
         self.assertRegex(result.stdout.decode() + result.stderr.decode(),
-                         r"acp_init: .*ACP_INTRANODE=udp.*loopback device is down.*ip link set lo up")
+                         r"acp_init: .*ACP_INTRANODE=udp.*loopback interface lo is down.*ip link set lo up")
+
+    def test_emulated_nodes_need_the_loopback_interface_and_say_so_before_anything_is_started(self):
+        for nodes in (("--nodes", "2"), ("-n", "4", "--nodes", "2")):
+            result = subprocess.run(["unshare", "-n", ACPRUN, *nodes, ACT, "print=started"], capture_output=True,
+                                    timeout=WATCHDOG_S, env=clean_environment())
+            self.assert_fails(result, 69, r"\Aacprun: --nodes 2: .*loopback interface lo is down.*ip link set lo up.*\n\Z")
+            self.assertEqual(result.stdout, b"")
+
+    def test_networks_of_their_own_and_a_single_node_do_without_the_loopback_interface(self):
+        for shape in (("-n", "2", "--nodes", "2", "--netns"), ("-n", "2")):
+            result = subprocess.run(["unshare", "-n", ACPRUN, *shape, RANK, "init", "0:put=1", "sync", "finalize"],
+                                    capture_output=True, timeout=WATCHDOG_S, env=clean_environment())
+            self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"", b""))
 
     def start_pausing(self):
         """A job of two nodes with two ranks each, and the networks it is in."""

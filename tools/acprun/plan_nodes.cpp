@@ -9,6 +9,7 @@
 #include "os/process.hpp"
 #include "os/program_file.hpp"
 #include "os/text_file.hpp"
+#include "os/udp_socket.hpp"
 
 #include "allocation.hpp"
 #include "placement.hpp"
@@ -64,6 +65,13 @@ std::optional<Refusal> plan_emulated(const Options& options, PlannedJob& job) {
                              nodes > 1 || options.is_netns
                                  ? emulated_address(node, options.is_netns)
                                  : std::string()});
+    }
+    if (nodes > 1 && !options.is_netns) {
+        if (auto status = os::check_loopback(); !status.is_ok()) {
+            const std::string option = "--nodes " + std::to_string(nodes);
+            auto failure = std::move(status).within(option.c_str());
+            return Refusal{job::exit_unavailable, std::string(failure.message()), ""};
+        }
     }
     job.is_netns = options.is_netns;
     job.common.is_netns = options.is_netns;
