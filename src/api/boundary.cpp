@@ -3,11 +3,13 @@
 #include "api/boundary.hpp"
 
 #include <array>
+#include <cstdio>
 #include <string>
 #include <string_view>
 
 #include "api/fatal.hpp"
 #include "api/last_error.hpp"
+#include "os/limits.hpp"
 #include "os/process.hpp"
 
 namespace acp::api {
@@ -36,6 +38,14 @@ bool are_failures_fatal() noexcept {
     }
 }
 
+// The text, and what bounds this process's memory.
+std::array<char, 448> with_limits(std::string_view text) noexcept {
+    std::array<char, 448> all{};
+    std::snprintf(all.data(), all.size(), "%.*s%s", static_cast<int>(text.size()), text.data(),
+                  os::memory_limit_text().data());
+    return all;
+}
+
 }  // namespace
 
 void end_if_fatal() noexcept {
@@ -43,12 +53,24 @@ void end_if_fatal() noexcept {
 }
 
 void tell(base::Code code, const char* call, const char* text, bool is_fatal) noexcept {
-    last_error().set(code, call, text);
+    if (code == base::Code::memory) {
+        last_error().set(code, call, with_limits(text).data());
+    } else {
+        last_error().set(code, call, text);
+    }
     if (is_fatal) end_if_fatal();
 }
 
 void tell(const base::Status& failure, bool is_fatal) noexcept {
-    last_error().set(failure);
+    // A failure that found no memory for its own words was refused that of the process: its limits tell more.
+    const bool is_wordless =
+        failure.code() == base::Code::memory &&
+        failure.message().ends_with(base::Status::bare(base::Code::memory).message());
+    if (is_wordless) {
+        last_error().set(failure.code(), with_limits(failure.message()).data());
+    } else {
+        last_error().set(failure);
+    }
     if (is_fatal) end_if_fatal();
 }
 

@@ -14,6 +14,7 @@
 #include "api/report.hpp"
 #include "job/identity.hpp"
 #include "os/file_descriptor.hpp"
+#include "os/limits.hpp"
 #include "os/memory_file.hpp"
 #include "os/process.hpp"
 
@@ -30,7 +31,8 @@ base::Status contained(Body&& body) {
         return body();
     } catch (const std::bad_alloc&) {
         return base::Status::worded(base::Code::memory, [] {
-            return std::string("no memory for the library's own records");
+            return std::string("no memory for the library's own records") +
+                   os::memory_limit_text().data();
         });
     } catch (const std::exception& error) {
         return base::Status::worded(base::Code::system, [&] { return std::string(error.what()); });

@@ -3,6 +3,9 @@
 #include "os/limits.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <exception>
 #include <string>
 #include <sys/resource.h>
 
@@ -23,7 +26,33 @@ std::uint64_t soft_limit(int resource) noexcept {
     return limit.rlim_cur == RLIM_INFINITY ? unlimited : limit.rlim_cur;
 }
 
+// Appends "; what: limit bytes" as far as there is room; nothing for no limit.
+void append_limit(MemoryLimitText& text, const char* what, std::uint64_t limit) noexcept {
+    if (limit == unlimited) return;
+    const std::size_t used = std::strlen(text.data());
+    std::snprintf(text.data() + used, text.size() - used, "; %s: %llu bytes", what,
+                  static_cast<unsigned long long>(limit));
+}
+
+// Where reading it fails, memory may be short: then there is none to be told.
+std::uint64_t cgroup_limit() noexcept {
+    try {
+        return memory_limits().cgroup_limit_bytes;
+    } catch (const std::exception&) {
+        return unlimited;
+    }
+}
+
 }  // namespace
+
+MemoryLimitText memory_limit_text() noexcept {
+    MemoryLimitText text{};
+    const ResourceLimits limits = resource_limits();
+    append_limit(text, "private memory allowed (RLIMIT_DATA, ulimit -d)", limits.data_bytes);
+    append_limit(text, "address space allowed (RLIMIT_AS, ulimit -v)", limits.address_space_bytes);
+    if (text[0] == '\0') append_limit(text, "memory allowed (its cgroup)", cgroup_limit());
+    return text;
+}
 
 std::uint64_t MemoryLimits::available_bytes() const noexcept {
     if (cgroup_limit_bytes == unlimited) return machine_available_bytes;

@@ -3,6 +3,7 @@
 // knows nothing of what is needed. Any thread; each question reads files, for control paths.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 
@@ -31,5 +32,12 @@ struct ResourceLimits {
 
 // The soft limits.
 [[nodiscard]] ResourceLimits resource_limits() noexcept;
+
+using MemoryLimitText = std::array<char, 256>;
+
+// What bounds the memory of this process, for the end of a message that tells of refused memory: "; private memory allowed
+// (RLIMIT_DATA, ulimit -d): 1024000 bytes", the like of RLIMIT_AS, and where neither is set the cgroup's limit; "" where
+// nothing is. Ends with a zero byte. Allocates nothing where RLIMIT_DATA or RLIMIT_AS is set.
+[[nodiscard]] MemoryLimitText memory_limit_text() noexcept;
 
 }  // namespace acp::os

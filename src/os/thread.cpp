@@ -90,7 +90,7 @@ Result<Thread> Thread::start(const char* name,
             return "cannot start thread " + std::string(name) + ": " +
                    std::generic_category().message(error) +
                    "; processes and threads allowed (ulimit -u): " + allowed +
-                   ", see also the cgroup's pids.max";
+                   ", see also the cgroup's pids.max" + memory_limit_text().data();
         });
     }
     if (error != 0) return system_failure("pthread_create", error, name);

@@ -136,6 +136,39 @@ class Limits(ToolTest):
                 if said.returncode != 0 and b"mmap failed" in said.stderr + said.stdout:
                     self.assertIn(f"RLIMIT_DATA, ulimit -d): {mebibytes << 20} bytes", (said.stderr + said.stdout).decode())
 
+    def test_private_memory_too_little_for_a_tool_is_told_by_it_and_nobody_is_left(self):
+        for kibibytes in (*range(220, 420, 20), 500, 700, 1000, 1200, 1500, 2000, 3000, 5000):
+            for shape in (("-n", "2"), ("-n", "2", "--nodes=2")):
+                with self.subTest(kibibytes=kibibytes, shape=shape):
+                    bound = kibibytes << 10
+                    job = self.start(*shape, *WHOLE_JOB,
+                                     preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (bound, bound)))
+                    code, out, error = job.finish()
+                    said = out + error
+                    self.assertNotRegex(said, "terminate called|std::bad_alloc")
+                    self.assertGreaterEqual(code, 0, said)
+                    if code == 69:
+                        self.assertIn(f"(RLIMIT_DATA, ulimit -d): {bound} bytes", said)
+                    if "own records" in said:
+                        self.assertIn(f"own records; private memory allowed (RLIMIT_DATA, ulimit -d): {bound} bytes", said)
+                    self.assert_nobody_is_left(job)
+
+    def test_other_tools_tell_of_it_likewise(self):
+        refused = set()
+        for tool in ("acpinfo", "acpstat"):
+            for kibibytes in range(200, 400, 10):
+                with self.subTest(tool=tool, kibibytes=kibibytes):
+                    bound = kibibytes << 10
+                    result = run([os.path.join(BIN, tool)],
+                                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (bound, bound)))
+                    said = result.stderr.decode()
+                    self.assertNotRegex(said, "terminate called|std::bad_alloc")
+                    self.assertGreaterEqual(result.returncode, 0, said)
+                    if "memory was refused" in said:
+                        self.assertRegex(said, rf"\A{tool}: on \S+: memory was refused.*\(RLIMIT_DATA, ulimit -d\): {bound} bytes\n\Z")
+                        refused.add(tool)
+        self.assertEqual(refused, {"acpinfo", "acpstat"})
+
     def test_the_size_of_files_is_named(self):
         result = self.limited(resource.RLIMIT_FSIZE, 65536, "-n", "2", *WHOLE_JOB)
         self.assertNotEqual(result.returncode, 0)

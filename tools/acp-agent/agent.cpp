@@ -7,8 +7,8 @@
 
 #include "job/exit_codes.hpp"
 #include "os/clock.hpp"
+#include "os/limits.hpp"
 
-#include "memory_limit.hpp"
 #include "tokens.hpp"
 
 namespace acp::agent {
@@ -31,7 +31,7 @@ int Agent::run() {
     }
     if (!status.is_ok()) {
         std::string why(status.message());
-        if (status.code() == base::Code::memory) why += memory_limit_text();
+        if (status.code() == base::Code::memory) why += os::memory_limit_text().data();
         if (!poll_ || !signals_) {  // nothing to wait with, and nothing was started
             channel_.send("error " + std::to_string(job::exit_unavailable) + " " + why);
             channel_.send("ended " + std::to_string(job::exit_unavailable) + " 0 0");

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <system_error>
 
 #include "job/exit_codes.hpp"
 #include "os/clock.hpp"
@@ -122,14 +121,17 @@ void Agent::on_output_news() {
     for (const auto& output : outputs_) {
         if (output != nullptr) output->take_news();
     }
-    const int failure = outputs_[0] == nullptr ? 0 : outputs_[0]->failure();
+    int failure = outputs_[0] == nullptr ? 0 : outputs_[0]->failure();
+    // Where standard error cannot be written there is nobody to be told; that memory is short is told all the same.
+    const bool is_short = outputs_[1] != nullptr && outputs_[1]->failure() == ENOMEM;
+    if (failure == 0 && is_short) failure = ENOMEM;
     if (failure != 0 && fixed_code_ == 0) {
         if (failure == EPIPE) {
             fixed_code_ = job::exit_signal_base + SIGPIPE;  // quietly, as every other tool
             kill_now();
         } else {
-            give_up(job::exit_output,
-                    "cannot write standard output: " + std::generic_category().message(failure));
+            const OutputFailure told = describe_output_failure(failure);
+            give_up(told.code, told.text);
         }
     }
     if (phase_ == Phase::finishing && is_output_complete()) stay_or_end();

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acp-agent: the parent of a node's ranks. Started by acprun, which sends the launch plan over an inherited
 // descriptor; knows no option a user would set.
-#include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <filesystem>
 #include <iostream>
 #include <new>
@@ -14,15 +12,17 @@
 #include "base/version.hpp"
 #include "job/exit_codes.hpp"
 #include "os/child.hpp"
+#include "os/limits.hpp"
 #include "os/log_line.hpp"
 #include "os/network_namespace.hpp"
+#include "os/process.hpp"
 #include "os/socket_address.hpp"
 #include "os/standard_streams.hpp"
 
 #include "agent.hpp"
 #include "answer.hpp"
 #include "common/cli.hpp"
-#include "memory_limit.hpp"
+#include "common/guard.hpp"
 #include "reach.hpp"
 
 namespace {
@@ -61,8 +61,9 @@ int refuse_plan(const job::LineChannel& channel, const base::Status& status) {
 // What was being made when memory ran out is not known here: the node as a whole.
 int refuse_for_memory(std::uint32_t procs) {
     os::write_line(os::standard_error, "acp-agent: no memory for the node of " +
-                                           std::to_string(procs) + " ranks" +
-                                           agent::memory_limit_text());
+                                           std::to_string(procs) +
+                                           (procs == 1 ? " rank" : " ranks") + " on " +
+                                           os::host_name() + os::memory_limit_text().data());
     return job::exit_unavailable;
 }
 
@@ -136,15 +137,15 @@ int serve_with(int argc, char** argv) {
     return serve(descriptor);
 }
 
+int serve_and_flush(int argc, char** argv) {
+    const int code = serve_with(argc, argv);
+    std::cout.flush();
+    return code;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-    int code = acp::job::exit_unavailable;
-    try {
-        code = serve_with(argc, argv);
-    } catch (const std::exception& error) {  // out of memory; the launcher ends the job
-        std::fprintf(stderr, "acp-agent: %s\n", error.what());
-    }
-    std::cout.flush();
-    std::_Exit(code);
+    constexpr acp::tool::Guard guard{"acp-agent", acp::job::exit_unavailable};
+    std::_Exit(acp::tool::run_guarded(guard, serve_and_flush, argc, argv));
 }

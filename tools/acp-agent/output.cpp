@@ -4,7 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <new>
+#include <system_error>
 
+#include "job/exit_codes.hpp"
+#include "os/limits.hpp"
 #include "os/pipe.hpp"
 
 namespace acp::agent {
@@ -59,7 +64,18 @@ void OutputThread::finish() noexcept {
     }
 }
 
+// Without memory the streams stay open, unread: their writers wait until the job is ended.
 void OutputThread::run() noexcept {
+    try {
+        carry_all();
+    } catch (const std::bad_alloc&) {
+        fail(ENOMEM);
+    }
+    is_done_.store(true, std::memory_order_release);  // partner: is_done
+    news_.signal();
+}
+
+void OutputThread::carry_all() {
     std::array<os::PollEvent, stream_events_max> events;
     bool is_finishing = false;
     while (open_streams_ > 0 && !is_finishing) {
@@ -79,11 +95,9 @@ void OutputThread::run() noexcept {
         }
         if (stream.descriptor.is_open()) end(stream);  // a stranger still holds the other end
     }
-    is_done_.store(true, std::memory_order_release);  // partner: is_done
-    news_.signal();
 }
 
-bool OutputThread::carry(Stream& stream) noexcept {
+bool OutputThread::carry(Stream& stream) {
     const os::ReadResult result =
         os::read_some(stream.descriptor.get(), {room_.get(), read_bytes_max});
     if (result.outcome == os::ReadOutcome::would_block) return false;
@@ -101,7 +115,7 @@ bool OutputThread::carry(Stream& stream) noexcept {
     return true;
 }
 
-void OutputThread::end(Stream& stream) noexcept {
+void OutputThread::end(Stream& stream) {
     stream.gate.finish(out_);
     write_out();
     poll_.remove(stream.descriptor.get());
@@ -115,7 +129,7 @@ bool OutputThread::has_question() const noexcept {
     });
 }
 
-void OutputThread::release_questions() noexcept {
+void OutputThread::release_questions() {
     for (Stream& stream : streams_) {
         if (stream.passing == Passing::by_lines_and_questions) stream.gate.release(out_);
     }
@@ -124,12 +138,24 @@ void OutputThread::release_questions() noexcept {
 
 void OutputThread::write_out() noexcept {
     if (failure() == 0) {
-        if (const int error = os::write_all(target_, out_); error != 0) {
-            failure_.store(error, std::memory_order_relaxed);
-            news_.signal();
-        }
+        if (const int error = os::write_all(target_, out_); error != 0) fail(error);
     }
     out_.clear();
+}
+
+void OutputThread::fail(int error) noexcept {
+    failure_.store(error, std::memory_order_relaxed);
+    news_.signal();
+}
+
+OutputFailure describe_output_failure(int error) {
+    if (error == ENOMEM) {
+        return {std::string("no memory to carry the output of the ranks") +
+                    os::memory_limit_text().data(),
+                job::exit_unavailable};
+    }
+    return {"cannot write standard output: " + std::generic_category().message(error),
+            job::exit_output};
 }
 
 }  // namespace acp::agent

@@ -54,7 +54,8 @@ public:
         return is_done_.load(std::memory_order_acquire);  // partner: the thread's last store
     }
 
-    // errno of the write that failed, EPIPE when nobody reads; 0 = none. From then on output is dropped.
+    // errno of the write that failed, EPIPE when nobody reads, ENOMEM when there was no memory to carry output; 0 = none.
+    // From then on output is dropped.
     [[nodiscard]] int failure() const noexcept {
         return failure_.load(std::memory_order_relaxed);  // the number alone is told
     }
@@ -77,11 +78,13 @@ private:
           news_(std::move(news)) {}
 
     void run() noexcept;
-    bool carry(Stream& stream) noexcept;  // false when there is nothing more to read now
-    void end(Stream& stream) noexcept;
-    void release_questions() noexcept;
+    void carry_all();            // these four throw std::bad_alloc
+    bool carry(Stream& stream);  // false when there is nothing more to read now
+    void end(Stream& stream);
+    void release_questions();
     [[nodiscard]] bool has_question() const noexcept;
     void write_out() noexcept;
+    void fail(int error) noexcept;
 
     const char* name_;
     int target_;
@@ -96,5 +99,13 @@ private:
     std::atomic<int> failure_{0};
     os::Thread thread_;
 };
+
+// What a failure() other than EPIPE is told as, and the exit code it gives the job.
+struct OutputFailure {
+    std::string text;
+    int code;
+};
+
+[[nodiscard]] OutputFailure describe_output_failure(int error);
 
 }  // namespace acp::agent

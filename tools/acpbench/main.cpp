@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acpbench: measures ACP beside the machine's own speed, and draws the report. Finds the experiment and
 // runs it. Main thread only.
-#include <cstdio>
-#include <exception>
 #include <string_view>
 
 #include "child.hpp"
+#include "common/guard.hpp"
 #include "experiment.hpp"
 
 namespace acp::bench {
@@ -48,6 +47,11 @@ int run(int argc, char** argv) {
     return 2;
 }
 
+// Processes an experiment starts take the short way: their start and size are measured.
+int run_or_child(int argc, char** argv) {
+    return argc >= 2 && is_child_name(argv[1]) ? run_child(argc, argv) : run(argc, argv);
+}
+
 }  // namespace
 
 std::span<const Experiment> experiments() {
@@ -57,13 +61,5 @@ std::span<const Experiment> experiments() {
 }  // namespace acp::bench
 
 int main(int argc, char** argv) {
-    try {
-        // Processes an experiment starts take the short way: their start and size are measured.
-        if (argc >= 2 && acp::bench::is_child_name(argv[1]))
-            return acp::bench::run_child(argc, argv);
-        return acp::bench::run(argc, argv);
-    } catch (const std::exception& failure) {
-        std::fprintf(stderr, "acpbench: %s\n", failure.what());
-        return 1;
-    }
+    return acp::tool::run_guarded({"acpbench", 1}, acp::bench::run_or_child, argc, argv);
 }

@@ -14,6 +14,7 @@
 #include "os/terminal.hpp"
 
 #include "common/cli.hpp"
+#include "common/guard.hpp"
 #include "memory_table.hpp"
 #include "print.hpp"
 #include "sections.hpp"
@@ -169,10 +170,5 @@ int main_with(int argc, char** argv) {
 }  // namespace acp::acpinfo
 
 int main(int argc, char** argv) {
-    try {
-        return acp::acpinfo::main_with(argc, argv);
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "acpinfo: %s\n", error.what());
-        return EXIT_FAILURE;
-    }
+    return acp::tool::run_guarded({"acpinfo", EXIT_FAILURE}, acp::acpinfo::main_with, argc, argv);
 }

@@ -6,7 +6,6 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <system_error>
 
 #include "job/exit_codes.hpp"
 #include "os/child.hpp"
@@ -144,8 +143,9 @@ void Launcher::on_output_news() {
     if (failure == EPIPE) {
         fixed_code_ = job::exit_signal_base + SIGPIPE;  // quietly, as every other tool
     } else {
-        fixed_code_ = job::exit_output;
-        say("cannot write standard output: " + std::generic_category().message(failure));
+        const agent::OutputFailure told = agent::describe_output_failure(failure);
+        fixed_code_ = told.code;
+        say(told.text);
     }
     end_all("kill");
 }

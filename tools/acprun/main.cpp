@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acprun: runs a program as N ranks of a job, here or on several machines. Options are in options.cpp, what can be refused
 // beforehand in plan.cpp, the running job in launcher.cpp.
-#include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <iostream>
 
 #include "job/exit_codes.hpp"
@@ -11,6 +9,7 @@
 #include "os/standard_streams.hpp"
 
 #include "allocation.hpp"
+#include "common/guard.hpp"
 #include "launcher.hpp"
 #include "options.hpp"
 #include "plan.hpp"
@@ -47,18 +46,19 @@ int run_with(int argc, char** argv) {
     return (new run::Launcher(std::move(job), how))->run();
 }
 
+// Help, version and --dry-run are written here.
+int run_and_flush(int argc, char** argv) {
+    int code = run_with(argc, argv);
+    if (!std::cout.flush()) {
+        run::say("cannot write standard output");
+        if (code == 0) code = job::exit_output;
+    }
+    return code;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-    int code = acp::job::exit_unavailable;
-    try {
-        code = run_with(argc, argv);
-    } catch (const std::exception& error) {  // out of memory; the agents, if any, end the job
-        std::fprintf(stderr, "acprun: %s\n", error.what());
-    }
-    if (!std::cout.flush()) {  // help, version and --dry-run
-        acp::run::say("cannot write standard output");
-        if (code == 0) code = acp::job::exit_output;
-    }
-    std::_Exit(code);
+    constexpr acp::tool::Guard guard{"acprun", acp::job::exit_unavailable};
+    std::_Exit(acp::tool::run_guarded(guard, run_and_flush, argc, argv));
 }

@@ -3,6 +3,7 @@
 #include "outputs.hpp"
 
 #include <algorithm>
+#include <cerrno>
 
 #include "os/pipe.hpp"
 #include "os/standard_streams.hpp"
@@ -71,7 +72,9 @@ bool Outputs::is_complete() const noexcept {
 }
 
 int Outputs::failure() const noexcept {
-    return carriers_[0] != nullptr ? carriers_[0]->failure() : 0;
+    const int failure = carriers_[0] != nullptr ? carriers_[0]->failure() : 0;
+    const bool is_short = carriers_[1] != nullptr && carriers_[1]->failure() == ENOMEM;
+    return failure == 0 && is_short ? ENOMEM : failure;
 }
 
 void Outputs::abandon() noexcept {

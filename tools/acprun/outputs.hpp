@@ -36,7 +36,7 @@ public:
 
     [[nodiscard]] bool is_complete() const noexcept;
 
-    // errno of writing to stdout, 0 = none.
+    // errno of writing to stdout, or ENOMEM of either; 0 = none.
     [[nodiscard]] int failure() const noexcept;
 
     // Lets the threads go, blocked or not: the process is about to end without destroying anything.

@@ -2,7 +2,6 @@
 // acpstat: shows what the ranks of a running job wait for and the live counters of its gateways, without stopping or
 // slowing it: once, or again and again with what changed per second. Changes nothing. Exit codes: 0, 1 (no such job, or nothing may be read),
 // 64 (usage). Main thread.
-#include <cstdio>
 #include <iostream>
 #include <map>
 #include <optional>
@@ -12,6 +11,7 @@
 #include "os/terminal.hpp"
 
 #include "common/cli.hpp"
+#include "common/guard.hpp"
 #include "job.hpp"
 #include "show.hpp"
 
@@ -124,10 +124,6 @@ int main_with(int argc, char** argv) {
 }  // namespace acp::stat
 
 int main(int argc, char** argv) {
-    try {
-        return acp::stat::main_with(argc, argv);
-    } catch (const std::exception& failure) {
-        std::cerr << "acpstat: " << failure.what() << "\n";
-        return 1;
-    }
+    return acp::tool::run_guarded({"acpstat", acp::stat::exit_none}, acp::stat::main_with, argc,
+                                  argv);
 }

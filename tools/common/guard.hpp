@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What stands around the main of every tool: an exception that nobody catches, above all refused memory, becomes one line
+// on standard error and the tool's exit code, and the processes the tool has started are ended. Knows no tool. Main
+// thread; what it prepares holds for all threads of the process.
+#pragma once
+
+namespace acp::tool {
+
+// A tool's main.
+using Body = int (*)(int argc, char** argv);
+
+struct Guard {
+    const char* tool;  // its name, with which messages begin; lives as long as the process
+    int failure_code;  // exit code of the process when memory is refused, or anything else is thrown
+};
+
+// Runs the body and returns its exit code. What the body throws is told with the name of this host and, where memory was
+// refused, with the limits that bound it; then all children of this process are killed and waited for (10 s at most), and
+// the guard's code is returned. Where an exception ends no further than at another thread, or at a noexcept function, the
+// process is ended there with the same line and code: its children then end because it is gone (acp-agent, acp-keeper).
+[[nodiscard]] int run_guarded(const Guard& guard, Body body, int argc, char** argv) noexcept;
+
+}  // namespace acp::tool
