@@ -4,6 +4,7 @@ and nobody is left. Moments are chosen by chance; the seed is printed, and TOOLT
 import contextlib
 import os
 import random
+import select
 import signal
 import subprocess
 import time
@@ -98,6 +99,45 @@ class Pausing(ToolTest):
             job = self.start(*nodes, ACT, "fork", "print=done")
             self.assertEqual(job.finish(), (0, "done\n" * 4, ""))
             self.assert_nobody_is_left(job)
+
+
+class Causes(ToolTest):
+    """A rank's death is heard of later than the failure of another node's rank: it is told, and before that one."""
+
+    def end_both(self, first, second, *ends):
+        """Rank 0 exits with 5 and rank 1 is ended by a signal, of which acprun hears later: its agent is stopped."""
+        job = self.start("-n", "2", "--nodes=2", RANK, "init", "sync", "print=ready", "0:await-line", "0:exit=5",
+                         "1:pause", stdin=subprocess.PIPE)
+        self.assertEqual(job.read_lines(2), ["ready\n"] * 2)
+        agent, ranks = job.agent_of(1), (job.rank(0), job.rank(1))
+        stop(agent)
+        for rank in (first, second):
+            handle = os.pidfd_open(ranks[rank])
+            if rank == 0:
+                job.process.stdin.write(b"go\n")
+                job.process.stdin.flush()
+            else:
+                os.kill(ranks[1], ends[0])
+            self.assertTrue(select.select([handle], [], [], WATCHDOG_S)[0])
+            os.close(handle)
+        # Its agent reaps rank 0 after it has told acprun, which then hears of it before anything of the other agent.
+        while os.path.exists(f"/proc/{ranks[0]}"):
+            os.sched_yield()
+        os.kill(agent, signal.SIGCONT)
+        code, _, error = job.finish()
+        self.assert_nobody_is_left(job)
+        return code, error
+
+    def test_a_signal_is_told_before_the_exit_that_was_heard_of_first(self):
+        for order in ((1, 0), (0, 1)):
+            for number in (signal.SIGKILL, signal.SIGSEGV):
+                with self.subTest(order=order, signal=number):
+                    code, error = self.end_both(*order, number)
+                    self.assertRegex(error, rf"\Aacprun: rank 1 \(process \d+ on .*, node 1\) was killed by signal {int(number)} "
+                                            r"[^\n]* without acp_finalize\n(acprun: hint: [^\n]*\n)?"
+                                            r"acprun: also rank 0 exited with code 5 without acp_finalize\n"
+                                            r"acprun: 2 of 2 ranks failed\n\Z")
+                    self.assertEqual(code, 128 + number)
 
 
 class FirstContact(ToolTest):

@@ -51,6 +51,7 @@ private:
         std::uint64_t gone_ns =
             0;  // when the process that joined was found gone; our child is its parent
         bool is_judged = false;           // counted as failed already, though its process runs on
+        bool was_ending = false;          // when the others were told to end: not because of that
         bool has_ended_unjoined = false;  // well, and without acp_init
         int start_error = 0;              // errno when the program could not be run
     };
@@ -113,6 +114,7 @@ private:
     void report(std::uint32_t slot, os::WaitStatus status, node::SlotState state);
     [[nodiscard]] node::SlotState last_state_of(std::uint32_t slot) const noexcept;
     [[nodiscard]] bool have_others_joined(std::uint32_t slot) const noexcept;
+    [[nodiscard]] bool has_ended_by_itself(const Rank& ended, os::WaitStatus status) const noexcept;
     [[nodiscard]] std::uint32_t others_running() const noexcept;
 
     // command.cpp
@@ -157,7 +159,7 @@ private:
     std::uint32_t running_ = 0;      // ranks
     std::uint32_t failed_ = 0;       // ranks that ended as they should not
     std::uint32_t ended_by_us_ = 0;  // ranks that ran when we began to end them
-    int failure_code_ = 0;           // of the first that failed
+    int failure_code_ = 0;           // of the first that failed by itself
     int asked_signal_ = 0;           // the user's wish that the job end
     int fixed_code_ = 0;             // timeout, broken output, no start: overrides all others
     bool is_launcher_lost_ = false;

@@ -6,6 +6,7 @@
 
 #include "job/exit_codes.hpp"
 #include "os/clock.hpp"
+#include "os/process.hpp"
 
 #include "agent.hpp"
 
@@ -29,6 +30,9 @@ void Agent::end_soon(std::uint64_t grace_ns) {
     }
     if (phase_ == Phase::meeting) kill_now();
     if (phase_ != Phase::running && phase_ != Phase::lingering) return;
+    for (Rank& rank : ranks_) {
+        rank.was_ending = rank.is_running && os::is_ending(rank.pid).value_or(false);
+    }
     ended_by_us_ = others_running();
     for (const Rank& rank : ranks_) {
         if (rank.is_running) os::send_signal(rank.pid, SIGTERM);
@@ -49,11 +53,11 @@ void Agent::kill_now() {
     os::signal_children(SIGKILL);
 }
 
-// The ranks that run and have not failed themselves.
+// The ranks that run, are not about to end, and have not failed themselves.
 std::uint32_t Agent::others_running() const noexcept {
-    return static_cast<std::uint32_t>(
-        std::count_if(ranks_.begin(), ranks_.end(),
-                      [](const Rank& rank) { return rank.is_running && !rank.is_judged; }));
+    return static_cast<std::uint32_t>(std::count_if(
+        ranks_.begin(), ranks_.end(),
+        [](const Rank& rank) { return rank.is_running && !rank.is_judged && !rank.was_ending; }));
 }
 
 // The job cannot go on: says why, and kills what was started.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <system_error>
 
 #include "job/exit_codes.hpp"
@@ -29,9 +30,11 @@ void Agent::on_rank_ended(std::uint32_t slot_index) {
     const node::SlotState state = last_state_of(slot_index);
     const Verdict verdict = judge({found->status, state, have_others_joined(slot_index)});
     // Told first: ranks of other nodes that fail because of it must not be heard of before.
-    const bool is_asked_for = phase_ != Phase::running || asked_signal_ != 0;
+    const bool is_asked_for = !has_ended_by_itself(ended, found->status);
     const bool is_news = verdict.is_failure && !is_asked_for && !ended.is_judged;
     if (is_news && ++failed_ <= reports_max) report(slot_index, found->status, state);
+    const bool was_counted = phase_ == Phase::ending && !ended.was_ending && ended_by_us_ > 0;
+    if (is_news && was_counted) --ended_by_us_;
     ended.has_ended_unjoined =
         !is_asked_for && !verdict.is_failure && state == node::SlotState::empty;
     if (network_ != nullptr && ended.has_ended_unjoined) {
@@ -46,7 +49,8 @@ void Agent::on_rank_ended(std::uint32_t slot_index) {
     --running_;
     os::reap(ended.pid);
     if (!verdict.is_failure || ended.is_judged) return;
-    if (failure_code_ == 0) failure_code_ = verdict.code;
+    const bool is_first_news = is_news && failed_ == 1;
+    if (failure_code_ == 0 || is_first_news) failure_code_ = verdict.code;
     if (is_asked_for) return;
     if (ended.start_error != 0) {
         fixed_code_ = ended.start_error == ENOENT ? job::exit_not_found : job::exit_not_runnable;
@@ -55,6 +59,17 @@ void Agent::on_rank_ended(std::uint32_t slot_index) {
         constexpr std::uint64_t grace_ns = 200'000'000;
         end_soon(grace_ns);
     }
+}
+
+// Whether its end is told as a failure of its own: a rank of another node may have failed because of it and have been heard
+// of first, and then this node was told to end before this end was seen here. Nobody here kills by SIGKILL while the ranks
+// have time to end.
+bool Agent::has_ended_by_itself(const Rank& ended, os::WaitStatus status) const noexcept {
+    if (asked_signal_ != 0) return false;
+    if (phase_ == Phase::running) return true;
+    if (fixed_code_ != 0) return false;  // the job was to end for another reason
+    const bool is_killed = !status.is_exit() && status.signal() == SIGKILL;
+    return ended.was_ending || (phase_ == Phase::ending && is_killed);
 }
 
 // How far the process of a slot had come. One that was found dead before its watcher could tell how it ended had come

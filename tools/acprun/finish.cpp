@@ -24,7 +24,7 @@ int Launcher::end() {
         sum.failed += agent.ended->failed;
         sum.killed += agent.ended->killed;
     }
-    if (untold_) tell_failure(sum.killed);
+    if (!failures_.empty()) tell_failures(sum.killed);
     if (sum.failed > 1) {
         say(std::to_string(sum.failed) + " of " + std::to_string(job_.common.procs) +
             " ranks failed");
@@ -60,9 +60,11 @@ int Launcher::tell_lost() {
     return is_first ? status.shell_code() : job_code();
 }
 
-// That of the node where something went wrong first; else of the first node that tells of anything.
+// That of the rank told as the cause; else of the node where something went wrong first; else of the first node that tells of anything.
 int Launcher::job_code() const {
     if (fixed_code_ != 0) return fixed_code_;
+    const bool is_told_otherwise = has_told_error_ || has_told_start_ || fallback_code_ != 0;
+    if (cause_code_ && !is_told_otherwise) return *cause_code_;
     if (deciding_node_ && agents_[*deciding_node_].ended &&
         agents_[*deciding_node_].ended->code != 0) {
         return agents_[*deciding_node_].ended->code;

@@ -59,19 +59,19 @@ void Launcher::hear_answer(std::uint32_t node, std::string_view word, std::strin
     }
 }
 
-// A failure that ends the job is told when that has happened, below all output; others at once. What ranks do once
-// the end was asked for is none: one may fail because another node's ranks were ended before its own agent had heard.
+// Failures that end the job are told when that has happened, below all output and when all agents have been heard; others at
+// once. What ranks do once the user asked for the end is none: one may fail because another node's ranks were ended before
+// its own agent had heard.
 void Launcher::hear_failed(std::uint32_t node, std::string_view words) {
     auto failed = failed_rank_from(words);
     if (!failed || asked_signal_ != 0) return;
     if (!deciding_node_) deciding_node_ = node;
     const bool ends_job =
         !job_.common.is_continue_on_failure && failed->state != node::SlotState::left;
-    if (untold_) return;  // only the first of those
-    untold_ = failed;
-    untold_node_ = node;
-    if (!ends_job) return tell_failure(0);
-    end_others(node, "end");
+    const bool is_first = failures_.empty();
+    if (is_first && !ends_job) return tell_failure({node, *failed}, 0);
+    failures_.push_back({node, *failed});
+    if (is_first) end_others(node, "end");
 }
 
 void Launcher::hear_unstarted(std::uint32_t node, std::string_view words) {
@@ -210,14 +210,21 @@ void Launcher::hear_note(std::string_view text) {
 
 // What is told when all agents have ended knows every rank that had ended before; what is told at once knows those of
 // which the other nodes' agents have already spoken.
-void Launcher::tell_failure(std::uint64_t ended_others) {
+void Launcher::tell_failure(NodeFailure failure, std::uint64_t ended_others) {
     if (!unjoined_.empty()) {
         std::sort(unjoined_.begin(), unjoined_.end());
-        untold_->unjoined_ranks = job::rank_ranges(unjoined_);
+        failure.rank.unjoined_ranks = job::rank_ranges(unjoined_);
     }
-    say(describe_failure(*untold_, place_of(untold_node_)) + fate_of_others(ended_others));
-    hint(hint_for(*untold_));
-    untold_.reset();
+    say(describe_failure(failure.rank, place_of(failure.node)) + fate_of_others(ended_others));
+    hint(hint_for(failure.rank));
+}
+
+// The cause first, and the others below it.
+void Launcher::tell_failures(std::uint64_t ended_others) {
+    const std::size_t cause = find_cause(failures_);
+    if (cause != 0) cause_code_ = code_of(failures_[cause].rank);
+    tell_failure(failures_[cause], ended_others);
+    for (const std::string& line : describe_others(failures_, cause)) say(line);
 }
 
 void Launcher::hint(const std::string& text) const {

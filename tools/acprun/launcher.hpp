@@ -77,7 +77,8 @@ private:
     void hear_running(std::uint32_t node, std::string_view ranges);
     void hear_stopped(std::uint32_t node);
     void hear_note(std::string_view text);
-    void tell_failure(std::uint64_t ended_others);
+    void tell_failure(NodeFailure failure, std::uint64_t ended_others);
+    void tell_failures(std::uint64_t ended_others);
     void settle_running();
     void tell_running();
     void ask_doings();
@@ -118,9 +119,9 @@ private:
     bool has_told_error_ = false;  // why the job cannot go on
     std::optional<std::uint32_t> deciding_node_;  // where something went wrong first
     std::optional<std::uint32_t> lost_node_;      // whose agent ended without a word
-    std::optional<FailedRank> untold_;            // the failure that ends the job, told when it has
-    std::uint32_t untold_node_ = 0;
-    std::vector<std::uint32_t> unjoined_;       // ranks that ended well and without acp_init
+    std::vector<NodeFailure> failures_;           // that ended the job, as heard; told when it has
+    std::optional<int> cause_code_;        // of the one told first, where it was not heard first
+    std::vector<std::uint32_t> unjoined_;  // ranks that ended well and without acp_init
     std::vector<std::uint32_t> still_running_;  // ranks, at the timeout
     bool has_told_running_ = false;
     bool is_asked_for_doings_ = false;  // by SIGUSR2, and not yet told

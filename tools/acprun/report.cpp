@@ -2,9 +2,14 @@
 // The sentences about failures.
 #include "report.hpp"
 
+#include <algorithm>
 #include <csignal>
+#include <set>
+#include <utility>
 
 #include "base/parse.hpp"
+#include "job/exit_codes.hpp"
+#include "job/launch_plan.hpp"
 #include "job/line_channel.hpp"
 #include "node/death.hpp"
 #include "os/signal_fd.hpp"
@@ -51,7 +56,65 @@ std::string when(const FailedRank& failed) {
     return is_clean ? " without acp_init, in which others wait for it" : "";
 }
 
+// How and when it ended, without who.
+std::string end_of(const FailedRank& failed) {
+    return is_own_end(failed) ? how_by_itself(failed) : how(failed) + when(failed);
+}
+
+enum class Kind { ended_from_outside, ended_by_itself, told_an_error };
+
+Kind kind_of(const FailedRank& failed) {
+    if (is_own_end(failed)) {
+        return failed.own_end == node::OwnEnd::by_error ? Kind::told_an_error
+                                                        : Kind::ended_by_itself;
+    }
+    const bool is_exec = failed.status.raw() == node::replaced_status;
+    return is_exec || !failed.status.is_exit() ? Kind::ended_from_outside : Kind::ended_by_itself;
+}
+
 }  // namespace
+
+std::size_t find_cause(std::span<const NodeFailure> failures) {
+    std::size_t cause = 0;
+    std::optional<Kind> best;
+    std::set<std::uint32_t> judged_nodes;  // whose first candidate is known
+    for (std::size_t i = 0; i < failures.size(); ++i) {
+        const Kind kind = kind_of(failures[i].rank);
+        const bool is_candidate =
+            kind == Kind::told_an_error || judged_nodes.insert(failures[i].node).second;
+        if (!is_candidate || (best && *best <= kind)) continue;
+        best = kind;
+        cause = i;
+    }
+    return cause;
+}
+
+int code_of(const FailedRank& failed) {
+    const bool is_unfinished = failed.status.raw() == node::replaced_status ||
+                               (failed.status.is_exit() && failed.status.exit_code() == 0);
+    return is_unfinished ? job::exit_unfinished : failed.status.shell_code();
+}
+
+std::vector<std::string> describe_others(std::span<const NodeFailure> failures, std::size_t cause) {
+    std::vector<std::pair<std::string, std::vector<std::uint32_t>>> kinds;  // ranks that ended so
+    for (std::size_t i = 0; i < failures.size(); ++i) {
+        if (i == cause) continue;
+        const std::string end = end_of(failures[i].rank);
+        const auto known = std::find_if(kinds.begin(), kinds.end(),
+                                        [&](const auto& kind) { return kind.first == end; });
+        if (known != kinds.end()) {
+            known->second.push_back(failures[i].rank.rank);
+        } else if (kinds.size() < kinds_max) {
+            kinds.push_back({end, {failures[i].rank.rank}});
+        }
+    }
+    std::vector<std::string> lines;
+    for (auto& [end, ranks] : kinds) {
+        std::sort(ranks.begin(), ranks.end());
+        lines.push_back("also " + ranks_phrase(job::rank_ranges(ranks)) + " " + end);
+    }
+    return lines;
+}
 
 std::optional<FailedRank> failed_rank_from(std::string_view words) {
     constexpr std::size_t word_count = 7;
@@ -75,8 +138,7 @@ std::optional<FailedRank> failed_rank_from(std::string_view words) {
 
 std::string describe_failure(const FailedRank& failed, const std::string& place) {
     return "rank " + std::to_string(failed.rank) + " (process " + std::to_string(failed.pid) +
-           " on " + place + ") " +
-           (is_own_end(failed) ? how_by_itself(failed) : how(failed) + when(failed));
+           " on " + place + ") " + end_of(failed);
 }
 
 std::string hint_for(const FailedRank& failed) {

@@ -3,10 +3,13 @@
 // no process and no stream. Pure; any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "node/control.hpp"
 #include "os/child.hpp"
@@ -23,6 +26,27 @@ struct FailedRank {
     node::OwnEnd own_end = node::OwnEnd::none;       // what it wrote before it ended itself
     std::uint32_t unmapped_rank_plus_1 = 0;  // for whose memory acp_query_address gave it NULL
 };
+
+// A failure, and whose agent told it.
+struct NodeFailure {
+    std::uint32_t node = 0;
+    FailedRank rank;
+};
+
+// Which of the failures that ended a job is told as its cause. Agents are heard in any order: a rank that fails because one
+// of another node died may be heard of before that one. So of each node counts the first rank that did not end itself
+// because of an error it told; and of these a signal or an exec goes before an exit code, which goes before such an end.
+//   failures  as they were heard, at least one   Returns an index.
+[[nodiscard]] std::size_t find_cause(std::span<const NodeFailure> failures);
+
+// The exit code that the failure gives the job.
+[[nodiscard]] int code_of(const FailedRank& failed);
+
+// The other failures, a line for each kind: "also ranks 0,2 exited with code 5 without acp_finalize". At most kinds_max
+// kinds, the earliest.
+inline constexpr std::size_t kinds_max = 8;
+[[nodiscard]] std::vector<std::string> describe_others(std::span<const NodeFailure> failures,
+                                                       std::size_t cause);
 
 // From the words after "failed"; nullopt when they do not parse.
 [[nodiscard]] std::optional<FailedRank> failed_rank_from(std::string_view words);
