@@ -14,6 +14,7 @@ import sys
 import sources
 
 TEXTS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/**/*.md")
+KEPT_PROCESS = re.compile(r'leave_keeper_behind\("([\w-]+)"\)')
 # acp_copy(3), acprun(1): ours alone; the system's pages are not checked.
 CITED_PAGE = re.compile(r"(?<![\w/-])(acp[\w+-]*)\**\(([1-8])\)")
 # A path with a folder, or a bare file of code; wildcards are resolved.
@@ -28,8 +29,11 @@ ROOTS = ("", "src", "tools", "docs", "tests", "tests/unit", "include", "include/
 
 
 def tools_of(root: pathlib.Path) -> list[str]:
-    """The programs that are installed: a folder of tools/ each, and the compiler wrappers."""
-    return sorted(p.name for p in (root / "tools").iterdir() if p.is_dir() and (p / "main.cpp").exists()) + ["acpcc", "acpc++"]
+    """What a user meets: the programs that are installed, a folder of tools/ each, the compiler wrappers, and the processes
+    that a tool leaves behind under a name of their own."""
+    programs = sorted(p.name for p in (root / "tools").iterdir() if p.is_dir() and (p / "main.cpp").exists())
+    texts = (file.read_text() for file in sorted((root / "tools").rglob("*.cpp")))
+    return programs + ["acpcc", "acpc++"] + [name for text in texts for name in KEPT_PROCESS.findall(text)]
 
 
 def page_names(root: pathlib.Path) -> set[tuple[str, str]]:

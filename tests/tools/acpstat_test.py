@@ -8,14 +8,27 @@ import subprocess
 import time
 import unittest
 
-from support import BIN, PROGRAMS, RANK, WATCHDOG_S, ToolTest, acprun, environment_of, main, marked_processes, ready
+from support import BIN, PROGRAMS, RANK, WATCHDOG_S, ToolTest, acprun, environment_of, main, marked_processes, ready, stop
 
 ACPSTAT = os.path.join(BIN, "acpstat")
 TRAFFIC = os.path.join(PROGRAMS, "traffic")
+PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/man/acpstat.1.md")
 
 
 def acpstat(*arguments):
     return subprocess.run([ACPSTAT, *arguments], capture_output=True, text=True, timeout=WATCHDOG_S)
+
+
+def names_in(value):
+    """All names in a JSON value, at any depth."""
+    if isinstance(value, dict):
+        return set(value).union(*map(names_in, value.values()))
+    return set().union(*map(names_in, value)) if isinstance(value, list) else set()
+
+
+def is_described(page, name):
+    """"datagram wrong_tag" stands in the page as the kind and the name."""
+    return f"**{name}**" in page or all(f"**{part}**" in page for part in name.split(" ", 1))
 
 
 def until(look, is_seen):
@@ -157,6 +170,25 @@ class Waiting(AcpstatTest):
         self.assertEqual([wait.get("call") for wait in node["waits"]], ["acp_sync", None, "acp_sync"])
         job.send(signal.SIGINT)
         self.assertEqual(job.finish()[0], 130)
+
+    def test_every_name_of_the_json_stands_in_the_manual_page(self):
+        with open(PAGE, encoding="utf-8") as file:
+            page = file.read()
+        # Rank 0 waits for a command to rank 3, whose process is stopped; rank 1 has failures it was not told of.
+        job = self.start("-n", "4", "--nodes", "2", RANK, "init", "1:lose-puts=0", "print=ready", "0:await-line", "0:put=3",
+                         "pause", stdin=subprocess.PIPE, env={"ACP_INTRANODE": "mailbox"})
+        self.assertEqual(job.read_lines(4), ready(4))
+        for pid in (job.agent_of(3), job.rank(3)):
+            stop(pid)
+        job.process.stdin.write(b"go\n")
+        job.process.stdin.flush()
+        name = environment_of(job.rank(0))["ACP_JOB_ID"]
+        def look():
+            result = acpstat(name, "--json")
+            return names_in(json.loads(result.stdout)) if result.returncode == 0 else set()
+        names = until(look, lambda seen: {"command", "unreported_failures"} <= seen)
+        self.assertEqual([name for name in sorted(names) if not is_described(page, name)], [])
+        self.assertFalse(is_described(page, "no_such_name"))
 
     def test_a_job_over_two_nodes_shows_who_waits_for_whom(self):
         job = self.start("-n", "4", "--nodes", "2", RANK, "init", "print=ready", "3:pause", "sync")

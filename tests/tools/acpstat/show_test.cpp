@@ -3,8 +3,11 @@
 #include "acpstat/show.hpp"
 
 #include <cstring>
+#include <fstream>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "gateway/fault_injector.hpp"
@@ -162,6 +165,48 @@ TEST(AcpstatShow, json_holds_what_the_gateway_published) {
     EXPECT_EQ(node["datagram"]["datagrams_sent"], 8);
     EXPECT_EQ(node["peers"][0]["bytes_sent"], 123);
     EXPECT_EQ(node["outstanding_of"], nlohmann::json({6, 0}));
+}
+
+// All names in a JSON value, at any depth.
+void collect_names(const nlohmann::json& json, std::set<std::string>& names) {
+    for (const auto& [name, value] : json.items()) {
+        if (json.is_object()) names.insert(name);
+        if (value.is_structured()) collect_names(value, names);
+    }
+}
+
+std::string manual_page() {
+    std::ifstream file(ACP_ACPSTAT_PAGE);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// "datagram wrong_tag" stands there as the kind and the name.
+bool is_described(const std::string& page, const std::string& name) {
+    const auto stands = [&](const std::string& word) {
+        return page.find("**" + word + "**") != std::string::npos;
+    };
+    const std::size_t space = name.find(' ');
+    return stands(name) || (space != std::string::npos && stands(name.substr(0, space)) &&
+                            stands(name.substr(space + 1)));
+}
+
+TEST(AcpstatShow, every_name_of_the_json_stands_in_the_manual_page) {
+    std::vector<Gateway> all = one();
+    gateway::StatsValues& values = all[0].values;
+    values.peer_count = 1;
+    values.receive_drops = 1;
+    gateway::StatsTables& tables = values.tables;
+    tables.datagram.fill(1);
+    tables.router.fill(1);
+    tables.transport.fill(1);
+    tables.faults.fill(1);
+    std::set<std::string> names;
+    collect_names(published(all), names);
+    constexpr std::size_t least = 100;  // the tables alone have as many
+    ASSERT_GE(names.size(), least);
+    const std::string page = manual_page();
+    for (const std::string& name : names) EXPECT_TRUE(is_described(page, name)) << name;
+    EXPECT_FALSE(is_described(page, "no_such_name"));
 }
 
 }  // namespace
