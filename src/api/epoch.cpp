@@ -43,10 +43,12 @@ base::Status contained(Body&& body) {
 base::Result<node::Segment> open_given_segment(int descriptor) {
     auto copy = os::adopt_memory_file(descriptor);
     if (!copy.is_ok()) {
+        const bool is_there = copy.failure().code() != base::Code::state;
         return std::move(copy).failure().within(
-            "the node's memory, which acprun gave to this process, is not there: the program "
-            "closed "
-            "it before acp_init, or was started by a rank and not by acprun");
+            is_there
+                ? "taking the node's memory, which acprun gave to this process"
+                : "the node's memory, which acprun gave to this process, is not there: the program "
+                  "closed it before acp_init, or was started by a rank and not by acprun");
     }
     return node::Segment::open(std::move(copy).value());
 }

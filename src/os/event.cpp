@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "os/pipe.hpp"
 #include "os/system_error.hpp"
 
 namespace acp::os {
@@ -45,9 +46,7 @@ Result<FileDescriptor> adopt_event(int fd) {
                             "descriptor " + std::to_string(fd) +
                                 " is no event: something closed it before acp_init");
     }
-    FileDescriptor copy(fcntl(fd, F_DUPFD_CLOEXEC, 0));
-    if (!copy.is_open()) return system_failure("fcntl(F_DUPFD_CLOEXEC)", errno, "");
-    return copy;
+    return duplicate(fd);
 }
 
 bool Event::signal() noexcept {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "os/limits.hpp"
+#include "os/pipe.hpp"
 #include "os/system_error.hpp"
 
 namespace acp::os {
@@ -105,9 +106,7 @@ Result<FileDescriptor> adopt_memory_file(int fd) {
         return Status(Code::state,
                       "descriptor " + std::to_string(fd) + " is another memory file by now");
     }
-    FileDescriptor copy(fcntl(fd, F_DUPFD_CLOEXEC, 0));
-    if (!copy.is_open()) return system_failure("fcntl(F_DUPFD_CLOEXEC)", errno, "");
-    return copy;
+    return duplicate(fd);
 }
 
 Status commit(int fd, std::uint64_t offset, std::uint64_t bytes) {

@@ -8,8 +8,10 @@
 #include <poll.h>
 #include <string>
 #include <sys/socket.h>
+#include <system_error>
 #include <unistd.h>
 
+#include "os/limits.hpp"
 #include "os/system_error.hpp"
 
 namespace acp::os {
@@ -48,9 +50,20 @@ Status set_nonblocking(int fd) {
 }
 
 Result<FileDescriptor> duplicate(int fd) {
-    FileDescriptor copy(fcntl(fd, F_DUPFD_CLOEXEC, 3));
+    constexpr int least = 3;
+    FileDescriptor copy(fcntl(fd, F_DUPFD_CLOEXEC, least));
     if (copy.is_open()) return copy;
-    return system_failure("fcntl", errno, "descriptor " + std::to_string(fd));
+    const int error = errno;
+    const std::uint64_t allowed = resource_limits().descriptors;
+    // The kernel calls the least number invalid where the limit lies below it.
+    const bool is_limit = error == EMFILE || (error == EINVAL && allowed <= least);
+    if (!is_limit) return system_failure("fcntl", error, "descriptor " + std::to_string(fd));
+    return base::Status::worded(base::Code::limit, [error, allowed] {
+        return "fcntl(F_DUPFD_CLOEXEC) failed: " + std::generic_category().message(error) +
+               " (errno " + std::to_string(error) +
+               "), descriptors allowed (RLIMIT_NOFILE, ulimit -n): " + std::to_string(allowed) +
+               "; raise the limit of open files";
+    });
 }
 
 void end_writing(int fd) noexcept {

@@ -183,6 +183,17 @@ class Limits(ToolTest):
                 if result.returncode != 0:
                     self.assertRegex(said, "RLIMIT_AS|ulimit -v|[Cc]annot allocate memory|out of memory|failed to map")
 
+    def test_descriptors_that_a_rank_may_not_open_are_told_as_the_limit_and_not_as_a_closed_file(self):
+        for shape in (("-n", "2"), ("-n", "4", "--nodes=2")):
+            for count in (0, 1, 3):
+                with self.subTest(shape=shape, count=count):
+                    result = run([ACPRUN, *shape, RANK, f"allow-descriptors={count}", "init", "exit=3"])
+                    said = result.stdout.decode()
+                    self.assertEqual(result.returncode, 3, result)
+                    self.assertRegex(said, r"init: limit reached: acp_init: taking the node's memory, which acprun gave to this process: "
+                                           rf".*descriptors allowed \(RLIMIT_NOFILE, ulimit -n\): {count}\b")
+                    self.assertNotIn("closed it", said)
+
     def test_descriptors(self):
         for count in (8, 16, 32, 64, 128):
             with self.subTest(count=count):

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -115,6 +116,11 @@ static void sync_twice(void) {
     pthread_join(beside, NULL);
 }
 
+static void allow_descriptors(rlim_t count) {
+    const struct rlimit limit = {count, count};
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0) perror("setrlimit");
+}
+
 static void await_line(void) {
     char line[64];
     if (fgets(line, sizeof line, stdin) == NULL) exit(1);
@@ -165,6 +171,8 @@ static void act(const char* verb, const char* value) {
         printf("%d\n", acp_sync());
     else if (strcmp(verb, "abort-in-child") == 0)
         abort_in_child(value);
+    else if (strcmp(verb, "allow-descriptors") == 0)
+        allow_descriptors((rlim_t)number);
     else if (strcmp(verb, "close-files") == 0)
         for (int i = 3; i < 1024; ++i) close(i);
     else if (strcmp(verb, "lose-puts") == 0) /* two that fail and that nobody completes */
