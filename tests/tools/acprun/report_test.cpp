@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which of several failures acprun tells as the cause of a job's end, and how it tells the others. One thread.
+#include "acprun/report.hpp"
+
+#include <csignal>
+#include <gtest/gtest.h>
+
+#include "node/death.hpp"
+
+namespace acp::run {
+namespace {
+
+constexpr std::uint32_t exit_shift = 8;  // in what waitpid(2) gives
+
+NodeFailure ended(std::uint32_t node, std::uint32_t rank, std::uint32_t raw) {
+    NodeFailure failure;
+    failure.node = node;
+    failure.rank.rank = rank;
+    failure.rank.status = os::WaitStatus(raw);
+    failure.rank.state = node::SlotState::joined;
+    failure.rank.unjoined_ranks = "none";
+    return failure;
+}
+
+NodeFailure exited(std::uint32_t node, std::uint32_t rank, std::uint32_t code) {
+    return ended(node, rank, code << exit_shift);
+}
+
+NodeFailure told_an_error(std::uint32_t node, std::uint32_t rank) {
+    NodeFailure failure = ended(node, rank, SIGABRT);
+    failure.rank.own_end = node::OwnEnd::by_error;
+    return failure;
+}
+
+using Failures = std::vector<NodeFailure>;
+
+TEST(AcprunReport, a_rank_that_an_error_ended_is_the_cause_only_where_nobody_else_failed) {
+    EXPECT_EQ(find_cause(Failures{told_an_error(0, 0), told_an_error(1, 1)}), 0U);
+    EXPECT_EQ(find_cause(Failures{told_an_error(0, 0), exited(1, 1, 3)}), 1U);
+    EXPECT_EQ(find_cause(Failures{told_an_error(0, 0), ended(0, 1, SIGKILL)}), 1U);
+}
+
+TEST(AcprunReport, a_signal_or_an_exec_of_another_node_goes_before_an_exit_code) {
+    EXPECT_EQ(find_cause(Failures{exited(0, 0, 5), ended(1, 1, SIGSEGV)}), 1U);
+    EXPECT_EQ(find_cause(Failures{exited(0, 0, 5), ended(1, 1, node::replaced_status)}), 1U);
+    EXPECT_EQ(find_cause(Failures{ended(0, 0, SIGKILL), ended(1, 1, SIGSEGV)}), 0U);
+}
+
+TEST(AcprunReport, within_a_node_the_first_failure_is_the_cause) {
+    EXPECT_EQ(find_cause(Failures{exited(0, 0, 5), ended(0, 1, SIGSEGV)}), 0U);
+}
+
+TEST(AcprunReport, the_exit_code_is_that_of_the_end) {
+    EXPECT_EQ(code_of(exited(0, 0, 5).rank), 5);
+    EXPECT_EQ(code_of(exited(0, 0, 0).rank), 1);
+    EXPECT_EQ(code_of(ended(0, 0, SIGKILL).rank), 128 + SIGKILL);
+    EXPECT_EQ(code_of(ended(0, 0, node::replaced_status).rank), 1);
+}
+
+TEST(AcprunReport, the_others_are_told_by_kind) {
+    const Failures all{exited(0, 4, 5), ended(1, 1, SIGKILL), told_an_error(0, 3), exited(1, 2, 5)};
+    const auto lines = describe_others(all, 1);
+    ASSERT_EQ(lines.size(), 2U);
+    EXPECT_EQ(lines[0], "also ranks 2,4 exited with code 5 without acp_finalize");
+    EXPECT_EQ(lines[1], "also rank 3 ended itself because of the error it told");
+}
+
+TEST(AcprunReport, kinds_are_told_as_far_as_there_is_room) {
+    Failures all{ended(0, 0, SIGKILL)};
+    for (std::uint32_t i = 0; i < kinds_max; ++i) all.push_back(exited(0, i + 1, i + 1));
+    EXPECT_EQ(describe_others(all, 0).size(), kinds_max);
+    all.push_back(exited(0, kinds_max + 1, kinds_max + 1));
+    EXPECT_EQ(describe_others(all, 0).size(), kinds_max);
+}
+
+}  // namespace
+}  // namespace acp::run
