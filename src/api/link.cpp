@@ -3,6 +3,7 @@
 // to a meeting. They listen on the addresses of their nodes' agents.
 #include "api/link.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdio>
@@ -33,6 +34,8 @@ constexpr std::uint32_t code_shift = 16;
 constexpr std::uint32_t left_to_agents = ~0U;
 
 void say_that_agents_carry(const node::Member& member) {
+    static bool is_said = false;  // the thread of the collective call
+    if (std::exchange(is_said, true)) return;
     std::fprintf(stderr,
                  "acp: rank %u is linked statically and cannot load libcrypto: the commands of all "
                  "ranks between nodes go "
@@ -131,10 +134,10 @@ base::Status Link::settle_own(const node::Member& member,
                               std::unique_ptr<gateway::OwnGateway> own) {
     const node::Segment& segment = member.segment();
     std::vector<std::vector<Address>> peers;
-    bool is_left_to_agents = false;
+    std::uint32_t first_static = segment.shape().procs;
     for (std::uint32_t node = 0; node < segment.shape().nodes; ++node) {
         const std::uint32_t gathered = member.gathered(node);
-        is_left_to_agents = is_left_to_agents || gathered == left_to_agents;
+        if (gathered == left_to_agents) first_static = std::min(first_static, node);
         const std::uint32_t code = gathered >> code_shift;
         if (code != 0 && code < base::code_count) {
             return {static_cast<base::Code>(code),
@@ -143,8 +146,8 @@ base::Status Link::settle_own(const node::Member& member,
         }
         peers.push_back(addresses_of(segment, node, static_cast<std::uint16_t>(gathered)));
     }
-    if (is_left_to_agents) {
-        if (own == nullptr) say_that_agents_carry(member);
+    if (first_static != segment.shape().procs) {
+        if (first_static == segment.shape().first_process) say_that_agents_carry(member);
         link_ = std::make_unique<remote::RingLink>(segment, member.slot_index());
         return {};
     }

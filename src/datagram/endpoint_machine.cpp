@@ -35,7 +35,7 @@ EndpointMachine::EndpointMachine(const Settings& settings,
       transmitter_({protection_, acknowledger_, buffers_, severing_, counters_}),
       receiver_({handler, budget_, protection_, acknowledger_, recovery_, addresses_, peers_,
                  severing_, counters_}),
-      timer_events_(peers_, buffers_, recovery_, severing_) {
+      timer_events_(peers_, buffers_, recovery_, severing_, handler) {
     wipe(settings_.job_key);
 }
 

@@ -21,8 +21,13 @@ public:
     TimerEvents(Peers& peers,
                 SendBuffers& buffers,
                 LossRecovery& recovery,
-                Severing& severing) noexcept
-        : peers_(peers), buffers_(buffers), recovery_(recovery), severing_(severing) {}
+                Severing& severing,
+                EndpointHandler& handler) noexcept
+        : peers_(peers),
+          buffers_(buffers),
+          recovery_(recovery),
+          severing_(severing),
+          handler_(handler) {}
 
     // The peer's alarm rang. The peer may be gone afterwards.
     void ring(Peer& peer, Time now);
@@ -36,6 +41,7 @@ private:
     SendBuffers& buffers_;
     LossRecovery& recovery_;
     Severing& severing_;
+    EndpointHandler& handler_;
 };
 
 }  // namespace acp::datagram

@@ -65,6 +65,10 @@ public:
         endpoint_->sever(node, reason);
     }
 
+    // Asked before a node is given up for its silence, of whom may_wait(node) says true: it is waited for, and asked about
+    // again. Before set_peers(); none at first.
+    void set_patience(std::function<bool(NodeId)> may_wait) { may_wait_ = std::move(may_wait); }
+
     // Why a node was severed here; told when the news came from others.
     [[nodiscard]] datagram::SeverReason reason_of(NodeId node) const noexcept;
 
@@ -84,6 +88,9 @@ private:
     void on_frames(NodeId from, datagram::Bytes frames) override;
     void on_room(NodeId node) override;
     void on_severed(NodeId node, datagram::SeverReason reason) override;
+
+    bool may_be_waited_for(NodeId node) override { return may_wait_ && may_wait_(node); }
+
     void note_peer(NodeId node);
 
     const NodeId node_;
@@ -97,6 +104,8 @@ private:
     crypto::SystemEntropy entropy_;
     std::unique_ptr<Transport> transport_;
     std::unique_ptr<datagram::Endpoint> endpoint_;
+
+    std::function<bool(NodeId)> may_wait_;
 
     struct Severed {
         NodeId node = 0;

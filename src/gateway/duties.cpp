@@ -10,9 +10,10 @@
 
 namespace acp::gateway {
 
-Duties::Duties(const node::Segment& segment, Core& core, OnGone on_gone)
+Duties::Duties(const node::Segment& segment, Core& core, Time peer_timeout, OnGone on_gone)
     : segment_(segment),
       core_(core),
+      peer_timeout_(peer_timeout),
       on_gone_(std::move(on_gone)),
       port_(segment),
       is_gone_(segment.shape().local_procs),
@@ -29,6 +30,15 @@ bool Duties::turn() {
     if (port_.has_meeting()) {
         const auto meeting = port_.take_meeting();
         if (meeting) meet(*meeting);
+        has_moved = true;
+    }
+    if (const auto asked = port_.take_watch()) [[unlikely]] {
+        watch(*asked);
+        has_moved = true;
+    }
+    if (is_unreachable_untold()) [[unlikely]] {
+        is_unreachable_told_ = true;
+        core_.router().on_local_death(segment_.shape().first_process, node::unreachable_status);
         has_moved = true;
     }
     if (are_finished_awaited()) [[unlikely]] {
@@ -48,6 +58,15 @@ void Duties::meet(const node::GatewayPort::Meeting& meeting) {
             return core_.router().meet(meeting.number, wanted_);
         case node::Gathers::conclusion:
             return core_.router().meet_for_least(meeting.number, port_.read_conclusion().words);
+    }
+}
+
+// Until the process asks again.
+void Duties::watch(NodeId asked) {
+    const NodeId first = asked == node::every_node ? 0 : asked;
+    const NodeId end = asked == node::every_node ? segment_.shape().nodes : asked + 1;
+    for (NodeId node = first; node < end; ++node) {
+        core_.router().watch(node, 2 * peer_timeout_);
     }
 }
 

@@ -22,7 +22,8 @@ public:
     using OnGone = std::function<void(std::uint32_t slot)>;
 
     //   segment, core  must outlive this
-    Duties(const node::Segment& segment, Core& core, OnGone on_gone);
+    //   peer_timeout   after which a silent node is given up
+    Duties(const node::Segment& segment, Core& core, Time peer_timeout, OnGone on_gone);
 
     // Takes the gateway's slot.   event_fd  of the event that wakes the gateway
     void open(int event_fd) noexcept { port_.open(event_fd); }
@@ -34,7 +35,8 @@ public:
 
     // Whether turn() would do something, or a ring was rung: for after announce_sleep().
     [[nodiscard]] bool has_work() const noexcept {
-        return port_.has_work() || deaths() != deaths_seen_ || are_finished_awaited();
+        return port_.has_work() || deaths() != deaths_seen_ || are_finished_awaited() ||
+               is_unreachable_untold();
     }
 
     void announce_sleep() noexcept { port_.announce_sleep(); }
@@ -53,6 +55,7 @@ private:
     }
 
     void meet(const node::GatewayPort::Meeting& meeting);
+    void watch(NodeId asked);
     void look_for_the_dead();
     void look_at(std::uint32_t slot);
 
@@ -61,14 +64,20 @@ private:
         return !finished_.empty() && core_.router().is_awaited();
     }
 
+    [[nodiscard]] bool is_unreachable_untold() const noexcept {
+        return !is_unreachable_told_ && port_.is_process_unreachable();
+    }
+
     void tell_of_finished();
     [[nodiscard]] bool is_anybody_joined() const noexcept;
 
     const node::Segment& segment_;
     Core& core_;
+    Time peer_timeout_;
     OnGone on_gone_;
     node::GatewayPort port_;
     std::uint32_t deaths_seen_ = 0;
+    bool is_unreachable_told_ = false;
     std::vector<bool> is_gone_;  // by slot: told already
     std::vector<std::uint32_t>
         finished_;  // slots whose processes left in order and ended, not told; room for all

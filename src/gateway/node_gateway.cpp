@@ -69,7 +69,8 @@ public:
                                    segment_.shape().local_procs, StatsPublisher::Owner::agent);
         if (!stats.is_ok()) return std::move(stats).failure();
         stats_.emplace(std::move(stats).value());
-        duties_.emplace(segment_, *core_, [this](std::uint32_t slot) { rings_.forget(slot); });
+        duties_.emplace(segment_, *core_, settings.config.peer_timeout_ns,
+                        [this](std::uint32_t slot) { rings_.forget(slot); });
         duties_->open(core_->transport().event_fd());
         return {};
     }

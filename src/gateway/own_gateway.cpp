@@ -149,7 +149,14 @@ public:
         core_->transport().wake();
     }
 
-    void carry_meetings(node::OwnMeetings& meetings) noexcept override { meetings_ = &meetings; }
+    // A rank that is stopped, as by a debugger, is waited for in a meeting; the agents see to what became of its machine.
+    void carry_meetings(node::OwnMeetings& meetings) override {
+        meetings_ = &meetings;
+        core_->set_patience([this](NodeId node) {
+            return is_meeting_ && core_->router().outstanding() == 0 &&
+                   meetings_->ask_to_watch(node);
+        });
+    }
 
     void leave(std::int64_t timeout_ns) override { core_->leave(timeout_ns); }
 
@@ -235,6 +242,9 @@ private:
             return false;
         }
         is_socket_lost_ = true;
+        // The agent tells the other nodes. seq_cst: as wake_gateway() says; partner: Duties
+        segment_.control().is_unreachable.exchange(1, std::memory_order_seq_cst);
+        segment_.wake_gateway();
         for (NodeId node = 0; node < segment_.shape().nodes; ++node) {
             if (node != segment_.shape().node) {
                 core_->sever(node, datagram::SeverReason::own_socket);

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <new>
+#include <utility>
 
 namespace acp::node {
 
@@ -103,9 +104,12 @@ base::Status Barrier::wait(Gathers gathers) {
     return outcome(is_released());
 }
 
-base::Status Barrier::outcome(bool is_released) const {
+base::Status Barrier::outcome(bool is_released) {
     if (is_released) return own_meetings_ != nullptr ? own_meetings_->verdict() : base::Status();
-    if (own_meetings_ != nullptr && own_meetings_->has_failed()) await_news();
+    if (own_meetings_ != nullptr && own_meetings_->has_failed() &&
+        !std::exchange(has_awaited_news_, true)) {
+        await_news();
+    }
     return segment_.control().deaths.load(std::memory_order_acquire) != 0
                ? blocked_by_death()
                : own_meetings_->failure();

@@ -63,7 +63,10 @@ public:
 
     // Who brings the following meetings to the other nodes, all ranks alike: these, or with nullptr, as at first, the
     // agent. Must outlive them.
-    void set_own_meetings(OwnMeetings* meetings) noexcept { own_meetings_ = meetings; }
+    void set_own_meetings(OwnMeetings* meetings) noexcept {
+        own_meetings_ = meetings;
+        has_awaited_news_ = false;
+    }
 
     [[nodiscard]] bool has_own_meetings() const noexcept { return own_meetings_ != nullptr; }
 
@@ -81,7 +84,7 @@ public:
 private:
     void arrive_last(Gathers gathers) noexcept;
     [[nodiscard]] base::Status blocked_by_death() const;
-    [[nodiscard]] base::Status outcome(bool is_released) const;
+    [[nodiscard]] base::Status outcome(bool is_released);
     void await_news() const noexcept;
 
     // Whether a meeting can end no more.
@@ -99,6 +102,7 @@ private:
     std::uint32_t slot_;
     Helper* helper_ = nullptr;
     OwnMeetings* own_meetings_ = nullptr;
+    bool has_awaited_news_ = false;
     std::uint64_t hang_warning_ns_ = 0;
     AwaitedCall call_ = AwaitedCall::sync;
     std::uint32_t number_;  // of the last barrier this process arrived at

@@ -177,6 +177,8 @@ struct Loss {
     SharedU32 reserved;
 };
 
+inline constexpr std::uint32_t every_node = ~0U;  // in ControlBlock::watch_asked
+
 struct alignas(4096) ControlBlock {
     std::uint64_t magic;
     std::uint32_t version;
@@ -217,6 +219,10 @@ struct alignas(4096) ControlBlock {
     SharedU32 gateway_event;  // that event's descriptor number + 1, 0 = none; writer: gateway
     SharedU32
         own_key;  // descriptor number + 1 of the key for own gateways, 0 = none; writer: agent
+    // node + 1, or every_node, that a gateway in this process asks the agent's to watch; 0: none. Taken by the agent's
+    SharedU32 watch_asked;
+    SharedU32
+        is_unreachable;  // 1: this node's only process has lost its gateway's socket; writer: that process
     SharedU32 addresses_pooled;  // in the node table; writer: the agent, before a process starts
     alignas(64) sync::DoorbellBitmap<> commands_rung;  // command rings; writers: processes, gateway
     // losses on other nodes; writer: gateway

@@ -190,6 +190,9 @@ std::string ending_text(std::uint32_t wait_status) {
     if (wait_status == departed_status) {
         return "has left the job, whose ranks could not meet any more";
     }
+    if (wait_status == unreachable_status) {
+        return "has closed the descriptor of its own UDP socket, and cannot be reached any more";
+    }
     if (wait_status == finished_status) {
         return "has ended after acp_finalize";
     }

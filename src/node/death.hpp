@@ -26,6 +26,8 @@ inline constexpr std::uint32_t departed_status =
     0xfffffffcU;  // it left a job whose ranks could not meet any more; the process may live on
 inline constexpr std::uint32_t finished_status =
     0xfffffffbU;  // told to other nodes: it left by acp_finalize and has ended
+inline constexpr std::uint32_t unreachable_status =
+    0xfffffff8U;  // told to other nodes: it has closed the socket of its own gateway, and lives on
 inline constexpr std::uint32_t unseen_status =
     0xfffffffaU;  // found gone by its life lock; the watcher may still say how it ended
 inline constexpr std::uint32_t untold_status =

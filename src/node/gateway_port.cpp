@@ -70,6 +70,14 @@ void GatewayPort::finish_meeting(std::span<const std::uint32_t> gathered) noexce
     }
 }
 
+std::optional<std::uint32_t> GatewayPort::take_watch() noexcept {
+    SharedU32& word = segment_.control().watch_asked;
+    if (word.load(std::memory_order_seq_cst) == 0)
+        return std::nullopt;  // partner: Segment::wake_gateway
+    const std::uint32_t asked = word.exchange(0, std::memory_order_seq_cst);
+    return asked == every_node ? every_node : asked - 1;
+}
+
 void GatewayPort::publish_death(std::uint32_t process, std::uint32_t wait_status) noexcept {
     if (note_lost_process(segment_, process, wait_status)) {
         count_loss(segment_);
@@ -88,7 +96,8 @@ void GatewayPort::announce_sleep() noexcept {
 }
 
 bool GatewayPort::has_work() const noexcept {
-    return has_meeting() || !segment_.control().commands_rung.is_silent();
+    return has_meeting() || !segment_.control().commands_rung.is_silent() ||
+           segment_.control().watch_asked.load(std::memory_order_seq_cst) != 0;
 }
 
 void GatewayPort::end_sleep() noexcept {

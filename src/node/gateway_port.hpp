@@ -59,6 +59,15 @@ public:
     //             meeting gathers; else empty
     void finish_meeting(std::span<const std::uint32_t> gathered) noexcept;
 
+    // Whom a gateway in a process of this node asks to be watched: a node, or every_node. Each request is given once.
+    [[nodiscard]] std::optional<std::uint32_t> take_watch() noexcept;
+
+    // Whether the only process of this node has told that no other node can reach it.
+    [[nodiscard]] bool is_process_unreachable() const noexcept {
+        // seq_cst: partner is Segment::wake_gateway
+        return segment_.control().is_unreachable.load(std::memory_order_seq_cst) != 0;
+    }
+
     // A process of another node is gone: every wait of this node ends. Only the first call for it counts.
     //   process < procs   wait_status  as waitpid gives it, or unknown_status
     void publish_death(std::uint32_t process, std::uint32_t wait_status) noexcept;

@@ -64,6 +64,18 @@ void OwnMeetings::finish(std::span<const std::uint32_t> least) noexcept {
     }
 }
 
+bool OwnMeetings::ask_to_watch(std::uint32_t node) noexcept {
+    if (segment_.control().deaths.load(std::memory_order_acquire) != 0) return false;
+    std::uint32_t asked = 0;
+    SharedU32& word = segment_.control().watch_asked;
+    if (!word.compare_exchange_strong(asked, node + 1, std::memory_order_seq_cst) &&
+        asked != node + 1) {
+        word.store(every_node, std::memory_order_seq_cst);  // a gateway that has not looked yet
+    }
+    segment_.wake_gateway();
+    return true;
+}
+
 void OwnMeetings::fail(std::uint32_t node, NodeFate why) noexcept {
     std::uint64_t nobody = 0;
     const std::uint64_t lost =

@@ -27,6 +27,7 @@ public:
     //   segment  of this process's node; must outlive this
     explicit OwnMeetings(const Segment& segment) noexcept : segment_(segment) {}
 
+    ~OwnMeetings() = default;
     OwnMeetings(const OwnMeetings&) = delete;
     OwnMeetings& operator=(const OwnMeetings&) = delete;
 
@@ -52,6 +53,10 @@ public:
 
     // The meeting taken last is over: releases the barrier.   least  of all nodes
     void finish(std::span<const std::uint32_t> least) noexcept;
+
+    // A node has been silent for long. Asks the agent's gateway to watch it: if its machine is gone, that one tells. False:
+    // it has told so already.
+    [[nodiscard]] bool ask_to_watch(std::uint32_t node) noexcept;
 
     // No meeting ends any more. Only the first call counts.
     void fail(std::uint32_t node, NodeFate why) noexcept;

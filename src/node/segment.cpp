@@ -80,6 +80,8 @@ constexpr auto layout_facts = std::to_array<std::uint64_t>({
     offsetof(ControlBlock, meeting_gathers),
     offsetof(ControlBlock, gateway_sleeps),
     offsetof(ControlBlock, gateway_event),
+    offsetof(ControlBlock, watch_asked),
+    offsetof(ControlBlock, is_unreachable),
     offsetof(ControlBlock, own_key),
     offsetof(ControlBlock, addresses_pooled),
     offsetof(ControlBlock, commands_rung),

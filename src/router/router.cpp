@@ -114,6 +114,10 @@ void Router::meet_for_least(std::uint32_t number, const Meeting::Words& words) {
     parts_->meetings.come_for_least(number, words);
 }
 
+void Router::watch(NodeId node, Time at_least) {
+    parts_->watch_list.watch_for_long(node, static_cast<std::uint32_t>(at_least / scan_ns) + 2);
+}
+
 void Router::on_local_death(std::uint32_t process, std::uint32_t wait_status) {
     ACP_ASSERT(parts_->nodes.is_mine(process));
     parts_->losses.on_death(process, wait_status, true);

@@ -62,6 +62,9 @@ public:
     // The same, to learn the least of each of some words; all nodes alike.
     void meet_for_least(std::uint32_t number, const Meeting::Words& words);
 
+    // Watches a node for at least so long: it is severed if its gateway is silent meanwhile.
+    void watch(NodeId node, Time at_least);
+
     // A process of this node is gone. Passed on to all nodes.
     void on_local_death(std::uint32_t process, std::uint32_t wait_status);
 

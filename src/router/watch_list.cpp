@@ -15,8 +15,12 @@ void WatchList::want(NodeId node) {
     if (node == nodes_.self()) return;
     Peer& wanted = nodes_.peer(node);
     if (wanted.is_severed) return;
-    wanted.watch_scan = activity_.scan_number();
-    if (wanted.is_watched) return;
+    const std::uint32_t scan = activity_.scan_number();
+    if (wanted.is_watched) {
+        if (!is_wanted(wanted)) wanted.watch_scan = scan;
+        return;
+    }
+    wanted.watch_scan = scan;
     wanted.is_watched = true;
     watched_.push_back(node);
     nodes_.endpoint().watch(node);
@@ -51,6 +55,18 @@ void WatchList::watch_for(Peer& asking, NodeId node) {
     activity_.arm_scan();
 }
 
+void WatchList::watch_for_long(NodeId node, std::uint32_t scans) {
+    if (node == nodes_.self() || nodes_.peer(node).is_severed) return;
+    want(node);
+    nodes_.peer(node).watch_scan = activity_.scan_number() + scans;
+    activity_.arm_scan();
+}
+
+// Scan numbers wrap.
+bool WatchList::is_wanted(const Peer& held) const noexcept {
+    return static_cast<std::int32_t>(held.watch_scan - activity_.scan_number()) >= 0;
+}
+
 void WatchList::forget(Peer& gone) {
     if (!gone.is_watched) return;
     gone.is_watched = false;
@@ -61,7 +77,7 @@ void WatchList::forget(Peer& gone) {
 void WatchList::drop_unwanted() {
     for (std::size_t i = 0; i < watched_.size();) {
         Peer& held = nodes_.peer(watched_[i]);
-        if (held.watch_scan == activity_.scan_number()) {
+        if (is_wanted(held)) {
             ++i;
             continue;
         }

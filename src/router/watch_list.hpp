@@ -28,6 +28,9 @@ public:
     // Another node asks that `node` be watched, until the scan after the next unless it asks again.
     void watch_for(Peer& asking, NodeId node);
 
+    // This node's own process asks that `node` be watched for so many scans.
+    void watch_for_long(NodeId node, std::uint32_t scans);
+
     // A severed node is watched no longer.
     void forget(Peer& gone);
 
@@ -37,6 +40,8 @@ public:
     [[nodiscard]] bool is_empty() const noexcept { return watched_.empty(); }
 
 private:
+    [[nodiscard]] bool is_wanted(const Peer& held) const noexcept;
+
     Nodes& nodes_;
     Outbox& outbox_;
     Activity& activity_;

@@ -2,9 +2,10 @@
 """Programs that use ACP, on several nodes: joining, meeting and leaving, and what a death on another node does."""
 import os
 import signal
+import time
 import unittest
 
-from support import RANK, SSH_STUB, ToolTest, acprun, main
+from support import RANK, SSH_STUB, ToolTest, acprun, main, state_of
 
 WAYS = (("--nodes", "4"), ("--nodes", "2"), ("--hosts", "a:2,b:2", "--ssh", SSH_STUB))
 
@@ -48,6 +49,31 @@ class Library(ToolTest):
             self.assertIn(b"they have not made the same collective calls", result.stdout, calls)
             self.assertNotIn(b"has not answered", result.stdout)
 
+    def start_in_meeting(self):
+        """Two ranks on a node each, of which rank 0 is in acp_sync and rank 1 is stopped."""
+        job = self.start("-n", "2", "--nodes", "2", "--on-failure=continue", RANK, "init", "sync", "print=on", "1:signal=19",
+                         "sync", "print=met", "finalize", env={"ACP_PEER_TIMEOUT": "1"})
+        self.assertEqual(job.read_lines(2), ["on\n"] * 2)
+        while state_of(job.rank(1)) != "T":
+            time.sleep(0.01)
+        return job
+
+    def test_a_stopped_rank_is_waited_for_longer_than_a_silent_gateway(self):
+        job = self.start_in_meeting()
+        time.sleep(4)  # several times ACP_PEER_TIMEOUT
+        os.kill(job.rank(1), signal.SIGCONT)
+        self.assertEqual(job.read_lines(2), ["met\n"] * 2)
+        self.assertEqual(job.finish()[0], 0)
+
+    def test_a_frozen_node_is_given_up_though_only_ranks_carry_the_meeting(self):
+        job = self.start_in_meeting()
+        os.kill(job.agent_of(1), signal.SIGSTOP)
+        self.assertRegex(job.read_lines(1)[0], r"sync: .*rank 1 is on node 1 .*has not answered for too long")
+        os.kill(job.agent_of(1), signal.SIGCONT)
+        job.send(signal.SIGTERM)
+        os.kill(job.rank(1), signal.SIGCONT)
+        job.finish()
+
     def test_a_rank_that_never_joins_is_told_to_those_who_wait_elsewhere(self):
         result = acprun("-n", "2", "--nodes", "2", "--on-failure=continue", RANK, "1:exit=0", "init", "exit=7")
         self.assertRegex(result.stdout.decode(), r"\Ainit: .*rank 1 on node 1")
@@ -57,6 +83,7 @@ class Library(ToolTest):
         result = acprun("-n", "2", "--nodes", "2", RANK, "init", "sync", "1:close-files", "1:get=0", "sync", "finalize")
         self.assertRegex(result.stdout.decode(), r"get: .*acp_copy by rank 1 .*rank 0 is on node 0 .*cannot be reached, for this "
                                                  r"process has closed the descriptor of its own UDP socket")
+        self.assertRegex(result.stdout.decode(), r"sync: .*rank 1 on node 1 .*has closed the descriptor of its own UDP socket")
 
     def test_a_rank_that_closed_its_socket_on_the_node_opens_another(self):
         result = acprun("-n", "3", RANK, "init", "sync", "1:close-files", "1:get=0", "2:get=1", "sync", "finalize",
