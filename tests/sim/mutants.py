@@ -165,7 +165,7 @@ def build(name: str, tree: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
             del words[at:at + 2]
     subprocess.run(words, check=True, cwd=tree)
     objects = sorted(str(path) for path in (tree / "CMakeFiles/acpsim.dir/tools/acpsim").glob("*.o"))
-    layers = [str(tree / f"lib/libacp_{layer}.a") for layer in ("tool_common", "sim", "router", "datagram", "memory", "base")]
+    layers = [str(tree / f"lib/libacp_{layer}.a") for layer in ("tool_common", "sim", "router", "datagram", "memory", "os", "base")]
     present = [library for library in layers if pathlib.Path(library).exists()]
     subprocess.run([words[0], "-pthread", *objects, str(made), *present,
                     *present, "-o", str(program)], check=True)
