@@ -24,6 +24,9 @@ namespace {
 // How often a turn that found nothing takes back what the event was signalled for.
 constexpr std::uint32_t idle_turns_per_drain = 64;
 constexpr std::uint32_t port_attempts = 16;
+// How long a node has not come to a meeting when the agent is first asked to watch it, and then again.
+constexpr Time watch_after_ns = 500'000'000;
+constexpr Time watch_again_ns = 2'000'000'000;
 // Ends for which there is room from the start.
 constexpr std::size_t ends_min = 256;
 
@@ -106,6 +109,8 @@ public:
             note_idle_turn();
             return false;
         }
+        // Where memory is refused what is left is due at once.
+        deadline_.store(0, std::memory_order_relaxed);
         // Acknowledgements, either way, are nobody's progress: whoever waits looks on.
         const bool has_content = core_->work(now) || !ended_.empty() ||
                                  core_->endpoint().counters().delivered != delivered;
@@ -118,6 +123,7 @@ public:
         }
         is_dirty_ = is_dirty_ || has_moved;
         if (stats_->is_due(now, is_dirty_)) publish(now);
+        if (is_meeting_ && now >= watch_at_) watch_awaited(now);
         publish_news();
         has_moved_ = has_moved;
         return has_content;
@@ -300,12 +306,19 @@ private:
         meetings_->finish(least);
     }
 
+    // The machine of a node that does not come is watched by the agent, which is told again while the meeting lasts.
+    void watch_awaited(Time now) noexcept {
+        watch_at_ = now + watch_again_ns;
+        if (const auto node = core_->router().awaited()) (void)meetings_->ask_to_watch(*node);
+    }
+
     // A node may leave while nobody here meets: all have ended the epoch.
     bool look_for_meeting() {
         if (meetings_ == nullptr) return false;
         const auto brought = meetings_->take();
         if (!brought) return false;
         is_meeting_ = true;
+        watch_at_ = now_ + watch_after_ns;
         core_->router().meet_for_least(meetings_begun_++, *brought);
         if (lost_) on_node_dead(*lost_);
         return true;
@@ -324,6 +337,7 @@ private:
     node::OwnMeetings* meetings_ = nullptr;
     std::uint32_t meetings_begun_ = 0;
     bool is_meeting_ = false;
+    Time watch_at_ = 0;           // while it meets
     std::optional<NodeId> lost_;  // the first of them
     bool is_socket_lost_ = false;
     bool is_dirty_ = true;

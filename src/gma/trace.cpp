@@ -3,16 +3,27 @@
 #include "gma/trace.hpp"
 
 #include <cerrno>
+#include <cstring>
 #include <system_error>
+#include <utility>
 
 #include "os/clock.hpp"
 
 namespace acp::gma {
 
-Trace::Trace(std::FILE* file, std::uint32_t rank) noexcept
-    : file_(file), rank_(rank), start_ns_(os::now_ns()) {
+Trace::Trace(std::FILE* file, std::string name, std::uint32_t rank) noexcept
+    : file_(file), name_(std::move(name)), rank_(rank), start_ns_(os::now_ns()) {
     std::setvbuf(file_, nullptr, _IOLBF, BUFSIZ);
-    std::fputs("# us mover initiator operation bytes path target source\n", file_);
+    note(std::fputs("# us mover initiator operation bytes path target source\n", file_));
+}
+
+// Once: every later line would fail as well.
+void Trace::note(int written) noexcept {
+    if (written >= 0 || is_cut_short_.exchange(true, std::memory_order_relaxed)) return;
+    const int error = errno;
+    char reason[128];
+    std::fprintf(stderr, "acp: rank %u: ACP_TRACE: %s is cut short, lines are missing: %s\n", rank_,
+                 name_.c_str(), strerror_r(error, reason, sizeof reason));
 }
 
 base::Result<std::unique_ptr<Trace>> Trace::open(const std::string& prefix,
@@ -24,7 +35,7 @@ base::Result<std::unique_ptr<Trace>> Trace::open(const std::string& prefix,
         return base::Status(base::Code::config, "ACP_TRACE=" + prefix + ": cannot write " + name +
                                                     ": " + std::generic_category().message(errno));
     }
-    return std::unique_ptr<Trace>(new Trace(file, rank));
+    return std::unique_ptr<Trace>(new Trace(file, name, rank));
 }
 
 Trace::~Trace() {
@@ -33,12 +44,13 @@ Trace::~Trace() {
 
 void Trace::record(const memory::Command& command, const char* path, std::uint32_t initiator) {
     // One call, so lines of several threads do not mix: the stream locks itself.
-    std::fprintf(file_, "%.3f %u %u %s %llu %s 0x%llx 0x%llx\n",
-                 static_cast<double>(os::now_ns() - start_ns_) / 1000.0, rank_, initiator,
-                 command.is_invoke() ? "invoke" : memory::row_of(command.operation).name.data(),
-                 static_cast<unsigned long long>(command.bytes), path,
-                 static_cast<unsigned long long>(command.target),
-                 static_cast<unsigned long long>(command.source));
+    note(
+        std::fprintf(file_, "%.3f %u %u %s %llu %s 0x%llx 0x%llx\n",
+                     static_cast<double>(os::now_ns() - start_ns_) / 1000.0, rank_, initiator,
+                     command.is_invoke() ? "invoke" : memory::row_of(command.operation).name.data(),
+                     static_cast<unsigned long long>(command.bytes), path,
+                     static_cast<unsigned long long>(command.target),
+                     static_cast<unsigned long long>(command.source)));
 }
 
 }  // namespace acp::gma

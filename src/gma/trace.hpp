@@ -2,10 +2,11 @@
 // Writes who moved each byte: one line per run command, to a file per rank (ACP_TRACE=PREFIX writes
 // PREFIX.RANK). Fields: microseconds since the trace began, this rank (the mover), the initiator's rank,
 // operation, bytes, path, target, source. A line is in the file before the next command runs, however the process
-// ends. While it is on, nothing runs inline. Any thread.
+// ends; where it cannot be written, that is said once. While it is on, nothing runs inline. Any thread.
 // Tests: tests/unit/gma/trace_test.cpp.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
@@ -30,9 +31,12 @@ public:
     void record(const memory::Command& command, const char* path, std::uint32_t initiator);
 
 private:
-    Trace(std::FILE* file, std::uint32_t rank) noexcept;
+    Trace(std::FILE* file, std::string name, std::uint32_t rank) noexcept;
+    void note(int written) noexcept;
 
     std::FILE* file_;
+    std::string name_;
+    std::atomic<bool> is_cut_short_{false};
     std::uint32_t rank_;
     std::uint64_t start_ns_;
 };

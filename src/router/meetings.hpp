@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "router/activity.hpp"
@@ -42,6 +43,11 @@ public:
     [[nodiscard]] bool is_on() const noexcept { return meeting_.is_on() && !is_lost_; }
 
     [[nodiscard]] bool is_awaited() const noexcept { return meeting_.is_awaited(); }
+
+    // Whom this node waits to hear from now, if it is on.
+    [[nodiscard]] std::optional<NodeId> awaited() const noexcept {
+        return is_on() ? std::optional(meeting_.awaited()) : std::nullopt;
+    }
 
     // Whether something may be sent or said.
     [[nodiscard]] bool is_ready() const noexcept { return is_ready_; }

@@ -114,6 +114,10 @@ void Router::meet_for_least(std::uint32_t number, const Meeting::Words& words) {
     parts_->meetings.come_for_least(number, words);
 }
 
+std::optional<NodeId> Router::awaited() const noexcept {
+    return parts_->meetings.awaited();
+}
+
 void Router::watch(NodeId node, Time at_least) {
     parts_->watch_list.watch_for_long(node, static_cast<std::uint32_t>(at_least / scan_ns) + 2);
 }

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "memory/ga_layout.hpp"
@@ -61,6 +62,9 @@ public:
 
     // The same, to learn the least of each of some words; all nodes alike.
     void meet_for_least(std::uint32_t number, const Meeting::Words& words);
+
+    // Whom this node waits to hear from now, while it meets the others.
+    [[nodiscard]] std::optional<NodeId> awaited() const noexcept;
 
     // Watches a node for at least so long: it is severed if its gateway is silent meanwhile.
     void watch(NodeId node, Time at_least);

@@ -2,6 +2,7 @@
 // A trace is a file per rank with a line per command, whole also when threads write at once.
 #include "gma/trace.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -103,6 +104,22 @@ TEST_F(TraceTest, lines_of_several_threads_do_not_mix) {
     ASSERT_EQ(all.size(), 1U + threads * each);
     for (std::size_t i = 1; i < all.size(); ++i)
         ASSERT_TRUE(is_line(all[i], "0 7 copy 0 direct 0x0 0x0")) << all[i];
+}
+
+TEST_F(TraceTest, a_full_disk_is_told_once) {
+    std::filesystem::create_symlink("/dev/full", prefix() + ".5");
+    testing::internal::CaptureStderr();
+    {
+        auto trace = Trace::open(prefix(), 5);
+        ASSERT_TRUE(trace.is_ok()) << trace.failure().message();
+        for (int i = 0; i < 3; ++i) trace.value()->record({}, "direct", 0);
+    }
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_NE(
+        said.find("ACP_TRACE: " + prefix() + ".5 is cut short, lines are missing: No space left"),
+        std::string::npos)
+        << said;
+    EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
 }
 
 TEST_F(TraceTest, a_place_that_cannot_be_written_is_named) {
