@@ -90,7 +90,10 @@ public:
 
     // The node would be given up now, for it has been silent or has not answered the handshake for so long. True: the handler
     // knows by other means that it lives; it is asked again after as long a time.
-    [[nodiscard]] virtual bool may_be_waited_for(NodeId /*node*/) { return false; }
+    //   has_met  whether the node has ever answered
+    [[nodiscard]] virtual bool may_be_waited_for(NodeId /*node*/, bool /*has_met*/) {
+        return false;
+    }
 
     // Once per node, for good. What was committed and not yet acknowledged may or may not have arrived.
     virtual void on_severed(NodeId node, SeverReason reason) = 0;

@@ -22,7 +22,7 @@ void TimerEvents::ring_connecting(Peer& peer, Time now) {
     // WIRE-86: not before some tries, so that a gateway that was stopped does not blame the others.
     if (now >= peers_.timers().connect_deadline(peer) &&
         peer.handshake.inits >= probes_before_severing) {
-        if (!handler_.may_be_waited_for(peer.node)) {
+        if (!handler_.may_be_waited_for(peer.node, false)) {
             severing_.sever(peer.node, SeverReason::unreachable);
             return;
         }
@@ -43,7 +43,7 @@ void TimerEvents::ring_half_open(Peer& peer, Time now) {
         return;
     }
     if (buffers_.owed(peer) != 0 || peer.life.watchers != 0) {
-        if (!handler_.may_be_waited_for(peer.node)) {
+        if (!handler_.may_be_waited_for(peer.node, false)) {
             severing_.sever(peer.node, SeverReason::unreachable);
             return;
         }
@@ -61,7 +61,7 @@ void TimerEvents::ring_connected(Peer& peer, Time now) {
     buffers_.note_owing(peer, now);
     if (now >= timers.silence_deadline(peer) &&
         peer.life.probes_unanswered >= probes_before_severing) {
-        if (!handler_.may_be_waited_for(peer.node)) {
+        if (!handler_.may_be_waited_for(peer.node, true)) {
             severing_.sever(peer.node, SeverReason::silent);
             return;
         }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <new>
 #include <optional>
 #include <utility>
@@ -29,6 +30,23 @@ constexpr Time watch_after_ns = 500'000'000;
 constexpr Time watch_again_ns = 2'000'000'000;
 // Ends for which there is room from the start.
 constexpr std::size_t ends_min = 256;
+
+// A turn to which memory is refused leaves work behind, which is due at once.
+class DueWhenThrown {
+public:
+    explicit DueWhenThrown(std::atomic<Time>& deadline) noexcept : deadline_(deadline) {}
+
+    DueWhenThrown(const DueWhenThrown&) = delete;
+    DueWhenThrown& operator=(const DueWhenThrown&) = delete;
+
+    ~DueWhenThrown() {
+        if (std::uncaught_exceptions() > before_) deadline_.store(0, std::memory_order_relaxed);
+    }
+
+private:
+    std::atomic<Time>& deadline_;
+    int before_ = std::uncaught_exceptions();
+};
 
 class LoneGateway final : public OwnGateway, private router::Completions {
 public:
@@ -99,6 +117,7 @@ public:
     bool turn(std::vector<remote::Ended>& ended) override {
         const Time now = now_ = os::now_ns();
         ++own_.turns;
+        const DueWhenThrown due_when_thrown(deadline_);
         const std::uint64_t delivered = core_->endpoint().counters().delivered;
         bool has_moved = look_for_meeting();
         has_moved = core_->receive(now) || has_moved;
@@ -109,8 +128,6 @@ public:
             note_idle_turn();
             return false;
         }
-        // Where memory is refused what is left is due at once.
-        deadline_.store(0, std::memory_order_relaxed);
         // Acknowledgements, either way, are nobody's progress: whoever waits looks on.
         const bool has_content = core_->work(now) || !ended_.empty() ||
                                  core_->endpoint().counters().delivered != delivered;
@@ -158,8 +175,9 @@ public:
     // A rank that is stopped, as by a debugger, is waited for in a meeting; the agents see to what became of its machine.
     void carry_meetings(node::OwnMeetings& meetings) override {
         meetings_ = &meetings;
-        core_->set_patience([this](NodeId node) {
-            return is_meeting_ && core_->router().outstanding() == 0 &&
+        core_->set_patience([this](NodeId node, bool has_met) {
+            // A first contact takes memory, which either side may be refused for ever.
+            return has_met && is_meeting_ && core_->router().outstanding() == 0 &&
                    meetings_->ask_to_watch(node);
         });
     }
