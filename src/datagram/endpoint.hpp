@@ -88,12 +88,9 @@ public:
     // reserve() for this node, which found no room, may find some now.
     virtual void on_room(NodeId node) = 0;
 
-    // The node would be given up now, for it has been silent or has not answered the handshake for so long. True: the handler
-    // knows by other means that it lives; it is asked again after as long a time.
-    //   has_met  whether the node has ever answered
-    [[nodiscard]] virtual bool may_be_waited_for(NodeId /*node*/, bool /*has_met*/) {
-        return false;
-    }
+    // A connected node would be given up now, for it has been silent for peer_timeout. True: the handler knows by other means
+    // that it lives, and is asked again after as long a time.
+    [[nodiscard]] virtual bool may_be_waited_for(NodeId /*node*/) { return false; }
 
     // Once per node, for good. What was committed and not yet acknowledged may or may not have arrived.
     virtual void on_severed(NodeId node, SeverReason reason) = 0;

@@ -22,11 +22,8 @@ void TimerEvents::ring_connecting(Peer& peer, Time now) {
     // WIRE-86: not before some tries, so that a gateway that was stopped does not blame the others.
     if (now >= peers_.timers().connect_deadline(peer) &&
         peer.handshake.inits >= probes_before_severing) {
-        if (!handler_.may_be_waited_for(peer.node, false)) {
-            severing_.sever(peer.node, SeverReason::unreachable);
-            return;
-        }
-        peer.handshake.began = now;
+        severing_.sever(peer.node, SeverReason::unreachable);
+        return;
     }
     if (now >= peer.handshake.next_init && peer.handshake.inits_due == 0) {
         // WIRE-71: later tries are doubled, for paths that lose half of what they carry.
@@ -43,12 +40,7 @@ void TimerEvents::ring_half_open(Peer& peer, Time now) {
         return;
     }
     if (buffers_.owed(peer) != 0 || peer.life.watchers != 0) {
-        if (!handler_.may_be_waited_for(peer.node, false)) {
-            severing_.sever(peer.node, SeverReason::unreachable);
-            return;
-        }
-        peer.handshake.began = now;
-        peers_.arm(peer, now);
+        severing_.sever(peer.node, SeverReason::unreachable);
         return;
     }
     // It asked, and then was never heard of again; nobody here has missed it.
@@ -61,7 +53,7 @@ void TimerEvents::ring_connected(Peer& peer, Time now) {
     buffers_.note_owing(peer, now);
     if (now >= timers.silence_deadline(peer) &&
         peer.life.probes_unanswered >= probes_before_severing) {
-        if (!handler_.may_be_waited_for(peer.node, true)) {
+        if (!handler_.may_be_waited_for(peer.node)) {
             severing_.sever(peer.node, SeverReason::silent);
             return;
         }

@@ -65,12 +65,8 @@ public:
         endpoint_->sever(node, reason);
     }
 
-    // Asked before a node is given up for its silence, of whom may_wait(node) says true: it is waited for, and asked about
-    // again. Before set_peers(); none at first.
-    //   has_met  as EndpointHandler::may_be_waited_for
-    void set_patience(std::function<bool(NodeId, bool has_met)> may_wait) {
-        may_wait_ = std::move(may_wait);
-    }
+    // Who is asked before a node is given up for its silence (EndpointHandler::may_be_waited_for). Nobody at first.
+    void set_patience(std::function<bool(NodeId)> may_wait) { may_wait_ = std::move(may_wait); }
 
     // Why a node was severed here; told when the news came from others.
     [[nodiscard]] datagram::SeverReason reason_of(NodeId node) const noexcept;
@@ -92,9 +88,7 @@ private:
     void on_room(NodeId node) override;
     void on_severed(NodeId node, datagram::SeverReason reason) override;
 
-    bool may_be_waited_for(NodeId node, bool has_met) override {
-        return may_wait_ && may_wait_(node, has_met);
-    }
+    bool may_be_waited_for(NodeId node) override { return may_wait_ && may_wait_(node); }
 
     void note_peer(NodeId node);
 
@@ -110,7 +104,7 @@ private:
     std::unique_ptr<Transport> transport_;
     std::unique_ptr<datagram::Endpoint> endpoint_;
 
-    std::function<bool(NodeId, bool)> may_wait_;
+    std::function<bool(NodeId)> may_wait_;
 
     struct Severed {
         NodeId node = 0;

@@ -172,12 +172,12 @@ public:
         core_->transport().wake();
     }
 
-    // A rank that is stopped, as by a debugger, is waited for in a meeting; the agents see to what became of its machine.
+    // A rank that is stopped, as by a debugger, is waited for in a meeting; the agents see to what became of its machine. Not
+    // before its first contact: that takes memory, which either side may be refused for ever.
     void carry_meetings(node::OwnMeetings& meetings) override {
         meetings_ = &meetings;
-        core_->set_patience([this](NodeId node, bool has_met) {
-            // A first contact takes memory, which either side may be refused for ever.
-            return has_met && is_meeting_ && core_->router().outstanding() == 0 &&
+        core_->set_patience([this](NodeId node) {
+            return is_meeting_ && core_->router().outstanding() == 0 &&
                    meetings_->ask_to_watch(node);
         });
     }

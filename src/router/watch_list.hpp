@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The nodes that the endpoint watches, because something that involves them is overdue, and the nodes that were asked to
-// watch another one (ORD-31, ORD-33). A node is watched from the scan that wants it until one that does not. Knows nothing of
+// watch another one (ORD-31, ORD-33). A node is watched from the scan that wants it until one that does not, or for as many scans as this node's process asks. Knows nothing of
 // what is overdue. One thread. Tests: tests/unit/router/failure_test.cpp.
 #pragma once
 

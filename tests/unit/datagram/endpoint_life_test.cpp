@@ -69,6 +69,23 @@ TEST(EndpointLife, a_node_that_owes_an_acknowledgement_and_vanishes_is_severed) 
     EXPECT_TRUE(net[0].is_quiet());
 }
 
+// Its handler knows better, and is asked again after each peer timeout.
+TEST(EndpointLife, a_silent_node_is_waited_for_as_long_as_the_handler_says_so) {
+    Net net(2, 1);
+    connect(net);
+    net.run_for(5 * s);
+    net.hosts[1].endpoint.reset();
+    net.hosts[0].is_patient = true;
+    net.hosts[0].send(1, 2);
+    net.run_for(45 * s);
+    EXPECT_TRUE(net.hosts[0].severed.empty());
+    EXPECT_GE(net.hosts[0].patience_asked, 3U);
+    EXPECT_LE(net.hosts[0].patience_asked, 5U);
+    net.hosts[0].is_patient = false;
+    ASSERT_TRUE(net.run_until(net.now + 30 * s, [&] { return !net.hosts[0].severed.empty(); }));
+    EXPECT_EQ(net.hosts[0].severed[0].second, SeverReason::silent);
+}
+
 TEST(EndpointLife, without_a_peer_timeout_nobody_is_given_up) {
     Settings settings;
     settings.peer_timeout_ns = 0;

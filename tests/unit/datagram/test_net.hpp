@@ -61,6 +61,8 @@ struct Host final : EndpointHandler {
     std::unique_ptr<Endpoint> endpoint;
     std::map<std::uint64_t, int> arrived;  // frames by name: how often
     std::vector<std::pair<NodeId, SeverReason>> severed;
+    bool is_patient = false;
+    std::uint32_t patience_asked = 0;
     std::map<NodeId, int> rooms;
     bool has_damage = false;
     std::deque<std::vector<std::byte>> tails;
@@ -91,6 +93,11 @@ struct Host final : EndpointHandler {
     void on_room(NodeId to) override {
         ++rooms[to];
         if (on_room_for) on_room_for(to);
+    }
+
+    bool may_be_waited_for(NodeId /*node*/) override {
+        ++patience_asked;
+        return is_patient;
     }
 
     void on_severed(NodeId from, SeverReason reason) override {

@@ -137,6 +137,24 @@ TEST(RouterFailureTest, watches_the_nodes_of_a_command_that_takes_longer_than_a_
     EXPECT_EQ(router.deadline(), datagram::never);
 }
 
+TEST(RouterFailureTest, watches_a_node_for_as_long_as_its_process_asked) {
+    FakeJob job({1, 1, 1}, 1, {});
+    Router& router = job.nodes[0]->router;
+    const Time start = job.now;
+    auto turn_until = [&, at = start](Time end) mutable {
+        for (; at < end; at += second / 10) router.turn(at);
+    };
+    router.set_now(start);
+    router.watch(2, 5 * second);
+    turn_until(start + 4 * second);
+    EXPECT_EQ(job.network.endpoint(0).watches(2), 1U);
+    router.watch(2, 5 * second);
+    turn_until(start + 9 * second);
+    EXPECT_EQ(job.network.endpoint(0).watches(2), 1U) << "it asked again";
+    turn_until(start + 12 * second);
+    EXPECT_EQ(job.network.endpoint(0).watches(2), 0U);
+}
+
 // ORD-33
 TEST(RouterFailureTest, asks_the_source_s_node_to_watch_the_target_s) {
     MemorySettings full;
