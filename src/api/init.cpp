@@ -20,16 +20,6 @@ using api::Gravity;
 using api::library;
 using api::Step;
 
-// Meets all; whoever calls meanwhile in another thread is told that it may not.
-class Meeting {
-public:
-    Meeting() noexcept = default;
-    Meeting(const Meeting&) = delete;
-    Meeting& operator=(const Meeting&) = delete;
-
-    ~Meeting() { (void)library().life.take(Step::go_on); }
-};
-
 }  // namespace
 
 extern "C" {
@@ -81,7 +71,7 @@ int acp_sync(void) {
         api::refuse("acp_sync", true);
         return -1;
     }
-    const Meeting meeting;
+    const api::MeetingCall meeting;
     const bool is_ok = api::run_always<Gravity::failure_ends>(
         "acp_sync", false, [] { return library().member->meet().within("acp_sync"); });
     return is_ok ? 0 : -1;

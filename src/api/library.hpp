@@ -40,6 +40,17 @@ struct Library {
 // The instance; constructed at first use, never destroyed (threads may outlive main).
 [[nodiscard]] Library& library() noexcept;
 
+// Lasts as long as a call in which all ranks meet, after its Step::meet: whoever makes such a call meanwhile in another thread
+// is told that it may not.
+class MeetingCall {
+public:
+    MeetingCall() noexcept = default;
+    MeetingCall(const MeetingCall&) = delete;
+    MeetingCall& operator=(const MeetingCall&) = delete;
+
+    ~MeetingCall() { (void)library().life.take(Step::go_on); }
+};
+
 // What the inline path reads. Zero, and so closed, but between acp_init and acp_finalize.
 extern constinit gma::FastPath fast_path;
 

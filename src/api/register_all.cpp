@@ -22,16 +22,6 @@ using api::Gravity;
 using api::library;
 using api::Step;
 
-// Whoever makes another collective call meanwhile in another thread is told that it may not.
-class Meeting {
-public:
-    Meeting() noexcept = default;
-    Meeting(const Meeting&) = delete;
-    Meeting& operator=(const Meeting&) = delete;
-
-    ~Meeting() { (void)library().life.take(Step::go_on); }
-};
-
 // The caller's part while it is not certain that all ranks succeed.
 class Part {
 public:
@@ -180,7 +170,7 @@ int acp_register_all(void* address, size_t size, int color, acp_ga_t* addresses,
         api::refuse("acp_register_all", true);
         return -1;
     }
-    const Meeting meeting;
+    const api::MeetingCall meeting;
     const bool is_ok = api::run_always<Gravity::reported>("acp_register_all", false, [&] {
         return register_all({address, size, color, addresses, key});
     });
