@@ -85,7 +85,7 @@ CommandQueue::Admission CommandQueue::admit(const memory::Command& command, Hand
 }
 
 bool CommandQueue::has_room_for_two() noexcept {
-    return outstanding_ + 2 <= commands_outstanding_max && records_.make_room_for_two();
+    return outstanding_ + 2 <= commands_outstanding_max && records_.make_room(2);
 }
 
 CommandQueue::Admission CommandQueue::admit_pair(const memory::Command& first,

@@ -20,23 +20,11 @@ class RecordBlocks {
 public:
     static constexpr std::uint64_t per_block = 128;
 
-    // Makes sure that the next push_back() finds a place. False: there is no memory for it, and nothing was changed;
-    // never so when a place was made once and no record is here now.
-    [[nodiscard]] bool make_room() noexcept {
-        if (end_ % per_block != 0) [[likely]] {
-            return true;
-        }
-        try {
-            prepare_block();
-            return true;
-        } catch (const std::bad_alloc&) {
-            return false;
-        }
-    }
-
-    // The same for the next two.
-    [[nodiscard]] bool make_room_for_two() noexcept {
-        if (end_ % per_block != 0 && end_ % per_block != per_block - 1) [[likely]] {
+    // Makes sure that the next push_back(), or so many, find a place. False: there is no memory for it, and nothing was
+    // changed; for one never so when a place was made once and no record is here now.   1 <= records <= per_block
+    [[nodiscard]] bool make_room(std::uint64_t records = 1) noexcept {
+        const std::uint64_t taken = end_ % per_block;
+        if (taken != 0 && taken + records <= per_block) [[likely]] {
             return true;
         }
         try {

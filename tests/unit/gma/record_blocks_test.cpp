@@ -52,9 +52,9 @@ TEST(RecordBlocks, uses_little_memory_where_little_is_in_use) {
 TEST(RecordBlocks, makes_room_for_two_wherever_a_block_ends) {
     Blocks blocks;
     for (std::uint64_t i = 0; i < 20 * Blocks::per_block; ++i) {
-        ASSERT_TRUE(blocks.make_room_for_two());
+        ASSERT_TRUE(blocks.make_room(2));
         blocks.push_back() = i;
-        ASSERT_TRUE(blocks.make_room_for_two());
+        ASSERT_TRUE(blocks.make_room(2));
         if (i % 3 == 0) blocks.pop_front(1);
         ASSERT_EQ(blocks[blocks.size() - 1], i);
     }
