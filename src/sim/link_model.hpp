@@ -49,6 +49,8 @@ class LinkModel {
 public:
     explicit LinkModel(const LinkSettings& settings);
     ~LinkModel();
+    LinkModel(const LinkModel&) = delete;
+    LinkModel& operator=(const LinkModel&) = delete;
 
     void run_until(Time end);
 

@@ -149,9 +149,10 @@ int run_chains(const Options& options) {
         result.took.size(), chain.copies, 100 * chain.loss, at(0.5), at(0.99), at(1));
     const sim::Time most = chain.loss > heavy_loss ? worst_heavy : worst_light;
     const bool is_late = result.took.back() > most;
-    if (is_late)
+    if (is_late) {
         std::printf("seed %llu: a chain took longer than %g ms\n", seed,
                     static_cast<double>(most) / 1e6);
+    }
     return result.violation.empty() && !is_late ? 0 : 1;
 }
 
