@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "api/arguments.hpp"
+#include "api/fatal.hpp"
 #include "api/job_settings.hpp"
 #include "api/report.hpp"
 #include "job/identity.hpp"
@@ -182,6 +183,15 @@ base::Status open_together(Library& instance) {
     return member.conclude(std::move(own));
 }
 
+// The epoch is open on all ranks. Gateways of the ranks' own meet once before the call returns: a rank that is stopped after
+// it, by a debugger say, is one that the others have met and therefore wait for.
+base::Status begin_meetings(Library& instance) {
+    node::Member& member = *instance.member;
+    member.confirm_epoch();
+    instance.link.carry_meetings(member);
+    return member.barrier().has_own_meetings() ? member.meet() : base::Status();
+}
+
 // Ends acp_reset: in the state that was reached when this goes, whatever was thrown.
 class Resetting {
 public:
@@ -273,8 +283,10 @@ base::Status join_node(Library& instance, bool is_again) {
         return open_together(instance);
     });
     if (status.is_ok()) {
-        member.confirm_epoch();
-        instance.link.carry_meetings(member);
+        status = begin_meetings(instance);
+        if (status.is_ok()) return status;
+        close_epoch(instance, false);
+        member.give_up();
         return status;
     }
     close_epoch(instance);
@@ -303,7 +315,7 @@ base::Status join(Library& instance, int* argc, char*** argv) {
         instance.life.set_reason(status.code(), status.message());
         (void)instance.life.take(Step::refuse);
     }
-    return std::move(status).within("acp_init");
+    return in_call("acp_init", std::move(status));
 }
 
 base::Status reset(Library& instance, std::uint32_t rank) {
@@ -312,11 +324,11 @@ base::Status reset(Library& instance, std::uint32_t rank) {
     const node::BarrierCall call(member.barrier(), node::AwaitedCall::reset);
     finish_commands(instance, "acp_reset");
     if (auto status = member.end_own_meetings(); !status.is_ok()) {
-        return std::move(status).within("acp_reset");
+        return in_call("acp_reset", std::move(status));
     }
     if (auto status = member.agree_on_rank(rank); !status.is_ok()) {
         instance.link.carry_meetings(member);  // all have been told: the epoch goes on
-        return std::move(status).within("acp_reset");
+        return in_call("acp_reset", std::move(status));
     }
     resetting.begin_anew();
     auto status = member.meet();  // every row is closed
@@ -329,12 +341,9 @@ base::Status reset(Library& instance, std::uint32_t rank) {
         auto own = contained([&] { return open_epoch(instance); });
         status = member.conclude(std::move(own));
     }
-    status = std::move(status).within("acp_reset");
-    if (resetting.note(status)) {
-        member.confirm_epoch();
-        instance.link.carry_meetings(member);
-        resetting.finish();
-    }
+    if (status.is_ok()) status = begin_meetings(instance);
+    status = in_call("acp_reset", std::move(status));
+    if (resetting.note(status)) resetting.finish();
     return status;
 }
 
@@ -355,7 +364,7 @@ base::Status leave(Library& instance) {
     auto status = instance.member->end_own_meetings();
     if (status.is_ok()) status = instance.member->meet();
     if (status.is_ok()) leaving.note_end();
-    return std::move(status).within("acp_finalize");
+    return in_call("acp_finalize", std::move(status));
 }
 
 }  // namespace acp::api

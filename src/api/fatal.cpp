@@ -60,6 +60,15 @@ std::string own_name() {
            " on " + os::host_name();
 }
 
+base::Status in_call(const char* call, base::Status status) noexcept {
+    if (status.is_ok()) return status;
+    try {
+        return std::move(status).within(std::string(call) + " by " + own_name());
+    } catch (const std::bad_alloc&) {  // no memory for the rank and the host
+        return std::move(status).within(call);
+    }
+}
+
 std::string fatal_line(std::string_view message) {
     const std::string name = own_name();
     const bool is_named = message.find("by " + name) != std::string_view::npos;

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/status.hpp"
+
 namespace acp::api {
 
 // "acp: rank 2 on host: MESSAGE", or "acp: MESSAGE" where the message names the rank and the host itself. A process that
@@ -18,6 +20,9 @@ namespace acp::api {
 
 // Who this process is, for such lines: "rank 2 on host"; "process 4711 on host" where it is no rank.
 [[nodiscard]] std::string own_name();
+
+// A failure of a collective call, with the call and who made it: "acp_sync by rank 2 on host: MESSAGE". ok stays ok.
+[[nodiscard]] base::Status in_call(const char* call, base::Status status) noexcept;
 
 // Marks that acp_abort, which has told why, ends the process. Nothing in a forked child.
 void mark_abort() noexcept;

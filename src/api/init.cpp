@@ -73,7 +73,7 @@ int acp_sync(void) {
     }
     const api::MeetingCall meeting;
     const bool is_ok = api::run_always<Gravity::failure_ends>(
-        "acp_sync", false, [] { return library().member->meet().within("acp_sync"); });
+        "acp_sync", false, [] { return api::in_call("acp_sync", library().member->meet()); });
     return is_ok ? 0 : -1;
 }
 

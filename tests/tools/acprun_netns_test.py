@@ -75,7 +75,7 @@ class Networks(ToolTest):
                                 timeout=WATCHDOG_S, env=clean_environment(ACP_INTRANODE="udp"))
         # The program goes on after a failure and ends well: its text tells.
         self.assertRegex(result.stdout.decode() + result.stderr.decode(),
-                         r"acp_init: .*ACP_INTRANODE=udp.*loopback interface lo is down.*ip link set lo up")
+                         r"acp_init by rank \d on .*ACP_INTRANODE=udp.*loopback interface lo is down.*ip link set lo up")
 
     def test_emulated_nodes_need_the_loopback_interface_and_say_so_before_anything_is_started(self):
         for nodes in (("--nodes", "2"), ("-n", "4", "--nodes", "2")):

@@ -49,9 +49,9 @@ class Library(ToolTest):
             self.assertIn(b"they have not made the same collective calls", result.stdout, calls)
             self.assertNotIn(b"has not answered", result.stdout)
 
-    def start_in_meeting(self):
-        """Two ranks on a node each, of which rank 0 is in acp_sync and rank 1 is stopped."""
-        job = self.start("-n", "2", "--nodes", "2", "--on-failure=continue", RANK, "init", "sync", "print=on", "1:signal=19",
+    def start_in_meeting(self, *before):
+        """Two ranks on a node each, of which, after these steps, rank 0 is in acp_sync and rank 1 is stopped."""
+        job = self.start("-n", "2", "--nodes", "2", "--on-failure=continue", RANK, "init", *before, "print=on", "1:signal=19",
                          "sync", "print=met", "finalize", env={"ACP_PEER_TIMEOUT": "1"})
         self.assertEqual(job.read_lines(2), ["on\n"] * 2)
         while state_of(job.rank(1)) != "T":
@@ -59,11 +59,12 @@ class Library(ToolTest):
         return job
 
     def test_a_stopped_rank_is_waited_for_longer_than_a_silent_gateway(self):
-        job = self.start_in_meeting()
-        time.sleep(4)  # several times ACP_PEER_TIMEOUT
-        os.kill(job.rank(1), signal.SIGCONT)
-        self.assertEqual(job.read_lines(2), ["met\n"] * 2)
-        self.assertEqual(job.finish()[0], 0)
+        for before in ((), ("reset=rank",), ("sync",)):  # also where it has made no call since acp_init
+            job = self.start_in_meeting(*before)
+            time.sleep(3)  # several times ACP_PEER_TIMEOUT
+            os.kill(job.rank(1), signal.SIGCONT)
+            self.assertEqual(job.read_lines(2), ["met\n"] * 2, before)
+            self.assertEqual(job.finish()[0], 0)
 
     def test_a_frozen_node_is_given_up_though_only_ranks_carry_the_meeting(self):
         job = self.start_in_meeting()
