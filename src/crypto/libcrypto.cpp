@@ -16,7 +16,7 @@ constexpr const char* advice =
 
 Result<std::shared_ptr<const Libcrypto>> Libcrypto::load(std::span<const char* const> names) {
     auto library = os::SharedLibrary::open(names);
-    if (!library.is_ok() && library.failure().code() == base::Code::memory) {
+    if (!library.is_ok() && library.failure().code() != base::Code::unsupported) {
         return std::move(library).failure().within("libcrypto");
     }
     if (!library.is_ok()) {

@@ -10,6 +10,7 @@
 #include "gateway/stats_block.hpp"
 #include "os/clock.hpp"
 #include "os/interfaces.hpp"
+#include "os/limits.hpp"
 #include "os/log_line.hpp"
 #include "os/secret_memory.hpp"
 
@@ -181,7 +182,10 @@ Status Core::open_all(const GatewaySettings& settings) {
     chosen.peer_timeout_ns = settings.config.peer_timeout_ns;
     auto endpoint = datagram::Endpoint::create(chosen, *suite_, entropy_, book_, *this);
     os::wipe(std::as_writable_bytes(std::span(chosen.job_key)));
-    if (!endpoint.is_ok()) return std::move(endpoint).failure();
+    if (!endpoint.is_ok()) {  // for want of memory
+        return {endpoint.failure().code(),
+                std::string(endpoint.failure().message()) + os::memory_limit_text().data()};
+    }
     endpoint_ = std::move(endpoint).value();
     router_->bind(*endpoint_);
     if (settings.is_outspoken) say_what_weakens(settings, *faults);

@@ -27,6 +27,12 @@ Result<SharedLibrary> SharedLibrary::open(std::span<const char* const> names) {
                                       : std::to_string(allowed) + " bytes; raise it") +
                 "): " + reasons);
     }
+    if (reasons.find("Too many open files") != std::string::npos) {
+        return base::Status(base::Code::limit,
+                            "the library could not be opened: " + reasons +
+                                "; descriptors allowed (RLIMIT_NOFILE, ulimit -n): " +
+                                std::to_string(resource_limits().descriptors) + ", raise it");
+    }
     return base::Status(base::Code::unsupported, "no such library was found: " + reasons);
 }
 

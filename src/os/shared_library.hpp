@@ -17,7 +17,7 @@ class SharedLibrary {
 public:
     // The first of several file names ("libcrypto.so.3") that the dynamic loader finds; kept loaded while the
     // object lives. Errors: unsupported (none was found; the loader's words about each in the
-    // message), memory (one is there, but the address space has no room for it).
+    // message), memory (one is there, but the address space has no room for it), limit (no descriptor is left to read it).
     static Result<SharedLibrary> open(std::span<const char* const> names);
 
     // Which of them it was.

@@ -190,9 +190,19 @@ class Limits(ToolTest):
                     result = run([ACPRUN, *shape, RANK, f"allow-descriptors={count}", "init", "exit=3"])
                     said = result.stdout.decode()
                     self.assertEqual(result.returncode, 3, result)
-                    self.assertRegex(said, r"init: limit reached: acp_init: taking the node's memory, which acprun gave to this process: "
+                    self.assertRegex(said, r"init: limit reached: acp_init by process \d+ on \S+: taking the node's memory, which acprun gave to this process: "
                                            rf".*descriptors allowed \(RLIMIT_NOFILE, ulimit -n\): {count}\b")
                     self.assertNotIn("closed it", said)
+
+    def test_no_library_is_said_to_be_missing_where_descriptors_are(self):
+        for count in range(8, 40, 2):
+            with self.subTest(count=count):
+                result = run([ACPRUN, "-n", "2", "--nodes=2", RANK, f"allow-descriptors={count}", "init", "exit=3"])
+                said = result.stdout.decode()
+                self.assertEqual(result.returncode, 3, result)
+                self.assertNotIn("install", said)
+                for line in said.splitlines():
+                    self.assertRegex(line, r"\Ainit: limit reached: acp_init by .*ulimit -n")
 
     def test_descriptors(self):
         for count in (8, 16, 32, 64, 128):
