@@ -16,23 +16,27 @@ namespace acp::gma {
 namespace {
 
 // While it lives, who knocks at this process rings the threads that wait instead of the service thread.
-class Attendance {
+class Attending {
 public:
-    Attendance(node::Door& door, ServiceThread& service) noexcept : door_(door), service_(service) {
-        door_.is_attended.fetch_add(1, std::memory_order_seq_cst);
+    Attending(Attendance& attendance, ServiceThread& service) noexcept
+        : attendance_(attendance), service_(service) {
+        attendance_.enter();
     }
 
     // Mail that came meanwhile rang this thread's bell, not the service thread's.
-    ~Attendance() {
-        door_.is_attended.fetch_sub(1, std::memory_order_seq_cst);
+    ~Attending() {
+        attendance_.leave();
         service_.take_over();
     }
 
-    Attendance(const Attendance&) = delete;
-    Attendance& operator=(const Attendance&) = delete;
+    Attending(const Attending&) = delete;
+    Attending& operator=(const Attending&) = delete;
+
+    // The thread is about to sleep.
+    void rest() noexcept { service_.watch(); }
 
 private:
-    node::Door& door_;
+    Attendance& attendance_;
     ServiceThread& service_;
 };
 
@@ -173,9 +177,9 @@ node::Outcome Completion::attend(std::uint64_t number,
     node::Door& door = member_.slot().door;
     // Where waiting threads turn the mailbox, knockers ring them instead of the service thread. Who does not take mail must
     // not be taken for one who does.
-    std::optional<Attendance> attendance;
+    std::optional<Attending> attending;
     if (progress_.manner().may_waiter_turn) {
-        attendance.emplace(door, service_);
+        attending.emplace(progress_.attendance(), service_);
     }
     ServiceSleep::Stay stay(service_sleep_, ServiceSleep::Stay::Kind::wait);
     const bool is_alone = call == node::AwaitedCall::fetch;
@@ -192,12 +196,13 @@ node::Outcome Completion::attend(std::uint64_t number,
         }
         tell_what_is_awaited(entry, call, number, start_ns);
         stay.rest();
+        if (attending) attending->rest();
         return node::sleep_on_bell(door.waiter_bell, ready, timeout_left_ns, signals);
     };
     const node::Outcome outcome = member_.waiter().wait(ready, sleep, deadline.left_ns(), signals);
     if (signals != nullptr) signals->open();
-    if (attendance) {
-        attendance.reset();
+    if (attending) {
+        attending.reset();
     } else {
         service_.take_over();  // what became ready as this wait ended
     }

@@ -23,10 +23,12 @@ Progress::Progress(node::Member& member,
       remote_(remote),
       service_sleep_(service_sleep),
       manner_(manner),
+      attendance_(member.slot().door),
       is_death_noted_(node::slots_of(member.segment().shape())),
       service_waiter_(member.segment(), 2, manner.look_cost) {}
 
 bool Progress::drive(Driver driver) {
+    if (driver == Driver::waiter) attendance_.note_look();
     bool has_done = note_deaths();
     if (driver == Driver::service || manner_.may_waiter_run) {
         has_done = run_jobs(driver) || has_done;
@@ -235,9 +237,8 @@ bool Progress::note_deaths() {
 
 void Progress::notify() {
     node::Door& door = member_.slot().door;
-    // seq_cst: what there is to do was stored before; partner: the waiter that lowers is_attended, then looks for it
-    // in is_work_left()
-    if (manner_.may_waiter_run && door.is_attended.load(std::memory_order_seq_cst) != 0) {
+    // What there is to do was stored before; partner: the waiter that leaves, then looks for it in is_work_left()
+    if (manner_.may_waiter_run && attendance_.is_kept()) {
         node::ring_bell(door.waiter_bell);
         return;
     }
@@ -251,11 +252,11 @@ void Progress::notify() {
 void Progress::tell_waiters(Driver driver) {
     node::Door& door = member_.slot().door;
     // A waiter that worked need not tell itself. A read-modify-write that changes nothing: what was done comes before
-    // the look; partner: the waiter that raises is_attended, then looks for what was done.
+    // the look; partner: the waiter that enters, then looks for what was done.
     // Where waiters do not turn they are not counted, and the bell is asked whether somebody sleeps.
     const std::uint32_t itself = driver == Driver::waiter ? 1 : 0;
     if (driver == Driver::service || !manner_.may_waiter_turn ||
-        door.is_attended.fetch_add(0, std::memory_order_seq_cst) > itself) {
+        door.attendants.fetch_add(0, std::memory_order_seq_cst) > itself) {
         node::ring_bell(door.waiter_bell);
     }
 }
@@ -266,15 +267,14 @@ bool Progress::is_idle() {
         return false;
     }
     const bool is_attended = manner_.may_waiter_turn && manner_.may_waiter_run &&
-                             !manner_.is_link_turned_here &&
-                             member_.slot().door.is_attended.load(std::memory_order_seq_cst) != 0;
+                             !manner_.is_link_turned_here && attendance_.is_kept();
     return is_attended || (jobs_.count(std::memory_order_seq_cst) == 0 &&
                            mailbox_.count(std::memory_order_seq_cst) == 0 && !mailbox_.has_mail() &&
                            !remote_.has_task() && !can_mailbox_go_on());
 }
 
 bool Progress::is_work_left() const {
-    // seq_cst: is_attended was lowered before; partner: notify()
+    // seq_cst: the waiter has left before; partner: notify()
     return jobs_.count(std::memory_order_seq_cst) != 0 ||
            mailbox_.count(std::memory_order_seq_cst) != 0 ||
            mailbox_.has_work(std::memory_order_seq_cst) || mailbox_.has_mail() ||

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <vector>
 
+#include "gma/attendance.hpp"
 #include "gma/driver_role.hpp"
 #include "gma/job_runner.hpp"
 #include "gma/mailbox_carrier.hpp"
@@ -102,6 +103,9 @@ public:
     // Whether a thread is turning at this moment: a guess.
     [[nodiscard]] bool is_turning() const noexcept { return driver_.is_held(); }
 
+    // Of the threads of this process that wait.
+    [[nodiscard]] Attendance& attendance() noexcept { return attendance_; }
+
     [[nodiscard]] node::Waiter& service_waiter() noexcept { return service_waiter_; }
 
 private:
@@ -120,6 +124,7 @@ private:
     RemoteCarrier& remote_;
     ServiceSleep& service_sleep_;
     Manner manner_;
+    Attendance attendance_;
     DriverRole<> driver_;  // who holds it turns the mailbox and the link
     std::atomic<std::uint32_t> deaths_seen_{0};
     std::vector<bool> is_death_noted_;  // guarded by driver_

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "os/clock.hpp"
 #include "os/futex.hpp"
 #include "os/robust_word.hpp"
 
@@ -60,16 +61,25 @@ void ServiceThread::take_over() noexcept {
     }
 }
 
-bool ServiceThread::pause(std::int64_t timeout_ns) {
+//   is_watch  threads that sleep attend: it does not end because one of them wants to be watched
+bool ServiceThread::pause(std::int64_t timeout_ns, bool is_watch) {
     const std::uint64_t issued = marks_.inline_handle.load(std::memory_order_relaxed);
     naps_ = issued != issued_before_ ? 0 : naps_ + 1;
     issued_before_ = issued;
     const bool is_nap = naps_ < naps_before_deep_sleep && progress_.manner().may_waiter_run;
-    const auto is_idle = [this] {
-        return !is_stopping_.load(std::memory_order_seq_cst) && progress_.is_idle();
+    const auto is_idle = [this, is_watch] {
+        return !is_stopping_.load(std::memory_order_seq_cst) &&
+               (is_watch || !is_watching_.load(std::memory_order_seq_cst)) && progress_.is_idle();
     };
     return sleep_.wait(is_idle, is_nap ? std::min(nap_ns, timeout_ns) : timeout_ns, is_nap,
                        progress_.is_turning());
+}
+
+// Whether threads that wait do the work at present.
+bool ServiceThread::is_attended() const noexcept {
+    const Progress::Manner& manner = progress_.manner();
+    return manner.is_link_turned_here ? sleep_.is_stood_in_for(progress_.is_turning())
+                                      : manner.may_waiter_turn && progress_.attendance().is_kept();
 }
 
 void ServiceThread::serve() {
@@ -78,32 +88,41 @@ void ServiceThread::serve() {
     os::futex_wake(is_holding_, os::everybody);
     (void)hazards_.own_line();  // claimed now: a turn takes no memory for it later
     const auto ready = [this] {
-        return is_stopping_.load(std::memory_order_relaxed) || progress_.drive(Driver::service);
+        return is_stopping_.load(std::memory_order_relaxed) ||
+               is_watching_.load(std::memory_order_relaxed) || progress_.drive(Driver::service);
     };
     const auto sleep_once = [this](std::int64_t timeout_ns) {
         (void)pause(timeout_ns);
         return os::Wake::woken;
     };
-    const Progress::Manner& manner = progress_.manner();
     while (!is_stopping_.load(std::memory_order_relaxed)) {
-        const bool is_attended =
-            manner.is_link_turned_here
-                ? sleep_.is_stood_in_for(progress_.is_turning())
-                : manner.may_waiter_turn &&
-                      slot_.door.is_attended.load(std::memory_order_relaxed) != 0;
-        if (!is_attended) {
+        // seq_cst: store, then look; partner: who attends, and then asks in watch()
+        is_watching_.store(false, std::memory_order_seq_cst);
+        if (is_attended()) {
+            leave_work_to_others();
+        } else {
             progress_.service_waiter().wait(ready, sleep_once, node::for_ever);
-            continue;
         }
-        // A waiting thread does the work: do not compete for the core.
-        const bool is_needed = pause(node::liveness_check_ns);
-        if (!manner.is_link_turned_here) continue;
+    }
+}
+
+// For a while, without competing for the core.
+void ServiceThread::leave_work_to_others() {
+    if (progress_.manner().is_link_turned_here) {
         // Who turned the gateway may have gone back to the program since, and runs no jobs in a barrier.
-        if (is_needed) {
+        if (pause(node::liveness_check_ns)) {
             (void)progress_.drive(Driver::service);
         } else if (progress_.run_jobs(Driver::service)) {
             progress_.tell_waiters(Driver::service);
         }
+        return;
+    }
+    is_watching_.store(true, std::memory_order_relaxed);
+    const std::uint64_t begin_ns = os::now_ns();
+    (void)pause(patience_ns, true);
+    const bool is_over = os::now_ns() - begin_ns >= std::uint64_t{patience_ns};
+    if (is_over && progress_.attendance().doubt_idle(progress_.is_work_left())) {
+        (void)progress_.drive(Driver::service);
     }
 }
 

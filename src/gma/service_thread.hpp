@@ -41,15 +41,29 @@ public:
 
     void stop();
 
+    // A thread that waits and attends is about to sleep: from now on the service thread sees whether it wakes up to what
+    // comes.
+    void watch() noexcept {
+        if (exists_.load(std::memory_order_relaxed) &&
+            !is_watching_.load(std::memory_order_relaxed) &&
+            !is_watching_.exchange(true, std::memory_order_seq_cst)) {
+            sleep_.wake();
+        }
+    }
+
     // A thread that waited stops: what it would have done is done by the service thread.
     void take_over() noexcept;
 
 private:
     static constexpr std::int64_t nap_ns = 1'000'000;
+    // How long who attends may leave work undone before it is doubted.
+    static constexpr std::int64_t patience_ns = 100'000'000;
     static constexpr std::uint32_t naps_before_deep_sleep = 16;
 
     void serve();
-    bool pause(std::int64_t timeout_ns);
+    [[nodiscard]] bool is_attended() const noexcept;
+    void leave_work_to_others();
+    bool pause(std::int64_t timeout_ns, bool is_watch = false);
 
     Progress& progress_;
     ServiceSleep& sleep_;
@@ -62,6 +76,7 @@ private:
     std::atomic<std::uint32_t> is_holding_{
         0};  // 1: the thread holds service_hold, if the kernel can do that
     std::atomic<bool> is_stopping_{false};
+    std::atomic<bool> is_watching_{false};  // it looks now and then whether who attends works
     // The service thread's own:
     std::uint64_t issued_before_ = 0;
     std::uint32_t naps_ = naps_before_deep_sleep;  // since something was issued

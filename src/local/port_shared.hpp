@@ -34,9 +34,8 @@ protected:
             return;
         }
         node::Door& door = segment_.slot(slot).door;
-        // seq_cst: partner is the waiter that lowers is_attended and then looks for mail once more
-        const bool is_attended = door.is_attended.load(std::memory_order_seq_cst) > 0;
-        node::ring_bell_after_rmw(is_attended ? door.waiter_bell : door.service_bell);
+        // partner: the waiter that leaves and then looks for mail once more
+        node::ring_bell_after_rmw(door.is_attended() ? door.waiter_bell : door.service_bell);
     }
 
     const node::Segment& segment_;

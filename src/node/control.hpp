@@ -19,7 +19,7 @@
 namespace acp::node {
 
 inline constexpr std::uint64_t segment_magic = 0x41435034'4e4f4445ULL;  // "ACP4NODE"
-inline constexpr std::uint32_t segment_version = 3;
+inline constexpr std::uint32_t segment_version = 4;
 
 using SharedU32 = std::atomic<std::uint32_t>;
 using SharedU64 = std::atomic<std::uint64_t>;
@@ -33,18 +33,27 @@ enum class SlotState : std::uint32_t {
         3  // gone for good; writer: the watcher (agent), or a waiter that found its life lock free
 };
 
+inline constexpr std::uint32_t doubt = 1U << 30U;  // more than there are threads
+
 // Where others knock. All in one line: who pushes into the inbox owns the line already when it looks
 // whether somebody sleeps.
 struct alignas(64) Door {
     sync::Inbox<>
         inbox;  // of mailbox cells, without its sleep bit; writers: all, taker: the process
-    SharedU32
-        is_attended;  // > 0 while threads of the process wait in the library; writer: the process
+    // How many threads of the process wait in the library, less `doubt` while those are not believed to work; writer: the
+    // process
+    SharedU32 attendants;
     sync::Bell<> waiter_bell;   // on which the process's waiting threads sleep; ringers: all
     sync::Bell<> service_bell;  // on which its service thread sleeps; ringers: all
     // 1: what ends at other nodes is to ring the service thread when nobody waits; writer: the process
     SharedU32 is_end_awaited;
     SharedU32 reserved[11];
+
+    // Whom to ring: the threads that wait, or else the service thread. seq_cst: who knocks has published something before;
+    // partner: gma::Attendance
+    [[nodiscard]] bool is_attended() const noexcept {
+        return static_cast<std::int32_t>(attendants.load(std::memory_order_seq_cst)) > 0;
+    }
 };
 
 static_assert(sizeof(Door) == 64);

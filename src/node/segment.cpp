@@ -109,7 +109,7 @@ constexpr auto layout_facts = std::to_array<std::uint64_t>({
     offsetof(Slot, remote_bytes),
     offsetof(Slot, has_unreported),
     offsetof(Door, inbox),
-    offsetof(Door, is_attended),
+    offsetof(Door, attendants),
     offsetof(Door, waiter_bell),
     offsetof(Door, service_bell),
     offsetof(Door, is_end_awaited),

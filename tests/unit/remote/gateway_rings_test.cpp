@@ -187,12 +187,12 @@ TEST_F(GatewayRingsTest, rings_who_waits_else_the_service_thread_if_it_is_wanted
     EXPECT_TRUE(is_rung(door.service_bell, service));
     EXPECT_FALSE(is_rung(door.waiter_bell, waiter));
     service = door.service_bell.announce();
-    door.is_attended.store(1, std::memory_order_seq_cst);
+    door.attendants.store(1, std::memory_order_seq_cst);
     end_one();
     EXPECT_TRUE(is_rung(door.waiter_bell, waiter));
     EXPECT_FALSE(is_rung(door.service_bell, service));
     waiter = door.waiter_bell.announce();
-    door.is_attended.store(0, std::memory_order_seq_cst);
+    door.attendants.store(0, std::memory_order_seq_cst);
     links_[1]->set_service_wanted(false);
     end_one();
     EXPECT_FALSE(is_rung(door.waiter_bell, waiter) || is_rung(door.service_bell, service));

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Threads that wait are rung only while they prove that they look.
+#include "gma/attendance.hpp"
+
+#include <gtest/gtest.h>
+
+namespace acp::gma {
+namespace {
+
+struct Scene {
+    node::Door door{};
+    Attendance attendance{door};
+};
+
+TEST(Attendance, who_waits_is_rung_until_it_leaves) {
+    Scene scene;
+    EXPECT_FALSE(scene.attendance.is_kept());
+    scene.attendance.enter();
+    scene.attendance.enter();
+    scene.attendance.leave();
+    EXPECT_TRUE(scene.attendance.is_kept());
+    EXPECT_TRUE(scene.door.is_attended());  // what knockers ask
+    scene.attendance.leave();
+    EXPECT_FALSE(scene.attendance.is_kept());
+}
+
+TEST(Attendance, who_leaves_work_and_does_not_look_is_doubted_once) {
+    Scene scene;
+    scene.attendance.enter();
+    scene.attendance.note_look();
+    EXPECT_FALSE(scene.attendance.doubt_idle(true));  // it has looked since the beginning
+    EXPECT_TRUE(scene.attendance.doubt_idle(true));
+    EXPECT_FALSE(scene.attendance.is_kept());
+    EXPECT_FALSE(scene.door.is_attended());
+    EXPECT_FALSE(scene.attendance.doubt_idle(true));
+}
+
+TEST(Attendance, who_has_nothing_to_do_is_believed_asleep) {
+    Scene scene;
+    scene.attendance.enter();
+    for (int i = 0; i < 3; ++i) EXPECT_FALSE(scene.attendance.doubt_idle(false));
+    EXPECT_TRUE(scene.attendance.is_kept());
+}
+
+TEST(Attendance, a_look_restores_belief_in_all_that_wait) {
+    Scene scene;
+    scene.attendance.enter();
+    ASSERT_TRUE(scene.attendance.doubt_idle(true));
+    scene.attendance.enter();
+    EXPECT_FALSE(scene.attendance.is_kept());  // it has not looked yet
+    scene.attendance.note_look();
+    EXPECT_TRUE(scene.attendance.is_kept());
+    scene.attendance.leave();
+    scene.attendance.leave();
+    EXPECT_FALSE(scene.attendance.is_kept());
+    EXPECT_EQ(scene.door.attendants.load(), 0U);
+}
+
+TEST(Attendance, a_doubt_outlives_those_who_gave_rise_to_it) {
+    Scene scene;
+    scene.attendance.enter();
+    ASSERT_TRUE(scene.attendance.doubt_idle(true));
+    scene.attendance.leave();
+    EXPECT_FALSE(scene.attendance.is_kept());
+    scene.attendance.enter();
+    scene.attendance.note_look();
+    EXPECT_TRUE(scene.attendance.is_kept());
+}
+
+}  // namespace
+}  // namespace acp::gma
