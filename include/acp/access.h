@@ -43,6 +43,37 @@ typedef int64_t acp_handle_t;
  * memory of another rank of the node). Does not block below 2^16 outstanding commands, above that until one finishes. */
 ACP_API acp_handle_t acp_copy(acp_ga_t target, acp_ga_t source, size_t size, acp_handle_t order);
 
+/* One piece of a copy by list: as the first three arguments of acp_copy. */
+typedef struct {
+    acp_ga_t target;
+    acp_ga_t source;
+    size_t size;
+} acp_copy_range_t;
+
+/* acp_copy_v copies a list of ranges, acp_copy_strided a block of an array of several dimensions, each under one handle.
+ *   ranges, count               the list; read before the call returns, NULL only with count 0. Targets must not overlap each
+ *                               other or a source
+ *   target, source              addresses of the block's first bytes
+ *   size                        bytes that lie together, in both arrays
+ *   dimensions                  0 .. ACP_DIMENSIONS_MAX: of the arrays, apart from that of the bytes that lie together
+ *   counts                      how many of those there are along each dimension, the innermost first
+ *   target_strides, source_strides  bytes from one to the next along each dimension; negative ones step back
+ * As so many calls of acp_copy with the same order, in no order among themselves; the handle stands for all of them: to
+ * complete, wait for or order after it, and ACP_HANDLE_CONT in the next command, means every one. Ranges that cannot be copied
+ * fail by themselves, and are told one by one; the others are copied. Where the order has failed, nothing is. Errors of the
+ * handle: as acp_copy, ACP_ERR_ARGUMENT (a NULL list, dimensions out of range). Each range counts as a command outstanding.
+ * Returns and blocks as acp_copy. */
+#define ACP_DIMENSIONS_MAX 8
+ACP_API acp_handle_t acp_copy_v(const acp_copy_range_t* ranges, size_t count, acp_handle_t order);
+ACP_API acp_handle_t acp_copy_strided(acp_ga_t target,
+                                      const ptrdiff_t* target_strides,
+                                      acp_ga_t source,
+                                      const ptrdiff_t* source_strides,
+                                      size_t size,
+                                      const size_t* counts,
+                                      int dimensions,
+                                      acp_handle_t order);
+
 /* acp_copy with a plain pointer for one end: acp_put copies from the caller's memory at `source` to an address, acp_get from
  * an address to the caller's memory at `target`.
  *   source, target (pointers)  memory of any kind of the caller (stack, heap, static, shared), registered or not; of a put

@@ -31,7 +31,24 @@ bool CommandQueue::rests_on_failure(Handle order, std::uint64_t prefix) const no
     return (untold != 0 && untold <= prefix) || failures_.is_remembered(order);
 }
 
-bool CommandQueue::is_satisfied(Handle order) const {
+// CONT behind the commands of one call stands for the prefix that ends with them.
+Handle CommandQueue::widened(Handle order) const noexcept {
+    return order == handle_cont && issued_ == list_end_ && issued_ != 0 ? issued_ : order;
+}
+
+Handle CommandQueue::fixed(Handle order) const {
+    if (is_satisfied(order)) return handle_null;
+    return order == handle_cont ? issued_ : number_of(order);
+}
+
+bool CommandQueue::is_failed(Handle given) const noexcept {
+    const Handle order = widened(given);
+    return order == handle_cont ? failures_.is_untold(issued_)
+                                : order != handle_null && rests_on_failure(order, number_of(order));
+}
+
+bool CommandQueue::is_satisfied(Handle given) const {
+    const Handle order = widened(given);
     if (order == handle_null) {
         return true;
     }
@@ -53,13 +70,11 @@ base::Status CommandQueue::order_failure(const memory::Command& command,
     });
 }
 
-CommandQueue::Admission CommandQueue::admit(const memory::Command& command, Handle order) noexcept {
+CommandQueue::Admission CommandQueue::admit(const memory::Command& command, Handle given) noexcept {
+    const Handle order = widened(given);
     const std::uint64_t previous = issued_;
     const std::uint64_t prefix = order == handle_null ? 0 : number_of(order);
-    const bool is_failed = order == handle_cont
-                               ? failures_.is_untold(previous)
-                               : order != handle_null && rests_on_failure(order, prefix);
-    if (is_failed) {
+    if (is_failed(order)) {
         const std::uint64_t untold = failures_.first_untold();
         const bool is_in_prefix = order != handle_cont && untold != 0 && untold <= prefix;
         const std::uint64_t failed = is_in_prefix           ? untold

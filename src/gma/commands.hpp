@@ -40,7 +40,7 @@ struct Commands {
     //   ends    lends memory to commands; must outlive this
     Commands(Marks& marks, const node::Member& member, LocalEnds& ends)
         : queue(marks, by_rank(member.rank())), local_ends(ends) {
-        queue.show_failures_in({member.segment(), member.slot_index()});
+        queue.failures().show_in({member.segment(), member.slot_index()});
     }
 
     // A ready command ended; it is in no list. The lock is held.
@@ -50,6 +50,25 @@ struct Commands {
         } else {
             queue.finish(number, std::move(status), ready);
         }
+    }
+
+    // The order of each copy of a list that one call issues. The lock is not held.
+    struct ListOrder {
+        Handle order = handle_null;
+        bool is_failed = false;  // no copy of the list runs: one is issued, to say so
+    };
+
+    [[nodiscard]] ListOrder begin_list(Handle order) {
+        const std::scoped_lock lock(mutex);
+        return queue.is_failed(order) ? ListOrder{order, true}
+                                      : ListOrder{queue.fixed(order), false};
+    }
+
+    // All copies of the list were issued. Returns a handle that stands for all of them. The lock is not held.
+    [[nodiscard]] Handle end_list() {
+        const std::scoped_lock lock(mutex);
+        queue.end_list();
+        return queue.issued() | 1U;
     }
 
     // Takes back what was lent to commands that ended without having been ready. The lock is held.

@@ -136,7 +136,7 @@ base::Status Completion::wait_for_one(Handle handle) {
 base::Status Completion::take_failure(std::uint64_t number, bool is_exact) {
     auto failure = commands_.queue.take_failure(number, os::own_thread());
     if (!failure && is_exact) {
-        failure = commands_.queue.told_to_others(number, os::own_thread());
+        failure = commands_.queue.failures().told_to_others(number, os::own_thread());
     }
     return failure ? std::move(*failure) : base::Status();
 }
@@ -212,11 +212,11 @@ node::Outcome Completion::attend(std::uint64_t number,
 std::uint64_t Completion::drop_failures(Handle handle) {
     const std::scoped_lock lock(commands_.mutex);
     const std::uint64_t number = commands_.queue.number_of(handle);
-    const std::uint64_t before = commands_.queue.untold_count();
+    const std::uint64_t before = commands_.queue.failures().untold_count();
     while (
         commands_.queue.take_failure(std::min(number, commands_.queue.done()), os::own_thread())) {
     }
-    return before - commands_.queue.untold_count();
+    return before - commands_.queue.failures().untold_count();
 }
 
 //   is_alone  the number itself is meant, not its prefix

@@ -16,9 +16,11 @@
 // Tests: tests/unit/gma/gma_test.cpp, gma_remote_test.cpp.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "base/config.hpp"
 #include "base/status.hpp"
@@ -91,6 +93,25 @@ public:
                                              Handle order) {
         return issuer_.issue_copy(target, source, bytes, order);
     }
+
+    // Issues the copies of a list, in no order among themselves: as issue_copy() each, and the handle stands for all of them.
+    //   range(i)  copy i of `count`: target, source, size
+    //   run(target, source, size, order)  what issues one, if it can, else returns 0
+    template <typename Range, typename Run>
+    Handle issue_list(std::uint64_t count, const Range& range, const Run& run, Handle given) {
+        const Commands::ListOrder list = commands_.begin_list(given);
+        const std::uint64_t issued = list.is_failed ? std::min<std::uint64_t>(count, 1) : count;
+        for (std::uint64_t i = 0; i < issued; ++i) {
+            const auto& [target, source, size] = range(i);
+            if (run(target, source, size, list.order) == 0) {
+                (void)issue_copy(target, source, size, list.order);
+            }
+        }
+        return commands_.end_list();
+    }
+
+    // A failed handle, for a call whose arguments are wrong.
+    Handle fail(base::Status failure) { return issuer_.fail(std::move(failure)); }
 
     // Issues a numbered operation (local/numbered_operation.hpp) on memory of a process: run by this process where that is of
     // its node, else by the gateway of the owner's node, in one round trip. Order and completion are those of any command,

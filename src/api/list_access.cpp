@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acp_copy_v and acp_copy_strided: each range by the inline path first, then the long way.
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "api/boundary.hpp"
+#include "api/check.hpp"
+#include "api/library.hpp"
+#include "gma/inline_access.hpp"
+
+#include <acp/access.h>
+
+namespace {
+
+using namespace acp;  // NOLINT(google-build-using-namespace): the boundary names things of every layer
+using api::Gravity;
+
+// Copies each of the ranges that range(i) gives, for i = 0 .. count - 1 in this order.
+template <typename Range>
+gma::Handle issue_list(std::uint64_t count, const Range& range, acp_handle_t order) {
+    gma::Gma& gma = *api::library().gma;
+    if (api::inline_line == nullptr) api::open_inline_path();
+    memory::HazardLine* const line = api::inline_line;
+    if (api::is_checking()) api::check_handle("the order of a copy by list", order);
+    const auto run = [&](acp_ga_t target, acp_ga_t source, std::size_t size, gma::Handle given) {
+        if (api::is_checking()) {
+            api::check_overlap(gma.space(),
+                               {memory::Operation::copy, 0, target, source, size, 0, 0});
+        }
+        if (line == nullptr) return gma::handle_null;
+        const gma::Handle handle = gma::copy_inline<memory::HazardFence::compiler>(
+            api::fast_path, *line, target, source, size, given);
+        if (handle == 0) memory::leave(*line);
+        return handle;
+    };
+    return gma.issue_list(count, range, run, static_cast<gma::Handle>(order));
+}
+
+template <typename Body>
+acp_handle_t issue(const char* call, const Body& body) noexcept {
+    return api::run<Gravity::failure_ends>(
+        call, ACP_HANDLE_NULL, [&]() -> acp_handle_t { return static_cast<acp_handle_t>(body()); });
+}
+
+gma::Handle refuse(const char* call, const std::string& why) {
+    return api::library().gma->fail({base::Code::argument, call + (": " + why)});
+}
+
+// Where the pieces of a block lie, in steps of the innermost dimension first.
+struct Block {
+    acp_ga_t target;
+    acp_ga_t source;
+    std::size_t size;
+    std::size_t dimensions;
+    const std::ptrdiff_t* target_strides;
+    const std::ptrdiff_t* source_strides;
+    const std::size_t* counts;
+
+    [[nodiscard]] std::uint64_t pieces() const noexcept {
+        std::uint64_t pieces = 1;
+        for (std::size_t i = 0; i < dimensions; ++i) pieces *= counts[i];
+        return pieces;
+    }
+};
+
+// The pieces of a block one after the other.
+class Walk {
+public:
+    explicit Walk(const Block& block) noexcept
+        : block_(block), here_{block.target, block.source, block.size} {}
+
+    acp_copy_range_t next() noexcept {
+        const acp_copy_range_t piece = here_;
+        for (std::size_t i = 0; i < block_.dimensions; ++i) {
+            step(i, 1);
+            if (++at_[i] < block_.counts[i]) break;
+            step(i, -static_cast<std::ptrdiff_t>(at_[i]));
+            at_[i] = 0;
+        }
+        return piece;
+    }
+
+private:
+    void step(std::size_t dimension, std::ptrdiff_t times) noexcept {
+        here_.target += static_cast<acp_ga_t>(times * block_.target_strides[dimension]);
+        here_.source += static_cast<acp_ga_t>(times * block_.source_strides[dimension]);
+    }
+
+    const Block& block_;
+    acp_copy_range_t here_;
+    std::array<std::size_t, ACP_DIMENSIONS_MAX> at_{};
+};
+
+}  // namespace
+
+extern "C" {
+
+acp_handle_t acp_copy_v(const acp_copy_range_t* ranges, size_t count, acp_handle_t order) {
+    return issue("acp_copy_v", [=] {
+        if (ranges == nullptr && count != 0) {
+            return refuse("acp_copy_v", "the list of " + std::to_string(count) + " ranges is NULL");
+        }
+        return issue_list(
+            count, [ranges](std::uint64_t i) { return ranges[i]; }, order);
+    });
+}
+
+acp_handle_t acp_copy_strided(acp_ga_t target,
+                              const ptrdiff_t* target_strides,
+                              acp_ga_t source,
+                              const ptrdiff_t* source_strides,
+                              size_t size,
+                              const size_t* counts,
+                              int dimensions,
+                              acp_handle_t order) {
+    return issue("acp_copy_strided", [=] {
+        if (dimensions < 0 || dimensions > ACP_DIMENSIONS_MAX) {
+            return refuse("acp_copy_strided", std::to_string(dimensions) +
+                                                  " dimensions, which must be 0 .. " +
+                                                  std::to_string(ACP_DIMENSIONS_MAX));
+        }
+        if (dimensions != 0 &&
+            (counts == nullptr || target_strides == nullptr || source_strides == nullptr)) {
+            return refuse("acp_copy_strided", "the counts or strides are NULL");
+        }
+        const Block block{
+            target,         source,         size,  static_cast<std::size_t>(dimensions),
+            target_strides, source_strides, counts};
+        Walk walk(block);
+        return issue_list(
+            block.pieces(), [&walk](std::uint64_t) { return walk.next(); }, order);
+    });
+}
+}
