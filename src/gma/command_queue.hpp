@@ -60,8 +60,8 @@ public:
     // The order of all commands that one call is about to issue: one that does not change while it does.
     [[nodiscard]] Handle fixed(Handle order) const;
 
-    // The commands up to here are of one call: what is ordered after exactly the previous command follows all of them.
-    void end_list() noexcept { list_end_ = issued_; }
+    // The commands behind `before` are of one call: what is ordered after exactly the last of them follows all of them.
+    void end_list(std::uint64_t before) noexcept { list_end_ = issued_ != before ? issued_ : 0; }
 
     // Gives the command a number. When its order rests on a failed command it is failed at once. When there is no
     // memory to let it wait for its order nothing is done; then some command it waits for is outstanding.

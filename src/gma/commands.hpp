@@ -55,19 +55,20 @@ struct Commands {
     // The order of each copy of a list that one call issues. The lock is not held.
     struct ListOrder {
         Handle order = handle_null;
-        bool is_failed = false;  // no copy of the list runs: one is issued, to say so
+        bool is_failed = false;    // no copy of the list runs: one is issued, to say so
+        std::uint64_t before = 0;  // the number issued last
     };
 
     [[nodiscard]] ListOrder begin_list(Handle order) {
         const std::scoped_lock lock(mutex);
-        return queue.is_failed(order) ? ListOrder{order, true}
-                                      : ListOrder{queue.fixed(order), false};
+        const bool is_failed = queue.is_failed(order);
+        return {is_failed ? order : queue.fixed(order), is_failed, queue.issued()};
     }
 
     // All copies of the list were issued. Returns a handle that stands for all of them. The lock is not held.
-    [[nodiscard]] Handle end_list() {
+    [[nodiscard]] Handle end_list(const ListOrder& list) {
         const std::scoped_lock lock(mutex);
-        queue.end_list();
+        queue.end_list(list.before);
         return queue.issued() | 1U;
     }
 

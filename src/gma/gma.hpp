@@ -107,7 +107,7 @@ public:
                 (void)issue_copy(target, source, size, list.order);
             }
         }
-        return commands_.end_list();
+        return commands_.end_list(list);
     }
 
     // A failed handle, for a call whose arguments are wrong.

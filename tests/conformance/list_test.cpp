@@ -140,6 +140,7 @@ TEST_P(ListTest, what_is_ordered_behind_a_list_follows_all_of_it) {
     constexpr std::size_t count = 200;
     constexpr std::size_t flag = 8 * count * 2;
     const Arena arena(GetParam(), flag + 64);
+    arena.word<std::uint64_t>(flag) = 0;
     for (std::uint64_t round = 1; round <= 30; ++round) {
         for (std::size_t i = 0; i < count; ++i) {
             arena.word<std::uint64_t>(16 * i + 8) = round * 1000 + i;

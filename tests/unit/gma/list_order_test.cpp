@@ -39,7 +39,7 @@ TEST_F(ListOrderTest, an_order_stays_what_it_was_when_the_list_began) {
 TEST_F(ListOrderTest, what_follows_exactly_a_list_waits_for_all_of_it) {
     const std::uint64_t first = admit(handle_null);
     const std::uint64_t last = admit(handle_null);
-    queue_.end_list();
+    queue_.end_list(0);
     const std::uint64_t behind = admit(handle_cont);
     finish(last);
     EXPECT_FALSE(queue_.is_ready(behind));
@@ -49,7 +49,7 @@ TEST_F(ListOrderTest, what_follows_exactly_a_list_waits_for_all_of_it) {
 
 TEST_F(ListOrderTest, what_comes_behind_that_follows_one_command_again) {
     const std::uint64_t first = admit(handle_null);
-    queue_.end_list();
+    queue_.end_list(0);
     const std::uint64_t single = admit(handle_null);
     const std::uint64_t behind = admit(handle_cont);
     finish(single);
@@ -57,10 +57,17 @@ TEST_F(ListOrderTest, what_comes_behind_that_follows_one_command_again) {
     finish(first);
 }
 
+TEST_F(ListOrderTest, a_list_that_queued_nothing_is_none) {
+    const std::uint64_t failed = queue_.admit_failed({base::Code::address, "a failure"});
+    ASSERT_TRUE(queue_.take_failure_of(failed));
+    queue_.end_list(failed);
+    EXPECT_TRUE(queue_.is_satisfied(handle_cont));
+}
+
 TEST_F(ListOrderTest, what_follows_exactly_a_list_fails_with_any_of_it) {
     const std::uint64_t first = admit(handle_null);
     admit(handle_null);
-    queue_.end_list();
+    queue_.end_list(0);
     EXPECT_FALSE(queue_.is_failed(handle_cont));
     finish(first, {base::Code::address, "a failure"});
     EXPECT_TRUE(queue_.is_failed(handle_cont));
