@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/assert.hpp"
 #include "base/parse.hpp"
 
 namespace acp::job {
@@ -63,6 +64,22 @@ Taken take_flag(bool& field, std::string_view value) {
     return Taken::yes;
 }
 
+// "program" begins one; what else is told of it belongs to the last that was begun.
+Taken take_of_program(std::vector<LaunchProgram>& programs,
+                      std::string_view name,
+                      std::string_view value) {
+    if (name == "program") {
+        if (programs.size() == launch_programs_max) return Taken::misfit;
+        programs.push_back({0, std::string(value), {}});
+        return Taken::yes;
+    }
+    if (name != "ranks" && name != "argument") return Taken::unknown;
+    if (programs.empty()) return Taken::misfit;
+    if (name == "ranks") return take_number(programs.back().procs, value);
+    programs.back().arguments.emplace_back(value);
+    return Taken::yes;
+}
+
 Taken take(LaunchPlan& plan, std::string_view name, std::string_view value) {
     if (name == "procs") return take_number(plan.procs, value);
     if (name == "node") return take_number(plan.node, value);
@@ -75,9 +92,7 @@ Taken take(LaunchPlan& plan, std::string_view name, std::string_view value) {
     if (name == "tags") return take_flag(plan.has_tags, value);
     if (name == "bound") return take_flag(plan.is_bound_to_cores, value);
     if (name == "continue") return take_flag(plan.is_continue_on_failure, value);
-    if (name == "program") {
-        plan.program = value;
-    } else if (name == "address") {
+    if (name == "address") {
         plan.address = value;
     } else if (name == "networks") {
         plan.networks = value;
@@ -85,12 +100,10 @@ Taken take(LaunchPlan& plan, std::string_view name, std::string_view value) {
         plan.directory = value;
     } else if (name == "output") {
         plan.output_directory = value;
-    } else if (name == "argument") {
-        plan.arguments.emplace_back(value);
     } else if (name == "variable") {
         plan.variables.emplace_back(value);
     } else {
-        return Taken::unknown;
+        return take_of_program(plan.programs, name, value);
     }
     return Taken::yes;
 }
@@ -120,7 +133,32 @@ bool are_nodes_sound(const LaunchPlan& plan) {
     return least <= plan.procs;
 }
 
+// Every program can be started and has at least one process, and every process a program.
+Status check_programs(const LaunchPlan& plan) {
+    std::uint64_t procs = 0;
+    for (const LaunchProgram& program : plan.programs) {
+        if (program.path.empty() || program.arguments.empty() || program.procs == 0) {
+            return Status(Code::argument, "the launch plan has a program \"" + program.path +
+                                              "\" without a path, a name or ranks");
+        }
+        procs += program.procs;
+    }
+    if (plan.programs.empty()) return Status(Code::argument, "the launch plan names no program");
+    if (procs == plan.procs) return {};
+    return Status(Code::argument, "the programs of the launch plan have " + std::to_string(procs) +
+                                      " ranks, and the job has " + std::to_string(plan.procs));
+}
+
 }  // namespace
+
+const LaunchProgram& LaunchPlan::program_of(std::uint32_t process) const noexcept {
+    auto program = programs.begin();
+    for (; program != programs.end() && process >= program->procs; ++program) {
+        process -= program->procs;
+    }
+    ACP_ASSERT(program != programs.end());
+    return *program;
+}
 
 std::string to_bytes(const LaunchPlan& plan) {
     const auto flag = [](bool is_set) { return is_set ? "1" : "0"; };
@@ -136,13 +174,16 @@ std::string to_bytes(const LaunchPlan& plan) {
     append(bytes, "networks", plan.networks);
     append(bytes, "netns", flag(plan.is_netns));
     append(bytes, "directory", plan.directory);
-    append(bytes, "program", plan.program);
     append(bytes, "output", plan.output_directory);
     append(bytes, "quiet", flag(plan.is_quiet));
     append(bytes, "tags", flag(plan.has_tags));
     append(bytes, "bound", flag(plan.is_bound_to_cores));
     append(bytes, "continue", flag(plan.is_continue_on_failure));
-    for (const std::string& argument : plan.arguments) append(bytes, "argument", argument);
+    for (const LaunchProgram& program : plan.programs) {
+        append(bytes, "program", program.path);
+        append(bytes, "ranks", std::to_string(program.procs));
+        for (const std::string& argument : program.arguments) append(bytes, "argument", argument);
+    }
     for (const std::string& variable : plan.variables) append(bytes, "variable", variable);
     return bytes;
 }
@@ -175,9 +216,7 @@ Result<LaunchPlan> launch_plan_from(std::string_view bytes) {
                 return Status(Code::mismatch, "unknown field \"" + std::string(name) + "\"");
         }
     }
-    if (plan.program.empty() || plan.arguments.empty()) {
-        return Status(Code::argument, "the launch plan names no program");
-    }
+    if (auto status = check_programs(plan); !status.is_ok()) return status;
     if (!are_nodes_sound(plan)) {
         return Status(Code::argument,
                       "node " + std::to_string(plan.node) + " of " + std::to_string(plan.nodes()) +

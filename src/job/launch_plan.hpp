@@ -13,7 +13,15 @@
 
 namespace acp::job {
 
-inline constexpr std::uint32_t launch_plan_version = 3;  // launcher and agent must agree
+inline constexpr std::uint32_t launch_plan_version = 4;   // launcher and agent must agree
+inline constexpr std::size_t launch_programs_max = 1024;  // of a job
+
+// A program, and how many ranks run it: those that follow the ranks of the program before it.
+struct LaunchProgram {
+    std::uint32_t procs = 1;
+    std::string path;                    // no search
+    std::vector<std::string> arguments;  // its name first, as the user wrote it
+};
 
 struct LaunchPlan {
     std::uint32_t procs = 1;  // of the job
@@ -27,8 +35,7 @@ struct LaunchPlan {
     std::string address;       // of this node's gateway; "" = those of the machine's interfaces
     std::string networks;      // which interfaces, as NetworkChoice reads it
     std::string directory;     // where the ranks run; "" = where the agent does
-    std::string program;       // a path; no search
-    std::vector<std::string> arguments;  // of the program, its name first
+    std::vector<LaunchProgram> programs;  // of the job, in the order of the ranks
     std::vector<std::string> variables;  // "NAME=VALUE", set for the ranks beside what they inherit
     std::string output_directory;        // rank.N.out and rank.N.err go there; "" = pass output on
     bool has_tags = false;               // lines begin with "[rank] "
@@ -53,12 +60,15 @@ struct LaunchPlan {
         const bool is_last = node + 1 >= nodes();
         return (is_last ? procs : first_process[node + 1]) - first();
     }
+
+    // What the process of an index runs.   process  below procs, of a plan whose programs share all processes
+    [[nodiscard]] const LaunchProgram& program_of(std::uint32_t process) const noexcept;
 };
 
 [[nodiscard]] std::string to_bytes(const LaunchPlan& plan);
 
-// Errors: mismatch (another version, an unknown field), argument (a field that does not parse, no program, nodes
-// that do not share the processes among them).
+// Errors: mismatch (another version, an unknown field), argument (a field that does not parse, no program, programs or
+// nodes that do not share the processes among them, more than launch_programs_max programs).
 base::Result<LaunchPlan> launch_plan_from(std::string_view bytes);
 
 // Whether the launcher sets a variable itself, for each rank, and nobody else does.

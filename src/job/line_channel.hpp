@@ -31,10 +31,10 @@ namespace acp::job {
 //   running RANKS             in answer to timeout, as rank_ranges() writes it
 //   doing NUMBERS             what one rank does (node/awaited.hpp), in answer to doings and timeout
 //   told                      that was the last of them, in answer to doings
-//   failed RANK PID STATUS STAGE UNJOINED OWN_END UNMAPPED
+//   failed RANK PID STATUS STAGE UNJOINED OWN_END UNMAPPED PROCESS
 //                             a rank ended as it should not; STATUS as waitpid gives it, STAGE the
 //                             SlotState it ended in, UNJOINED ranks that had ended before without acp_init;
-//                             then own_end and unmapped_rank_plus_1 of its slot
+//                             then own_end and unmapped_rank_plus_1 of its slot, and its rank at the start
 //   unstarted RANK ERRNO      the program could not be run
 //   unjoined RANKS            ended well and without acp_init, in a job of several nodes
 //   note TEXT                 for the user

@@ -114,16 +114,26 @@ void read_hosts(std::string_view text, bool is_file) {
             "ranks fit when there are slots");
 }
 
-void read_plan(std::string_view bytes) {
+void read_plan(const std::string& bytes) {
     const auto plan = job::launch_plan_from(bytes);
     require_message(plan);
     if (!plan.is_ok()) return;
     require(plan.value().node < plan.value().nodes(), "a node that there is");
     require(plan.value().local_procs() <= plan.value().procs, "no more processes than the job has");
+    require(!plan.value().program_of(plan.value().first()).path.empty(), "a program for each rank");
+    require(!plan.value().program_of(plan.value().procs - 1).path.empty(), "the last one, too");
     const std::string written = job::to_bytes(plan.value());
     const auto again = job::launch_plan_from(written);
     require(again.is_ok() && job::to_bytes(again.value()) == written,
             "a plan is written as it was read");
+}
+
+// As it is, and as one of this build's version.
+void read_plans(std::string_view bytes) {
+    read_plan(std::string(bytes));
+    std::string plan = "version=" + std::to_string(job::launch_plan_version);
+    plan.push_back('\0');
+    read_plan(plan.append(bytes));
 }
 
 void read_peers(Input& input) {
@@ -182,7 +192,7 @@ void run(Input& input) {
         case 5:
             return read_hosts(input.text(), true);
         case 6:
-            return read_plan(input.text());
+            return read_plans(input.text());
         case 7:
             return read_peers(input);
         case 8:

@@ -160,8 +160,6 @@ Status Agent::prepare_outputs() {
 
 Status Agent::launch() {
     os::ChildPlan common;
-    common.path = plan_.program;
-    common.arguments = plan_.arguments;
     common.inherited = {segment_.file()};
     if (network_ != nullptr) {
         const std::vector<int> files = network_->inherited();
@@ -187,7 +185,10 @@ Status Agent::start_rank(std::uint32_t slot, const os::ChildPlan& common) {
     auto streams = make_streams(slot);
     if (!streams.is_ok()) return std::move(streams).failure();
     const Streams& ends = streams.value();
+    const job::LaunchProgram& program = plan_.program_of(plan_.first() + slot);
     os::ChildPlan child = common;
+    child.path = program.path;
+    child.arguments = program.arguments;
     child.environment = rank_environment(slot);
     child.input = ends.input.is_open() ? ends.input.get() : os::keep_stream;
     child.output = ends.output.get();

@@ -145,7 +145,8 @@ void Agent::report(std::uint32_t slot, os::WaitStatus status, node::SlotState st
     channel_.send("failed " + std::to_string(present_rank) + " " + std::to_string(ended.pid) + " " +
                   std::to_string(status.raw()) + " " +
                   std::to_string(static_cast<std::uint32_t>(state)) + " " +
-                  job::rank_ranges(unjoined) + " " + own_account_of(slot));
+                  job::rank_ranges(unjoined) + " " + own_account_of(slot) + " " +
+                  std::to_string(plan_.first() + slot));
 }
 
 // What the process left in its slot about its end: OwnEnd, and whose memory acp_query_address had no pointer for.

@@ -64,7 +64,8 @@ void Launcher::hear_answer(std::uint32_t node, std::string_view word, std::strin
 // its own agent had heard.
 void Launcher::hear_failed(std::uint32_t node, std::string_view words) {
     auto failed = failed_rank_from(words);
-    if (!failed || asked_signal_ != 0) return;
+    if (!failed || failed->process >= job_.common.procs || asked_signal_ != 0) return;
+    failed->program = job_.distinct_program_of(failed->process);
     if (!deciding_node_) deciding_node_ = node;
     const bool ends_job =
         !job_.common.is_continue_on_failure && failed->state != node::SlotState::left;
@@ -81,8 +82,11 @@ void Launcher::hear_unstarted(std::uint32_t node, std::string_view words) {
     has_told_start_ = true;
     const auto parts = job::words_of(words, 3);  // rank, errno, text
     if (parts.size() != 3) return;
+    const auto process = static_cast<std::uint32_t>(base::parse_unsigned(parts[0]).value_or(0));
+    if (process >= job_.common.procs) return;
     const std::string where = agents_[node].is_far ? " on " + job_.nodes[node].name : "";
-    say("cannot run " + job_.common.program + where + ": " + std::string(parts[2]));
+    say("cannot run " + job_.common.program_of(process).path + where + ": " +
+        std::string(parts[2]));
     if (parts[1] == std::to_string(ENOENT)) {
         hint(agents_[node].is_far
                  ? "the program must be there too, under the same name; or its interpreter, or "

@@ -156,6 +156,34 @@ std::string describe_nodes(const PlannedJob& job) {
     return text;
 }
 
+// A single program is run by all ranks, however many there are.
+std::optional<Refusal> find_programs(const Options& options, job::LaunchPlan& plan) {
+    const std::string search_path = variable("PATH").value_or(path_default);
+    for (const ProgramPart& part : options.programs) {
+        const Program program = find_program(part.command.front(), search_path);
+        if (program.path.empty()) return Refusal{program.exit_code, program.problem, program.hint};
+        plan.programs.push_back({part.procs.value_or(plan.procs), program.path, part.command});
+    }
+    return std::nullopt;
+}
+
+std::string describe_programs(const job::LaunchPlan& plan) {
+    std::string text;
+    std::uint32_t first = 0;
+    for (const job::LaunchProgram& program : plan.programs) {
+        text += "\n  program   " + program.path;
+        const std::uint32_t last = first + program.procs - 1;
+        if (plan.programs.size() > 1) {
+            text += ", rank" + (last > first ? "s " + std::to_string(first) + "-" : " ") +
+                    std::to_string(last);
+        }
+        text += "\n  command  ";
+        for (const std::string& argument : program.arguments) text += " " + argument;
+        first += program.procs;
+    }
+    return text;
+}
+
 }  // namespace
 
 std::variant<PlannedJob, Refusal> plan_job(const Options& options) {
@@ -163,7 +191,6 @@ std::variant<PlannedJob, Refusal> plan_job(const Options& options) {
     job::LaunchPlan& plan = planned.common;
     if (auto refusal = plan_nodes(options, planned)) return *refusal;
     os::fill_random(std::as_writable_bytes(std::span(&plan.job_id, 1)));
-    plan.arguments = options.command;
     plan.has_tags = options.has_tags;
     plan.is_quiet = options.is_quiet;
     plan.is_bound_to_cores = options.is_bound_to_cores;
@@ -186,10 +213,7 @@ std::variant<PlannedJob, Refusal> plan_job(const Options& options) {
     plan.cipher = static_cast<std::uint32_t>(
         crypto::resolve(static_cast<crypto::CipherWish>(parsed.value().config.cipher)));
 
-    const Program program =
-        find_program(options.command.front(), variable("PATH").value_or(path_default));
-    if (program.path.empty()) return Refusal{program.exit_code, program.problem, program.hint};
-    plan.program = program.path;
+    if (auto refusal = find_programs(options, plan)) return *refusal;
     constexpr std::size_t columns_default = 80;
     if (os::is_terminal(os::standard_error)) {
         const std::size_t columns = os::terminal_columns(os::standard_error);
@@ -209,13 +233,23 @@ job::LaunchPlan PlannedJob::plan_of(std::uint32_t node) const {
     return plan;
 }
 
+std::string PlannedJob::distinct_program_of(std::uint32_t process) const {
+    const auto name_of = [](const job::LaunchProgram& program) -> const std::string& {
+        return program.arguments.front();
+    };
+    const std::string& name = name_of(common.program_of(process));
+    const bool is_distinct =
+        std::any_of(common.programs.begin(), common.programs.end(),
+                    [&](const job::LaunchProgram& other) { return name_of(other) != name; });
+    return is_distinct ? name : "";
+}
+
 std::string describe(const PlannedJob& job) {
     const job::LaunchPlan& plan = job.common;
     std::string text = "would start " + std::to_string(plan.procs) +
                        (plan.procs == 1 ? " rank" : " ranks") + " on " + place_of(job) + ":";
     text += describe_nodes(job);
-    text += "\n  program   " + plan.program + "\n  command  ";
-    for (const std::string& argument : plan.arguments) text += " " + argument;
+    text += describe_programs(plan);
     for (const std::string& entry : plan.variables) text += "\n  variable  " + entry;
     text += "\n  cores     " + std::to_string(os::usable_cpus()) + " usable";
     text += plan.is_bound_to_cores

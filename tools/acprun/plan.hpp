@@ -38,6 +38,9 @@ struct PlannedJob {
 
     // What one node is sent.
     [[nodiscard]] job::LaunchPlan plan_of(std::uint32_t node) const;
+
+    // What the process of an index runs, as the user wrote it; "" where all run programs of one name.
+    [[nodiscard]] std::string distinct_program_of(std::uint32_t process) const;
 };
 
 // May make the output directory.

@@ -20,6 +20,7 @@ namespace acp::run {
 namespace {
 
 constexpr std::uint32_t per_octet = 250;
+constexpr const char* together = "the -n of all programs count together";
 
 // 127.0.1.1 and on, or 10.77.1.1 and on where each node has a network.
 std::string emulated_address(std::uint32_t node, bool is_netns) {
@@ -55,10 +56,11 @@ std::optional<Refusal> plan_emulated(const Options& options, PlannedJob& job) {
     const std::uint32_t nodes = options.nodes;
     const std::uint32_t procs = options.procs.value_or(nodes);
     if (procs < nodes) {
-        return Refusal{job::exit_usage,
-                       std::to_string(nodes) + " nodes want at least " + std::to_string(nodes) +
-                           " ranks, not " + std::to_string(procs),
-                       "-n " + std::to_string(nodes)};
+        return Refusal{
+            job::exit_usage,
+            std::to_string(nodes) + " nodes want at least " + std::to_string(nodes) +
+                " ranks, not " + std::to_string(procs),
+            options.programs.size() == 1 ? "-n " + std::to_string(nodes) : std::string(together)};
     }
     for (std::uint32_t node = 0; node < nodes; ++node) {
         job.nodes.push_back({"", "node " + std::to_string(node),
@@ -98,7 +100,10 @@ std::optional<Refusal> plan_slots(const Options& options,
     for (const HostSlots& host : hosts) slots += host.slots;
     const auto filled = fill_slots(hosts, options.procs.value_or(slots), options.may_oversubscribe);
     if (!filled.is_ok()) {
-        return refuse(filled.failure(), "--oversubscribe lets hosts have more ranks than slots");
+        Refusal refusal =
+            refuse(filled.failure(), "--oversubscribe lets hosts have more ranks than slots");
+        if (options.programs.size() > 1) refusal.hint += std::string("; ") + together;
+        return refusal;
     }
     std::vector<std::uint32_t> counts;
     for (std::size_t i = 0; i < hosts.size(); ++i) {

@@ -10,8 +10,8 @@ namespace {
 LaunchPlan full_plan() {
     LaunchPlan plan;
     plan.procs = 1024;
-    plan.program = "/bin/a program";
-    plan.arguments = {"a program", "", "line\nbreak", "a=b=c", "\xff"};
+    plan.programs = {{1000, "/bin/a program", {"a program", "", "line\nbreak", "a=b=c", "\xff"}},
+                     {24, "/bin/another", {"another"}}};
     plan.variables = {"A=b=c", "EMPTY="};
     plan.output_directory = "/out put";
     plan.has_tags = true;
@@ -36,8 +36,12 @@ TEST(LaunchPlanTest, arrives_as_it_was_sent) {
     ASSERT_TRUE(arrived.is_ok()) << arrived.failure().message();
     const LaunchPlan& plan = arrived.value();
     EXPECT_EQ(plan.procs, sent.procs);
-    EXPECT_EQ(plan.program, sent.program);
-    EXPECT_EQ(plan.arguments, sent.arguments);
+    ASSERT_EQ(plan.programs.size(), sent.programs.size());
+    for (std::size_t i = 0; i < plan.programs.size(); ++i) {
+        EXPECT_EQ(plan.programs[i].procs, sent.programs[i].procs);
+        EXPECT_EQ(plan.programs[i].path, sent.programs[i].path);
+        EXPECT_EQ(plan.programs[i].arguments, sent.programs[i].arguments);
+    }
     EXPECT_EQ(plan.variables, sent.variables);
     EXPECT_EQ(plan.output_directory, sent.output_directory);
     EXPECT_TRUE(plan.has_tags && plan.is_bound_to_cores && plan.is_continue_on_failure);
@@ -67,6 +71,68 @@ TEST(LaunchPlanTest, a_node_knows_its_processes) {
     }
 }
 
+TEST(LaunchPlanTest, programs_are_given_to_processes_in_their_order) {
+    LaunchPlan plan;
+    plan.procs = 6;
+    plan.programs = {{2, "/a", {"a"}}, {1, "/b", {"b"}}, {3, "/a", {"a", "x"}}};
+    for (const std::uint32_t process : {0U, 1U}) {
+        EXPECT_EQ(&plan.program_of(process), &plan.programs[0]) << process;
+    }
+    EXPECT_EQ(&plan.program_of(2), &plan.programs[1]);
+    for (const std::uint32_t process : {3U, 4U, 5U}) {
+        EXPECT_EQ(&plan.program_of(process), &plan.programs[2]) << process;
+    }
+}
+
+TEST(LaunchPlanTest, a_plan_grows_with_its_programs_and_not_with_their_ranks) {
+    LaunchPlan few;
+    few.procs = 2;
+    few.programs = {{1, "/a", {"a"}}, {1, "/b", {"b"}}};
+    LaunchPlan many = few;
+    many.procs = 2'000'000;
+    many.programs[0].procs = many.programs[1].procs = 1'000'000;
+    EXPECT_LT(to_bytes(many).size(), to_bytes(few).size() + 32);
+}
+
+TEST(LaunchPlanTest, programs_that_do_not_share_the_processes_are_refused) {
+    const auto is_taken = [](std::vector<LaunchProgram> programs) {
+        LaunchPlan plan;
+        plan.procs = 4;
+        plan.programs = std::move(programs);
+        return launch_plan_from(to_bytes(plan)).is_ok();
+    };
+    const LaunchProgram two{2, "/a", {"a"}};
+    EXPECT_TRUE(is_taken({two, two}));
+    EXPECT_FALSE(is_taken({}));
+    EXPECT_FALSE(is_taken({two}));
+    EXPECT_FALSE(is_taken({two, two, two}));
+    EXPECT_FALSE(is_taken({two, two, {0, "/a", {"a"}}}));
+    EXPECT_FALSE(is_taken({two, {2, "", {"a"}}}));
+    EXPECT_FALSE(is_taken({two, {2, "/a", {}}}));
+    const std::uint32_t most = UINT32_MAX;  // a sum that does not wrap
+    EXPECT_FALSE(is_taken({{most, "/a", {"a"}}, {5, "/a", {"a"}}}));
+}
+
+TEST(LaunchPlanTest, the_number_of_programs_has_a_bound) {
+    LaunchPlan plan;
+    plan.procs = launch_programs_max;
+    plan.programs.assign(launch_programs_max, {1, "/a", {"a"}});
+    EXPECT_TRUE(launch_plan_from(to_bytes(plan)).is_ok());
+    plan.programs.push_back(plan.programs.front());
+    ++plan.procs;
+    EXPECT_FALSE(launch_plan_from(to_bytes(plan)).is_ok());
+}
+
+TEST(LaunchPlanTest, what_belongs_to_a_program_comes_behind_it) {
+    const std::string start = "version=" + std::to_string(launch_plan_version) + '\0';
+    for (const std::string early : {"ranks=1", "argument=a"}) {
+        const std::string late =
+            std::string("program=/a") + '\0' + "ranks=1" + '\0' + "argument=a" + '\0';
+        EXPECT_TRUE(launch_plan_from(start + late).is_ok());
+        EXPECT_FALSE(launch_plan_from(start + early + '\0' + late).is_ok()) << early;
+    }
+}
+
 TEST(LaunchPlanTest, nodes_without_processes_and_processes_without_a_node_are_refused) {
     for (const char* fields :
          {"node=3", "first=1,2,3", "first=0,0,3", "first=0,5,4", "first=0,3,1024", "procs=501"}) {
@@ -83,8 +149,8 @@ TEST(LaunchPlanTest, a_plan_cut_off_inside_a_field_is_refused) {
 }
 
 TEST(LaunchPlanTest, another_version_and_unknown_fields_are_a_mismatch) {
-    const std::string body = to_bytes(full_plan()).substr(std::string("version=2").size() + 1);
-    const auto other_version = launch_plan_from(std::string("version=1") + '\0' + body);
+    const std::string body = to_bytes(full_plan()).substr(std::string("version=4").size() + 1);
+    const auto other_version = launch_plan_from(std::string("version=3") + '\0' + body);
     ASSERT_FALSE(other_version.is_ok());
     EXPECT_EQ(other_version.failure().code(), base::Code::mismatch);
     const auto unknown = launch_plan_from(to_bytes(full_plan()) + "colour=red" + '\0');
@@ -94,8 +160,9 @@ TEST(LaunchPlanTest, another_version_and_unknown_fields_are_a_mismatch) {
 }
 
 TEST(LaunchPlanTest, values_that_do_not_fit_are_refused) {
-    for (const char* field : {"procs=", "procs=x", "procs=4294967296", "tags=2", "bound=yes",
-                              "first=0,x", "first=0,,3", "job=-1", "netns="}) {
+    for (const char* field :
+         {"procs=", "procs=x", "ranks=", "ranks=x", "ranks=4294967296", "procs=4294967296",
+          "tags=2", "bound=yes", "first=0,x", "first=0,,3", "job=-1", "netns="}) {
         EXPECT_FALSE(launch_plan_from(to_bytes(full_plan()) + field + '\0').is_ok()) << field;
     }
     EXPECT_FALSE(launch_plan_from("").is_ok());
