@@ -7,12 +7,12 @@
 #include "base/config.hpp"
 #include "base/parse.hpp"
 #include "base/version.hpp"
-#include "job/exit_codes.hpp"
-#include "job/launch_plan.hpp"
-#include "job/network_choice.hpp"
 #include "node/segment.hpp"
 
 #include "common/cli.hpp"
+#include "launch/exit_codes.hpp"
+#include "launch/launch_plan.hpp"
+#include "launch/network_choice.hpp"
 #include "parts.hpp"
 #include "placement.hpp"
 
@@ -163,7 +163,7 @@ void understand_nodes(const Texts& texts, Options& options) {
     if (!options.networks.empty() && !has_hosts && !options.is_allocated) {
         refuse("--net goes with --hosts or --hostfile");
     }
-    if (const auto choice = job::NetworkChoice::from(options.networks); !choice.is_ok()) {
+    if (const auto choice = launch::NetworkChoice::from(options.networks); !choice.is_ok()) {
         refuse("--net: " + std::string(choice.failure().message()));
     }
     if (!texts.ssh_timeout.empty()) {
@@ -204,8 +204,8 @@ void understand_programs(const Texts& texts, const std::vector<Part>& parts, Opt
         options.programs.push_back(std::move(program));
     }
     if (parts.front().command.empty()) refuse("no program given");
-    if (parts.size() > job::launch_programs_max) {
-        refuse("a job runs at most " + std::to_string(job::launch_programs_max) +
+    if (parts.size() > launch::launch_programs_max) {
+        refuse("a job runs at most " + std::to_string(launch::launch_programs_max) +
                " programs, not " + std::to_string(parts.size()));
     }
     if (sum > most) {
@@ -249,7 +249,7 @@ std::variant<Options, int> parse_options(int argc, char** argv, bool is_allocate
         return app.exit(answer);
     } catch (const cli::ParseError& error) {
         static_cast<void>(app.exit(error));
-        return job::exit_usage;
+        return launch::exit_usage;
     }
     return options;
 }

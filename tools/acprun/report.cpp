@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "base/parse.hpp"
-#include "job/exit_codes.hpp"
-#include "job/launch_plan.hpp"
-#include "job/line_channel.hpp"
+#include "base/words.hpp"
 #include "node/death.hpp"
 #include "os/signal_fd.hpp"
+
+#include "launch/exit_codes.hpp"
 
 namespace acp::run {
 
@@ -92,7 +92,7 @@ std::size_t find_cause(std::span<const NodeFailure> failures) {
 int code_of(const FailedRank& failed) {
     const bool is_unfinished = failed.status.raw() == node::replaced_status ||
                                (failed.status.is_exit() && failed.status.exit_code() == 0);
-    return is_unfinished ? job::exit_unfinished : failed.status.shell_code();
+    return is_unfinished ? launch::exit_unfinished : failed.status.shell_code();
 }
 
 std::vector<std::string> describe_others(std::span<const NodeFailure> failures, std::size_t cause) {
@@ -114,7 +114,7 @@ std::vector<std::string> describe_others(std::span<const NodeFailure> failures, 
     for (auto& [kind, ranks] : kinds) {
         const auto& [program, end] = kind;
         std::sort(ranks.begin(), ranks.end());
-        lines.push_back("also " + ranks_phrase(job::rank_ranges(ranks)) +
+        lines.push_back("also " + ranks_phrase(base::rank_ranges(ranks)) +
                         (program.empty() ? " " : " (" + program + ") ") + end);
     }
     return lines;
@@ -122,7 +122,7 @@ std::vector<std::string> describe_others(std::span<const NodeFailure> failures, 
 
 std::optional<FailedRank> failed_rank_from(std::string_view words) {
     constexpr std::size_t word_count = 8;
-    const auto parts = job::words_of(words, word_count);
+    const auto parts = base::words_of(words, word_count);
     if (parts.size() != word_count) return std::nullopt;
     const auto rank = base::parse_unsigned(parts[0]);
     const auto pid = base::parse_unsigned(parts[1]);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Parsing the wish, and ordering addresses by it.
-#include "job/network_choice.hpp"
+#include "launch/network_choice.hpp"
 
 #include <algorithm>
 
-namespace acp::job {
+namespace acp::launch {
 
 using base::Code;
 using base::Result;
@@ -87,4 +87,4 @@ std::vector<Address> NetworkChoice::choose(std::span<const os::InterfaceAddress>
     return chosen;
 }
 
-}  // namespace acp::job
+}  // namespace acp::launch

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Addresses to text and bytes, and back.
-#include "job/peer_table.hpp"
+#include "launch/peer_table.hpp"
 
-namespace acp::job {
+namespace acp::launch {
 
 using base::Code;
 using base::Result;
@@ -88,4 +88,4 @@ Result<PeerTable> peer_table_from(std::string_view bytes, std::uint32_t nodes) {
     return table;
 }
 
-}  // namespace acp::job
+}  // namespace acp::launch

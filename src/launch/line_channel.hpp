@@ -11,10 +11,11 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "job/job_key.hpp"
 #include "os/file_descriptor.hpp"
 
-namespace acp::job {
+#include "launch/job_key.hpp"
+
+namespace acp::launch {
 
 // Launcher to agent:
 //   signal NUMBER     pass a signal on to all ranks
@@ -84,13 +85,4 @@ private:
     std::string received_;
 };
 
-// Splits at single blanks; the last of `count` words takes the rest.
-[[nodiscard]] std::vector<std::string_view> words_of(std::string_view line, std::size_t count);
-
-// "0-3,7" for ascending ranks; "none" for no rank.
-[[nodiscard]] std::string rank_ranges(const std::vector<std::uint32_t>& ranks);
-
-// What rank_ranges wrote; ends at the first word that is none of its.
-[[nodiscard]] std::vector<std::uint32_t> ranks_from(std::string_view ranges);
-
-}  // namespace acp::job
+}  // namespace acp::launch

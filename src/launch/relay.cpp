@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The relay's rounds: who is ready, what is moved.
-#include "job/relay.hpp"
+#include "launch/relay.hpp"
 
 #include <algorithm>
 #include <span>
@@ -8,7 +8,7 @@
 #include "os/pipe.hpp"
 #include "os/secret_memory.hpp"
 
-namespace acp::job {
+namespace acp::launch {
 
 using base::Result;
 using base::Status;
@@ -312,4 +312,4 @@ bool Relay::has_given_all() const noexcept {
     });
 }
 
-}  // namespace acp::job
+}  // namespace acp::launch

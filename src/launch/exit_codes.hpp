@@ -3,7 +3,7 @@
 // shell, where they have one. Constants only.
 #pragma once
 
-namespace acp::job {
+namespace acp::launch {
 
 inline constexpr int exit_usage = 64;        // a command line that does not parse
 inline constexpr int exit_unavailable = 69;  // the system does not give what the job needs
@@ -15,4 +15,4 @@ inline constexpr int exit_not_found = 127;
 inline constexpr int exit_signal_base = 128;  // + the number of the signal
 inline constexpr int exit_unfinished = 1;     // a rank ended with 0 without acp_finalize
 
-}  // namespace acp::job
+}  // namespace acp::launch

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LaunchPlan to bytes and back.
-#include "job/launch_plan.hpp"
+#include "launch/launch_plan.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include "base/assert.hpp"
 #include "base/parse.hpp"
 
-namespace acp::job {
+namespace acp::launch {
 
 using base::Code;
 using base::Result;
@@ -251,4 +251,4 @@ void set_variable(std::vector<std::string>& entries,
     }
 }
 
-}  // namespace acp::job
+}  // namespace acp::launch

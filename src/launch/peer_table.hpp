@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where the gateways of a job listen: one node's addresses as words of a line, and the table of all nodes as
 // bytes (per node a count, per address a family, a port and 4 or 16 bytes). Opens no socket and resolves no name.
-// Pure; any thread. Tests: tests/unit/job/peer_table_test.cpp.
+// Pure; any thread. Tests: tests/unit/launch/peer_table_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 #include "base/status.hpp"
 #include "os/socket_address.hpp"
 
-namespace acp::job {
+namespace acp::launch {
 
 using Address = os::SocketAddress;
 
@@ -33,4 +33,4 @@ using PeerTable = std::vector<std::vector<Address>>;  // a row per node, in orde
 // another number of rows).
 base::Result<PeerTable> peer_table_from(std::string_view bytes, std::uint32_t nodes);
 
-}  // namespace acp::job
+}  // namespace acp::launch

@@ -10,7 +10,7 @@
 #include "base/status.hpp"
 #include "os/secret_memory.hpp"
 
-namespace acp::job {
+namespace acp::launch {
 
 inline constexpr std::size_t job_key_bytes = 32;
 
@@ -33,4 +33,4 @@ private:
     os::SecretMemory memory_;
 };
 
-}  // namespace acp::job
+}  // namespace acp::launch

@@ -2,7 +2,7 @@
 // An agent's streams over one connection: the talk with the launcher, and input, output and errors of its ranks. Two
 // relays face each other at the ends of a trunk, a pair of byte streams such as ssh gives. Each stream has a window:
 // one that nobody reads stops, and the others go on. Knows no line and no meaning; wipes what it has passed on, for
-// a key may have been among it. One thread. Tests: tests/unit/job/relay_test.cpp.
+// a key may have been among it. One thread. Tests: tests/unit/launch/relay_test.cpp.
 //
 // On the trunk: frames of 8 bytes (stream, kind, 0, 0, little-endian count), those of kind `bytes` followed by as many.
 #pragma once
@@ -16,7 +16,7 @@
 #include "os/file_descriptor.hpp"
 #include "os/poll_set.hpp"
 
-namespace acp::job {
+namespace acp::launch {
 
 // What the far relay says first; before it, a login shell may have said anything.
 inline constexpr std::string_view relay_greeting = "\nacp-agent relay 1\n";
@@ -125,4 +125,4 @@ private:
     bool is_cut_ = false;
 };
 
-}  // namespace acp::job
+}  // namespace acp::launch

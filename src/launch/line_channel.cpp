@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lines over a stream descriptor.
-#include "job/line_channel.hpp"
+#include "launch/line_channel.hpp"
 
 #include <algorithm>
 #include <array>
 
 #include "base/parse.hpp"
+#include "base/words.hpp"
 #include "os/pipe.hpp"
 
-namespace acp::job {
+namespace acp::launch {
 
 using base::Code;
 using base::Result;
@@ -76,7 +77,7 @@ Result<std::string> LineChannel::receive_plan() {
         if (received_.size() > channel_line_bytes_max) break;
         if (auto status = receive(); !status.is_ok()) return status;
     }
-    const auto words = words_of(head ? *head : std::string_view(), 2);
+    const auto words = base::words_of(head ? *head : std::string_view(), 2);
     const auto bytes =
         words.size() == 2 && words[0] == plan_word ? base::parse_unsigned(words[1]) : std::nullopt;
     if (!bytes || *bytes > plan_bytes_max) {
@@ -127,47 +128,4 @@ std::optional<std::string> LineChannel::next_line() {
     return line;
 }
 
-std::vector<std::string_view> words_of(std::string_view line, std::size_t count) {
-    std::vector<std::string_view> words;
-    while (words.size() + 1 < count) {
-        const std::size_t blank = line.find(' ');
-        if (blank == std::string_view::npos) break;
-        words.push_back(line.substr(0, blank));
-        line.remove_prefix(blank + 1);
-    }
-    words.push_back(line);
-    return words;
-}
-
-std::string rank_ranges(const std::vector<std::uint32_t>& ranks) {
-    std::string text;
-    for (std::size_t i = 0; i < ranks.size();) {
-        std::size_t last = i;
-        while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
-        if (!text.empty()) text += ',';
-        text += std::to_string(ranks[i]);
-        if (last > i) text.append(1, '-').append(std::to_string(ranks[last]));
-        i = last + 1;
-    }
-    return text.empty() ? "none" : text;
-}
-
-std::vector<std::uint32_t> ranks_from(std::string_view ranges) {
-    constexpr std::uint64_t count_max = 1U << 20U;  // more than any job has
-    std::vector<std::uint32_t> ranks;
-    while (!ranges.empty()) {
-        const std::string_view word = ranges.substr(0, ranges.find(','));
-        ranges.remove_prefix(std::min(word.size() + 1, ranges.size()));
-        const std::size_t dash = word.find('-');
-        const auto first = base::parse_unsigned(word.substr(0, dash));
-        const auto last =
-            dash == std::string_view::npos ? first : base::parse_unsigned(word.substr(dash + 1));
-        if (!first || !last || *last < *first || *last >= count_max) break;
-        for (std::uint64_t rank = *first; rank <= *last; ++rank) {
-            ranks.push_back(static_cast<std::uint32_t>(rank));
-        }
-    }
-    return ranks;
-}
-
-}  // namespace acp::job
+}  // namespace acp::launch

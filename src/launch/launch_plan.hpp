@@ -11,7 +11,7 @@
 
 #include "base/status.hpp"
 
-namespace acp::job {
+namespace acp::launch {
 
 inline constexpr std::uint32_t launch_plan_version = 4;   // launcher and agent must agree
 inline constexpr std::size_t launch_programs_max = 1024;  // of a job
@@ -77,4 +77,4 @@ base::Result<LaunchPlan> launch_plan_from(std::string_view bytes);
 // Sets a variable among "NAME=VALUE" entries; a value already there is replaced.
 void set_variable(std::vector<std::string>& entries, std::string_view name, std::string_view value);
 
-}  // namespace acp::job
+}  // namespace acp::launch

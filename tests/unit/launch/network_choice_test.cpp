@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which addresses of a machine a job uses.
-#include "job/network_choice.hpp"
+#include "launch/network_choice.hpp"
 
 #include <gtest/gtest.h>
 #include <string>
 #include <vector>
 
-namespace acp::job::test {
+namespace acp::launch::test {
 namespace {
 
 os::InterfaceAddress address(const char* interface, const std::string& ip) {
@@ -82,4 +82,4 @@ TEST(NetworkChoiceTest, what_is_no_network_is_refused_by_its_word) {
 }
 
 }  // namespace
-}  // namespace acp::job::test
+}  // namespace acp::launch::test

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Addresses on their way from agent to agent.
-#include "job/peer_table.hpp"
+#include "launch/peer_table.hpp"
 
 #include <gtest/gtest.h>
 
-namespace acp::job::test {
+namespace acp::launch::test {
 namespace {
 
 Address parsed(const char* text) {
@@ -57,4 +57,4 @@ TEST(PeerTableTest, a_table_of_other_shape_is_refused) {
 }
 
 }  // namespace
-}  // namespace acp::job::test
+}  // namespace acp::launch::test

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The launch plan on its way from launcher to agent.
-#include "job/launch_plan.hpp"
+#include "launch/launch_plan.hpp"
 
 #include <gtest/gtest.h>
 
-namespace acp::job::test {
+namespace acp::launch::test {
 namespace {
 
 LaunchPlan full_plan() {
@@ -177,4 +177,4 @@ TEST(LaunchPlanTest, setting_a_variable_replaces_the_one_of_that_name_only) {
 }
 
 }  // namespace
-}  // namespace acp::job::test
+}  // namespace acp::launch::test

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which of a machine's addresses a job uses between nodes: what acprun --net says, and without it all but loopback,
 // IPv4 first. Asks no kernel: it is handed what there is. Pure; any thread.
-// Tests: tests/unit/job/network_choice_test.cpp.
+// Tests: tests/unit/launch/network_choice_test.cpp.
 #pragma once
 
 #include <span>
@@ -10,10 +10,11 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "job/peer_table.hpp"
 #include "os/interfaces.hpp"
 
-namespace acp::job {
+#include "launch/peer_table.hpp"
+
+namespace acp::launch {
 
 class NetworkChoice {
 public:
@@ -38,4 +39,4 @@ private:
     std::vector<Wish> wishes_;
 };
 
-}  // namespace acp::job
+}  // namespace acp::launch

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Two relays at the ends of a trunk, as they stand on two machines; both turned by the test's one thread.
-#include "job/relay.hpp"
+#include "launch/relay.hpp"
 
 #include <array>
 #include <cerrno>
@@ -11,7 +11,7 @@
 
 #include "os/pipe.hpp"
 
-namespace acp::job::test {
+namespace acp::launch::test {
 namespace {
 
 os::Pipe pipe() {
@@ -202,4 +202,4 @@ TEST(RelayTrunkTest, a_frame_may_come_in_pieces) {
 }
 
 }  // namespace
-}  // namespace acp::job::test
+}  // namespace acp::launch::test
