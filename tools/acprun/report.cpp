@@ -114,8 +114,9 @@ std::vector<std::string> describe_others(std::span<const NodeFailure> failures, 
     for (auto& [kind, ranks] : kinds) {
         const auto& [program, end] = kind;
         std::sort(ranks.begin(), ranks.end());
-        lines.push_back("also " + ranks_phrase(base::rank_ranges(ranks)) +
-                        (program.empty() ? " " : " (" + program + ") ") + end);
+        std::string line = "also " + ranks_phrase(base::rank_ranges(ranks)) + " ";
+        if (!program.empty()) line.append("(").append(program).append(") ");
+        lines.push_back(line.append(end));
     }
     return lines;
 }
