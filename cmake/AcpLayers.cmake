@@ -3,11 +3,13 @@
 # library when the folder holds headers only. Its link dependencies are the layers on its line.
 
 # Reads "layer: dep dep ...  # comment"; "*" stands for all layers above the line.
-#   sets ACP_LAYERS (in file order) and ACP_DEPS_<layer> in the caller's scope
+#   sets ACP_LAYERS (in file order), ACP_APART_LAYERS (those below api: for tools and tests alone, the library has nothing
+#   of them, and only who names one has to wait for it) and ACP_DEPS_<layer> in the caller's scope
 function(acp_read_layers file)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
     file(STRINGS "${file}" lines)
     set(layers "")
+    set(apart "")
     foreach(line IN LISTS lines)
         string(REGEX REPLACE "#.*$" "" line "${line}")
         string(STRIP "${line}" line)
@@ -28,14 +30,15 @@ function(acp_read_layers file)
                 message(FATAL_ERROR "${file}: ${layer} depends on ${dependency}, which is not above it")
             endif()
         endforeach()
+        if("api" IN_LIST layers)
+            list(APPEND apart ${layer})
+        endif()
         list(APPEND layers ${layer})
         set(ACP_DEPS_${layer} ${dependencies} PARENT_SCOPE)
     endforeach()
     set(ACP_LAYERS ${layers} PARENT_SCOPE)
+    set(ACP_APART_LAYERS ${apart} PARENT_SCOPE)
 endfunction()
-
-# Layers for tools and tests alone: the library has nothing of them, and only who names one has to wait for it.
-set(ACP_APART_LAYERS sim)
 
 # Makes the targets. Sets ACP_BUILT_LAYERS: layers that exist; ACP_OBJECT_LAYERS: those with object files.
 function(acp_add_layers)
@@ -68,7 +71,7 @@ function(acp_add_layers)
             "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include" "${ACP_GENERATED}")
         add_dependencies(acp_${layer} acp_version)
         foreach(dependency IN LISTS ACP_DEPS_${layer})
-            if(dependency IN_LIST built AND NOT dependency IN_LIST ACP_APART_LAYERS)
+            if(dependency IN_LIST built)
                 target_link_libraries(acp_${layer} ${visibility} acp_${dependency})
             endif()
         endforeach()

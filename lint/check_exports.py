@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """libacp.so exports exactly the functions of lint/exports.txt, which are exactly those the public headers
-declare, all at symbol version ACP_4, and needs no library but libc, libstdc++ and their parts.
+declare, all at symbol version ACP_4, and needs no library but libc, libstdc++ and their parts. Neither it nor libacp.a
+holds anything of the layers below api in src/LAYERS, which are for tools and tests alone.
 """
 import pathlib
 import re
@@ -9,6 +10,7 @@ import subprocess
 import sys
 
 from check_house import public_functions
+from check_layers import ALL_SEEING, read_layers
 
 NEEDED = {"libstdc++.so.6", "libgcc_s.so.1", "libc.so.6", "libpthread.so.0", "libm.so.6",
           "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
@@ -17,6 +19,15 @@ NEEDED = {"libstdc++.so.6", "libgcc_s.so.1", "libc.so.6", "libpthread.so.0", "li
 def difference(left: set[str], left_name: str, right: set[str], right_name: str) -> list[str]:
     return ([f"{name}: in {left_name}, not in {right_name}" for name in sorted(left - right)] +
             [f"{name}: in {right_name}, not in {left_name}" for name in sorted(right - left)])
+
+
+def names_of_layers(root: pathlib.Path, library: pathlib.Path) -> list[str]:
+    """What of a library's functions and data belongs to layers that stand below api; a stripped library shows nothing."""
+    order = list(read_layers(root / "src" / "LAYERS"))
+    apart = "|".join(order[order.index(ALL_SEEING) + 1:])
+    table = subprocess.run(["nm", "--demangle", "--defined-only", library], check=True, capture_output=True, text=True).stdout
+    found = sorted(set(re.findall(rf"\bacp::(?:{apart})::\w+", table)))
+    return [f"{library.name} holds {name}, of a layer below api" for name in found]
 
 
 def main(root: pathlib.Path, build: pathlib.Path) -> int:
@@ -32,6 +43,9 @@ def main(root: pathlib.Path, build: pathlib.Path) -> int:
     for needed in re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic):
         if needed not in NEEDED:
             problems.append(f"libacp.so needs {needed}; load it where it is used, or do without")
+    for kind in ("so", "a"):
+        if (file := build / "lib" / f"libacp.{kind}").exists():
+            problems += names_of_layers(root, file)
     for problem in problems:
         print(problem)
     return 1 if problems else 0

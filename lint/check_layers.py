@@ -3,7 +3,7 @@
 """Fails when a file under src/ includes a layer that its own layer may not see, and when a layer that is built may see
 one that none of its files includes.
 
-The allowed edges are read from src/LAYERS ("layer: dep dep ..."), so the
+The allowed edges are read from src/LAYERS ("layer: dep dep ..."; a layer sees none that stands below it), so the
 picture in docs/architecture.md, the CMake targets and this check share one file.
 Only os/ may include the kernel's headers.
 """
@@ -16,7 +16,7 @@ SYSTEM = re.compile(
     r"^\s*#\s*include\s*<((?:sys|linux|netinet|arpa|net)/[^>]+|unistd\.h|pthread\.h|sched\.h|poll\.h)>",
     re.M)
 
-ALL_SEEING = "api"  # may include every layer, those to come too
+ALL_SEEING = "api"  # may include every layer above it, those to come too
 
 
 def read_layers(path: pathlib.Path) -> dict[str, set[str]]:

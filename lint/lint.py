@@ -28,7 +28,7 @@ def main() -> int:
         ("docs", ["check_docs.py", str(ROOT)], "pages, files and names that texts cite exist"),
         ("format", ["check_format.py", str(ROOT)], "laid out by clang-format"),
         ("spec", ["check_spec.py", str(ROOT)], "every requirement is kept and shown"),
-        ("exports", ["check_exports.py", str(ROOT), build], "libacp.so shows acp_* alone"),
+        ("exports", ["check_exports.py", str(ROOT), build], "libacp shows acp_* alone, and holds its own layers alone"),
         ("headers", ["check_headers.py", str(ROOT), build, jobs, str(arguments.share)], "each compiles alone"),
         ("tidy", ["check_tidy.py", str(ROOT), build, jobs, str(arguments.share)], "clang-tidy"),
     ]

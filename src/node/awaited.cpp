@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/format.hpp"
-#include "job/line_channel.hpp"
+#include "base/words.hpp"
 #include "memory/ga_layout.hpp"
 #include "os/clock.hpp"
 #include "os/process.hpp"
@@ -41,7 +41,7 @@ std::string seconds_of(std::uint64_t duration_ns) {
 
 std::string ranks_text(std::vector<std::uint32_t> ranks) {
     std::sort(ranks.begin(), ranks.end());
-    return (ranks.size() == 1 ? "rank " : "ranks ") + job::rank_ranges(ranks);
+    return (ranks.size() == 1 ? "rank " : "ranks ") + base::rank_ranges(ranks);
 }
 
 bool is_meeting(AwaitedCall call) noexcept {
@@ -219,7 +219,7 @@ std::string to_words(const Doing& doing) {
 }
 
 std::optional<Doing> doing_from(std::string_view words) {
-    const auto parts = job::words_of(words, word_count);
+    const auto parts = base::words_of(words, word_count);
     if (parts.size() != word_count || !parts.back().starts_with('.')) return std::nullopt;
     std::array<std::uint64_t, word_count - 1> numbers{};
     for (std::size_t i = 0; i < numbers.size(); ++i) {

@@ -10,14 +10,15 @@
 #include "base/config_registry.hpp"
 #include "base/fault_plan.hpp"
 #include "base/parse.hpp"
+#include "base/words.hpp"
 #include "job/identity.hpp"
-#include "job/launch_plan.hpp"
-#include "job/line_channel.hpp"
-#include "job/network_choice.hpp"
-#include "job/peer_table.hpp"
 
 #include "acprun/placement.hpp"
 #include "fuzz/fuzz.hpp"
+#include "launch/launch_plan.hpp"
+#include "launch/line_channel.hpp"
+#include "launch/network_choice.hpp"
+#include "launch/peer_table.hpp"
 
 namespace acp::fuzz {
 namespace {
@@ -85,12 +86,12 @@ void read_numbers(std::string_view text) {
         require(base::parse_seconds(base::seconds_text(*span)) == span, "a time is shown as it is");
     }
     (void)base::parse_unsigned(text);
-    const auto ranks = job::ranks_from(text);
+    const auto ranks = base::ranks_from(text);
     if (!ranks.empty() && std::is_sorted(ranks.begin(), ranks.end()) &&
         std::adjacent_find(ranks.begin(), ranks.end()) == ranks.end()) {
-        require(job::ranks_from(job::rank_ranges(ranks)) == ranks, "ranks are shown as they are");
+        require(base::ranks_from(base::rank_ranges(ranks)) == ranks, "ranks are shown as they are");
     }
-    require(job::words_of(text, 4).size() <= 4, "no more words than asked for");
+    require(base::words_of(text, 4).size() <= 4, "no more words than asked for");
 }
 
 void read_hosts(std::string_view text, bool is_file) {
@@ -114,40 +115,51 @@ void read_hosts(std::string_view text, bool is_file) {
             "ranks fit when there are slots");
 }
 
-void read_plan(std::string_view bytes) {
-    const auto plan = job::launch_plan_from(bytes);
+void read_plan(const std::string& bytes) {
+    const auto plan = launch::launch_plan_from(bytes);
     require_message(plan);
     if (!plan.is_ok()) return;
     require(plan.value().node < plan.value().nodes(), "a node that there is");
     require(plan.value().local_procs() <= plan.value().procs, "no more processes than the job has");
-    const std::string written = job::to_bytes(plan.value());
-    const auto again = job::launch_plan_from(written);
-    require(again.is_ok() && job::to_bytes(again.value()) == written,
+    require(!plan.value().program_of(plan.value().first()).path.empty(), "a program for each rank");
+    require(!plan.value().program_of(plan.value().procs - 1).path.empty(), "the last one, too");
+    const std::string written = launch::to_bytes(plan.value());
+    const auto again = launch::launch_plan_from(written);
+    require(again.is_ok() && launch::to_bytes(again.value()) == written,
             "a plan is written as it was read");
+}
+
+// As it is, and as one of this build's version.
+void read_plans(std::string_view bytes) {
+    read_plan(std::string(bytes));
+    std::string plan = "version=" + std::to_string(launch::launch_plan_version);
+    plan.push_back('\0');
+    read_plan(plan.append(bytes));
 }
 
 void read_peers(Input& input) {
     const std::uint32_t nodes = input.below(4);
     const std::string_view bytes = input.text();
-    const auto table = job::peer_table_from(bytes, nodes);
+    const auto table = launch::peer_table_from(bytes, nodes);
     require_message(table);
     if (!table.is_ok()) return;
     require(table.value().size() == nodes, "a row for each node");
     for (const auto& row : table.value()) {
-        require(!row.empty() && row.size() <= job::node_addresses_max, "addresses within bounds");
-        require(job::addresses_from(job::addresses_text(row)) == row,
+        require(!row.empty() && row.size() <= launch::node_addresses_max,
+                "addresses within bounds");
+        require(launch::addresses_from(launch::addresses_text(row)) == row,
                 "addresses are shown as they are");
     }
-    require(job::to_bytes(table.value()) == bytes, "a table is written as it was read");
+    require(launch::to_bytes(table.value()) == bytes, "a table is written as it was read");
 }
 
 void read_networks(std::string_view text) {
-    const auto choice = job::NetworkChoice::from(text);
+    const auto choice = launch::NetworkChoice::from(text);
     require_message(choice);
-    const auto addresses = job::addresses_from(text);
-    require(addresses.size() <= job::node_addresses_max, "addresses within bounds");
+    const auto addresses = launch::addresses_from(text);
+    require(addresses.size() <= launch::node_addresses_max, "addresses within bounds");
     if (!addresses.empty()) {
-        require(job::addresses_from(job::addresses_text(addresses)) == addresses,
+        require(launch::addresses_from(launch::addresses_text(addresses)) == addresses,
                 "addresses are shown as they are");
     }
 }
@@ -182,7 +194,7 @@ void run(Input& input) {
         case 5:
             return read_hosts(input.text(), true);
         case 6:
-            return read_plan(input.text());
+            return read_plans(input.text());
         case 7:
             return read_peers(input);
         case 8:

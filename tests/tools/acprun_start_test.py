@@ -143,13 +143,6 @@ class Refusals(ToolTest):
                                 ("--acp-taskid", "ACP_JOB_ID"), ("--acp-myrank=0", "-n says")):
             self.assert_fails(acprun(option, "7", ACT), 64, f"{option.split('=')[0]}.*{instead}")
 
-    def test_several_programs_are_refused(self):
-        result = acprun("-n", "1", ACT, "print=a", ":", "-n", "1", ACT, "print=b")
-        self.assert_fails(result, 64, "a job runs one program", "ACP_RANK")
-        self.assertEqual(result.stdout, b"")
-        self.assertEqual(acprun("-n", "1", "--", "echo", "a", ":", "b").stdout, b"a : b\n")
-        self.assertEqual(acprun("-n", "1", "echo", ":").stdout, b":\n")
-
     def test_refuses_options_without_their_values(self):
         for option in ("-n", "--timeout", "-x", "--bind", "--output", "--starter-size", "--on-failure"):
             self.assert_fails(acprun(option), 64, "acprun --help")

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+import tempfile
 import time
 import unittest
 
@@ -210,6 +211,19 @@ class Several(AcpstatTest):
         self.assertEqual(done.returncode, 1, done)
         for name, job in zip(names, jobs):
             self.assertRegex(done.stderr, rf"{name} .* {job.process.pid} +rank\n")
+
+    def test_a_job_of_several_programs_is_listed_with_all_of_them(self):
+        with tempfile.TemporaryDirectory() as folder:
+            server = os.path.join(folder, "server")
+            os.symlink(RANK, server)
+            words = ("init", "print=ready", "pause")
+            jobs = [self.start("-n", "1", *shape, server, *words, ":", "-n", "2", RANK, *words) for shape in ((), ("--nodes=2",))]
+            for job in jobs:
+                self.assertEqual(job.read_lines(3), ready(3))
+            names = [environment_of(job.rank(0))["ACP_JOB_ID"] for job in jobs]
+            done = until(acpstat, lambda done: all(name in done.stderr for name in names))
+            for name, job in zip(names, jobs):
+                self.assertRegex(done.stderr, rf"{name} .* {job.process.pid} +server, rank\n")
 
 
 class Missing(AcpstatTest):

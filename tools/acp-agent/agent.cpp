@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <csignal>
 
-#include "job/exit_codes.hpp"
 #include "os/clock.hpp"
 #include "os/limits.hpp"
 
+#include "launch/exit_codes.hpp"
 #include "tokens.hpp"
 
 namespace acp::agent {
@@ -26,18 +26,18 @@ int Agent::run() {
             status = launch();
         } else {
             phase_ = Phase::meeting;
-            channel_.send("listening " + job::addresses_text(network_->addresses()));
+            channel_.send("listening " + launch::addresses_text(network_->addresses()));
         }
     }
     if (!status.is_ok()) {
         std::string why(status.message());
         if (status.code() == base::Code::memory) why += os::memory_limit_text().data();
         if (!poll_ || !signals_) {  // nothing to wait with, and nothing was started
-            channel_.send("error " + std::to_string(job::exit_unavailable) + " " + why);
-            channel_.send("ended " + std::to_string(job::exit_unavailable) + " 0 0");
-            return job::exit_unavailable;
+            channel_.send("error " + std::to_string(launch::exit_unavailable) + " " + why);
+            channel_.send("ended " + std::to_string(launch::exit_unavailable) + " 0 0");
+            return launch::exit_unavailable;
         }
-        give_up(job::exit_unavailable, why);
+        give_up(launch::exit_unavailable, why);
     }
     loop();
     return end();
@@ -109,13 +109,13 @@ int Agent::end() {
     if (is_launcher_lost_) {
         constexpr std::uint64_t patience_ns = 10'000'000'000;
         os::end_all_children(os::now_ns() + patience_ns);
-        return job::exit_signal_base + SIGKILL;
+        return launch::exit_signal_base + SIGKILL;
     }
     if (network_ != nullptr) network_->leave();
     int code = failure_code_;
     const bool was_cut_short = code != 0 || !is_output_complete();
     if (asked_signal_ != 0 && failed_ == 0 && was_cut_short) {
-        code = job::exit_signal_base + asked_signal_;
+        code = launch::exit_signal_base + asked_signal_;
     }
     if (fixed_code_ != 0) code = fixed_code_;
     channel_.send("ended " + std::to_string(code) + " " + std::to_string(failed_) + " " +

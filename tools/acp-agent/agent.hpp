@@ -16,8 +16,6 @@
 
 #include "base/config.hpp"
 #include "base/status.hpp"
-#include "job/launch_plan.hpp"
-#include "job/line_channel.hpp"
 #include "node/segment.hpp"
 #include "os/child.hpp"
 #include "os/descriptor_limit.hpp"
@@ -25,6 +23,8 @@
 #include "os/poll_set.hpp"
 #include "os/signal_fd.hpp"
 
+#include "launch/launch_plan.hpp"
+#include "launch/line_channel.hpp"
 #include "life_watch.hpp"
 #include "network.hpp"
 #include "output.hpp"
@@ -35,7 +35,7 @@ namespace acp::agent {
 class Agent {
 public:
     // Takes the plan, the job's key and the connection they came over.
-    Agent(job::LaunchPlan plan, job::JobKey key, job::LineChannel channel)
+    Agent(launch::LaunchPlan plan, launch::JobKey key, launch::LineChannel channel)
         : plan_(std::move(plan)), key_(std::move(key)), channel_(std::move(channel)) {}
 
     // Runs the job to its end and returns the job's exit code. Afterwards the process must end without
@@ -134,9 +134,9 @@ private:
     void on_output_news();
     [[nodiscard]] bool is_output_complete() const noexcept;
 
-    job::LaunchPlan plan_;
-    job::JobKey key_;  // until the network is open
-    job::LineChannel channel_;
+    launch::LaunchPlan plan_;
+    launch::JobKey key_;  // until the network is open
+    launch::LineChannel channel_;
     std::optional<std::size_t> awaited_bytes_;  // of the table of peers, which has been announced
     base::Config config_;
     os::DescriptorLimit descriptors_;

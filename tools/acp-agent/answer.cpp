@@ -5,8 +5,6 @@
 #include <string>
 
 #include "base/status.hpp"
-#include "job/exit_codes.hpp"
-#include "job/relay.hpp"
 #include "os/child.hpp"
 #include "os/clock.hpp"
 #include "os/log_line.hpp"
@@ -15,12 +13,15 @@
 #include "os/program_file.hpp"
 #include "os/standard_streams.hpp"
 
+#include "launch/exit_codes.hpp"
+#include "launch/relay.hpp"
+
 namespace acp::agent {
 
 using base::Result;
 using base::Status;
-using job::Relay;
-using job::RelayStream;
+using launch::Relay;
+using launch::RelayStream;
 
 namespace {
 
@@ -77,7 +78,7 @@ void carry_to_the_end(Relay& relay) {
 
 int refuse(const Status& status) {
     os::write_line(os::standard_error, "acp-agent: " + std::string(status.message()));
-    return job::exit_unavailable;
+    return launch::exit_unavailable;
 }
 
 }  // namespace
@@ -86,7 +87,8 @@ int answer() {
     auto relay = Relay::create(os::FileDescriptor(os::standard_input),
                                os::FileDescriptor(os::standard_output));
     if (!relay.is_ok()) return refuse(relay.failure());
-    if (os::write_all(os::standard_output, job::relay_greeting) != 0) return job::exit_unavailable;
+    if (os::write_all(os::standard_output, launch::relay_greeting) != 0)
+        return launch::exit_unavailable;
     if (const auto status = os::adopt_orphans(); !status.is_ok()) return refuse(status);
     const auto agent = start_agent(relay.value());
     if (!agent.is_ok()) return refuse(agent.failure());

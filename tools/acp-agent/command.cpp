@@ -3,11 +3,12 @@
 #include <csignal>
 
 #include "base/parse.hpp"
-#include "job/exit_codes.hpp"
+#include "base/words.hpp"
 #include "node/awaited.hpp"
 #include "os/clock.hpp"
 
 #include "agent.hpp"
+#include "launch/exit_codes.hpp"
 
 namespace acp::agent {
 
@@ -35,7 +36,7 @@ void Agent::obey_all() {
 }
 
 void Agent::obey(const std::string& line) {
-    const auto words = job::words_of(line, 2);
+    const auto words = base::words_of(line, 2);
     if (words[0] == "signal" && words.size() == 2) {
         pass_signal(static_cast<int>(base::parse_unsigned(words[1]).value_or(0)));
     } else if (words[0] == "kill") {
@@ -54,8 +55,8 @@ void Agent::obey(const std::string& line) {
         channel_.send("alive");
     } else if (words[0] == "timeout") {
         tell_doings();
-        channel_.send("running " + job::rank_ranges(running_ranks()));
-        if (fixed_code_ == 0) fixed_code_ = job::exit_timeout;
+        channel_.send("running " + base::rank_ranges(running_ranks()));
+        if (fixed_code_ == 0) fixed_code_ = launch::exit_timeout;
         constexpr std::uint64_t grace_ns = 200'000'000;
         end_soon(grace_ns);
     }

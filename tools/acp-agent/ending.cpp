@@ -4,11 +4,11 @@
 #include <cerrno>
 #include <csignal>
 
-#include "job/exit_codes.hpp"
 #include "os/clock.hpp"
 #include "os/process.hpp"
 
 #include "agent.hpp"
+#include "launch/exit_codes.hpp"
 
 namespace acp::agent {
 
@@ -131,7 +131,7 @@ void Agent::on_output_news() {
     if (failure == 0 && is_short) failure = ENOMEM;
     if (failure != 0 && fixed_code_ == 0) {
         if (failure == EPIPE) {
-            fixed_code_ = job::exit_signal_base + SIGPIPE;  // quietly, as every other tool
+            fixed_code_ = launch::exit_signal_base + SIGPIPE;  // quietly, as every other tool
             kill_now();
         } else {
             const OutputFailure told = describe_output_failure(failure);

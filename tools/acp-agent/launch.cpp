@@ -48,17 +48,17 @@ std::uint32_t datagram_bytes(const base::Config& config) {
 }
 
 // What this process inherited, and what the plan sets.
-std::vector<std::string> merged_environment(const job::LaunchPlan& plan) {
+std::vector<std::string> merged_environment(const launch::LaunchPlan& plan) {
     std::vector<std::string> entries;
     for (std::string& entry : os::environment()) {
-        if (!job::is_set_by_launcher(entry.substr(0, entry.find('='))))
+        if (!launch::is_set_by_launcher(entry.substr(0, entry.find('='))))
             entries.push_back(std::move(entry));
     }
     for (const std::string& variable : plan.variables) {
         const std::size_t equals = variable.find('=');
-        job::set_variable(entries, variable.substr(0, equals), variable.substr(equals + 1));
+        launch::set_variable(entries, variable.substr(0, equals), variable.substr(equals + 1));
     }
-    if (!plan.directory.empty()) job::set_variable(entries, "PWD", plan.directory);
+    if (!plan.directory.empty()) launch::set_variable(entries, "PWD", plan.directory);
     return entries;
 }
 
@@ -160,8 +160,6 @@ Status Agent::prepare_outputs() {
 
 Status Agent::launch() {
     os::ChildPlan common;
-    common.path = plan_.program;
-    common.arguments = plan_.arguments;
     common.inherited = {segment_.file()};
     if (network_ != nullptr) {
         const std::vector<int> files = network_->inherited();
@@ -187,7 +185,10 @@ Status Agent::start_rank(std::uint32_t slot, const os::ChildPlan& common) {
     auto streams = make_streams(slot);
     if (!streams.is_ok()) return std::move(streams).failure();
     const Streams& ends = streams.value();
+    const launch::LaunchProgram& program = plan_.program_of(plan_.first() + slot);
     os::ChildPlan child = common;
+    child.path = program.path;
+    child.arguments = program.arguments;
     child.environment = rank_environment(slot);
     child.input = ends.input.is_open() ? ends.input.get() : os::keep_stream;
     child.output = ends.output.get();

@@ -10,7 +10,6 @@
 
 #include "base/parse.hpp"
 #include "base/version.hpp"
-#include "job/exit_codes.hpp"
 #include "os/child.hpp"
 #include "os/limits.hpp"
 #include "os/log_line.hpp"
@@ -23,6 +22,7 @@
 #include "answer.hpp"
 #include "common/cli.hpp"
 #include "common/guard.hpp"
+#include "launch/exit_codes.hpp"
 #include "reach.hpp"
 
 namespace {
@@ -30,7 +30,7 @@ namespace {
 using namespace acp;
 
 // The directory and the network the plan wants this process in.
-base::Status take_place(const job::LaunchPlan& plan) {
+base::Status take_place(const launch::LaunchPlan& plan) {
     std::error_code error;
     if (!plan.directory.empty()) std::filesystem::current_path(plan.directory, error);
     if (error) {
@@ -48,14 +48,14 @@ int refuse_talk(const base::Status& status) {
     if (status.code() != base::Code::peer) {
         os::write_line(os::standard_error, "acp-agent: " + std::string(status.message()));
     }
-    return job::exit_unavailable;
+    return launch::exit_unavailable;
 }
 
-int refuse_plan(const job::LineChannel& channel, const base::Status& status) {
-    const std::string code = std::to_string(job::exit_unavailable);
+int refuse_plan(const launch::LineChannel& channel, const base::Status& status) {
+    const std::string code = std::to_string(launch::exit_unavailable);
     channel.send("error " + code + " " + std::string(status.message()));
     channel.send("ended " + code + " 0 0");
-    return job::exit_unavailable;
+    return launch::exit_unavailable;
 }
 
 // What was being made when memory ran out is not known here: the node as a whole.
@@ -64,21 +64,21 @@ int refuse_for_memory(std::uint32_t procs) {
                                            std::to_string(procs) +
                                            (procs == 1 ? " rank" : " ranks") + " on " +
                                            os::host_name() + os::memory_limit_text().data());
-    return job::exit_unavailable;
+    return launch::exit_unavailable;
 }
 
 int serve(int descriptor) {
     if (auto status = os::set_close_on_exec(descriptor); !status.is_ok()) {
         os::write_line(os::standard_error,
                        "acp-agent: --channel: " + std::string(status.message()));
-        return job::exit_usage;
+        return launch::exit_usage;
     }
-    job::LineChannel channel((os::FileDescriptor(descriptor)));
+    launch::LineChannel channel((os::FileDescriptor(descriptor)));
     auto key = channel.receive_key();
     if (!key.is_ok()) return refuse_talk(key.failure());
     auto bytes = channel.receive_plan();
     if (!bytes.is_ok()) return refuse_talk(bytes.failure());
-    auto plan = job::launch_plan_from(bytes.value());
+    auto plan = launch::launch_plan_from(bytes.value());
     if (!plan.is_ok()) return refuse_plan(channel, plan.failure());
     if (const auto status = take_place(plan.value()); !status.is_ok()) {
         return refuse_plan(channel, status);
@@ -98,7 +98,7 @@ int stand_for(const agent::Reach& reached, int descriptor) {
     if (auto status = os::set_close_on_exec(descriptor); !status.is_ok()) {
         os::write_line(os::standard_error,
                        "acp-agent: --channel: " + std::string(status.message()));
-        return job::exit_usage;
+        return launch::exit_usage;
     }
     return agent::reach(reached, os::FileDescriptor(descriptor));
 }
@@ -124,7 +124,7 @@ int serve_with(int argc, char** argv) {
         return app.exit(answer);
     } catch (const cli::ParseError& error) {
         std::cerr << "acp-agent: " << error.what() << "; acprun(1) starts it\n";
-        return job::exit_usage;
+        return launch::exit_usage;
     }
     os::block_all_signals();
     os::ensure_standard_streams();
@@ -132,7 +132,7 @@ int serve_with(int argc, char** argv) {
     if (!reached.host.empty() && !reached.ssh.empty()) return stand_for(reached, descriptor);
     if (auto status = os::leave_keeper_behind("acp-keeper"); !status.is_ok()) {
         os::write_line(os::standard_error, "acp-agent: " + std::string(status.message()));
-        return job::exit_unavailable;
+        return launch::exit_unavailable;
     }
     return serve(descriptor);
 }
@@ -146,6 +146,6 @@ int serve_and_flush(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    constexpr acp::tool::Guard guard{"acp-agent", acp::job::exit_unavailable};
+    constexpr acp::tool::Guard guard{"acp-agent", acp::launch::exit_unavailable};
     std::_Exit(acp::tool::run_guarded(guard, serve_and_flush, argc, argv));
 }

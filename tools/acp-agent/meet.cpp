@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The other nodes of the job: hearing where they are, and leaving only when nobody there needs this one any more.
-#include "job/exit_codes.hpp"
-
 #include "agent.hpp"
+#include "launch/exit_codes.hpp"
 
 namespace acp::agent {
 
@@ -19,12 +18,12 @@ void Agent::on_peers(std::string_view bytes) {
     if (phase_ != Phase::meeting) return;
     phase_ = Phase::running;
     if (auto status = launch_with(bytes); !status.is_ok()) {
-        give_up(job::exit_unavailable, std::string(status.message()));
+        give_up(launch::exit_unavailable, std::string(status.message()));
     }
 }
 
 Status Agent::launch_with(std::string_view peers) {
-    auto table = job::peer_table_from(peers, plan_.nodes());
+    auto table = launch::peer_table_from(peers, plan_.nodes());
     if (!table.is_ok()) return std::move(table).failure();
     if (auto status = network_->set_peers(table.value()); !status.is_ok()) return status;
     return launch();

@@ -7,12 +7,12 @@
 
 #include "gateway/addresses.hpp"
 #include "gateway/own_key.hpp"
-#include "job/network_choice.hpp"
 #include "node/node_table.hpp"
 #include "os/interfaces.hpp"
 #include "os/poll_set.hpp"
 #include "os/secret_memory.hpp"
 
+#include "launch/network_choice.hpp"
 #include "operations/library_operations.hpp"
 
 namespace acp::agent {
@@ -33,13 +33,13 @@ std::string all_of(const std::vector<os::InterfaceAddress>& addresses) {
     return text.empty() ? "none" : text;
 }
 
-Result<std::vector<job::Address>> choose_addresses(const job::LaunchPlan& plan) {
+Result<std::vector<launch::Address>> choose_addresses(const launch::LaunchPlan& plan) {
     if (!plan.address.empty()) {
         const auto given = os::parse_ip(plan.address);
         if (!given) return Status(Code::argument, "\"" + plan.address + "\" is no address");
-        return std::vector<job::Address>{*given};
+        return std::vector<launch::Address>{*given};
     }
-    auto choice = job::NetworkChoice::from(plan.networks);
+    auto choice = launch::NetworkChoice::from(plan.networks);
     if (!choice.is_ok()) return std::move(choice).failure().within("--net");
     auto present = os::list_interface_addresses();
     if (!present.is_ok()) return std::move(present).failure();
@@ -51,7 +51,7 @@ Result<std::vector<job::Address>> choose_addresses(const job::LaunchPlan& plan) 
     return chosen;
 }
 
-gateway::GatewaySettings settings_of(const job::LaunchPlan& plan, const base::Config& config) {
+gateway::GatewaySettings settings_of(const launch::LaunchPlan& plan, const base::Config& config) {
     gateway::GatewaySettings settings;
     settings.job_id = plan.job_id;
     settings.node = plan.node;
@@ -70,13 +70,13 @@ gateway::GatewaySettings settings_of(const job::LaunchPlan& plan, const base::Co
 }  // namespace
 
 Result<std::unique_ptr<Network>> Network::open(const node::Segment& segment,
-                                               const job::LaunchPlan& plan,
+                                               const launch::LaunchPlan& plan,
                                                const base::Config& config,
-                                               job::JobKey key) {
+                                               launch::JobKey key) {
     auto chosen = choose_addresses(plan);
     if (!chosen.is_ok()) return std::move(chosen).failure();
     gateway::GatewaySettings settings = settings_of(plan, config);
-    for (const job::Address& address : chosen.value()) {
+    for (const launch::Address& address : chosen.value()) {
         settings.bind.push_back(gateway::as_address(address));
     }
     std::copy(key.bytes().begin(), key.bytes().end(), settings.job_key.begin());
@@ -104,21 +104,21 @@ std::vector<int> Network::inherited() const {
     return files;
 }
 
-std::vector<job::Address> Network::addresses() const {
-    std::vector<job::Address> addresses;
+std::vector<launch::Address> Network::addresses() const {
+    std::vector<launch::Address> addresses;
     for (const gateway::Address& address : gateway_->addresses()) {
         addresses.push_back(gateway::as_socket_address(address));
     }
     return addresses;
 }
 
-Status Network::set_peers(const job::PeerTable& peers) {
+Status Network::set_peers(const launch::PeerTable& peers) {
     node::NodeTable table(segment_);
     std::vector<std::vector<gateway::Address>> rows;
     for (std::uint32_t node = 0; node < peers.size(); ++node) {
         std::vector<gateway::Address> row;
         std::vector<node::NodeAddress> known;
-        for (const job::Address& address : peers[node]) {
+        for (const launch::Address& address : peers[node]) {
             row.push_back(gateway::as_address(address));
             known.push_back(std::bit_cast<node::NodeAddress>(address));
         }

@@ -13,12 +13,13 @@
 #include "base/config.hpp"
 #include "base/status.hpp"
 #include "gateway/gateway.hpp"
-#include "job/job_key.hpp"
-#include "job/launch_plan.hpp"
-#include "job/peer_table.hpp"
 #include "node/segment.hpp"
 #include "os/event.hpp"
 #include "os/thread.hpp"
+
+#include "launch/job_key.hpp"
+#include "launch/launch_plan.hpp"
+#include "launch/peer_table.hpp"
 
 namespace acp::agent {
 
@@ -29,19 +30,19 @@ public:
     //   key      of the job; gone afterwards
     // Errors: argument (no address of this machine fits), config, system, limit, memory, unsupported (no cipher).
     static base::Result<std::unique_ptr<Network>> open(const node::Segment& segment,
-                                                       const job::LaunchPlan& plan,
+                                                       const launch::LaunchPlan& plan,
                                                        const base::Config& config,
-                                                       job::JobKey key);
+                                                       launch::JobKey key);
 
     // Where this node listens; for the launcher to tell all nodes.
-    [[nodiscard]] std::vector<job::Address> addresses() const;
+    [[nodiscard]] std::vector<launch::Address> addresses() const;
 
     // Descriptors the ranks inherit under their numbers: what wakes the gateway, and the key of ranks that reach other
     // nodes themselves.
     [[nodiscard]] std::vector<int> inherited() const;
 
     // Where all nodes listen, a row per node; before any rank starts. Errors: argument.
-    base::Status set_peers(const job::PeerTable& peers);
+    base::Status set_peers(const launch::PeerTable& peers);
 
     // Starts the gateway's thread, when all processes have been started. Errors: limit, system.
     base::Status start();

@@ -8,9 +8,10 @@
 #include <new>
 #include <system_error>
 
-#include "job/exit_codes.hpp"
 #include "os/limits.hpp"
 #include "os/pipe.hpp"
+
+#include "launch/exit_codes.hpp"
 
 namespace acp::agent {
 
@@ -152,10 +153,10 @@ OutputFailure describe_output_failure(int error) {
     if (error == ENOMEM) {
         return {std::string("no memory to carry the output of the ranks") +
                     os::memory_limit_text().data(),
-                job::exit_unavailable};
+                launch::exit_unavailable};
     }
     return {"cannot write standard output: " + std::generic_category().message(error),
-            job::exit_output};
+            launch::exit_output};
 }
 
 }  // namespace acp::agent

@@ -8,8 +8,6 @@
 
 #include "base/parse.hpp"
 #include "base/status.hpp"
-#include "job/exit_codes.hpp"
-#include "job/relay.hpp"
 #include "os/child.hpp"
 #include "os/clock.hpp"
 #include "os/pipe.hpp"
@@ -19,14 +17,16 @@
 #include "os/terminal.hpp"
 #include "os/thread.hpp"
 
+#include "launch/exit_codes.hpp"
+#include "launch/relay.hpp"
 #include "stdin_pump.hpp"
 
 namespace acp::agent {
 
 using base::Result;
 using base::Status;
-using job::Relay;
-using job::RelayStream;
+using launch::Relay;
+using launch::RelayStream;
 
 namespace {
 
@@ -146,9 +146,9 @@ private:
         const os::ReadResult result = os::read_some(ssh_.output.get(), {&byte, 1});
         if (result.outcome != os::ReadOutcome::some) return false;
         noise_ += byte;
-        const std::size_t length = job::relay_greeting.size();
+        const std::size_t length = launch::relay_greeting.size();
         is_there_ = noise_.size() >= length &&
-                    noise_.compare(noise_.size() - length, length, job::relay_greeting) == 0;
+                    noise_.compare(noise_.size() - length, length, launch::relay_greeting) == 0;
         if (noise_.size() > noise_bytes_max) noise_.erase(0, noise_bytes_max / 2);
         return true;
     }
@@ -245,7 +245,7 @@ Status connect(Relay& relay, os::FileDescriptor channel) {
 
 // In the agent's stead. Whatever it was saying is broken off.
 void say_error(int channel, const std::string& text) {
-    const std::string code = std::to_string(job::exit_unavailable);
+    const std::string code = std::to_string(launch::exit_unavailable);
     static_cast<void>(
         os::write_all(channel, "\nerror " + code + " " + text + "\nended " + code + " 0 0\n"));
 }
@@ -281,19 +281,19 @@ int reach(const Reach& wanted, os::FileDescriptor channel) {
     auto ssh = start_ssh(wanted);
     if (!ssh.is_ok()) {
         say_error(talk, std::string(ssh.failure().message()));
-        return job::exit_unavailable;
+        return launch::exit_unavailable;
     }
     Greeting greeting(wanted, ssh.value(), talk);
     auto status = greeting.await();
     if (!status.is_ok()) {
         if (!status.message().empty()) say_error(talk, std::string(status.message()));
         os::send_signal(ssh.value().pid, SIGKILL);
-        return job::exit_unavailable;
+        return launch::exit_unavailable;
     }
     auto relay = Relay::create(std::move(ssh.value().output), std::move(ssh.value().input));
     if (relay.is_ok()) status = relay.value().listen_to(std::move(ssh.value().error));
     if (relay.is_ok() && status.is_ok()) status = connect(relay.value(), std::move(channel));
-    if (!relay.is_ok() || !status.is_ok()) return job::exit_unavailable;
+    if (!relay.is_ok() || !status.is_ok()) return launch::exit_unavailable;
     static_cast<void>(os::write_all(talk, "reached\n"));
     carry(relay.value());
     const bool was_lost = !relay.value().has_ended(RelayStream::channel);

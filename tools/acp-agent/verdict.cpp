@@ -2,7 +2,7 @@
 // The rules of a rank's end.
 #include "verdict.hpp"
 
-#include "job/exit_codes.hpp"
+#include "launch/exit_codes.hpp"
 
 namespace acp::agent {
 
@@ -19,7 +19,7 @@ Verdict judge(const RankEnd& end) noexcept {
     verdict.is_failure = end.state != node::SlotState::empty || !is_clean || end.have_others_joined;
     verdict.ends_others = verdict.is_failure;
     if (verdict.is_failure) {
-        verdict.code = is_clean ? job::exit_unfinished : end.status.shell_code();
+        verdict.code = is_clean ? launch::exit_unfinished : end.status.shell_code();
     }
     return verdict;
 }

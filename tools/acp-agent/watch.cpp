@@ -7,11 +7,12 @@
 #include <csignal>
 #include <system_error>
 
-#include "job/exit_codes.hpp"
+#include "base/words.hpp"
 #include "node/death.hpp"
 #include "os/process.hpp"
 
 #include "agent.hpp"
+#include "launch/exit_codes.hpp"
 #include "verdict.hpp"
 
 namespace acp::agent {
@@ -53,7 +54,8 @@ void Agent::on_rank_ended(std::uint32_t slot_index) {
     if (failure_code_ == 0 || is_first_news) failure_code_ = verdict.code;
     if (is_asked_for) return;
     if (ended.start_error != 0) {
-        fixed_code_ = ended.start_error == ENOENT ? job::exit_not_found : job::exit_not_runnable;
+        fixed_code_ =
+            ended.start_error == ENOENT ? launch::exit_not_found : launch::exit_not_runnable;
         kill_now();
     } else if (verdict.ends_others && !plan_.is_continue_on_failure) {
         constexpr std::uint64_t grace_ns = 200'000'000;
@@ -122,7 +124,7 @@ void Agent::on_life_lost(std::uint32_t slot_index, std::uint64_t now_ns) {
     node::mark_dead(segment_, slot_index, status);
     if (network_ != nullptr) network_->on_local_death(slot_index, status);
     if (!is_child) return;
-    if (failure_code_ == 0) failure_code_ = job::exit_unfinished;
+    if (failure_code_ == 0) failure_code_ = launch::exit_unfinished;
     if (is_asked_for || plan_.is_continue_on_failure) return;
     constexpr std::uint64_t grace_ns = 200'000'000;
     end_soon(grace_ns);
@@ -145,7 +147,8 @@ void Agent::report(std::uint32_t slot, os::WaitStatus status, node::SlotState st
     channel_.send("failed " + std::to_string(present_rank) + " " + std::to_string(ended.pid) + " " +
                   std::to_string(status.raw()) + " " +
                   std::to_string(static_cast<std::uint32_t>(state)) + " " +
-                  job::rank_ranges(unjoined) + " " + own_account_of(slot));
+                  base::rank_ranges(unjoined) + " " + own_account_of(slot) + " " +
+                  std::to_string(plan_.first() + slot));
 }
 
 // What the process left in its slot about its end: OwnEnd, and whose memory acp_query_address had no pointer for.

@@ -47,9 +47,9 @@ Status AgentLink::start(const PlannedJob& job, std::uint32_t node, const AgentSt
     return {};
 }
 
-bool AgentLink::send_plan(const PlannedJob& job, std::uint32_t node, job::JobKey& key) {
+bool AgentLink::send_plan(const PlannedJob& job, std::uint32_t node, launch::JobKey& key) {
     return channel->send_key(key).is_ok() &&
-           channel->send_plan(job::to_bytes(job.plan_of(node))).is_ok();
+           channel->send_plan(launch::to_bytes(job.plan_of(node))).is_ok();
 }
 
 void AgentLink::send(std::string_view line) const {

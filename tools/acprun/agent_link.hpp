@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "job/job_key.hpp"
-#include "job/line_channel.hpp"
-#include "job/peer_table.hpp"
 #include "os/file_descriptor.hpp"
 
+#include "launch/job_key.hpp"
+#include "launch/line_channel.hpp"
+#include "launch/peer_table.hpp"
 #include "plan.hpp"
 
 namespace acp::run {
@@ -39,7 +39,7 @@ public:
     base::Status start(const PlannedJob& job, std::uint32_t node, const AgentStreams& streams);
 
     // Sends key and plan: to an agent on another machine when it has been reached. false: it is gone.
-    bool send_plan(const PlannedJob& job, std::uint32_t node, job::JobKey& key);
+    bool send_plan(const PlannedJob& job, std::uint32_t node, launch::JobKey& key);
 
     // Nothing when there is no agent any more.
     void send(std::string_view line) const;
@@ -63,20 +63,20 @@ public:
 
     [[nodiscard]] bool is_awaited() const noexcept { return is_running() && is_far && !is_reached; }
 
-    std::optional<job::LineChannel> channel;
+    std::optional<launch::LineChannel> channel;
     int pid = 0;
     bool is_far = false;      // on another machine
     bool is_reached = false;  // that machine has answered
     bool is_cut_off = false;
-    bool is_done = false;                 // nothing is left to do on its node
-    bool has_told_running = false;        // in answer to timeout
-    bool owes_doings = false;             // what its ranks do
-    bool owes_sign_of_life = false;       // it was asked for one
-    std::uint32_t silences = 0;           // times in turn that it gave none in time
-    bool is_given_up = false;             // it gave none
-    bool has_passed_stop = false;         // SIGTSTP, to its ranks
-    bool is_gone = false;                 // it has closed the talk
-    std::vector<job::Address> addresses;  // of its gateway, once told
+    bool is_done = false;                    // nothing is left to do on its node
+    bool has_told_running = false;           // in answer to timeout
+    bool owes_doings = false;                // what its ranks do
+    bool owes_sign_of_life = false;          // it was asked for one
+    std::uint32_t silences = 0;              // times in turn that it gave none in time
+    bool is_given_up = false;                // it gave none
+    bool has_passed_stop = false;            // SIGTSTP, to its ranks
+    bool is_gone = false;                    // it has closed the talk
+    std::vector<launch::Address> addresses;  // of its gateway, once told
     std::optional<Ended> ended;
 };
 

@@ -5,18 +5,18 @@
 #include <csignal>
 
 #include "base/parse.hpp"
-#include "job/exit_codes.hpp"
 #include "os/child.hpp"
 #include "os/clock.hpp"
 #include "os/process.hpp"
 
+#include "launch/exit_codes.hpp"
 #include "launcher.hpp"
 
 namespace acp::run {
 
 int Launcher::end() {
     outputs_.abandon();
-    const bool is_timeout_untold = fallback_code_ == job::exit_timeout && has_given_up_any();
+    const bool is_timeout_untold = fallback_code_ == launch::exit_timeout && has_given_up_any();
     if (!still_running_.empty() || is_timeout_untold) tell_running();
     Ended sum;
     for (const AgentLink& agent : agents_) {
@@ -30,7 +30,7 @@ int Launcher::end() {
             " ranks failed");
     }
     const int code = lost_node_ ? tell_lost() : job_code();
-    const bool was_asked = asked_signal_ != 0 && code == job::exit_signal_base + asked_signal_;
+    const bool was_asked = asked_signal_ != 0 && code == launch::exit_signal_base + asked_signal_;
     if (was_asked && !lost_node_ && !options_.is_quiet) {
         say("ended by " + os::signal_name(asked_signal_));
     }
@@ -52,7 +52,7 @@ int Launcher::tell_lost() {
     if (status.is_exit()) {
         say(who + "exited with code " + std::to_string(status.exit_code()) +
             " before the job was over; all ranks were ended");
-        return is_first ? job::exit_unavailable : job_code();
+        return is_first ? launch::exit_unavailable : job_code();
     }
     say(who + "was killed by signal " + std::to_string(status.signal()) + " (" +
         os::signal_name(status.signal()) + "); all ranks were ended");
@@ -72,15 +72,15 @@ int Launcher::job_code() const {
     for (const AgentLink& agent : agents_) {
         if (agent.ended && agent.ended->code != 0) return agent.ended->code;
     }
-    if (deciding_node_) return job::exit_unavailable;  // an agent that could not work
+    if (deciding_node_) return launch::exit_unavailable;  // an agent that could not work
     if (fallback_code_ != 0) return fallback_code_;
     // Hosts that were not reached yet have nobody to say so.
     const bool was_cut_off = std::any_of(agents_.begin(), agents_.end(),
                                          [](const AgentLink& agent) { return agent.is_cut_off; });
     if ((was_cut_off || has_given_up_any()) && asked_signal_ != 0) {
-        return job::exit_signal_base + asked_signal_;
+        return launch::exit_signal_base + asked_signal_;
     }
-    return has_given_up_any() ? job::exit_unavailable : 0;
+    return has_given_up_any() ? launch::exit_unavailable : 0;
 }
 
 bool Launcher::has_given_up_any() const noexcept {

@@ -5,16 +5,17 @@
 #include <csignal>
 
 #include "base/parse.hpp"
-#include "job/exit_codes.hpp"
+#include "base/words.hpp"
 #include "os/clock.hpp"
 #include "os/process.hpp"
 
+#include "launch/exit_codes.hpp"
 #include "launcher.hpp"
 
 namespace acp::run {
 
 void Launcher::hear(std::uint32_t node, std::string_view line) {
-    const auto words = job::words_of(line, 2);
+    const auto words = base::words_of(line, 2);
     const std::string_view rest = words.size() == 2 ? words[1] : std::string_view();
     if (words[0] == "failed") {
         hear_failed(node, rest);
@@ -42,7 +43,7 @@ void Launcher::hear_answer(std::uint32_t node, std::string_view word, std::strin
         agent.is_reached = true;
         plan_is_due(node);
     } else if (word == "listening") {
-        agent.addresses = job::addresses_from(rest);
+        agent.addresses = launch::addresses_from(rest);
     } else if (word == "done") {
         agent.is_done = true;
         if (agents_.size() > 1) end_watch_.ask(agents_);  // for those that are not
@@ -64,7 +65,8 @@ void Launcher::hear_answer(std::uint32_t node, std::string_view word, std::strin
 // its own agent had heard.
 void Launcher::hear_failed(std::uint32_t node, std::string_view words) {
     auto failed = failed_rank_from(words);
-    if (!failed || asked_signal_ != 0) return;
+    if (!failed || failed->process >= job_.common.procs || asked_signal_ != 0) return;
+    failed->program = job_.distinct_program_of(failed->process);
     if (!deciding_node_) deciding_node_ = node;
     const bool ends_job =
         !job_.common.is_continue_on_failure && failed->state != node::SlotState::left;
@@ -79,10 +81,13 @@ void Launcher::hear_unstarted(std::uint32_t node, std::string_view words) {
     end_others(node, "kill");
     if (has_told_start_) return;
     has_told_start_ = true;
-    const auto parts = job::words_of(words, 3);  // rank, errno, text
+    const auto parts = base::words_of(words, 3);  // rank, errno, text
     if (parts.size() != 3) return;
+    const auto process = static_cast<std::uint32_t>(base::parse_unsigned(parts[0]).value_or(0));
+    if (process >= job_.common.procs) return;
     const std::string where = agents_[node].is_far ? " on " + job_.nodes[node].name : "";
-    say("cannot run " + job_.common.program + where + ": " + std::string(parts[2]));
+    say("cannot run " + job_.common.program_of(process).path + where + ": " +
+        std::string(parts[2]));
     if (parts[1] == std::to_string(ENOENT)) {
         hint(agents_[node].is_far
                  ? "the program must be there too, under the same name; or its interpreter, or "
@@ -105,13 +110,13 @@ void Launcher::hear_error(std::uint32_t node, std::string_view words) {
 }
 
 void Launcher::hear_ended(std::uint32_t node, std::string_view words) {
-    const auto parts = job::words_of(words, 3);  // code, failed, ended by the agent
+    const auto parts = base::words_of(words, 3);  // code, failed, ended by the agent
     if (parts.size() != 3) return;
     const auto number = [&parts](std::size_t i) { return base::parse_unsigned(parts[i]); };
-    Ended ended{static_cast<int>(number(0).value_or(job::exit_unavailable)), number(1).value_or(0),
-                number(2).value_or(0)};
+    Ended ended{static_cast<int>(number(0).value_or(launch::exit_unavailable)),
+                number(1).value_or(0), number(2).value_or(0)};
     if (asked_signal_ != 0 && !deciding_node_ && ended.failed > 0) {  // as in hear_failed
-        ended.code = job::exit_signal_base + asked_signal_;
+        ended.code = launch::exit_signal_base + asked_signal_;
         ended.failed = 0;
     }
     agents_[node].ended = ended;
@@ -119,13 +124,13 @@ void Launcher::hear_ended(std::uint32_t node, std::string_view words) {
 
 void Launcher::hear_running(std::uint32_t node, std::string_view ranges) {
     agents_[node].has_told_running = true;
-    for (const std::uint32_t rank : job::ranks_from(ranges)) still_running_.push_back(rank);
+    for (const std::uint32_t rank : base::ranks_from(ranges)) still_running_.push_back(rank);
     settle_running();
 }
 
 // All that are left have answered when each still running agent has; those that are gone have nobody.
 void Launcher::settle_running() {
-    if (fallback_code_ != job::exit_timeout) return;
+    if (fallback_code_ != launch::exit_timeout) return;
     const auto owes_answer = [](const AgentLink& agent) {
         return agent.is_running() && !agent.is_cut_off && !agent.has_told_running;
     };
@@ -136,7 +141,7 @@ void Launcher::tell_running() {
     if (has_told_running_) return;
     has_told_running_ = true;
     std::sort(still_running_.begin(), still_running_.end());
-    const std::string ranges = job::rank_ranges(still_running_);
+    const std::string ranges = base::rank_ranges(still_running_);
     const bool is_one = ranges.find_first_of("-,") == std::string::npos;
     std::string who;
     if (ranges != "none") {
@@ -213,7 +218,7 @@ void Launcher::hear_note(std::string_view text) {
 void Launcher::tell_failure(NodeFailure failure, std::uint64_t ended_others) {
     if (!unjoined_.empty()) {
         std::sort(unjoined_.begin(), unjoined_.end());
-        failure.rank.unjoined_ranks = job::rank_ranges(unjoined_);
+        failure.rank.unjoined_ranks = base::rank_ranges(unjoined_);
     }
     say(describe_failure(failure.rank, place_of(failure.node)) + fate_of_others(ended_others));
     hint(hint_for(failure.rank));

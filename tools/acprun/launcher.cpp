@@ -7,12 +7,12 @@
 #include <cerrno>
 #include <csignal>
 
-#include "job/exit_codes.hpp"
 #include "os/child.hpp"
 #include "os/clock.hpp"
 #include "os/log_line.hpp"
 #include "os/standard_streams.hpp"
 
+#include "launch/exit_codes.hpp"
 #include "tokens.hpp"
 
 namespace acp::run {
@@ -37,7 +37,7 @@ int Launcher::run() {
         say(status.message());
         os::end_all_children(os::now_ns() + patience_ns);
         outputs_.abandon();
-        return job::exit_unavailable;
+        return launch::exit_unavailable;
     }
     loop();
     return end();
@@ -85,7 +85,7 @@ void Launcher::on_time() {
     is_asked_for_doings_ = false;
     doings_until_ns_ = os::poll_forever;
     end_all("timeout");
-    expect_end(job::exit_timeout);
+    expect_end(launch::exit_timeout);
 }
 
 // From now on the agents have a limited time to end the job, whatever state they are in.
@@ -104,7 +104,7 @@ void Launcher::on_signals() {
         }
         if (*signal == SIGINT && ++interrupts_ > 1) {
             end_all("kill");
-            expect_end(job::exit_signal_base + SIGINT);
+            expect_end(launch::exit_signal_base + SIGINT);
             if (interrupts_ > 2) os::signal_children(SIGKILL);  // the user has no more patience
             continue;
         }
@@ -141,7 +141,7 @@ void Launcher::on_output_news() {
     const int failure = outputs_.failure();
     if (failure == 0 || fixed_code_ != 0) return;
     if (failure == EPIPE) {
-        fixed_code_ = job::exit_signal_base + SIGPIPE;  // quietly, as every other tool
+        fixed_code_ = launch::exit_signal_base + SIGPIPE;  // quietly, as every other tool
     } else {
         const agent::OutputFailure told = agent::describe_output_failure(failure);
         fixed_code_ = told.code;
@@ -198,7 +198,7 @@ void Launcher::give_up_on_silent() {
 void Launcher::settle() {
     if (const auto status = start_more(); !status.is_ok()) {
         say(status.message());
-        fixed_code_ = job::exit_unavailable;
+        fixed_code_ = launch::exit_unavailable;
         end_all("kill");
     }
     if (!is_ending_) tell_peers();

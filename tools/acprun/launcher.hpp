@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "job/job_key.hpp"
 #include "node/awaited.hpp"
 #include "os/poll_set.hpp"
 #include "os/signal_fd.hpp"
 
 #include "agent_link.hpp"
 #include "end_watch.hpp"
+#include "launch/job_key.hpp"
 #include "outputs.hpp"
 #include "plan.hpp"
 #include "report.hpp"
@@ -98,7 +98,7 @@ private:
 
     PlannedJob job_;
     LaunchOptions options_;
-    job::JobKey key_;
+    launch::JobKey key_;
     std::optional<os::PollSet> poll_;
     std::optional<os::SignalFd> signals_;
     Outputs outputs_;

@@ -4,12 +4,12 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "job/exit_codes.hpp"
 #include "os/process.hpp"
 #include "os/standard_streams.hpp"
 
 #include "allocation.hpp"
 #include "common/guard.hpp"
+#include "launch/exit_codes.hpp"
 #include "launcher.hpp"
 #include "options.hpp"
 #include "plan.hpp"
@@ -51,7 +51,7 @@ int run_and_flush(int argc, char** argv) {
     int code = run_with(argc, argv);
     if (!std::cout.flush()) {
         run::say("cannot write standard output");
-        if (code == 0) code = job::exit_output;
+        if (code == 0) code = launch::exit_output;
     }
     return code;
 }
@@ -59,6 +59,6 @@ int run_and_flush(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    constexpr acp::tool::Guard guard{"acprun", acp::job::exit_unavailable};
+    constexpr acp::tool::Guard guard{"acprun", acp::launch::exit_unavailable};
     std::_Exit(acp::tool::run_guarded(guard, run_and_flush, argc, argv));
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The options and what fits them. Everything from the program's name on belongs to the program, so the
-// command line is cut there before it is parsed.
+// The options and what fits them.
 #include "options.hpp"
 
 #include <iostream>
@@ -8,33 +7,37 @@
 #include "base/config.hpp"
 #include "base/parse.hpp"
 #include "base/version.hpp"
-#include "job/exit_codes.hpp"
-#include "job/network_choice.hpp"
 #include "node/segment.hpp"
 
 #include "common/cli.hpp"
+#include "launch/exit_codes.hpp"
+#include "launch/launch_plan.hpp"
+#include "launch/network_choice.hpp"
+#include "parts.hpp"
 #include "placement.hpp"
-#include "spelling.hpp"
 
 namespace acp::run {
 
 namespace {
 
 constexpr const char* description =
-    "Runs a program as a parallel job: N processes that share one global address space.";
+    "Runs a program, or several, as a parallel job: N processes that share one global address "
+    "space.";
 constexpr const char* footer =
     "Example:\n"
     "  acprun -n 4 --tag ./hello            four ranks, each line of output with its rank\n"
     "  acprun -n 4 --nodes 2 ./hello        as if on two machines, without a second one\n"
     "  acprun --hosts a:4,b:4 ./hello       eight ranks on two machines, by ssh\n"
     "  acprun -n 8 --timeout 60 ./solve in  ended after a minute\n"
+    "  acprun -n 1 ./server : -n 7 ./client rank 0 runs one program, ranks 1-7 another\n"
     "Exit code: that of the first rank that failed, 128 + signal, 124 after --timeout, 127 and 126 "
     "when\n"
     "the program is missing or not executable, 64 usage, 69 resources, 78 configuration.\n"
     "More: man acprun; acpinfo -c lists the ACP_* variables.";
 
-// The program and its arguments are no options, and CLI11 does not know them.
-constexpr const char* usage = "Usage: acprun [OPTIONS] [--] PROGRAM [ARGUMENTS...]\n";
+// Programs and their arguments are no options, and CLI11 does not know them.
+constexpr const char* usage =
+    "Usage: acprun [OPTIONS] [--] PROGRAM [ARGUMENTS...] [: -n N [--] PROGRAM [ARGUMENTS...]]...\n";
 
 // Options as they are given, before they are understood.
 struct Texts {
@@ -72,15 +75,19 @@ void declare_nodes(cli::App& app, Options& options, Texts& texts) {
         ->type_name("FILE");
 }
 
+void declare_procs(cli::App& app, std::string& procs) {
+    app.add_option(
+           "-n,--procs", procs,
+           "processes to start, up to 1024 per node (also -np); default 1, or one per node, "
+           "or all slots")
+        ->type_name("N");
+}
+
 void declare(cli::App& app, Options& options, Texts& texts) {
     app.set_help_flag("-h,--help", "print this and end");
     app.set_version_flag("--version", std::string("acprun (ACP) ") + base::version,
                          "print the version and end");
-    app.add_option(
-           "-n,--procs", texts.procs,
-           "processes to start, up to 1024 per node (also -np); default 1, or one per node, "
-           "or all slots")
-        ->type_name("N");
+    declare_procs(app, texts.procs);
     declare_nodes(app, options, texts);
     app.add_flag("--tag", options.has_tags, "put \"[rank] \" before each line of output");
     app.add_option("--output", options.output_directory,
@@ -105,71 +112,8 @@ void declare(cli::App& app, Options& options, Texts& texts) {
     app.add_flag("-q,--quiet", options.is_quiet, "no hints and warnings, only errors");
 }
 
-bool takes_value(const cli::App& app, const std::string& name) {
-    const cli::Option* option = app.get_option_no_throw(name);
-    return option != nullptr && option->get_items_expected_min() > 0;
-}
-
-// The long name of an option, so that its value can be attached whatever it begins with.
-std::string long_name(const cli::App& app, const std::string& name) {
-    return "--" + app.get_option(name)->get_lnames().front();
-}
-
 void refuse(const std::string& what) {
     throw cli::ValidationError(what);
-}
-
-OptionNames names_of(const cli::App& app) {
-    OptionNames names;
-    for (const cli::Option* option : app.get_options()) {
-        for (const std::string& word : option->get_lnames()) names.words.push_back(word);
-        for (const std::string& letter : option->get_snames()) {
-            (option->get_items_expected_min() > 0 ? names.letters_valued : names.letters_alone) +=
-                letter;
-        }
-    }
-    return names;
-}
-
-// Splits at the program's name. The options come out as single words: "--procs=4". Throws on what is no option.
-std::vector<cli::Word> cut_options(const cli::App& app,
-                                   const std::vector<std::string>& words,
-                                   Options& options) {
-    const OptionNames names = names_of(app);
-    std::vector<cli::Word> ours;
-    std::size_t i = 0;
-    bool is_program_marked = false;
-    for (; i < words.size(); ++i) {
-        if (words[i] == "--") {
-            is_program_marked = true;
-            ++i;
-            break;
-        }
-        if (words[i].size() < 2 || words[i][0] != '-') break;
-        const std::string typed = words[i].substr(0, words[i].find('='));
-        const Spelling spelling =
-            spelling_of(words[i], i + 1 < words.size() ? words[i + 1] : std::string(), names);
-        if (!spelling.refusal.empty()) refuse(spelling.refusal);
-        i += spelling.has_next ? 1 : 0;
-        const std::string& word = spelling.word;
-        if (word.empty()) continue;
-        if (takes_value(app, word) && i + 1 < words.size()) {
-            ours.push_back({long_name(app, word) + "=" + words[++i], typed});
-        } else if (word[1] != '-' && word.size() > 2 && takes_value(app, word.substr(0, 2))) {
-            ours.push_back(
-                {long_name(app, word.substr(0, 2)) + "=" + word.substr(word[2] == '=' ? 3 : 2),
-                 word.substr(0, 2)});
-        } else {
-            ours.push_back({word, word.starts_with("--") || word.size() == 2 ? typed : ""});
-        }
-    }
-    options.command.assign(words.begin() + static_cast<std::ptrdiff_t>(std::min(i, words.size())),
-                           words.end());
-    if (!is_program_marked) {
-        const std::string refusal = several_programs_refusal(options.command);
-        if (!refusal.empty()) refuse(refusal);
-    }
-    return ours;
 }
 
 void understand_choices(const Texts& texts, Options& options) {
@@ -206,11 +150,6 @@ std::uint64_t seconds(const char* option, const std::string& text) {
 
 void understand_nodes(const Texts& texts, Options& options) {
     const bool has_hosts = !options.hosts.empty() || !options.hostfile.empty();
-    const bool is_one_node = texts.nodes.empty() && !has_hosts && !options.is_allocated;
-    if (!texts.procs.empty()) {
-        options.procs =
-            number("-n", "processes", texts.procs, is_one_node ? node::local_procs_max : ranks_max);
-    }
     options.is_emulated = !texts.nodes.empty();
     if (options.is_emulated) options.nodes = number("--nodes", "nodes", texts.nodes, nodes_max);
     if (!texts.nodes.empty() && has_hosts) {
@@ -224,7 +163,7 @@ void understand_nodes(const Texts& texts, Options& options) {
     if (!options.networks.empty() && !has_hosts && !options.is_allocated) {
         refuse("--net goes with --hosts or --hostfile");
     }
-    if (const auto choice = job::NetworkChoice::from(options.networks); !choice.is_ok()) {
+    if (const auto choice = launch::NetworkChoice::from(options.networks); !choice.is_ok()) {
         refuse("--net: " + std::string(choice.failure().message()));
     }
     if (!texts.ssh_timeout.empty()) {
@@ -232,7 +171,52 @@ void understand_nodes(const Texts& texts, Options& options) {
     }
 }
 
-void understand(const Texts& texts, Options& options) {
+// What stands behind the -n of a later part; "" without one.
+std::string procs_of(const Part& part) {
+    std::string procs;
+    cli::App app("", "acprun");
+    declare_procs(app, procs);
+    app.parse(part.options);
+    return procs;
+}
+
+// How many ranks run each program, and all of them together.
+void understand_programs(const Texts& texts, const std::vector<Part>& parts, Options& options) {
+    const bool is_one_node = !options.is_emulated && options.hosts.empty() &&
+                             options.hostfile.empty() && !options.is_allocated;
+    const std::uint32_t most = is_one_node ? node::local_procs_max : ranks_max;
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const std::string procs = i == 0 ? texts.procs : procs_of(parts[i]);
+        ProgramPart program{std::nullopt, parts[i].command};
+        if (!procs.empty()) program.procs = number("-n", "processes", procs, most);
+        if (parts.size() > 1 && program.command.empty()) {
+            refuse(name_of_part(parts, i) +
+                   " of the command line names no program: \":\" stands between parts such as -n N "
+                   "PROGRAM; -- before a program passes \":\" to it");
+        }
+        if (parts.size() > 1 && !program.procs) {
+            refuse(name_of_part(parts, i) +
+                   " lacks -n: where there are several programs, each part says how many ranks run "
+                   "its own");
+        }
+        sum += program.procs.value_or(0);
+        options.programs.push_back(std::move(program));
+    }
+    if (parts.front().command.empty()) refuse("no program given");
+    if (parts.size() > launch::launch_programs_max) {
+        refuse("a job runs at most " + std::to_string(launch::launch_programs_max) +
+               " programs, not " + std::to_string(parts.size()));
+    }
+    if (sum > most) {
+        refuse("the -n of all programs are " + std::to_string(sum) + " together; a job" +
+               (is_one_node ? " on one node" : "") + " has at most " + std::to_string(most) +
+               " ranks");
+    }
+    if (sum > 0) options.procs = static_cast<std::uint32_t>(sum);
+}
+
+void understand(const Texts& texts, const std::vector<Part>& parts, Options& options) {
     understand_nodes(texts, options);
     if (!texts.timeout.empty()) options.timeout_ns = seconds("--timeout", texts.timeout);
     if (!texts.starter_size.empty()) {
@@ -244,7 +228,7 @@ void understand(const Texts& texts, Options& options) {
         options.starter_size = texts.starter_size;
     }
     understand_choices(texts, options);
-    if (options.command.empty()) refuse("no program given");
+    understand_programs(texts, parts, options);
 }
 
 }  // namespace
@@ -258,13 +242,14 @@ std::variant<Options, int> parse_options(int argc, char** argv, bool is_allocate
     app.footer(footer);
     declare(app, options, texts);
     try {
-        app.parse(cut_options(app, {argv + 1, argv + argc}, options));
-        understand(texts, options);
+        const std::vector<Part> parts = cut_parts(app, {argv + 1, argv + argc});
+        app.parse(parts.front().options);
+        understand(texts, parts, options);
     } catch (const cli::Success& answer) {
         return app.exit(answer);
     } catch (const cli::ParseError& error) {
         static_cast<void>(app.exit(error));
-        return job::exit_usage;
+        return launch::exit_usage;
     }
     return options;
 }

@@ -13,8 +13,15 @@ namespace acp::run {
 
 inline constexpr std::uint32_t ranks_max = 1U << 20U;  // of a job
 
+// A program of the job, as the command line names it.
+struct ProgramPart {
+    std::optional<std::uint32_t> procs;  // ranks that run it; there where the job has several
+    std::vector<std::string> command;    // its name and its arguments
+};
+
 struct Options {
-    std::optional<std::uint32_t> procs;  // 1 .. ranks_max
+    std::optional<std::uint32_t> procs;  // 1 .. ranks_max, of all programs together
+    std::vector<ProgramPart> programs;   // at least one, in the order of the ranks
     std::uint32_t nodes = 1;             // emulated on this machine, 1 .. nodes_max
     bool is_emulated = false;            // --nodes was given
     bool is_allocated = false;           // a batch system has given this job several machines
@@ -26,7 +33,6 @@ struct Options {
     std::uint64_t ssh_timeout_ns = 30'000'000'000;
     std::string agent_path;  // of acp-agent on the hosts; "" = as here
     bool may_oversubscribe = false;
-    std::vector<std::string> command;         // the program and its arguments
     std::vector<std::string> exports;         // "NAME" or "NAME=VALUE"
     std::optional<std::string> starter_size;  // as given, and valid
     std::string output_directory;             // "" = none

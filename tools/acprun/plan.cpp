@@ -9,7 +9,6 @@
 #include "base/config.hpp"
 #include "base/parse.hpp"
 #include "crypto/choose.hpp"
-#include "job/exit_codes.hpp"
 #include "os/cpu.hpp"
 #include "os/process.hpp"
 #include "os/program_file.hpp"
@@ -17,6 +16,7 @@
 #include "os/standard_streams.hpp"
 #include "os/terminal.hpp"
 
+#include "launch/exit_codes.hpp"
 #include "plan_nodes.hpp"
 #include "program.hpp"
 
@@ -34,46 +34,46 @@ std::optional<std::string> variable(const std::string& name) {
     return std::nullopt;
 }
 
-std::optional<Refusal> add_exports(const Options& options, job::LaunchPlan& plan) {
+std::optional<Refusal> add_exports(const Options& options, launch::LaunchPlan& plan) {
     for (const std::string& wanted : options.exports) {
         const std::size_t equals = wanted.find('=');
         const std::string name = wanted.substr(0, equals);
         if (name.empty()) {
-            return Refusal{job::exit_usage, "-x wants NAME or NAME=VALUE, not \"" + wanted + "\"",
-                           ""};
+            return Refusal{launch::exit_usage,
+                           "-x wants NAME or NAME=VALUE, not \"" + wanted + "\"", ""};
         }
-        if (job::is_set_by_launcher(name)) {
-            return Refusal{job::exit_usage, "-x " + name + ": acprun sets this variable itself",
+        if (launch::is_set_by_launcher(name)) {
+            return Refusal{launch::exit_usage, "-x " + name + ": acprun sets this variable itself",
                            ""};
         }
         const auto value = equals == std::string::npos
                                ? variable(name)
                                : std::optional<std::string>(wanted.substr(equals + 1));
         if (!value) {
-            return Refusal{job::exit_usage, "-x " + name + ": the variable is not set",
+            return Refusal{launch::exit_usage, "-x " + name + ": the variable is not set",
                            "-x " + name + "=VALUE sets it for the ranks"};
         }
-        job::set_variable(plan.variables, name, *value);
+        launch::set_variable(plan.variables, name, *value);
     }
     return std::nullopt;
 }
 
 // What the ranks will see, as the configuration is read from it.
-base::Environment future_environment(const job::LaunchPlan& plan) {
+base::Environment future_environment(const launch::LaunchPlan& plan) {
     base::Environment entries = os::environment();
     for (const std::string& entry : plan.variables) {
         const std::size_t equals = entry.find('=');
-        job::set_variable(entries, entry.substr(0, equals), entry.substr(equals + 1));
+        launch::set_variable(entries, entry.substr(0, equals), entry.substr(equals + 1));
     }
     return entries;
 }
 
-std::optional<Refusal> make_output_directory(const Options& options, job::LaunchPlan& plan) {
+std::optional<Refusal> make_output_directory(const Options& options, launch::LaunchPlan& plan) {
     if (options.output_directory.empty()) return std::nullopt;
     std::error_code error;
     if (!options.is_dry_run) std::filesystem::create_directories(options.output_directory, error);
     if (error) {
-        return Refusal{job::exit_output,
+        return Refusal{launch::exit_output,
                        "--output " + options.output_directory + ": " + error.message(), ""};
     }
     plan.output_directory = options.output_directory;
@@ -98,7 +98,7 @@ std::optional<Refusal> plan_reaching(const Options& options, PlannedJob& job) {
     std::error_code error;
     job.common.directory = std::filesystem::current_path(error).string();
     if (error) {
-        return Refusal{job::exit_unavailable, "the current directory: " + error.message(), ""};
+        return Refusal{launch::exit_unavailable, "the current directory: " + error.message(), ""};
     }
     for (const std::string& entry : os::environment()) {
         const std::size_t equals = entry.find('=');
@@ -117,9 +117,10 @@ std::optional<Refusal> plan_reaching(const Options& options, PlannedJob& job) {
     const std::string wanted =
         !options.ssh.empty() ? options.ssh : variable("ACP_SSH").value_or("");
     job.ssh = command_words(wanted.empty() ? usual : wanted);
-    if (job.ssh.empty()) return Refusal{job::exit_usage, "--ssh wants a command", ""};
+    if (job.ssh.empty()) return Refusal{launch::exit_usage, "--ssh wants a command", ""};
     const Program ssh = find_program(job.ssh.front(), variable("PATH").value_or(path_default));
-    if (ssh.path.empty()) return Refusal{job::exit_unavailable, "--ssh: " + ssh.problem, ssh.hint};
+    if (ssh.path.empty())
+        return Refusal{launch::exit_unavailable, "--ssh: " + ssh.problem, ssh.hint};
     // Whatever the host is called, ssh takes it for no option. Other commands may not know "--".
     const bool is_ssh = std::filesystem::path(job.ssh.front()).filename() == "ssh";
     if (is_ssh && job.ssh.back() != "--") job.ssh.emplace_back("--");
@@ -143,7 +144,7 @@ std::string describe_nodes(const PlannedJob& job) {
     if (job.nodes.size() == 1) return "";
     std::string text;
     for (std::uint32_t i = 0; i < job.nodes.size(); ++i) {
-        const job::LaunchPlan plan = job.plan_of(i);
+        const launch::LaunchPlan plan = job.plan_of(i);
         const std::uint32_t last = plan.first() + plan.local_procs() - 1;
         text +=
             "\n  " + job.nodes[i].name +
@@ -156,25 +157,52 @@ std::string describe_nodes(const PlannedJob& job) {
     return text;
 }
 
+// A single program is run by all ranks, however many there are.
+std::optional<Refusal> find_programs(const Options& options, launch::LaunchPlan& plan) {
+    const std::string search_path = variable("PATH").value_or(path_default);
+    for (const ProgramPart& part : options.programs) {
+        const Program program = find_program(part.command.front(), search_path);
+        if (program.path.empty()) return Refusal{program.exit_code, program.problem, program.hint};
+        plan.programs.push_back({part.procs.value_or(plan.procs), program.path, part.command});
+    }
+    return std::nullopt;
+}
+
+std::string describe_programs(const launch::LaunchPlan& plan) {
+    std::string text;
+    std::uint32_t first = 0;
+    for (const launch::LaunchProgram& program : plan.programs) {
+        text += "\n  program   " + program.path;
+        const std::uint32_t last = first + program.procs - 1;
+        if (plan.programs.size() > 1) {
+            text += ", rank" + (last > first ? "s " + std::to_string(first) + "-" : " ") +
+                    std::to_string(last);
+        }
+        text += "\n  command  ";
+        for (const std::string& argument : program.arguments) text += " " + argument;
+        first += program.procs;
+    }
+    return text;
+}
+
 }  // namespace
 
 std::variant<PlannedJob, Refusal> plan_job(const Options& options) {
     PlannedJob planned;
-    job::LaunchPlan& plan = planned.common;
+    launch::LaunchPlan& plan = planned.common;
     if (auto refusal = plan_nodes(options, planned)) return *refusal;
     os::fill_random(std::as_writable_bytes(std::span(&plan.job_id, 1)));
-    plan.arguments = options.command;
     plan.has_tags = options.has_tags;
     plan.is_quiet = options.is_quiet;
     plan.is_bound_to_cores = options.is_bound_to_cores;
     plan.is_continue_on_failure = options.is_continue_on_failure;
     if (auto refusal = add_exports(options, plan)) return *refusal;
     if (options.starter_size)
-        job::set_variable(plan.variables, "ACP_STARTER_SIZE", *options.starter_size);
+        launch::set_variable(plan.variables, "ACP_STARTER_SIZE", *options.starter_size);
 
     auto parsed = base::parse_config(future_environment(plan));
     if (!parsed.is_ok()) {
-        return Refusal{job::exit_config, std::string(parsed.failure().message()),
+        return Refusal{launch::exit_config, std::string(parsed.failure().message()),
                        "acpinfo -c lists the ACP_* variables"};
     }
     planned.warnings = std::move(parsed.value().warnings);
@@ -186,36 +214,43 @@ std::variant<PlannedJob, Refusal> plan_job(const Options& options) {
     plan.cipher = static_cast<std::uint32_t>(
         crypto::resolve(static_cast<crypto::CipherWish>(parsed.value().config.cipher)));
 
-    const Program program =
-        find_program(options.command.front(), variable("PATH").value_or(path_default));
-    if (program.path.empty()) return Refusal{program.exit_code, program.problem, program.hint};
-    plan.program = program.path;
+    if (auto refusal = find_programs(options, plan)) return *refusal;
     constexpr std::size_t columns_default = 80;
     if (os::is_terminal(os::standard_error)) {
         const std::size_t columns = os::terminal_columns(os::standard_error);
-        job::set_variable(plan.variables, "ACP_TERMINAL",
-                          std::to_string(columns != 0 ? columns : columns_default));
+        launch::set_variable(plan.variables, "ACP_TERMINAL",
+                             std::to_string(columns != 0 ? columns : columns_default));
     }
     if (auto refusal = plan_reaching(options, planned)) return *refusal;
     if (auto refusal = make_output_directory(options, plan)) return *refusal;
     return planned;
 }
 
-job::LaunchPlan PlannedJob::plan_of(std::uint32_t node) const {
-    job::LaunchPlan plan = common;
+launch::LaunchPlan PlannedJob::plan_of(std::uint32_t node) const {
+    launch::LaunchPlan plan = common;
     plan.node = node;
     plan.address = nodes[node].address;
     if (nodes[node].host.empty()) plan.directory.clear();
     return plan;
 }
 
+std::string PlannedJob::distinct_program_of(std::uint32_t process) const {
+    const auto name_of = [](const launch::LaunchProgram& program) -> const std::string& {
+        return program.arguments.front();
+    };
+    const std::string& name = name_of(common.program_of(process));
+    const bool is_distinct =
+        std::any_of(common.programs.begin(), common.programs.end(),
+                    [&](const launch::LaunchProgram& other) { return name_of(other) != name; });
+    return is_distinct ? name : "";
+}
+
 std::string describe(const PlannedJob& job) {
-    const job::LaunchPlan& plan = job.common;
+    const launch::LaunchPlan& plan = job.common;
     std::string text = "would start " + std::to_string(plan.procs) +
                        (plan.procs == 1 ? " rank" : " ranks") + " on " + place_of(job) + ":";
     text += describe_nodes(job);
-    text += "\n  program   " + plan.program + "\n  command  ";
-    for (const std::string& argument : plan.arguments) text += " " + argument;
+    text += describe_programs(plan);
     for (const std::string& entry : plan.variables) text += "\n  variable  " + entry;
     text += "\n  cores     " + std::to_string(os::usable_cpus()) + " usable";
     text += plan.is_bound_to_cores

@@ -7,8 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "job/launch_plan.hpp"
-
+#include "launch/launch_plan.hpp"
 #include "options.hpp"
 
 namespace acp::run {
@@ -27,7 +26,7 @@ struct PlannedNode {
 };
 
 struct PlannedJob {
-    job::LaunchPlan common;          // what all nodes share
+    launch::LaunchPlan common;       // what all nodes share
     std::vector<PlannedNode> nodes;  // at least one
     std::vector<std::string> ssh;    // the command and its options, before host and command
     std::string agent_path;          // of acp-agent on the hosts
@@ -37,7 +36,10 @@ struct PlannedJob {
     std::vector<std::string> notes;     // about what was chosen without being asked for
 
     // What one node is sent.
-    [[nodiscard]] job::LaunchPlan plan_of(std::uint32_t node) const;
+    [[nodiscard]] launch::LaunchPlan plan_of(std::uint32_t node) const;
+
+    // What the process of an index runs, as the user wrote it; "" where all run programs of one name.
+    [[nodiscard]] std::string distinct_program_of(std::uint32_t process) const;
 };
 
 // May make the output directory.

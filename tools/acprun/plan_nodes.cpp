@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "job/exit_codes.hpp"
 #include "node/segment.hpp"
 #include "os/process.hpp"
 #include "os/program_file.hpp"
@@ -12,6 +11,7 @@
 #include "os/udp_socket.hpp"
 
 #include "allocation.hpp"
+#include "launch/exit_codes.hpp"
 #include "placement.hpp"
 #include "plan.hpp"
 
@@ -20,6 +20,7 @@ namespace acp::run {
 namespace {
 
 constexpr std::uint32_t per_octet = 250;
+constexpr const char* together = "the -n of all programs count together";
 
 // 127.0.1.1 and on, or 10.77.1.1 and on where each node has a network.
 std::string emulated_address(std::uint32_t node, bool is_netns) {
@@ -28,7 +29,7 @@ std::string emulated_address(std::uint32_t node, bool is_netns) {
 }
 
 Refusal refuse(const base::Status& status, const char* hint = "") {
-    return {job::exit_usage, std::string(status.message()), hint};
+    return {launch::exit_usage, std::string(status.message()), hint};
 }
 
 // Nodes begin where the ones before end.
@@ -38,7 +39,7 @@ std::optional<Refusal> give_processes(const std::vector<std::uint32_t>& counts, 
     std::uint32_t first = 0;
     for (std::size_t i = 0; i < counts.size(); ++i) {
         if (counts[i] > most) {
-            return Refusal{job::exit_usage,
+            return Refusal{launch::exit_usage,
                            job.nodes[i].name + " would have " + std::to_string(counts[i]) +
                                " ranks; a node holds at most " + std::to_string(most),
                            ""};
@@ -55,10 +56,11 @@ std::optional<Refusal> plan_emulated(const Options& options, PlannedJob& job) {
     const std::uint32_t nodes = options.nodes;
     const std::uint32_t procs = options.procs.value_or(nodes);
     if (procs < nodes) {
-        return Refusal{job::exit_usage,
-                       std::to_string(nodes) + " nodes want at least " + std::to_string(nodes) +
-                           " ranks, not " + std::to_string(procs),
-                       "-n " + std::to_string(nodes)};
+        return Refusal{
+            launch::exit_usage,
+            std::to_string(nodes) + " nodes want at least " + std::to_string(nodes) +
+                " ranks, not " + std::to_string(procs),
+            options.programs.size() == 1 ? "-n " + std::to_string(nodes) : std::string(together)};
     }
     for (std::uint32_t node = 0; node < nodes; ++node) {
         job.nodes.push_back({"", "node " + std::to_string(node),
@@ -70,7 +72,7 @@ std::optional<Refusal> plan_emulated(const Options& options, PlannedJob& job) {
         if (auto status = os::check_loopback(); !status.is_ok()) {
             const std::string option = "--nodes " + std::to_string(nodes);
             auto failure = std::move(status).within(option.c_str());
-            return Refusal{job::exit_unavailable, std::string(failure.message()), ""};
+            return Refusal{launch::exit_unavailable, std::string(failure.message()), ""};
         }
     }
     job.is_netns = options.is_netns;
@@ -98,7 +100,10 @@ std::optional<Refusal> plan_slots(const Options& options,
     for (const HostSlots& host : hosts) slots += host.slots;
     const auto filled = fill_slots(hosts, options.procs.value_or(slots), options.may_oversubscribe);
     if (!filled.is_ok()) {
-        return refuse(filled.failure(), "--oversubscribe lets hosts have more ranks than slots");
+        Refusal refusal =
+            refuse(filled.failure(), "--oversubscribe lets hosts have more ranks than slots");
+        if (options.programs.size() > 1) refusal.hint += std::string("; ") + together;
+        return refusal;
     }
     std::vector<std::uint32_t> counts;
     for (std::size_t i = 0; i < hosts.size(); ++i) {
@@ -123,7 +128,7 @@ std::optional<Refusal> plan_allocated(const Options& options,
                                       PlannedJob& job) {
     for (const HostSlots& host : given.hosts) {
         if (!is_host_name(host.host) || host.slots > node::local_procs_max) {
-            return Refusal{job::exit_usage,
+            return Refusal{launch::exit_usage,
                            given.source + ": \"" + host.host + "\" with " +
                                std::to_string(host.slots) + " slots is no host that acprun can use",
                            "--hosts or --hostfile says on which machines to start"};

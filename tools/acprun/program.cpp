@@ -2,8 +2,9 @@
 // The search for the program.
 #include "program.hpp"
 
-#include "job/exit_codes.hpp"
 #include "os/program_file.hpp"
+
+#include "launch/exit_codes.hpp"
 
 namespace acp::run {
 
@@ -20,14 +21,14 @@ Program by_path(const std::string& path) {
         case FileKind::program:
             return {path, 0, "", ""};
         case FileKind::directory:
-            return refused(job::exit_not_runnable, path + " is a directory", "");
+            return refused(launch::exit_not_runnable, path + " is a directory", "");
         case FileKind::not_executable:
-            return refused(job::exit_not_runnable, path + " is not executable",
+            return refused(launch::exit_not_runnable, path + " is not executable",
                            "chmod +x " + path + " makes it so");
         case FileKind::missing:
             break;
     }
-    return refused(job::exit_not_found, path + ": no such file", "");
+    return refused(launch::exit_not_found, path + ": no such file", "");
 }
 
 }  // namespace
@@ -47,7 +48,7 @@ Program find_program(const std::string& name, std::string_view search_path) {
     }
     if (!refused_path.empty()) return by_path(refused_path);
     const bool is_here = !name.empty() && os::file_kind("./" + name) == FileKind::program;
-    return refused(job::exit_not_found, "no program \"" + name + "\" in PATH",
+    return refused(launch::exit_not_found, "no program \"" + name + "\" in PATH",
                    is_here ? "there is one here: ./" + name : "");
 }
 

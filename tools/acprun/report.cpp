@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "base/parse.hpp"
-#include "job/exit_codes.hpp"
-#include "job/launch_plan.hpp"
-#include "job/line_channel.hpp"
+#include "base/words.hpp"
 #include "node/death.hpp"
 #include "os/signal_fd.hpp"
+
+#include "launch/exit_codes.hpp"
 
 namespace acp::run {
 
@@ -92,33 +92,38 @@ std::size_t find_cause(std::span<const NodeFailure> failures) {
 int code_of(const FailedRank& failed) {
     const bool is_unfinished = failed.status.raw() == node::replaced_status ||
                                (failed.status.is_exit() && failed.status.exit_code() == 0);
-    return is_unfinished ? job::exit_unfinished : failed.status.shell_code();
+    return is_unfinished ? launch::exit_unfinished : failed.status.shell_code();
 }
 
 std::vector<std::string> describe_others(std::span<const NodeFailure> failures, std::size_t cause) {
-    std::vector<std::pair<std::string, std::vector<std::uint32_t>>> kinds;  // ranks that ended so
+    // What ran, how it ended; the ranks that did so.
+    std::vector<std::pair<std::pair<std::string, std::string>, std::vector<std::uint32_t>>> kinds;
     for (std::size_t i = 0; i < failures.size(); ++i) {
         if (i == cause) continue;
-        const std::string end = end_of(failures[i].rank);
-        const auto known = std::find_if(kinds.begin(), kinds.end(),
-                                        [&](const auto& kind) { return kind.first == end; });
+        const std::pair kind_of_end(failures[i].rank.program, end_of(failures[i].rank));
+        const auto known = std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) {
+            return kind.first == kind_of_end;
+        });
         if (known != kinds.end()) {
             known->second.push_back(failures[i].rank.rank);
         } else if (kinds.size() < kinds_max) {
-            kinds.push_back({end, {failures[i].rank.rank}});
+            kinds.push_back({kind_of_end, {failures[i].rank.rank}});
         }
     }
     std::vector<std::string> lines;
-    for (auto& [end, ranks] : kinds) {
+    for (auto& [kind, ranks] : kinds) {
+        const auto& [program, end] = kind;
         std::sort(ranks.begin(), ranks.end());
-        lines.push_back("also " + ranks_phrase(job::rank_ranges(ranks)) + " " + end);
+        std::string line = "also " + ranks_phrase(base::rank_ranges(ranks)) + " ";
+        if (!program.empty()) line.append("(").append(program).append(") ");
+        lines.push_back(line.append(end));
     }
     return lines;
 }
 
 std::optional<FailedRank> failed_rank_from(std::string_view words) {
-    constexpr std::size_t word_count = 7;
-    const auto parts = job::words_of(words, word_count);
+    constexpr std::size_t word_count = 8;
+    const auto parts = base::words_of(words, word_count);
     if (parts.size() != word_count) return std::nullopt;
     const auto rank = base::parse_unsigned(parts[0]);
     const auto pid = base::parse_unsigned(parts[1]);
@@ -126,19 +131,25 @@ std::optional<FailedRank> failed_rank_from(std::string_view words) {
     const auto state = base::parse_unsigned(parts[3]);
     const auto own_end = base::parse_unsigned(parts[5]);
     const auto unmapped = base::parse_unsigned(parts[6]);
-    if (!rank || !pid || !status || !state || !own_end || !unmapped) return std::nullopt;
+    const auto process = base::parse_unsigned(parts[7]);
+    if (!rank || !pid || !status || !state || !own_end || !unmapped || !process) {
+        return std::nullopt;
+    }
     return FailedRank{static_cast<std::uint32_t>(*rank),
                       static_cast<int>(*pid),
                       os::WaitStatus(static_cast<std::uint32_t>(*status)),
                       static_cast<node::SlotState>(*state),
                       std::string(parts[4]),
                       static_cast<node::OwnEnd>(*own_end),
-                      static_cast<std::uint32_t>(*unmapped)};
+                      static_cast<std::uint32_t>(*unmapped),
+                      static_cast<std::uint32_t>(*process),
+                      ""};
 }
 
 std::string describe_failure(const FailedRank& failed, const std::string& place) {
-    return "rank " + std::to_string(failed.rank) + " (process " + std::to_string(failed.pid) +
-           " on " + place + ") " + end_of(failed);
+    return "rank " + std::to_string(failed.rank) + " (" +
+           (failed.program.empty() ? "" : failed.program + ", ") + "process " +
+           std::to_string(failed.pid) + " on " + place + ") " + end_of(failed);
 }
 
 std::string hint_for(const FailedRank& failed) {

@@ -25,6 +25,8 @@ struct FailedRank {
     std::string unjoined_ranks;                      // that ended well and without acp_init; "none"
     node::OwnEnd own_end = node::OwnEnd::none;       // what it wrote before it ended itself
     std::uint32_t unmapped_rank_plus_1 = 0;  // for whose memory acp_query_address gave it NULL
+    std::uint32_t process = 0;               // its rank at the start, before any acp_reset
+    std::string program;                     // that it ran, where ranks run different ones; else ""
 };
 
 // A failure, and whose agent told it.
@@ -42,8 +44,8 @@ struct NodeFailure {
 // The exit code that the failure gives the job.
 [[nodiscard]] int code_of(const FailedRank& failed);
 
-// The other failures, a line for each kind: "also ranks 0,2 exited with code 5 without acp_finalize". At most kinds_max
-// kinds, the earliest.
+// The other failures, a line for each kind: "also ranks 0,2 exited with code 5 without acp_finalize", or "also ranks 0,2
+// (./client) ..." where ranks run different programs. At most kinds_max kinds, the earliest.
 inline constexpr std::size_t kinds_max = 8;
 [[nodiscard]] std::vector<std::string> describe_others(std::span<const NodeFailure> failures,
                                                        std::size_t cause);
@@ -52,7 +54,8 @@ inline constexpr std::size_t kinds_max = 8;
 [[nodiscard]] std::optional<FailedRank> failed_rank_from(std::string_view words);
 
 // "rank 2 (process 4711 on host) was killed by signal 9 (SIGKILL: killed) without acp_finalize", or
-// "... ended itself because of the error it told" where the process says so
+// "... ended itself because of the error it told" where the process says so; "rank 2 (./client, process 4711 ..." where ranks
+// run different programs
 //   place  the host, and the node where there are several
 [[nodiscard]] std::string describe_failure(const FailedRank& failed, const std::string& place);
 

@@ -180,13 +180,4 @@ Spelling spelling_of(std::string_view argument, std::string_view next, const Opt
     return unknown(argument, parts, names);
 }
 
-std::string several_programs_refusal(const std::vector<std::string>& command) {
-    const auto colon = std::find(command.begin(), command.end(), ":");
-    if (colon == command.begin() || colon == command.end() || colon + 1 == command.end()) return "";
-    return "a job runs one program: what stands behind \":\" would be a second one (" +
-           *(colon + 1) +
-           " ...). A script that looks at ACP_RANK can start different ones; -- before the program "
-           "passes \":\" to it";
-}
-
 }  // namespace acp::run

@@ -30,8 +30,4 @@ struct Spelling {
                                    std::string_view next,
                                    const OptionNames& names);
 
-// The sentence against ":" between programs, as other launchers take several; "" when there is none.
-//   command  the program and its arguments
-[[nodiscard]] std::string several_programs_refusal(const std::vector<std::string>& command);
-
 }  // namespace acp::run

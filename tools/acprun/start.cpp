@@ -49,7 +49,7 @@ Status Launcher::prepare_events() {
 }
 
 Status Launcher::make_key() {
-    auto key = job::JobKey::create();
+    auto key = launch::JobKey::create();
     if (!key.is_ok()) return std::move(key).failure();
     key_ = std::move(key).value();
     os::fill_random(key_.bytes());
@@ -104,9 +104,9 @@ void Launcher::tell_peers() {
     const auto has_told = [](const AgentLink& agent) { return !agent.addresses.empty(); };
     if (have_peers_ || !std::all_of(agents_.begin(), agents_.end(), has_told)) return;
     have_peers_ = true;
-    job::PeerTable table;
+    launch::PeerTable table;
     for (const AgentLink& agent : agents_) table.push_back(agent.addresses);
-    const std::string bytes = job::to_bytes(table);
+    const std::string bytes = launch::to_bytes(table);
     for (const AgentLink& agent : agents_) {
         if (agent.is_running()) static_cast<void>(agent.channel->send_block("peers", bytes));
     }

@@ -90,8 +90,13 @@ int launcher_of(int pid) {
 
 // What tells a user which of his jobs it is.
 void name_for_people(Gateway& gateway) {
-    const std::uint64_t first = gateway.segment.slot(0).pid.load(std::memory_order_relaxed);
-    if (first != 0) gateway.program = command_of(static_cast<int>(first));
+    std::vector<std::string>& programs = gateway.programs;
+    for (std::uint32_t slot = 0; slot < gateway.segment.shape().local_procs; ++slot) {
+        const std::uint32_t pid = gateway.segment.slot(slot).pid.load(std::memory_order_relaxed);
+        const std::string name = pid != 0 ? command_of(static_cast<int>(pid)) : std::string();
+        const bool is_new = std::find(programs.begin(), programs.end(), name) == programs.end();
+        if (!name.empty() && is_new) programs.push_back(name);
+    }
     gateway.launcher_pid = launcher_of(gateway.pid);
 }
 

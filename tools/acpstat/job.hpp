@@ -24,7 +24,8 @@ struct Gateway {
     node::Segment segment;  // of its node, mapped to be read; not open in a value made by hand
     std::uint64_t job_id = 0;
     int launcher_pid = 0;  // of the job's acprun; 0: it runs on another machine
-    std::string program;   // of the node's first rank; "": that has ended
+    std::vector<std::string>
+        programs;  // of the node's ranks that have not ended, each once and in the order of ranks
     std::uint32_t first_process = 0;
     os::Mapping counters;  // a StatsBlock, mapped to be read
     gateway::StatsValues values{};

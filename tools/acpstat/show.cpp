@@ -262,6 +262,17 @@ std::string troubles_table(const std::vector<Look>& looks) {
     return is_any ? "\n" + table.text() : "";
 }
 
+// "server, client"; more than a few are cut.
+std::string programs_text(const std::vector<std::string>& programs) {
+    constexpr std::size_t names_max = 4;
+    if (programs.empty()) return "-";
+    std::string text = programs.front();
+    for (std::size_t i = 1; i < std::min(programs.size(), names_max); ++i) {
+        text += ", " + programs[i];
+    }
+    return programs.size() > names_max ? text + ", ..." : text;
+}
+
 }  // namespace
 
 std::string list_text(const std::vector<Gateway>& all) {
@@ -276,15 +287,21 @@ std::string list_text(const std::vector<Gateway>& all) {
             it, all.end(), [&](const Gateway& gateway) { return gateway.job_id != it->job_id; });
         std::set<std::uint32_t> nodes;
         std::uint64_t ranks = 0;
+        std::vector<std::string> programs;
         for (auto each = it; each != end; ++each) {
             // A node may have two gateways: its agent's, and its only rank's own.
             const bool is_new = nodes.insert(each->values.node).second;
             ranks += is_new ? each->values.local_procs : 0;
+            for (const std::string& name : each->programs) {
+                const bool is_told =
+                    std::find(programs.begin(), programs.end(), name) != programs.end();
+                if (!is_told) programs.push_back(name);
+            }
         }
         table.add_row({name_of_job(it->job_id), std::to_string(it->values.nodes),
                        std::to_string(nodes.size()), std::to_string(ranks),
                        it->launcher_pid != 0 ? std::to_string(it->launcher_pid) : "-",
-                       it->program.empty() ? "-" : it->program});
+                       programs_text(programs)});
         it = end;
     }
     return table.text();

@@ -65,6 +65,29 @@ TEST(AcprunReport, the_others_are_told_by_kind) {
     EXPECT_EQ(lines[1], "also rank 3 ended itself because of the error it told");
 }
 
+TEST(AcprunReport, programs_are_told_where_ranks_run_different_ones) {
+    Failures all{exited(0, 0, 5), exited(0, 4, 5), exited(1, 1, 5), exited(1, 2, 5)};
+    for (NodeFailure& failure : all) failure.rank.program = failure.rank.rank < 2 ? "./a" : "./b";
+    all[0].rank.pid = 4711;
+    EXPECT_EQ(describe_failure(all[0].rank, "host"),
+              "rank 0 (./a, process 4711 on host) exited with code 5 without acp_finalize");
+    const auto lines = describe_others(all, 0);
+    ASSERT_EQ(lines.size(), 2U);
+    EXPECT_EQ(lines[0], "also ranks 2,4 (./b) exited with code 5 without acp_finalize");
+    EXPECT_EQ(lines[1], "also rank 1 (./a) exited with code 5 without acp_finalize");
+}
+
+TEST(AcprunReport, a_failure_is_read_from_its_words) {
+    const auto failed = failed_rank_from("3 4711 1280 1 none 0 2 5");
+    ASSERT_TRUE(failed.has_value());
+    EXPECT_EQ(failed->rank, 3U);
+    EXPECT_EQ(failed->pid, 4711);
+    EXPECT_EQ(failed->unmapped_rank_plus_1, 2U);
+    EXPECT_EQ(failed->process, 5U);
+    EXPECT_FALSE(failed_rank_from("3 4711 1280 1 none 0 2").has_value());
+    EXPECT_FALSE(failed_rank_from("3 4711 1280 1 none 0 2 x").has_value());
+}
+
 TEST(AcprunReport, kinds_are_told_as_far_as_there_is_room) {
     Failures all{ended(0, 0, SIGKILL)};
     for (std::uint32_t i = 0; i < kinds_max; ++i) all.push_back(exited(0, i + 1, i + 1));

@@ -52,11 +52,23 @@ TEST(AcpstatShow, lists_each_job_once_with_the_nodes_that_are_here) {
     all.push_back(some_gateway(1, 1, 2));  // its rank's own
     all.push_back(some_gateway(2, 5, 9));
     all[0].launcher_pid = 4711;
-    all[0].program = "solve";
+    all[0].programs = {"solve"};
     const auto lines = lines_of(list_text(all));
     ASSERT_EQ(lines.size(), 3U);
     EXPECT_EQ(lines[1], (Words{"0000000000000001", "2", "2", "4", "4711", "solve"}));
     EXPECT_EQ(lines[2], (Words{"0000000000000002", "9", "1", "2", "-", "-"}));
+}
+
+TEST(AcpstatShow, lists_the_programs_of_all_nodes_each_once) {
+    std::vector<Gateway> all;
+    all.push_back(some_gateway(1, 0, 2));
+    all.push_back(some_gateway(1, 1, 2));
+    all[0].programs = {"server", "client"};
+    all[1].programs = {"client", "watch"};
+    EXPECT_NE(list_text(all).find("  server, client, watch\n"), std::string::npos)
+        << list_text(all);
+    all[1].programs = {"a", "b", "c"};
+    EXPECT_NE(list_text(all).find("  server, client, a, b, ...\n"), std::string::npos);
 }
 
 TEST(AcpstatShow, the_first_look_shows_everything_since_the_start) {

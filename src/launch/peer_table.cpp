@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Addresses to text and bytes, and back.
+#include "launch/peer_table.hpp"
+
+namespace acp::launch {
+
+using base::Code;
+using base::Result;
+using base::Status;
+
+namespace {
+
+constexpr std::size_t ip_bytes(std::uint16_t family) noexcept {
+    return family == 4 ? 4U : 16U;
+}
+
+// Takes one address off the front; false when it is not whole or none.
+bool take_address(std::string_view& bytes, Address& address) {
+    constexpr std::size_t head_bytes = 3;
+    if (bytes.size() < head_bytes) return false;
+    const auto byte = [&bytes](std::size_t i) { return static_cast<std::uint8_t>(bytes[i]); };
+    address.family = byte(0);
+    address.port = static_cast<std::uint16_t>(byte(1) | byte(2) << 8U);
+    if (address.family != 4 && address.family != 6) return false;
+    const std::size_t length = ip_bytes(address.family);
+    if (bytes.size() < head_bytes + length) return false;
+    for (std::size_t i = 0; i < length; ++i) address.ip[i] = byte(head_bytes + i);
+    bytes.remove_prefix(head_bytes + length);
+    return true;
+}
+
+}  // namespace
+
+std::string addresses_text(std::span<const Address> addresses) {
+    std::string text;
+    for (const Address& address : addresses) {
+        if (!text.empty()) text += ' ';
+        text += os::address_text(address);
+    }
+    return text;
+}
+
+std::vector<Address> addresses_from(std::string_view words) {
+    std::vector<Address> addresses;
+    for (;;) {
+        const std::size_t blank = words.find(' ');
+        const auto address = os::parse_address(words.substr(0, blank));
+        if (!address || addresses.size() == node_addresses_max) return {};
+        addresses.push_back(*address);
+        if (blank == std::string_view::npos) return addresses;
+        words.remove_prefix(blank + 1);
+    }
+}
+
+std::string to_bytes(const PeerTable& table) {
+    std::string bytes;
+    for (const std::vector<Address>& row : table) {
+        bytes += static_cast<char>(row.size());
+        for (const Address& address : row) {
+            bytes += static_cast<char>(address.family);
+            bytes += static_cast<char>(address.port & 0xffU);
+            bytes += static_cast<char>(address.port >> 8U);
+            bytes.append(reinterpret_cast<const char*>(address.ip.data()),
+                         ip_bytes(address.family));
+        }
+    }
+    return bytes;
+}
+
+Result<PeerTable> peer_table_from(std::string_view bytes, std::uint32_t nodes) {
+    PeerTable table;
+    while (!bytes.empty()) {
+        const std::size_t count = static_cast<std::uint8_t>(bytes.front());
+        bytes.remove_prefix(1);
+        bool is_whole = count >= 1 && count <= node_addresses_max && table.size() < nodes;
+        std::vector<Address> row(is_whole ? count : 0);
+        for (Address& address : row) is_whole = is_whole && take_address(bytes, address);
+        if (!is_whole) {
+            return Status(Code::argument,
+                          "the table of peers breaks off at node " + std::to_string(table.size()));
+        }
+        table.push_back(std::move(row));
+    }
+    if (table.size() != nodes) {
+        return Status(Code::argument, "the table of peers has " + std::to_string(table.size()) +
+                                          " rows for " + std::to_string(nodes) + " nodes");
+    }
+    return table;
+}
+
+}  // namespace acp::launch

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where the gateways of a job listen: one node's addresses as words of a line, and the table of all nodes as
+// bytes (per node a count, per address a family, a port and 4 or 16 bytes). Opens no socket and resolves no name.
+// Pure; any thread. Tests: tests/unit/launch/peer_table_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.hpp"
+#include "os/socket_address.hpp"
+
+namespace acp::launch {
+
+using Address = os::SocketAddress;
+
+inline constexpr std::size_t node_addresses_max = 8;  // of one node
+
+// "127.0.1.1:4711 [fe80::1]:4711"
+[[nodiscard]] std::string addresses_text(std::span<const Address> addresses);
+
+// 1 to node_addresses_max addresses between single blanks; empty when the text is anything else.
+[[nodiscard]] std::vector<Address> addresses_from(std::string_view words);
+
+using PeerTable = std::vector<std::vector<Address>>;  // a row per node, in order of preference
+
+[[nodiscard]] std::string to_bytes(const PeerTable& table);
+
+// Errors: argument (cut off, a row without addresses or with too many, a family that is none, bytes left over,
+// another number of rows).
+base::Result<PeerTable> peer_table_from(std::string_view bytes, std::uint32_t nodes);
+
+}  // namespace acp::launch

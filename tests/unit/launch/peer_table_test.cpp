@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Addresses on their way from agent to agent.
+#include "launch/peer_table.hpp"
+
+#include <gtest/gtest.h>
+
+namespace acp::launch::test {
+namespace {
+
+Address parsed(const char* text) {
+    const auto address = os::parse_address(text);
+    EXPECT_TRUE(address) << text;
+    return address.value_or(Address{});
+}
+
+PeerTable small_table() {
+    return {{parsed("127.0.1.1:4711")},
+            {parsed("[2001:db8::7]:65535"), parsed("10.0.0.7:1"), parsed("10.0.0.8:256")}};
+}
+
+TEST(PeerTableTest, a_node_names_one_to_eight_addresses) {
+    EXPECT_EQ(addresses_from("127.0.1.1:1 127.0.1.2:2").size(), 2U);
+    EXPECT_EQ(addresses_text(small_table()[1]), "[2001:db8::7]:65535 10.0.0.7:1 10.0.0.8:256");
+    EXPECT_EQ(addresses_from("[2001:db8::7]:65535 10.0.0.7:1 10.0.0.8:256"), small_table()[1]);
+    EXPECT_TRUE(addresses_from("").empty());
+    EXPECT_TRUE(addresses_from("host:1").empty());
+    EXPECT_TRUE(addresses_from("127.0.1.1:1 ").empty());
+    EXPECT_TRUE(addresses_from("127.0.1.1:1  127.0.1.2:2").empty());
+    std::string words = "10.0.0.1:1";
+    for (int i = 1; i < 8; ++i) words += " 10.0.0.1:1";
+    EXPECT_EQ(addresses_from(words).size(), node_addresses_max);
+    EXPECT_TRUE(addresses_from(words + " 10.0.0.1:1").empty());
+}
+
+TEST(PeerTableTest, the_table_arrives_as_it_was_sent) {
+    const PeerTable sent = small_table();
+    const auto arrived = peer_table_from(to_bytes(sent), 2);
+    ASSERT_TRUE(arrived.is_ok()) << arrived.failure().message();
+    EXPECT_EQ(arrived.value(), sent);
+    EXPECT_EQ(to_bytes({{parsed("127.0.1.1:4711")}}).size(), 8U);
+}
+
+TEST(PeerTableTest, a_table_cut_off_anywhere_is_refused) {
+    const std::string whole = to_bytes(small_table());
+    for (std::size_t length = 0; length < whole.size(); ++length) {
+        EXPECT_FALSE(peer_table_from(whole.substr(0, length), 2).is_ok()) << length;
+    }
+}
+
+TEST(PeerTableTest, a_table_of_other_shape_is_refused) {
+    const std::string whole = to_bytes(small_table());
+    EXPECT_FALSE(peer_table_from(whole, 1).is_ok());
+    EXPECT_FALSE(peer_table_from(whole, 3).is_ok());
+    EXPECT_FALSE(peer_table_from(whole + '\0', 3).is_ok());  // a node without addresses
+    EXPECT_FALSE(peer_table_from(std::string("\x01\x05\0\0\0\0\0\0", 8), 1).is_ok());  // family 5
+    EXPECT_FALSE(peer_table_from("\x09" + whole, 3).is_ok());
+}
+
+}  // namespace
+}  // namespace acp::launch::test
