@@ -17,7 +17,7 @@ namespace acp::base {
 enum class OnError { fatal, give_back };                           // ACP_ON_ERROR=fatal|return
 enum class IntraNode { automatic, direct, attach, mailbox, udp };  // ACP_INTRANODE=auto|direct|...
 enum class MailboxKind { mpsc, pairs, bitmap };                    // ACP_MAILBOX
-enum class Attach { automatic, off };                // ACP_ATTACH=auto|off (off: as if forbidden)
+enum class AttachMode { automatic, off };            // ACP_ATTACH=auto|off (off: as if forbidden)
 enum class Security { encrypt, authenticate, off };  // ACP_SECURITY=encrypt|auth|off
 enum class Congestion : std::uint8_t { delay, cubic, newreno };
 enum class Cipher { automatic, aes_128_gcm, chacha20_poly1305 };  // ACP_CIPHER=auto|aes|chacha
@@ -28,7 +28,7 @@ enum class GatewayPlace { automatic, agent };                     // ACP_GATEWAY
 struct Config {
     OnError on_error = OnError::fatal;               // ACP_ON_ERROR
     IntraNode intranode = IntraNode::automatic;      // ACP_INTRANODE
-    Attach attach = Attach::automatic;               // ACP_ATTACH
+    AttachMode attach = AttachMode::automatic;       // ACP_ATTACH
     MailboxKind mailbox = MailboxKind::mpsc;         // ACP_MAILBOX
     std::uint32_t datagram_bytes = 0;                // ACP_DATAGRAM=auto|64..65000; 0 = auto
     bool is_bypass_on = true;                        // ACP_BYPASS=on|off

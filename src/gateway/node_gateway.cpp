@@ -28,8 +28,9 @@ public:
         : segment_(segment),
           first_process_(segment.shape().first_process),
           hazards_(segment, segment.gateway_slot()),
-          attach_(
-              segment, segment.gateway_slot(), settings.config.attach == base::Attach::automatic),
+          attach_(segment,
+                  segment.gateway_slot(),
+                  settings.config.attach == base::AttachMode::automatic),
           rings_(segment),
           waiter_(segment),
           perch_(segment.shape().machine_procs > segment.shape().local_procs) {

@@ -189,7 +189,7 @@ TEST(Config, the_fields_hold_what_the_variables_say) {
     EXPECT_EQ(config_of({"ACP_INTRANODE=attach"}).intranode, IntraNode::attach);
     EXPECT_EQ(config_of({"ACP_INTRANODE=mailbox"}).intranode, IntraNode::mailbox);
     EXPECT_EQ(config_of({"ACP_INTRANODE=udp"}).intranode, IntraNode::udp);
-    EXPECT_EQ(config_of({"ACP_ATTACH=off"}).attach, Attach::off);
+    EXPECT_EQ(config_of({"ACP_ATTACH=off"}).attach, AttachMode::off);
     EXPECT_EQ(config_of({"ACP_MAILBOX=pairs"}).mailbox, MailboxKind::pairs);
     EXPECT_EQ(config_of({"ACP_MAILBOX=bitmap"}).mailbox, MailboxKind::bitmap);
     EXPECT_EQ(config_of({"ACP_DATAGRAM=1408"}).datagram_bytes, 1408U);
