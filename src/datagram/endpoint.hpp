@@ -15,6 +15,7 @@
 #include <memory>
 #include <span>
 
+#include "base/datagram_modes.hpp"
 #include "base/status.hpp"
 #include "datagram/address.hpp"
 #include "datagram/cipher.hpp"
@@ -23,9 +24,6 @@
 namespace acp::datagram {
 
 using NodeId = std::uint32_t;
-
-enum class Security : std::uint8_t { encrypt, authenticate, off };
-enum class Control : std::uint8_t { delay, new_reno, cubic };  // congestion control
 
 enum class SeverReason : std::uint8_t {
     silent,       // no valid packet for peer_timeout although something was owed or watched
@@ -44,8 +42,8 @@ struct Settings {
     NodeId node = 0;                      // this one
     NodeId nodes = 1;                     // of the job
     std::array<std::byte, 32> job_key{};  // the endpoint keeps what it derived, not this
-    Security security = Security::encrypt;
-    Control control = Control::delay;
+    base::Security security = base::Security::encrypt;
+    base::CongestionAlgorithm control = base::CongestionAlgorithm::delay;
     std::uint32_t datagram_bytes = 1472;  // UDP payload to start with, and what every path carries
     std::uint32_t datagram_bytes_max = 8972;  // probed for; <= 65507; = datagram_bytes: no probing
     std::uint64_t receive_bytes =

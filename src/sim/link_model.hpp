@@ -11,6 +11,7 @@
 #include <queue>
 #include <vector>
 
+#include "base/datagram_modes.hpp"
 #include "base/random.hpp"
 #include "datagram/ack_ranges.hpp"
 #include "datagram/congestion.hpp"
@@ -23,7 +24,6 @@
 namespace acp::sim {
 
 using datagram::AckFrame;
-using datagram::Control;
 using datagram::PacketNumber;
 using datagram::Settled;
 
@@ -41,7 +41,7 @@ struct LinkSettings {
     std::uint32_t ack_every = 8;            // datagrams per acknowledgement, at most
     double sender_bytes_per_ns = 1e9;       // how fast a sender makes datagrams
     std::uint64_t credit_datagrams = 3600;  // per flow, at most in flight
-    Control control = Control::delay;
+    base::CongestionAlgorithm control = base::CongestionAlgorithm::delay;
     std::uint64_t seed = 1;
 };
 

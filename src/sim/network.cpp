@@ -165,7 +165,7 @@ void Network::dispatch(NodeId from,
     packet.is_forged = false;
     packet.source = address_of(from);
     packet.bytes.assign(bytes.begin(), bytes.end());
-    if (!is_healed_ && plan_->security != datagram::Security::off &&
+    if (!is_healed_ && plan_->security != base::Security::off &&
         chance(random_, plan_->link.corrupt_ppm)) {
         corrupt(packet);
     }

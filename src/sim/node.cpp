@@ -349,7 +349,7 @@ void Node::check_counters() {
                         : counters.wrong_job != 0      ? "datagrams of another job"
                         : counters.wrong_features != 0 ? "datagrams of other features"
                                                        : nullptr;
-    if (wrong != nullptr && common_.plan->security != datagram::Security::off) {
+    if (wrong != nullptr && common_.plan->security != base::Security::off) {
         common_.judge->fail("node " + std::to_string(self_) + " counts authentic " + wrong);
     }
 }

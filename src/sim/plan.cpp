@@ -45,8 +45,8 @@ void choose_endpoint(Plan& plan, base::Random& random, Scale scale) {
     plan.datagram_bytes_max = plan.datagram_bytes;
     if (random.below(4) == 0) plan.datagram_bytes_max = random.below(2) == 0 ? 4058 : 8972;
     plan.datagram_bytes_max = std::max(plan.datagram_bytes_max, plan.datagram_bytes);
-    if (random.below(10) == 0) plan.security = datagram::Security::authenticate;
-    if (random.below(4) == 0) plan.control = datagram::Control::new_reno;
+    if (random.below(10) == 0) plan.security = base::Security::authenticate;
+    if (random.below(4) == 0) plan.control = base::CongestionAlgorithm::new_reno;
     plan.send_buffers =
         static_cast<std::uint32_t>(log_uniform(random, 64, scale == Scale::small ? 256 : 2048));
     plan.receive_bytes = log_uniform(random, 128 * kib, 8 * mib);

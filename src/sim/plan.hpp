@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/datagram_modes.hpp"
 #include "base/random.hpp"
 #include "sim/judge.hpp"
 
@@ -91,8 +92,8 @@ struct Plan {
 
     std::uint32_t datagram_bytes = 1472;
     std::uint32_t datagram_bytes_max = 1472;
-    datagram::Security security = datagram::Security::encrypt;
-    datagram::Control control = datagram::Control::delay;
+    base::Security security = base::Security::encrypt;
+    base::CongestionAlgorithm control = base::CongestionAlgorithm::delay;
     std::uint32_t send_buffers = 256;
     std::uint64_t receive_bytes = 1U << 20;
     Time peer_timeout_ns = 10 * s;

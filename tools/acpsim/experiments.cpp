@@ -106,9 +106,9 @@ int run_incast(const Options& options) {
 
 int run_share(const Options& options) {
     name_crash(0, "small");
-    const auto control = options.control == "cubic"     ? datagram::Control::cubic
-                         : options.control == "newreno" ? datagram::Control::new_reno
-                                                        : datagram::Control::delay;
+    const auto control = options.control == "cubic"     ? base::CongestionAlgorithm::cubic
+                         : options.control == "newreno" ? base::CongestionAlgorithm::new_reno
+                                                        : base::CongestionAlgorithm::delay;
     base::Table table({{"path", base::Table::Align::left},
                        {"what", base::Table::Align::left},
                        {"seen", base::Table::Align::right},
