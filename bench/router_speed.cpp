@@ -22,7 +22,7 @@ using acp::datagram::NodeId;
 using acp::datagram::Time;
 using acp::memory::GaLayout;
 using acp::memory::GlobalAddress;
-using acp::router::Completion;
+using acp::router::CommandEnd;
 using acp::router::Progress;
 using acp::router::Settlement;
 using acp::router::Ticket;
@@ -198,7 +198,7 @@ private:
 
 class Counted final : public acp::router::Completions {
 public:
-    void on_completion(const Completion& completion) override { ended += completion.count; }
+    void on_completion(const CommandEnd& completion) override { ended += completion.count; }
 
     void on_result(std::uint32_t /*initiator*/,
                    std::uint64_t /*token*/,

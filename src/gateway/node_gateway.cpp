@@ -186,7 +186,7 @@ private:
         is_dirty_ = false;
     }
 
-    void on_completion(const router::Completion& one) override {
+    void on_completion(const router::CommandEnd& one) override {
         remote::Ended ended;
         ended.token = one.token;
         ended.count = one.count;

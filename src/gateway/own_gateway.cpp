@@ -289,7 +289,7 @@ private:
         deadline_.store(std::min(core_->deadline(), due), std::memory_order_relaxed);
     }
 
-    void on_completion(const router::Completion& one) override {
+    void on_completion(const router::CommandEnd& one) override {
         remote::Ended& ended = ended_.emplace_back();
         ended.token = one.token;
         ended.count = one.count;

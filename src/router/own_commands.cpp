@@ -54,7 +54,7 @@ void OwnCommands::withdraw(std::uint32_t index) noexcept {
     forget(index);
 }
 
-void OwnCommands::tell(const Completion& completion) {
+void OwnCommands::tell(const CommandEnd& completion) {
     activity_.counters().completions += completion.count;
     activity_.note_move();
     completions_.on_completion(completion);
@@ -62,7 +62,7 @@ void OwnCommands::tell(const Completion& completion) {
 
 void OwnCommands::complete(std::uint32_t index, const Failure& failure) {
     const Outstanding& record = commands_[index];
-    Completion completion;
+    CommandEnd completion;
     completion.initiator = record.initiator;
     completion.token = record.token;
     completion.code = failure.code;
@@ -79,7 +79,7 @@ void OwnCommands::complete_invoke(std::uint32_t index, Code code, Bytes result) 
         complete(index, {code, End::source, nodes_.named(record.target)});
         return;
     }
-    Completion completion;
+    CommandEnd completion;
     completion.initiator = record.initiator;
     completion.token = record.token;
     completion.value = result.size();
@@ -90,7 +90,7 @@ void OwnCommands::complete_invoke(std::uint32_t index, Code code, Bytes result) 
 
 Fault OwnCommands::on_end(const Peer& from, const ShortFrame& frame) {
     if (!nodes_.is_mine(frame.initiator)) return Fault::misdirected;
-    Completion run;
+    CommandEnd run;
     run.initiator = frame.initiator;
     run.count = 0;
     const auto deliver = [&] {

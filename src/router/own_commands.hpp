@@ -111,7 +111,7 @@ public:
 
 private:
     void forget(std::uint32_t index) noexcept;
-    void tell(const Completion& completion);
+    void tell(const CommandEnd& completion);
 
     Nodes& nodes_;
     PartialCopies& partials_;

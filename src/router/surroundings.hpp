@@ -38,7 +38,7 @@ struct Request {
 enum class End : std::uint8_t { none, target, source };  // which address a failure is about
 
 // `count` commands of one initiator have ended: tokens token, token + 2, ...
-struct Completion {
+struct CommandEnd {
     std::uint32_t initiator = 0;
     std::uint32_t count = 1;
     std::uint64_t token = 0;
@@ -54,7 +54,7 @@ public:
     virtual ~Completions() = default;
     Completions(const Completions&) = delete;
     Completions& operator=(const Completions&) = delete;
-    virtual void on_completion(const Completion& completion) = 0;
+    virtual void on_completion(const CommandEnd& completion) = 0;
     virtual void on_result(std::uint32_t initiator,
                            std::uint64_t token,
                            std::span<const std::byte> result) = 0;

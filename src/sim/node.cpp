@@ -421,7 +421,7 @@ void Node::on_severed(NodeId node, datagram::SeverReason reason) {
     ++news_;
 }
 
-void Node::on_completion(const router::Completion& completion) {
+void Node::on_completion(const router::CommandEnd& completion) {
     ++news_;
     common_.referee->on_completion(self_, completion);
 }

@@ -90,7 +90,7 @@ public:
     void on_room(NodeId node) override;
     void on_severed(NodeId node, datagram::SeverReason reason) override;
 
-    void on_completion(const router::Completion& completion) override;
+    void on_completion(const router::CommandEnd& completion) override;
     void on_result(std::uint32_t initiator,
                    std::uint64_t token,
                    std::span<const std::byte> result) override;

@@ -177,7 +177,7 @@ bool Referee::find(NodeId node,
     return true;
 }
 
-void Referee::on_completion(NodeId node, const router::Completion& completion) {
+void Referee::on_completion(NodeId node, const router::CommandEnd& completion) {
     for (std::uint32_t i = 0; i < completion.count; ++i) {
         std::uint32_t index = 0;
         if (!find(node, completion.initiator, completion.token + 2ULL * i, index)) return;
@@ -216,7 +216,7 @@ void Referee::on_result(NodeId node,
 
 void Referee::end_one(std::uint32_t process,
                       std::uint32_t index,
-                      const router::Completion& completion) {
+                      const router::CommandEnd& completion) {
     Initiator& initiator = initiators_[process];
     const bool is_well = completion.code == base::Code::ok;
     if (judge_->is_telling()) {
@@ -273,7 +273,7 @@ bool Referee::may_fail(std::uint32_t process, const Step& step) const {
 
 void Referee::end_badly(std::uint32_t process,
                         std::uint32_t index,
-                        const router::Completion& completion) {
+                        const router::CommandEnd& completion) {
     const Step& step = step_of(process, index);
     ++counts_.ended_badly;
     if (initiators_[process].is_gone) return;
@@ -297,7 +297,7 @@ void Referee::end_badly(std::uint32_t process,
 // A wrong address failed: was it told which?
 void Referee::check_bad(std::uint32_t process,
                         std::uint32_t index,
-                        const router::Completion& completion) {
+                        const router::CommandEnd& completion) {
     const Step& step = step_of(process, index);
     const router::End end = step.is_bad_target ? router::End::target : router::End::source;
     const bool is_code =

@@ -33,7 +33,7 @@ public:
     Time issue(NodeId node, Time now, router::Router& router);
 
     // What routers tell.
-    void on_completion(NodeId node, const router::Completion& completion);
+    void on_completion(NodeId node, const router::CommandEnd& completion);
     void on_result(NodeId node,
                    std::uint32_t initiator,
                    std::uint64_t token,
@@ -127,14 +127,14 @@ private:
     }
 
     bool find(NodeId node, std::uint32_t initiator, std::uint64_t token, std::uint32_t& index);
-    void end_one(std::uint32_t process, std::uint32_t index, const router::Completion& completion);
+    void end_one(std::uint32_t process, std::uint32_t index, const router::CommandEnd& completion);
     void end_well(std::uint32_t process, std::uint32_t index);
     void end_badly(std::uint32_t process,
                    std::uint32_t index,
-                   const router::Completion& completion);
+                   const router::CommandEnd& completion);
     void check_bad(std::uint32_t process,
                    std::uint32_t index,
-                   const router::Completion& completion);
+                   const router::CommandEnd& completion);
     void check_invoke(std::uint32_t process, std::uint32_t index);
     void abandon(std::uint32_t process);
     [[nodiscard]] bool may_fail(std::uint32_t process, const Step& step) const;

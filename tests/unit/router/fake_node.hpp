@@ -243,9 +243,9 @@ private:
 // What the router told of its node's commands.
 class FakeEnds final : public Completions {
 public:
-    void on_completion(const Completion& completion) override {
+    void on_completion(const CommandEnd& completion) override {
         for (std::uint32_t i = 0; i < completion.count; ++i) {
-            Completion one = completion;
+            CommandEnd one = completion;
             one.count = 1;
             one.token += 2ULL * i;
             if (observe) observe(one);
@@ -270,8 +270,8 @@ public:
         met.emplace_back(number, std::vector<std::uint32_t>(table.begin(), table.end()));
     }
 
-    std::function<void(const Completion&)> observe;
-    std::vector<Completion> ended;
+    std::function<void(const CommandEnd&)> observe;
+    std::vector<CommandEnd> ended;
     std::vector<std::pair<std::uint64_t, std::vector<std::byte>>> results;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> dead;
     std::vector<NodeId> dead_nodes;

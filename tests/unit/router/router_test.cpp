@@ -117,7 +117,7 @@ TEST(RouterTest, ends_atomics_whose_old_value_nobody_wants_together) {
     ASSERT_TRUE(job.run());
     EXPECT_EQ(job.at<std::uint64_t>(job.shared(2, 16)), 70U);
     EXPECT_EQ(job.at<std::uint64_t>(job.shared(1, 16)), 8U);
-    for (const Completion& end : job.nodes[1]->ends.ended) EXPECT_EQ(end.code, Code::ok);
+    for (const CommandEnd& end : job.nodes[1]->ends.ended) EXPECT_EQ(end.code, Code::ok);
     EXPECT_EQ(job.nodes[1]->ends.ended.size(), 31U);
     EXPECT_LE(job.nodes[1]->ends.calls, 3U);
     EXPECT_TRUE(job.is_idle());
@@ -143,7 +143,7 @@ TEST(RouterTest, ends_a_copy_to_a_bad_address_with_a_code_that_names_the_end) {
     ASSERT_TRUE(job.copy(0, 10, job.shared(1, beyond - 3000), job.shared(0), 6000));
     ASSERT_TRUE(job.run());
     ASSERT_EQ(job.nodes[0]->ends.ended.size(), 5U);
-    for (const Completion& end : job.nodes[0]->ends.ended) {
+    for (const CommandEnd& end : job.nodes[0]->ends.ended) {
         EXPECT_EQ(end.code, Code::address) << end.token;
         const bool is_target = end.token == 2 || end.token == 10;
         EXPECT_EQ(end.end, is_target ? End::target : End::source) << end.token;

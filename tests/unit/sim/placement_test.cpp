@@ -24,7 +24,7 @@ public:
 
 class NoEnds final : public router::Completions {
 public:
-    void on_completion(const router::Completion& /*completion*/) override {}
+    void on_completion(const router::CommandEnd& /*completion*/) override {}
 
     void on_result(std::uint32_t /*initiator*/,
                    std::uint64_t /*token*/,
