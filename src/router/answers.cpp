@@ -15,7 +15,7 @@ Fault Answers::on_long(const Peer& from, const LongFrame& frame) {
     if (index == no_index) return Fault::none;
     if (frame.type == FrameType::value) return on_value(from, index, frame.detail);
     own_.complete(index, {static_cast<Code>(frame.code_and_end & 63U),
-                          static_cast<End>(frame.code_and_end >> 6U),
+                          static_cast<BlamedAddress>(frame.code_and_end >> 6U),
                           static_cast<std::uint32_t>(frame.detail)});
     return Fault::none;
 }

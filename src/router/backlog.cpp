@@ -63,11 +63,13 @@ void Backlog::go_on(std::uint32_t index, Step step) {
 void Backlog::abandon(std::uint32_t index) {
     const Operation& operation = operations_[index];
     if (!operation.is_cancelled && operation.work == Work::request) {
-        ends_.fail(operation.initiator, operation.token,
-                   {Code::peer, End::source, nodes_.named(nodes_.peer(operation.node).first)});
+        ends_.fail(
+            operation.initiator, operation.token,
+            {Code::peer, BlamedAddress::source, nodes_.named(nodes_.peer(operation.node).first)});
     } else if (!operation.is_cancelled && operation.work != Work::invoke) {
-        ends_.fail(operation.initiator, operation.token,
-                   {Code::peer, End::target, nodes_.named(nodes_.where(operation.target))});
+        ends_.fail(
+            operation.initiator, operation.token,
+            {Code::peer, BlamedAddress::target, nodes_.named(nodes_.where(operation.target))});
     }
     operations_.release(index);
 }

@@ -25,7 +25,7 @@ bool CommandRunner::begin(const Task& task) {
     const auto target = static_cast<std::uint32_t>(nodes_.where(task.command.target_or_word()));
     // An atomic whose value could not be delivered any more does not run.
     if (!nodes_.is_mine(target) && nodes_.peer_of(target).is_severed) {
-        ends_.fail(task.initiator, task.token, {Code::peer, End::target, target});
+        ends_.fail(task.initiator, task.token, {Code::peer, BlamedAddress::target, target});
         return true;
     }
     const std::uint32_t index = operations_.take_task(task, Work::run, nodes_.self());
@@ -68,7 +68,7 @@ Step CommandRunner::after_run(std::uint32_t index, Code code, std::uint64_t old)
     if (code != Code::ok) {
         const std::uint32_t source = nodes_.named(nodes_.where(operation.source));
         ends_.fail(operation.initiator, operation.token,
-                   {code, is_copy ? End::none : End::source, source});
+                   {code, is_copy ? BlamedAddress::none : BlamedAddress::source, source});
         return Step::done;
     }
     if (!is_copy) return after_atomic(index, old);

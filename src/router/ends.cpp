@@ -12,7 +12,7 @@ Ends::Ends(Nodes& nodes, OwnCommands& own, Resends& resends, Outbox& outbox, Act
 void Ends::finish(std::uint32_t initiator, std::uint64_t token) {
     if (nodes_.is_mine(initiator)) {
         const std::uint32_t index = own_.find(initiator, token);
-        if (index != no_index) own_.complete(index, {Code::ok, End::none, 0});
+        if (index != no_index) own_.complete(index, {Code::ok, BlamedAddress::none, 0});
         return;
     }
     Run& run = runs_[initiator & (runs_open_max - 1)];

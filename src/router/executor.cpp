@@ -52,7 +52,7 @@ Fault Executor::on_command(Peer& from, const CommandFrame& frame) {
     if (nodes_.is_any_lost() && (nodes_.is_dead(source) || nodes_.is_dead(target))) {
         const bool is_source = nodes_.is_dead(source);
         ends_.fail(frame.initiator, frame.token,
-                   {Code::peer, is_source ? End::source : End::target,
+                   {Code::peer, is_source ? BlamedAddress::source : BlamedAddress::target,
                     nodes_.named(is_source ? source : target)});
         return Fault::none;
     }

@@ -27,7 +27,8 @@ Fault InvokeRunner::on_invoke(Peer& from, const InvokeFrame& frame, Bytes argume
     if (!from.has(frame.initiator)) return Fault::forged;
     if (!nodes_.is_mine(frame.process)) return Fault::misdirected;
     if (nodes_.is_dead(frame.process)) {
-        ends_.fail(frame.initiator, frame.token, {Code::peer, End::source, frame.process});
+        ends_.fail(frame.initiator, frame.token,
+                   {Code::peer, BlamedAddress::source, frame.process});
         return Fault::none;
     }
     Operation call;

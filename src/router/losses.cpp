@@ -80,7 +80,8 @@ void Losses::end_work_of(std::uint32_t process) {
         } else if (operation.work != Work::request && (is_target || is_source)) {
             // A request has ended with its command.
             operation.is_cancelled = true;
-            const End end = is_target && !is_invoke ? End::target : End::source;
+            const BlamedAddress end =
+                is_target && !is_invoke ? BlamedAddress::target : BlamedAddress::source;
             in_.ends.fail(operation.initiator, operation.token, {Code::peer, end, process});
         }
     });

@@ -76,7 +76,7 @@ void OwnCommands::complete(std::uint32_t index, const Failure& failure) {
 void OwnCommands::complete_invoke(std::uint32_t index, Code code, Bytes result) {
     const Outstanding& record = commands_[index];
     if (code != Code::ok) {
-        complete(index, {code, End::source, nodes_.named(record.target)});
+        complete(index, {code, BlamedAddress::source, nodes_.named(record.target)});
         return;
     }
     CommandEnd completion;
@@ -137,9 +137,9 @@ void OwnCommands::end_all_of(const Peer& gone) {
         const std::uint64_t target = target_process(record);
         const std::uint64_t source = source_process(record);
         if (gone.has(target)) {
-            complete(index, {Code::peer, End::target, nodes_.named(target)});
+            complete(index, {Code::peer, BlamedAddress::target, nodes_.named(target)});
         } else if (gone.has(source)) {
-            complete(index, {Code::peer, End::source, nodes_.named(source)});
+            complete(index, {Code::peer, BlamedAddress::source, nodes_.named(source)});
         }
     });
 }
@@ -147,9 +147,9 @@ void OwnCommands::end_all_of(const Peer& gone) {
 void OwnCommands::end_all_of(std::uint32_t process) {
     for_each([&](std::uint32_t index, const Outstanding& record) {
         if (target_process(record) == process) {
-            complete(index, {Code::peer, End::target, process});
+            complete(index, {Code::peer, BlamedAddress::target, process});
         } else if (source_process(record) == process || record.initiator == process) {
-            complete(index, {Code::peer, End::source, process});
+            complete(index, {Code::peer, BlamedAddress::source, process});
         }
     });
 }

@@ -42,7 +42,7 @@ PieceSender::PieceSender(Nodes& nodes,
 bool PieceSender::begin(const Task& task, Peer& to) {
     if (to.is_severed) {
         const std::uint32_t target = nodes_.named(nodes_.where(task.command.target));
-        ends_.fail(task.initiator, task.token, {Code::peer, End::target, target});
+        ends_.fail(task.initiator, task.token, {Code::peer, BlamedAddress::target, target});
         return true;
     }
     const std::uint64_t bytes = task.command.bytes;
@@ -92,7 +92,7 @@ PieceSender::Sent PieceSender::send(Peer& to, const Piece& piece) {
         if (got.progress != Progress::settled) return Sent::not_now;
         if (got.code != Code::ok) {
             const std::uint32_t source = nodes_.named(nodes_.where(piece.source));
-            ends_.fail(piece.initiator, piece.token, {got.code, End::source, source});
+            ends_.fail(piece.initiator, piece.token, {got.code, BlamedAddress::source, source});
             return Sent::failed;
         }
     }
@@ -180,7 +180,7 @@ Step PieceSender::stage(std::uint32_t index, std::uint32_t bytes) {
         piece.is_with_placement = true;
     } else if (got.code != Code::ok) {
         ends_.fail(operation.initiator, operation.token,
-                   {got.code, End::source, nodes_.named(process)});
+                   {got.code, BlamedAddress::source, nodes_.named(process)});
         operations_.release(taken);
         return Step::done;
     } else {
@@ -197,7 +197,7 @@ void PieceSender::on_staged(std::uint32_t index, Code code) {
     const Operation& piece = operations_[index];
     if (Operation* const copy = operations_.parent_of(piece)) copy->is_cancelled = true;
     ends_.fail(piece.initiator, piece.token,
-               {code, End::source, nodes_.named(nodes_.where(piece.source))});
+               {code, BlamedAddress::source, nodes_.named(nodes_.where(piece.source))});
     operations_.release(index);
 }
 

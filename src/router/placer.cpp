@@ -232,7 +232,7 @@ void Placer::settle(const Operation& piece, Code code) {
     }
     if (copy.is_new_failure) {
         const std::uint32_t target = nodes_.named(nodes_.where(piece.target));
-        ends_.fail(piece.initiator, piece.token, {code, End::target, target});
+        ends_.fail(piece.initiator, piece.token, {code, BlamedAddress::target, target});
     }
     if (copy.is_in_place) ends_.finish(piece.initiator, piece.token);
 }
@@ -245,7 +245,8 @@ void Placer::end_copies_of(const Peer& gone) {
         if (is_wanted && !is_half) return;
         partials_.drop(copy.initiator, copy.token);
         if (!is_wanted || copy.is_failed) return;
-        ends_.fail(copy.initiator, copy.token, {Code::peer, End::source, nodes_.named(gone.first)});
+        ends_.fail(copy.initiator, copy.token,
+                   {Code::peer, BlamedAddress::source, nodes_.named(gone.first)});
     });
 }
 

@@ -190,7 +190,7 @@ struct Task {
 // How a command failed.
 struct Failure {
     base::Code code = base::Code::peer;
-    End end = End::none;
+    BlamedAddress end = BlamedAddress::none;
     std::uint32_t process = 0;
 };
 

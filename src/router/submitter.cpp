@@ -166,17 +166,17 @@ bool Submitter::is_lost(const Outstanding& command, Failure& failure) {
         return nodes_.is_gone(static_cast<std::uint32_t>(process));
     };
     if (source >= nodes_.procs()) {
-        failure = {Code::address, End::source, 0};
+        failure = {Code::address, BlamedAddress::source, 0};
     } else if (target >= nodes_.procs()) {
-        failure = {Code::address, End::target, 0};
+        failure = {Code::address, BlamedAddress::target, 0};
     } else if (is_gone(target)) {
-        failure = {Code::peer, End::target, nodes_.named(target)};
+        failure = {Code::peer, BlamedAddress::target, nodes_.named(target)};
     } else if (is_gone(source)) {
-        failure = {Code::peer, End::source, nodes_.named(source)};
+        failure = {Code::peer, BlamedAddress::source, nodes_.named(source)};
     } else if (command.operation == invoke_operation && !fits(command)) {
-        failure = {Code::limit, End::none, nodes_.named(target)};
+        failure = {Code::limit, BlamedAddress::none, nodes_.named(target)};
     } else if (command.operation == bad_operation) {
-        failure = {Code::argument, End::none, 0};
+        failure = {Code::argument, BlamedAddress::none, 0};
     } else {
         return false;
     }

@@ -35,7 +35,11 @@ struct Request {
     memory::Command command;
 };
 
-enum class End : std::uint8_t { none, target, source };  // which address a failure is about
+enum class BlamedAddress : std::uint8_t {
+    none,
+    target,
+    source
+};  // which address a failure is about
 
 // `count` commands of one initiator have ended: tokens token, token + 2, ...
 struct CommandEnd {
@@ -44,7 +48,7 @@ struct CommandEnd {
     std::uint64_t token = 0;
     std::uint64_t value = 0;  // of an invoke: bytes of its result
     base::Code code = base::Code::ok;
-    End end = End::none;
+    BlamedAddress end = BlamedAddress::none;
     std::uint32_t process = 0;  // of a failure: whose memory or death
 };
 

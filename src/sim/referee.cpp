@@ -299,14 +299,15 @@ void Referee::check_bad(std::uint32_t process,
                         std::uint32_t index,
                         const router::CommandEnd& completion) {
     const Step& step = step_of(process, index);
-    const router::End end = step.is_bad_target ? router::End::target : router::End::source;
+    const router::BlamedAddress end =
+        step.is_bad_target ? router::BlamedAddress::target : router::BlamedAddress::source;
     const bool is_code =
         completion.code == base::Code::stale || completion.code == base::Code::address;
     // Where one node holds both ends, it need not say which is wrong.
     const bool is_one_place =
         plan_->node_of(step.source.process) == plan_->node_of(step.target.process);
     const bool is_end =
-        completion.end == end || (is_one_place && completion.end == router::End::none);
+        completion.end == end || (is_one_place && completion.end == router::BlamedAddress::none);
     if (is_code && is_end) return;
     judge_->fail("a wrong address was reported wrongly (code " +
                  std::to_string(static_cast<int>(completion.code)) + ", end " +

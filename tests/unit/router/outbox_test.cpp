@@ -100,7 +100,7 @@ TEST(EndsTest, tells_an_initiator_of_this_node_at_once) {
     ASSERT_NE(parts.enter_get(2), no_index);
     ASSERT_NE(parts.enter_get(4), no_index);
     parts.ends.finish(0, 2);
-    parts.ends.fail(0, 4, {base::Code::peer, End::source, 2});
+    parts.ends.fail(0, 4, {base::Code::peer, BlamedAddress::source, 2});
     ASSERT_EQ(parts.told.ended.size(), 2U);
     EXPECT_EQ(parts.told.ended[0].code, base::Code::ok);
     EXPECT_EQ(parts.told.ended[1].code, base::Code::peer);
