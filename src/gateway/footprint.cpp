@@ -29,7 +29,7 @@ constexpr std::uint64_t met_node_bytes = 128 - 16 + sizeof(router::Peer);
 
 // A command under way: its record and its place in the index, and work that waits for room.
 constexpr std::uint64_t command_bytes =
-    sizeof(router::Outstanding) + 16 + sizeof(router::Operation);
+    sizeof(router::Outstanding) + 16 + sizeof(router::OperationRecord);
 
 // The longest datagrams there are: a loopback's or a jumbo frame's.
 constexpr std::uint64_t longest_datagram_bytes = 8972;

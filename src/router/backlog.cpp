@@ -28,7 +28,7 @@ Backlog::Backlog(Nodes& nodes,
 }
 
 void Backlog::enqueue(std::uint32_t index, bool is_first) {
-    Operation& operation = operations_[index];
+    OperationRecord& operation = operations_[index];
     Peer& to = nodes_.peer(operation.node);
     if (to.is_severed) {
         abandon(index);
@@ -61,7 +61,7 @@ void Backlog::go_on(std::uint32_t index, Step step) {
 
 // Gives work for a severed node up, and says so.
 void Backlog::abandon(std::uint32_t index) {
-    const Operation& operation = operations_[index];
+    const OperationRecord& operation = operations_[index];
     if (!operation.is_cancelled && operation.work == Work::request) {
         ends_.fail(
             operation.initiator, operation.token,

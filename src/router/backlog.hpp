@@ -115,7 +115,7 @@ template <typename Ask>
 void Backlog::retry(Waiting& process, Ask& ask) {
     Queue todo = process.work;
     process.work = Queue{};
-    Pool<Operation>& pool = operations_.pool();
+    Pool<OperationRecord>& pool = operations_.pool();
     for (std::uint32_t i = 0; i < retries_per_turn_max && !todo.is_empty(); ++i) {
         const std::uint32_t index = todo.pop(pool);
         if (!ask(index)) process.work.push(pool, index);

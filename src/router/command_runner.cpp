@@ -35,7 +35,7 @@ bool CommandRunner::begin(const Task& task) {
 }
 
 Step CommandRunner::step(std::uint32_t index) {
-    Operation& operation = operations_[index];
+    OperationRecord& operation = operations_[index];
     memory::Command command;
     command.operation = static_cast<memory::Operation>(operation.operation);
     command.width = operation.width;
@@ -61,7 +61,7 @@ Step CommandRunner::step(std::uint32_t index) {
 }
 
 Step CommandRunner::after_run(std::uint32_t index, Code code, std::uint64_t old) {
-    Operation& operation = operations_[index];
+    OperationRecord& operation = operations_[index];
     const bool is_copy = operation.operation == 0;
     ++activity_.counters().runs;
     activity_.note_move();
@@ -80,7 +80,7 @@ Step CommandRunner::after_run(std::uint32_t index, Code code, std::uint64_t old)
 
 // Sees to the old value: written already, unwanted, told to the initiator, or sent to a third node. ORD-62
 Step CommandRunner::after_atomic(std::uint32_t index, std::uint64_t old) {
-    Operation& operation = operations_[index];
+    OperationRecord& operation = operations_[index];
     const auto target = static_cast<std::uint32_t>(nodes_.where(operation.target));
     if (nodes_.is_mine(target)) {
         ends_.finish(operation.initiator, operation.token);

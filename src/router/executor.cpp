@@ -61,7 +61,7 @@ Fault Executor::on_command(Peer& from, const CommandFrame& frame) {
 }
 
 Step Executor::step(std::uint32_t index, Peer& to) {
-    Operation& operation = operations_[index];
+    OperationRecord& operation = operations_[index];
     switch (operation.work) {
         case Work::pieces:
             return pieces_.step(index, to);

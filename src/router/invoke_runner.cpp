@@ -31,7 +31,7 @@ Fault InvokeRunner::on_invoke(Peer& from, const InvokeFrame& frame, Bytes argume
                    {Code::peer, BlamedAddress::source, frame.process});
         return Fault::none;
     }
-    Operation call;
+    OperationRecord call;
     call.token = frame.token;
     call.initiator = frame.initiator;
     call.target = frame.process;
@@ -47,7 +47,7 @@ Fault InvokeRunner::on_invoke(Peer& from, const InvokeFrame& frame, Bytes argume
         ends_.refuse_command(from, refused);
         return Fault::none;
     }
-    Operation& operation = operations_[index];
+    OperationRecord& operation = operations_[index];
     operation.token = frame.token;
     operation.initiator = frame.initiator;
     operation.target = frame.process;
@@ -58,7 +58,7 @@ Fault InvokeRunner::on_invoke(Peer& from, const InvokeFrame& frame, Bytes argume
 }
 
 Step InvokeRunner::step(std::uint32_t index, Peer& to) {
-    const Operation& operation = operations_[index];
+    const OperationRecord& operation = operations_[index];
     switch (run(operation, operations_.arguments_of(operation), to)) {
         case Ran::no_room:
             return Step::blocked;
@@ -71,7 +71,7 @@ Step InvokeRunner::step(std::uint32_t index, Peer& to) {
 }
 
 // WIRE-118. The operation writes its result into the datagram; so there is room before it runs.
-InvokeRunner::Ran InvokeRunner::run(const Operation& operation, Bytes arguments, Peer& to) {
+InvokeRunner::Ran InvokeRunner::run(const OperationRecord& operation, Bytes arguments, Peer& to) {
     const std::uint32_t result_bytes_max =
         placement_.result_bytes_max(static_cast<std::uint32_t>(operation.source));
     const std::uint32_t room_bytes = std::min<std::uint32_t>(

@@ -35,7 +35,7 @@ public:
 private:
     enum class Ran : std::uint8_t { ran, no_room, not_now };
 
-    [[nodiscard]] Ran run(const Operation& operation, Bytes arguments, Peer& to);
+    [[nodiscard]] Ran run(const OperationRecord& operation, Bytes arguments, Peer& to);
 
     Nodes& nodes_;
     Operations& operations_;

@@ -63,7 +63,7 @@ void Losses::on_death(std::uint32_t process, std::uint32_t wait_status, bool is_
 }
 
 void Losses::end_work_of(std::uint32_t process) {
-    in_.operations.for_each([&](Operation& operation) {
+    in_.operations.for_each([&](OperationRecord& operation) {
         if (operation.is_cancelled) return;
         const bool is_invoke = operation.work == Work::invoke;
         const auto where = [&](GlobalAddress address) {

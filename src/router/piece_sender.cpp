@@ -12,7 +12,9 @@ using base::Code;
 namespace {
 
 // The head of a frame for a record of work.
-PutFrame head_of(const Operation& operation, std::uint64_t bytes, std::uint64_t total) noexcept {
+PutFrame head_of(const OperationRecord& operation,
+                 std::uint64_t bytes,
+                 std::uint64_t total) noexcept {
     PutFrame frame;
     frame.bytes = static_cast<std::uint16_t>(bytes);
     frame.initiator = operation.initiator;
@@ -62,7 +64,7 @@ bool PieceSender::begin(const Task& task, Peer& to) {
 bool PieceSender::begin_value(const Outstanding& command, std::uint64_t value) {
     const std::uint32_t index = operations_.take(Share::value, Work::value);
     if (index == no_index) return false;
-    Operation& operation = operations_[index];
+    OperationRecord& operation = operations_[index];
     operation.token = command.token;
     operation.initiator = command.initiator;
     operation.target = command.target;
@@ -122,7 +124,7 @@ std::uint32_t PieceSender::piece_bytes(Peer& to) const noexcept {
 }
 
 Step PieceSender::step(std::uint32_t index, Peer& to) {
-    Operation& operation = operations_[index];
+    OperationRecord& operation = operations_[index];
     const std::uint64_t left = operation.bytes - operation.offset;
     auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(left, piece_bytes(to)));
     if (!operation.is_staged) {
@@ -151,14 +153,14 @@ Step PieceSender::step(std::uint32_t index, Peer& to) {
 
 // Lets placement read a piece in its own time; it is sent when it is there.
 Step PieceSender::stage(std::uint32_t index, std::uint32_t bytes) {
-    Operation& operation = operations_[index];
+    OperationRecord& operation = operations_[index];
     const std::uint64_t process = nodes_.where(operation.source);
     const std::uint32_t taken = operations_.take_staged();
     if (taken == no_index) {
         backlog_.park(index, process);
         return Step::parked;
     }
-    Operation& piece = operations_[taken];
+    OperationRecord& piece = operations_[taken];
     piece.token = operation.token;
     piece.initiator = operation.initiator;
     piece.source = operation.source + operation.offset;
@@ -194,14 +196,14 @@ void PieceSender::on_staged(std::uint32_t index, Code code) {
         backlog_.enqueue(index, true);
         return;
     }
-    const Operation& piece = operations_[index];
-    if (Operation* const copy = operations_.parent_of(piece)) copy->is_cancelled = true;
+    const OperationRecord& piece = operations_[index];
+    if (OperationRecord* const copy = operations_.parent_of(piece)) copy->is_cancelled = true;
     ends_.fail(piece.initiator, piece.token,
                {code, BlamedAddress::source, nodes_.named(nodes_.where(piece.source))});
     operations_.release(index);
 }
 
-Step PieceSender::step_staged(const Operation& piece, Peer& to) {
+Step PieceSender::step_staged(const OperationRecord& piece, Peer& to) {
     std::byte* room = outbox_.reserve(to, sizeof(PutFrame) + piece.bytes);
     if (room == nullptr) return Step::blocked;
     write(room, head_of(piece, piece.bytes, piece.total));
@@ -212,7 +214,7 @@ Step PieceSender::step_staged(const Operation& piece, Peer& to) {
     return Step::done;
 }
 
-Step PieceSender::step_value(const Operation& value, Peer& to) {
+Step PieceSender::step_value(const OperationRecord& value, Peer& to) {
     std::byte* room = outbox_.reserve(to, sizeof(PutFrame) + value.width);
     if (room == nullptr) return Step::blocked;
     PutFrame frame = head_of(value, value.width, value.width);

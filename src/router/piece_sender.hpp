@@ -40,10 +40,10 @@ public:
     [[nodiscard]] Step step(std::uint32_t index, Peer& to);
 
     // A staged piece whose turn it is.
-    [[nodiscard]] Step step_staged(const Operation& piece, Peer& to);
+    [[nodiscard]] Step step_staged(const OperationRecord& piece, Peer& to);
 
     // An old value whose turn it is.
-    [[nodiscard]] Step step_value(const Operation& value, Peer& to);
+    [[nodiscard]] Step step_value(const OperationRecord& value, Peer& to);
 
     // Placement has read a staged piece, or could not.
     void on_staged(std::uint32_t index, base::Code code);

@@ -12,7 +12,7 @@ using base::Code;
 
 namespace {
 
-void describe(Operation& operation, const PutFrame& frame, NodeId from) noexcept {
+void describe(OperationRecord& operation, const PutFrame& frame, NodeId from) noexcept {
     operation.token = frame.token;
     operation.initiator = frame.initiator;
     operation.target = frame.target;
@@ -122,7 +122,7 @@ void Placer::place(const PutFrame& frame, Bytes bytes, NodeId from) {
     if (put.progress == Progress::settled) {
         settle(frame, put.code);
     } else if (put.progress == Progress::taken) {
-        Operation& operation = operations_.use_spare();
+        OperationRecord& operation = operations_.use_spare();
         describe(operation, frame, from);
         operation.is_with_placement = true;
         activity_.note_move();
@@ -153,7 +153,7 @@ void Placer::keep(const PutFrame& frame, Bytes bytes, NodeId from) {
         return;
     }
     if (!bytes.empty()) std::memcpy(kept, bytes.data(), bytes.size());
-    Operation& operation = operations_[index];
+    OperationRecord& operation = operations_[index];
     describe(operation, frame, from);
     operation.kept = kept;
     backlog_.count_kept(process, cost);
@@ -162,7 +162,7 @@ void Placer::keep(const PutFrame& frame, Bytes bytes, NodeId from) {
 }
 
 bool Placer::place_again(std::uint32_t index) {
-    Operation& operation = operations_[index];
+    OperationRecord& operation = operations_[index];
     const std::uint64_t process = nodes_.where(operation.target);
     const std::uint64_t cost = operation.bytes + kept_overhead_bytes;
     if (!operation.is_cancelled) {
@@ -213,12 +213,12 @@ void Placer::settle(const PutFrame& frame, Code code) {
 
 // Apart from settle(), whose frequent case then needs no room for a record.
 void Placer::settle_other(const PutFrame& frame, Code code) {
-    Operation piece;
+    OperationRecord piece;
     describe(piece, frame, 0);
     settle(piece, code);
 }
 
-void Placer::settle(const Operation& piece, Code code) {
+void Placer::settle(const OperationRecord& piece, Code code) {
     activity_.note_move();
     ++activity_.counters().puts;
     const bool is_ok = code == Code::ok;

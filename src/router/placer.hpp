@@ -45,7 +45,7 @@ public:
     [[nodiscard]] bool place_again(std::uint32_t index);
 
     // A piece is in place, or failed.
-    void settle(const Operation& piece, base::Code code);
+    void settle(const OperationRecord& piece, base::Code code);
 
     // Gives up the copies that a severed node wanted or sent a part of, and fails the latter.
     void end_copies_of(const Peer& gone);

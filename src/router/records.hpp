@@ -76,7 +76,7 @@ enum class Work : std::uint8_t {
 enum class Share : std::uint8_t { own, foreign, inner, value };
 inline constexpr std::size_t share_count = 4;
 
-struct Operation {
+struct OperationRecord {
     std::uint64_t token = 0;
     GlobalAddress target = 0;  // of an invoke: the process
     GlobalAddress source = 0;  // of an invoke: the operation

@@ -31,7 +31,7 @@ bool Requests::begin(Peer& to,
     }
     const std::uint32_t index = operations_.take(Share::own, Work::request);
     if (index == no_index) return false;
-    Operation& operation = operations_[index];
+    OperationRecord& operation = operations_[index];
     operation.token = record.token;
     operation.initiator = record.initiator;
     operation.target = record.target;
@@ -46,7 +46,7 @@ bool Requests::begin(Peer& to,
 bool Requests::begin_here(const Outstanding& record) {
     const std::uint32_t index = operations_.take(Share::own, Work::invoke);
     if (index == no_index) return false;
-    Operation& operation = operations_[index];
+    OperationRecord& operation = operations_[index];
     operation.token = record.token;
     operation.initiator = record.initiator;
     operation.target = record.target;
@@ -56,14 +56,14 @@ bool Requests::begin_here(const Outstanding& record) {
     return true;
 }
 
-Step Requests::step(const Operation& operation, Peer& to) {
+Step Requests::step(const OperationRecord& operation, Peer& to) {
     const Outstanding& record = own_[own_.find(operation.initiator, operation.token)];
     const bool is_sent = write_request(to, record, operation.offset, operation.bytes);
     return is_sent ? Step::done : Step::blocked;
 }
 
 Step Requests::step_here(std::uint32_t index) {
-    const Operation& operation = operations_[index];
+    const OperationRecord& operation = operations_[index];
     const std::uint32_t command = own_.find(operation.initiator, operation.token);
     const Outstanding& record = own_[command];
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): the operation's to write

@@ -37,7 +37,7 @@ public:
     [[nodiscard]] bool begin_here(const Outstanding& record);
 
     // A request whose turn it is. Its command is outstanding.
-    [[nodiscard]] Step step(const Operation& operation, Peer& to);
+    [[nodiscard]] Step step(const OperationRecord& operation, Peer& to);
 
     // An invoke here whose turn it is. Its command is outstanding.
     [[nodiscard]] Step step_here(std::uint32_t index);

@@ -22,7 +22,7 @@ Scheduler::Scheduler(OwnCommands& own,
       activity_(activity) {}
 
 Step Scheduler::step(std::uint32_t index, Peer& to) {
-    const Operation& operation = operations_[index];
+    const OperationRecord& operation = operations_[index];
     if (operation.is_cancelled) return Step::done;
     if (operation.share == Share::own && !own_.has(operation.initiator, operation.token)) {
         return Step::done;  // it ended meanwhile
@@ -58,7 +58,7 @@ void Scheduler::send_all() {
 
 // false: there is no room still.
 bool Scheduler::ask_again(std::uint32_t index) {
-    const Operation& operation = operations_[index];
+    const OperationRecord& operation = operations_[index];
     if (operation.work == Work::place) return placer_.place_again(index);
     if (operation.is_cancelled) {
         operations_.release(index);
@@ -80,7 +80,7 @@ void Scheduler::on_settled(Ticket ticket, base::Code code, std::uint64_t value) 
         ++activity_.counters().bad_tickets;
         return;
     }
-    Operation& operation = operations_[index];
+    OperationRecord& operation = operations_[index];
     operation.is_with_placement = false;
     activity_.note_move();
     if (operation.is_cancelled) {

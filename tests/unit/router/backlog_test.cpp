@@ -12,7 +12,7 @@ namespace {
 
 std::uint32_t take_for(LowerParts& parts, std::uint32_t initiator, std::uint64_t token) {
     const std::uint32_t index = parts.operations.take(Share::value, Work::value);
-    Operation& operation = parts.operations[index];
+    OperationRecord& operation = parts.operations[index];
     operation.initiator = initiator;
     operation.token = token;
     operation.node = 1;
@@ -49,7 +49,7 @@ TEST(OperationsTest, counts_and_shows_the_spare_record_as_nothing_under_way) {
     EXPECT_EQ(parts.operations.spare(), spare);
     EXPECT_EQ(parts.operations.in_use(), 0U);
     std::uint32_t shown = 0;
-    parts.operations.for_each([&](const Operation& /*operation*/) { ++shown; });
+    parts.operations.for_each([&](const OperationRecord& /*operation*/) { ++shown; });
     EXPECT_EQ(shown, 0U);
     EXPECT_EQ(&parts.operations.use_spare(), &parts.operations[spare]);
     EXPECT_EQ(parts.operations[spare].work, Work::place);
