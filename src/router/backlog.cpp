@@ -29,7 +29,7 @@ Backlog::Backlog(Nodes& nodes,
 
 void Backlog::enqueue(std::uint32_t index, bool is_first) {
     OperationRecord& operation = operations_[index];
-    Peer& to = nodes_.peer(operation.node);
+    RouterPeer& to = nodes_.peer(operation.node);
     if (to.is_severed) {
         abandon(index);
         return;
@@ -74,7 +74,7 @@ void Backlog::abandon(std::uint32_t index) {
     operations_.release(index);
 }
 
-void Backlog::abandon_all(Peer& gone) {
+void Backlog::abandon_all(RouterPeer& gone) {
     while (!gone.flows.is_empty()) {
         const std::uint32_t found = gone.flows.pop(flows_);
         Queue& work = flows_[found].work;
@@ -95,12 +95,12 @@ void Backlog::park(std::uint32_t index, std::uint64_t process) {
     retry_at_ = std::min(retry_at_, activity_.now() + retry_wait_);
 }
 
-Backlog::Turn Backlog::take_turn(Peer& to) noexcept {
+Backlog::Turn Backlog::take_turn(RouterPeer& to) noexcept {
     const std::uint32_t flow = to.flows.pop(flows_);
     return {flow, flows_[flow].work.pop(operations_.pool())};
 }
 
-void Backlog::end_turn(Peer& to, Turn turn, Step step) noexcept {
+void Backlog::end_turn(RouterPeer& to, Turn turn, Step step) noexcept {
     Flow& flow = flows_[turn.flow];
     if (step == Step::done) operations_.release(turn.operation);
     if (step == Step::again) flow.work.push(operations_.pool(), turn.operation);

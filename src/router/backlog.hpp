@@ -50,13 +50,13 @@ public:
     void park(std::uint32_t index, std::uint64_t process);
 
     // Takes the work whose turn it is at a node.   !to.flows.is_empty()
-    [[nodiscard]] Turn take_turn(Peer& to) noexcept;
+    [[nodiscard]] Turn take_turn(RouterPeer& to) noexcept;
 
     // After the step of that work.
-    void end_turn(Peer& to, Turn turn, Step step) noexcept;
+    void end_turn(RouterPeer& to, Turn turn, Step step) noexcept;
 
     // Gives all work up that waits for a severed node, and tells those who wait for it.
-    void abandon_all(Peer& gone);
+    void abandon_all(RouterPeer& gone);
 
     // Whether a piece may be kept for a process within kept_bytes_max, and the count of what is.
     [[nodiscard]] bool may_keep(std::uint64_t process, std::uint64_t bytes) const noexcept {

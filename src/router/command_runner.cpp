@@ -86,7 +86,7 @@ Step CommandRunner::after_atomic(std::uint32_t index, std::uint64_t old) {
         ends_.finish(operation.initiator, operation.token);
         return Step::done;
     }
-    Peer& to = nodes_.peer_of(target);
+    RouterPeer& to = nodes_.peer_of(target);
     if (to.has(operation.initiator)) {
         ends_.send_value(to, operation.initiator, operation.token, old);
         return Step::done;

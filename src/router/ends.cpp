@@ -44,7 +44,10 @@ void Ends::fail(std::uint32_t initiator, std::uint64_t token, const Failure& fai
     outbox_.post(nodes_.peer_of(initiator), note);
 }
 
-void Ends::send_value(Peer& to, std::uint32_t initiator, std::uint64_t token, std::uint64_t value) {
+void Ends::send_value(RouterPeer& to,
+                      std::uint32_t initiator,
+                      std::uint64_t token,
+                      std::uint64_t value) {
     Note note;
     note.type = FrameType::value;
     note.initiator = initiator;
@@ -53,7 +56,7 @@ void Ends::send_value(Peer& to, std::uint32_t initiator, std::uint64_t token, st
     outbox_.post(to, note);
 }
 
-void Ends::refuse_command(Peer& to, const Task& task) {
+void Ends::refuse_command(RouterPeer& to, const Task& task) {
     ++activity_.counters().commands_refused;
     Note note;
     note.type = FrameType::refused;

@@ -42,7 +42,7 @@ Executor::Executor(Nodes& nodes,
       runner_(nodes, operations, backlog, ends, placement, activity),
       invokes_(nodes, operations, backlog, outbox, ends, placement, activity) {}
 
-Fault Executor::on_command(Peer& from, const CommandFrame& frame) {
+Fault Executor::on_command(RouterPeer& from, const CommandFrame& frame) {
     if (!from.has(frame.initiator)) return Fault::forged;
     const std::uint64_t source = nodes_.where(frame.source);
     if (!nodes_.is_mine(source)) return Fault::misdirected;
@@ -60,7 +60,7 @@ Fault Executor::on_command(Peer& from, const CommandFrame& frame) {
     return Fault::none;
 }
 
-Step Executor::step(std::uint32_t index, Peer& to) {
+Step Executor::step(std::uint32_t index, RouterPeer& to) {
     OperationRecord& operation = operations_[index];
     switch (operation.work) {
         case Work::pieces:

@@ -23,7 +23,7 @@ InvokeRunner::InvokeRunner(Nodes& nodes,
       placement_(placement),
       activity_(activity) {}
 
-Fault InvokeRunner::on_invoke(Peer& from, const InvokeFrame& frame, Bytes arguments) {
+Fault InvokeRunner::on_invoke(RouterPeer& from, const InvokeFrame& frame, Bytes arguments) {
     if (!from.has(frame.initiator)) return Fault::forged;
     if (!nodes_.is_mine(frame.process)) return Fault::misdirected;
     if (nodes_.is_dead(frame.process)) {
@@ -57,7 +57,7 @@ Fault InvokeRunner::on_invoke(Peer& from, const InvokeFrame& frame, Bytes argume
     return Fault::none;
 }
 
-Step InvokeRunner::step(std::uint32_t index, Peer& to) {
+Step InvokeRunner::step(std::uint32_t index, RouterPeer& to) {
     const OperationRecord& operation = operations_[index];
     switch (run(operation, operations_.arguments_of(operation), to)) {
         case Ran::no_room:
@@ -71,7 +71,9 @@ Step InvokeRunner::step(std::uint32_t index, Peer& to) {
 }
 
 // WIRE-118. The operation writes its result into the datagram; so there is room before it runs.
-InvokeRunner::Ran InvokeRunner::run(const OperationRecord& operation, Bytes arguments, Peer& to) {
+InvokeRunner::Ran InvokeRunner::run(const OperationRecord& operation,
+                                    Bytes arguments,
+                                    RouterPeer& to) {
     const std::uint32_t result_bytes_max =
         placement_.result_bytes_max(static_cast<std::uint32_t>(operation.source));
     const std::uint32_t room_bytes = std::min<std::uint32_t>(

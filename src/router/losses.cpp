@@ -21,7 +21,7 @@ void Losses::sever_noted() {
 
 void Losses::on_severed(NodeId node, bool is_news) {
     if (!in_.nodes.note_severed(node)) return;
-    Peer& gone = in_.nodes.peer(node);
+    RouterPeer& gone = in_.nodes.peer(node);
     in_.meetings.give_up();
     in_.activity.note_move();
     ++in_.activity.counters().news;

@@ -115,7 +115,7 @@ OperationRecord* Operations::parent_of(const OperationRecord& staged) noexcept {
     return is_there ? &parent : nullptr;
 }
 
-void Operations::cancel_of(const Peer& initiators) noexcept {
+void Operations::cancel_of(const RouterPeer& initiators) noexcept {
     for_each([&](OperationRecord& operation) {
         if (initiators.has(operation.initiator)) operation.is_cancelled = true;
     });

@@ -91,7 +91,7 @@ public:
     }
 
     // Cancels what the processes of a severed node want.
-    void cancel_of(const Peer& initiators) noexcept;
+    void cancel_of(const RouterPeer& initiators) noexcept;
 
     // Records by which something is under way: not the spare one.
     [[nodiscard]] std::uint32_t in_use() const noexcept {

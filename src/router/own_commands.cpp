@@ -88,7 +88,7 @@ void OwnCommands::complete_invoke(std::uint32_t index, Code code, Bytes result) 
     tell(completion);
 }
 
-Fault OwnCommands::on_end(const Peer& from, const ShortFrame& frame) {
+Fault OwnCommands::on_end(const RouterPeer& from, const ShortFrame& frame) {
     if (!nodes_.is_mine(frame.initiator)) return Fault::misdirected;
     CommandEnd run;
     run.initiator = frame.initiator;
@@ -116,7 +116,7 @@ Fault OwnCommands::on_end(const Peer& from, const ShortFrame& frame) {
     return Fault::none;
 }
 
-std::uint32_t OwnCommands::find_involved(const Peer& from,
+std::uint32_t OwnCommands::find_involved(const RouterPeer& from,
                                          std::uint32_t initiator,
                                          std::uint64_t token) noexcept {
     const std::uint32_t index = book_.find(initiator, token);
@@ -132,7 +132,7 @@ std::uint32_t OwnCommands::find_involved(const Peer& from,
     return index;
 }
 
-void OwnCommands::end_all_of(const Peer& gone) {
+void OwnCommands::end_all_of(const RouterPeer& gone) {
     for_each([&](std::uint32_t index, const Outstanding& record) {
         const std::uint64_t target = target_process(record);
         const std::uint64_t source = source_process(record);

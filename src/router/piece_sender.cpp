@@ -41,7 +41,7 @@ PieceSender::PieceSender(Nodes& nodes,
       placement_(placement),
       activity_(activity) {}
 
-bool PieceSender::begin(const Task& task, Peer& to) {
+bool PieceSender::begin(const Task& task, RouterPeer& to) {
     if (to.is_severed) {
         const std::uint32_t target = nodes_.named(nodes_.where(task.command.target));
         ends_.fail(task.initiator, task.token, {Code::peer, BlamedAddress::target, target});
@@ -82,7 +82,7 @@ void PieceSender::count_sent(std::uint64_t bytes) noexcept {
 }
 
 // WIRE-110. One piece from memory of this node straight into the datagram, or to be fetched when that is sealed.
-PieceSender::Sent PieceSender::send(Peer& to, const Piece& piece) {
+PieceSender::Sent PieceSender::send(RouterPeer& to, const Piece& piece) {
     std::byte* room = outbox_.reserve(to, sizeof(PutFrame) + piece.bytes);
     if (room == nullptr) return Sent::no_room;
     const std::byte* const lasting = piece.bytes >= lasting_bytes_min
@@ -117,13 +117,13 @@ PieceSender::Sent PieceSender::send(Peer& to, const Piece& piece) {
 }
 
 // The longest piece of a copy that a datagram carries; whole words, so that the next starts aligned.
-std::uint32_t PieceSender::piece_bytes(Peer& to) const noexcept {
+std::uint32_t PieceSender::piece_bytes(RouterPeer& to) const noexcept {
     const std::uint32_t frame_bytes = outbox_.update_frame_bytes(to);
     const std::uint64_t bytes = std::min<std::uint64_t>(frame_bytes - sizeof(PutFrame), 0xffffU);
     return static_cast<std::uint32_t>(bytes) & ~7U;
 }
 
-Step PieceSender::step(std::uint32_t index, Peer& to) {
+Step PieceSender::step(std::uint32_t index, RouterPeer& to) {
     OperationRecord& operation = operations_[index];
     const std::uint64_t left = operation.bytes - operation.offset;
     auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(left, piece_bytes(to)));
@@ -203,7 +203,7 @@ void PieceSender::on_staged(std::uint32_t index, Code code) {
     operations_.release(index);
 }
 
-Step PieceSender::step_staged(const OperationRecord& piece, Peer& to) {
+Step PieceSender::step_staged(const OperationRecord& piece, RouterPeer& to) {
     std::byte* room = outbox_.reserve(to, sizeof(PutFrame) + piece.bytes);
     if (room == nullptr) return Step::blocked;
     write(room, head_of(piece, piece.bytes, piece.total));
@@ -214,7 +214,7 @@ Step PieceSender::step_staged(const OperationRecord& piece, Peer& to) {
     return Step::done;
 }
 
-Step PieceSender::step_value(const OperationRecord& value, Peer& to) {
+Step PieceSender::step_value(const OperationRecord& value, RouterPeer& to) {
     std::byte* room = outbox_.reserve(to, sizeof(PutFrame) + value.width);
     if (room == nullptr) return Step::blocked;
     PutFrame frame = head_of(value, value.width, value.width);

@@ -30,20 +30,20 @@ public:
                 Activity& activity);
 
     // Begins a copy: a short one is sent at once if nothing waits for that node. false: no room for a record, nothing done.
-    [[nodiscard]] bool begin(const Task& task, Peer& to);
+    [[nodiscard]] bool begin(const Task& task, RouterPeer& to);
 
     // The old value of an atomic of a process of this node, to be sent again to the target's node. false: no room for a
     // record.
     [[nodiscard]] bool begin_value(const Outstanding& command, std::uint64_t value);
 
     // The next piece of a copy whose turn it is.
-    [[nodiscard]] Step step(std::uint32_t index, Peer& to);
+    [[nodiscard]] Step step(std::uint32_t index, RouterPeer& to);
 
     // A staged piece whose turn it is.
-    [[nodiscard]] Step step_staged(const OperationRecord& piece, Peer& to);
+    [[nodiscard]] Step step_staged(const OperationRecord& piece, RouterPeer& to);
 
     // An old value whose turn it is.
-    [[nodiscard]] Step step_value(const OperationRecord& value, Peer& to);
+    [[nodiscard]] Step step_value(const OperationRecord& value, RouterPeer& to);
 
     // Placement has read a staged piece, or could not.
     void on_staged(std::uint32_t index, base::Code code);
@@ -61,9 +61,9 @@ private:
         std::uint32_t bytes = 0;
     };
 
-    [[nodiscard]] Sent send(Peer& to, const Piece& piece);
+    [[nodiscard]] Sent send(RouterPeer& to, const Piece& piece);
     [[nodiscard]] Step stage(std::uint32_t index, std::uint32_t bytes);
-    [[nodiscard]] std::uint32_t piece_bytes(Peer& to) const noexcept;
+    [[nodiscard]] std::uint32_t piece_bytes(RouterPeer& to) const noexcept;
     void count_sent(std::uint64_t bytes) noexcept;
 
     Nodes& nodes_;

@@ -57,7 +57,7 @@ Fault Placer::check_get(const PutFrame& frame, bool& is_late) {
     return is_inside ? Fault::none : Fault::overrun;
 }
 
-Fault Placer::on_put(const Peer& from, const PutFrame& frame, Bytes bytes) {
+Fault Placer::on_put(const RouterPeer& from, const PutFrame& frame, Bytes bytes) {
     const std::uint64_t process = nodes_.where(frame.target);
     if (!nodes_.is_mine(process)) return Fault::misdirected;
     if (nodes_.is_mine(frame.initiator)) {
@@ -86,7 +86,7 @@ Fault Placer::on_put(const Peer& from, const PutFrame& frame, Bytes bytes) {
     return Fault::none;
 }
 
-Fault Placer::on_puts(const Peer& from, const PutsFrame& frame, Bytes puts) {
+Fault Placer::on_puts(const RouterPeer& from, const PutsFrame& frame, Bytes puts) {
     PutFrame each;
     each.bytes = frame.bytes;
     each.total = frame.bytes;
@@ -237,7 +237,7 @@ void Placer::settle(const OperationRecord& piece, Code code) {
     if (copy.is_in_place) ends_.finish(piece.initiator, piece.token);
 }
 
-void Placer::end_copies_of(const Peer& gone) {
+void Placer::end_copies_of(const RouterPeer& gone) {
     partials_.for_each([&](const Partial& shown) {
         const Partial copy = shown;
         const bool is_half = copy.from == gone.node && copy.arrived < copy.total;

@@ -39,9 +39,9 @@ public:
     void on_frames(NodeId node, Bytes frames);
 
 private:
-    [[nodiscard]] Fault on_frame(Peer& from, Bytes& frames);
-    [[nodiscard]] Fault on_other_frame(Peer& from, FrameType type, Bytes& frames);
-    [[nodiscard]] Fault on_short(Peer& from, const ShortFrame& frame);
+    [[nodiscard]] Fault on_frame(RouterPeer& from, Bytes& frames);
+    [[nodiscard]] Fault on_other_frame(RouterPeer& from, FrameType type, Bytes& frames);
+    [[nodiscard]] Fault on_short(RouterPeer& from, const ShortFrame& frame);
 
     // Takes a frame off `frames`, and gives it with what follows it to handle() if there is nothing wrong with it.
     template <typename Frame, typename Handle>

@@ -150,7 +150,7 @@ struct
 };
 
 // A node something was sent to or heard from. Each group of fields has the class that writes it before it.
-struct Peer {
+struct RouterPeer {
     // Nodes.
     NodeId node = 0;
     std::uint32_t first = 0;  // process
@@ -164,7 +164,7 @@ struct Peer {
     std::uint32_t frame_bytes = 0;                // longest frame, when last asked
     datagram::Time refused_at = datagram::never;  // since then there is no memory at the endpoint
     Queue notes;
-    Peer* next_ready = nullptr;
+    RouterPeer* next_ready = nullptr;
 
     // Backlog.
     Queue flows;

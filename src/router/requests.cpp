@@ -22,7 +22,7 @@ Requests::Requests(Nodes& nodes,
       placement_(placement),
       activity_(activity) {}
 
-bool Requests::begin(Peer& to,
+bool Requests::begin(RouterPeer& to,
                      const Outstanding& record,
                      std::uint64_t offset,
                      std::uint64_t bytes) {
@@ -56,7 +56,7 @@ bool Requests::begin_here(const Outstanding& record) {
     return true;
 }
 
-Step Requests::step(const OperationRecord& operation, Peer& to) {
+Step Requests::step(const OperationRecord& operation, RouterPeer& to) {
     const Outstanding& record = own_[own_.find(operation.initiator, operation.token)];
     const bool is_sent = write_request(to, record, operation.offset, operation.bytes);
     return is_sent ? Step::done : Step::blocked;
@@ -82,7 +82,7 @@ Step Requests::step_here(std::uint32_t index) {
 }
 
 // WIRE-117
-bool Requests::write_invoke(Peer& to, const Outstanding& record) {
+bool Requests::write_invoke(RouterPeer& to, const Outstanding& record) {
     const Bytes arguments = own_.arguments_of(record);
     std::byte* room = outbox_.reserve(to, sizeof(InvokeFrame) + arguments.size());
     if (room == nullptr) return false;
@@ -99,7 +99,7 @@ bool Requests::write_invoke(Peer& to, const Outstanding& record) {
 }
 
 // WIRE-111
-bool Requests::write_command(Peer& to,
+bool Requests::write_command(RouterPeer& to,
                              const Outstanding& record,
                              std::uint64_t offset,
                              std::uint64_t bytes) {

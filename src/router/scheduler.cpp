@@ -21,7 +21,7 @@ Scheduler::Scheduler(OwnCommands& own,
       placer_(placer),
       activity_(activity) {}
 
-Step Scheduler::step(std::uint32_t index, Peer& to) {
+Step Scheduler::step(std::uint32_t index, RouterPeer& to) {
     const OperationRecord& operation = operations_[index];
     if (operation.is_cancelled) return Step::done;
     if (operation.share == Share::own && !own_.has(operation.initiator, operation.token)) {
@@ -32,7 +32,7 @@ Step Scheduler::step(std::uint32_t index, Peer& to) {
     return is_invoke_here ? requests_.step_here(index) : executor_.step(index, to);
 }
 
-void Scheduler::send(Peer& to) {
+void Scheduler::send(RouterPeer& to) {
     std::uint32_t budget = pieces_per_turn_max;
     while (!to.is_blocked && !to.is_severed) {
         if (!to.notes.is_empty()) {
@@ -46,9 +46,9 @@ void Scheduler::send(Peer& to) {
 }
 
 void Scheduler::send_all() {
-    Peer* to = outbox_.take_ready();
+    RouterPeer* to = outbox_.take_ready();
     while (to != nullptr) {
-        Peer* following = to->next_ready;
+        RouterPeer* following = to->next_ready;
         to->is_ready = false;
         send(*to);
         outbox_.wake(*to);

@@ -94,7 +94,7 @@ std::size_t Submitter::begin_short_puts(std::uint32_t initiator, Commands run) {
     while (begun < run.size()) {
         const std::uint64_t target = nodes_.where(run[begun].command->target);
         if (target >= nodes_.procs() || nodes_.is_any_lost()) break;
-        Peer& to = nodes_.peer_of(static_cast<std::uint32_t>(target));
+        RouterPeer& to = nodes_.peer_of(static_cast<std::uint32_t>(target));
         if (!to.flows.is_empty() || to.is_blocked || to.node == nodes_.self()) break;
         const std::size_t filled = fill_datagram(to, initiator, run.subspan(begun));
         if (filled == 0) break;
@@ -103,7 +103,7 @@ std::size_t Submitter::begin_short_puts(std::uint32_t initiator, Commands run) {
     return begun;
 }
 
-std::size_t Submitter::fill_datagram(Peer& to, std::uint32_t initiator, Commands run) {
+std::size_t Submitter::fill_datagram(RouterPeer& to, std::uint32_t initiator, Commands run) {
     constexpr std::uint64_t head_bytes = sizeof(PutsFrame) + sizeof(std::uint64_t);
     const std::uint64_t first_bytes = run.front().command->bytes;
     if (first_bytes > to.frame_bytes - head_bytes) return 0;
@@ -153,7 +153,7 @@ bool Submitter::invoke(const Call& call, Bytes arguments) {
 
 // Whether a datagram to its node carries an operation's arguments.
 bool Submitter::fits(const Outstanding& call) {
-    Peer& to = nodes_.peer_of(nodes_.named(call.target));
+    RouterPeer& to = nodes_.peer_of(nodes_.named(call.target));
     if (to.node == nodes_.self()) return true;
     return outbox_.update_frame_bytes(to) >= sizeof(InvokeFrame) + call.bytes;
 }
@@ -205,7 +205,7 @@ bool Submitter::begin(std::uint32_t index) {
 bool Submitter::begin_part(const Outstanding& record, std::uint64_t offset, std::uint64_t bytes) {
     const std::uint64_t source = own_.source_process(record);
     if (nodes_.is_mine(source)) return executor_.begin(task_of(record, offset, bytes));
-    Peer& to = nodes_.peer_of(static_cast<std::uint32_t>(source));
+    RouterPeer& to = nodes_.peer_of(static_cast<std::uint32_t>(source));
     return requests_.begin(to, record, offset, bytes);
 }
 

@@ -51,7 +51,7 @@ public:
 
 private:
     [[nodiscard]] std::size_t begin_short_puts(std::uint32_t initiator, Commands run);
-    [[nodiscard]] std::size_t fill_datagram(Peer& to, std::uint32_t initiator, Commands run);
+    [[nodiscard]] std::size_t fill_datagram(RouterPeer& to, std::uint32_t initiator, Commands run);
     void fill_in(Outstanding& record,
                  std::uint32_t initiator,
                  const memory::NumberedCommand& one) const noexcept;

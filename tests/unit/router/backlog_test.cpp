@@ -75,7 +75,7 @@ TEST(BacklogTest, gives_initiators_their_turns_one_after_the_other) {
     LowerParts parts;
     for (const std::uint64_t token : {2ULL, 4ULL}) parts.backlog.enqueue(take_for(parts, 0, token));
     for (const std::uint64_t token : {6ULL, 8ULL}) parts.backlog.enqueue(take_for(parts, 1, token));
-    Peer& to = parts.nodes.peer(1);
+    RouterPeer& to = parts.nodes.peer(1);
     std::vector<std::uint64_t> tokens;
     while (!to.flows.is_empty()) {
         const Backlog::Turn turn = parts.backlog.take_turn(to);
@@ -90,7 +90,7 @@ TEST(BacklogTest, keeps_the_turn_of_work_that_found_no_room) {
     LowerParts parts;
     parts.backlog.enqueue(take_for(parts, 0, 2));
     parts.backlog.enqueue(take_for(parts, 1, 6));
-    Peer& to = parts.nodes.peer(1);
+    RouterPeer& to = parts.nodes.peer(1);
     const Backlog::Turn turn = parts.backlog.take_turn(to);
     parts.backlog.end_turn(to, turn, Step::blocked);
     EXPECT_EQ(parts.backlog.take_turn(to).operation, turn.operation);
@@ -158,7 +158,7 @@ TEST(BacklogTest, gives_up_the_work_for_a_severed_node_and_tells_its_initiator) 
     ASSERT_NE(parts.enter_get(2), no_index);
     ASSERT_NE(parts.enter_get(4), no_index);
     parts.backlog.enqueue(take_for(parts, 0, 2));
-    Peer& gone = parts.nodes.peer(1);
+    RouterPeer& gone = parts.nodes.peer(1);
     (void)parts.nodes.note_severed(1);
     parts.backlog.abandon_all(gone);
     EXPECT_EQ(parts.told.ended.size(), 1U);
