@@ -23,8 +23,8 @@ using acp::datagram::Time;
 using acp::memory::GaLayout;
 using acp::memory::GlobalAddress;
 using acp::router::CommandEnd;
-using acp::router::Progress;
 using acp::router::Settlement;
+using acp::router::SettlementState;
 using acp::router::Ticket;
 
 constexpr std::uint32_t samples = 2001;
@@ -184,7 +184,7 @@ private:
         const std::uint64_t process = acp::router::process_of(layout_, address) - first_;
         const std::uint64_t offset = address & (layout_.granule_bytes() - 1);
         if (process >= count_ || bytes > memory_bytes || offset > memory_bytes - bytes) {
-            return {Progress::settled, acp::base::Code::address};
+            return {SettlementState::settled, acp::base::Code::address};
         }
         act(&bytes_[process * memory_bytes + offset]);
         return {};

@@ -49,11 +49,11 @@ Step CommandRunner::step(std::uint32_t index) {
     std::uint64_t old = 0;
     const Settlement ran =
         placement_.run(command, is_value_wanted, old, operations_.ticket_of(index));
-    if (ran.progress == Progress::refused) {
+    if (ran.progress == SettlementState::refused) {
         backlog_.park(index, nodes_.where(operation.source));
         return Step::parked;
     }
-    if (ran.progress == Progress::taken) {
+    if (ran.progress == SettlementState::taken) {
         operation.is_with_placement = true;
         return Step::parked;
     }

@@ -85,7 +85,7 @@ InvokeRunner::Ran InvokeRunner::run(const OperationRecord& operation,
     const Settlement ran = placement_.invoke(
         static_cast<std::uint32_t>(operation.source), process, arguments,
         {room + sizeof(ResultFrame), room_bytes - sizeof(ResultFrame)}, result_bytes);
-    if (ran.progress != Progress::settled) return Ran::not_now;
+    if (ran.progress != SettlementState::settled) return Ran::not_now;
     ++activity_.counters().runs;
     ResultFrame frame;
     frame.code = static_cast<std::uint8_t>(ran.code);

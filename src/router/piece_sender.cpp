@@ -91,7 +91,7 @@ PieceSender::Sent PieceSender::send(RouterPeer& to, const Piece& piece) {
     if (lasting == nullptr) {
         const Settlement got =
             placement_.get_now(piece.source, {room + sizeof(PutFrame), piece.bytes});
-        if (got.progress != Progress::settled) return Sent::not_now;
+        if (got.progress != SettlementState::settled) return Sent::not_now;
         if (got.code != Code::ok) {
             const std::uint32_t source = nodes_.named(nodes_.where(piece.source));
             ends_.fail(piece.initiator, piece.token, {got.code, BlamedAddress::source, source});
@@ -172,13 +172,13 @@ Step PieceSender::stage(std::uint32_t index, std::uint32_t bytes) {
     piece.parent_generation = operation.generation;
     const Settlement got =
         placement_.get(piece.source, operations_.staging_of(piece), operations_.ticket_of(taken));
-    if (got.progress == Progress::refused) {
+    if (got.progress == SettlementState::refused) {
         operations_.release(taken);
         backlog_.park(index, process);
         return Step::parked;
     }
     operation.offset += bytes;
-    if (got.progress == Progress::taken) {
+    if (got.progress == SettlementState::taken) {
         piece.is_with_placement = true;
     } else if (got.code != Code::ok) {
         ends_.fail(operation.initiator, operation.token,

@@ -115,13 +115,13 @@ void Placer::place_value(const Outstanding& command, std::uint64_t value) {
 
 void Placer::place(const PutFrame& frame, Bytes bytes, NodeId from) {
     const std::uint32_t spare = operations_.spare();
-    Settlement put{Progress::refused, Code::ok};
+    Settlement put{SettlementState::refused, Code::ok};
     if (spare != no_index) {
         put = placement_.put(frame.target, bytes, operations_.ticket_of(spare));
     }
-    if (put.progress == Progress::settled) {
+    if (put.progress == SettlementState::settled) {
         settle(frame, put.code);
-    } else if (put.progress == Progress::taken) {
+    } else if (put.progress == SettlementState::taken) {
         OperationRecord& operation = operations_.use_spare();
         describe(operation, frame, from);
         operation.is_with_placement = true;
@@ -168,8 +168,8 @@ bool Placer::place_again(std::uint32_t index) {
     if (!operation.is_cancelled) {
         const Settlement put = placement_.put(operation.target, {operation.kept, operation.bytes},
                                               operations_.ticket_of(index));
-        if (put.progress == Progress::refused) return false;
-        if (put.progress == Progress::taken) {
+        if (put.progress == SettlementState::refused) return false;
+        if (put.progress == SettlementState::taken) {
             backlog_.count_given_up(process, cost);
             operation.is_with_placement = true;
             return true;

@@ -72,7 +72,7 @@ Step Requests::step_here(std::uint32_t index) {
     const Settlement ran = placement_.invoke(static_cast<std::uint32_t>(record.source),
                                              static_cast<std::uint32_t>(record.target),
                                              own_.arguments_of(record), result, result_bytes);
-    if (ran.progress != Progress::settled) {
+    if (ran.progress != SettlementState::settled) {
         backlog_.park(index, record.target);
         return Step::parked;
     }

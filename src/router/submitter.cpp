@@ -118,7 +118,7 @@ std::size_t Submitter::fill_datagram(RouterPeer& to, std::uint32_t initiator, Co
         const std::uint32_t index = room == nullptr ? no_index : own_.take();
         if (index == no_index) break;
         const Settlement got = placement_.get_now(command.source, {room, command.bytes});
-        if (got.progress != Progress::settled || got.code != Code::ok) {
+        if (got.progress != SettlementState::settled || got.code != Code::ok) {
             own_.give_back(index);
             break;
         }

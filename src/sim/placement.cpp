@@ -36,17 +36,18 @@ ArrayPlacement::ArrayPlacement(const Surroundings& around, NodeId node, std::uin
       random_(base::mix64(around.plan->seed ^ (0x706c6163U + node)) + incarnation),
       refuses_until_(around.plan->procs()) {}
 
-router::Progress ArrayPlacement::answer(std::uint32_t process) {
+router::SettlementState ArrayPlacement::answer(std::uint32_t process) {
     const Manner manner = around_.plan->manners[process];
-    if (manner == Manner::prompt) return router::Progress::settled;
-    if (manner == Manner::batched) return router::Progress::taken;
-    if (manner == Manner::late) return router::Progress::taken;
-    if (around_.agenda->now() < refuses_until_[process]) return router::Progress::refused;
+    if (manner == Manner::prompt) return router::SettlementState::settled;
+    if (manner == Manner::batched) return router::SettlementState::taken;
+    if (manner == Manner::late) return router::SettlementState::taken;
+    if (around_.agenda->now() < refuses_until_[process]) return router::SettlementState::refused;
     if (chance(random_, refuse_ppm)) {
         refuses_until_[process] = around_.agenda->now() + random_.below(refuse_ns_max);
-        return router::Progress::refused;
+        return router::SettlementState::refused;
     }
-    return random_.below(2) == 0 ? router::Progress::settled : router::Progress::taken;
+    return random_.below(2) == 0 ? router::SettlementState::settled
+                                 : router::SettlementState::taken;
 }
 
 ArrayPlacement::Job& ArrayPlacement::take(std::uint32_t process, Kind kind, router::Ticket ticket) {
@@ -76,11 +77,11 @@ router::Settlement ArrayPlacement::put(router::GlobalAddress target,
                                        router::Ticket ticket) {
     Range range;
     const base::Code code = around_.memory->find(target, bytes.size(), range);
-    if (code != base::Code::ok) return {router::Progress::settled, code};
-    const router::Progress progress = answer(range.process);
-    if (progress == router::Progress::settled) {
+    if (code != base::Code::ok) return {router::SettlementState::settled, code};
+    const router::SettlementState progress = answer(range.process);
+    if (progress == router::SettlementState::settled) {
         std::memcpy(around_.memory->held(range).data(), bytes.data(), bytes.size());
-    } else if (progress == router::Progress::taken) {
+    } else if (progress == router::SettlementState::taken) {
         Job& job = take(range.process, Kind::put, ticket);
         job.range = range;
         job.bytes.assign(bytes.begin(), bytes.end());
@@ -92,12 +93,12 @@ router::Settlement ArrayPlacement::get_now(router::GlobalAddress source,
                                            std::span<std::byte> into) {
     Range range;
     const base::Code code = around_.memory->find(source, into.size(), range);
-    if (code != base::Code::ok) return {router::Progress::settled, code};
+    if (code != base::Code::ok) return {router::SettlementState::settled, code};
     if (around_.plan->manners[range.process] != Manner::prompt) {
-        return {router::Progress::refused, base::Code::ok};
+        return {router::SettlementState::refused, base::Code::ok};
     }
     std::memcpy(into.data(), around_.memory->held(range).data(), into.size());
-    return {router::Progress::settled, base::Code::ok};
+    return {router::SettlementState::settled, base::Code::ok};
 }
 
 const std::byte* ArrayPlacement::find_lasting(router::GlobalAddress source, std::uint64_t bytes) {
@@ -112,11 +113,11 @@ router::Settlement ArrayPlacement::get(router::GlobalAddress source,
                                        router::Ticket ticket) {
     Range range;
     const base::Code code = around_.memory->find(source, into.size(), range);
-    if (code != base::Code::ok) return {router::Progress::settled, code};
-    const router::Progress progress = answer(range.process);
-    if (progress == router::Progress::settled) {
+    if (code != base::Code::ok) return {router::SettlementState::settled, code};
+    const router::SettlementState progress = answer(range.process);
+    if (progress == router::SettlementState::settled) {
         std::memcpy(into.data(), around_.memory->held(range).data(), into.size());
-    } else if (progress == router::Progress::taken) {
+    } else if (progress == router::SettlementState::taken) {
         Job& job = take(range.process, Kind::get, ticket);
         job.range = range;
         job.into = into;
@@ -134,14 +135,14 @@ router::Settlement ArrayPlacement::run(const memory::Command& command,
     if (code == base::Code::ok && !is_value_wanted) {
         code = around_.memory->find(command.target_or_word(), command.bytes, range);
     }
-    if (code != base::Code::ok) return {router::Progress::settled, code};
+    if (code != base::Code::ok) return {router::SettlementState::settled, code};
     if (!command.is_copy() && command.source % command.width != 0) {
-        return {router::Progress::settled, base::Code::alignment};
+        return {router::SettlementState::settled, base::Code::alignment};
     }
-    const router::Progress progress = answer(process);
-    if (progress == router::Progress::settled) {
+    const router::SettlementState progress = answer(process);
+    if (progress == router::SettlementState::settled) {
         old = around_.memory->run(command, is_value_wanted);
-    } else if (progress == router::Progress::taken) {
+    } else if (progress == router::SettlementState::taken) {
         Job& job = take(process, Kind::run, ticket);
         job.command = command;
         job.is_value_wanted = is_value_wanted;
@@ -156,14 +157,14 @@ router::Settlement ArrayPlacement::invoke(std::uint32_t operation,
                                           std::uint32_t& result_bytes) {
     result_bytes = 0;
     if (operation != operation_echo) {
-        return {router::Progress::settled, base::Code::unsupported};
+        return {router::SettlementState::settled, base::Code::unsupported};
     }
     if (around_.plan->manners[process] != Manner::prompt && chance(random_, again_ppm)) {
-        return {router::Progress::refused, base::Code::ok};
+        return {router::SettlementState::refused, base::Code::ok};
     }
     around_.witness->on_invoked(process, arguments);
     result_bytes = echo(arguments, result);
-    return {router::Progress::settled, base::Code::ok};
+    return {router::SettlementState::settled, base::Code::ok};
 }
 
 void ArrayPlacement::flush() {

@@ -85,7 +85,7 @@ private:
     };
 
     // What the process does with the next request.
-    router::Progress answer(std::uint32_t process);
+    router::SettlementState answer(std::uint32_t process);
     Job& take(std::uint32_t process, Kind kind, router::Ticket ticket);
     base::Code do_job(const Job& job, std::uint64_t& value) const;
     void settle(std::uint32_t slot);
