@@ -54,9 +54,9 @@ void Backlog::enqueue(std::uint32_t index, bool is_first) {
     outbox_.wake(to);
 }
 
-void Backlog::go_on(std::uint32_t index, Step step) {
-    if (step == Step::done) operations_.release(index);
-    if (step == Step::again || step == Step::blocked) enqueue(index);
+void Backlog::go_on(std::uint32_t index, StepOutcome step) {
+    if (step == StepOutcome::done) operations_.release(index);
+    if (step == StepOutcome::again || step == StepOutcome::blocked) enqueue(index);
 }
 
 // Gives work for a severed node up, and says so.
@@ -100,11 +100,11 @@ Backlog::Turn Backlog::take_turn(RouterPeer& to) noexcept {
     return {flow, flows_[flow].work.pop(operations_.pool())};
 }
 
-void Backlog::end_turn(RouterPeer& to, Turn turn, Step step) noexcept {
+void Backlog::end_turn(RouterPeer& to, Turn turn, StepOutcome step) noexcept {
     Flow& flow = flows_[turn.flow];
-    if (step == Step::done) operations_.release(turn.operation);
-    if (step == Step::again) flow.work.push(operations_.pool(), turn.operation);
-    if (step == Step::blocked) {
+    if (step == StepOutcome::done) operations_.release(turn.operation);
+    if (step == StepOutcome::again) flow.work.push(operations_.pool(), turn.operation);
+    if (step == StepOutcome::blocked) {
         flow.work.push_front(operations_.pool(), turn.operation);
         to.flows.push_front(flows_, turn.flow);
     } else if (flow.work.is_empty()) {

@@ -22,7 +22,7 @@ inline constexpr Time retry_ns_min = 10'000;               // placement had no r
 inline constexpr Time retry_ns_max = 1'000'000;
 
 // What a step of some work leaves: nothing, more to be sent at once, work that waits elsewhere, or no room to send.
-enum class Step : std::uint8_t { done, again, parked, blocked };
+enum class StepOutcome : std::uint8_t { done, again, parked, blocked };
 
 class Backlog {
 public:
@@ -44,7 +44,7 @@ public:
     void enqueue(std::uint32_t index, bool is_first = false);
 
     // What a step outside a turn leaves to be done.
-    void go_on(std::uint32_t index, Step step);
+    void go_on(std::uint32_t index, StepOutcome step);
 
     // Placement has no room for work about a process of this node: it is asked again later.
     void park(std::uint32_t index, std::uint64_t process);
@@ -53,7 +53,7 @@ public:
     [[nodiscard]] Turn take_turn(RouterPeer& to) noexcept;
 
     // After the step of that work.
-    void end_turn(RouterPeer& to, Turn turn, Step step) noexcept;
+    void end_turn(RouterPeer& to, Turn turn, StepOutcome step) noexcept;
 
     // Gives all work up that waits for a severed node, and tells those who wait for it.
     void abandon_all(RouterPeer& gone);

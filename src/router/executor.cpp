@@ -60,7 +60,7 @@ Fault Executor::on_command(RouterPeer& from, const CommandFrame& frame) {
     return Fault::none;
 }
 
-Step Executor::step(std::uint32_t index, RouterPeer& to) {
+StepOutcome Executor::step(std::uint32_t index, RouterPeer& to) {
     OperationRecord& operation = operations_[index];
     switch (operation.work) {
         case Work::pieces:
@@ -74,7 +74,7 @@ Step Executor::step(std::uint32_t index, RouterPeer& to) {
         case Work::invoke:
             return invokes_.step(index, to);
         default:
-            return Step::done;
+            return StepOutcome::done;
     }
 }
 

@@ -44,7 +44,7 @@ public:
     }
 
     // A step of work whose turn it is at a node: pieces, staged, value, run, or an invoke of another node.
-    [[nodiscard]] Step step(std::uint32_t index, RouterPeer& to);
+    [[nodiscard]] StepOutcome step(std::uint32_t index, RouterPeer& to);
 
     // Runs a command again that placement had no room for.
     void run_again(std::uint32_t index) { backlog_.go_on(index, runner_.step(index)); }

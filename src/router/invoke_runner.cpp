@@ -57,16 +57,16 @@ Fault InvokeRunner::on_invoke(RouterPeer& from, const InvokeFrame& frame, Bytes 
     return Fault::none;
 }
 
-Step InvokeRunner::step(std::uint32_t index, RouterPeer& to) {
+StepOutcome InvokeRunner::step(std::uint32_t index, RouterPeer& to) {
     const OperationRecord& operation = operations_[index];
     switch (run(operation, operations_.arguments_of(operation), to)) {
         case Ran::no_room:
-            return Step::blocked;
+            return StepOutcome::blocked;
         case Ran::not_now:
             backlog_.park(index, operation.target);
-            return Step::parked;
+            return StepOutcome::parked;
         default:
-            return Step::done;
+            return StepOutcome::done;
     }
 }
 

@@ -30,7 +30,7 @@ public:
     [[nodiscard]] Fault on_invoke(RouterPeer& from, const InvokeFrame& frame, Bytes arguments);
 
     // Runs an operation whose turn it is.
-    [[nodiscard]] Step step(std::uint32_t index, RouterPeer& to);
+    [[nodiscard]] StepOutcome step(std::uint32_t index, RouterPeer& to);
 
 private:
     enum class Ran : std::uint8_t { ran, no_room, not_now };

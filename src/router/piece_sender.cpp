@@ -123,7 +123,7 @@ std::uint32_t PieceSender::piece_bytes(RouterPeer& to) const noexcept {
     return static_cast<std::uint32_t>(bytes) & ~7U;
 }
 
-Step PieceSender::step(std::uint32_t index, RouterPeer& to) {
+StepOutcome PieceSender::step(std::uint32_t index, RouterPeer& to) {
     OperationRecord& operation = operations_[index];
     const std::uint64_t left = operation.bytes - operation.offset;
     auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(left, piece_bytes(to)));
@@ -137,11 +137,11 @@ Step PieceSender::step(std::uint32_t index, RouterPeer& to) {
         switch (send(to, piece)) {
             case Sent::sent:
                 operation.offset += bytes;
-                return operation.offset == operation.bytes ? Step::done : Step::again;
+                return operation.offset == operation.bytes ? StepOutcome::done : StepOutcome::again;
             case Sent::failed:
-                return Step::done;
+                return StepOutcome::done;
             case Sent::no_room:
-                return Step::blocked;
+                return StepOutcome::blocked;
             case Sent::not_now:
                 operation.is_staged = true;
                 break;
@@ -152,13 +152,13 @@ Step PieceSender::step(std::uint32_t index, RouterPeer& to) {
 }
 
 // Lets placement read a piece in its own time; it is sent when it is there.
-Step PieceSender::stage(std::uint32_t index, std::uint32_t bytes) {
+StepOutcome PieceSender::stage(std::uint32_t index, std::uint32_t bytes) {
     OperationRecord& operation = operations_[index];
     const std::uint64_t process = nodes_.where(operation.source);
     const std::uint32_t taken = operations_.take_staged();
     if (taken == no_index) {
         backlog_.park(index, process);
-        return Step::parked;
+        return StepOutcome::parked;
     }
     OperationRecord& piece = operations_[taken];
     piece.token = operation.token;
@@ -175,7 +175,7 @@ Step PieceSender::stage(std::uint32_t index, std::uint32_t bytes) {
     if (got.progress == SettlementState::refused) {
         operations_.release(taken);
         backlog_.park(index, process);
-        return Step::parked;
+        return StepOutcome::parked;
     }
     operation.offset += bytes;
     if (got.progress == SettlementState::taken) {
@@ -184,11 +184,11 @@ Step PieceSender::stage(std::uint32_t index, std::uint32_t bytes) {
         ends_.fail(operation.initiator, operation.token,
                    {got.code, BlamedAddress::source, nodes_.named(process)});
         operations_.release(taken);
-        return Step::done;
+        return StepOutcome::done;
     } else {
         backlog_.enqueue(taken, true);
     }
-    return operation.offset == operation.bytes ? Step::done : Step::again;
+    return operation.offset == operation.bytes ? StepOutcome::done : StepOutcome::again;
 }
 
 void PieceSender::on_staged(std::uint32_t index, Code code) {
@@ -203,26 +203,26 @@ void PieceSender::on_staged(std::uint32_t index, Code code) {
     operations_.release(index);
 }
 
-Step PieceSender::step_staged(const OperationRecord& piece, RouterPeer& to) {
+StepOutcome PieceSender::step_staged(const OperationRecord& piece, RouterPeer& to) {
     std::byte* room = outbox_.reserve(to, sizeof(PutFrame) + piece.bytes);
-    if (room == nullptr) return Step::blocked;
+    if (room == nullptr) return StepOutcome::blocked;
     write(room, head_of(piece, piece.bytes, piece.total));
     const Bytes bytes = operations_.staging_of(piece);
     std::memcpy(room + sizeof(PutFrame), bytes.data(), bytes.size());
     outbox_.commit(to, sizeof(PutFrame) + piece.bytes);
     count_sent(piece.bytes);
-    return Step::done;
+    return StepOutcome::done;
 }
 
-Step PieceSender::step_value(const OperationRecord& value, RouterPeer& to) {
+StepOutcome PieceSender::step_value(const OperationRecord& value, RouterPeer& to) {
     std::byte* room = outbox_.reserve(to, sizeof(PutFrame) + value.width);
-    if (room == nullptr) return Step::blocked;
+    if (room == nullptr) return StepOutcome::blocked;
     PutFrame frame = head_of(value, value.width, value.width);
     frame.is_value = 1;
     write(room, frame);
     std::memcpy(room + sizeof frame, &value.operand, value.width);
     outbox_.commit(to, sizeof frame + value.width);
-    return Step::done;
+    return StepOutcome::done;
 }
 
 }  // namespace acp::router

@@ -37,13 +37,13 @@ public:
     [[nodiscard]] bool begin_value(const Outstanding& command, std::uint64_t value);
 
     // The next piece of a copy whose turn it is.
-    [[nodiscard]] Step step(std::uint32_t index, RouterPeer& to);
+    [[nodiscard]] StepOutcome step(std::uint32_t index, RouterPeer& to);
 
     // A staged piece whose turn it is.
-    [[nodiscard]] Step step_staged(const OperationRecord& piece, RouterPeer& to);
+    [[nodiscard]] StepOutcome step_staged(const OperationRecord& piece, RouterPeer& to);
 
     // An old value whose turn it is.
-    [[nodiscard]] Step step_value(const OperationRecord& value, RouterPeer& to);
+    [[nodiscard]] StepOutcome step_value(const OperationRecord& value, RouterPeer& to);
 
     // Placement has read a staged piece, or could not.
     void on_staged(std::uint32_t index, base::Code code);
@@ -62,7 +62,7 @@ private:
     };
 
     [[nodiscard]] Sent send(RouterPeer& to, const Piece& piece);
-    [[nodiscard]] Step stage(std::uint32_t index, std::uint32_t bytes);
+    [[nodiscard]] StepOutcome stage(std::uint32_t index, std::uint32_t bytes);
     [[nodiscard]] std::uint32_t piece_bytes(RouterPeer& to) const noexcept;
     void count_sent(std::uint64_t bytes) noexcept;
 

@@ -56,13 +56,13 @@ bool Requests::begin_here(const Outstanding& record) {
     return true;
 }
 
-Step Requests::step(const OperationRecord& operation, RouterPeer& to) {
+StepOutcome Requests::step(const OperationRecord& operation, RouterPeer& to) {
     const Outstanding& record = own_[own_.find(operation.initiator, operation.token)];
     const bool is_sent = write_request(to, record, operation.offset, operation.bytes);
-    return is_sent ? Step::done : Step::blocked;
+    return is_sent ? StepOutcome::done : StepOutcome::blocked;
 }
 
-Step Requests::step_here(std::uint32_t index) {
+StepOutcome Requests::step_here(std::uint32_t index) {
     const OperationRecord& operation = operations_[index];
     const std::uint32_t command = own_.find(operation.initiator, operation.token);
     const Outstanding& record = own_[command];
@@ -74,11 +74,11 @@ Step Requests::step_here(std::uint32_t index) {
                                              own_.arguments_of(record), result, result_bytes);
     if (ran.progress != SettlementState::settled) {
         backlog_.park(index, record.target);
-        return Step::parked;
+        return StepOutcome::parked;
     }
     ++activity_.counters().runs;
     own_.complete_invoke(command, ran.code, Bytes(result).first(result_bytes));
-    return Step::done;
+    return StepOutcome::done;
 }
 
 // WIRE-117

@@ -37,10 +37,10 @@ public:
     [[nodiscard]] bool begin_here(const Outstanding& record);
 
     // A request whose turn it is. Its command is outstanding.
-    [[nodiscard]] Step step(const OperationRecord& operation, RouterPeer& to);
+    [[nodiscard]] StepOutcome step(const OperationRecord& operation, RouterPeer& to);
 
     // An invoke here whose turn it is. Its command is outstanding.
-    [[nodiscard]] Step step_here(std::uint32_t index);
+    [[nodiscard]] StepOutcome step_here(std::uint32_t index);
 
 private:
     [[nodiscard]] bool write_command(RouterPeer& to,

@@ -21,11 +21,11 @@ Scheduler::Scheduler(OwnCommands& own,
       placer_(placer),
       activity_(activity) {}
 
-Step Scheduler::step(std::uint32_t index, RouterPeer& to) {
+StepOutcome Scheduler::step(std::uint32_t index, RouterPeer& to) {
     const OperationRecord& operation = operations_[index];
-    if (operation.is_cancelled) return Step::done;
+    if (operation.is_cancelled) return StepOutcome::done;
     if (operation.share == Share::own && !own_.has(operation.initiator, operation.token)) {
-        return Step::done;  // it ended meanwhile
+        return StepOutcome::done;  // it ended meanwhile
     }
     if (operation.work == Work::request) return requests_.step(operation, to);
     const bool is_invoke_here = operation.work == Work::invoke && operation.share == Share::own;

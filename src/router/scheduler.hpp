@@ -40,7 +40,7 @@ public:
 
 private:
     void send(RouterPeer& to);
-    [[nodiscard]] Step step(std::uint32_t index, RouterPeer& to);
+    [[nodiscard]] StepOutcome step(std::uint32_t index, RouterPeer& to);
     [[nodiscard]] bool ask_again(std::uint32_t index);
 
     OwnCommands& own_;

@@ -80,7 +80,7 @@ TEST(BacklogTest, gives_initiators_their_turns_one_after_the_other) {
     while (!to.flows.is_empty()) {
         const Backlog::Turn turn = parts.backlog.take_turn(to);
         tokens.push_back(parts.operations[turn.operation].token);
-        parts.backlog.end_turn(to, turn, Step::done);
+        parts.backlog.end_turn(to, turn, StepOutcome::done);
     }
     EXPECT_EQ(tokens, (std::vector<std::uint64_t>{2, 6, 4, 8}));
     EXPECT_EQ(parts.operations.in_use(), 0U);
@@ -92,7 +92,7 @@ TEST(BacklogTest, keeps_the_turn_of_work_that_found_no_room) {
     parts.backlog.enqueue(take_for(parts, 1, 6));
     RouterPeer& to = parts.nodes.peer(1);
     const Backlog::Turn turn = parts.backlog.take_turn(to);
-    parts.backlog.end_turn(to, turn, Step::blocked);
+    parts.backlog.end_turn(to, turn, StepOutcome::blocked);
     EXPECT_EQ(parts.backlog.take_turn(to).operation, turn.operation);
 }
 
