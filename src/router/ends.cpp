@@ -28,7 +28,7 @@ void Ends::finish(std::uint32_t initiator, std::uint64_t token) {
     ++runs_open_;
 }
 
-void Ends::fail(std::uint32_t initiator, std::uint64_t token, const Failure& failure) {
+void Ends::fail(std::uint32_t initiator, std::uint64_t token, const CommandFailure& failure) {
     if (nodes_.is_mine(initiator)) {
         const std::uint32_t index = own_.find(initiator, token);
         if (index != no_index) own_.complete(index, failure);

@@ -26,7 +26,7 @@ public:
     void finish(std::uint32_t initiator, std::uint64_t token);
 
     // A command of anybody's cannot end well. ORD-21
-    void fail(std::uint32_t initiator, std::uint64_t token, const Failure& failure);
+    void fail(std::uint32_t initiator, std::uint64_t token, const CommandFailure& failure);
 
     // WIRE-114: the old value of an atomic goes to the node of the initiator.   to  that node, another one
     void send_value(RouterPeer& to,

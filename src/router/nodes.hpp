@@ -49,7 +49,7 @@ public:
         return process_of(layout_, address);
     }
 
-    // A process that fits into Failure::process, whatever an address says: 0 instead of one that the job does not have.
+    // A process that fits into CommandFailure::process, whatever an address says: 0 instead of one that the job does not have.
     [[nodiscard]] std::uint32_t named(std::uint64_t process) const noexcept {
         return process < procs_ ? static_cast<std::uint32_t>(process) : 0;
     }

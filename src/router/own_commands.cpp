@@ -60,7 +60,7 @@ void OwnCommands::tell(const CommandEnd& completion) {
     completions_.on_completion(completion);
 }
 
-void OwnCommands::complete(std::uint32_t index, const Failure& failure) {
+void OwnCommands::complete(std::uint32_t index, const CommandFailure& failure) {
     const Outstanding& record = commands_[index];
     CommandEnd completion;
     completion.initiator = record.initiator;

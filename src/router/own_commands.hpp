@@ -83,7 +83,7 @@ public:
                                               std::uint64_t token) noexcept;
 
     // Ends a command, with Code::ok or a failure. Of a copy that failed, the part that has come is given up.
-    void complete(std::uint32_t index, const Failure& failure);
+    void complete(std::uint32_t index, const CommandFailure& failure);
 
     // Ends an invoke. The result is told before the completion when it went well.
     void complete_invoke(std::uint32_t index, base::Code code, Bytes result);

@@ -188,7 +188,7 @@ struct Task {
 };
 
 // How a command failed.
-struct Failure {
+struct CommandFailure {
     base::Code code = base::Code::peer;
     BlamedAddress end = BlamedAddress::none;
     std::uint32_t process = 0;

@@ -159,7 +159,7 @@ bool Submitter::fits(const Outstanding& call) {
 }
 
 // ORD-22: what involves a lost node or a dead process ends before it begins.
-bool Submitter::is_lost(const Outstanding& command, Failure& failure) {
+bool Submitter::is_lost(const Outstanding& command, CommandFailure& failure) {
     const std::uint64_t source = own_.source_process(command);
     const std::uint64_t target = own_.target_process(command);
     const auto is_gone = [this](std::uint64_t process) {
@@ -188,7 +188,7 @@ bool Submitter::begin(std::uint32_t index) {
     const std::uint64_t source = own_.source_process(record);
     if (source >= nodes_.procs() || own_.target_process(record) >= nodes_.procs() ||
         nodes_.is_any_lost() || record.operation >= invoke_operation) [[unlikely]] {
-        Failure failure;
+        CommandFailure failure;
         if (is_lost(record, failure)) {
             own_.complete(index, failure);
             return true;

@@ -60,7 +60,7 @@ private:
                                   std::uint64_t offset,
                                   std::uint64_t bytes);
     [[nodiscard]] bool resend(const Resend& again);
-    [[nodiscard]] bool is_lost(const Outstanding& command, Failure& failure);
+    [[nodiscard]] bool is_lost(const Outstanding& command, CommandFailure& failure);
     [[nodiscard]] bool fits(const Outstanding& call);
 
     Nodes& nodes_;
