@@ -134,7 +134,7 @@ std::size_t Submitter::fill_datagram(RouterPeer& to, std::uint32_t initiator, Co
     return puts.count();
 }
 
-bool Submitter::invoke(const Call& call, Bytes arguments) {
+bool Submitter::invoke(const InvokeRequest& call, Bytes arguments) {
     ACP_ASSERT(nodes_.is_mine(call.initiator) && arguments.size() <= invoke_bytes_max);
     const std::uint32_t index = own_.take_invoke(arguments);
     if (index == no_index) return false;

@@ -20,7 +20,7 @@
 namespace acp::router {
 
 // A numbered operation to be run on the node of a process.
-struct Call {
+struct InvokeRequest {
     std::uint64_t token = 0;
     std::uint32_t initiator = 0;
     std::uint32_t operation = 0;
@@ -44,7 +44,7 @@ public:
     std::size_t submit(std::uint32_t initiator, Commands run);
 
     // Begins an invoke. false: no room, nothing done.
-    bool invoke(const Call& call, Bytes arguments);
+    bool invoke(const InvokeRequest& call, Bytes arguments);
 
     // Begins again what was refused and is due.
     void resend_due();
