@@ -93,7 +93,7 @@ public:
         return {};
     }
 
-    [[nodiscard]] const acp::datagram::Counters& counters() const noexcept override {
+    [[nodiscard]] const acp::datagram::EndpointCounters& counters() const noexcept override {
         std::abort();
     }
 

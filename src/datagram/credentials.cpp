@@ -10,7 +10,7 @@ namespace acp::datagram {
 Credentials::Credentials(const Settings& settings,
                          CipherSuite& suite,
                          Entropy& entropy,
-                         Counters& counters)
+                         EndpointCounters& counters)
     : settings_(settings),
       suite_(suite),
       counters_(counters),

@@ -105,9 +105,10 @@ struct Transmit {
 };
 
 // Since the endpoint was made, all peers together, those severed included.
-struct Counters;   // datagram/counters.hpp: a named counter for every reason to drop, and traffic
-struct PeerStats;  // datagram/counters.hpp: rtt, window, in flight, retransmissions of one peer
-struct Features;   // datagram/handshake_packets.hpp: security and cipher
+struct
+    EndpointCounters;  // datagram/counters.hpp: a named counter for every reason to drop, and traffic
+struct PeerStats;      // datagram/counters.hpp: rtt, window, in flight, retransmissions of one peer
+struct Features;       // datagram/handshake_packets.hpp: security and cipher
 
 class Endpoint {
 public:
@@ -173,7 +174,7 @@ public:
     [[nodiscard]] virtual bool is_quiet()
         const noexcept = 0;  // nothing committed is unacknowledged
     [[nodiscard]] virtual std::uint32_t free_buffers() const noexcept = 0;
-    [[nodiscard]] virtual const Counters& counters() const noexcept = 0;
+    [[nodiscard]] virtual const EndpointCounters& counters() const noexcept = 0;
 
     // What another gateway must do as this one does; and what the last one did that differed (all 0: none did).
     [[nodiscard]] virtual Features features() const noexcept = 0;

@@ -7,7 +7,7 @@ namespace acp::datagram {
 PacketProtection::PacketProtection(const Settings& settings,
                                    CipherSuite& suite,
                                    const Credentials& credentials,
-                                   Counters& counters)
+                                   EndpointCounters& counters)
     : settings_(settings),
       suite_(suite),
       credentials_(credentials),

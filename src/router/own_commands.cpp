@@ -108,7 +108,7 @@ Fault OwnCommands::on_end(const RouterPeer& from, const ShortFrame& frame) {
             forget(index);
             continue;
         }
-        Counters& counters = activity_.counters();
+        RouterCounters& counters = activity_.counters();
         ++(is_known ? counters.stranger_ends : counters.late_ends);
         deliver();
     }

@@ -168,7 +168,7 @@ Time Router::deadline() const noexcept {
         {parts_->activity.scan_at(), parts_->backlog.retry_at(), parts_->resends.deadline()});
 }
 
-const Counters& Router::counters() const noexcept {
+const RouterCounters& Router::counters() const noexcept {
     return parts_->activity.counters();
 }
 

@@ -138,7 +138,7 @@ void Node::hand(Time now, Packet& packet) {
     const auto number = datagram::load<datagram::OuterHeader>(packet.bytes.data()).number;
     const std::uint64_t sender =
         base::mix64((std::uint64_t{packet.from} << 32) | packet.incarnation);
-    const datagram::Counters& counters = endpoint_->counters();
+    const datagram::EndpointCounters& counters = endpoint_->counters();
     const std::uint64_t before = counters.delivered + counters.duplicates;
     const std::uint64_t keyless = counters.wrong_epoch;
     const std::uint64_t too_long = counters.too_long;
@@ -340,7 +340,7 @@ void Node::tell_counters() const {
 }
 
 void Node::check_counters() {
-    const datagram::Counters& counters = endpoint_->counters();
+    const datagram::EndpointCounters& counters = endpoint_->counters();
     const char* wrong = counters.malformed != 0       ? "malformed datagrams"
                         : counters.unknown_frame != 0 ? "unknown frames"
                         : counters.beyond_window != 0 ? "delivery numbers beyond its window"

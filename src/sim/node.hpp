@@ -82,7 +82,7 @@ public:
     // What keeps it from resting, for a message.
     [[nodiscard]] std::string unrest() const;
 
-    [[nodiscard]] const datagram::Counters& counters() const noexcept {
+    [[nodiscard]] const datagram::EndpointCounters& counters() const noexcept {
         return endpoint_->counters();
     }
 

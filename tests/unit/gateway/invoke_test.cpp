@@ -142,7 +142,7 @@ protected:
     // Datagrams with content that a node has received.
     std::uint64_t delivered(std::uint32_t node) {
         const auto is_it = [](const datagram::CounterName& one) {
-            return one.member == &datagram::Counters::delivered;
+            return one.member == &datagram::EndpointCounters::delivered;
         };
         const auto& names = datagram::counter_names;
         const auto at = std::find_if(names.begin(), names.end(), is_it) - names.begin();
