@@ -17,9 +17,9 @@
 
 namespace acp::router {
 
-class Receiver {
+class FrameReceiver {
 public:
-    // Whom frames are for. All must outlive the Receiver.
+    // Whom frames are for. All must outlive the FrameReceiver.
     struct Addressees {
         Nodes& nodes;
         Placer& placer;
@@ -33,7 +33,7 @@ public:
         Activity& activity;
     };
 
-    explicit Receiver(const Addressees& addressees) noexcept
+    explicit FrameReceiver(const Addressees& addressees) noexcept
         : to_(addressees), shape_{to_.nodes.nodes(), to_.nodes.procs()} {}
 
     void on_frames(NodeId node, Bytes frames);
