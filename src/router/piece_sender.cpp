@@ -49,11 +49,11 @@ bool PieceSender::begin(const Task& task, RouterPeer& to) {
     }
     const std::uint64_t bytes = task.command.bytes;
     if (to.flows.is_empty() && !to.is_blocked && bytes + sizeof(PutFrame) <= to.frame_bytes) {
-        const Piece piece{task.command.source, task.command.target,
-                          task.total,          task.token,
-                          task.initiator,      static_cast<std::uint32_t>(bytes)};
-        const Sent sent = send(to, piece);
-        if (sent == Sent::sent || sent == Sent::failed) return true;
+        const PutPiece piece{task.command.source, task.command.target,
+                             task.total,          task.token,
+                             task.initiator,      static_cast<std::uint32_t>(bytes)};
+        const SendResult sent = send(to, piece);
+        if (sent == SendResult::sent || sent == SendResult::failed) return true;
     }
     const std::uint32_t index = operations_.take_task(task, Work::pieces, to.node);
     if (index == no_index) return false;
@@ -82,20 +82,20 @@ void PieceSender::count_sent(std::uint64_t bytes) noexcept {
 }
 
 // WIRE-110. One piece from memory of this node straight into the datagram, or to be fetched when that is sealed.
-PieceSender::Sent PieceSender::send(RouterPeer& to, const Piece& piece) {
+PieceSender::SendResult PieceSender::send(RouterPeer& to, const PutPiece& piece) {
     std::byte* room = outbox_.reserve(to, sizeof(PutFrame) + piece.bytes);
-    if (room == nullptr) return Sent::no_room;
+    if (room == nullptr) return SendResult::no_room;
     const std::byte* const lasting = piece.bytes >= lasting_bytes_min
                                          ? placement_.find_lasting(piece.source, piece.bytes)
                                          : nullptr;
     if (lasting == nullptr) {
         const Settlement got =
             placement_.get_now(piece.source, {room + sizeof(PutFrame), piece.bytes});
-        if (got.progress != SettlementState::settled) return Sent::not_now;
+        if (got.progress != SettlementState::settled) return SendResult::not_now;
         if (got.code != Code::ok) {
             const std::uint32_t source = nodes_.named(nodes_.where(piece.source));
             ends_.fail(piece.initiator, piece.token, {got.code, BlamedAddress::source, source});
-            return Sent::failed;
+            return SendResult::failed;
         }
     }
     PutFrame frame;
@@ -113,7 +113,7 @@ PieceSender::Sent PieceSender::send(RouterPeer& to, const Piece& piece) {
         outbox_.commit_with_tail(to, sizeof frame, {lasting, piece.bytes});
     }
     count_sent(piece.bytes);
-    return Sent::sent;
+    return SendResult::sent;
 }
 
 // The longest piece of a copy that a datagram carries; whole words, so that the next starts aligned.
@@ -128,21 +128,21 @@ StepOutcome PieceSender::step(std::uint32_t index, RouterPeer& to) {
     const std::uint64_t left = operation.bytes - operation.offset;
     auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(left, piece_bytes(to)));
     if (!operation.is_staged) {
-        const Piece piece{operation.source + operation.offset,
-                          operation.target + operation.offset,
-                          operation.total,
-                          operation.token,
-                          operation.initiator,
-                          bytes};
+        const PutPiece piece{operation.source + operation.offset,
+                             operation.target + operation.offset,
+                             operation.total,
+                             operation.token,
+                             operation.initiator,
+                             bytes};
         switch (send(to, piece)) {
-            case Sent::sent:
+            case SendResult::sent:
                 operation.offset += bytes;
                 return operation.offset == operation.bytes ? StepOutcome::done : StepOutcome::again;
-            case Sent::failed:
+            case SendResult::failed:
                 return StepOutcome::done;
-            case Sent::no_room:
+            case SendResult::no_room:
                 return StepOutcome::blocked;
-            case Sent::not_now:
+            case SendResult::not_now:
                 operation.is_staged = true;
                 break;
         }

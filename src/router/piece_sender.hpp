@@ -49,10 +49,10 @@ public:
     void on_staged(std::uint32_t index, base::Code code);
 
 private:
-    enum class Sent : std::uint8_t { sent, failed, no_room, not_now };
+    enum class SendResult : std::uint8_t { sent, failed, no_room, not_now };
 
     // Bytes of memory of this node on their way to another.
-    struct Piece {
+    struct PutPiece {
         GlobalAddress source = 0;
         GlobalAddress target = 0;
         std::uint64_t total = 0;  // of the whole copy
@@ -61,7 +61,7 @@ private:
         std::uint32_t bytes = 0;
     };
 
-    [[nodiscard]] Sent send(RouterPeer& to, const Piece& piece);
+    [[nodiscard]] SendResult send(RouterPeer& to, const PutPiece& piece);
     [[nodiscard]] StepOutcome stage(std::uint32_t index, std::uint32_t bytes);
     [[nodiscard]] std::uint32_t piece_bytes(RouterPeer& to) const noexcept;
     void count_sent(std::uint64_t bytes) noexcept;
