@@ -63,12 +63,12 @@ LinkModel::LinkModel(const LinkSettings& settings)
 LinkModel::~LinkModel() = default;
 
 void LinkModel::schedule(Time at, Kind kind, std::uint32_t flow, std::uint64_t cargo) {
-    events_.push(Event{at, ++order_, kind, flow, cargo});
+    events_.push(LinkEvent{at, ++order_, kind, flow, cargo});
 }
 
 void LinkModel::run_until(Time end) {
     while (!events_.empty() && events_.top().at <= end) {
-        const Event event = events_.top();
+        const LinkEvent event = events_.top();
         events_.pop();
         now_ = event.at;
         handle(event);
@@ -76,7 +76,7 @@ void LinkModel::run_until(Time end) {
     now_ = end;
 }
 
-void LinkModel::handle(const Event& event) {
+void LinkModel::handle(const LinkEvent& event) {
     const auto cargo = static_cast<std::uint32_t>(event.cargo);
     switch (event.kind) {
         case Kind::wake:

@@ -95,14 +95,14 @@ private:
     struct Rival;
     enum class Kind : std::uint8_t { wake, arrive, acknowledge, rival_wake, rival_acknowledge };
 
-    struct Event {
+    struct LinkEvent {
         Time at = 0;
         std::uint64_t order = 0;
         Kind kind = Kind::wake;
         std::uint32_t flow = 0;   // or rival
         std::uint64_t cargo = 0;  // index of packets_ or acks_; a rival's segment
 
-        bool operator<(const Event& other) const {
+        bool operator<(const LinkEvent& other) const {
             return at != other.at ? at > other.at : order > other.order;
         }
     };
@@ -122,7 +122,7 @@ private:
     };
 
     void schedule(Time at, Kind kind, std::uint32_t flow, std::uint64_t cargo);
-    void handle(const Event& event);
+    void handle(const LinkEvent& event);
     [[nodiscard]] bool enqueue(double at, bool& is_marked);
     void send(Rival& rival);
     void acknowledge(Rival& rival, std::uint64_t segment);
@@ -139,7 +139,7 @@ private:
     datagram::SentPool pool_;
     std::vector<std::unique_ptr<Flow>> flows_;
     std::vector<std::unique_ptr<Rival>> rivals_;
-    std::priority_queue<Event> events_;
+    std::priority_queue<LinkEvent> events_;
     std::vector<Packets> packets_;
     std::vector<std::uint32_t> free_packets_;
     std::vector<AckFrame> acks_;

@@ -216,7 +216,7 @@ void Network::corrupt(Packet& packet) {
     }
 }
 
-bool Network::on_event(const Event& event) {
+bool Network::on_event(const AgendaEntry& event) {
     const auto index = static_cast<std::uint32_t>(event.argument);
     if (event.kind != EventKind::port) return on_arrival(index);
     Socket& socket = sockets_[event.node];

@@ -57,7 +57,7 @@ public:
               bool may_fragment);
 
     // An event of kind port or arrive. true: the node's socket holds something new.
-    bool on_event(const Event& event);
+    bool on_event(const AgendaEntry& event);
 
     // The oldest datagram in a node's socket, by index; false: none.
     bool receive(NodeId node, std::uint32_t& index);

@@ -260,7 +260,7 @@ void Node::send_one(Time now, const datagram::Transmit& batch, std::span<const s
     common_.network->send(self_, incarnation_, batch.to, bytes, batch.may_fragment);
 }
 
-void Node::on_settle(const Event& event) {
+void Node::on_settle(const AgendaEntry& event) {
     router_->set_now(common_.agenda->now());
     if (placement_->on_event(event)) wake_at(std::max(common_.agenda->now(), paused_until_));
 }

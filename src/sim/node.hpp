@@ -48,7 +48,7 @@ public:
 
     void wake();            // an event of kind wake
     void wake_at(Time at);  // asks for one, unless an earlier one is coming
-    void on_settle(const Event& event);
+    void on_settle(const AgendaEntry& event);
 
     // Faults.
     void pause(Time until) noexcept { paused_until_ = std::max(paused_until_, until); }

@@ -173,7 +173,7 @@ void ArrayPlacement::flush() {
     for (const std::uint32_t slot : batch) settle(slot);
 }
 
-bool ArrayPlacement::on_event(const Event& event) {
+bool ArrayPlacement::on_event(const AgendaEntry& event) {
     if (event.argument >> slot_bits != incarnation_) return false;
     settle(static_cast<std::uint32_t>(event.argument));
     return true;

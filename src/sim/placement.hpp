@@ -65,7 +65,7 @@ public:
     void flush() override;
 
     // An event of kind settle. false: it was of a placement before a restart.
-    bool on_event(const Event& event);
+    bool on_event(const AgendaEntry& event);
 
     // What was taken and has not settled.
     [[nodiscard]] std::uint32_t pending() const noexcept { return pending_; }

@@ -120,7 +120,7 @@ Time World::limit() const {
     return 4 * (plan_.peer_timeout_ns + plan_.connect_timeout_ns) + 120 * s + 8 * bytes_ns;
 }
 
-void World::step(const Event& event) {
+void World::step(const AgendaEntry& event) {
     judge_.set_now(event.at);
     ++events_;
     switch (event.kind) {

@@ -64,7 +64,7 @@ private:
     class Addresses;
     class Places;
 
-    void step(const Event& event);
+    void step(const AgendaEntry& event);
     void apply(const Fault& fault, bool is_begin);
     void run_until_done();
     void run_until_rest();

@@ -113,7 +113,7 @@ TEST_F(PlacementTest, a_late_process_settles_when_its_event_comes) {
     EXPECT_EQ(put(late).progress, SettlementState::taken);
     placement_.flush();
     EXPECT_EQ(placement_.pending(), 1U);
-    const Event event = agenda_.take();
+    const AgendaEntry event = agenda_.take();
     EXPECT_EQ(event.kind, EventKind::settle);
     EXPECT_GT(event.at, 0U);
     EXPECT_TRUE(placement_.on_event(event));
@@ -136,7 +136,7 @@ TEST_F(PlacementTest, a_reluctant_process_refuses_now_and_then_and_not_forever) 
         put(reluctant).progress == SettlementState::refused ? ++refused : ++accepted;
         agenda_.add(agenda_.now() + 10 * us, EventKind::wake, 0, 0);
         for (bool is_awake = false; !is_awake;) {
-            const Event event = agenda_.take();
+            const AgendaEntry event = agenda_.take();
             is_awake = event.kind == EventKind::wake;
             EXPECT_TRUE(is_awake || placement_.on_event(event));
         }
