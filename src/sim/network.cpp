@@ -51,7 +51,7 @@ void Network::block(NodeId from, NodeId to, int by) noexcept {
     if (from != to) pair(from, to).blocks += static_cast<std::uint32_t>(by);
 }
 
-void Network::change(const Fault& fault, int by) {
+void Network::change(const PlannedFault& fault, int by) {
     if (fault.kind == FaultKind::one_way) {
         block(fault.a, fault.b, by);
     } else if (fault.kind == FaultKind::isolate) {

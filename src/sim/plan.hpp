@@ -66,7 +66,7 @@ enum class FaultKind : std::uint8_t {
     sever      // node a is told to sever b
 };
 
-struct Fault {
+struct PlannedFault {
     FaultKind kind = FaultKind::one_way;
     std::uint32_t a = 0;
     std::uint32_t b = 0;
@@ -107,7 +107,7 @@ struct Plan {
 
     LinkPlan link;
     AttackPlan attack;
-    std::vector<Fault> faults;
+    std::vector<PlannedFault> faults;
     Time faults_end = 0;  // from here on every link is clean and every node runs
 
     std::uint32_t steps = 8;  // per process

@@ -143,7 +143,7 @@ void World::step(const AgendaEntry& event) {
     }
 }
 
-void World::apply(const Fault& fault, bool is_begin) {
+void World::apply(const PlannedFault& fault, bool is_begin) {
     judge_.tell("fault %d %u %u %s", static_cast<int>(fault.kind), fault.a, fault.b,
                 is_begin ? "begins" : "ends");
     if (!is_begin) return network_.end(fault);

@@ -65,7 +65,7 @@ private:
     class Places;
 
     void step(const AgendaEntry& event);
-    void apply(const Fault& fault, bool is_begin);
+    void apply(const PlannedFault& fault, bool is_begin);
     void run_until_done();
     void run_until_rest();
     void check_silence();
