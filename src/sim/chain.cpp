@@ -44,7 +44,7 @@ Workplan make_chain_work(const Plan& plan) {
     work.memory_bytes.assign(plan.nodes, 2 * copy_bytes);
     work.programs.resize(plan.nodes);
     for (std::uint32_t i = 0; i < plan.steps; ++i) {
-        Step step;
+        ProgramStep step;
         step.source = {i % plan.nodes, 0, copy_bytes};
         step.target = {(i + 1) % plan.nodes, copy_bytes, copy_bytes};
         step.command.bytes = copy_bytes;

@@ -47,7 +47,7 @@ Workplan make_incast_work(const Plan& plan) {
     work.programs.resize(plan.nodes);
     for (std::uint32_t sender = 1; sender < plan.nodes; ++sender) {
         for (std::uint32_t i = 0; i < plan.steps; ++i) {
-            Step step;
+            ProgramStep step;
             const std::uint64_t slot = i % copies_under_way;
             step.source = {sender, slot * block, block};
             step.target = {0, (std::uint64_t{sender} * copies_under_way + slot) * block, block};

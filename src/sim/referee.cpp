@@ -148,7 +148,7 @@ std::size_t Referee::submit(std::uint32_t process,
 }
 
 bool Referee::invoke(std::uint32_t process, std::uint32_t index, Time now, router::Router& router) {
-    const Step& step = step_of(process, index);
+    const ProgramStep& step = step_of(process, index);
     std::array<std::byte, router::invoke_bytes_max> room{};
     const auto arguments = arguments_of(invoke_id(process, index), step.argument_bytes, room);
     return router.invoke(now, process, 2 * std::uint64_t{index} + 2, step.operation, step.process,
@@ -193,7 +193,7 @@ void Referee::on_result(NodeId node,
                         std::span<const std::byte> result) {
     std::uint32_t index = 0;
     if (!find(node, initiator, token, index)) return;
-    const Step& step = step_of(initiator, index);
+    const ProgramStep& step = step_of(initiator, index);
     Progress& progress = initiators_[initiator].steps[index];
     if (step.kind != StepKind::invoke || progress.has_result) {
         return judge_->fail("a result came twice, or of no invoke: " +
@@ -238,7 +238,7 @@ void Referee::end_one(std::uint32_t process,
 }
 
 void Referee::end_well(std::uint32_t process, std::uint32_t index) {
-    const Step& step = step_of(process, index);
+    const ProgramStep& step = step_of(process, index);
     ++counts_.ended_well;
     if (initiators_[process].is_gone) return;  // what it did was given up on when its process went
     if (step.kind == StepKind::bad) {
@@ -264,7 +264,7 @@ void Referee::check_invoke(std::uint32_t process, std::uint32_t index) {
     }
 }
 
-bool Referee::may_fail(std::uint32_t process, const Step& step) const {
+bool Referee::may_fail(std::uint32_t process, const ProgramStep& step) const {
     const bool is_invoke = step.kind == StepKind::invoke;
     const std::uint32_t source = is_invoke ? step.process : step.source.process;
     const std::uint32_t target = is_invoke ? step.process : step.target.process;
@@ -274,7 +274,7 @@ bool Referee::may_fail(std::uint32_t process, const Step& step) const {
 void Referee::end_badly(std::uint32_t process,
                         std::uint32_t index,
                         const router::CommandEnd& completion) {
-    const Step& step = step_of(process, index);
+    const ProgramStep& step = step_of(process, index);
     ++counts_.ended_badly;
     if (initiators_[process].is_gone) return;
     memory_.doubt(step);
@@ -298,7 +298,7 @@ void Referee::end_badly(std::uint32_t process,
 void Referee::check_bad(std::uint32_t process,
                         std::uint32_t index,
                         const router::CommandEnd& completion) {
-    const Step& step = step_of(process, index);
+    const ProgramStep& step = step_of(process, index);
     const router::BlamedAddress end =
         step.is_bad_target ? router::BlamedAddress::target : router::BlamedAddress::source;
     const bool is_code =
@@ -322,7 +322,7 @@ void Referee::on_invoked(std::uint32_t process, std::span<const std::byte> argum
     if (initiator >= initiators_.size() || index >= initiators_[initiator].steps.size()) {
         return judge_->fail("an operation ran that nobody asked for");
     }
-    const Step& step = step_of(initiator, index);
+    const ProgramStep& step = step_of(initiator, index);
     std::array<std::byte, router::invoke_bytes_max> room{};
     const auto wanted = arguments_of(id, step.argument_bytes, room);
     Progress& progress = initiators_[initiator].steps[index];

@@ -122,7 +122,7 @@ private:
                        router::Router& router);
     bool invoke(std::uint32_t process, std::uint32_t index, Time now, router::Router& router);
 
-    [[nodiscard]] const Step& step_of(std::uint32_t process, std::uint32_t index) const {
+    [[nodiscard]] const ProgramStep& step_of(std::uint32_t process, std::uint32_t index) const {
         return work_->programs[process][index];
     }
 
@@ -137,7 +137,7 @@ private:
                    const router::CommandEnd& completion);
     void check_invoke(std::uint32_t process, std::uint32_t index);
     void abandon(std::uint32_t process);
-    [[nodiscard]] bool may_fail(std::uint32_t process, const Step& step) const;
+    [[nodiscard]] bool may_fail(std::uint32_t process, const ProgramStep& step) const;
 
     [[nodiscard]] CommandName name_of(std::uint32_t process, std::uint32_t index) const noexcept {
         return {work_, process, index};
