@@ -91,7 +91,7 @@ bool World::begin() {
     return true;
 }
 
-Verdict World::run() {
+RunVerdict World::run() {
     if (!begin()) return verdict();
     while (!judge_.has_failed()) {
         run_until_done();
@@ -243,8 +243,8 @@ void World::check_closing() {
     }
 }
 
-Verdict World::verdict() const {
-    Verdict verdict;
+RunVerdict World::verdict() const {
+    RunVerdict verdict;
     verdict.violation = judge_.violation();
     verdict.hash = judge_.hash();
     verdict.virtual_ns = agenda_.now();
@@ -263,24 +263,24 @@ Verdict World::verdict() const {
     return verdict;
 }
 
-Verdict run_seed(std::uint64_t seed, Scale scale, std::FILE* story) {
+RunVerdict run_seed(std::uint64_t seed, Scale scale, std::FILE* story) {
     WorldOptions options;
     options.story = story;
     return World(make_plan(seed, scale), options).run();
 }
 
-Verdict run_seed_twice(std::uint64_t seed, Scale scale) {
-    Verdict first = run_seed(seed, scale);
-    const Verdict second = run_seed(seed, scale);
+RunVerdict run_seed_twice(std::uint64_t seed, Scale scale) {
+    RunVerdict first = run_seed(seed, scale);
+    const RunVerdict second = run_seed(seed, scale);
     if (first.is_ok() && (first.hash != second.hash || !second.is_ok())) {
         first.violation = "two runs of the seed differ";
     }
     return first;
 }
 
-Verdict run_soak(std::uint64_t seed,
-                 std::uint32_t rounds,
-                 const std::function<void(std::uint32_t, const Verdict&)>& on_round) {
+RunVerdict run_soak(std::uint64_t seed,
+                    std::uint32_t rounds,
+                    const std::function<void(std::uint32_t, const RunVerdict&)>& on_round) {
     WorldOptions options;
     options.rounds = rounds;
     options.round_ns = soak_round_ns;
