@@ -194,7 +194,7 @@ void Referee::on_result(NodeId node,
     std::uint32_t index = 0;
     if (!find(node, initiator, token, index)) return;
     const ProgramStep& step = step_of(initiator, index);
-    Progress& progress = initiators_[initiator].steps[index];
+    StepProgress& progress = initiators_[initiator].steps[index];
     if (step.kind != StepKind::invoke || progress.has_result) {
         return judge_->fail("a result came twice, or of no invoke: " +
                             name_of(initiator, index).text());
@@ -253,7 +253,7 @@ void Referee::end_well(std::uint32_t process, std::uint32_t index) {
 }
 
 void Referee::check_invoke(std::uint32_t process, std::uint32_t index) {
-    const Progress& progress = initiators_[process].steps[index];
+    const StepProgress& progress = initiators_[process].steps[index];
     if (step_of(process, index).operation != operation_echo) {
         return judge_->fail("an unknown operation ended well: " + name_of(process, index).text());
     }
@@ -325,7 +325,7 @@ void Referee::on_invoked(std::uint32_t process, std::span<const std::byte> argum
     const ProgramStep& step = step_of(initiator, index);
     std::array<std::byte, router::invoke_bytes_max> room{};
     const auto wanted = arguments_of(id, step.argument_bytes, room);
-    Progress& progress = initiators_[initiator].steps[index];
+    StepProgress& progress = initiators_[initiator].steps[index];
     if (step.kind != StepKind::invoke || step.process != process ||
         !std::equal(wanted.begin(), wanted.end(), arguments.begin(), arguments.end())) {
         return judge_->fail("an operation ran with other arguments than asked: " +

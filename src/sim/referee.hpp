@@ -96,7 +96,7 @@ public:
 private:
     enum class State : std::uint8_t { uncalled, waiting, issued, well, badly };
 
-    struct Progress {
+    struct StepProgress {
         State state = State::uncalled;
         std::uint8_t invoked = 0;
         bool has_result = false;
@@ -104,7 +104,7 @@ private:
     };
 
     struct Initiator {
-        std::vector<Progress> steps;
+        std::vector<StepProgress> steps;
         std::uint32_t called = 0;  // steps the program has come to
         std::uint32_t prefix = 0;  // all before have ended
         std::uint64_t bytes = 0;
