@@ -21,7 +21,7 @@ Plan make_chain_plan(const ChainOptions& options) {
     plan.seed = options.seed;
     plan.nodes = options.nodes;
     for (NodeId node = 0; node <= plan.nodes; ++node) plan.first_process.push_back(node);
-    plan.manners.assign(plan.nodes, Manner::prompt);
+    plan.manners.assign(plan.nodes, MemoryManner::prompt);
     plan.link.delay_ns = 20 * us;
     // A burst ends with each datagram with this probability; so many begin that the share lost is as asked for.
     const double leave = 1.0 / options.burst;

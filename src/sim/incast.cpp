@@ -17,7 +17,7 @@ Plan make_incast_plan(const IncastOptions& options) {
     plan.nodes = options.senders + 1;
     plan.silent_nodes = options.silent_nodes;
     for (NodeId node = 0; node <= plan.nodes; ++node) plan.first_process.push_back(node);
-    plan.manners.assign(plan.nodes, Manner::prompt);
+    plan.manners.assign(plan.nodes, MemoryManner::prompt);
     plan.send_buffers = 2048;
     plan.receive_bytes = options.receive_bytes;
     plan.datagram_bytes_max = options.datagram_bytes_max;

@@ -37,10 +37,10 @@ ArrayPlacement::ArrayPlacement(const Surroundings& around, NodeId node, std::uin
       refuses_until_(around.plan->procs()) {}
 
 router::SettlementState ArrayPlacement::answer(std::uint32_t process) {
-    const Manner manner = around_.plan->manners[process];
-    if (manner == Manner::prompt) return router::SettlementState::settled;
-    if (manner == Manner::batched) return router::SettlementState::taken;
-    if (manner == Manner::late) return router::SettlementState::taken;
+    const MemoryManner manner = around_.plan->manners[process];
+    if (manner == MemoryManner::prompt) return router::SettlementState::settled;
+    if (manner == MemoryManner::batched) return router::SettlementState::taken;
+    if (manner == MemoryManner::late) return router::SettlementState::taken;
     if (around_.agenda->now() < refuses_until_[process]) return router::SettlementState::refused;
     if (chance(random_, refuse_ppm)) {
         refuses_until_[process] = around_.agenda->now() + random_.below(refuse_ns_max);
@@ -62,7 +62,7 @@ ArrayPlacement::Job& ArrayPlacement::take(std::uint32_t process, Kind kind, rout
     job.kind = kind;
     job.process = process;
     job.ticket = ticket;
-    if (around_.plan->manners[process] == Manner::batched) {
+    if (around_.plan->manners[process] == MemoryManner::batched) {
         batch_.push_back(slot);
     } else {
         around_.agenda->add(around_.agenda->now() + 1 + random_.below(settle_ns_max),
@@ -94,7 +94,7 @@ router::Settlement ArrayPlacement::get_now(router::GlobalAddress source,
     Range range;
     const base::Code code = around_.memory->find(source, into.size(), range);
     if (code != base::Code::ok) return {router::SettlementState::settled, code};
-    if (around_.plan->manners[range.process] != Manner::prompt) {
+    if (around_.plan->manners[range.process] != MemoryManner::prompt) {
         return {router::SettlementState::refused, base::Code::ok};
     }
     std::memcpy(into.data(), around_.memory->held(range).data(), into.size());
@@ -104,7 +104,7 @@ router::Settlement ArrayPlacement::get_now(router::GlobalAddress source,
 const std::byte* ArrayPlacement::find_lasting(router::GlobalAddress source, std::uint64_t bytes) {
     Range range;
     const bool is_found = around_.memory->find(source, bytes, range) == base::Code::ok &&
-                          around_.plan->manners[range.process] == Manner::prompt;
+                          around_.plan->manners[range.process] == MemoryManner::prompt;
     return is_found ? around_.memory->held(range).data() : nullptr;
 }
 
@@ -159,7 +159,7 @@ router::Settlement ArrayPlacement::invoke(std::uint32_t operation,
     if (operation != operation_echo) {
         return {router::SettlementState::settled, base::Code::unsupported};
     }
-    if (around_.plan->manners[process] != Manner::prompt && chance(random_, again_ppm)) {
+    if (around_.plan->manners[process] != MemoryManner::prompt && chance(random_, again_ppm)) {
         return {router::SettlementState::refused, base::Code::ok};
     }
     around_.witness->on_invoked(process, arguments);

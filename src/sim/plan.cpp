@@ -30,11 +30,11 @@ void choose_shape(Plan& plan, base::Random& random, Scale scale) {
                                      static_cast<std::uint32_t>(1 + random.below(procs_max)));
     }
     const std::uint64_t manners = random.below(3);  // all prompt, one other, mixed
-    const auto other = static_cast<Manner>(1 + random.below(3));
+    const auto other = static_cast<MemoryManner>(1 + random.below(3));
     for (std::uint32_t process = 0; process < plan.procs(); ++process) {
-        Manner manner = Manner::prompt;
+        MemoryManner manner = MemoryManner::prompt;
         if (manners == 1 && random.below(2) == 0) manner = other;
-        if (manners == 2) manner = static_cast<Manner>(random.below(4));
+        if (manners == 2) manner = static_cast<MemoryManner>(random.below(4));
         plan.manners.push_back(manner);
     }
 }
@@ -303,8 +303,9 @@ Plan make_soak_plan(std::uint64_t seed, std::uint32_t rounds) {
     plan.seed = seed;
     plan.nodes = 4;
     plan.first_process = {0, 2, 4, 6, 8};
-    plan.manners = {Manner::prompt, Manner::batched,   Manner::late,   Manner::prompt,
-                    Manner::prompt, Manner::reluctant, Manner::prompt, Manner::late};
+    plan.manners = {MemoryManner::prompt, MemoryManner::batched, MemoryManner::late,
+                    MemoryManner::prompt, MemoryManner::prompt,  MemoryManner::reluctant,
+                    MemoryManner::prompt, MemoryManner::late};
     plan.datagram_bytes_max = 8972;
     plan.key_packets_log2 = 12;
     plan.first_delivery = ~0U - 100'000;

@@ -76,7 +76,7 @@ struct PlannedFault {
 };
 
 // How a process's memory answers the router.
-enum class Manner : std::uint8_t {
+enum class MemoryManner : std::uint8_t {
     prompt,    // settles in the call
     batched,   // settles in flush()
     late,      // settles some time later
@@ -88,7 +88,7 @@ struct Plan {
     NodeId nodes = 2;
     NodeId silent_nodes = 0;  // more of the job, of which nothing is ever heard: not simulated
     std::vector<std::uint32_t> first_process;  // nodes + 1 of them
-    std::vector<Manner> manners;               // per process
+    std::vector<MemoryManner> manners;         // per process
 
     std::uint32_t datagram_bytes = 1472;
     std::uint32_t datagram_bytes_max = 1472;

@@ -26,7 +26,7 @@ Plan make_plan_of_two(bool is_lossy) {
     plan.seed = 1;
     plan.nodes = 2;
     plan.first_process = {0, 2, 3};
-    plan.manners.assign(3, Manner::prompt);
+    plan.manners.assign(3, MemoryManner::prompt);
     plan.steps = warm_steps + 1;
     plan.faults_end = last_ns + cut_ns;
     if (is_lossy) {

@@ -56,8 +56,8 @@ protected:
     static Plan make() {
         Plan plan;
         plan.first_process = {0, 4, 5};
-        plan.manners = {Manner::prompt, Manner::batched, Manner::late, Manner::reluctant,
-                        Manner::prompt};
+        plan.manners = {MemoryManner::prompt, MemoryManner::batched, MemoryManner::late,
+                        MemoryManner::reluctant, MemoryManner::prompt};
         return plan;
     }
 

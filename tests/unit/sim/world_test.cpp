@@ -14,7 +14,7 @@ Plan clean_plan(std::uint32_t steps = 20) {
     Plan plan;
     plan.seed = 5;
     plan.first_process = {0, 2, 4};
-    plan.manners.assign(4, Manner::prompt);
+    plan.manners.assign(4, MemoryManner::prompt);
     plan.steps = steps;
     return plan;
 }
