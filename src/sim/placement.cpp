@@ -50,7 +50,9 @@ router::SettlementState ArrayPlacement::answer(std::uint32_t process) {
                                  : router::SettlementState::taken;
 }
 
-ArrayPlacement::Job& ArrayPlacement::take(std::uint32_t process, Kind kind, router::Ticket ticket) {
+ArrayPlacement::PendingAccess& ArrayPlacement::take(std::uint32_t process,
+                                                    Kind kind,
+                                                    router::Ticket ticket) {
     if (free_.empty()) {
         free_.push_back(static_cast<std::uint32_t>(jobs_.size()));
         jobs_.emplace_back();
@@ -58,7 +60,7 @@ ArrayPlacement::Job& ArrayPlacement::take(std::uint32_t process, Kind kind, rout
     const std::uint32_t slot = free_.back();
     free_.pop_back();
     ++pending_;
-    Job& job = jobs_[slot];
+    PendingAccess& job = jobs_[slot];
     job.kind = kind;
     job.process = process;
     job.ticket = ticket;
@@ -82,7 +84,7 @@ router::Settlement ArrayPlacement::put(router::GlobalAddress target,
     if (progress == router::SettlementState::settled) {
         std::memcpy(around_.memory->held(range).data(), bytes.data(), bytes.size());
     } else if (progress == router::SettlementState::taken) {
-        Job& job = take(range.process, Kind::put, ticket);
+        PendingAccess& job = take(range.process, Kind::put, ticket);
         job.range = range;
         job.bytes.assign(bytes.begin(), bytes.end());
     }
@@ -118,7 +120,7 @@ router::Settlement ArrayPlacement::get(router::GlobalAddress source,
     if (progress == router::SettlementState::settled) {
         std::memcpy(into.data(), around_.memory->held(range).data(), into.size());
     } else if (progress == router::SettlementState::taken) {
-        Job& job = take(range.process, Kind::get, ticket);
+        PendingAccess& job = take(range.process, Kind::get, ticket);
         job.range = range;
         job.into = into;
     }
@@ -143,7 +145,7 @@ router::Settlement ArrayPlacement::run(const memory::Command& command,
     if (progress == router::SettlementState::settled) {
         old = around_.memory->run(command, is_value_wanted);
     } else if (progress == router::SettlementState::taken) {
-        Job& job = take(process, Kind::run, ticket);
+        PendingAccess& job = take(process, Kind::run, ticket);
         job.command = command;
         job.is_value_wanted = is_value_wanted;
     }
@@ -179,7 +181,7 @@ bool ArrayPlacement::on_event(const AgendaEntry& event) {
     return true;
 }
 
-base::Code ArrayPlacement::do_job(const Job& job, std::uint64_t& value) const {
+base::Code ArrayPlacement::do_job(const PendingAccess& job, std::uint64_t& value) const {
     if ((*around_.dead)[job.process] != 0) return base::Code::peer;  // it was to do it itself
     if (job.kind == Kind::put) {
         std::memcpy(around_.memory->held(job.range).data(), job.bytes.data(), job.bytes.size());
