@@ -133,7 +133,7 @@ public:
         end(index, {records_[index].user_token, base::Code::ok, {}, value});
     }
 
-    void fail(std::uint32_t index, const Verdict& verdict) noexcept;
+    void fail(std::uint32_t index, const AccessVerdict& verdict) noexcept;
 
     // Without words: the code says it all, or nobody is to blame.
     void fail(std::uint32_t index, base::Code code) noexcept {
@@ -159,7 +159,8 @@ private:
     };
 
     void end(std::uint32_t index, Ended&& how) noexcept;
-    [[nodiscard]] std::string explain(const memory::Command& command, const Verdict& verdict) const;
+    [[nodiscard]] std::string explain(const memory::Command& command,
+                                      const AccessVerdict& verdict) const;
 
     const Space& space_;
     LinkedPool<Record> records_{records_min};

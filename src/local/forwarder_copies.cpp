@@ -33,7 +33,7 @@ std::uint32_t ForwarderCopies::send_to_all() {
 std::uint32_t ForwarderCopies::send_pieces(std::uint32_t receiver) {
     std::uint32_t sent = 0;
     for (; sent < pieces_per_turn_max && queues_.has_copies(receiver); ++sent) {
-        Verdict verdict;
+        AccessVerdict verdict;
         const Step outcome = step(receiver, queues_.first_copy(receiver), verdict);
         if (outcome == Step::blocked) break;
         if (outcome == Step::advanced) {
@@ -49,7 +49,7 @@ std::uint32_t ForwarderCopies::send_pieces(std::uint32_t receiver) {
 //   verdict  written when the copy has ended
 ForwarderCopies::Step ForwarderCopies::step(std::uint32_t receiver,
                                             PieceCopy& copy,
-                                            Verdict& verdict) {
+                                            AccessVerdict& verdict) {
     const std::uint32_t own_slot = memory_.own_slot();
     if (copy.origin == own_slot && commands_.find(copy.token) == ForwarderCommands::nobody) {
         return Step::sent;  // its end was told already: an earlier piece was refused
@@ -103,7 +103,7 @@ ForwarderCopies::Step ForwarderCopies::send_piece(std::uint32_t receiver,
 }
 
 void ForwarderCopies::on_death(std::uint32_t dead_slot) {
-    const Verdict verdict{base::Code::peer, Blame::nothing, dead_slot};
+    const AccessVerdict verdict{base::Code::peer, Blame::nothing, dead_slot};
     while (queues_.has_copies(dead_slot)) {
         const PieceCopy copy = queues_.take_copy(dead_slot);
         if (copy.origin != dead_slot) ends_.report(copy.origin, copy.token, verdict);

@@ -48,7 +48,7 @@ private:
 
     std::uint32_t send_to_all();
     std::uint32_t send_pieces(std::uint32_t receiver);
-    Step step(std::uint32_t receiver, PieceCopy& copy, Verdict& verdict);
+    Step step(std::uint32_t receiver, PieceCopy& copy, AccessVerdict& verdict);
     Step move_piece(PieceCopy& copy, const Place& target, const Place& source);
     Step send_piece(std::uint32_t receiver, PieceCopy& copy, const Place& source);
 

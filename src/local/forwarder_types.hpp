@@ -29,7 +29,7 @@ struct Ended {
 enum class Blame : std::uint8_t { nothing, target, source };
 
 // How the access of a command to its memory came out.
-struct Verdict {
+struct AccessVerdict {
     base::Code code = base::Code::ok;
     Blame blame = Blame::nothing;
     std::uint64_t operand = 0;  // an atomic's old value; the dead process's slot with Code::peer

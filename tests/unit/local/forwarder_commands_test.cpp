@@ -97,7 +97,7 @@ TEST_F(ForwarderCommandsTest, a_command_that_was_withdrawn_has_no_end) {
 }
 
 TEST_F(ForwarderCommandsTest, a_failure_says_which_address_is_wrong) {
-    const auto words = [this](const memory::Command& command, const Verdict& verdict) {
+    const auto words = [this](const memory::Command& command, const AccessVerdict& verdict) {
         commands.fail(begin(1, command), verdict);
         const Ended end = only_end();
         EXPECT_EQ(end.code, verdict.code);
