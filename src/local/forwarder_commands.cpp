@@ -85,7 +85,7 @@ void ForwarderCommands::fail(std::uint32_t index, const AccessVerdict& verdict) 
     end(index, {record.user_token, verdict.code, std::move(words), 0});
 }
 
-void ForwarderCommands::end(std::uint32_t index, Ended&& how) noexcept {
+void ForwarderCommands::end(std::uint32_t index, ForwardedEnd&& how) noexcept {
     ended_.push_back(std::move(how));  // make_room() made room
     --outstanding_;
     Record& record = records_[index];
