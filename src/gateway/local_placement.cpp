@@ -229,7 +229,7 @@ bool LocalPlacement::ask_owner(const AttachBatch::Copy& refused) {
 // The list may grow meanwhile.
 void LocalPlacement::tell(SettledList& ended) {
     for (std::size_t i = 0; i < ended.size(); ++i) {
-        const Settled one = ended[i];
+        const SettledAccess one = ended[i];
         settle_(one.ticket, one.code, one.value);
     }
     ended.clear();

@@ -223,7 +223,7 @@ void Placer::settle(const OperationRecord& piece, Code code) {
     ++activity_.counters().puts;
     const bool is_ok = code == Code::ok;
     if (is_ok) activity_.counters().bytes_placed += piece.bytes;
-    PartialCopies::Settled copy;
+    PartialCopies::SettledPiece copy;
     if (piece.bytes == piece.total) {
         copy.is_in_place = is_ok;
         copy.is_new_failure = !is_ok;

@@ -25,7 +25,7 @@ namespace acp::sim {
 
 using datagram::AckFrame;
 using datagram::PacketNumber;
-using datagram::Settled;
+using datagram::SettledPackets;
 
 struct LinkSettings {
     double bytes_per_ns = 1.25;  // 10 Gb/s
@@ -131,7 +131,10 @@ private:
     void carry(Flow& flow, PacketNumber first);
     void arrive(Flow& flow, std::uint32_t cargo);
     void acknowledge(Flow& flow, const AckFrame& ack);
-    void tell(Flow& flow, const Settled& settled, const AckFrame* ack, std::uint64_t in_flight);
+    void tell(Flow& flow,
+              const SettledPackets& settled,
+              const AckFrame* ack,
+              std::uint64_t in_flight);
     void plan_wake(Flow& flow);
 
     LinkSettings settings_;

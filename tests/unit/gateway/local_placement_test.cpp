@@ -76,7 +76,7 @@ protected:
                                           &acp::test::operation_table};
         placement_ = std::make_unique<LocalPlacement>(parts);
         placement_->bind([this](Ticket ticket, Code code, std::uint64_t value) {
-            EXPECT_TRUE(settled_.emplace(ticket, Settled{ticket, code, value}).second);
+            EXPECT_TRUE(settled_.emplace(ticket, SettledAccess{ticket, code, value}).second);
         });
     }
 
@@ -84,7 +84,7 @@ protected:
 
     // Runs something that may be taken until it settles.
     template <typename Action>
-    Settled finish(Action&& action) {
+    SettledAccess finish(Action&& action) {
         const Ticket ticket = ++ticket_;
         Settlement outcome = action(ticket);
         while (outcome.progress == SettlementState::refused) {
@@ -93,7 +93,7 @@ protected:
         }
         if (outcome.progress == SettlementState::settled) return {ticket, outcome.code, old_};
         while (!settled_.contains(ticket)) turn();
-        const Settled one = settled_[ticket];
+        const SettledAccess one = settled_[ticket];
         settled_.erase(ticket);
         return one;
     }
@@ -119,7 +119,7 @@ protected:
             .code;
     }
 
-    Settled run(const Command& command, bool is_value_wanted) {
+    SettledAccess run(const Command& command, bool is_value_wanted) {
         return finish(
             [&](Ticket ticket) { return placement_->run(command, is_value_wanted, old_, ticket); });
     }
@@ -140,7 +140,7 @@ protected:
     local::Attach attach_;
     std::unique_ptr<local::Port> port_;
     std::unique_ptr<LocalPlacement> placement_;
-    std::map<Ticket, Settled> settled_;
+    std::map<Ticket, SettledAccess> settled_;
     bool is_stopped_[ranks] = {};
     Ticket ticket_ = 100;
     std::uint64_t old_ = 0;
@@ -230,7 +230,7 @@ TEST_P(PlacementTest, copies_within_the_node_between_all_kinds_of_memory) {
         for (const std::uint64_t bytes : {0ULL, 8ULL, 1409ULL, 1500ULL * 1024}) {
             fill({source.bytes, std::min<std::uint64_t>(bytes, 3000)});
             const std::uint64_t at = 2 * mebibyte;  // the two may be the same memory
-            const Settled end =
+            const SettledAccess end =
                 run({Operation::copy, 0, target.address + at, source.address, bytes, 0, 0}, false);
             ASSERT_EQ(end.code, Code::ok) << which << " " << bytes;
             ASSERT_EQ(std::memcmp(target.bytes + at, source.bytes, bytes), 0)
@@ -247,7 +247,7 @@ TEST_P(PlacementTest, an_atomic_gives_its_old_value_or_stores_it_on_the_node) {
             std::uint64_t value = 40;
             std::memcpy(word.bytes + 64, &value, 8);
             Command command{Operation::add, 8, target.address + 128, word.address + 64, 8, 2, 0};
-            const Settled wanted = run(command, true);
+            const SettledAccess wanted = run(command, true);
             ASSERT_EQ(wanted.code, Code::ok);
             EXPECT_EQ(wanted.value, 40U);
             ASSERT_EQ(run(command, false).code, Code::ok);
