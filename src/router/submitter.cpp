@@ -53,7 +53,7 @@ Submitter::Submitter(Nodes& nodes,
       placement_(placement),
       activity_(activity) {}
 
-std::size_t Submitter::submit(std::uint32_t initiator, Commands run) {
+std::size_t Submitter::submit(std::uint32_t initiator, CommandRun run) {
     ACP_ASSERT(nodes_.is_mine(initiator));
     std::size_t taken = 0;
     while (true) {
@@ -89,7 +89,7 @@ void Submitter::fill_in(Outstanding& record,
 
 // The shortest way of the most frequent commands: puts of one piece each, side by side into the datagrams being filled
 // for one node. How many of the run began so; the next must go the long way, or to another node.
-std::size_t Submitter::begin_short_puts(std::uint32_t initiator, Commands run) {
+std::size_t Submitter::begin_short_puts(std::uint32_t initiator, CommandRun run) {
     std::size_t begun = 0;
     while (begun < run.size()) {
         const std::uint64_t target = nodes_.where(run[begun].command->target);
@@ -103,7 +103,7 @@ std::size_t Submitter::begin_short_puts(std::uint32_t initiator, Commands run) {
     return begun;
 }
 
-std::size_t Submitter::fill_datagram(RouterPeer& to, std::uint32_t initiator, Commands run) {
+std::size_t Submitter::fill_datagram(RouterPeer& to, std::uint32_t initiator, CommandRun run) {
     constexpr std::uint64_t head_bytes = sizeof(PutsFrame) + sizeof(std::uint64_t);
     const std::uint64_t first_bytes = run.front().command->bytes;
     if (first_bytes > to.frame_bytes - head_bytes) return 0;

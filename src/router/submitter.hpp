@@ -29,7 +29,7 @@ struct InvokeRequest {
 
 class Submitter {
 public:
-    using Commands = std::span<const memory::NumberedCommand>;
+    using CommandRun = std::span<const memory::NumberedCommand>;
 
     Submitter(Nodes& nodes,
               OwnCommands& own,
@@ -41,7 +41,7 @@ public:
               Activity& activity);
 
     // Begins commands of one process, first to last, as many as there is room for; returns how many.
-    std::size_t submit(std::uint32_t initiator, Commands run);
+    std::size_t submit(std::uint32_t initiator, CommandRun run);
 
     // Begins an invoke. false: no room, nothing done.
     bool invoke(const InvokeRequest& call, Bytes arguments);
@@ -50,8 +50,10 @@ public:
     void resend_due();
 
 private:
-    [[nodiscard]] std::size_t begin_short_puts(std::uint32_t initiator, Commands run);
-    [[nodiscard]] std::size_t fill_datagram(RouterPeer& to, std::uint32_t initiator, Commands run);
+    [[nodiscard]] std::size_t begin_short_puts(std::uint32_t initiator, CommandRun run);
+    [[nodiscard]] std::size_t fill_datagram(RouterPeer& to,
+                                            std::uint32_t initiator,
+                                            CommandRun run);
     void fill_in(Outstanding& record,
                  std::uint32_t initiator,
                  const memory::NumberedCommand& one) const noexcept;
