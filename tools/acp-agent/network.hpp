@@ -34,14 +34,14 @@ public:
                                                        job::JobKey key);
 
     // Where this node listens; for the launcher to tell all nodes.
-    [[nodiscard]] std::vector<job::Address> addresses() const;
+    [[nodiscard]] std::vector<os::SocketAddress> addresses() const;
 
     // Descriptors the ranks inherit under their numbers: what wakes the gateway, and the key of ranks that reach other
     // nodes themselves.
     [[nodiscard]] std::vector<int> inherited() const;
 
     // Where all nodes listen, a row per node; before any rank starts. Errors: argument.
-    base::Status set_peers(const job::PeerTable& peers);
+    base::Status set_peers(const job::GatewayTable& peers);
 
     // Starts the gateway's thread, when all processes have been started. Errors: limit, system.
     base::Status start();
