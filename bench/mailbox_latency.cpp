@@ -107,7 +107,7 @@ double mailbox_batch(Board& board, Rank& rank, const memory::Command& command) {
         if (!rank.forwarder->submit(1, command)) std::exit(1);
         while (rank.forwarder->turn(), rank.forwarder->outstanding() != 0) {
         }
-        const std::span<const local::Ended> ended = rank.forwarder->ended();
+        const std::span<const local::ForwardedEnd> ended = rank.forwarder->ended();
         if (ended.size() != 1 || ended[0].code != base::Code::ok) {
             std::fprintf(stderr, "mailbox_latency: %s\n",
                          ended.empty() ? "?" : ended[0].message.c_str());

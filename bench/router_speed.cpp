@@ -22,9 +22,9 @@ using acp::datagram::NodeId;
 using acp::datagram::Time;
 using acp::memory::GaLayout;
 using acp::memory::GlobalAddress;
-using acp::router::Completion;
-using acp::router::Progress;
+using acp::router::CommandEnd;
 using acp::router::Settlement;
+using acp::router::SettlementState;
 using acp::router::Ticket;
 
 constexpr std::uint32_t samples = 2001;
@@ -93,7 +93,7 @@ public:
         return {};
     }
 
-    [[nodiscard]] const acp::datagram::Counters& counters() const noexcept override {
+    [[nodiscard]] const acp::datagram::EndpointCounters& counters() const noexcept override {
         std::abort();
     }
 
@@ -184,7 +184,7 @@ private:
         const std::uint64_t process = acp::router::process_of(layout_, address) - first_;
         const std::uint64_t offset = address & (layout_.granule_bytes() - 1);
         if (process >= count_ || bytes > memory_bytes || offset > memory_bytes - bytes) {
-            return {Progress::settled, acp::base::Code::address};
+            return {SettlementState::settled, acp::base::Code::address};
         }
         act(&bytes_[process * memory_bytes + offset]);
         return {};
@@ -198,7 +198,7 @@ private:
 
 class Counted final : public acp::router::Completions {
 public:
-    void on_completion(const Completion& completion) override { ended += completion.count; }
+    void on_completion(const CommandEnd& completion) override { ended += completion.count; }
 
     void on_result(std::uint32_t /*initiator*/,
                    std::uint64_t /*token*/,

@@ -25,6 +25,7 @@ def main() -> int:
         ("layers", ["check_layers.py", str(ROOT)], "includes follow src/LAYERS"),
         ("house", ["check_house.py", str(ROOT)], "sizes, first lines, leftovers, man pages"),
         ("classes", ["check_classes.py", str(ROOT)], "one class is one object: no circles of files, few fields"),
+        ("names", ["check_names.py", str(ROOT)], "one name of a type is one thing"),
         ("docs", ["check_docs.py", str(ROOT)], "pages, files and names that texts cite exist"),
         ("format", ["check_format.py", str(ROOT)], "laid out by clang-format"),
         ("spec", ["check_spec.py", str(ROOT)], "every requirement is kept and shown"),

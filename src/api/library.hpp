@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "api/epoch_link.hpp"
 #include "api/life.hpp"
-#include "api/link.hpp"
 #include "base/config.hpp"
 #include "base/status.hpp"
 #include "gma/gma.hpp"
@@ -33,7 +33,7 @@ struct Library {
     std::unique_ptr<node::Member> member;
     std::unique_ptr<local::Hazards> hazards;
     std::optional<local::OwnRow> own_row;
-    Link link;                      // to other nodes, in a job of several
+    EpochLink link;                 // to other nodes, in a job of several
     std::unique_ptr<gma::Gma> gma;  // one per epoch
 };
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/datagram_modes.hpp"
 #include "base/status.hpp"
 
 namespace acp::base {
@@ -17,9 +18,7 @@ namespace acp::base {
 enum class OnError { fatal, give_back };                           // ACP_ON_ERROR=fatal|return
 enum class IntraNode { automatic, direct, attach, mailbox, udp };  // ACP_INTRANODE=auto|direct|...
 enum class MailboxKind { mpsc, pairs, bitmap };                    // ACP_MAILBOX
-enum class Attach { automatic, off };                // ACP_ATTACH=auto|off (off: as if forbidden)
-enum class Security { encrypt, authenticate, off };  // ACP_SECURITY=encrypt|auth|off
-enum class Congestion : std::uint8_t { delay, cubic, newreno };
+enum class AttachMode { automatic, off };  // ACP_ATTACH=auto|off (off: as if forbidden)
 enum class Cipher { automatic, aes_128_gcm, chacha20_poly1305 };  // ACP_CIPHER=auto|aes|chacha
 enum class CipherLibrary { automatic, libcrypto, ipsec_mb };      // ACP_CIPHER_LIBRARY
 enum class GatewayPlace { automatic, agent };                     // ACP_GATEWAY=auto|agent
@@ -28,7 +27,7 @@ enum class GatewayPlace { automatic, agent };                     // ACP_GATEWAY
 struct Config {
     OnError on_error = OnError::fatal;               // ACP_ON_ERROR
     IntraNode intranode = IntraNode::automatic;      // ACP_INTRANODE
-    Attach attach = Attach::automatic;               // ACP_ATTACH
+    AttachMode attach = AttachMode::automatic;       // ACP_ATTACH
     MailboxKind mailbox = MailboxKind::mpsc;         // ACP_MAILBOX
     std::uint32_t datagram_bytes = 0;                // ACP_DATAGRAM=auto|64..65000; 0 = auto
     bool is_bypass_on = true;                        // ACP_BYPASS=on|off
@@ -42,9 +41,9 @@ struct Config {
     bool is_report_on = false;  // ACP_REPORT=0|1: paths and bytes at finalize
     std::string require;        // ACP_REQUIRE=direct|attach,...: else init fails
     // between nodes; the launcher's win
-    Security security = Security::encrypt;      // ACP_SECURITY
-    Congestion congestion = Congestion::delay;  // ACP_CONGESTION
-    Cipher cipher = Cipher::automatic;          // ACP_CIPHER; the launcher resolves it
+    Security security = Security::encrypt;                        // ACP_SECURITY
+    CongestionAlgorithm congestion = CongestionAlgorithm::delay;  // ACP_CONGESTION
+    Cipher cipher = Cipher::automatic;  // ACP_CIPHER; the launcher resolves it
     CipherLibrary cipher_library = CipherLibrary::automatic;  // ACP_CIPHER_LIBRARY
     GatewayPlace gateway = GatewayPlace::automatic;           // ACP_GATEWAY: who carries commands
     std::uint64_t peer_timeout_ns = 10'000'000'000;           // ACP_PEER_TIMEOUT=seconds; 0 = never

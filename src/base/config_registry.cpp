@@ -24,12 +24,14 @@ constexpr std::array<Word<IntraNode>, 5> intranode_words{{{"auto", IntraNode::au
                                                           {"attach", IntraNode::attach},
                                                           {"mailbox", IntraNode::mailbox},
                                                           {"udp", IntraNode::udp}}};
-constexpr std::array<Word<Attach>, 2> attach_words{
-    {{"auto", Attach::automatic}, {"off", Attach::off}}};
+constexpr std::array<Word<AttachMode>, 2> attach_words{
+    {{"auto", AttachMode::automatic}, {"off", AttachMode::off}}};
 constexpr std::array<Word<Security>, 3> security_words{
     {{"encrypt", Security::encrypt}, {"auth", Security::authenticate}, {"off", Security::off}}};
-constexpr std::array<Word<Congestion>, 3> congestion_words{
-    {{"delay", Congestion::delay}, {"cubic", Congestion::cubic}, {"newreno", Congestion::newreno}}};
+constexpr std::array<Word<CongestionAlgorithm>, 3> congestion_words{
+    {{"delay", CongestionAlgorithm::delay},
+     {"cubic", CongestionAlgorithm::cubic},
+     {"newreno", CongestionAlgorithm::new_reno}}};
 constexpr std::array<Word<Cipher>, 3> cipher_words{{{"auto", Cipher::automatic},
                                                     {"aes", Cipher::aes_128_gcm},
                                                     {"chacha", Cipher::chacha20_poly1305}}};

@@ -20,7 +20,7 @@ public:
     static constexpr std::uint32_t answers_max = 64;
 
     // Both outlive it.
-    AnswerQueue(const Credentials& credentials, Counters& counters)
+    AnswerQueue(const Credentials& credentials, EndpointCounters& counters)
         : credentials_(credentials), counters_(counters) {}
 
     [[nodiscard]] bool is_empty() const noexcept { return count_ == 0; }
@@ -58,7 +58,7 @@ private:
     };
 
     const Credentials& credentials_;
-    Counters& counters_;
+    EndpointCounters& counters_;
     std::array<Answer, answers_max> answers_;
     std::uint32_t first_ = 0;
     std::uint32_t count_ = 0;

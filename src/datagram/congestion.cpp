@@ -6,21 +6,21 @@
 
 #include "datagram/congestion_delay.hpp"
 #include "datagram/cubic.hpp"
-#include "datagram/endpoint.hpp"
 #include "datagram/new_reno.hpp"
 
 namespace acp::datagram {
 
-std::unique_ptr<Congestion> make_congestion(Control control, std::uint32_t datagram_bytes) {
+std::unique_ptr<Congestion> make_congestion(base::CongestionAlgorithm control,
+                                            std::uint32_t datagram_bytes) {
     std::unique_ptr<Congestion> made;
     switch (control) {
-        case Control::delay:
+        case base::CongestionAlgorithm::delay:
             made.reset(new (std::nothrow) CongestionDelay(datagram_bytes));
             break;
-        case Control::new_reno:
+        case base::CongestionAlgorithm::new_reno:
             made.reset(new (std::nothrow) NewReno(datagram_bytes));
             break;
-        case Control::cubic:
+        case base::CongestionAlgorithm::cubic:
             made.reset(new (std::nothrow) Cubic(datagram_bytes));
             break;
     }

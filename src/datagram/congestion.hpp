@@ -7,11 +7,10 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/datagram_modes.hpp"
 #include "datagram/time.hpp"
 
 namespace acp::datagram {
-
-enum class Control : std::uint8_t;  // datagram/endpoint.hpp
 
 // What one acknowledgement (or loss deadline) brought.
 struct CongestionSample {
@@ -54,6 +53,7 @@ public:
 };
 
 // nullptr: no memory.
-std::unique_ptr<Congestion> make_congestion(Control control, std::uint32_t datagram_bytes);
+std::unique_ptr<Congestion> make_congestion(base::CongestionAlgorithm control,
+                                            std::uint32_t datagram_bytes);
 
 }  // namespace acp::datagram

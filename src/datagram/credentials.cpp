@@ -10,12 +10,12 @@ namespace acp::datagram {
 Credentials::Credentials(const Settings& settings,
                          CipherSuite& suite,
                          Entropy& entropy,
-                         Counters& counters)
+                         EndpointCounters& counters)
     : settings_(settings),
       suite_(suite),
       counters_(counters),
       secrets_(settings.job_key, settings.job_id, suite) {
-    if (settings_.security != Security::off) {
+    if (settings_.security != base::Security::off) {
         agreement_ = suite_.make_agreement(entropy);
         if (agreement_ == nullptr) throw std::bad_alloc();
     }
@@ -27,7 +27,7 @@ Credentials::Credentials(const Settings& settings,
 }
 
 Features Credentials::features() const noexcept {
-    const bool is_on = settings_.security != Security::off;
+    const bool is_on = settings_.security != base::Security::off;
     return {static_cast<std::uint8_t>(settings_.security),
             static_cast<std::uint8_t>(settings_.key_packets_log2),
             is_on ? suite_.number() : std::uint8_t{0}, is_on ? std::uint8_t{1} : std::uint8_t{0}};

@@ -28,7 +28,10 @@ public:
     // Draws a key pair and the instance. All arguments outlive it; the job key is not read later.
     //   counters  what a failed check or agreement is counted in
     // Throws std::bad_alloc.
-    Credentials(const Settings& settings, CipherSuite& suite, Entropy& entropy, Counters& counters);
+    Credentials(const Settings& settings,
+                CipherSuite& suite,
+                Entropy& entropy,
+                EndpointCounters& counters);
 
     [[nodiscard]] NodeId node() const noexcept { return settings_.node; }
 
@@ -88,7 +91,7 @@ public:
 private:
     const Settings& settings_;
     CipherSuite& suite_;
-    Counters& counters_;
+    EndpointCounters& counters_;
     JobSecrets secrets_;
     std::unique_ptr<KeyAgreement> agreement_;  // nullptr with security off
     std::uint64_t instance_ = 0;

@@ -15,6 +15,7 @@
 #include <memory>
 #include <span>
 
+#include "base/datagram_modes.hpp"
 #include "base/status.hpp"
 #include "datagram/address.hpp"
 #include "datagram/cipher.hpp"
@@ -23,9 +24,6 @@
 namespace acp::datagram {
 
 using NodeId = std::uint32_t;
-
-enum class Security : std::uint8_t { encrypt, authenticate, off };
-enum class Control : std::uint8_t { delay, new_reno, cubic };  // congestion control
 
 enum class SeverReason : std::uint8_t {
     silent,       // no valid packet for peer_timeout although something was owed or watched
@@ -44,8 +42,8 @@ struct Settings {
     NodeId node = 0;                      // this one
     NodeId nodes = 1;                     // of the job
     std::array<std::byte, 32> job_key{};  // the endpoint keeps what it derived, not this
-    Security security = Security::encrypt;
-    Control control = Control::delay;
+    base::Security security = base::Security::encrypt;
+    base::CongestionAlgorithm control = base::CongestionAlgorithm::delay;
     std::uint32_t datagram_bytes = 1472;  // UDP payload to start with, and what every path carries
     std::uint32_t datagram_bytes_max = 8972;  // probed for; <= 65507; = datagram_bytes: no probing
     std::uint64_t receive_bytes =
@@ -107,9 +105,10 @@ struct Transmit {
 };
 
 // Since the endpoint was made, all peers together, those severed included.
-struct Counters;   // datagram/counters.hpp: a named counter for every reason to drop, and traffic
-struct PeerStats;  // datagram/counters.hpp: rtt, window, in flight, retransmissions of one peer
-struct Features;   // datagram/handshake_packets.hpp: security and cipher
+struct
+    EndpointCounters;  // datagram/counters.hpp: a named counter for every reason to drop, and traffic
+struct PeerStats;      // datagram/counters.hpp: rtt, window, in flight, retransmissions of one peer
+struct Features;       // datagram/handshake_packets.hpp: security and cipher
 
 class Endpoint {
 public:
@@ -175,7 +174,7 @@ public:
     [[nodiscard]] virtual bool is_quiet()
         const noexcept = 0;  // nothing committed is unacknowledged
     [[nodiscard]] virtual std::uint32_t free_buffers() const noexcept = 0;
-    [[nodiscard]] virtual const Counters& counters() const noexcept = 0;
+    [[nodiscard]] virtual const EndpointCounters& counters() const noexcept = 0;
 
     // What another gateway must do as this one does; and what the last one did that differed (all 0: none did).
     [[nodiscard]] virtual Features features() const noexcept = 0;

@@ -231,7 +231,7 @@ std::uint32_t EndpointMachine::free_buffers() const noexcept {
     return buffers_.free_count();
 }
 
-const Counters& EndpointMachine::counters() const noexcept {
+const EndpointCounters& EndpointMachine::counters() const noexcept {
     return counters_;
 }
 

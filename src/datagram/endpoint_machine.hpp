@@ -60,7 +60,7 @@ public:
     Transmit next_transmit(Time now, MutableBytes into) override;
     [[nodiscard]] bool is_quiet() const noexcept override;
     [[nodiscard]] std::uint32_t free_buffers() const noexcept override;
-    [[nodiscard]] const Counters& counters() const noexcept override;
+    [[nodiscard]] const EndpointCounters& counters() const noexcept override;
     [[nodiscard]] Features features() const noexcept override;
     [[nodiscard]] Features differing_features() const noexcept override;
     [[nodiscard]] bool stats(NodeId node, PeerStats& stats) const noexcept override;
@@ -77,7 +77,7 @@ private:
     Settings settings_;
     EndpointHandler& handler_;
     Time now_ = 0;  // the latest that was told
-    Counters counters_;
+    EndpointCounters counters_;
     Credentials credentials_;
     CreditBudget budget_;  // before peers_, whose parts of it leave it
     AnswerQueue answers_;

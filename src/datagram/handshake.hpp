@@ -32,7 +32,7 @@ public:
         PeerAddresses& addresses;
         Peers& peers;
         Severing& severing;
-        Counters& counters;
+        EndpointCounters& counters;
     };
 
     //   settings  outlive it

@@ -18,13 +18,13 @@ std::string cipher_name(std::uint8_t number) {
 
 std::string text_of(const Features& features) {
     std::string text;
-    switch (static_cast<Security>(features.security)) {
-        case Security::off:
+    switch (static_cast<base::Security>(features.security)) {
+        case base::Security::off:
             return "security off";
-        case Security::encrypt:
+        case base::Security::encrypt:
             text = "encrypt by ";
             break;
-        case Security::authenticate:
+        case base::Security::authenticate:
             text = "authenticate by ";
             break;
         default:

@@ -72,7 +72,7 @@ enum class CloseReason : std::uint32_t { leaving = 1, severed = 2, unknown = 3, 
 
 // What two gateways must do alike, as it travels in INIT and RESPONSE.
 struct Features {
-    std::uint8_t security = 0;          // Security
+    std::uint8_t security = 0;          // base::Security
     std::uint8_t key_packets_log2 = 0;  // packets per key
     std::uint8_t cipher = 0;            // CipherSuite::number(); 0 with security off
     std::uint8_t agreement = 0;         // 1: X25519; 0 with security off

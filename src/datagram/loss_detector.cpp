@@ -25,7 +25,7 @@ void LossDetector::remember(PacketNumber number) noexcept {
 
 void LossDetector::settle(PacketNumber number,
                           const SentDatagram& record,
-                          Settled& settled) noexcept {
+                          SettledPackets& settled) noexcept {
     if (record.is_path_probe) return;
     const bool is_beside = settled.lost != 0 && number <= settled.latest_lost + lost_together_gap &&
                            record.sent == settled.newest_lost_sent;

@@ -17,7 +17,7 @@
 namespace acp::datagram {
 
 // What an acknowledgement, or the time, settled. Path probes count in neither sum.
-struct Settled {
+struct SettledPackets {
     std::uint64_t acked_bytes = 0;
     std::uint32_t acked = 0;
     std::uint64_t lost_bytes = 0;
@@ -41,8 +41,8 @@ public:
     // Takes what the acknowledgement names. acked(number, const SentDatagram&) for each. To be followed by detect().
     // The caller has checked that ack.largest < sent.next().
     template <class Acked>
-    Settled on_ack(SentDatagrams& sent, const AckFrame& ack, Acked&& acked) {
-        Settled settled;
+    SettledPackets on_ack(SentDatagrams& sent, const AckFrame& ack, Acked&& acked) {
+        SettledPackets settled;
         settled.spurious = recognise(ack);
         sent.take_acked(ack, [&](PacketNumber number, const SentDatagram& record) {
             if (number == ack.largest) settled.largest_sent = record.sent;
@@ -59,8 +59,11 @@ public:
     // Takes what is lost as things stand; lost(number, const SentDatagram&) for each, adding to `settled`. Sets
     // deadline() to when the oldest that remains would be.
     template <class Lost>
-    void detect(
-        SentDatagrams& sent, Time now, const RttEstimator& rtt, Settled& settled, Lost&& lost) {
+    void detect(SentDatagrams& sent,
+                Time now,
+                const RttEstimator& rtt,
+                SettledPackets& settled,
+                Lost&& lost) {
         const Time delay = time_threshold(rtt);
         const SentDatagram* oldest =
             sent.take_lost([&](PacketNumber number, const SentDatagram& record) {
@@ -76,7 +79,7 @@ public:
 
     // Gives up all that is in flight, as after several probes without any answer.
     template <class Lost>
-    void lose_all(SentDatagrams& sent, Settled& settled, Lost&& lost) {
+    void lose_all(SentDatagrams& sent, SettledPackets& settled, Lost&& lost) {
         sent.take_lost([&](PacketNumber number, const SentDatagram& record) {
             settle(number, record, settled);
             lost(number, record);
@@ -101,7 +104,9 @@ private:
         return number + packet_threshold_ < largest_acked_ || record.sent + delay <= now;
     }
 
-    static void settle(PacketNumber number, const SentDatagram& record, Settled& settled) noexcept;
+    static void settle(PacketNumber number,
+                       const SentDatagram& record,
+                       SettledPackets& settled) noexcept;
     void remember(PacketNumber number) noexcept;
 
     // Those of the remembered that are acknowledged after all; raises the threshold by them.

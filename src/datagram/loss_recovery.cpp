@@ -11,7 +11,7 @@ namespace {
 
 // Tells the window and the pace what has been learned.
 //   sample  what the caller alone knows
-void adapt(Peer& peer, const Settled& settled, CongestionSample sample, Time now) {
+void adapt(Peer& peer, const SettledPackets& settled, CongestionSample sample, Time now) {
     sample.now = now;
     sample.acked_bytes = settled.acked_bytes;
     sample.acked = settled.acked;
@@ -50,10 +50,10 @@ void LossRecovery::on_ack(Peer& peer, const AckFrame& ack, Time now) {
         peer.path.narrow_since = now;
     }
     const std::uint64_t in_flight = peer.flight.sent.bytes_in_flight();
-    Settled settled = peer.flight.loss.on_ack(peer.flight.sent, ack,
-                                              [&](PacketNumber number, const SentDatagram& record) {
-                                                  on_acked(peer, number, record, now);
-                                              });
+    SettledPackets settled = peer.flight.loss.on_ack(
+        peer.flight.sent, ack, [&](PacketNumber number, const SentDatagram& record) {
+            on_acked(peer, number, record, now);
+        });
     if (settled.largest_sent != never)
         peer.flight.rtt.sample(now, settled.largest_sent, ack.delay_ns);
     peer.flight.loss.detect(peer.flight.sent, now, peer.flight.rtt, settled,
@@ -83,7 +83,7 @@ void LossRecovery::on_ack(Peer& peer, const AckFrame& ack, Time now) {
 
 void LossRecovery::on_timer(Peer& peer, Time now) {
     if (now >= peer.flight.loss.deadline()) {
-        Settled settled;
+        SettledPackets settled;
         CongestionSample sample;
         sample.in_flight = peer.flight.sent.bytes_in_flight();
         peer.flight.loss.detect(peer.flight.sent, now, peer.flight.rtt, settled,
@@ -165,7 +165,7 @@ void LossRecovery::on_probe_timeout(Peer& peer, Time now) {
         return true;
     });
     if (peer.flight.probe.is_persistent()) {
-        Settled settled;
+        SettledPackets settled;
         peer.flight.loss.lose_all(
             peer.flight.sent, settled,
             [&](PacketNumber, const SentDatagram& record) { give_up(peer, record, now); });

@@ -22,7 +22,7 @@ public:
     LossRecovery(const PeerAddresses& addresses,
                  Peers& peers,
                  SendBuffers& buffers,
-                 Counters& counters) noexcept
+                 EndpointCounters& counters) noexcept
         : addresses_(addresses), peers_(peers), buffers_(buffers), counters_(counters) {}
 
     // An authentic acknowledgement came.
@@ -42,7 +42,7 @@ private:
     const PeerAddresses& addresses_;
     Peers& peers_;
     SendBuffers& buffers_;
-    Counters& counters_;
+    EndpointCounters& counters_;
 };
 
 }  // namespace acp::datagram

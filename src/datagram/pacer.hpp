@@ -35,7 +35,7 @@ public:
 
     // What an acknowledgement settled.
     //   lost           datagrams
-    //   lost_together  Settled::lost_together
+    //   lost_together  SettledPackets::lost_together
     //   newest_lost_sent  when the latest of the lost was sent
     void on_settled(Time now,
                     std::uint32_t acked,

@@ -7,13 +7,13 @@ namespace acp::datagram {
 PacketProtection::PacketProtection(const Settings& settings,
                                    CipherSuite& suite,
                                    const Credentials& credentials,
-                                   Counters& counters)
+                                   EndpointCounters& counters)
     : settings_(settings),
       suite_(suite),
       credentials_(credentials),
       counters_(counters),
       wake_keys_(settings.nodes),
-      tag_bytes_(settings.security == Security::off ? 0 : tag_bytes) {}
+      tag_bytes_(settings.security == base::Security::off ? 0 : tag_bytes) {}
 
 std::uint32_t PacketProtection::seal(PeerKeys& keys, Pieces plain, std::byte* into) {
     if (!advance_send_key(keys)) return 0;
@@ -26,7 +26,7 @@ std::uint32_t PacketProtection::seal(PeerKeys& keys, Pieces plain, std::byte* in
     std::byte* body = into + outer_bytes;
     // WIRE-27
     switch (settings_.security) {
-        case Security::encrypt:
+        case base::Security::encrypt:
             if (plain.size() == 1) {
                 keys.send.aead->seal(keys.send.nonce(number), {into, outer_bytes}, plain.front(),
                                      {body, bytes + tag_bytes});
@@ -35,12 +35,12 @@ std::uint32_t PacketProtection::seal(PeerKeys& keys, Pieces plain, std::byte* in
                                             {body, bytes + tag_bytes});
             }
             break;
-        case Security::authenticate:
+        case base::Security::authenticate:
             gather(plain, body);
             keys.send.aead->seal(keys.send.nonce(number), {into, outer_bytes + bytes}, {},
                                  {body + bytes, tag_bytes});
             break;
-        case Security::off:
+        case base::Security::off:
             gather(plain, body);
             break;
     }
@@ -53,7 +53,7 @@ inline bool PacketProtection::open_with(DirectionKey& key,
                                         MutableBytes datagram,
                                         MutableBytes& plain) noexcept {
     const std::size_t clear =
-        settings_.security == Security::encrypt ? outer_bytes : datagram.size() - tag_bytes;
+        settings_.security == base::Security::encrypt ? outer_bytes : datagram.size() - tag_bytes;
     if (!key.aead->open(key.nonce(outer.number), datagram.first(clear), datagram.subspan(clear))) {
         ++counters_.wrong_tag;
         return false;
@@ -70,7 +70,7 @@ bool PacketProtection::open(
         ++counters_.replayed;
         return false;
     }
-    if (settings_.security == Security::off) {
+    if (settings_.security == base::Security::off) {
         plain = datagram.subspan(outer_bytes);
         return true;
     }
@@ -94,7 +94,7 @@ bool PacketProtection::open_idle(const FoldedPeer& folded,
         ++counters_.replayed;
         return false;
     }
-    if (settings_.security == Security::off) {
+    if (settings_.security == base::Security::off) {
         plain = datagram.subspan(outer_bytes);
         return true;
     }
@@ -111,7 +111,7 @@ bool PacketProtection::open_idle(const FoldedPeer& folded,
 void PacketProtection::on_woken(Peer& peer, PacketNumber number, Time now) {
     wake_keys_.forget(peer.node);
     const std::uint64_t epoch = epoch_of(number);
-    if (settings_.security != Security::off &&
+    if (settings_.security != base::Security::off &&
         peer.keys.receive.find(now, *peer.keys.secret, epoch, suite_) != nullptr) {
         peer.keys.receive.confirm(now, epoch);
     }

@@ -22,7 +22,7 @@ public:
     PacketProtection(const Settings& settings,
                      CipherSuite& suite,
                      const Credentials& credentials,
-                     Counters& counters);
+                     EndpointCounters& counters);
 
     // Of a datagram: none without security.
     [[nodiscard]] std::uint32_t tag_bytes_used() const noexcept { return tag_bytes_; }
@@ -61,7 +61,7 @@ private:
     const Settings& settings_;
     CipherSuite& suite_;
     const Credentials& credentials_;
-    Counters& counters_;
+    EndpointCounters& counters_;
     WakeKeys wake_keys_;
     std::uint32_t tag_bytes_;
 };

@@ -141,7 +141,7 @@ struct AckState {
 };
 
 // Who cares for the peer, and when it was last heard.
-struct LifeState {
+struct PeerLife {
     std::uint32_t watchers = 0;
     Time heard = 0;  // last authentic datagram, or the connection's beginning
     Time owing_since = never;
@@ -200,7 +200,7 @@ struct Peer : Timed {
     FlightState flight;
     ReceiveState received;
     AckState ack;
-    LifeState life;
+    PeerLife life;
     PeerTraffic traffic;
 };
 

@@ -11,7 +11,7 @@ PeerAddresses::PeerAddresses(const AddressBook& book,
                              Entropy& entropy,
                              const Credentials& credentials,
                              AnswerQueue& answers,
-                             Counters& counters)
+                             EndpointCounters& counters)
     : book_(book),
       cookies_(suite, entropy),
       credentials_(credentials),

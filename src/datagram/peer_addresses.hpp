@@ -24,7 +24,7 @@ public:
                   Entropy& entropy,
                   const Credentials& credentials,
                   AnswerQueue& answers,
-                  Counters& counters);
+                  EndpointCounters& counters);
 
     [[nodiscard]] std::span<const Address> of(NodeId node) const noexcept {
         return book_.addresses_of(node);
@@ -59,7 +59,7 @@ private:
     CookieJar cookies_;
     const Credentials& credentials_;
     AnswerQueue& answers_;
-    Counters& counters_;
+    EndpointCounters& counters_;
 };
 
 }  // namespace acp::datagram

@@ -22,7 +22,7 @@ public:
 
     ~PeerTable() {
         for (Seat& seat : seats_) {
-            if (seat.place == Place::hot) delete seat.peer;
+            if (seat.place == SeatState::hot) delete seat.peer;
         }
     }
 
@@ -34,12 +34,12 @@ public:
     // The full record; nullptr: there is none.
     [[nodiscard]] Peer* hot(NodeId node) const noexcept {
         const Seat& seat = seats_[node];
-        return seat.place == Place::hot ? seat.peer : nullptr;
+        return seat.place == SeatState::hot ? seat.peer : nullptr;
     }
 
     [[nodiscard]] const FoldedPeer* folded(NodeId node) const noexcept {
         const Seat& seat = seats_[node];
-        return seat.place == Place::folded ? &record(seat.folded) : nullptr;
+        return seat.place == SeatState::folded ? &record(seat.folded) : nullptr;
     }
 
     [[nodiscard]] bool is_severed(NodeId node) const noexcept { return seats_[node].is_severed; }
@@ -47,15 +47,15 @@ public:
     // Of a severed node's gateway, if it was ever known; else 0.
     [[nodiscard]] std::uint64_t instance_of_severed(NodeId node) const noexcept {
         const Seat& seat = seats_[node];
-        return seat.place == Place::severed ? seat.instance : 0;
+        return seat.place == SeatState::severed ? seat.instance : 0;
     }
 
     // Takes a full record; a folded one of that node is forgotten.
     Peer& seat(std::unique_ptr<Peer> peer) {
         Seat& seat = seats_[peer->node];
-        ACP_ASSERT(!seat.is_severed && seat.place != Place::hot);
+        ACP_ASSERT(!seat.is_severed && seat.place != SeatState::hot);
         forget_folded(seat);
-        seat.place = Place::hot;
+        seat.place = SeatState::hot;
         seat.peer = peer.release();
         ++hot_count_;
         return *seat.peer;
@@ -68,7 +68,7 @@ public:
         free_.pop_back();
         drop(node);
         record(index) = folded;
-        seats_[node].place = Place::folded;
+        seats_[node].place = SeatState::folded;
         seats_[node].folded = index;
         return true;
     }
@@ -76,10 +76,10 @@ public:
     // The full record goes, without a trace.
     void drop(NodeId node) noexcept {
         Seat& seat = seats_[node];
-        ACP_ASSERT(seat.place == Place::hot);
+        ACP_ASSERT(seat.place == SeatState::hot);
         delete seat.peer;
         seat.peer = nullptr;
-        seat.place = Place::unknown;
+        seat.place = SeatState::unknown;
         --hot_count_;
     }
 
@@ -93,22 +93,22 @@ public:
     [[nodiscard]] SeverReason reason_of(NodeId node) const noexcept { return seats_[node].reason; }
 
     [[nodiscard]] bool is_buried(NodeId node) const noexcept {
-        return seats_[node].place == Place::severed;
+        return seats_[node].place == SeatState::severed;
     }
 
     void bury(NodeId node) noexcept {
         Seat& seat = seats_[node];
         std::uint64_t instance = 0;
-        if (seat.place == Place::hot) {
+        if (seat.place == SeatState::hot) {
             instance = seat.peer->instance;
             drop(node);
-        } else if (seat.place == Place::folded) {
+        } else if (seat.place == SeatState::folded) {
             instance = record(seat.folded).instance;
             forget_folded(seat);
-        } else if (seat.place == Place::severed) {
+        } else if (seat.place == SeatState::severed) {
             return;
         }
-        seat.place = Place::severed;
+        seat.place = SeatState::severed;
         seat.instance = instance;
     }
 
@@ -121,7 +121,7 @@ public:
     }
 
 private:
-    enum class Place : std::uint8_t { unknown, hot, folded, severed };
+    enum class SeatState : std::uint8_t { unknown, hot, folded, severed };
 
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): one member of a union is enough
     struct Seat {
@@ -131,7 +131,7 @@ private:
         };
 
         std::uint32_t folded = 0;  // index of the record
-        Place place = Place::unknown;
+        SeatState place = SeatState::unknown;
         bool is_severed = false;
         SeverReason reason = SeverReason::told;
     };
@@ -162,12 +162,12 @@ private:
     }
 
     void forget_folded(Seat& seat) noexcept {
-        if (seat.place != Place::folded) return;
+        if (seat.place != SeatState::folded) return;
         FoldedPeer& folded = record(seat.folded);
         wipe(folded.secret);
         folded = {};
         free_.push_back(seat.folded);
-        seat.place = Place::unknown;
+        seat.place = SeatState::unknown;
     }
 
     CipherSuite& suite_;

@@ -16,7 +16,10 @@ std::uint16_t record_blocks(std::uint32_t send_buffers) {
 
 }  // namespace
 
-Peers::Peers(const Settings& settings, CipherSuite& suite, Entropy& entropy, Counters& counters)
+Peers::Peers(const Settings& settings,
+             CipherSuite& suite,
+             Entropy& entropy,
+             EndpointCounters& counters)
     : settings_(settings),
       suite_(suite),
       entropy_(entropy),

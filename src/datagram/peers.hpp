@@ -22,7 +22,10 @@ namespace acp::datagram {
 class Peers {
 public:
     // All outlive it. Throws std::bad_alloc.
-    Peers(const Settings& settings, CipherSuite& suite, Entropy& entropy, Counters& counters);
+    Peers(const Settings& settings,
+          CipherSuite& suite,
+          Entropy& entropy,
+          EndpointCounters& counters);
 
     [[nodiscard]] const PeerTable& table() const noexcept { return table_; }
 
@@ -97,7 +100,7 @@ private:
     const Settings& settings_;
     CipherSuite& suite_;
     Entropy& entropy_;
-    Counters& counters_;
+    EndpointCounters& counters_;
     SentPool records_;
     PeerTable table_;
     PeerTimers timers_;

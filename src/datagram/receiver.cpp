@@ -24,7 +24,7 @@ struct Content {
 };
 
 // Of the control frame at the front.   0: it is not one, and counted
-std::size_t control_frame_bytes(Bytes control, AckFrame& ack, Counters& counters) noexcept {
+std::size_t control_frame_bytes(Bytes control, AckFrame& ack, EndpointCounters& counters) noexcept {
     switch (static_cast<ControlFrame>(control[0])) {
         case ControlFrame::padding:
             return control.size();  // WIRE-24
@@ -40,7 +40,7 @@ std::size_t control_frame_bytes(Bytes control, AckFrame& ack, Counters& counters
     return 0;
 }
 
-bool parse_control(Bytes control, bool& wants_ack, Counters& counters) noexcept {
+bool parse_control(Bytes control, bool& wants_ack, EndpointCounters& counters) noexcept {
     if (control.empty()) return true;
     AckFrame ack;
     while (!control.empty()) {
@@ -53,7 +53,7 @@ bool parse_control(Bytes control, bool& wants_ack, Counters& counters) noexcept 
 }
 
 // WIRE-20 WIRE-25: all lengths must add up, before anything is acted upon.
-bool parse(Bytes plain, Content& content, Counters& counters) noexcept {
+bool parse(Bytes plain, Content& content, EndpointCounters& counters) noexcept {
     Reader reader(plain);
     content.header = reader.take<SealedHeader>();
     content.frames = reader.take_bytes(content.header.frame_bytes);
@@ -72,7 +72,7 @@ bool parse(Bytes plain, Content& content, Counters& counters) noexcept {
 
 // WIRE-33: content that came before is acknowledged again, and not delivered; content beyond the window is
 // neither.
-Seen look(Peer& peer, const Content& content, Counters& counters) noexcept {
+Seen look(Peer& peer, const Content& content, EndpointCounters& counters) noexcept {
     if (content.header.flags != has_dsn) return Seen::no_content;
     switch (peer.received.content.insert(content.header.dsn)) {
         case DuplicateWindow::Seen::fresh:

@@ -32,7 +32,7 @@ public:
         const PeerAddresses& addresses;
         Peers& peers;
         Severing& severing;
-        Counters& counters;
+        EndpointCounters& counters;
     };
 
     explicit Receiver(const Parts& parts) noexcept : parts_(parts) {}

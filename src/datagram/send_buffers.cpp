@@ -6,7 +6,9 @@
 
 namespace acp::datagram {
 
-SendBuffers::SendBuffers(const Settings& settings, const PeerTable& table, Counters& counters)
+SendBuffers::SendBuffers(const Settings& settings,
+                         const PeerTable& table,
+                         EndpointCounters& counters)
     : table_(table),
       counters_(counters),
       datagram_bytes_max_(settings.datagram_bytes_max),

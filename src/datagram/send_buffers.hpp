@@ -25,7 +25,7 @@ public:
     static constexpr std::uint32_t waiting_share_min = 16;  // however many peers there are
 
     // All outlive it. Throws std::bad_alloc.
-    SendBuffers(const Settings& settings, const PeerTable& table, Counters& counters);
+    SendBuffers(const Settings& settings, const PeerTable& table, EndpointCounters& counters);
 
     // Room for one frame of exactly `bytes` in the datagram being filled for a peer; nullptr when there is none now: then
     // offer_room() will name the peer. Throws std::bad_alloc.
@@ -99,7 +99,7 @@ private:
     [[nodiscard]] std::uint32_t share() const noexcept;
 
     const PeerTable& table_;
-    Counters& counters_;
+    EndpointCounters& counters_;
     std::uint32_t datagram_bytes_max_;
     SendPool pool_;
     std::vector<NodeId> room_wanted_;  // peers whose reserve() found no room

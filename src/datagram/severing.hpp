@@ -30,7 +30,7 @@ public:
         const PeerAddresses& addresses;
         Peers& peers;
         SendBuffers& buffers;
-        Counters& counters;
+        EndpointCounters& counters;
     };
 
     // Throws std::bad_alloc.

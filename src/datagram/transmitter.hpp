@@ -30,7 +30,7 @@ public:
         Acknowledger& acknowledger;
         SendBuffers& buffers;
         Severing& severing;  // a peer for whose next key there is no memory
-        Counters& counters;
+        EndpointCounters& counters;
     };
 
     explicit Transmitter(const Parts& parts) noexcept

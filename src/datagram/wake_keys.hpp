@@ -30,7 +30,7 @@ public:
                                      std::uint64_t first_epoch,
                                      std::uint64_t epoch,
                                      CipherSuite& suite) {
-        Slot& slot = slots_[node % slots_.size()];
+        KeptKeys& slot = slots_[node % slots_.size()];
         if (!slot.is_used || slot.node != node || slot.first_epoch != first_epoch) {
             if (slot.is_used && slot.node != node && now < slot.made + kept_ns) return nullptr;
             slot.is_used = slot.keys.begin(connection, node, first_epoch, suite);
@@ -48,12 +48,12 @@ public:
 
     // The node is idle no more.
     void forget(NodeId node) noexcept {
-        Slot& slot = slots_[node % slots_.size()];
+        KeptKeys& slot = slots_[node % slots_.size()];
         if (slot.is_used && slot.node == node) slot = {};
     }
 
 private:
-    struct Slot {
+    struct KeptKeys {
         NodeId node = 0;
         bool is_used = false;
         std::uint64_t first_epoch = 0;
@@ -61,7 +61,7 @@ private:
         ReceiveKeys keys;
     };
 
-    std::vector<Slot> slots_;
+    std::vector<KeptKeys> slots_;
     Time may_skip_ = 0;
 };
 

@@ -29,30 +29,6 @@ constexpr std::uint32_t datagram_bytes_probed = 8972;
 constexpr std::size_t severed_told_max = 64;
 constexpr int error_stream = 2;
 
-datagram::Control control_of(base::Congestion wish) noexcept {
-    switch (wish) {
-        case base::Congestion::cubic:
-            return datagram::Control::cubic;
-        case base::Congestion::newreno:
-            return datagram::Control::new_reno;
-        case base::Congestion::delay:
-            break;
-    }
-    return datagram::Control::delay;
-}
-
-datagram::Security security_of(base::Security wish) noexcept {
-    switch (wish) {
-        case base::Security::authenticate:
-            return datagram::Security::authenticate;
-        case base::Security::off:
-            return datagram::Security::off;
-        case base::Security::encrypt:
-            break;
-    }
-    return datagram::Security::encrypt;
-}
-
 Status check(const GatewaySettings& settings) {
     if (settings.nodes < 2 || settings.node >= settings.nodes) {
         return {Code::argument, "node " + std::to_string(settings.node) + " of " +
@@ -174,8 +150,8 @@ Status Core::open_all(const GatewaySettings& settings) {
     chosen.node = settings.node;
     chosen.nodes = settings.nodes;
     chosen.job_key = settings.job_key;
-    chosen.security = security_of(settings.config.security);
-    chosen.control = control_of(settings.config.congestion);
+    chosen.security = settings.config.security;
+    chosen.control = settings.config.congestion;
     choose_lengths(settings, chosen);
     chosen.receive_bytes = transport_->receive_bytes();
     chosen.connect_timeout_ns = connect_timeout_of(settings);

@@ -48,7 +48,7 @@ bool Duties::turn() {
     return has_moved;
 }
 
-void Duties::meet(const node::GatewayPort::Meeting& meeting) {
+void Duties::meet(const node::GatewayPort::DueMeeting& meeting) {
     static_assert(node::Conclusion::words_count == router::Meeting::least_words);
     switch (meeting.gathers) {
         case node::Gathers::nothing:

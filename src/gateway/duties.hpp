@@ -54,7 +54,7 @@ private:
         return segment_.control().deaths.load(std::memory_order_seq_cst);
     }
 
-    void meet(const node::GatewayPort::Meeting& meeting);
+    void meet(const node::GatewayPort::DueMeeting& meeting);
     void watch(NodeId asked);
     void look_for_the_dead();
     void look_at(std::uint32_t slot);

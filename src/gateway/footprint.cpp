@@ -25,11 +25,11 @@ constexpr std::uint64_t own_process_bytes = 2688ULL * 1024;
 constexpr std::uint64_t unmet_node_bytes = 32 + sizeof(datagram::Address);
 
 // Once it was met: what stays of it when it is idle (WIRE-92), and what the router knows of it.
-constexpr std::uint64_t met_node_bytes = 128 - 16 + sizeof(router::Peer);
+constexpr std::uint64_t met_node_bytes = 128 - 16 + sizeof(router::RouterPeer);
 
 // A command under way: its record and its place in the index, and work that waits for room.
 constexpr std::uint64_t command_bytes =
-    sizeof(router::Outstanding) + 16 + sizeof(router::Operation);
+    sizeof(router::Outstanding) + 16 + sizeof(router::OperationRecord);
 
 // The longest datagrams there are: a loopback's or a jumbo frame's.
 constexpr std::uint64_t longest_datagram_bytes = 8972;

@@ -15,8 +15,8 @@ namespace {
 constexpr std::uint64_t collected_bytes_max = 1024;
 
 using base::Code;
-using router::Progress;
 using router::Settlement;
+using router::SettlementState;
 
 const char* chars(const std::byte* bytes) noexcept {
     return reinterpret_cast<const char*>(bytes);
@@ -42,21 +42,21 @@ LocalPlacement::Way LocalPlacement::way_to(const local::Place& place) noexcept {
 }
 
 Settlement LocalPlacement::failed(Way way) noexcept {
-    return {Progress::settled, way == Way::dead ? Code::peer : Code::unsupported};
+    return {SettlementState::settled, way == Way::dead ? Code::peer : Code::unsupported};
 }
 
 // What an owner was asked for.
 Settlement LocalPlacement::of_owner(OwnerCalls::Begun begun, std::uint64_t bytes) noexcept {
     switch (begun) {
         case OwnerCalls::Begun::no_room:
-            return {Progress::refused, Code::ok};
+            return {SettlementState::refused, Code::ok};
         case OwnerCalls::Begun::no_memory:
-            return {Progress::settled, Code::memory};
+            return {SettlementState::settled, Code::memory};
         case OwnerCalls::Begun::yes:
             break;
     }
     counts_.owner_bytes += bytes;
-    return {Progress::taken, Code::ok};
+    return {SettlementState::taken, Code::ok};
 }
 
 Settlement LocalPlacement::put(GlobalAddress target,
@@ -67,7 +67,7 @@ Settlement LocalPlacement::put(GlobalAddress target,
     {
         const Inside inside(hazards_, target, target);
         const Code code = space_.find(target, bytes.size(), place);
-        if (code != Code::ok) return {Progress::settled, code};
+        if (code != Code::ok) return {SettlementState::settled, code};
         way = way_to(place);
         if (way == Way::direct) {
             local::move_bytes(place.direct, chars(bytes.data()), bytes.size());
@@ -77,14 +77,14 @@ Settlement LocalPlacement::put(GlobalAddress target,
         if (bytes.empty()) return {};
         if (way == Way::attach && bytes.size() > batched_bytes_max) {
             const Code outcome = put_attached(place, bytes);
-            if (outcome != Code::unsupported) return {Progress::settled, outcome};
+            if (outcome != Code::unsupported) return {SettlementState::settled, outcome};
             way = way_to(place);  // the kernel refuses since now
         }
     }
     if (way == Way::attach) {
-        if (!batch_->put(target, bytes, ticket)) return {Progress::refused, Code::ok};
+        if (!batch_->put(target, bytes, ticket)) return {SettlementState::refused, Code::ok};
         counts_.attach_bytes += bytes.size();
-        return {Progress::taken, Code::ok};
+        return {SettlementState::taken, Code::ok};
     }
     if (way != Way::owner) return failed(way);
     return of_owner(owners_->put(place.slot, target, bytes, ticket), bytes.size());
@@ -120,15 +120,15 @@ Settlement LocalPlacement::get_now(GlobalAddress source, std::span<std::byte> in
     const Inside inside(hazards_, source, source);
     local::Place place;
     const Code code = space_.find(source, into.size(), place);
-    if (code != Code::ok) return {Progress::settled, code};
+    if (code != Code::ok) return {SettlementState::settled, code};
     const Way way = way_to(place);
-    if (way == Way::direct) return {Progress::settled, get_direct(place, into)};
+    if (way == Way::direct) return {SettlementState::settled, get_direct(place, into)};
     if (into.empty()) return {};
     if (way == Way::attach && into.size() > collected_bytes_max) {
         const Code outcome = get_attached(place, into);
-        if (outcome != Code::unsupported) return {Progress::settled, outcome};
+        if (outcome != Code::unsupported) return {SettlementState::settled, outcome};
     }
-    return {Progress::refused, Code::ok};
+    return {SettlementState::refused, Code::ok};
 }
 
 // The node segment is mapped as long as this process is in the job.
@@ -149,20 +149,20 @@ Settlement LocalPlacement::get(GlobalAddress source, std::span<std::byte> into, 
     {
         const Inside inside(hazards_, source, source);
         const Code code = space_.find(source, into.size(), place);
-        if (code != Code::ok) return {Progress::settled, code};
+        if (code != Code::ok) return {SettlementState::settled, code};
         way = way_to(place);
-        if (way == Way::direct) return {Progress::settled, get_direct(place, into)};
+        if (way == Way::direct) return {SettlementState::settled, get_direct(place, into)};
         if (into.empty()) return {};
         if (way == Way::attach && into.size() > batched_bytes_max) {
             const Code outcome = get_attached(place, into);
-            if (outcome != Code::unsupported) return {Progress::settled, outcome};
+            if (outcome != Code::unsupported) return {SettlementState::settled, outcome};
             way = way_to(place);  // the kernel refuses since now
         }
     }
     if (way == Way::attach) {
-        if (!batch_->get(source, into, ticket)) return {Progress::refused, Code::ok};
+        if (!batch_->get(source, into, ticket)) return {SettlementState::refused, Code::ok};
         counts_.attach_bytes += into.size();
-        return {Progress::taken, Code::ok};
+        return {SettlementState::taken, Code::ok};
     }
     if (way != Way::owner) return failed(way);
     return of_owner(owners_->get(place.slot, source, into, ticket), into.size());
@@ -175,18 +175,18 @@ Settlement LocalPlacement::invoke(std::uint32_t operation,
                                   std::uint32_t& result_bytes) {
     const local::NumberedOperation* row = operations_ ? operations_->find(operation) : nullptr;
     if (row == nullptr) {
-        return {Progress::settled, Code::unsupported};
+        return {SettlementState::settled, Code::unsupported};
     }
     if (!space_.is_on_node(process) || arguments.size() > row->argument_bytes_max ||
         result.size() < row->result_bytes_max) {
-        return {Progress::settled, Code::argument};
+        return {SettlementState::settled, Code::argument};
     }
     local::Hazards::Lease lease(hazards_);
     local::OperationContext context(space_, hazards_, lease.line(), process);
     const local::NumberedOperation::Ran ran =
         local::run_operation(*row, context, arguments, result);
     result_bytes = ran.result_bytes;
-    return {Progress::settled, ran.code};
+    return {SettlementState::settled, ran.code};
 }
 
 std::uint32_t LocalPlacement::result_bytes_max(std::uint32_t operation) const {
@@ -222,14 +222,14 @@ bool LocalPlacement::ask_owner(const AttachBatch::Copy& refused) {
                                      : owners_->put(slot, refused.address, bytes, refused.ticket),
                      refused.bytes);
     }
-    if (outcome.progress == Progress::settled) settle_(refused.ticket, outcome.code, 0);
-    return outcome.progress != Progress::refused;
+    if (outcome.progress == SettlementState::settled) settle_(refused.ticket, outcome.code, 0);
+    return outcome.progress != SettlementState::refused;
 }
 
 // The list may grow meanwhile.
 void LocalPlacement::tell(SettledList& ended) {
     for (std::size_t i = 0; i < ended.size(); ++i) {
-        const Settled one = ended[i];
+        const SettledAccess one = ended[i];
         settle_(one.ticket, one.code, one.value);
     }
     ended.clear();

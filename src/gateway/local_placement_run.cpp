@@ -8,8 +8,8 @@ namespace acp::gateway {
 namespace {
 
 using base::Code;
-using router::Progress;
 using router::Settlement;
+using router::SettlementState;
 
 bool is_aligned(const local::Place& place, std::uint8_t width) noexcept {
     return place.owner_address % width == 0;
@@ -22,7 +22,7 @@ Settlement LocalPlacement::run(const memory::Command& command,
                                std::uint64_t& old,
                                Ticket ticket) {
     if (!memory::is_sound(command.operation, command.width))
-        return {Progress::settled, Code::argument};
+        return {SettlementState::settled, Code::argument};
     return command.is_copy() ? copy(command, ticket)
                              : run_atomic(command, is_value_wanted, old, ticket);
 }
@@ -37,7 +37,7 @@ Settlement LocalPlacement::copy(const memory::Command& command, Ticket ticket) {
         const Inside inside(hazards_, command.target, command.source);
         Code code = space_.find(command.target, command.bytes, target);
         if (code == Code::ok) code = space_.find(command.source, command.bytes, source);
-        if (code != Code::ok || command.bytes == 0) return {Progress::settled, code};
+        if (code != Code::ok || command.bytes == 0) return {SettlementState::settled, code};
         const auto find_ways = [&] {
             to = way_to(target);
             from = way_to(source);
@@ -45,9 +45,9 @@ Settlement LocalPlacement::copy(const memory::Command& command, Ticket ticket) {
         find_ways();
         if (!is_asked_of_owners() && to < Way::none && from < Way::none) {
             code = copy_here(command, target, source);
-            if (code != Code::unsupported) return {Progress::settled, code};
+            if (code != Code::unsupported) return {SettlementState::settled, code};
             find_ways();  // the kernel refuses since now
-            if (!is_asked_of_owners()) return {Progress::settled, code};
+            if (!is_asked_of_owners()) return {SettlementState::settled, code};
         }
     }
     for (const Way way : {to, from}) {
@@ -86,9 +86,9 @@ Settlement LocalPlacement::run_atomic(const memory::Command& command,
     const Inside inside(hazards_, target_address, command.source);
     Code code = space_.find(command.source, command.width, word);
     if (code == Code::ok) code = space_.find(target_address, command.width, target);
-    if (code != Code::ok) return {Progress::settled, code};
+    if (code != Code::ok) return {SettlementState::settled, code};
     if (!is_aligned(word, command.width) || !is_aligned(target, command.width)) {
-        return {Progress::settled, Code::alignment};
+        return {SettlementState::settled, Code::alignment};
     }
     const Way to = way_to(target);
     if (word.direct != nullptr && to == Way::direct) {
@@ -97,11 +97,11 @@ Settlement LocalPlacement::run_atomic(const memory::Command& command,
         return {};
     }
     if (word.direct != nullptr && to == Way::attach) {
-        if (!batch_->has_room(command.width)) return {Progress::refused, Code::ok};
+        if (!batch_->has_room(command.width)) return {SettlementState::refused, Code::ok};
         old = local::apply(command, word.direct);
         const auto bytes = std::as_bytes(std::span(&old, 1));  // little endian: a word of 4 first
         (void)batch_->put(target_address, bytes.first(command.width), ticket);  // there was room
-        return {Progress::taken, Code::ok};
+        return {SettlementState::taken, Code::ok};
     }
     if (to == Way::dead || to == Way::none) return failed(to);
     // only the owner can run an atomic on its private memory

@@ -28,8 +28,9 @@ public:
         : segment_(segment),
           first_process_(segment.shape().first_process),
           hazards_(segment, segment.gateway_slot()),
-          attach_(
-              segment, segment.gateway_slot(), settings.config.attach == base::Attach::automatic),
+          attach_(segment,
+                  segment.gateway_slot(),
+                  settings.config.attach == base::AttachMode::automatic),
           rings_(segment),
           waiter_(segment),
           perch_(segment.shape().machine_procs > segment.shape().local_procs) {
@@ -185,7 +186,7 @@ private:
         is_dirty_ = false;
     }
 
-    void on_completion(const router::Completion& one) override {
+    void on_completion(const router::CommandEnd& one) override {
         remote::Ended ended;
         ended.token = one.token;
         ended.count = one.count;

@@ -95,7 +95,7 @@ public:
         return taken;
     }
 
-    bool invoke(std::uint64_t token, const remote::Invocation& invocation) override {
+    bool invoke(std::uint64_t token, const remote::LinkInvocation& invocation) override {
         // before the router, which may end it at once
         if (room_for_ends(1) == 0 || !invokes_.open(token)) return false;
         if (!core_->router().invoke(now_, process_, token, invocation.operation, invocation.process,
@@ -289,7 +289,7 @@ private:
         deadline_.store(std::min(core_->deadline(), due), std::memory_order_relaxed);
     }
 
-    void on_completion(const router::Completion& one) override {
+    void on_completion(const router::CommandEnd& one) override {
         remote::Ended& ended = ended_.emplace_back();
         ended.token = one.token;
         ended.count = one.count;

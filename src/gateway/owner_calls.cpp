@@ -208,7 +208,7 @@ bool OwnerCalls::turn() {
     refused_.clear();
     if (under_way_ == 0 && !port_.has_mail() && !forwarder_.has_backlog()) return false;
     bool has_moved = forwarder_.turn() > 0;
-    for (const local::Ended& end : forwarder_.ended()) {
+    for (const local::ForwardedEnd& end : forwarder_.ended()) {
         const auto index = static_cast<std::uint32_t>(end.token);
         Call& call = calls_[index];
         --call.pieces_out;

@@ -21,7 +21,7 @@ using router::GlobalAddress;
 using router::Ticket;
 
 // The end of what a placement took.
-struct Settled {
+struct SettledAccess {
     Ticket ticket = 0;
     base::Code code = base::Code::ok;
     std::uint64_t value = 0;  // the old one of an atomic
@@ -45,20 +45,20 @@ public:
         }
     }
 
-    void add(const Settled& end) noexcept { ends_.push_back(end); }
+    void add(const SettledAccess& end) noexcept { ends_.push_back(end); }
 
     [[nodiscard]] std::size_t size() const noexcept { return ends_.size(); }
 
     [[nodiscard]] bool is_empty() const noexcept { return ends_.empty(); }
 
-    [[nodiscard]] const Settled& operator[](std::size_t index) const noexcept {
+    [[nodiscard]] const SettledAccess& operator[](std::size_t index) const noexcept {
         return ends_[index];
     }
 
     void clear() noexcept { ends_.clear(); }
 
 private:
-    std::vector<Settled> ends_;
+    std::vector<SettledAccess> ends_;
 };
 
 // Names the addresses of an access in the calling thread's hazard line while it lives.

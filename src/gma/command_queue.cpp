@@ -41,22 +41,25 @@ Handle CommandQueue::fixed(Handle order) const {
     return order == handle_cont ? issued_ : number_of(order);
 }
 
-bool CommandQueue::is_failed(Handle given) const noexcept {
-    const Handle order = widened(given);
-    return order == handle_cont ? failures_.is_untold(issued_)
-                                : order != handle_null && rests_on_failure(order, number_of(order));
+// By CONT only a failure that was not told counts.
+bool CommandQueue::is_failed(Handle order) const noexcept {
+    if (order == handle_cont) {
+        const std::uint64_t untold = failures_.first_untold();
+        return widened(order) != order ? untold != 0 && untold <= issued_
+                                       : failures_.is_untold(issued_);
+    }
+    return order != handle_null && rests_on_failure(order, number_of(order));
 }
 
-bool CommandQueue::is_satisfied(Handle given) const {
-    const Handle order = widened(given);
+bool CommandQueue::is_satisfied(Handle order) const {
     if (order == handle_null) {
         return true;
     }
-    if (order == handle_cont) {
-        return !failures_.is_untold(issued_) && !is_outstanding(issued_);
+    if (is_failed(order)) {
+        return false;
     }
-    const std::uint64_t prefix = number_of(order);
-    return prefix <= done_ && !rests_on_failure(order, prefix);
+    const Handle wide = widened(order);
+    return wide == handle_cont ? !is_outstanding(issued_) : number_of(wide) <= done_;
 }
 
 // Of a command that does not run because the command of the handle `failed` failed.
@@ -74,7 +77,7 @@ CommandQueue::Admission CommandQueue::admit(const memory::Command& command, Hand
     const Handle order = widened(given);
     const std::uint64_t previous = issued_;
     const std::uint64_t prefix = order == handle_null ? 0 : number_of(order);
-    if (is_failed(order)) {
+    if (is_failed(given)) {
         const std::uint64_t untold = failures_.first_untold();
         const bool is_in_prefix = order != handle_cont && untold != 0 && untold <= prefix;
         const std::uint64_t failed = is_in_prefix           ? untold

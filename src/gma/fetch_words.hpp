@@ -25,12 +25,12 @@ public:
         : memory_(memory), address_(address) {}
 
     // The two in one.
-    struct Place {
+    struct WordsPlace {
         char* memory;
         memory::GlobalAddress address;
     };
 
-    explicit FetchWords(Place place) noexcept : FetchWords(place.memory, place.address) {}
+    explicit FetchWords(WordsPlace place) noexcept : FetchWords(place.memory, place.address) {}
 
     // A word for one call, if one is free.
     class Loan {

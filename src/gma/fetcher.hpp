@@ -17,7 +17,7 @@ namespace acp::gma {
 class Fetcher {
 public:
     //   words  for old values;   all others must outlive this
-    Fetcher(FetchWords::Place words,
+    Fetcher(FetchWords::WordsPlace words,
             Issuer& issuer,
             Completion& completion,
             local::Registry& registry,

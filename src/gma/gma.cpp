@@ -75,7 +75,7 @@ base::Status Gma::open_parts(Opened& opened,
         opened.trace = std::move(trace).value();
     }
     opened.attach =
-        std::make_unique<local::Attach>(segment, slot, config.attach != base::Attach::off);
+        std::make_unique<local::Attach>(segment, slot, config.attach != base::AttachMode::off);
     auto port = local::Port::open(segment, slot);
     if (!port.is_ok()) {
         return std::move(port).failure();

@@ -63,7 +63,7 @@ base::Status Invokes::run_kept(const Command& command, memory::HazardLine& line)
     return code == base::Code::ok ? base::Status() : failure_of(command, code);
 }
 
-remote::Invocation Invokes::invocation_of(const Command& command) const noexcept {
+remote::LinkInvocation Invokes::invocation_of(const Command& command) const noexcept {
     return {static_cast<std::uint32_t>(space_.layout().process(command.target)),
             static_cast<std::uint32_t>(command.operand), arguments_of(command)};
 }

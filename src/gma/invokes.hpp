@@ -108,7 +108,7 @@ public:
     [[nodiscard]] base::Status run_kept(const Command& command, memory::HazardLine& line) const;
 
     // What was kept, for a link.
-    [[nodiscard]] remote::Invocation invocation_of(const Command& command) const noexcept;
+    [[nodiscard]] remote::LinkInvocation invocation_of(const Command& command) const noexcept;
 
     // Writes a result to the caller's buffer.   command  outstanding
     // Errors: limit (it is longer than this process's table allows; nothing was written)

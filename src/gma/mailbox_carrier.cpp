@@ -30,8 +30,8 @@ std::uint32_t MailboxCarrier::turn() {
 }
 
 std::uint32_t MailboxCarrier::end_commands() {
-    const std::span<local::Ended> all = forwarder_.ended();
-    for (local::Ended& ended : all) {
+    const std::span<local::ForwardedEnd> all = forwarder_.ended();
+    for (local::ForwardedEnd& ended : all) {
         base::Status status;
         if (ended.code != base::Code::ok && commands_.queue.is_ready(ended.token)) {
             status = failure_of(commands_.queue.command(ended.token), ended);
@@ -48,7 +48,8 @@ void MailboxCarrier::on_death(std::uint32_t slot) {
     forwarder_.on_death(slot);
 }
 
-base::Status MailboxCarrier::failure_of(const Command& command, const local::Ended& ended) const {
+base::Status MailboxCarrier::failure_of(const Command& command,
+                                        const local::ForwardedEnd& ended) const {
     if (ended.message.empty()) {
         return base::Status::bare(ended.code);
     }

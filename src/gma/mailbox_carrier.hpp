@@ -65,7 +65,8 @@ public:
     void on_death(std::uint32_t slot);
 
 private:
-    [[gnu::cold]] base::Status failure_of(const Command& command, const local::Ended& ended) const;
+    [[gnu::cold]] base::Status failure_of(const Command& command,
+                                          const local::ForwardedEnd& ended) const;
     [[gnu::cold]] base::Status no_memory(const Command& command) const;
 
     Commands& commands_;

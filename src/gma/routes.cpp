@@ -156,7 +156,7 @@ Path Routes::path(GlobalAddress target, GlobalAddress source) {
         // A gateway reaches private memory as a rank of its node does: by attach, or through the owner.
         const bool is_any_private = !space_.is_shared(target) || !space_.is_shared(source);
         const bool must_help =
-            is_peer_served_ || (is_any_private && config_.attach == base::Attach::off);
+            is_peer_served_ || (is_any_private && config_.attach == base::AttachMode::off);
         return {Route::remote, "remote", must_help, where_is(is_target_far ? target : source)};
     }
     switch (choose({.target = target, .source = source, .bytes = 1}, to, from)) {

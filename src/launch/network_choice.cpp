@@ -70,20 +70,21 @@ std::size_t NetworkChoice::place_of(const os::InterfaceAddress& address) const n
     return place * 2 + (address.address.family == 6 ? 1 : 0);
 }
 
-std::vector<Address> NetworkChoice::choose(std::span<const os::InterfaceAddress> all) const {
-    std::vector<std::pair<std::size_t, Address>> fitting;
+std::vector<os::SocketAddress> NetworkChoice::choose(
+    std::span<const os::InterfaceAddress> all) const {
+    std::vector<std::pair<std::size_t, os::SocketAddress>> fitting;
     for (const os::InterfaceAddress& address : all) {
         const std::size_t place = place_of(address);
         if (place != left_out) fitting.emplace_back(place, address.address);
     }
     std::stable_sort(fitting.begin(), fitting.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
-    std::vector<Address> chosen;
+    std::vector<os::SocketAddress> chosen;
     for (const auto& [place, address] : fitting) {
         if (chosen.size() < node_addresses_max) chosen.push_back(address);
     }
     if (chosen.empty() && wishes_.empty())
-        chosen.push_back(os::parse_ip("127.0.0.1").value_or(Address{}));
+        chosen.push_back(os::parse_ip("127.0.0.1").value_or(os::SocketAddress{}));
     return chosen;
 }
 

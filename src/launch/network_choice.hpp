@@ -24,7 +24,8 @@ public:
 
     // The addresses to listen on, without ports, best first, at most node_addresses_max; loopback alone when no
     // wish was said and there is nothing else; empty when nothing fits the wish.
-    [[nodiscard]] std::vector<Address> choose(std::span<const os::InterfaceAddress> all) const;
+    [[nodiscard]] std::vector<os::SocketAddress> choose(
+        std::span<const os::InterfaceAddress> all) const;
 
 private:
     struct Wish {

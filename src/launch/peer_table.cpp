@@ -15,7 +15,7 @@ constexpr std::size_t ip_bytes(std::uint16_t family) noexcept {
 }
 
 // Takes one address off the front; false when it is not whole or none.
-bool take_address(std::string_view& bytes, Address& address) {
+bool take_address(std::string_view& bytes, os::SocketAddress& address) {
     constexpr std::size_t head_bytes = 3;
     if (bytes.size() < head_bytes) return false;
     const auto byte = [&bytes](std::size_t i) { return static_cast<std::uint8_t>(bytes[i]); };
@@ -31,17 +31,17 @@ bool take_address(std::string_view& bytes, Address& address) {
 
 }  // namespace
 
-std::string addresses_text(std::span<const Address> addresses) {
+std::string addresses_text(std::span<const os::SocketAddress> addresses) {
     std::string text;
-    for (const Address& address : addresses) {
+    for (const os::SocketAddress& address : addresses) {
         if (!text.empty()) text += ' ';
         text += os::address_text(address);
     }
     return text;
 }
 
-std::vector<Address> addresses_from(std::string_view words) {
-    std::vector<Address> addresses;
+std::vector<os::SocketAddress> addresses_from(std::string_view words) {
+    std::vector<os::SocketAddress> addresses;
     for (;;) {
         const std::size_t blank = words.find(' ');
         const auto address = os::parse_address(words.substr(0, blank));
@@ -52,11 +52,11 @@ std::vector<Address> addresses_from(std::string_view words) {
     }
 }
 
-std::string to_bytes(const PeerTable& table) {
+std::string to_bytes(const GatewayTable& table) {
     std::string bytes;
-    for (const std::vector<Address>& row : table) {
+    for (const std::vector<os::SocketAddress>& row : table) {
         bytes += static_cast<char>(row.size());
-        for (const Address& address : row) {
+        for (const os::SocketAddress& address : row) {
             bytes += static_cast<char>(address.family);
             bytes += static_cast<char>(address.port & 0xffU);
             bytes += static_cast<char>(address.port >> 8U);
@@ -67,14 +67,14 @@ std::string to_bytes(const PeerTable& table) {
     return bytes;
 }
 
-Result<PeerTable> peer_table_from(std::string_view bytes, std::uint32_t nodes) {
-    PeerTable table;
+Result<GatewayTable> peer_table_from(std::string_view bytes, std::uint32_t nodes) {
+    GatewayTable table;
     while (!bytes.empty()) {
         const std::size_t count = static_cast<std::uint8_t>(bytes.front());
         bytes.remove_prefix(1);
         bool is_whole = count >= 1 && count <= node_addresses_max && table.size() < nodes;
-        std::vector<Address> row(is_whole ? count : 0);
-        for (Address& address : row) is_whole = is_whole && take_address(bytes, address);
+        std::vector<os::SocketAddress> row(is_whole ? count : 0);
+        for (os::SocketAddress& address : row) is_whole = is_whole && take_address(bytes, address);
         if (!is_whole) {
             return Status(Code::argument,
                           "the table of peers breaks off at node " + std::to_string(table.size()));

@@ -15,22 +15,21 @@
 
 namespace acp::launch {
 
-using Address = os::SocketAddress;
-
 inline constexpr std::size_t node_addresses_max = 8;  // of one node
 
 // "127.0.1.1:4711 [fe80::1]:4711"
-[[nodiscard]] std::string addresses_text(std::span<const Address> addresses);
+[[nodiscard]] std::string addresses_text(std::span<const os::SocketAddress> addresses);
 
 // 1 to node_addresses_max addresses between single blanks; empty when the text is anything else.
-[[nodiscard]] std::vector<Address> addresses_from(std::string_view words);
+[[nodiscard]] std::vector<os::SocketAddress> addresses_from(std::string_view words);
 
-using PeerTable = std::vector<std::vector<Address>>;  // a row per node, in order of preference
+using GatewayTable =
+    std::vector<std::vector<os::SocketAddress>>;  // a row per node, in order of preference
 
-[[nodiscard]] std::string to_bytes(const PeerTable& table);
+[[nodiscard]] std::string to_bytes(const GatewayTable& table);
 
 // Errors: argument (cut off, a row without addresses or with too many, a family that is none, bytes left over,
 // another number of rows).
-base::Result<PeerTable> peer_table_from(std::string_view bytes, std::uint32_t nodes);
+base::Result<GatewayTable> peer_table_from(std::string_view bytes, std::uint32_t nodes);
 
 }  // namespace acp::launch

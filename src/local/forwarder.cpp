@@ -86,7 +86,7 @@ std::uint32_t Forwarder::turn() {
     return done;
 }
 
-std::span<Ended> Forwarder::ended() noexcept {
+std::span<ForwardedEnd> Forwarder::ended() noexcept {
     return parts_->commands.ended();
 }
 

@@ -68,7 +68,7 @@ public:
     std::uint32_t turn();
 
     // The ends since the last forget_ended(). Valid until the next call of anything else.
-    [[nodiscard]] std::span<Ended> ended() noexcept;
+    [[nodiscard]] std::span<ForwardedEnd> ended() noexcept;
     void forget_ended() noexcept;
 
     // Whether a turn could do something even if no mail comes. Work that waits for room does not count until

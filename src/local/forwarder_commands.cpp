@@ -74,7 +74,7 @@ bool ForwarderCommands::send_to(std::uint32_t index,
     return true;
 }
 
-void ForwarderCommands::fail(std::uint32_t index, const Verdict& verdict) noexcept {
+void ForwarderCommands::fail(std::uint32_t index, const AccessVerdict& verdict) noexcept {
     const Record& record = records_[index];
     std::string words;  // "" where no memory is left for them
     try {
@@ -85,7 +85,7 @@ void ForwarderCommands::fail(std::uint32_t index, const Verdict& verdict) noexce
     end(index, {record.user_token, verdict.code, std::move(words), 0});
 }
 
-void ForwarderCommands::end(std::uint32_t index, Ended&& how) noexcept {
+void ForwarderCommands::end(std::uint32_t index, ForwardedEnd&& how) noexcept {
     ended_.push_back(std::move(how));  // make_room() made room
     --outstanding_;
     Record& record = records_[index];
@@ -100,7 +100,7 @@ void ForwarderCommands::end(std::uint32_t index, Ended&& how) noexcept {
 }
 
 std::string ForwarderCommands::explain(const memory::Command& command,
-                                       const Verdict& verdict) const {
+                                       const AccessVerdict& verdict) const {
     if (verdict.code == base::Code::peer) {
         return node::fate(space_.segment(), static_cast<std::uint32_t>(verdict.operand));
     }
@@ -116,7 +116,7 @@ std::string ForwarderCommands::explain(const memory::Command& command,
 }
 
 void ForwarderCommands::on_death(std::uint32_t dead_slot) noexcept {
-    const Verdict verdict{base::Code::peer, Blame::nothing, dead_slot};
+    const AccessVerdict verdict{base::Code::peer, Blame::nothing, dead_slot};
     for (std::uint32_t index = 0; index < records_.size(); ++index) {
         const Record& record = records_[index];
         const bool is_running = record.stage == Stage::running || record.stage == Stage::storing;

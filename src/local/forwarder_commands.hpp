@@ -133,7 +133,7 @@ public:
         end(index, {records_[index].user_token, base::Code::ok, {}, value});
     }
 
-    void fail(std::uint32_t index, const Verdict& verdict) noexcept;
+    void fail(std::uint32_t index, const AccessVerdict& verdict) noexcept;
 
     // Without words: the code says it all, or nobody is to blame.
     void fail(std::uint32_t index, base::Code code) noexcept {
@@ -145,7 +145,7 @@ public:
     void on_death(std::uint32_t dead_slot) noexcept;
 
     // The ends since the last forget_ended(). Valid until the next call of anything else.
-    [[nodiscard]] std::span<Ended> ended() noexcept { return ended_; }
+    [[nodiscard]] std::span<ForwardedEnd> ended() noexcept { return ended_; }
 
     void forget_ended() noexcept { ended_.clear(); }
 
@@ -158,14 +158,15 @@ private:
         Chain queued;                 // commands that wait for in_flight to shrink
     };
 
-    void end(std::uint32_t index, Ended&& how) noexcept;
-    [[nodiscard]] std::string explain(const memory::Command& command, const Verdict& verdict) const;
+    void end(std::uint32_t index, ForwardedEnd&& how) noexcept;
+    [[nodiscard]] std::string explain(const memory::Command& command,
+                                      const AccessVerdict& verdict) const;
 
     const Space& space_;
     LinkedPool<Record> records_{records_min};
-    Chain ready_;               // to be started in the next turn
-    std::vector<Lane> lanes_;   // by slot
-    std::vector<Ended> ended_;  // room for all that are outstanding, besides
+    Chain ready_;                      // to be started in the next turn
+    std::vector<Lane> lanes_;          // by slot
+    std::vector<ForwardedEnd> ended_;  // room for all that are outstanding, besides
     std::uint64_t outstanding_ = 0;
 };
 

@@ -33,26 +33,26 @@ std::uint32_t ForwarderCopies::send_to_all() {
 std::uint32_t ForwarderCopies::send_pieces(std::uint32_t receiver) {
     std::uint32_t sent = 0;
     for (; sent < pieces_per_turn_max && queues_.has_copies(receiver); ++sent) {
-        Verdict verdict;
-        const Step outcome = step(receiver, queues_.first_copy(receiver), verdict);
-        if (outcome == Step::blocked) break;
-        if (outcome == Step::advanced) {
+        AccessVerdict verdict;
+        const CopyTurn outcome = step(receiver, queues_.first_copy(receiver), verdict);
+        if (outcome == CopyTurn::blocked) break;
+        if (outcome == CopyTurn::advanced) {
             queues_.rotate_copies(receiver);
             continue;
         }
         const PieceCopy copy = queues_.take_copy(receiver);
-        if (outcome == Step::ended) ends_.report(copy.origin, copy.token, verdict);
+        if (outcome == CopyTurn::ended) ends_.report(copy.origin, copy.token, verdict);
     }
     return sent;
 }
 
 //   verdict  written when the copy has ended
-ForwarderCopies::Step ForwarderCopies::step(std::uint32_t receiver,
-                                            PieceCopy& copy,
-                                            Verdict& verdict) {
+ForwarderCopies::CopyTurn ForwarderCopies::step(std::uint32_t receiver,
+                                                PieceCopy& copy,
+                                                AccessVerdict& verdict) {
     const std::uint32_t own_slot = memory_.own_slot();
     if (copy.origin == own_slot && commands_.find(copy.token) == ForwarderCommands::nobody) {
-        return Step::sent;  // its end was told already: an earlier piece was refused
+        return CopyTurn::sent;  // its end was told already: an earlier piece was refused
     }
     // A hazard line whose target is the null address names nothing.
     const bool has_target = copy.target != 0;
@@ -62,15 +62,15 @@ ForwarderCopies::Step ForwarderCopies::step(std::uint32_t receiver,
     Place target;
     verdict = has_target ? memory_.find(copy.target, copy.source, copy.bytes, target, source)
                          : memory_.find_source(copy.source, copy.bytes, source);
-    if (!verdict.is_ok()) return Step::ended;
+    if (!verdict.is_ok()) return CopyTurn::ended;
     return receiver == own_slot ? move_piece(copy, target, source)
                                 : send_piece(receiver, copy, source);
 }
 
 //   target, source  of the whole copy
-ForwarderCopies::Step ForwarderCopies::move_piece(PieceCopy& copy,
-                                                  const Place& target,
-                                                  const Place& source) {
+ForwarderCopies::CopyTurn ForwarderCopies::move_piece(PieceCopy& copy,
+                                                      const Place& target,
+                                                      const Place& source) {
     const bool is_overlapping =
         source.direct < target.direct + copy.bytes && target.direct < source.direct + copy.bytes;
     // Of ranges that overlap only a move in one go is right.
@@ -84,26 +84,26 @@ ForwarderCopies::Step ForwarderCopies::move_piece(PieceCopy& copy,
         {memory::Operation::copy, 0, copy.target + copy.done, copy.source + copy.done, bytes, 0, 0},
         to, from, copy.origin);
     copy.done += bytes;
-    return copy.done < copy.bytes ? Step::advanced : Step::ended;
+    return copy.done < copy.bytes ? CopyTurn::advanced : CopyTurn::ended;
 }
 
 //   source  of the whole copy
-ForwarderCopies::Step ForwarderCopies::send_piece(std::uint32_t receiver,
-                                                  PieceCopy& copy,
-                                                  const Place& source) {
+ForwarderCopies::CopyTurn ForwarderCopies::send_piece(std::uint32_t receiver,
+                                                      PieceCopy& copy,
+                                                      const Place& source) {
     const std::uint64_t bytes =
         std::min<std::uint64_t>(copy.bytes - copy.done, queues_.datagram_bytes());
     MessageHead head = queues_.head(MessageKind::data, copy.origin, copy.token);
     head.target = copy.target == 0 ? 0 : copy.target + copy.done;
     head.source = copy.source + copy.done;
     head.is_last = copy.done + bytes == copy.bytes ? 1 : 0;
-    if (!queues_.send(receiver, head, {source.direct + copy.done, bytes})) return Step::blocked;
+    if (!queues_.send(receiver, head, {source.direct + copy.done, bytes})) return CopyTurn::blocked;
     copy.done += bytes;
-    return copy.done < copy.bytes ? Step::advanced : Step::sent;
+    return copy.done < copy.bytes ? CopyTurn::advanced : CopyTurn::sent;
 }
 
 void ForwarderCopies::on_death(std::uint32_t dead_slot) {
-    const Verdict verdict{base::Code::peer, Blame::nothing, dead_slot};
+    const AccessVerdict verdict{base::Code::peer, Blame::nothing, dead_slot};
     while (queues_.has_copies(dead_slot)) {
         const PieceCopy copy = queues_.take_copy(dead_slot);
         if (copy.origin != dead_slot) ends_.report(copy.origin, copy.token, verdict);

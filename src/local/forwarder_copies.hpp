@@ -39,7 +39,7 @@ public:
 
 private:
     // What became of a copy's turn.
-    enum class Step {
+    enum class CopyTurn {
         blocked,   // no room for a piece
         advanced,  // a piece has left, and more are to come
         sent,      // the last piece has left: who places it tells the initiator
@@ -48,9 +48,9 @@ private:
 
     std::uint32_t send_to_all();
     std::uint32_t send_pieces(std::uint32_t receiver);
-    Step step(std::uint32_t receiver, PieceCopy& copy, Verdict& verdict);
-    Step move_piece(PieceCopy& copy, const Place& target, const Place& source);
-    Step send_piece(std::uint32_t receiver, PieceCopy& copy, const Place& source);
+    CopyTurn step(std::uint32_t receiver, PieceCopy& copy, AccessVerdict& verdict);
+    CopyTurn move_piece(PieceCopy& copy, const Place& target, const Place& source);
+    CopyTurn send_piece(std::uint32_t receiver, PieceCopy& copy, const Place& source);
 
     ForwarderMemory& memory_;
     ForwarderQueues& queues_;

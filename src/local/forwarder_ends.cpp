@@ -11,7 +11,9 @@ namespace acp::local {
 
 using Stage = ForwarderCommands::Stage;
 
-void ForwarderEnds::report(std::uint32_t origin, std::uint64_t token, const Verdict& verdict) {
+void ForwarderEnds::report(std::uint32_t origin,
+                           std::uint64_t token,
+                           const AccessVerdict& verdict) {
     if (origin == memory_.own_slot()) {
         on_end(token, verdict);
         return;
@@ -24,7 +26,7 @@ void ForwarderEnds::report(std::uint32_t origin, std::uint64_t token, const Verd
     queues_.post(origin, head, {});
 }
 
-void ForwarderEnds::on_end(std::uint64_t token, const Verdict& verdict) {
+void ForwarderEnds::on_end(std::uint64_t token, const AccessVerdict& verdict) {
     const std::uint32_t index = commands_.find(token);
     if (index == ForwarderCommands::nobody) {
         return;
@@ -70,7 +72,7 @@ void ForwarderEnds::store_old_value(std::uint32_t index, std::uint64_t old) {
     }
     const ForwarderMemory::Naming naming(memory_, command.target, command.target);
     Place target;
-    const Verdict verdict = memory_.find_target(command.target, command.width, target);
+    const AccessVerdict verdict = memory_.find_target(command.target, command.width, target);
     if (!verdict.is_ok()) {
         commands_.fail(index, verdict);
         return;

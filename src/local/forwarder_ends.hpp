@@ -26,11 +26,11 @@ public:
 
     // Tells a command's initiator how it came out. Takes one parcel at most (forwarder_queues.hpp).
     //   origin  slot of the initiator, which may be this process
-    void report(std::uint32_t origin, std::uint64_t token, const Verdict& verdict);
+    void report(std::uint32_t origin, std::uint64_t token, const AccessVerdict& verdict);
 
     // How a command of this process came out. Nothing happens when it has ended already, by a death or by the failure of
     // an earlier piece. Takes one parcel at most.
-    void on_end(std::uint64_t token, const Verdict& verdict);
+    void on_end(std::uint64_t token, const AccessVerdict& verdict);
 
     // The bytes that a get of this process without a target address asked for. They end it.
     //   origin  as the message says

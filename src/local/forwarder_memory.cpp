@@ -18,13 +18,13 @@ void ForwarderMemory::move(const memory::Command& command,
     if (observer_) observer_(command, origin);
 }
 
-Verdict ForwarderMemory::write(GlobalAddress target,
-                               std::span<const char> bytes,
-                               GlobalAddress source,
-                               std::uint32_t origin) {
+AccessVerdict ForwarderMemory::write(GlobalAddress target,
+                                     std::span<const char> bytes,
+                                     GlobalAddress source,
+                                     std::uint32_t origin) {
     const Naming naming(*this, target, target);
     Place place;
-    Verdict verdict = find_target(target, bytes.size(), place);
+    AccessVerdict verdict = find_target(target, bytes.size(), place);
     if (verdict.is_ok() && !reaches_here(place)) verdict.code = base::Code::address;
     if (verdict.is_ok()) {
         move_bytes(place.direct, bytes.data(), bytes.size());
@@ -36,9 +36,9 @@ Verdict ForwarderMemory::write(GlobalAddress target,
     return verdict;
 }
 
-Verdict ForwarderMemory::run_atomic(const memory::Command& command,
-                                    const Place& word,
-                                    std::uint32_t origin) const {
+AccessVerdict ForwarderMemory::run_atomic(const memory::Command& command,
+                                          const Place& word,
+                                          std::uint32_t origin) const {
     if (command.width == 0 || word.owner_address % command.width != 0) {
         return {base::Code::alignment, Blame::source, 0};
     }

@@ -58,24 +58,24 @@ public:
     }
 
     // Where one end of a command lies, or both. The place is written only when the verdict is ok. Under a Naming.
-    [[nodiscard]] Verdict find_target(GlobalAddress address,
-                                      std::uint64_t bytes,
-                                      Place& place) const noexcept {
+    [[nodiscard]] AccessVerdict find_target(GlobalAddress address,
+                                            std::uint64_t bytes,
+                                            Place& place) const noexcept {
         return {space_.find(address, bytes, place), Blame::target, 0};
     }
 
-    [[nodiscard]] Verdict find_source(GlobalAddress address,
-                                      std::uint64_t bytes,
-                                      Place& place) const noexcept {
+    [[nodiscard]] AccessVerdict find_source(GlobalAddress address,
+                                            std::uint64_t bytes,
+                                            Place& place) const noexcept {
         return {space_.find(address, bytes, place), Blame::source, 0};
     }
 
-    [[nodiscard]] Verdict find(GlobalAddress target,
-                               GlobalAddress source,
-                               std::uint64_t bytes,
-                               Place& to,
-                               Place& from) const noexcept {
-        const Verdict verdict = find_target(target, bytes, to);
+    [[nodiscard]] AccessVerdict find(GlobalAddress target,
+                                     GlobalAddress source,
+                                     std::uint64_t bytes,
+                                     Place& to,
+                                     Place& from) const noexcept {
+        const AccessVerdict verdict = find_target(target, bytes, to);
         return verdict.is_ok() ? find_source(source, bytes, from) : verdict;
     }
 
@@ -88,16 +88,16 @@ public:
 
     // Writes bytes that came by message, after it looked for their place itself.
     //   source, origin  of the copy, for the trace and the counters
-    [[nodiscard]] Verdict write(GlobalAddress target,
-                                std::span<const char> bytes,
-                                GlobalAddress source,
-                                std::uint32_t origin);
+    [[nodiscard]] AccessVerdict write(GlobalAddress target,
+                                      std::span<const char> bytes,
+                                      GlobalAddress source,
+                                      std::uint32_t origin);
 
     // Runs an atomic on a word that is reached here; its old value is the verdict's operand. Under a Naming.
     // Refuses a word that is not aligned to its width, or has none.
-    [[nodiscard]] Verdict run_atomic(const memory::Command& command,
-                                     const Place& word,
-                                     std::uint32_t origin) const;
+    [[nodiscard]] AccessVerdict run_atomic(const memory::Command& command,
+                                           const Place& word,
+                                           std::uint32_t origin) const;
 
     void set_observer(Observer observer) { observer_ = std::move(observer); }
 

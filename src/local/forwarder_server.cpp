@@ -36,7 +36,7 @@ void ForwarderServer::serve_copy(const MessageHead& head) {
     const ForwarderMemory::Naming naming(memory_, head.target, head.source);
     Place target;
     Place source;
-    Verdict verdict = memory_.find(head.target, head.source, head.bytes, target, source);
+    AccessVerdict verdict = memory_.find(head.target, head.source, head.bytes, target, source);
     if (verdict.is_ok() && !memory_.reaches_here(source)) verdict.code = base::Code::address;
     if (verdict.is_ok()) {
         run_copy(head, target, source);
@@ -72,7 +72,7 @@ void ForwarderServer::serve_atomic(const MessageHead& head) {
                                   head.expected};
     const ForwarderMemory::Naming naming(memory_, command.target_or_word(), command.source);
     Place word;
-    Verdict verdict = memory_.find_source(head.source, head.width, word);
+    AccessVerdict verdict = memory_.find_source(head.source, head.width, word);
     if (verdict.is_ok() && !memory_.reaches_here(word)) verdict.code = base::Code::address;
     if (verdict.is_ok()) verdict = memory_.run_atomic(command, word, head.origin);
     ends_.report(head.origin, head.token, verdict);
@@ -83,7 +83,7 @@ void ForwarderServer::serve_atomic(const MessageHead& head) {
 void ForwarderServer::serve_fetch(const MessageHead& head) {
     const ForwarderMemory::Naming naming(memory_, head.source, head.source);
     Place source;
-    Verdict verdict = memory_.find_source(head.source, head.bytes, source);
+    AccessVerdict verdict = memory_.find_source(head.source, head.bytes, source);
     if (verdict.is_ok() && !memory_.reaches_here(source)) verdict.code = base::Code::address;
     if (verdict.is_ok() && head.bytes > queues_.datagram_bytes()) {
         verdict.code = base::Code::argument;
@@ -104,7 +104,7 @@ void ForwarderServer::place_data(const MessageHead& head, std::span<const char> 
         ends_.on_fetched(head.origin, head.token, payload);
         return;
     }
-    const Verdict verdict = memory_.write(head.target, payload, head.source, head.origin);
+    const AccessVerdict verdict = memory_.write(head.target, payload, head.source, head.origin);
     if (head.is_last != 0 || !verdict.is_ok()) {
         ends_.report(head.origin, head.token, verdict);
     }

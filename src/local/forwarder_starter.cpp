@@ -32,7 +32,8 @@ void ForwarderStarter::start(std::uint32_t index) {
     Place source;
     const GlobalAddress written = command.target_or_word();
     const ForwarderMemory::Naming naming(memory_, written, command.source);
-    const Verdict verdict = memory_.find(written, command.source, command.bytes, target, source);
+    const AccessVerdict verdict =
+        memory_.find(written, command.source, command.bytes, target, source);
     if (!verdict.is_ok()) {
         commands_.fail(index, verdict);
     } else if (command.is_copy()) {
@@ -126,7 +127,7 @@ bool ForwarderStarter::try_send(std::uint64_t user_token,
                                 char* into) {
     const bool is_get = into != nullptr;
     const GlobalAddress address = is_get ? command.source : command.target;
-    Verdict verdict;
+    AccessVerdict verdict;
     Place place;
     {
         const ForwarderMemory::Naming naming(memory_, address, address);

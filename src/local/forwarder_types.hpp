@@ -18,7 +18,7 @@ inline constexpr std::uint64_t move_bytes_max = 1024ULL * 1024;  // moved in one
 inline constexpr std::uint32_t any_epoch = 0;  // of a process that outlives the ranks' epochs
 
 // How a forwarded command ended.
-struct Ended {
+struct ForwardedEnd {
     std::uint64_t token = 0;
     base::Code code = base::Code::ok;
     std::string message;      // when not ok; "" when there was no memory for it
@@ -29,7 +29,7 @@ struct Ended {
 enum class Blame : std::uint8_t { nothing, target, source };
 
 // How the access of a command to its memory came out.
-struct Verdict {
+struct AccessVerdict {
     base::Code code = base::Code::ok;
     Blame blame = Blame::nothing;
     std::uint64_t operand = 0;  // an atomic's old value; the dead process's slot with Code::peer

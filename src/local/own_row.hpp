@@ -16,11 +16,12 @@ namespace acp::local {
 
 class OwnRow {
 public:
-    static constexpr std::uint64_t bytes = sizeof(memory::Entry) * memory::granules_per_process;
+    static constexpr std::uint64_t bytes =
+        sizeof(memory::TableEntry) * memory::granules_per_process;
 
     // The row as the main mapping has it.
-    [[nodiscard]] static memory::Entry* in_table(const node::Segment& segment,
-                                                 std::uint32_t slot) noexcept {
+    [[nodiscard]] static memory::TableEntry* in_table(const node::Segment& segment,
+                                                      std::uint32_t slot) noexcept {
         return segment.tables() + std::uint64_t{slot} * memory::granules_per_process;
     }
 
@@ -29,8 +30,8 @@ public:
     static base::Result<OwnRow> open(const node::Segment& segment, std::uint32_t slot);
 
     // The row as the others see it.
-    [[nodiscard]] memory::Entry* shared() const noexcept {
-        return reinterpret_cast<memory::Entry*>(mapping_.data());
+    [[nodiscard]] memory::TableEntry* shared() const noexcept {
+        return reinterpret_cast<memory::TableEntry*>(mapping_.data());
     }
 
 private:

@@ -61,7 +61,7 @@ UdpPort::UdpPort(const node::Segment& segment, std::uint32_t slot, std::unique_p
       ways_(first.get()),
       peers_(node::slots_of(segment.shape())),
       reserved_(static_cast<std::uint32_t>(peers_.size())),
-      buffer_(sizeof(Packet) + datagram_bytes_) {
+      buffer_(sizeof(PacketHead) + datagram_bytes_) {
     all_ways_.push_back(std::move(first));
     to_answer_.reserve(peers_.size());
     while (kept_.size() < reserved_ + kept_at_once) {
@@ -128,12 +128,14 @@ bool UdpPort::grow() noexcept {
 
 // Makes sure that a datagram to this peer can be kept. False: there is no memory, and the peer has datagrams under
 // way; there is room when it answers one.
-bool UdpPort::make_room(const Peer& peer) noexcept {
+bool UdpPort::make_room(const UdpPeer& peer) noexcept {
     return can_keep(peer) || grow();
 }
 
 // After make_room().
-void UdpPort::keep(Peer& peer, const Packet& packet, std::span<const char> payload) noexcept {
+void UdpPort::keep(UdpPeer& peer,
+                   const PacketHead& packet,
+                   std::span<const char> payload) noexcept {
     if (peer.unanswered.is_empty()) --reserved_;
     const std::uint32_t index = kept_.take();
     kept_[index].packet = packet;
@@ -144,7 +146,7 @@ void UdpPort::keep(Peer& peer, const Packet& packet, std::span<const char> paylo
     peer.charged_bytes += charge(payload.size());
 }
 
-void UdpPort::drop_oldest(Peer& peer) noexcept {
+void UdpPort::drop_oldest(UdpPeer& peer) noexcept {
     const std::uint32_t index = kept_.pop(peer.unanswered);
     --peer.unanswered_count;
     peer.charged_bytes -= charge(kept_[index].payload_bytes);
@@ -154,10 +156,10 @@ void UdpPort::drop_oldest(Peer& peer) noexcept {
 
 // Sends a datagram, with what we have to answer. False when the kernel does not take it.
 bool UdpPort::transmit(std::uint32_t receiver,
-                       Packet& packet,
+                       PacketHead& packet,
                        std::span<const char> payload) noexcept {
     const std::uint16_t to = udp_port_of(receiver);
-    Peer& peer = peers_[receiver];
+    UdpPeer& peer = peers_[receiver];
     packet.head.acknowledged = peer.received;
     if (to == 0 || !ways().socket.send_to(to, bytes_of(&packet, sizeof packet),
                                           bytes_of(payload.data(), payload.size()))) {
@@ -168,7 +170,7 @@ bool UdpPort::transmit(std::uint32_t receiver,
 }
 
 bool UdpPort::send(std::uint32_t receiver, const MessageHead& head, std::span<const char> payload) {
-    Peer& peer = peers_[receiver];
+    UdpPeer& peer = peers_[receiver];
     if (peer.is_dead) return true;  // nobody is there to miss it
     const std::uint64_t charged = charge(payload.size());
     const bool is_over =
@@ -176,7 +178,7 @@ bool UdpPort::send(std::uint32_t receiver, const MessageHead& head, std::span<co
     if ((is_over && !peer.unanswered.is_empty()) || !make_room(peer)) {
         return false;
     }
-    Packet packet{{job_id_, DatagramHead::Kind::message, slot_, peer.sent + 1, 0}, head};
+    PacketHead packet{{job_id_, DatagramHead::Kind::message, slot_, peer.sent + 1, 0}, head};
     packet.message.payload_bytes = static_cast<std::uint32_t>(payload.size());
     if (!transmit(receiver, packet, payload)) return false;
     ++peer.sent;
@@ -194,14 +196,14 @@ bool UdpPort::send(std::uint32_t receiver, const MessageHead& head, std::span<co
 }
 
 bool UdpPort::has_room(std::uint32_t receiver) const {
-    const Peer& peer = peers_[receiver];
+    const UdpPeer& peer = peers_[receiver];
     return peer.unanswered.is_empty() ||
            (can_keep(peer) && peer.unanswered_count < unanswered_max &&
             peer.charged_bytes + charge(datagram_bytes_) <= share_bytes_);
 }
 
 void UdpPort::on_acknowledged(std::uint32_t sender, const DatagramHead& head) {
-    Peer& peer = peers_[sender];
+    UdpPeer& peer = peers_[sender];
     if (head.acknowledged > peer.sent) return;  // meant for an earlier port of this process
     bool has_progress = false;
     while (!peer.unanswered.is_empty() &&
@@ -235,7 +237,7 @@ void UdpPort::resend_what_is_due() {
     const std::uint64_t now = os::now_ns();
     if (now < next_resend_ns_.load(std::memory_order_relaxed)) return;
     for (std::uint32_t slot = 0; slot < peers_.size(); ++slot) {
-        Peer& peer = peers_[slot];
+        UdpPeer& peer = peers_[slot];
         if (!peer.unanswered.is_empty() && now >= peer.resend_at_ns) {
             const std::uint32_t oldest = peer.unanswered.first;
             (void)transmit(slot, kept_[oldest].packet,
@@ -250,7 +252,7 @@ void UdpPort::resend_what_is_due() {
 
 void UdpPort::note_next_resend() noexcept {
     std::uint64_t earliest = never;
-    for (const Peer& peer : peers_) {
+    for (const UdpPeer& peer : peers_) {
         if (!peer.unanswered.is_empty()) earliest = std::min(earliest, peer.resend_at_ns);
     }
     next_resend_ns_.store(earliest, std::memory_order_relaxed);  // as in send()
@@ -279,7 +281,7 @@ void UdpPort::ask_for_put_off() noexcept {
 bool UdpPort::take(std::span<const std::byte> datagram,
                    std::uint16_t source,
                    const Handler* handler) {
-    Packet packet;
+    PacketHead packet;
     if (datagram.size() < sizeof packet.head) return false;
     std::memcpy(&packet.head, datagram.data(), sizeof packet.head);
     const std::uint32_t sender = packet.head.sender;
@@ -291,7 +293,7 @@ bool UdpPort::take(std::span<const std::byte> datagram,
     if (packet.head.kind != DatagramHead::Kind::message || datagram.size() < sizeof packet) {
         return false;
     }
-    Peer& peer = peers_[sender];
+    UdpPeer& peer = peers_[sender];
     std::memcpy(&packet, datagram.data(), sizeof packet);
     const bool is_next = packet.head.number == peer.received + 1;
     if (handler == nullptr) {
@@ -312,7 +314,7 @@ bool UdpPort::take(std::span<const std::byte> datagram,
 
 void UdpPort::answer() {
     for (const std::uint32_t slot : to_answer_) {
-        Peer& peer = peers_[slot];
+        UdpPeer& peer = peers_[slot];
         peer.is_listed = false;
         if (!std::exchange(peer.owes_answer, false) && !peer.has_gap) continue;  // a message did it
         const bool has_gap = std::exchange(peer.has_gap, false);
@@ -359,7 +361,7 @@ bool UdpPort::has_mail() const {
 }
 
 void UdpPort::forget(std::uint32_t dead_slot) {
-    Peer& peer = peers_[dead_slot];
+    UdpPeer& peer = peers_[dead_slot];
     peer.is_dead = true;
     while (!peer.unanswered.is_empty()) drop_oldest(peer);
     note_next_resend();

@@ -71,21 +71,21 @@ public:
     }
 
 private:
-    struct Packet {
+    struct PacketHead {
         DatagramHead head;
         MessageHead message;
     };
 
-    static_assert(sizeof(Packet) == sizeof(DatagramHead) + sizeof(MessageHead));
+    static_assert(sizeof(PacketHead) == sizeof(DatagramHead) + sizeof(MessageHead));
 
     // Sent and not answered. The payload has a place of its own, by the record's index.
     struct Kept {
-        Packet packet;
+        PacketHead packet;
         std::uint32_t payload_bytes = 0;
         std::uint32_t next = Chain::nobody;
     };
 
-    struct Peer {
+    struct UdpPeer {
         std::uint64_t sent = 0;      // number of the last message to it
         std::uint64_t received = 0;  // number of the last message from it, in order
         Chain unanswered;            // of kept_, oldest first
@@ -123,10 +123,10 @@ private:
     void renew_ways() noexcept;
 
     [[nodiscard]] bool grow() noexcept;
-    [[nodiscard]] bool make_room(const Peer& peer) noexcept;
+    [[nodiscard]] bool make_room(const UdpPeer& peer) noexcept;
 
     // Whether a datagram to this peer can be kept: a peer with nothing under way has a place reserved.
-    [[nodiscard]] bool can_keep(const Peer& peer) const noexcept {
+    [[nodiscard]] bool can_keep(const UdpPeer& peer) const noexcept {
         return peer.unanswered.is_empty() || kept_.free_count() > reserved_;
     }
 
@@ -135,10 +135,12 @@ private:
                 kept_[kept].payload_bytes};
     }
 
-    void keep(Peer& peer, const Packet& packet, std::span<const char> payload) noexcept;
-    void drop_oldest(Peer& peer) noexcept;
+    void keep(UdpPeer& peer, const PacketHead& packet, std::span<const char> payload) noexcept;
+    void drop_oldest(UdpPeer& peer) noexcept;
     [[nodiscard]] std::uint16_t udp_port_of(std::uint32_t slot) const noexcept;
-    bool transmit(std::uint32_t receiver, Packet& packet, std::span<const char> payload) noexcept;
+    bool transmit(std::uint32_t receiver,
+                  PacketHead& packet,
+                  std::span<const char> payload) noexcept;
     bool take(std::span<const std::byte> datagram, std::uint16_t source, const Handler* handler);
     void owe(std::uint32_t sender) noexcept;
     void ask_for_put_off() noexcept;
@@ -156,7 +158,7 @@ private:
     std::vector<std::unique_ptr<Ways>> all_ways_;
     std::atomic<Ways*> ways_;
     std::atomic<bool> is_event_lost_{false};
-    std::vector<Peer> peers_;  // by slot
+    std::vector<UdpPeer> peers_;  // by slot
     // Peers to be answered unless a message did it; room for all.
     std::vector<std::uint32_t> to_answer_;
     // What is under way: a place for each peer, and others that all share. As many as there are payloads for.

@@ -71,7 +71,7 @@ void Registry::publish(std::uint32_t first,
                        GlobalAddress start) noexcept {
     const auto place = reinterpret_cast<std::uint64_t>(address);
     const bool is_hidden = os::is_hidden_from_others(address, bytes);
-    const auto fill = [&](memory::Entry& entry, bool is_direct) {
+    const auto fill = [&](memory::TableEntry& entry, bool is_direct) {
         entry.start.store(start, std::memory_order_relaxed);
         entry.base.store(place - reinterpret_cast<std::uint64_t>(space_.view().base),
                          std::memory_order_relaxed);
@@ -149,7 +149,7 @@ base::Result<std::uint32_t> Registry::granule_of(Key key) const {
 
 // How many granules a live registration has: they lie in a row, and say the same start. Its length may be gone (revoke()).
 std::uint32_t Registry::count_of(std::uint32_t first) const noexcept {
-    const memory::Entry* row = space_.shared_row();
+    const memory::TableEntry* row = space_.shared_row();
     const std::uint64_t start = row[first].start.load(std::memory_order_relaxed);
     std::uint32_t end = first + 1;
     while (end < memory::granules_per_process && states_[end] == State::live &&
@@ -160,7 +160,7 @@ std::uint32_t Registry::count_of(std::uint32_t first) const noexcept {
 }
 
 void Registry::kill(std::uint32_t first, std::uint32_t count) noexcept {
-    const auto clear = [](memory::Entry& entry) {
+    const auto clear = [](memory::TableEntry& entry) {
         entry.direct_bytes.store(0,
                                  std::memory_order_seq_cst);  // before the scan of the hazard lines
         entry.bytes.store(0, std::memory_order_seq_cst);
@@ -214,7 +214,7 @@ base::Result<GlobalAddress> Registry::address_in(Key key, const void* byte) cons
     if (!found.is_ok()) {
         return base::Status(found.failure().code(), std::string(found.failure().message()));
     }
-    const memory::Entry& entry = space_.shared_row()[found.value()];
+    const memory::TableEntry& entry = space_.shared_row()[found.value()];
     const std::uint64_t offset =
         reinterpret_cast<std::uint64_t>(byte) - entry.owner_address.load(std::memory_order_relaxed);
     if (offset >= entry.bytes.load(std::memory_order_relaxed)) {

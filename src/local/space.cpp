@@ -56,7 +56,7 @@ void Space::publish_shared_segment(std::uint32_t granule,
     const std::uint64_t start = layout_.segment_start(process_, granule, shared_generation);
     const std::uint64_t end = granule + layout_.granules_for(bytes);
     for (std::uint64_t g = granule; g < end; ++g) {
-        const auto fill = [&](memory::Entry& entry, bool is_direct) {
+        const auto fill = [&](memory::TableEntry& entry, bool is_direct) {
             entry.start.store(start, std::memory_order_relaxed);
             entry.base.store(static_cast<std::uint64_t>(memory - view_.base),
                              std::memory_order_relaxed);
@@ -79,7 +79,7 @@ void Space::close() noexcept {
         return;
     }
     for (std::uint32_t g = 0; g < used_granules_; ++g) {
-        memory::Entry& entry = shared_row_[g];
+        memory::TableEntry& entry = shared_row_[g];
         if (entry.start.load(std::memory_order_relaxed) != 0) {
             entry.direct_bytes.store(0, std::memory_order_release);
             entry.bytes.store(
@@ -90,7 +90,7 @@ void Space::close() noexcept {
     is_open_ = false;
 }
 
-base::Code Space::refusal(const memory::Entry* entry, GlobalAddress address) const noexcept {
+base::Code Space::refusal(const memory::TableEntry* entry, GlobalAddress address) const noexcept {
     if (entry == nullptr || layout_.generation(address) == 0) {
         return base::Code::address;
     }
@@ -113,7 +113,7 @@ std::string Space::explain(GlobalAddress address, std::uint64_t bytes) const {
         return range + ": its process, " + std::to_string(process) + ", is not in this job of " +
                std::to_string(shape_.procs);
     }
-    const memory::Entry* entry = entry_of(address);
+    const memory::TableEntry* entry = entry_of(address);
     if (entry == nullptr) {
         return range + ": " + explain_elsewhere(address, bytes);
     }

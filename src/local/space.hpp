@@ -28,7 +28,7 @@ struct alignas(64) View {
     std::uint64_t index_mask = 0;   // drops generation and colour
     std::uint64_t first_index = 0;  // of this node's first process
     std::uint64_t index_count = 0;  // of this node
-    memory::Entry* table = nullptr;
+    memory::TableEntry* table = nullptr;
     char* base = nullptr;
     std::uint32_t offset_bits = 0;
     std::uint32_t pointer_bytes_max =
@@ -41,7 +41,7 @@ struct alignas(64) View {
     }
 
     // The entry of an address of this node, or nullptr.
-    [[nodiscard]] memory::Entry* entry(GlobalAddress address) const noexcept {
+    [[nodiscard]] memory::TableEntry* entry(GlobalAddress address) const noexcept {
         const std::uint64_t index = ((address & index_mask) >> offset_bits) - first_index;
         return index < index_count ? table + index : nullptr;
     }
@@ -54,7 +54,7 @@ struct alignas(64) View {
         if (index >= index_count) [[unlikely]] {
             return false;
         }
-        const memory::Entry& found = table[index];
+        const memory::TableEntry& found = table[index];
         // acquire: pairs with the owner's release of the publication word
         const std::uint64_t size = found.direct_bytes.load(std::memory_order_acquire);
         const std::uint64_t offset =
@@ -162,7 +162,7 @@ public:
     [[nodiscard, gnu::always_inline]] base::Code find(GlobalAddress address,
                                                       std::uint64_t bytes,
                                                       Place& place) const noexcept {
-        const memory::Entry* entry = entry_of(address);
+        const memory::TableEntry* entry = entry_of(address);
         if (entry == nullptr) [[unlikely]] {
             return refusal(entry, address);
         }
@@ -218,16 +218,16 @@ public:
     [[nodiscard]] std::string owner_name(GlobalAddress address) const;
 
     // The own row as this process reads it (the window) and as the others do. The same when there is no window.
-    [[nodiscard]] memory::Entry* window_row() const noexcept { return window_row_; }
+    [[nodiscard]] memory::TableEntry* window_row() const noexcept { return window_row_; }
 
-    [[nodiscard]] memory::Entry* shared_row() const noexcept { return shared_row_; }
+    [[nodiscard]] memory::TableEntry* shared_row() const noexcept { return shared_row_; }
 
     [[nodiscard]] Reach reach() const noexcept { return reach_; }
 
 private:
     // The own row is read as the others read it: the window begins empty in every epoch, the row does not.
-    [[nodiscard]] const memory::Entry* entry_of(GlobalAddress address) const noexcept {
-        const memory::Entry* entry = view_.entry(address);
+    [[nodiscard]] const memory::TableEntry* entry_of(GlobalAddress address) const noexcept {
+        const memory::TableEntry* entry = view_.entry(address);
         const std::ptrdiff_t granule = entry - window_row_;
         return entry != nullptr && granule >= 0 && granule < memory::granules_per_process
                    ? shared_row_ + granule
@@ -235,7 +235,7 @@ private:
     }
 
     [[nodiscard]] std::string explain_elsewhere(GlobalAddress address, std::uint64_t bytes) const;
-    [[nodiscard, gnu::cold]] base::Code refusal(const memory::Entry* entry,
+    [[nodiscard, gnu::cold]] base::Code refusal(const memory::TableEntry* entry,
                                                 GlobalAddress address) const noexcept;
 
     static constexpr std::uint32_t shared_generation = 1;
@@ -273,8 +273,8 @@ private:
     std::uint64_t shared_room_ = 0;     // of each process: where what it registers begins
     Reach reach_;
     std::uint32_t used_granules_ = 0;  // of the own row: none was written from here on since open()
-    memory::Entry* window_row_ = nullptr;
-    memory::Entry* shared_row_ = nullptr;
+    memory::TableEntry* window_row_ = nullptr;
+    memory::TableEntry* shared_row_ = nullptr;
 };
 
 }  // namespace acp::local

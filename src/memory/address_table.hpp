@@ -18,7 +18,7 @@ namespace acp::memory {
 
 // One granule of one segment. Writer: the process that owns the row. Readers: every process of the node.
 // A zero entry is free.
-struct alignas(64) Entry {
+struct alignas(64) TableEntry {
     std::atomic<std::uint64_t>
         direct_bytes;                  // size when loads and stores reach it here, else 0; release
     std::atomic<std::uint64_t> start;  // address of the segment's byte 0, colour 0
@@ -32,7 +32,7 @@ struct alignas(64) Entry {
     std::uint64_t reserved[1];
 };
 
-static_assert(sizeof(Entry) == 64 && std::is_standard_layout_v<Entry>);
+static_assert(sizeof(TableEntry) == 64 && std::is_standard_layout_v<TableEntry>);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 // Whether an access lies inside a segment: one check for bounds, process, granule and generation at once, for an

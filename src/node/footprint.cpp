@@ -27,7 +27,7 @@ std::uint64_t table_start_bytes(const Shape& shape) {
     const memory::GaLayout addresses(shape.procs);
     const std::uint64_t granules =
         addresses.granules_for(shape.starter_bytes) + addresses.granules_for(claimed_bytes);
-    return whole_pages(granules * sizeof(memory::Entry));
+    return whole_pages(granules * sizeof(memory::TableEntry));
 }
 
 // Pages of one process's rings that its polling reads: of each ring the control lines and the first cell.

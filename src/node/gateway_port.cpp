@@ -31,7 +31,7 @@ bool GatewayPort::has_meeting() const noexcept {
     return segment_.control().meeting_asked.load(std::memory_order_seq_cst) != taken_;
 }
 
-std::optional<GatewayPort::Meeting> GatewayPort::take_meeting() noexcept {
+std::optional<GatewayPort::DueMeeting> GatewayPort::take_meeting() noexcept {
     ControlBlock& control = segment_.control();
     // acquire: partner is Barrier::arrive_last; all wishes of the node are visible
     const std::uint32_t asked = control.meeting_asked.load(std::memory_order_acquire);
@@ -40,7 +40,7 @@ std::optional<GatewayPort::Meeting> GatewayPort::take_meeting() noexcept {
     }
     taken_ = asked;
     gathers_ = static_cast<Gathers>(control.meeting_gathers.load(std::memory_order_relaxed));
-    return Meeting{meetings_++, gathers_};
+    return DueMeeting{meetings_++, gathers_};
 }
 
 void GatewayPort::read_wanted(std::span<std::uint32_t> into) const noexcept {

@@ -27,7 +27,7 @@ namespace acp::node {
 
 class GatewayPort {
 public:
-    struct Meeting {
+    struct DueMeeting {
         std::uint32_t number = 0;  // of those that the agents carry, from 0
         Gathers gathers = Gathers::nothing;
     };
@@ -46,7 +46,7 @@ public:
     [[nodiscard]] bool has_meeting() const noexcept;
 
     // All processes of this node have come to this meeting. Each is given once.
-    [[nodiscard]] std::optional<Meeting> take_meeting() noexcept;
+    [[nodiscard]] std::optional<DueMeeting> take_meeting() noexcept;
 
     // The value each process of this node brings to the meeting taken last, by slot.   into.size() == local_procs
     void read_wanted(std::span<std::uint32_t> into) const noexcept;

@@ -28,7 +28,7 @@ std::uint32_t Ranks::wanted(std::uint32_t process) const noexcept {
     return segment_.wanted_table()[process].load(std::memory_order_relaxed);
 }
 
-void Ranks::keep(Verdict verdict, std::uint32_t process, std::uint32_t other) noexcept {
+void Ranks::keep(RankVerdict verdict, std::uint32_t process, std::uint32_t other) noexcept {
     ControlBlock& control = segment_.control();
     control.verdict.store(verdict, std::memory_order_relaxed);
     control.verdict_process.store(process, std::memory_order_relaxed);

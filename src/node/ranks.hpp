@@ -36,10 +36,10 @@ public:
     void apply() noexcept;
 
 private:
-    enum Verdict : std::uint32_t { good, out_of_range, taken };
+    enum RankVerdict : std::uint32_t { good, out_of_range, taken };
 
     [[nodiscard]] std::uint32_t wanted(std::uint32_t process) const noexcept;
-    void keep(Verdict verdict, std::uint32_t process, std::uint32_t other) noexcept;
+    void keep(RankVerdict verdict, std::uint32_t process, std::uint32_t other) noexcept;
 
     const Segment& segment_;
 };

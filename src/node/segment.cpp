@@ -45,7 +45,7 @@ constexpr auto layout_facts = std::to_array<std::uint64_t>({
     sizeof(Awaited),
     sizeof(UnreportedEntry),
     sizeof(Loss),
-    sizeof(memory::Entry),
+    sizeof(memory::TableEntry),
     sizeof(memory::HazardLine),
     memory::hazard_lines_per_slot,
     memory::granules_per_process,
@@ -130,11 +130,11 @@ constexpr auto layout_facts = std::to_array<std::uint64_t>({
     offsetof(Shape, has_own_gateways),
     offsetof(Shape, cipher),
     claimed_bytes,
-    offsetof(memory::Entry, start),
-    offsetof(memory::Entry, base),
-    offsetof(memory::Entry, bytes),
-    offsetof(memory::Entry, owner_address),
-    offsetof(memory::Entry, is_shared),
+    offsetof(memory::TableEntry, start),
+    offsetof(memory::TableEntry, base),
+    offsetof(memory::TableEntry, bytes),
+    offsetof(memory::TableEntry, owner_address),
+    offsetof(memory::TableEntry, is_shared),
     offsetof(memory::HazardLine, source),
     offsetof(memory::HazardLine, is_claimed),
     offsetof(memory::HazardLine, commands),
@@ -224,7 +224,7 @@ SegmentLayout SegmentLayout::of(const Shape& shape) noexcept {
     layout.losses = place(has_gateway ? loss_words * sizeof(SharedU64) : 0);
     layout.rings = place(has_gateway ? n * rings_stride : 0);
     layout.hazards = place(slots * memory::hazard_lines_per_slot * sizeof(memory::HazardLine));
-    layout.tables = place(n * memory::granules_per_process * sizeof(memory::Entry));
+    layout.tables = place(n * memory::granules_per_process * sizeof(memory::TableEntry));
     layout.mailbox_stride = round_up(MailboxLayout::of(shape).bytes_per_slot, page);
     layout.mailboxes = place(slots * layout.mailbox_stride);
     layout.claim_stride = round_up(claimed_bytes, page);

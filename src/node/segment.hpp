@@ -32,7 +32,7 @@ struct SegmentLayout {
     std::uint64_t losses = 0;     // a bit per process of the job, then a bit per node
     std::uint64_t rings = 0;      // RingLayout[local_procs], rings_stride apart
     std::uint64_t hazards = 0;    // HazardLine[slots_of(shape)][hazard_lines_per_slot]
-    std::uint64_t tables = 0;     // Entry[local_procs][granules_per_process], by slot
+    std::uint64_t tables = 0;     // TableEntry[local_procs][granules_per_process], by slot
     std::uint64_t mailboxes = 0;  // see node/mailbox_layout.hpp; mailbox_stride per slot
     std::uint64_t mailbox_stride = 0;
     std::uint64_t claims = 0;  // what layers claim for each process (node/claims.hpp), by slot
@@ -131,8 +131,8 @@ public:
     }
 
     // The address table of the whole node, row after row.
-    [[nodiscard]] memory::Entry* tables() const noexcept {
-        return &at<memory::Entry>(layout_.tables);
+    [[nodiscard]] memory::TableEntry* tables() const noexcept {
+        return &at<memory::TableEntry>(layout_.tables);
     }
 
     [[nodiscard]] char* mailbox(std::uint32_t slot) const noexcept {

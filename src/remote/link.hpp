@@ -37,7 +37,7 @@ struct Ended {
 };
 
 // A numbered operation to be run by the gateway of a process's node.
-struct Invocation {
+struct LinkInvocation {
     std::uint32_t process = 0;             // of another node
     std::uint32_t operation = 0;           // its number
     std::span<const std::byte> arguments;  // at most memory::invoke_bytes_max; copied
@@ -93,7 +93,7 @@ public:
 
     // Hands an invoke over. false when there is no room now, or when the invoke that has its place has not ended. Never
     // blocks. Its result comes with its end.
-    virtual bool invoke(std::uint64_t token, const Invocation& invocation) = 0;
+    virtual bool invoke(std::uint64_t token, const LinkInvocation& invocation) = 0;
 
     // After a series of submits and invokes: the gateway looks (it is woken if it sleeps).
     virtual void flush() = 0;

@@ -45,7 +45,7 @@ bool RingLink::submit(std::uint64_t token, const memory::Command& command) {
     return true;
 }
 
-bool RingLink::invoke(std::uint64_t token, const Invocation& invocation) {
+bool RingLink::invoke(std::uint64_t token, const LinkInvocation& invocation) {
     std::uint64_t& place = invoking_[invoke_place(token)];
     if (place != 0) return false;
     memory::Command command;

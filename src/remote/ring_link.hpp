@@ -25,7 +25,7 @@ public:
     RingLink(const node::Segment& segment, std::uint32_t slot);
 
     bool submit(std::uint64_t token, const memory::Command& command) override;
-    bool invoke(std::uint64_t token, const Invocation& invocation) override;
+    bool invoke(std::uint64_t token, const LinkInvocation& invocation) override;
     void flush() override;
     bool turn(std::vector<Ended>& ended) override;
     [[nodiscard]] bool has_news() const noexcept override;

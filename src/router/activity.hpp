@@ -19,9 +19,9 @@ public:
 
     [[nodiscard]] Time now() const noexcept { return now_; }
 
-    [[nodiscard]] Counters& counters() noexcept { return counters_; }
+    [[nodiscard]] RouterCounters& counters() noexcept { return counters_; }
 
-    [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
+    [[nodiscard]] const RouterCounters& counters() const noexcept { return counters_; }
 
     // Something was done, which a turn reports.
     void note_move() noexcept { ++moves_; }
@@ -48,7 +48,7 @@ private:
     Time scan_at_ = datagram::never;
     std::uint64_t moves_ = 0;
     std::uint32_t scan_number_ = 1;
-    Counters counters_;
+    RouterCounters counters_;
 };
 
 }  // namespace acp::router

@@ -9,20 +9,20 @@ using base::Code;
 Answers::Answers(Nodes& nodes, OwnCommands& own, Resends& resends, Placer& placer, Outbox& outbox)
     : nodes_(nodes), own_(own), resends_(resends), placer_(placer), outbox_(outbox) {}
 
-Fault Answers::on_long(const Peer& from, const LongFrame& frame) {
+Fault Answers::on_long(const RouterPeer& from, const LongFrame& frame) {
     if (!nodes_.is_mine(frame.initiator)) return Fault::misdirected;
     const std::uint32_t index = own_.find_involved(from, frame.initiator, frame.token);
     if (index == no_index) return Fault::none;
     if (frame.type == FrameType::value) return on_value(from, index, frame.detail);
     own_.complete(index, {static_cast<Code>(frame.code_and_end & 63U),
-                          static_cast<End>(frame.code_and_end >> 6U),
+                          static_cast<BlamedAddress>(frame.code_and_end >> 6U),
                           static_cast<std::uint32_t>(frame.detail)});
     return Fault::none;
 }
 
 // From the node of the word, when the target is here; or from the target's node, which has no room for it now:
 // it is sent there again, from here, since the atomic must not run again.
-Fault Answers::on_value(const Peer& from, std::uint32_t index, std::uint64_t value) {
+Fault Answers::on_value(const RouterPeer& from, std::uint32_t index, std::uint64_t value) {
     const Outstanding& record = own_[index];
     if (record.operation == invoke_operation || record.operation == 0 ||
         record.is_value_dropped != 0) {
@@ -39,7 +39,7 @@ Fault Answers::on_value(const Peer& from, std::uint32_t index, std::uint64_t val
 }
 
 // ORD-40: a command by the node of its source, a piece by that of its target.
-Fault Answers::on_refused(const Peer& from, const RefusedFrame& frame) {
+Fault Answers::on_refused(const RouterPeer& from, const RefusedFrame& frame) {
     if (!nodes_.is_mine(frame.initiator)) return Fault::misdirected;
     const std::uint32_t index = own_.find_involved(from, frame.initiator, frame.token);
     if (index == no_index) return Fault::none;
@@ -59,7 +59,7 @@ Fault Answers::on_refused(const Peer& from, const RefusedFrame& frame) {
     return Fault::none;
 }
 
-Fault Answers::on_result(const Peer& from, const ResultFrame& frame, Bytes result) {
+Fault Answers::on_result(const RouterPeer& from, const ResultFrame& frame, Bytes result) {
     if (!nodes_.is_mine(frame.initiator)) return Fault::misdirected;
     const std::uint32_t index = own_.find_involved(from, frame.initiator, frame.token);
     if (index == no_index) return Fault::none;
@@ -68,7 +68,7 @@ Fault Answers::on_result(const Peer& from, const ResultFrame& frame, Bytes resul
     return Fault::none;
 }
 
-Fault Answers::on_ask(Peer& from, const ShortFrame& frame) {
+Fault Answers::on_ask(RouterPeer& from, const ShortFrame& frame) {
     if (!nodes_.is_mine(frame.initiator)) return Fault::misdirected;
     if (own_.has(frame.initiator, frame.token)) return Fault::none;
     Note note;

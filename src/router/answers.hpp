@@ -18,19 +18,19 @@ public:
     Answers(Nodes& nodes, OwnCommands& own, Resends& resends, Placer& placer, Outbox& outbox);
 
     // WIRE-114, WIRE-115
-    [[nodiscard]] Fault on_long(const Peer& from, const LongFrame& frame);
+    [[nodiscard]] Fault on_long(const RouterPeer& from, const LongFrame& frame);
 
     // WIRE-116
-    [[nodiscard]] Fault on_refused(const Peer& from, const RefusedFrame& frame);
+    [[nodiscard]] Fault on_refused(const RouterPeer& from, const RefusedFrame& frame);
 
     // WIRE-118
-    [[nodiscard]] Fault on_result(const Peer& from, const ResultFrame& frame, Bytes result);
+    [[nodiscard]] Fault on_result(const RouterPeer& from, const ResultFrame& frame, Bytes result);
 
     // ORD-32: says OVER of a command that is not outstanding, and nothing of one that is.
-    [[nodiscard]] Fault on_ask(Peer& from, const ShortFrame& frame);
+    [[nodiscard]] Fault on_ask(RouterPeer& from, const ShortFrame& frame);
 
 private:
-    [[nodiscard]] Fault on_value(const Peer& from, std::uint32_t index, std::uint64_t value);
+    [[nodiscard]] Fault on_value(const RouterPeer& from, std::uint32_t index, std::uint64_t value);
 
     Nodes& nodes_;
     OwnCommands& own_;

@@ -28,8 +28,8 @@ Backlog::Backlog(Nodes& nodes,
 }
 
 void Backlog::enqueue(std::uint32_t index, bool is_first) {
-    Operation& operation = operations_[index];
-    Peer& to = nodes_.peer(operation.node);
+    OperationRecord& operation = operations_[index];
+    RouterPeer& to = nodes_.peer(operation.node);
     if (to.is_severed) {
         abandon(index);
         return;
@@ -54,25 +54,27 @@ void Backlog::enqueue(std::uint32_t index, bool is_first) {
     outbox_.wake(to);
 }
 
-void Backlog::go_on(std::uint32_t index, Step step) {
-    if (step == Step::done) operations_.release(index);
-    if (step == Step::again || step == Step::blocked) enqueue(index);
+void Backlog::go_on(std::uint32_t index, StepOutcome step) {
+    if (step == StepOutcome::done) operations_.release(index);
+    if (step == StepOutcome::again || step == StepOutcome::blocked) enqueue(index);
 }
 
 // Gives work for a severed node up, and says so.
 void Backlog::abandon(std::uint32_t index) {
-    const Operation& operation = operations_[index];
+    const OperationRecord& operation = operations_[index];
     if (!operation.is_cancelled && operation.work == Work::request) {
-        ends_.fail(operation.initiator, operation.token,
-                   {Code::peer, End::source, nodes_.named(nodes_.peer(operation.node).first)});
+        ends_.fail(
+            operation.initiator, operation.token,
+            {Code::peer, BlamedAddress::source, nodes_.named(nodes_.peer(operation.node).first)});
     } else if (!operation.is_cancelled && operation.work != Work::invoke) {
-        ends_.fail(operation.initiator, operation.token,
-                   {Code::peer, End::target, nodes_.named(nodes_.where(operation.target))});
+        ends_.fail(
+            operation.initiator, operation.token,
+            {Code::peer, BlamedAddress::target, nodes_.named(nodes_.where(operation.target))});
     }
     operations_.release(index);
 }
 
-void Backlog::abandon_all(Peer& gone) {
+void Backlog::abandon_all(RouterPeer& gone) {
     while (!gone.flows.is_empty()) {
         const std::uint32_t found = gone.flows.pop(flows_);
         Queue& work = flows_[found].work;
@@ -93,16 +95,16 @@ void Backlog::park(std::uint32_t index, std::uint64_t process) {
     retry_at_ = std::min(retry_at_, activity_.now() + retry_wait_);
 }
 
-Backlog::Turn Backlog::take_turn(Peer& to) noexcept {
+Backlog::Turn Backlog::take_turn(RouterPeer& to) noexcept {
     const std::uint32_t flow = to.flows.pop(flows_);
     return {flow, flows_[flow].work.pop(operations_.pool())};
 }
 
-void Backlog::end_turn(Peer& to, Turn turn, Step step) noexcept {
+void Backlog::end_turn(RouterPeer& to, Turn turn, StepOutcome step) noexcept {
     Flow& flow = flows_[turn.flow];
-    if (step == Step::done) operations_.release(turn.operation);
-    if (step == Step::again) flow.work.push(operations_.pool(), turn.operation);
-    if (step == Step::blocked) {
+    if (step == StepOutcome::done) operations_.release(turn.operation);
+    if (step == StepOutcome::again) flow.work.push(operations_.pool(), turn.operation);
+    if (step == StepOutcome::blocked) {
         flow.work.push_front(operations_.pool(), turn.operation);
         to.flows.push_front(flows_, turn.flow);
     } else if (flow.work.is_empty()) {

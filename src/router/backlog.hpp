@@ -22,7 +22,7 @@ inline constexpr Time retry_ns_min = 10'000;               // placement had no r
 inline constexpr Time retry_ns_max = 1'000'000;
 
 // What a step of some work leaves: nothing, more to be sent at once, work that waits elsewhere, or no room to send.
-enum class Step : std::uint8_t { done, again, parked, blocked };
+enum class StepOutcome : std::uint8_t { done, again, parked, blocked };
 
 class Backlog {
 public:
@@ -44,19 +44,19 @@ public:
     void enqueue(std::uint32_t index, bool is_first = false);
 
     // What a step outside a turn leaves to be done.
-    void go_on(std::uint32_t index, Step step);
+    void go_on(std::uint32_t index, StepOutcome step);
 
     // Placement has no room for work about a process of this node: it is asked again later.
     void park(std::uint32_t index, std::uint64_t process);
 
     // Takes the work whose turn it is at a node.   !to.flows.is_empty()
-    [[nodiscard]] Turn take_turn(Peer& to) noexcept;
+    [[nodiscard]] Turn take_turn(RouterPeer& to) noexcept;
 
     // After the step of that work.
-    void end_turn(Peer& to, Turn turn, Step step) noexcept;
+    void end_turn(RouterPeer& to, Turn turn, StepOutcome step) noexcept;
 
     // Gives all work up that waits for a severed node, and tells those who wait for it.
-    void abandon_all(Peer& gone);
+    void abandon_all(RouterPeer& gone);
 
     // Whether a piece may be kept for a process within kept_bytes_max, and the count of what is.
     [[nodiscard]] bool may_keep(std::uint64_t process, std::uint64_t bytes) const noexcept {
@@ -115,7 +115,7 @@ template <typename Ask>
 void Backlog::retry(Waiting& process, Ask& ask) {
     Queue todo = process.work;
     process.work = Queue{};
-    Pool<Operation>& pool = operations_.pool();
+    Pool<OperationRecord>& pool = operations_.pool();
     for (std::uint32_t i = 0; i < retries_per_turn_max && !todo.is_empty(); ++i) {
         const std::uint32_t index = todo.pop(pool);
         if (!ask(index)) process.work.push(pool, index);

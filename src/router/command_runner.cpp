@@ -25,7 +25,7 @@ bool CommandRunner::begin(const Task& task) {
     const auto target = static_cast<std::uint32_t>(nodes_.where(task.command.target_or_word()));
     // An atomic whose value could not be delivered any more does not run.
     if (!nodes_.is_mine(target) && nodes_.peer_of(target).is_severed) {
-        ends_.fail(task.initiator, task.token, {Code::peer, End::target, target});
+        ends_.fail(task.initiator, task.token, {Code::peer, BlamedAddress::target, target});
         return true;
     }
     const std::uint32_t index = operations_.take_task(task, Work::run, nodes_.self());
@@ -34,8 +34,8 @@ bool CommandRunner::begin(const Task& task) {
     return true;
 }
 
-Step CommandRunner::step(std::uint32_t index) {
-    Operation& operation = operations_[index];
+StepOutcome CommandRunner::step(std::uint32_t index) {
+    OperationRecord& operation = operations_[index];
     memory::Command command;
     command.operation = static_cast<memory::Operation>(operation.operation);
     command.width = operation.width;
@@ -49,53 +49,53 @@ Step CommandRunner::step(std::uint32_t index) {
     std::uint64_t old = 0;
     const Settlement ran =
         placement_.run(command, is_value_wanted, old, operations_.ticket_of(index));
-    if (ran.progress == Progress::refused) {
+    if (ran.progress == SettlementState::refused) {
         backlog_.park(index, nodes_.where(operation.source));
-        return Step::parked;
+        return StepOutcome::parked;
     }
-    if (ran.progress == Progress::taken) {
+    if (ran.progress == SettlementState::taken) {
         operation.is_with_placement = true;
-        return Step::parked;
+        return StepOutcome::parked;
     }
     return after_run(index, ran.code, old);
 }
 
-Step CommandRunner::after_run(std::uint32_t index, Code code, std::uint64_t old) {
-    Operation& operation = operations_[index];
+StepOutcome CommandRunner::after_run(std::uint32_t index, Code code, std::uint64_t old) {
+    OperationRecord& operation = operations_[index];
     const bool is_copy = operation.operation == 0;
     ++activity_.counters().runs;
     activity_.note_move();
     if (code != Code::ok) {
         const std::uint32_t source = nodes_.named(nodes_.where(operation.source));
         ends_.fail(operation.initiator, operation.token,
-                   {code, is_copy ? End::none : End::source, source});
-        return Step::done;
+                   {code, is_copy ? BlamedAddress::none : BlamedAddress::source, source});
+        return StepOutcome::done;
     }
     if (!is_copy) return after_atomic(index, old);
     operation.offset += std::min(run_bytes_max, operation.bytes - operation.offset);
-    if (operation.offset < operation.bytes) return Step::again;
+    if (operation.offset < operation.bytes) return StepOutcome::again;
     ends_.finish(operation.initiator, operation.token);
-    return Step::done;
+    return StepOutcome::done;
 }
 
 // Sees to the old value: written already, unwanted, told to the initiator, or sent to a third node. ORD-62
-Step CommandRunner::after_atomic(std::uint32_t index, std::uint64_t old) {
-    Operation& operation = operations_[index];
+StepOutcome CommandRunner::after_atomic(std::uint32_t index, std::uint64_t old) {
+    OperationRecord& operation = operations_[index];
     const auto target = static_cast<std::uint32_t>(nodes_.where(operation.target));
     if (nodes_.is_mine(target)) {
         ends_.finish(operation.initiator, operation.token);
-        return Step::done;
+        return StepOutcome::done;
     }
-    Peer& to = nodes_.peer_of(target);
+    RouterPeer& to = nodes_.peer_of(target);
     if (to.has(operation.initiator)) {
         ends_.send_value(to, operation.initiator, operation.token, old);
-        return Step::done;
+        return StepOutcome::done;
     }
     operation.work = Work::value;
     operation.node = to.node;
     operation.operand = old;
     backlog_.enqueue(index);
-    return Step::parked;
+    return StepOutcome::parked;
 }
 
 }  // namespace acp::router

@@ -30,13 +30,13 @@ public:
     [[nodiscard]] bool begin(const Task& task);
 
     // Runs it, or its next part.
-    [[nodiscard]] Step step(std::uint32_t index);
+    [[nodiscard]] StepOutcome step(std::uint32_t index);
 
     // Placement has run it, or a part of it.   old  the old value of an atomic
-    [[nodiscard]] Step after_run(std::uint32_t index, base::Code code, std::uint64_t old);
+    [[nodiscard]] StepOutcome after_run(std::uint32_t index, base::Code code, std::uint64_t old);
 
 private:
-    [[nodiscard]] Step after_atomic(std::uint32_t index, std::uint64_t old);
+    [[nodiscard]] StepOutcome after_atomic(std::uint32_t index, std::uint64_t old);
 
     Nodes& nodes_;
     Operations& operations_;

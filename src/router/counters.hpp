@@ -35,7 +35,7 @@ inline constexpr std::size_t fault_count = 15;
 // "short_frame", ...; static text.
 [[nodiscard]] std::string_view name_of(Fault fault) noexcept;
 
-struct Counters {
+struct RouterCounters {
     std::array<std::uint64_t, fault_count> faults{};  // by Fault; [none] stays 0
 
     // Initiator's side.

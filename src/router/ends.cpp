@@ -12,7 +12,7 @@ Ends::Ends(Nodes& nodes, OwnCommands& own, Resends& resends, Outbox& outbox, Act
 void Ends::finish(std::uint32_t initiator, std::uint64_t token) {
     if (nodes_.is_mine(initiator)) {
         const std::uint32_t index = own_.find(initiator, token);
-        if (index != no_index) own_.complete(index, {Code::ok, End::none, 0});
+        if (index != no_index) own_.complete(index, {Code::ok, BlamedAddress::none, 0});
         return;
     }
     Run& run = runs_[initiator & (runs_open_max - 1)];
@@ -28,7 +28,7 @@ void Ends::finish(std::uint32_t initiator, std::uint64_t token) {
     ++runs_open_;
 }
 
-void Ends::fail(std::uint32_t initiator, std::uint64_t token, const Failure& failure) {
+void Ends::fail(std::uint32_t initiator, std::uint64_t token, const CommandFailure& failure) {
     if (nodes_.is_mine(initiator)) {
         const std::uint32_t index = own_.find(initiator, token);
         if (index != no_index) own_.complete(index, failure);
@@ -44,7 +44,10 @@ void Ends::fail(std::uint32_t initiator, std::uint64_t token, const Failure& fai
     outbox_.post(nodes_.peer_of(initiator), note);
 }
 
-void Ends::send_value(Peer& to, std::uint32_t initiator, std::uint64_t token, std::uint64_t value) {
+void Ends::send_value(RouterPeer& to,
+                      std::uint32_t initiator,
+                      std::uint64_t token,
+                      std::uint64_t value) {
     Note note;
     note.type = FrameType::value;
     note.initiator = initiator;
@@ -53,7 +56,7 @@ void Ends::send_value(Peer& to, std::uint32_t initiator, std::uint64_t token, st
     outbox_.post(to, note);
 }
 
-void Ends::refuse_command(Peer& to, const Task& task) {
+void Ends::refuse_command(RouterPeer& to, const Task& task) {
     ++activity_.counters().commands_refused;
     Note note;
     note.type = FrameType::refused;

@@ -26,14 +26,17 @@ public:
     void finish(std::uint32_t initiator, std::uint64_t token);
 
     // A command of anybody's cannot end well. ORD-21
-    void fail(std::uint32_t initiator, std::uint64_t token, const Failure& failure);
+    void fail(std::uint32_t initiator, std::uint64_t token, const CommandFailure& failure);
 
     // WIRE-114: the old value of an atomic goes to the node of the initiator.   to  that node, another one
-    void send_value(Peer& to, std::uint32_t initiator, std::uint64_t token, std::uint64_t value);
+    void send_value(RouterPeer& to,
+                    std::uint32_t initiator,
+                    std::uint64_t token,
+                    std::uint64_t value);
 
     // WIRE-116: a command, of which only these fields count, finds no room here and is to be sent again.
     //   to  the node of the initiator, another one
-    void refuse_command(Peer& to, const Task& task);
+    void refuse_command(RouterPeer& to, const Task& task);
 
     // WIRE-116: a piece that came finds no room here and is to be sent again.
     void refuse_piece(const PutFrame& frame);

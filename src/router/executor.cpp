@@ -42,7 +42,7 @@ Executor::Executor(Nodes& nodes,
       runner_(nodes, operations, backlog, ends, placement, activity),
       invokes_(nodes, operations, backlog, outbox, ends, placement, activity) {}
 
-Fault Executor::on_command(Peer& from, const CommandFrame& frame) {
+Fault Executor::on_command(RouterPeer& from, const CommandFrame& frame) {
     if (!from.has(frame.initiator)) return Fault::forged;
     const std::uint64_t source = nodes_.where(frame.source);
     if (!nodes_.is_mine(source)) return Fault::misdirected;
@@ -52,7 +52,7 @@ Fault Executor::on_command(Peer& from, const CommandFrame& frame) {
     if (nodes_.is_any_lost() && (nodes_.is_dead(source) || nodes_.is_dead(target))) {
         const bool is_source = nodes_.is_dead(source);
         ends_.fail(frame.initiator, frame.token,
-                   {Code::peer, is_source ? End::source : End::target,
+                   {Code::peer, is_source ? BlamedAddress::source : BlamedAddress::target,
                     nodes_.named(is_source ? source : target)});
         return Fault::none;
     }
@@ -60,8 +60,8 @@ Fault Executor::on_command(Peer& from, const CommandFrame& frame) {
     return Fault::none;
 }
 
-Step Executor::step(std::uint32_t index, Peer& to) {
-    Operation& operation = operations_[index];
+StepOutcome Executor::step(std::uint32_t index, RouterPeer& to) {
+    OperationRecord& operation = operations_[index];
     switch (operation.work) {
         case Work::pieces:
             return pieces_.step(index, to);
@@ -74,7 +74,7 @@ Step Executor::step(std::uint32_t index, Peer& to) {
         case Work::invoke:
             return invokes_.step(index, to);
         default:
-            return Step::done;
+            return StepOutcome::done;
     }
 }
 

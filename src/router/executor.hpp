@@ -36,15 +36,15 @@ public:
     }
 
     // WIRE-111
-    [[nodiscard]] Fault on_command(Peer& from, const CommandFrame& frame);
+    [[nodiscard]] Fault on_command(RouterPeer& from, const CommandFrame& frame);
 
     // WIRE-117
-    [[nodiscard]] Fault on_invoke(Peer& from, const InvokeFrame& frame, Bytes arguments) {
+    [[nodiscard]] Fault on_invoke(RouterPeer& from, const InvokeFrame& frame, Bytes arguments) {
         return invokes_.on_invoke(from, frame, arguments);
     }
 
     // A step of work whose turn it is at a node: pieces, staged, value, run, or an invoke of another node.
-    [[nodiscard]] Step step(std::uint32_t index, Peer& to);
+    [[nodiscard]] StepOutcome step(std::uint32_t index, RouterPeer& to);
 
     // Runs a command again that placement had no room for.
     void run_again(std::uint32_t index) { backlog_.go_on(index, runner_.step(index)); }

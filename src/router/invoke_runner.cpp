@@ -23,14 +23,15 @@ InvokeRunner::InvokeRunner(Nodes& nodes,
       placement_(placement),
       activity_(activity) {}
 
-Fault InvokeRunner::on_invoke(Peer& from, const InvokeFrame& frame, Bytes arguments) {
+Fault InvokeRunner::on_invoke(RouterPeer& from, const InvokeFrame& frame, Bytes arguments) {
     if (!from.has(frame.initiator)) return Fault::forged;
     if (!nodes_.is_mine(frame.process)) return Fault::misdirected;
     if (nodes_.is_dead(frame.process)) {
-        ends_.fail(frame.initiator, frame.token, {Code::peer, End::source, frame.process});
+        ends_.fail(frame.initiator, frame.token,
+                   {Code::peer, BlamedAddress::source, frame.process});
         return Fault::none;
     }
-    Operation call;
+    OperationRecord call;
     call.token = frame.token;
     call.initiator = frame.initiator;
     call.target = frame.process;
@@ -46,7 +47,7 @@ Fault InvokeRunner::on_invoke(Peer& from, const InvokeFrame& frame, Bytes argume
         ends_.refuse_command(from, refused);
         return Fault::none;
     }
-    Operation& operation = operations_[index];
+    OperationRecord& operation = operations_[index];
     operation.token = frame.token;
     operation.initiator = frame.initiator;
     operation.target = frame.process;
@@ -56,21 +57,23 @@ Fault InvokeRunner::on_invoke(Peer& from, const InvokeFrame& frame, Bytes argume
     return Fault::none;
 }
 
-Step InvokeRunner::step(std::uint32_t index, Peer& to) {
-    const Operation& operation = operations_[index];
+StepOutcome InvokeRunner::step(std::uint32_t index, RouterPeer& to) {
+    const OperationRecord& operation = operations_[index];
     switch (run(operation, operations_.arguments_of(operation), to)) {
         case Ran::no_room:
-            return Step::blocked;
+            return StepOutcome::blocked;
         case Ran::not_now:
             backlog_.park(index, operation.target);
-            return Step::parked;
+            return StepOutcome::parked;
         default:
-            return Step::done;
+            return StepOutcome::done;
     }
 }
 
 // WIRE-118. The operation writes its result into the datagram; so there is room before it runs.
-InvokeRunner::Ran InvokeRunner::run(const Operation& operation, Bytes arguments, Peer& to) {
+InvokeRunner::Ran InvokeRunner::run(const OperationRecord& operation,
+                                    Bytes arguments,
+                                    RouterPeer& to) {
     const std::uint32_t result_bytes_max =
         placement_.result_bytes_max(static_cast<std::uint32_t>(operation.source));
     const std::uint32_t room_bytes = std::min<std::uint32_t>(
@@ -82,7 +85,7 @@ InvokeRunner::Ran InvokeRunner::run(const Operation& operation, Bytes arguments,
     const Settlement ran = placement_.invoke(
         static_cast<std::uint32_t>(operation.source), process, arguments,
         {room + sizeof(ResultFrame), room_bytes - sizeof(ResultFrame)}, result_bytes);
-    if (ran.progress != Progress::settled) return Ran::not_now;
+    if (ran.progress != SettlementState::settled) return Ran::not_now;
     ++activity_.counters().runs;
     ResultFrame frame;
     frame.code = static_cast<std::uint8_t>(ran.code);

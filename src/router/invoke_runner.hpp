@@ -27,15 +27,15 @@ public:
                  Activity& activity);
 
     // WIRE-117
-    [[nodiscard]] Fault on_invoke(Peer& from, const InvokeFrame& frame, Bytes arguments);
+    [[nodiscard]] Fault on_invoke(RouterPeer& from, const InvokeFrame& frame, Bytes arguments);
 
     // Runs an operation whose turn it is.
-    [[nodiscard]] Step step(std::uint32_t index, Peer& to);
+    [[nodiscard]] StepOutcome step(std::uint32_t index, RouterPeer& to);
 
 private:
     enum class Ran : std::uint8_t { ran, no_room, not_now };
 
-    [[nodiscard]] Ran run(const Operation& operation, Bytes arguments, Peer& to);
+    [[nodiscard]] Ran run(const OperationRecord& operation, Bytes arguments, RouterPeer& to);
 
     Nodes& nodes_;
     Operations& operations_;

@@ -21,7 +21,7 @@ void Losses::sever_noted() {
 
 void Losses::on_severed(NodeId node, bool is_news) {
     if (!in_.nodes.note_severed(node)) return;
-    Peer& gone = in_.nodes.peer(node);
+    RouterPeer& gone = in_.nodes.peer(node);
     in_.meetings.give_up();
     in_.activity.note_move();
     ++in_.activity.counters().news;
@@ -63,7 +63,7 @@ void Losses::on_death(std::uint32_t process, std::uint32_t wait_status, bool is_
 }
 
 void Losses::end_work_of(std::uint32_t process) {
-    in_.operations.for_each([&](Operation& operation) {
+    in_.operations.for_each([&](OperationRecord& operation) {
         if (operation.is_cancelled) return;
         const bool is_invoke = operation.work == Work::invoke;
         const auto where = [&](GlobalAddress address) {
@@ -80,7 +80,8 @@ void Losses::end_work_of(std::uint32_t process) {
         } else if (operation.work != Work::request && (is_target || is_source)) {
             // A request has ended with its command.
             operation.is_cancelled = true;
-            const End end = is_target && !is_invoke ? End::target : End::source;
+            const BlamedAddress end =
+                is_target && !is_invoke ? BlamedAddress::target : BlamedAddress::source;
             in_.ends.fail(operation.initiator, operation.token, {Code::peer, end, process});
         }
     });

@@ -27,9 +27,9 @@ void Meeting::forget(Heard& heard) noexcept {
     heard.least = no_words;
 }
 
-Meeting::Gathers Meeting::gathered_by(const Part& part) noexcept {
-    if (part.offset == offset_of_least) return Gathers::least;
-    return part.total != 0 ? Gathers::table : Gathers::nothing;
+Meeting::Content Meeting::gathered_by(const Part& part) noexcept {
+    if (part.offset == offset_of_least) return Content::least;
+    return part.total != 0 ? Content::table : Content::nothing;
 }
 
 // What is lowered twice by the same stays the same: it is no matter on which ways words come.
@@ -58,7 +58,7 @@ void Meeting::span_of(std::uint32_t sender,
     count = lowest <= sender ? end - start : procs() - start + end;
 }
 
-void Meeting::begin(std::uint32_t number, Gathers gathers) {
+void Meeting::begin(std::uint32_t number, Content gathers) {
     ACP_ASSERT(!is_on_ && number == number_);
     is_on_ = true;
     is_met_ = false;
@@ -71,14 +71,14 @@ void Meeting::begin(std::uint32_t number, Gathers gathers) {
 }
 
 void Meeting::come_for_least(std::uint32_t number, const Words& words) {
-    begin(number, Gathers::least);
+    begin(number, Content::least);
     lower(heard_[number & 1U].least, words);
     advance();
 }
 
 void Meeting::come(std::uint32_t number, std::span<const std::uint32_t> values) {
-    begin(number, values.empty() ? Gathers::nothing : Gathers::table);
-    if (gathers_ == Gathers::table) {
+    begin(number, values.empty() ? Content::nothing : Content::table);
+    if (gathers_ == Content::table) {
         std::vector<std::uint32_t>& table = heard_[number & 1U].table;
         table.resize(procs());
         ACP_ASSERT(values.size() == layout_.first(node_ + 1) - layout_.first(node_));
@@ -94,15 +94,15 @@ Fault Meeting::hear(std::uint32_t from, const Part& part, std::span<const std::b
     if (from != below(1U << part.round)) return Fault::forged;
     Heard& heard = heard_[part.number & 1U];
     if (heard.is_whole[part.round]) return Fault::bad_meeting;
-    const Gathers gathers = gathered_by(part);
+    const Content gathers = gathered_by(part);
     if (part.number == number_ && is_on_ && gathers != gathers_) return Fault::bad_meeting;
-    if (gathers == Gathers::least) {
+    if (gathers == Content::least) {
         if (part.total != least_words || part.count != least_words) return Fault::bad_meeting;
         Words words = no_words;
         std::memcpy(words.data(), values.data(), sizeof words);
         lower(heard.least, words);
         heard.values[part.round] = least_words;
-    } else if (gathers == Gathers::table) {
+    } else if (gathers == Content::table) {
         std::uint32_t start = 0;
         std::uint32_t count = 0;
         span_of(from, part.round, start, count);
@@ -126,10 +126,10 @@ bool Meeting::next(std::uint32_t values_max, std::uint32_t& to, Part& part) cons
     part.number = number_;
     part.round = static_cast<std::uint8_t>(round_);
     to = above(1U << round_);
-    if (gathers_ == Gathers::least) {
+    if (gathers_ == Content::least) {
         part.offset = offset_of_least;
         part.total = part.count = least_words;
-    } else if (gathers_ == Gathers::table) {
+    } else if (gathers_ == Content::table) {
         std::uint32_t start = 0;
         span_of(node_, round_, start, part.total);
         part.offset = sent_;
@@ -139,7 +139,7 @@ bool Meeting::next(std::uint32_t values_max, std::uint32_t& to, Part& part) cons
 }
 
 void Meeting::copy_values(const Part& part, std::byte* into) const noexcept {
-    if (gathered_by(part) == Gathers::least) {
+    if (gathered_by(part) == Content::least) {
         const Words& least = heard_[part.number & 1U].least;
         std::memcpy(into, least.data(), sizeof least);
         return;
@@ -180,8 +180,8 @@ bool Meeting::take_met(std::uint32_t& number, std::span<const std::uint32_t>& ta
     number = number_ - 1;
     const Heard& heard = heard_[number & 1U];
     table = {};
-    if (gathers_ == Gathers::table) table = heard.table;
-    if (gathers_ == Gathers::least) table = heard.least;
+    if (gathers_ == Content::table) table = heard.table;
+    if (gathers_ == Content::least) table = heard.least;
     return true;
 }
 

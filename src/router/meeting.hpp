@@ -26,7 +26,7 @@ public:
     };
 
     // What a meeting brings together: nothing, a table of a value per process, or the least of each of some words.
-    enum class Gathers : std::uint8_t { nothing, table, least };
+    enum class Content : std::uint8_t { nothing, table, least };
 
     // Of a meeting that gathers the least: so many words of each node.
     static constexpr std::uint32_t least_words = 3;
@@ -94,9 +94,9 @@ private:
 
     static constexpr Words no_words = {~0U, ~0U, ~0U};
 
-    static Gathers gathered_by(const Part& part) noexcept;
+    static Content gathered_by(const Part& part) noexcept;
     static void lower(Words& least, const Words& words) noexcept;
-    void begin(std::uint32_t number, Gathers gathers);
+    void begin(std::uint32_t number, Content gathers);
 
     [[nodiscard]] std::uint32_t above(std::uint32_t distance) const noexcept;
     [[nodiscard]] std::uint32_t below(std::uint32_t distance) const noexcept;
@@ -118,7 +118,7 @@ private:
     std::array<Heard, 2> heard_;
     std::uint32_t number_ = 0;  // of the meeting that is on, or of the next
     bool is_on_ = false;
-    Gathers gathers_ = Gathers::nothing;
+    Content gathers_ = Content::nothing;
     bool is_met_ = false;  // not yet taken
     std::uint32_t round_ = 0;
     std::uint32_t sent_ = 0;  // values of this round's message

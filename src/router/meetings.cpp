@@ -33,7 +33,7 @@ void Meetings::note_come() noexcept {
     activity_.arm_scan();
 }
 
-Fault Meetings::on_meet(const Peer& from, const MeetFrame& frame, Bytes values) {
+Fault Meetings::on_meet(const RouterPeer& from, const MeetFrame& frame, Bytes values) {
     Meeting::Part part;
     part.number = frame.number;
     part.round = frame.round;
@@ -50,7 +50,7 @@ bool Meetings::send_part() {
     Meeting::Part part;
     NodeId node = 0;
     if (!meeting_.next(0, node, part)) return false;
-    Peer& to = nodes_.peer(node);
+    RouterPeer& to = nodes_.peer(node);
     if (to.is_severed || to.is_blocked) return false;
     const std::uint64_t room_bytes = std::min<std::uint64_t>(to.frame_bytes, 0xffffU);
     const std::uint64_t values_max = (room_bytes - sizeof(MeetFrame)) / 4;

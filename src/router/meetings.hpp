@@ -26,7 +26,7 @@ public:
     void come_for_least(std::uint32_t number, const Meeting::Words& words);
 
     // WIRE-119
-    [[nodiscard]] Fault on_meet(const Peer& from, const MeetFrame& frame, Bytes values);
+    [[nodiscard]] Fault on_meet(const RouterPeer& from, const MeetFrame& frame, Bytes values);
 
     // Sends what is due and has room; tells of a meeting that is over.
     void send_due() {

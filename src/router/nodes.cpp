@@ -19,8 +19,8 @@ Nodes::Nodes(const RouterSettings& settings, const memory::GaLayout& layout, con
     to_sever_.reserve(settings.nodes);
 }
 
-Peer& Nodes::meet(NodeId node) {
-    Peer& made = peers_.emplace_back();
+RouterPeer& Nodes::meet(NodeId node) {
+    RouterPeer& made = peers_.emplace_back();
     made.node = node;
     made.first = map_.first_process(node);
     made.count = map_.first_process(node + 1) - made.first;
@@ -29,7 +29,7 @@ Peer& Nodes::meet(NodeId node) {
     return made;
 }
 
-Peer& Nodes::find_peer(std::uint32_t process) {
+RouterPeer& Nodes::find_peer(std::uint32_t process) {
     return peer(map_.node_of(process));
 }
 
@@ -46,7 +46,7 @@ bool Nodes::note_dead(std::uint32_t process) {
 }
 
 bool Nodes::note_severed(NodeId node) {
-    Peer& gone = peer(node);
+    RouterPeer& gone = peer(node);
     if (gone.is_severed) return false;
     gone.is_severed = true;
     gone.is_blocked = false;
@@ -55,7 +55,7 @@ bool Nodes::note_severed(NodeId node) {
 }
 
 void Nodes::sever_later(NodeId node) {
-    Peer& bad = peer(node);
+    RouterPeer& bad = peer(node);
     if (bad.is_severed || bad.is_to_sever) return;
     bad.is_to_sever = true;
     to_sever_.push_back(node);

@@ -49,25 +49,25 @@ public:
         return process_of(layout_, address);
     }
 
-    // A process that fits into Failure::process, whatever an address says: 0 instead of one that the job does not have.
+    // A process that fits into CommandFailure::process, whatever an address says: 0 instead of one that the job does not have.
     [[nodiscard]] std::uint32_t named(std::uint64_t process) const noexcept {
         return process < procs_ ? static_cast<std::uint32_t>(process) : 0;
     }
 
     // The record of a node, made when it is first asked for. It stays where it is.
-    [[nodiscard]] Peer& peer(NodeId node) {
-        Peer* const known = peer_at_[node];
+    [[nodiscard]] RouterPeer& peer(NodeId node) {
+        RouterPeer* const known = peer_at_[node];
         return known != nullptr ? *known : meet(node);
     }
 
     // The record of the node of a process.   process  < procs()
-    [[nodiscard]] Peer& peer_of(std::uint32_t process) {
+    [[nodiscard]] RouterPeer& peer_of(std::uint32_t process) {
         if (last_peer_ == nullptr || !last_peer_->has(process)) last_peer_ = &find_peer(process);
         return *last_peer_;
     }
 
     // All that were made, in the order they were.
-    [[nodiscard]] std::span<Peer> met() noexcept { return peers_; }
+    [[nodiscard]] std::span<RouterPeer> met() noexcept { return peers_; }
 
     // Whether any node is severed or any process dead: until then nobody need be asked about.
     [[nodiscard]] bool is_any_lost() const noexcept { return is_any_lost_; }
@@ -94,8 +94,8 @@ public:
     NodeId take_to_sever() noexcept;
 
 private:
-    Peer& meet(NodeId node);
-    Peer& find_peer(std::uint32_t process);
+    RouterPeer& meet(NodeId node);
+    RouterPeer& find_peer(std::uint32_t process);
 
     const memory::GaLayout& layout_;
     const Map& map_;
@@ -104,9 +104,9 @@ private:
     std::uint32_t procs_;
     std::uint32_t first_process_;
     std::uint32_t local_count_;
-    std::vector<Peer*> peer_at_;  // by node; nullptr: never met
-    std::vector<Peer> peers_;     // room for all, so that they stay where they are
-    Peer* last_peer_ = nullptr;
+    std::vector<RouterPeer*> peer_at_;  // by node; nullptr: never met
+    std::vector<RouterPeer> peers_;     // room for all, so that they stay where they are
+    RouterPeer* last_peer_ = nullptr;
     std::vector<std::uint32_t> dead_;  // processes, sorted; room for all
     std::vector<NodeId> to_sever_;     // each once; room for all
     bool is_any_lost_ = false;

@@ -31,9 +31,9 @@ std::uint32_t Operations::take(Share share, Work work) noexcept {
     const std::uint32_t index = operations_.take();
     ACP_ASSERT(index != no_index);  // the pool holds all shares
     ++used;
-    Operation& operation = operations_[index];
+    OperationRecord& operation = operations_[index];
     const std::uint32_t generation = operation.generation;
-    operation = Operation{};
+    operation = OperationRecord{};
     operation.generation = generation;
     operation.is_taken = true;
     operation.work = work;
@@ -44,7 +44,7 @@ std::uint32_t Operations::take(Share share, Work work) noexcept {
 std::uint32_t Operations::take_task(const Task& task, Work work, NodeId node) noexcept {
     const std::uint32_t index = take(task.share, work);
     if (index == no_index) return no_index;
-    Operation& operation = operations_[index];
+    OperationRecord& operation = operations_[index];
     operation.token = task.token;
     operation.initiator = task.initiator;
     operation.target = task.command.target_or_word();
@@ -86,7 +86,7 @@ std::uint32_t Operations::take_invoke(Bytes arguments) noexcept {
 }
 
 void Operations::release(std::uint32_t index) noexcept {
-    Operation& operation = operations_[index];
+    OperationRecord& operation = operations_[index];
     delete[] operation.kept;
     operation.kept = nullptr;
     if (operation.buffer != no_index) {
@@ -109,14 +109,14 @@ std::uint32_t Operations::find_with_placement(Ticket ticket) const noexcept {
     return is_known ? index : no_index;
 }
 
-Operation* Operations::parent_of(const Operation& staged) noexcept {
-    Operation& parent = operations_[staged.parent];
+OperationRecord* Operations::parent_of(const OperationRecord& staged) noexcept {
+    OperationRecord& parent = operations_[staged.parent];
     const bool is_there = parent.is_taken && parent.generation == staged.parent_generation;
     return is_there ? &parent : nullptr;
 }
 
-void Operations::cancel_of(const Peer& initiators) noexcept {
-    for_each([&](Operation& operation) {
+void Operations::cancel_of(const RouterPeer& initiators) noexcept {
+    for_each([&](OperationRecord& operation) {
         if (initiators.has(operation.initiator)) operation.is_cancelled = true;
     });
 }

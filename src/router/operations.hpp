@@ -45,8 +45,8 @@ public:
     }
 
     // The spare record is for a piece from now on.   spare() gave it
-    [[nodiscard]] Operation& use_spare() noexcept {
-        Operation& operation = operations_[spare_];
+    [[nodiscard]] OperationRecord& use_spare() noexcept {
+        OperationRecord& operation = operations_[spare_];
         operation.work = Work::place;
         spare_ = no_index;
         return operation;
@@ -55,7 +55,9 @@ public:
     // Gives a record back, and its buffers. No ticket names it any more.
     void release(std::uint32_t index) noexcept;
 
-    [[nodiscard]] Operation& operator[](std::uint32_t index) noexcept { return operations_[index]; }
+    [[nodiscard]] OperationRecord& operator[](std::uint32_t index) noexcept {
+        return operations_[index];
+    }
 
     // The name under which placement works at it.
     [[nodiscard]] Ticket ticket_of(std::uint32_t index) const noexcept {
@@ -66,16 +68,16 @@ public:
     [[nodiscard]] std::uint32_t find_with_placement(Ticket ticket) const noexcept;
 
     // The piece of which a staged one is a part; nullptr: it has ended.
-    [[nodiscard]] Operation* parent_of(const Operation& staged) noexcept;
+    [[nodiscard]] OperationRecord* parent_of(const OperationRecord& staged) noexcept;
 
     // Where a staged piece is, or is to be read.
-    [[nodiscard]] std::span<std::byte> staging_of(const Operation& staged) const noexcept {
+    [[nodiscard]] std::span<std::byte> staging_of(const OperationRecord& staged) const noexcept {
         return {staging_.get() + std::size_t{staged.buffer} * staging_bytes_max,
                 static_cast<std::size_t>(staged.bytes)};
     }
 
     // The arguments of an invoke of another node's process.
-    [[nodiscard]] Bytes arguments_of(const Operation& invoke) const noexcept {
+    [[nodiscard]] Bytes arguments_of(const OperationRecord& invoke) const noexcept {
         return {arguments_[invoke.buffer].bytes, static_cast<std::size_t>(invoke.bytes)};
     }
 
@@ -83,13 +85,13 @@ public:
     template <typename See>
     void for_each(See see) {
         for (std::uint32_t index = 0; index < operations_.touched(); ++index) {
-            Operation& operation = operations_[index];
+            OperationRecord& operation = operations_[index];
             if (operation.is_taken && operation.work != Work::spare) see(operation);
         }
     }
 
     // Cancels what the processes of a severed node want.
-    void cancel_of(const Peer& initiators) noexcept;
+    void cancel_of(const RouterPeer& initiators) noexcept;
 
     // Records by which something is under way: not the spare one.
     [[nodiscard]] std::uint32_t in_use() const noexcept {
@@ -97,12 +99,12 @@ public:
     }
 
     // The pool that queues of operations are linked in.
-    [[nodiscard]] Pool<Operation>& pool() noexcept { return operations_; }
+    [[nodiscard]] Pool<OperationRecord>& pool() noexcept { return operations_; }
 
 private:
     std::array<std::uint32_t, share_count> shares_max_;
     std::array<std::uint32_t, share_count> shares_{};  // in use
-    Pool<Operation> operations_;
+    Pool<OperationRecord> operations_;
     std::uint32_t spare_ = no_index;
     Pool<Arguments> arguments_;             // of invokes of others
     std::unique_ptr<std::byte[]> staging_;  // not touched before a piece needs it

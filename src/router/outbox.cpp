@@ -9,7 +9,7 @@ namespace acp::router {
 Outbox::Outbox(Nodes& nodes, Activity& activity, std::uint32_t notes_max)
     : nodes_(nodes), activity_(activity), notes_(notes_max) {}
 
-std::byte* Outbox::reserve(Peer& to, std::uint64_t bytes) noexcept {
+std::byte* Outbox::reserve(RouterPeer& to, std::uint64_t bytes) noexcept {
     std::byte* room = nullptr;
     try {
         room = endpoint_->reserve(to.node, static_cast<std::uint32_t>(bytes));
@@ -21,7 +21,7 @@ std::byte* Outbox::reserve(Peer& to, std::uint64_t bytes) noexcept {
     return room;
 }
 
-std::span<std::byte> Outbox::reserve_rest(Peer& to, std::uint64_t bytes_min) noexcept {
+std::span<std::byte> Outbox::reserve_rest(RouterPeer& to, std::uint64_t bytes_min) noexcept {
     std::span<std::byte> room;
     try {
         room = endpoint_->reserve_rest(to.node, static_cast<std::uint32_t>(bytes_min));
@@ -33,17 +33,17 @@ std::span<std::byte> Outbox::reserve_rest(Peer& to, std::uint64_t bytes_min) noe
     return room;
 }
 
-void Outbox::note_no_memory(Peer& to) noexcept {
+void Outbox::note_no_memory(RouterPeer& to) noexcept {
     ++activity_.counters().no_memory;
     if (to.refused_at == datagram::never) to.refused_at = activity_.now();
 }
 
-void Outbox::note_blocked(Peer& to) noexcept {
+void Outbox::note_blocked(RouterPeer& to) noexcept {
     to.is_blocked = true;
     activity_.arm_scan();
 }
 
-void Outbox::wake(Peer& to) noexcept {
+void Outbox::wake(RouterPeer& to) noexcept {
     if (to.is_ready || to.is_blocked || to.is_severed) return;
     if (to.notes.is_empty() && to.flows.is_empty()) return;
     to.is_ready = true;
@@ -52,7 +52,7 @@ void Outbox::wake(Peer& to) noexcept {
     ready_tail_ = &to;
 }
 
-bool Outbox::write_note(Peer& to, const Note& note) {
+bool Outbox::write_note(RouterPeer& to, const Note& note) {
     const auto send = [&](const auto& frame) {
         std::byte* room = reserve(to, sizeof frame);
         if (room == nullptr) return false;
@@ -71,7 +71,7 @@ bool Outbox::write_note(Peer& to, const Note& note) {
     return send(ShortFrame{note.type, 0, note.count, note.initiator, note.token});
 }
 
-void Outbox::post(Peer& to, const Note& note) {
+void Outbox::post(RouterPeer& to, const Note& note) {
     if (to.is_severed) return;
     if (to.notes.is_empty() && !to.is_blocked && write_note(to, note)) return;
     const std::uint32_t index = notes_.take();
@@ -88,11 +88,11 @@ void Outbox::post(Peer& to, const Note& note) {
     wake(to);
 }
 
-void Outbox::send_waiting(Peer& to) {
+void Outbox::send_waiting(RouterPeer& to) {
     if (write_note(to, notes_[to.notes.head])) notes_.give(to.notes.pop(notes_));
 }
 
-void Outbox::drop_waiting(Peer& to) noexcept {
+void Outbox::drop_waiting(RouterPeer& to) noexcept {
     while (!to.notes.is_empty()) notes_.give(to.notes.pop(notes_));
 }
 

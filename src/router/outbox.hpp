@@ -24,72 +24,73 @@ public:
     // Room for a frame of so many bytes, to be filled before anything else is reserved. nullptr: there is none until the
     // endpoint says so, or no memory for what the endpoint keeps of that node. Then nobody says when there is some again, and
     // the scan asks (scanner.hpp).
-    [[nodiscard]] std::byte* reserve(Peer& to, std::uint64_t bytes) noexcept;
+    [[nodiscard]] std::byte* reserve(RouterPeer& to, std::uint64_t bytes) noexcept;
 
     // Likewise the rest of a datagram, at least so many bytes; empty: none.
-    [[nodiscard]] std::span<std::byte> reserve_rest(Peer& to, std::uint64_t bytes_min) noexcept;
+    [[nodiscard]] std::span<std::byte> reserve_rest(RouterPeer& to,
+                                                    std::uint64_t bytes_min) noexcept;
 
     // So many bytes of what was reserved last are a frame, or several.
-    void commit(Peer& to, std::uint64_t bytes) {
+    void commit(RouterPeer& to, std::uint64_t bytes) {
         endpoint_->commit(to.node, static_cast<std::uint32_t>(bytes));
         activity_.note_move();
     }
 
     // The same, and `tail` follows them. It is read when the datagram is sealed, and may be read again.
-    void commit_with_tail(Peer& to, std::uint64_t bytes, Bytes tail) {
+    void commit_with_tail(RouterPeer& to, std::uint64_t bytes, Bytes tail) {
         endpoint_->commit_with_tail(to.node, static_cast<std::uint32_t>(bytes), tail);
         activity_.note_move();
     }
 
     // Asks the endpoint for the longest frame again; returns it.
-    std::uint32_t update_frame_bytes(Peer& to) const noexcept {
+    std::uint32_t update_frame_bytes(RouterPeer& to) const noexcept {
         to.frame_bytes = endpoint_->frame_bytes_max(to.node);
         return to.frame_bytes;
     }
 
     // Sends a short frame, or keeps it until there is room. Nothing for a severed node. A node that has let us send nothing
     // while it had us do more than can be kept is severed later (ORD-51).
-    void post(Peer& to, const Note& note);
+    void post(RouterPeer& to, const Note& note);
 
     // Sends the first short frame that waits, if there is room.   !to.notes.is_empty()
-    void send_waiting(Peer& to);
+    void send_waiting(RouterPeer& to);
 
     // Short frames for a severed node are forgotten.
-    void drop_waiting(Peer& to) noexcept;
+    void drop_waiting(RouterPeer& to) noexcept;
 
     [[nodiscard]] std::uint32_t waiting() const noexcept { return notes_.used(); }
 
     // There may be room again.
-    void unblock(Peer& to) noexcept {
+    void unblock(RouterPeer& to) noexcept {
         to.is_blocked = false;
         wake(to);
     }
 
     // Puts the node into the queue of those that are ready, if something waits for it and there may be room.
-    void wake(Peer& to) noexcept;
+    void wake(RouterPeer& to) noexcept;
 
     [[nodiscard]] bool is_any_ready() const noexcept { return ready_head_ != nullptr; }
 
     // Empties the queue of nodes that are ready. Returns the first one, the others follow by next_ready; each stays marked as
     // ready until the caller clears is_ready.
-    [[nodiscard]] Peer* take_ready() noexcept {
-        Peer* const first = ready_head_;
+    [[nodiscard]] RouterPeer* take_ready() noexcept {
+        RouterPeer* const first = ready_head_;
         ready_head_ = nullptr;
         ready_tail_ = nullptr;
         return first;
     }
 
 private:
-    [[nodiscard]] bool write_note(Peer& to, const Note& note);
-    void note_no_memory(Peer& to) noexcept;
-    void note_blocked(Peer& to) noexcept;
+    [[nodiscard]] bool write_note(RouterPeer& to, const Note& note);
+    void note_no_memory(RouterPeer& to) noexcept;
+    void note_blocked(RouterPeer& to) noexcept;
 
     Nodes& nodes_;
     Activity& activity_;
     datagram::Endpoint* endpoint_ = nullptr;
     Pool<Note> notes_;
-    Peer* ready_head_ = nullptr;
-    Peer* ready_tail_ = nullptr;
+    RouterPeer* ready_head_ = nullptr;
+    RouterPeer* ready_tail_ = nullptr;
 };
 
 }  // namespace acp::router

@@ -54,15 +54,15 @@ void OwnCommands::withdraw(std::uint32_t index) noexcept {
     forget(index);
 }
 
-void OwnCommands::tell(const Completion& completion) {
+void OwnCommands::tell(const CommandEnd& completion) {
     activity_.counters().completions += completion.count;
     activity_.note_move();
     completions_.on_completion(completion);
 }
 
-void OwnCommands::complete(std::uint32_t index, const Failure& failure) {
+void OwnCommands::complete(std::uint32_t index, const CommandFailure& failure) {
     const Outstanding& record = commands_[index];
-    Completion completion;
+    CommandEnd completion;
     completion.initiator = record.initiator;
     completion.token = record.token;
     completion.code = failure.code;
@@ -76,10 +76,10 @@ void OwnCommands::complete(std::uint32_t index, const Failure& failure) {
 void OwnCommands::complete_invoke(std::uint32_t index, Code code, Bytes result) {
     const Outstanding& record = commands_[index];
     if (code != Code::ok) {
-        complete(index, {code, End::source, nodes_.named(record.target)});
+        complete(index, {code, BlamedAddress::source, nodes_.named(record.target)});
         return;
     }
-    Completion completion;
+    CommandEnd completion;
     completion.initiator = record.initiator;
     completion.token = record.token;
     completion.value = result.size();
@@ -88,9 +88,9 @@ void OwnCommands::complete_invoke(std::uint32_t index, Code code, Bytes result) 
     tell(completion);
 }
 
-Fault OwnCommands::on_end(const Peer& from, const ShortFrame& frame) {
+Fault OwnCommands::on_end(const RouterPeer& from, const ShortFrame& frame) {
     if (!nodes_.is_mine(frame.initiator)) return Fault::misdirected;
-    Completion run;
+    CommandEnd run;
     run.initiator = frame.initiator;
     run.count = 0;
     const auto deliver = [&] {
@@ -108,7 +108,7 @@ Fault OwnCommands::on_end(const Peer& from, const ShortFrame& frame) {
             forget(index);
             continue;
         }
-        Counters& counters = activity_.counters();
+        RouterCounters& counters = activity_.counters();
         ++(is_known ? counters.stranger_ends : counters.late_ends);
         deliver();
     }
@@ -116,7 +116,7 @@ Fault OwnCommands::on_end(const Peer& from, const ShortFrame& frame) {
     return Fault::none;
 }
 
-std::uint32_t OwnCommands::find_involved(const Peer& from,
+std::uint32_t OwnCommands::find_involved(const RouterPeer& from,
                                          std::uint32_t initiator,
                                          std::uint64_t token) noexcept {
     const std::uint32_t index = book_.find(initiator, token);
@@ -132,14 +132,14 @@ std::uint32_t OwnCommands::find_involved(const Peer& from,
     return index;
 }
 
-void OwnCommands::end_all_of(const Peer& gone) {
+void OwnCommands::end_all_of(const RouterPeer& gone) {
     for_each([&](std::uint32_t index, const Outstanding& record) {
         const std::uint64_t target = target_process(record);
         const std::uint64_t source = source_process(record);
         if (gone.has(target)) {
-            complete(index, {Code::peer, End::target, nodes_.named(target)});
+            complete(index, {Code::peer, BlamedAddress::target, nodes_.named(target)});
         } else if (gone.has(source)) {
-            complete(index, {Code::peer, End::source, nodes_.named(source)});
+            complete(index, {Code::peer, BlamedAddress::source, nodes_.named(source)});
         }
     });
 }
@@ -147,9 +147,9 @@ void OwnCommands::end_all_of(const Peer& gone) {
 void OwnCommands::end_all_of(std::uint32_t process) {
     for_each([&](std::uint32_t index, const Outstanding& record) {
         if (target_process(record) == process) {
-            complete(index, {Code::peer, End::target, process});
+            complete(index, {Code::peer, BlamedAddress::target, process});
         } else if (source_process(record) == process || record.initiator == process) {
-            complete(index, {Code::peer, End::source, process});
+            complete(index, {Code::peer, BlamedAddress::source, process});
         }
     });
 }

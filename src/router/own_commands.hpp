@@ -78,21 +78,21 @@ public:
     }
 
     // The command that a frame is about, if it is outstanding and the sender is involved in it; else no_index, counted.
-    [[nodiscard]] std::uint32_t find_involved(const Peer& from,
+    [[nodiscard]] std::uint32_t find_involved(const RouterPeer& from,
                                               std::uint32_t initiator,
                                               std::uint64_t token) noexcept;
 
     // Ends a command, with Code::ok or a failure. Of a copy that failed, the part that has come is given up.
-    void complete(std::uint32_t index, const Failure& failure);
+    void complete(std::uint32_t index, const CommandFailure& failure);
 
     // Ends an invoke. The result is told before the completion when it went well.
     void complete_invoke(std::uint32_t index, base::Code code, Bytes result);
 
     // WIRE-112: another node says that commands are in place. ORD-23: what is not outstanding has ended before.
-    [[nodiscard]] Fault on_end(const Peer& from, const ShortFrame& frame);
+    [[nodiscard]] Fault on_end(const RouterPeer& from, const ShortFrame& frame);
 
     // Ends what involves a severed node, or a dead process (ORD-20 to ORD-22).
-    void end_all_of(const Peer& gone);
+    void end_all_of(const RouterPeer& gone);
     void end_all_of(std::uint32_t process);
 
     // Calls see(record) for each. It may end the command it is shown, and no other.
@@ -111,7 +111,7 @@ public:
 
 private:
     void forget(std::uint32_t index) noexcept;
-    void tell(const Completion& completion);
+    void tell(const CommandEnd& completion);
 
     Nodes& nodes_;
     PartialCopies& partials_;

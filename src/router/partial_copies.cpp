@@ -39,8 +39,9 @@ void PartialCopies::take_back(const PutFrame& frame) noexcept {
     if (partial.arrived == 0) release(index);
 }
 
-PartialCopies::Settled PartialCopies::settle(const Operation& piece, bool is_ok) noexcept {
-    Settled settled;
+PartialCopies::SettledPiece PartialCopies::settle(const OperationRecord& piece,
+                                                  bool is_ok) noexcept {
+    SettledPiece settled;
     const std::uint32_t index = index_.find(piece.initiator, piece.token);
     if (index == no_index) return settled;
     Partial& partial = partials_[index];

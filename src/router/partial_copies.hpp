@@ -14,7 +14,7 @@ namespace acp::router {
 class PartialCopies {
 public:
     // What the settling of a piece means for its copy.
-    struct Settled {
+    struct SettledPiece {
         bool is_new_failure = false;  // its first piece that failed
         bool is_in_place = false;     // all of it is, and no piece has failed
     };
@@ -29,7 +29,7 @@ public:
     void take_back(const PutFrame& frame) noexcept;
 
     // A piece is in place, or failed. Nothing for a copy that was given up.
-    [[nodiscard]] Settled settle(const Operation& piece, bool is_ok) noexcept;
+    [[nodiscard]] SettledPiece settle(const OperationRecord& piece, bool is_ok) noexcept;
 
     // Gives a copy up, if there is one by this name.
     void drop(std::uint32_t initiator, std::uint64_t token) noexcept;

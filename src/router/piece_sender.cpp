@@ -12,7 +12,9 @@ using base::Code;
 namespace {
 
 // The head of a frame for a record of work.
-PutFrame head_of(const Operation& operation, std::uint64_t bytes, std::uint64_t total) noexcept {
+PutFrame head_of(const OperationRecord& operation,
+                 std::uint64_t bytes,
+                 std::uint64_t total) noexcept {
     PutFrame frame;
     frame.bytes = static_cast<std::uint16_t>(bytes);
     frame.initiator = operation.initiator;
@@ -39,19 +41,19 @@ PieceSender::PieceSender(Nodes& nodes,
       placement_(placement),
       activity_(activity) {}
 
-bool PieceSender::begin(const Task& task, Peer& to) {
+bool PieceSender::begin(const Task& task, RouterPeer& to) {
     if (to.is_severed) {
         const std::uint32_t target = nodes_.named(nodes_.where(task.command.target));
-        ends_.fail(task.initiator, task.token, {Code::peer, End::target, target});
+        ends_.fail(task.initiator, task.token, {Code::peer, BlamedAddress::target, target});
         return true;
     }
     const std::uint64_t bytes = task.command.bytes;
     if (to.flows.is_empty() && !to.is_blocked && bytes + sizeof(PutFrame) <= to.frame_bytes) {
-        const Piece piece{task.command.source, task.command.target,
-                          task.total,          task.token,
-                          task.initiator,      static_cast<std::uint32_t>(bytes)};
-        const Sent sent = send(to, piece);
-        if (sent == Sent::sent || sent == Sent::failed) return true;
+        const PutPiece piece{task.command.source, task.command.target,
+                             task.total,          task.token,
+                             task.initiator,      static_cast<std::uint32_t>(bytes)};
+        const SendResult sent = send(to, piece);
+        if (sent == SendResult::sent || sent == SendResult::failed) return true;
     }
     const std::uint32_t index = operations_.take_task(task, Work::pieces, to.node);
     if (index == no_index) return false;
@@ -62,7 +64,7 @@ bool PieceSender::begin(const Task& task, Peer& to) {
 bool PieceSender::begin_value(const Outstanding& command, std::uint64_t value) {
     const std::uint32_t index = operations_.take(Share::value, Work::value);
     if (index == no_index) return false;
-    Operation& operation = operations_[index];
+    OperationRecord& operation = operations_[index];
     operation.token = command.token;
     operation.initiator = command.initiator;
     operation.target = command.target;
@@ -80,20 +82,20 @@ void PieceSender::count_sent(std::uint64_t bytes) noexcept {
 }
 
 // WIRE-110. One piece from memory of this node straight into the datagram, or to be fetched when that is sealed.
-PieceSender::Sent PieceSender::send(Peer& to, const Piece& piece) {
+PieceSender::SendResult PieceSender::send(RouterPeer& to, const PutPiece& piece) {
     std::byte* room = outbox_.reserve(to, sizeof(PutFrame) + piece.bytes);
-    if (room == nullptr) return Sent::no_room;
+    if (room == nullptr) return SendResult::no_room;
     const std::byte* const lasting = piece.bytes >= lasting_bytes_min
                                          ? placement_.find_lasting(piece.source, piece.bytes)
                                          : nullptr;
     if (lasting == nullptr) {
         const Settlement got =
             placement_.get_now(piece.source, {room + sizeof(PutFrame), piece.bytes});
-        if (got.progress != Progress::settled) return Sent::not_now;
+        if (got.progress != SettlementState::settled) return SendResult::not_now;
         if (got.code != Code::ok) {
             const std::uint32_t source = nodes_.named(nodes_.where(piece.source));
-            ends_.fail(piece.initiator, piece.token, {got.code, End::source, source});
-            return Sent::failed;
+            ends_.fail(piece.initiator, piece.token, {got.code, BlamedAddress::source, source});
+            return SendResult::failed;
         }
     }
     PutFrame frame;
@@ -111,36 +113,36 @@ PieceSender::Sent PieceSender::send(Peer& to, const Piece& piece) {
         outbox_.commit_with_tail(to, sizeof frame, {lasting, piece.bytes});
     }
     count_sent(piece.bytes);
-    return Sent::sent;
+    return SendResult::sent;
 }
 
 // The longest piece of a copy that a datagram carries; whole words, so that the next starts aligned.
-std::uint32_t PieceSender::piece_bytes(Peer& to) const noexcept {
+std::uint32_t PieceSender::piece_bytes(RouterPeer& to) const noexcept {
     const std::uint32_t frame_bytes = outbox_.update_frame_bytes(to);
     const std::uint64_t bytes = std::min<std::uint64_t>(frame_bytes - sizeof(PutFrame), 0xffffU);
     return static_cast<std::uint32_t>(bytes) & ~7U;
 }
 
-Step PieceSender::step(std::uint32_t index, Peer& to) {
-    Operation& operation = operations_[index];
+StepOutcome PieceSender::step(std::uint32_t index, RouterPeer& to) {
+    OperationRecord& operation = operations_[index];
     const std::uint64_t left = operation.bytes - operation.offset;
     auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(left, piece_bytes(to)));
     if (!operation.is_staged) {
-        const Piece piece{operation.source + operation.offset,
-                          operation.target + operation.offset,
-                          operation.total,
-                          operation.token,
-                          operation.initiator,
-                          bytes};
+        const PutPiece piece{operation.source + operation.offset,
+                             operation.target + operation.offset,
+                             operation.total,
+                             operation.token,
+                             operation.initiator,
+                             bytes};
         switch (send(to, piece)) {
-            case Sent::sent:
+            case SendResult::sent:
                 operation.offset += bytes;
-                return operation.offset == operation.bytes ? Step::done : Step::again;
-            case Sent::failed:
-                return Step::done;
-            case Sent::no_room:
-                return Step::blocked;
-            case Sent::not_now:
+                return operation.offset == operation.bytes ? StepOutcome::done : StepOutcome::again;
+            case SendResult::failed:
+                return StepOutcome::done;
+            case SendResult::no_room:
+                return StepOutcome::blocked;
+            case SendResult::not_now:
                 operation.is_staged = true;
                 break;
         }
@@ -150,15 +152,15 @@ Step PieceSender::step(std::uint32_t index, Peer& to) {
 }
 
 // Lets placement read a piece in its own time; it is sent when it is there.
-Step PieceSender::stage(std::uint32_t index, std::uint32_t bytes) {
-    Operation& operation = operations_[index];
+StepOutcome PieceSender::stage(std::uint32_t index, std::uint32_t bytes) {
+    OperationRecord& operation = operations_[index];
     const std::uint64_t process = nodes_.where(operation.source);
     const std::uint32_t taken = operations_.take_staged();
     if (taken == no_index) {
         backlog_.park(index, process);
-        return Step::parked;
+        return StepOutcome::parked;
     }
-    Operation& piece = operations_[taken];
+    OperationRecord& piece = operations_[taken];
     piece.token = operation.token;
     piece.initiator = operation.initiator;
     piece.source = operation.source + operation.offset;
@@ -170,23 +172,23 @@ Step PieceSender::stage(std::uint32_t index, std::uint32_t bytes) {
     piece.parent_generation = operation.generation;
     const Settlement got =
         placement_.get(piece.source, operations_.staging_of(piece), operations_.ticket_of(taken));
-    if (got.progress == Progress::refused) {
+    if (got.progress == SettlementState::refused) {
         operations_.release(taken);
         backlog_.park(index, process);
-        return Step::parked;
+        return StepOutcome::parked;
     }
     operation.offset += bytes;
-    if (got.progress == Progress::taken) {
+    if (got.progress == SettlementState::taken) {
         piece.is_with_placement = true;
     } else if (got.code != Code::ok) {
         ends_.fail(operation.initiator, operation.token,
-                   {got.code, End::source, nodes_.named(process)});
+                   {got.code, BlamedAddress::source, nodes_.named(process)});
         operations_.release(taken);
-        return Step::done;
+        return StepOutcome::done;
     } else {
         backlog_.enqueue(taken, true);
     }
-    return operation.offset == operation.bytes ? Step::done : Step::again;
+    return operation.offset == operation.bytes ? StepOutcome::done : StepOutcome::again;
 }
 
 void PieceSender::on_staged(std::uint32_t index, Code code) {
@@ -194,33 +196,33 @@ void PieceSender::on_staged(std::uint32_t index, Code code) {
         backlog_.enqueue(index, true);
         return;
     }
-    const Operation& piece = operations_[index];
-    if (Operation* const copy = operations_.parent_of(piece)) copy->is_cancelled = true;
+    const OperationRecord& piece = operations_[index];
+    if (OperationRecord* const copy = operations_.parent_of(piece)) copy->is_cancelled = true;
     ends_.fail(piece.initiator, piece.token,
-               {code, End::source, nodes_.named(nodes_.where(piece.source))});
+               {code, BlamedAddress::source, nodes_.named(nodes_.where(piece.source))});
     operations_.release(index);
 }
 
-Step PieceSender::step_staged(const Operation& piece, Peer& to) {
+StepOutcome PieceSender::step_staged(const OperationRecord& piece, RouterPeer& to) {
     std::byte* room = outbox_.reserve(to, sizeof(PutFrame) + piece.bytes);
-    if (room == nullptr) return Step::blocked;
+    if (room == nullptr) return StepOutcome::blocked;
     write(room, head_of(piece, piece.bytes, piece.total));
     const Bytes bytes = operations_.staging_of(piece);
     std::memcpy(room + sizeof(PutFrame), bytes.data(), bytes.size());
     outbox_.commit(to, sizeof(PutFrame) + piece.bytes);
     count_sent(piece.bytes);
-    return Step::done;
+    return StepOutcome::done;
 }
 
-Step PieceSender::step_value(const Operation& value, Peer& to) {
+StepOutcome PieceSender::step_value(const OperationRecord& value, RouterPeer& to) {
     std::byte* room = outbox_.reserve(to, sizeof(PutFrame) + value.width);
-    if (room == nullptr) return Step::blocked;
+    if (room == nullptr) return StepOutcome::blocked;
     PutFrame frame = head_of(value, value.width, value.width);
     frame.is_value = 1;
     write(room, frame);
     std::memcpy(room + sizeof frame, &value.operand, value.width);
     outbox_.commit(to, sizeof frame + value.width);
-    return Step::done;
+    return StepOutcome::done;
 }
 
 }  // namespace acp::router

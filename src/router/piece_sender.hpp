@@ -30,29 +30,29 @@ public:
                 Activity& activity);
 
     // Begins a copy: a short one is sent at once if nothing waits for that node. false: no room for a record, nothing done.
-    [[nodiscard]] bool begin(const Task& task, Peer& to);
+    [[nodiscard]] bool begin(const Task& task, RouterPeer& to);
 
     // The old value of an atomic of a process of this node, to be sent again to the target's node. false: no room for a
     // record.
     [[nodiscard]] bool begin_value(const Outstanding& command, std::uint64_t value);
 
     // The next piece of a copy whose turn it is.
-    [[nodiscard]] Step step(std::uint32_t index, Peer& to);
+    [[nodiscard]] StepOutcome step(std::uint32_t index, RouterPeer& to);
 
     // A staged piece whose turn it is.
-    [[nodiscard]] Step step_staged(const Operation& piece, Peer& to);
+    [[nodiscard]] StepOutcome step_staged(const OperationRecord& piece, RouterPeer& to);
 
     // An old value whose turn it is.
-    [[nodiscard]] Step step_value(const Operation& value, Peer& to);
+    [[nodiscard]] StepOutcome step_value(const OperationRecord& value, RouterPeer& to);
 
     // Placement has read a staged piece, or could not.
     void on_staged(std::uint32_t index, base::Code code);
 
 private:
-    enum class Sent : std::uint8_t { sent, failed, no_room, not_now };
+    enum class SendResult : std::uint8_t { sent, failed, no_room, not_now };
 
     // Bytes of memory of this node on their way to another.
-    struct Piece {
+    struct PutPiece {
         GlobalAddress source = 0;
         GlobalAddress target = 0;
         std::uint64_t total = 0;  // of the whole copy
@@ -61,9 +61,9 @@ private:
         std::uint32_t bytes = 0;
     };
 
-    [[nodiscard]] Sent send(Peer& to, const Piece& piece);
-    [[nodiscard]] Step stage(std::uint32_t index, std::uint32_t bytes);
-    [[nodiscard]] std::uint32_t piece_bytes(Peer& to) const noexcept;
+    [[nodiscard]] SendResult send(RouterPeer& to, const PutPiece& piece);
+    [[nodiscard]] StepOutcome stage(std::uint32_t index, std::uint32_t bytes);
+    [[nodiscard]] std::uint32_t piece_bytes(RouterPeer& to) const noexcept;
     void count_sent(std::uint64_t bytes) noexcept;
 
     Nodes& nodes_;

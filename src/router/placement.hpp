@@ -17,14 +17,14 @@ namespace acp::router {
 using memory::GlobalAddress;
 using Ticket = std::uint64_t;
 
-enum class Progress : std::uint8_t {
+enum class SettlementState : std::uint8_t {
     settled,  // done, or failed: see code
     taken,    // on_settled(ticket, code, value) comes later
     refused  // no room for this process now: ask again later; Router::on_place_room() may tell when
 };
 
 struct Settlement {
-    Progress progress = Progress::settled;
+    SettlementState progress = SettlementState::settled;
     base::Code code = base::Code::ok;
 };
 
@@ -43,7 +43,7 @@ public:
     // Reads memory of this node into `into` during the call, or refuses, nothing done: what cannot be read at once
     // is then asked of get(). Memory that is mapped here should be read here: it saves a copy.
     virtual Settlement get_now(GlobalAddress /*source*/, std::span<std::byte> /*into*/) {
-        return {Progress::refused, base::Code::ok};
+        return {SettlementState::refused, base::Code::ok};
     }
 
     // Where the bytes of memory of this node can be read as long as the router lives, whatever becomes of what is

@@ -12,7 +12,7 @@ using base::Code;
 
 namespace {
 
-void describe(Operation& operation, const PutFrame& frame, NodeId from) noexcept {
+void describe(OperationRecord& operation, const PutFrame& frame, NodeId from) noexcept {
     operation.token = frame.token;
     operation.initiator = frame.initiator;
     operation.target = frame.target;
@@ -57,7 +57,7 @@ Fault Placer::check_get(const PutFrame& frame, bool& is_late) {
     return is_inside ? Fault::none : Fault::overrun;
 }
 
-Fault Placer::on_put(const Peer& from, const PutFrame& frame, Bytes bytes) {
+Fault Placer::on_put(const RouterPeer& from, const PutFrame& frame, Bytes bytes) {
     const std::uint64_t process = nodes_.where(frame.target);
     if (!nodes_.is_mine(process)) return Fault::misdirected;
     if (nodes_.is_mine(frame.initiator)) {
@@ -86,7 +86,7 @@ Fault Placer::on_put(const Peer& from, const PutFrame& frame, Bytes bytes) {
     return Fault::none;
 }
 
-Fault Placer::on_puts(const Peer& from, const PutsFrame& frame, Bytes puts) {
+Fault Placer::on_puts(const RouterPeer& from, const PutsFrame& frame, Bytes puts) {
     PutFrame each;
     each.bytes = frame.bytes;
     each.total = frame.bytes;
@@ -115,14 +115,14 @@ void Placer::place_value(const Outstanding& command, std::uint64_t value) {
 
 void Placer::place(const PutFrame& frame, Bytes bytes, NodeId from) {
     const std::uint32_t spare = operations_.spare();
-    Settlement put{Progress::refused, Code::ok};
+    Settlement put{SettlementState::refused, Code::ok};
     if (spare != no_index) {
         put = placement_.put(frame.target, bytes, operations_.ticket_of(spare));
     }
-    if (put.progress == Progress::settled) {
+    if (put.progress == SettlementState::settled) {
         settle(frame, put.code);
-    } else if (put.progress == Progress::taken) {
-        Operation& operation = operations_.use_spare();
+    } else if (put.progress == SettlementState::taken) {
+        OperationRecord& operation = operations_.use_spare();
         describe(operation, frame, from);
         operation.is_with_placement = true;
         activity_.note_move();
@@ -153,7 +153,7 @@ void Placer::keep(const PutFrame& frame, Bytes bytes, NodeId from) {
         return;
     }
     if (!bytes.empty()) std::memcpy(kept, bytes.data(), bytes.size());
-    Operation& operation = operations_[index];
+    OperationRecord& operation = operations_[index];
     describe(operation, frame, from);
     operation.kept = kept;
     backlog_.count_kept(process, cost);
@@ -162,14 +162,14 @@ void Placer::keep(const PutFrame& frame, Bytes bytes, NodeId from) {
 }
 
 bool Placer::place_again(std::uint32_t index) {
-    Operation& operation = operations_[index];
+    OperationRecord& operation = operations_[index];
     const std::uint64_t process = nodes_.where(operation.target);
     const std::uint64_t cost = operation.bytes + kept_overhead_bytes;
     if (!operation.is_cancelled) {
         const Settlement put = placement_.put(operation.target, {operation.kept, operation.bytes},
                                               operations_.ticket_of(index));
-        if (put.progress == Progress::refused) return false;
-        if (put.progress == Progress::taken) {
+        if (put.progress == SettlementState::refused) return false;
+        if (put.progress == SettlementState::taken) {
             backlog_.count_given_up(process, cost);
             operation.is_with_placement = true;
             return true;
@@ -213,17 +213,17 @@ void Placer::settle(const PutFrame& frame, Code code) {
 
 // Apart from settle(), whose frequent case then needs no room for a record.
 void Placer::settle_other(const PutFrame& frame, Code code) {
-    Operation piece;
+    OperationRecord piece;
     describe(piece, frame, 0);
     settle(piece, code);
 }
 
-void Placer::settle(const Operation& piece, Code code) {
+void Placer::settle(const OperationRecord& piece, Code code) {
     activity_.note_move();
     ++activity_.counters().puts;
     const bool is_ok = code == Code::ok;
     if (is_ok) activity_.counters().bytes_placed += piece.bytes;
-    PartialCopies::Settled copy;
+    PartialCopies::SettledPiece copy;
     if (piece.bytes == piece.total) {
         copy.is_in_place = is_ok;
         copy.is_new_failure = !is_ok;
@@ -232,12 +232,12 @@ void Placer::settle(const Operation& piece, Code code) {
     }
     if (copy.is_new_failure) {
         const std::uint32_t target = nodes_.named(nodes_.where(piece.target));
-        ends_.fail(piece.initiator, piece.token, {code, End::target, target});
+        ends_.fail(piece.initiator, piece.token, {code, BlamedAddress::target, target});
     }
     if (copy.is_in_place) ends_.finish(piece.initiator, piece.token);
 }
 
-void Placer::end_copies_of(const Peer& gone) {
+void Placer::end_copies_of(const RouterPeer& gone) {
     partials_.for_each([&](const Partial& shown) {
         const Partial copy = shown;
         const bool is_half = copy.from == gone.node && copy.arrived < copy.total;
@@ -245,7 +245,8 @@ void Placer::end_copies_of(const Peer& gone) {
         if (is_wanted && !is_half) return;
         partials_.drop(copy.initiator, copy.token);
         if (!is_wanted || copy.is_failed) return;
-        ends_.fail(copy.initiator, copy.token, {Code::peer, End::source, nodes_.named(gone.first)});
+        ends_.fail(copy.initiator, copy.token,
+                   {Code::peer, BlamedAddress::source, nodes_.named(gone.first)});
     });
 }
 

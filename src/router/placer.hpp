@@ -33,10 +33,10 @@ public:
            Activity& activity);
 
     // WIRE-110
-    [[nodiscard]] Fault on_put(const Peer& from, const PutFrame& frame, Bytes bytes);
+    [[nodiscard]] Fault on_put(const RouterPeer& from, const PutFrame& frame, Bytes bytes);
 
     // WIRE-120: each as if it had come alone.
-    [[nodiscard]] Fault on_puts(const Peer& from, const PutsFrame& frame, Bytes puts);
+    [[nodiscard]] Fault on_puts(const RouterPeer& from, const PutsFrame& frame, Bytes puts);
 
     // The old value of an atomic has come to its initiator, which holds the target.
     void place_value(const Outstanding& command, std::uint64_t value);
@@ -45,10 +45,10 @@ public:
     [[nodiscard]] bool place_again(std::uint32_t index);
 
     // A piece is in place, or failed.
-    void settle(const Operation& piece, base::Code code);
+    void settle(const OperationRecord& piece, base::Code code);
 
     // Gives up the copies that a severed node wanted or sent a part of, and fails the latter.
-    void end_copies_of(const Peer& gone);
+    void end_copies_of(const RouterPeer& gone);
 
     // Gives up the copies that a dead process wanted.
     void drop_copies_of(std::uint32_t initiator);

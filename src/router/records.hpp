@@ -76,7 +76,7 @@ enum class Work : std::uint8_t {
 enum class Share : std::uint8_t { own, foreign, inner, value };
 inline constexpr std::size_t share_count = 4;
 
-struct Operation {
+struct OperationRecord {
     std::uint64_t token = 0;
     GlobalAddress target = 0;  // of an invoke: the process
     GlobalAddress source = 0;  // of an invoke: the operation
@@ -150,7 +150,7 @@ struct
 };
 
 // A node something was sent to or heard from. Each group of fields has the class that writes it before it.
-struct Peer {
+struct RouterPeer {
     // Nodes.
     NodeId node = 0;
     std::uint32_t first = 0;  // process
@@ -164,7 +164,7 @@ struct Peer {
     std::uint32_t frame_bytes = 0;                // longest frame, when last asked
     datagram::Time refused_at = datagram::never;  // since then there is no memory at the endpoint
     Queue notes;
-    Peer* next_ready = nullptr;
+    RouterPeer* next_ready = nullptr;
 
     // Backlog.
     Queue flows;
@@ -188,9 +188,9 @@ struct Task {
 };
 
 // How a command failed.
-struct Failure {
+struct CommandFailure {
     base::Code code = base::Code::peer;
-    End end = End::none;
+    BlamedAddress end = BlamedAddress::none;
     std::uint32_t process = 0;
 };
 

@@ -22,7 +22,7 @@ Requests::Requests(Nodes& nodes,
       placement_(placement),
       activity_(activity) {}
 
-bool Requests::begin(Peer& to,
+bool Requests::begin(RouterPeer& to,
                      const Outstanding& record,
                      std::uint64_t offset,
                      std::uint64_t bytes) {
@@ -31,7 +31,7 @@ bool Requests::begin(Peer& to,
     }
     const std::uint32_t index = operations_.take(Share::own, Work::request);
     if (index == no_index) return false;
-    Operation& operation = operations_[index];
+    OperationRecord& operation = operations_[index];
     operation.token = record.token;
     operation.initiator = record.initiator;
     operation.target = record.target;
@@ -46,7 +46,7 @@ bool Requests::begin(Peer& to,
 bool Requests::begin_here(const Outstanding& record) {
     const std::uint32_t index = operations_.take(Share::own, Work::invoke);
     if (index == no_index) return false;
-    Operation& operation = operations_[index];
+    OperationRecord& operation = operations_[index];
     operation.token = record.token;
     operation.initiator = record.initiator;
     operation.target = record.target;
@@ -56,14 +56,14 @@ bool Requests::begin_here(const Outstanding& record) {
     return true;
 }
 
-Step Requests::step(const Operation& operation, Peer& to) {
+StepOutcome Requests::step(const OperationRecord& operation, RouterPeer& to) {
     const Outstanding& record = own_[own_.find(operation.initiator, operation.token)];
     const bool is_sent = write_request(to, record, operation.offset, operation.bytes);
-    return is_sent ? Step::done : Step::blocked;
+    return is_sent ? StepOutcome::done : StepOutcome::blocked;
 }
 
-Step Requests::step_here(std::uint32_t index) {
-    const Operation& operation = operations_[index];
+StepOutcome Requests::step_here(std::uint32_t index) {
+    const OperationRecord& operation = operations_[index];
     const std::uint32_t command = own_.find(operation.initiator, operation.token);
     const Outstanding& record = own_[command];
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): the operation's to write
@@ -72,17 +72,17 @@ Step Requests::step_here(std::uint32_t index) {
     const Settlement ran = placement_.invoke(static_cast<std::uint32_t>(record.source),
                                              static_cast<std::uint32_t>(record.target),
                                              own_.arguments_of(record), result, result_bytes);
-    if (ran.progress != Progress::settled) {
+    if (ran.progress != SettlementState::settled) {
         backlog_.park(index, record.target);
-        return Step::parked;
+        return StepOutcome::parked;
     }
     ++activity_.counters().runs;
     own_.complete_invoke(command, ran.code, Bytes(result).first(result_bytes));
-    return Step::done;
+    return StepOutcome::done;
 }
 
 // WIRE-117
-bool Requests::write_invoke(Peer& to, const Outstanding& record) {
+bool Requests::write_invoke(RouterPeer& to, const Outstanding& record) {
     const Bytes arguments = own_.arguments_of(record);
     std::byte* room = outbox_.reserve(to, sizeof(InvokeFrame) + arguments.size());
     if (room == nullptr) return false;
@@ -99,7 +99,7 @@ bool Requests::write_invoke(Peer& to, const Outstanding& record) {
 }
 
 // WIRE-111
-bool Requests::write_command(Peer& to,
+bool Requests::write_command(RouterPeer& to,
                              const Outstanding& record,
                              std::uint64_t offset,
                              std::uint64_t bytes) {

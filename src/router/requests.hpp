@@ -28,7 +28,7 @@ public:
 
     // Asks a node for a part of a copy, for an atomic, or for an invoke. false: no room for a record, nothing done.
     //   offset, bytes  of the part; 0 and record.bytes of what is no copy
-    [[nodiscard]] bool begin(Peer& to,
+    [[nodiscard]] bool begin(RouterPeer& to,
                              const Outstanding& record,
                              std::uint64_t offset,
                              std::uint64_t bytes);
@@ -37,19 +37,19 @@ public:
     [[nodiscard]] bool begin_here(const Outstanding& record);
 
     // A request whose turn it is. Its command is outstanding.
-    [[nodiscard]] Step step(const Operation& operation, Peer& to);
+    [[nodiscard]] StepOutcome step(const OperationRecord& operation, RouterPeer& to);
 
     // An invoke here whose turn it is. Its command is outstanding.
-    [[nodiscard]] Step step_here(std::uint32_t index);
+    [[nodiscard]] StepOutcome step_here(std::uint32_t index);
 
 private:
-    [[nodiscard]] bool write_command(Peer& to,
+    [[nodiscard]] bool write_command(RouterPeer& to,
                                      const Outstanding& record,
                                      std::uint64_t offset,
                                      std::uint64_t bytes);
-    [[nodiscard]] bool write_invoke(Peer& to, const Outstanding& record);
+    [[nodiscard]] bool write_invoke(RouterPeer& to, const Outstanding& record);
 
-    [[nodiscard]] bool write_request(Peer& to,
+    [[nodiscard]] bool write_request(RouterPeer& to,
                                      const Outstanding& record,
                                      std::uint64_t offset,
                                      std::uint64_t bytes) {

@@ -46,7 +46,7 @@ Resend* Resends::take(std::uint32_t command) {
     const std::uint32_t taken = resends_.take();
     if (taken == no_index) {
         const auto target = static_cast<std::uint32_t>(own_.target_process(record));
-        own_.complete(command, {Code::limit, End::target, target});
+        own_.complete(command, {Code::limit, BlamedAddress::target, target});
         return nullptr;
     }
     const std::uint32_t level = level_of(record);

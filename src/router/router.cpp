@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/assert.hpp"
-#include "router/receiver.hpp"
+#include "router/frame_receiver.hpp"
 #include "router/scanner.hpp"
 #include "router/scheduler.hpp"
 #include "router/submitter.hpp"
@@ -62,7 +62,7 @@ struct Router::Parts {
     WatchList watch_list;
     Losses losses;
     Scanner scanner;
-    Receiver receiver;
+    FrameReceiver receiver;
 };
 
 Router::Router(const RouterSettings& settings,
@@ -168,7 +168,7 @@ Time Router::deadline() const noexcept {
         {parts_->activity.scan_at(), parts_->backlog.retry_at(), parts_->resends.deadline()});
 }
 
-const Counters& Router::counters() const noexcept {
+const RouterCounters& Router::counters() const noexcept {
     return parts_->activity.counters();
 }
 

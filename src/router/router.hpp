@@ -87,7 +87,7 @@ public:
     [[nodiscard]] Time deadline()
         const noexcept;  // past: a turn would do something; never: nothing to wait for
 
-    [[nodiscard]] const Counters& counters() const noexcept;
+    [[nodiscard]] const RouterCounters& counters() const noexcept;
     [[nodiscard]] std::uint32_t outstanding() const noexcept;  // of this node's initiators
     [[nodiscard]] std::uint32_t outstanding_of(std::uint32_t initiator) const noexcept;
     [[nodiscard]] bool is_idle() const noexcept;  // nothing of anybody's is under way here

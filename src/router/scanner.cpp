@@ -21,8 +21,8 @@ void Scanner::watch_overdue() {
     in_.own.for_each([&](std::uint32_t /*index*/, Outstanding& record) {
         if (((scan - record.age) & 255U) < 2) return;
         record.age = static_cast<std::uint8_t>(scan - 2);  // old, and never young again
-        Peer& target = in_.nodes.peer_of(in_.nodes.named(in_.own.target_process(record)));
-        Peer& source = in_.nodes.peer_of(in_.nodes.named(in_.own.source_process(record)));
+        RouterPeer& target = in_.nodes.peer_of(in_.nodes.named(in_.own.target_process(record)));
+        RouterPeer& source = in_.nodes.peer_of(in_.nodes.named(in_.own.source_process(record)));
         in_.watch_list.want(target.node);
         in_.watch_list.want(source.node);
         in_.watch_list.ask(source, target.node);
@@ -33,7 +33,7 @@ void Scanner::watch_overdue() {
 // reached.
 void Scanner::offer_room_again() {
     const Time now = in_.activity.now();
-    for (Peer& to : in_.nodes.met()) {
+    for (RouterPeer& to : in_.nodes.met()) {
         if (!to.is_blocked || to.is_severed) continue;
         const bool is_hopeless = to.refused_at != datagram::never && no_memory_max_ns_ != 0 &&
                                  now - to.refused_at >= no_memory_max_ns_;

@@ -21,18 +21,18 @@ Scheduler::Scheduler(OwnCommands& own,
       placer_(placer),
       activity_(activity) {}
 
-Step Scheduler::step(std::uint32_t index, Peer& to) {
-    const Operation& operation = operations_[index];
-    if (operation.is_cancelled) return Step::done;
+StepOutcome Scheduler::step(std::uint32_t index, RouterPeer& to) {
+    const OperationRecord& operation = operations_[index];
+    if (operation.is_cancelled) return StepOutcome::done;
     if (operation.share == Share::own && !own_.has(operation.initiator, operation.token)) {
-        return Step::done;  // it ended meanwhile
+        return StepOutcome::done;  // it ended meanwhile
     }
     if (operation.work == Work::request) return requests_.step(operation, to);
     const bool is_invoke_here = operation.work == Work::invoke && operation.share == Share::own;
     return is_invoke_here ? requests_.step_here(index) : executor_.step(index, to);
 }
 
-void Scheduler::send(Peer& to) {
+void Scheduler::send(RouterPeer& to) {
     std::uint32_t budget = pieces_per_turn_max;
     while (!to.is_blocked && !to.is_severed) {
         if (!to.notes.is_empty()) {
@@ -46,9 +46,9 @@ void Scheduler::send(Peer& to) {
 }
 
 void Scheduler::send_all() {
-    Peer* to = outbox_.take_ready();
+    RouterPeer* to = outbox_.take_ready();
     while (to != nullptr) {
-        Peer* following = to->next_ready;
+        RouterPeer* following = to->next_ready;
         to->is_ready = false;
         send(*to);
         outbox_.wake(*to);
@@ -58,7 +58,7 @@ void Scheduler::send_all() {
 
 // false: there is no room still.
 bool Scheduler::ask_again(std::uint32_t index) {
-    const Operation& operation = operations_[index];
+    const OperationRecord& operation = operations_[index];
     if (operation.work == Work::place) return placer_.place_again(index);
     if (operation.is_cancelled) {
         operations_.release(index);
@@ -80,7 +80,7 @@ void Scheduler::on_settled(Ticket ticket, base::Code code, std::uint64_t value) 
         ++activity_.counters().bad_tickets;
         return;
     }
-    Operation& operation = operations_[index];
+    OperationRecord& operation = operations_[index];
     operation.is_with_placement = false;
     activity_.note_move();
     if (operation.is_cancelled) {

@@ -39,8 +39,8 @@ public:
     void on_settled(Ticket ticket, base::Code code, std::uint64_t value);
 
 private:
-    void send(Peer& to);
-    [[nodiscard]] Step step(std::uint32_t index, Peer& to);
+    void send(RouterPeer& to);
+    [[nodiscard]] StepOutcome step(std::uint32_t index, RouterPeer& to);
     [[nodiscard]] bool ask_again(std::uint32_t index);
 
     OwnCommands& own_;

@@ -53,7 +53,7 @@ Submitter::Submitter(Nodes& nodes,
       placement_(placement),
       activity_(activity) {}
 
-std::size_t Submitter::submit(std::uint32_t initiator, Commands run) {
+std::size_t Submitter::submit(std::uint32_t initiator, CommandRun run) {
     ACP_ASSERT(nodes_.is_mine(initiator));
     std::size_t taken = 0;
     while (true) {
@@ -89,12 +89,12 @@ void Submitter::fill_in(Outstanding& record,
 
 // The shortest way of the most frequent commands: puts of one piece each, side by side into the datagrams being filled
 // for one node. How many of the run began so; the next must go the long way, or to another node.
-std::size_t Submitter::begin_short_puts(std::uint32_t initiator, Commands run) {
+std::size_t Submitter::begin_short_puts(std::uint32_t initiator, CommandRun run) {
     std::size_t begun = 0;
     while (begun < run.size()) {
         const std::uint64_t target = nodes_.where(run[begun].command->target);
         if (target >= nodes_.procs() || nodes_.is_any_lost()) break;
-        Peer& to = nodes_.peer_of(static_cast<std::uint32_t>(target));
+        RouterPeer& to = nodes_.peer_of(static_cast<std::uint32_t>(target));
         if (!to.flows.is_empty() || to.is_blocked || to.node == nodes_.self()) break;
         const std::size_t filled = fill_datagram(to, initiator, run.subspan(begun));
         if (filled == 0) break;
@@ -103,7 +103,7 @@ std::size_t Submitter::begin_short_puts(std::uint32_t initiator, Commands run) {
     return begun;
 }
 
-std::size_t Submitter::fill_datagram(Peer& to, std::uint32_t initiator, Commands run) {
+std::size_t Submitter::fill_datagram(RouterPeer& to, std::uint32_t initiator, CommandRun run) {
     constexpr std::uint64_t head_bytes = sizeof(PutsFrame) + sizeof(std::uint64_t);
     const std::uint64_t first_bytes = run.front().command->bytes;
     if (first_bytes > to.frame_bytes - head_bytes) return 0;
@@ -118,7 +118,7 @@ std::size_t Submitter::fill_datagram(Peer& to, std::uint32_t initiator, Commands
         const std::uint32_t index = room == nullptr ? no_index : own_.take();
         if (index == no_index) break;
         const Settlement got = placement_.get_now(command.source, {room, command.bytes});
-        if (got.progress != Progress::settled || got.code != Code::ok) {
+        if (got.progress != SettlementState::settled || got.code != Code::ok) {
             own_.give_back(index);
             break;
         }
@@ -134,7 +134,7 @@ std::size_t Submitter::fill_datagram(Peer& to, std::uint32_t initiator, Commands
     return puts.count();
 }
 
-bool Submitter::invoke(const Call& call, Bytes arguments) {
+bool Submitter::invoke(const InvokeRequest& call, Bytes arguments) {
     ACP_ASSERT(nodes_.is_mine(call.initiator) && arguments.size() <= invoke_bytes_max);
     const std::uint32_t index = own_.take_invoke(arguments);
     if (index == no_index) return false;
@@ -153,30 +153,30 @@ bool Submitter::invoke(const Call& call, Bytes arguments) {
 
 // Whether a datagram to its node carries an operation's arguments.
 bool Submitter::fits(const Outstanding& call) {
-    Peer& to = nodes_.peer_of(nodes_.named(call.target));
+    RouterPeer& to = nodes_.peer_of(nodes_.named(call.target));
     if (to.node == nodes_.self()) return true;
     return outbox_.update_frame_bytes(to) >= sizeof(InvokeFrame) + call.bytes;
 }
 
 // ORD-22: what involves a lost node or a dead process ends before it begins.
-bool Submitter::is_lost(const Outstanding& command, Failure& failure) {
+bool Submitter::is_lost(const Outstanding& command, CommandFailure& failure) {
     const std::uint64_t source = own_.source_process(command);
     const std::uint64_t target = own_.target_process(command);
     const auto is_gone = [this](std::uint64_t process) {
         return nodes_.is_gone(static_cast<std::uint32_t>(process));
     };
     if (source >= nodes_.procs()) {
-        failure = {Code::address, End::source, 0};
+        failure = {Code::address, BlamedAddress::source, 0};
     } else if (target >= nodes_.procs()) {
-        failure = {Code::address, End::target, 0};
+        failure = {Code::address, BlamedAddress::target, 0};
     } else if (is_gone(target)) {
-        failure = {Code::peer, End::target, nodes_.named(target)};
+        failure = {Code::peer, BlamedAddress::target, nodes_.named(target)};
     } else if (is_gone(source)) {
-        failure = {Code::peer, End::source, nodes_.named(source)};
+        failure = {Code::peer, BlamedAddress::source, nodes_.named(source)};
     } else if (command.operation == invoke_operation && !fits(command)) {
-        failure = {Code::limit, End::none, nodes_.named(target)};
+        failure = {Code::limit, BlamedAddress::none, nodes_.named(target)};
     } else if (command.operation == bad_operation) {
-        failure = {Code::argument, End::none, 0};
+        failure = {Code::argument, BlamedAddress::none, 0};
     } else {
         return false;
     }
@@ -188,7 +188,7 @@ bool Submitter::begin(std::uint32_t index) {
     const std::uint64_t source = own_.source_process(record);
     if (source >= nodes_.procs() || own_.target_process(record) >= nodes_.procs() ||
         nodes_.is_any_lost() || record.operation >= invoke_operation) [[unlikely]] {
-        Failure failure;
+        CommandFailure failure;
         if (is_lost(record, failure)) {
             own_.complete(index, failure);
             return true;
@@ -205,7 +205,7 @@ bool Submitter::begin(std::uint32_t index) {
 bool Submitter::begin_part(const Outstanding& record, std::uint64_t offset, std::uint64_t bytes) {
     const std::uint64_t source = own_.source_process(record);
     if (nodes_.is_mine(source)) return executor_.begin(task_of(record, offset, bytes));
-    Peer& to = nodes_.peer_of(static_cast<std::uint32_t>(source));
+    RouterPeer& to = nodes_.peer_of(static_cast<std::uint32_t>(source));
     return requests_.begin(to, record, offset, bytes);
 }
 

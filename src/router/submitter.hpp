@@ -20,7 +20,7 @@
 namespace acp::router {
 
 // A numbered operation to be run on the node of a process.
-struct Call {
+struct InvokeRequest {
     std::uint64_t token = 0;
     std::uint32_t initiator = 0;
     std::uint32_t operation = 0;
@@ -29,7 +29,7 @@ struct Call {
 
 class Submitter {
 public:
-    using Commands = std::span<const memory::NumberedCommand>;
+    using CommandRun = std::span<const memory::NumberedCommand>;
 
     Submitter(Nodes& nodes,
               OwnCommands& own,
@@ -41,17 +41,19 @@ public:
               Activity& activity);
 
     // Begins commands of one process, first to last, as many as there is room for; returns how many.
-    std::size_t submit(std::uint32_t initiator, Commands run);
+    std::size_t submit(std::uint32_t initiator, CommandRun run);
 
     // Begins an invoke. false: no room, nothing done.
-    bool invoke(const Call& call, Bytes arguments);
+    bool invoke(const InvokeRequest& call, Bytes arguments);
 
     // Begins again what was refused and is due.
     void resend_due();
 
 private:
-    [[nodiscard]] std::size_t begin_short_puts(std::uint32_t initiator, Commands run);
-    [[nodiscard]] std::size_t fill_datagram(Peer& to, std::uint32_t initiator, Commands run);
+    [[nodiscard]] std::size_t begin_short_puts(std::uint32_t initiator, CommandRun run);
+    [[nodiscard]] std::size_t fill_datagram(RouterPeer& to,
+                                            std::uint32_t initiator,
+                                            CommandRun run);
     void fill_in(Outstanding& record,
                  std::uint32_t initiator,
                  const memory::NumberedCommand& one) const noexcept;
@@ -60,7 +62,7 @@ private:
                                   std::uint64_t offset,
                                   std::uint64_t bytes);
     [[nodiscard]] bool resend(const Resend& again);
-    [[nodiscard]] bool is_lost(const Outstanding& command, Failure& failure);
+    [[nodiscard]] bool is_lost(const Outstanding& command, CommandFailure& failure);
     [[nodiscard]] bool fits(const Outstanding& call);
 
     Nodes& nodes_;

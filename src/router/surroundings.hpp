@@ -35,16 +35,20 @@ struct Request {
     memory::Command command;
 };
 
-enum class End : std::uint8_t { none, target, source };  // which address a failure is about
+enum class BlamedAddress : std::uint8_t {
+    none,
+    target,
+    source
+};  // which address a failure is about
 
 // `count` commands of one initiator have ended: tokens token, token + 2, ...
-struct Completion {
+struct CommandEnd {
     std::uint32_t initiator = 0;
     std::uint32_t count = 1;
     std::uint64_t token = 0;
     std::uint64_t value = 0;  // of an invoke: bytes of its result
     base::Code code = base::Code::ok;
-    End end = End::none;
+    BlamedAddress end = BlamedAddress::none;
     std::uint32_t process = 0;  // of a failure: whose memory or death
 };
 
@@ -54,7 +58,7 @@ public:
     virtual ~Completions() = default;
     Completions(const Completions&) = delete;
     Completions& operator=(const Completions&) = delete;
-    virtual void on_completion(const Completion& completion) = 0;
+    virtual void on_completion(const CommandEnd& completion) = 0;
     virtual void on_result(std::uint32_t initiator,
                            std::uint64_t token,
                            std::span<const std::byte> result) = 0;

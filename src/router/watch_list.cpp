@@ -13,7 +13,7 @@ WatchList::WatchList(Nodes& nodes, Outbox& outbox, Activity& activity)
 
 void WatchList::want(NodeId node) {
     if (node == nodes_.self()) return;
-    Peer& wanted = nodes_.peer(node);
+    RouterPeer& wanted = nodes_.peer(node);
     if (wanted.is_severed) return;
     const std::uint32_t scan = activity_.scan_number();
     if (wanted.is_watched) {
@@ -26,7 +26,7 @@ void WatchList::want(NodeId node) {
     nodes_.endpoint().watch(node);
 }
 
-void WatchList::ask(Peer& source, NodeId target) {
+void WatchList::ask(RouterPeer& source, NodeId target) {
     const NodeId self = nodes_.self();
     if (source.node == self || target == self || target == source.node) return;
     const std::uint32_t scan = activity_.scan_number();
@@ -42,7 +42,7 @@ void WatchList::ask(Peer& source, NodeId target) {
 
 // Who asks about a node that is lost has not heard of that: where nodes sever each other in all directions, nobody may be
 // left to pass the news on.
-void WatchList::watch_for(Peer& asking, NodeId node) {
+void WatchList::watch_for(RouterPeer& asking, NodeId node) {
     if (node == nodes_.self()) return;
     if (nodes_.peer(node).is_severed) {
         Note news;
@@ -63,11 +63,11 @@ void WatchList::watch_for_long(NodeId node, std::uint32_t scans) {
 }
 
 // Scan numbers wrap.
-bool WatchList::is_wanted(const Peer& held) const noexcept {
+bool WatchList::is_wanted(const RouterPeer& held) const noexcept {
     return static_cast<std::int32_t>(held.watch_scan - activity_.scan_number()) >= 0;
 }
 
-void WatchList::forget(Peer& gone) {
+void WatchList::forget(RouterPeer& gone) {
     if (!gone.is_watched) return;
     gone.is_watched = false;
     watched_.erase(std::find(watched_.begin(), watched_.end(), gone.node));
@@ -76,7 +76,7 @@ void WatchList::forget(Peer& gone) {
 
 void WatchList::drop_unwanted() {
     for (std::size_t i = 0; i < watched_.size();) {
-        Peer& held = nodes_.peer(watched_[i]);
+        RouterPeer& held = nodes_.peer(watched_[i]);
         if (is_wanted(held)) {
             ++i;
             continue;

@@ -23,16 +23,16 @@ public:
 
     // ORD-33: something of this node's is under way from `source` to `target`, both other nodes. Only the node of its source
     // can know that the target's gateway is not the one that was to answer; so it is asked to watch it.
-    void ask(Peer& source, NodeId target);
+    void ask(RouterPeer& source, NodeId target);
 
     // Another node asks that `node` be watched, until the scan after the next unless it asks again.
-    void watch_for(Peer& asking, NodeId node);
+    void watch_for(RouterPeer& asking, NodeId node);
 
     // This node's own process asks that `node` be watched for so many scans.
     void watch_for_long(NodeId node, std::uint32_t scans);
 
     // A severed node is watched no longer.
-    void forget(Peer& gone);
+    void forget(RouterPeer& gone);
 
     // At the end of a scan: nodes that it did not want are watched no longer.
     void drop_unwanted();
@@ -40,7 +40,7 @@ public:
     [[nodiscard]] bool is_empty() const noexcept { return watched_.empty(); }
 
 private:
-    [[nodiscard]] bool is_wanted(const Peer& held) const noexcept;
+    [[nodiscard]] bool is_wanted(const RouterPeer& held) const noexcept;
 
     Nodes& nodes_;
     Outbox& outbox_;

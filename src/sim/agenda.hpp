@@ -14,7 +14,7 @@ namespace acp::sim {
 
 enum class EventKind : std::uint8_t { wake, port, arrive, settle, fault, forge };
 
-struct Event {
+struct AgendaEntry {
     Time at = 0;
     std::uint64_t order = 0;
     std::uint64_t argument = 0;
@@ -33,10 +33,10 @@ public:
     [[nodiscard]] bool is_empty() const noexcept { return events_.empty(); }
 
     // The next event; the clock moves to it.   not is_empty()
-    Event take() {
+    AgendaEntry take() {
         ACP_ASSERT(!events_.empty());
         std::pop_heap(events_.begin(), events_.end(), is_later);
-        const Event event = events_.back();
+        const AgendaEntry event = events_.back();
         events_.pop_back();
         now_ = event.at;
         return event;
@@ -47,11 +47,11 @@ public:
     [[nodiscard]] std::uint64_t added() const noexcept { return added_; }
 
 private:
-    static bool is_later(const Event& a, const Event& b) noexcept {
+    static bool is_later(const AgendaEntry& a, const AgendaEntry& b) noexcept {
         return a.at != b.at ? a.at > b.at : a.order > b.order;
     }
 
-    std::vector<Event> events_;
+    std::vector<AgendaEntry> events_;
     Time now_ = 0;
     std::uint64_t added_ = 0;
 };

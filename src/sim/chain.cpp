@@ -21,7 +21,7 @@ Plan make_chain_plan(const ChainOptions& options) {
     plan.seed = options.seed;
     plan.nodes = options.nodes;
     for (NodeId node = 0; node <= plan.nodes; ++node) plan.first_process.push_back(node);
-    plan.manners.assign(plan.nodes, Manner::prompt);
+    plan.manners.assign(plan.nodes, MemoryManner::prompt);
     plan.link.delay_ns = 20 * us;
     // A burst ends with each datagram with this probability; so many begin that the share lost is as asked for.
     const double leave = 1.0 / options.burst;
@@ -44,7 +44,7 @@ Workplan make_chain_work(const Plan& plan) {
     work.memory_bytes.assign(plan.nodes, 2 * copy_bytes);
     work.programs.resize(plan.nodes);
     for (std::uint32_t i = 0; i < plan.steps; ++i) {
-        Step step;
+        ProgramStep step;
         step.source = {i % plan.nodes, 0, copy_bytes};
         step.target = {(i + 1) % plan.nodes, copy_bytes, copy_bytes};
         step.command.bytes = copy_bytes;

@@ -5,7 +5,7 @@
 namespace acp::sim {
 
 std::string CommandName::text() const {
-    const Step& step = work->programs[process][index];
+    const ProgramStep& step = work->programs[process][index];
     constexpr const char* names[] = {"copy", "atomic", "count", "invoke", "bad copy"};
     std::string name = std::string(names[static_cast<std::size_t>(step.kind)]) + " " +
                        std::to_string(index) + " of process " + std::to_string(process);

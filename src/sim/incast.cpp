@@ -17,7 +17,7 @@ Plan make_incast_plan(const IncastOptions& options) {
     plan.nodes = options.senders + 1;
     plan.silent_nodes = options.silent_nodes;
     for (NodeId node = 0; node <= plan.nodes; ++node) plan.first_process.push_back(node);
-    plan.manners.assign(plan.nodes, Manner::prompt);
+    plan.manners.assign(plan.nodes, MemoryManner::prompt);
     plan.send_buffers = 2048;
     plan.receive_bytes = options.receive_bytes;
     plan.datagram_bytes_max = options.datagram_bytes_max;
@@ -47,7 +47,7 @@ Workplan make_incast_work(const Plan& plan) {
     work.programs.resize(plan.nodes);
     for (std::uint32_t sender = 1; sender < plan.nodes; ++sender) {
         for (std::uint32_t i = 0; i < plan.steps; ++i) {
-            Step step;
+            ProgramStep step;
             const std::uint64_t slot = i % copies_under_way;
             step.source = {sender, slot * block, block};
             step.target = {0, (std::uint64_t{sender} * copies_under_way + slot) * block, block};

@@ -63,12 +63,12 @@ LinkModel::LinkModel(const LinkSettings& settings)
 LinkModel::~LinkModel() = default;
 
 void LinkModel::schedule(Time at, Kind kind, std::uint32_t flow, std::uint64_t cargo) {
-    events_.push(Event{at, ++order_, kind, flow, cargo});
+    events_.push(LinkEvent{at, ++order_, kind, flow, cargo});
 }
 
 void LinkModel::run_until(Time end) {
     while (!events_.empty() && events_.top().at <= end) {
-        const Event event = events_.top();
+        const LinkEvent event = events_.top();
         events_.pop();
         now_ = event.at;
         handle(event);
@@ -76,7 +76,7 @@ void LinkModel::run_until(Time end) {
     now_ = end;
 }
 
-void LinkModel::handle(const Event& event) {
+void LinkModel::handle(const LinkEvent& event) {
     const auto cargo = static_cast<std::uint32_t>(event.cargo);
     switch (event.kind) {
         case Kind::wake:
@@ -138,7 +138,7 @@ void LinkModel::acknowledge(Rival& rival, std::uint64_t segment) {
 void LinkModel::wake(Flow& flow) {
     flow.planned = never;
     if (flow.losses.deadline() <= now_) {
-        Settled settled;
+        SettledPackets settled;
         const std::uint64_t in_flight = flow.sent.bytes_in_flight();
         flow.losses.detect(flow.sent, now_, flow.rtt, settled, [](auto, const auto&) {});
         tell(flow, settled, nullptr, in_flight);
@@ -146,7 +146,7 @@ void LinkModel::wake(Flow& flow) {
     if (flow.probes.deadline() <= now_) {
         flow.allowed_probes = flow.probes.expire(now_, flow.rtt);
         if (flow.probes.is_persistent()) {
-            Settled settled;
+            SettledPackets settled;
             flow.losses.lose_all(flow.sent, settled, [](auto, const auto&) {});
             flow.congestion->on_silence();
         }
@@ -257,7 +257,7 @@ void LinkModel::arrive(Flow& flow, std::uint32_t cargo) {
 void LinkModel::acknowledge(Flow& flow, const AckFrame& frame) {
     const AckFrame ack = frame;
     const std::uint64_t in_flight = flow.sent.bytes_in_flight();
-    Settled settled = flow.losses.on_ack(flow.sent, ack, [](auto, const auto&) {});
+    SettledPackets settled = flow.losses.on_ack(flow.sent, ack, [](auto, const auto&) {});
     if (settled.largest_sent != never) flow.rtt.sample(now_, settled.largest_sent, ack.delay_ns);
     flow.losses.detect(flow.sent, now_, flow.rtt, settled, [](auto, const auto&) {});
     if (settled.acked != 0) flow.probes.on_ack();
@@ -272,7 +272,7 @@ void LinkModel::acknowledge(Flow& flow, const AckFrame& frame) {
 }
 
 void LinkModel::tell(Flow& flow,
-                     const Settled& settled,
+                     const SettledPackets& settled,
                      const AckFrame* ack,
                      std::uint64_t in_flight) {
     CongestionSample sample;

@@ -11,6 +11,7 @@
 #include <queue>
 #include <vector>
 
+#include "base/datagram_modes.hpp"
 #include "base/random.hpp"
 #include "datagram/ack_ranges.hpp"
 #include "datagram/congestion.hpp"
@@ -23,9 +24,8 @@
 namespace acp::sim {
 
 using datagram::AckFrame;
-using datagram::Control;
 using datagram::PacketNumber;
-using datagram::Settled;
+using datagram::SettledPackets;
 
 struct LinkSettings {
     double bytes_per_ns = 1.25;  // 10 Gb/s
@@ -41,7 +41,7 @@ struct LinkSettings {
     std::uint32_t ack_every = 8;            // datagrams per acknowledgement, at most
     double sender_bytes_per_ns = 1e9;       // how fast a sender makes datagrams
     std::uint64_t credit_datagrams = 3600;  // per flow, at most in flight
-    Control control = Control::delay;
+    base::CongestionAlgorithm control = base::CongestionAlgorithm::delay;
     std::uint64_t seed = 1;
 };
 
@@ -95,14 +95,14 @@ private:
     struct Rival;
     enum class Kind : std::uint8_t { wake, arrive, acknowledge, rival_wake, rival_acknowledge };
 
-    struct Event {
+    struct LinkEvent {
         Time at = 0;
         std::uint64_t order = 0;
         Kind kind = Kind::wake;
         std::uint32_t flow = 0;   // or rival
         std::uint64_t cargo = 0;  // index of packets_ or acks_; a rival's segment
 
-        bool operator<(const Event& other) const {
+        bool operator<(const LinkEvent& other) const {
             return at != other.at ? at > other.at : order > other.order;
         }
     };
@@ -122,7 +122,7 @@ private:
     };
 
     void schedule(Time at, Kind kind, std::uint32_t flow, std::uint64_t cargo);
-    void handle(const Event& event);
+    void handle(const LinkEvent& event);
     [[nodiscard]] bool enqueue(double at, bool& is_marked);
     void send(Rival& rival);
     void acknowledge(Rival& rival, std::uint64_t segment);
@@ -131,7 +131,10 @@ private:
     void carry(Flow& flow, PacketNumber first);
     void arrive(Flow& flow, std::uint32_t cargo);
     void acknowledge(Flow& flow, const AckFrame& ack);
-    void tell(Flow& flow, const Settled& settled, const AckFrame* ack, std::uint64_t in_flight);
+    void tell(Flow& flow,
+              const SettledPackets& settled,
+              const AckFrame* ack,
+              std::uint64_t in_flight);
     void plan_wake(Flow& flow);
 
     LinkSettings settings_;
@@ -139,7 +142,7 @@ private:
     datagram::SentPool pool_;
     std::vector<std::unique_ptr<Flow>> flows_;
     std::vector<std::unique_ptr<Rival>> rivals_;
-    std::priority_queue<Event> events_;
+    std::priority_queue<LinkEvent> events_;
     std::vector<Packets> packets_;
     std::vector<std::uint32_t> free_packets_;
     std::vector<AckFrame> acks_;

@@ -38,11 +38,11 @@ void MeetingJudge::come(NodeId node, Time now, router::Router& router) {
     const std::uint32_t number = met.called++;
     ++come_[number];
     judge_->tell("node %u comes to meeting %u", node, number);
-    if (gathers_in(number) == router::Meeting::Gathers::least) {
+    if (gathers_in(number) == router::Meeting::Content::least) {
         return router.meet_for_least(number, words_of(node, number));
     }
     std::vector<std::uint32_t> wanted;
-    if (gathers_in(number) == router::Meeting::Gathers::table) {
+    if (gathers_in(number) == router::Meeting::Content::table) {
         for (std::uint32_t process = plan_->first_process[node];
              process < plan_->first_process[node + 1]; ++process) {
             wanted.push_back(wanted_value(plan_->seed, number, process));
@@ -51,11 +51,11 @@ void MeetingJudge::come(NodeId node, Time now, router::Router& router) {
     router.meet(number, wanted);
 }
 
-router::Meeting::Gathers MeetingJudge::gathers_in(std::uint32_t number) const noexcept {
-    using Gathers = router::Meeting::Gathers;
+router::Meeting::Content MeetingJudge::gathers_in(std::uint32_t number) const noexcept {
+    using Content = router::Meeting::Content;
     const std::uint64_t kind = (plan_->seed + number) % 6;
-    if (kind % 3 != 0) return Gathers::table;
-    return kind == 0 ? Gathers::least : Gathers::nothing;
+    if (kind % 3 != 0) return Content::table;
+    return kind == 0 ? Content::least : Content::nothing;
 }
 
 router::Meeting::Words MeetingJudge::words_of(NodeId node, std::uint32_t number) const noexcept {
@@ -80,7 +80,7 @@ void MeetingJudge::check_least(NodeId node,
 void MeetingJudge::check_table(NodeId node,
                                std::uint32_t number,
                                std::span<const std::uint32_t> table) {
-    const bool has_table = gathers_in(number) == router::Meeting::Gathers::table;
+    const bool has_table = gathers_in(number) == router::Meeting::Content::table;
     if (table.size() != (has_table ? plan_->procs() : 0)) {
         return judge_->fail("the table of meeting " + std::to_string(number) + " has " +
                             std::to_string(table.size()) + " values");
@@ -106,7 +106,7 @@ void MeetingJudge::on_met(NodeId node, std::uint32_t number, std::span<const std
     if (come_[number] != plan_->nodes) {
         return judge_->fail("meeting " + std::to_string(number) + " is over before all nodes came");
     }
-    if (gathers_in(number) == router::Meeting::Gathers::least) {
+    if (gathers_in(number) == router::Meeting::Content::least) {
         return check_least(node, number, table);
     }
     check_table(node, number, table);

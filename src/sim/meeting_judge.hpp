@@ -47,7 +47,7 @@ private:
     };
 
     void come(NodeId node, Time now, router::Router& router);
-    [[nodiscard]] router::Meeting::Gathers gathers_in(std::uint32_t number) const noexcept;
+    [[nodiscard]] router::Meeting::Content gathers_in(std::uint32_t number) const noexcept;
     [[nodiscard]] router::Meeting::Words words_of(NodeId node, std::uint32_t number) const noexcept;
     void check_least(NodeId node, std::uint32_t number, std::span<const std::uint32_t> least);
     void check_table(NodeId node, std::uint32_t number, std::span<const std::uint32_t> table);

@@ -39,7 +39,7 @@ void MemoryJudge::begin_round() {
     counts_.assign(work_->words.size(), Count{});
 }
 
-memory::Command MemoryJudge::command_of(const Step& step) const noexcept {
+memory::Command MemoryJudge::command_of(const ProgramStep& step) const noexcept {
     memory::Command command = step.command;
     if (command.operation == memory::Operation::swap && step.kind == StepKind::count) {
         command.operand ^= base::mix64(round_);
@@ -47,13 +47,13 @@ memory::Command MemoryJudge::command_of(const Step& step) const noexcept {
     return command;
 }
 
-void MemoryJudge::check(const Step& step, const CommandName& name) {
+void MemoryJudge::check(const ProgramStep& step, const CommandName& name) {
     if (step.kind == StepKind::copy) check_copy(step, name);
     if (step.kind == StepKind::atomic) check_atomic(step, name);
     if (step.kind == StepKind::count) check_count(step, name);
 }
 
-void MemoryJudge::check_copy(const Step& step, const CommandName& name) {
+void MemoryJudge::check_copy(const ProgramStep& step, const CommandName& name) {
     if (!memory_->is_known(step.source) || !memory_->is_known(step.target)) {
         return memory_->forget(step.target);
     }
@@ -66,7 +66,7 @@ void MemoryJudge::check_copy(const Step& step, const CommandName& name) {
     }
 }
 
-void MemoryJudge::check_atomic(const Step& step, const CommandName& name) {
+void MemoryJudge::check_atomic(const ProgramStep& step, const CommandName& name) {
     if (!memory_->is_known(step.source) || !memory_->is_known(step.target)) {
         memory_->forget(step.source);
         return memory_->forget(step.target);
@@ -83,7 +83,7 @@ void MemoryJudge::check_atomic(const Step& step, const CommandName& name) {
     }
 }
 
-void MemoryJudge::check_count(const Step& step, const CommandName& name) {
+void MemoryJudge::check_count(const ProgramStep& step, const CommandName& name) {
     Count& count = counts_[step.word];
     if (!memory_->is_known(step.target)) {
         memory_->forget(step.target);
@@ -99,7 +99,7 @@ void MemoryJudge::check_count(const Step& step, const CommandName& name) {
     count.seen.emplace_back(old, command_of(step).operand);
 }
 
-void MemoryJudge::doubt(const Step& step) {
+void MemoryJudge::doubt(const ProgramStep& step) {
     if (step.kind == StepKind::invoke) return;
     if (step.kind == StepKind::bad) {
         // Nothing of it may ever be placed, at its right end neither.

@@ -23,13 +23,13 @@ public:
     void begin_round();
 
     // The command of a step in this round: what is swapped in is never the same twice.
-    [[nodiscard]] memory::Command command_of(const Step& step) const noexcept;
+    [[nodiscard]] memory::Command command_of(const ProgramStep& step) const noexcept;
 
     // A copy, an atomic or a count has ended well.
-    void check(const Step& step, const CommandName& name);
+    void check(const ProgramStep& step, const CommandName& name);
 
     // A command may have done what it was to do, or a part of it.
-    void doubt(const Step& step);
+    void doubt(const ProgramStep& step);
 
     // Looks at all memory and all shared words. Once in a round.
     void look_at_all();
@@ -42,9 +42,9 @@ private:
         std::vector<std::uint64_t> doubtful;  // may have run
     };
 
-    void check_copy(const Step& step, const CommandName& name);
-    void check_atomic(const Step& step, const CommandName& name);
-    void check_count(const Step& step, const CommandName& name);
+    void check_copy(const ProgramStep& step, const CommandName& name);
+    void check_atomic(const ProgramStep& step, const CommandName& name);
+    void check_count(const ProgramStep& step, const CommandName& name);
     void check_word(std::size_t word);
     void check_swaps(std::size_t word, std::uint64_t end, const std::string& name);
     void check_additions(std::size_t word, std::uint64_t end, const std::string& name);

@@ -51,7 +51,7 @@ void Network::block(NodeId from, NodeId to, int by) noexcept {
     if (from != to) pair(from, to).blocks += static_cast<std::uint32_t>(by);
 }
 
-void Network::change(const Fault& fault, int by) {
+void Network::change(const PlannedFault& fault, int by) {
     if (fault.kind == FaultKind::one_way) {
         block(fault.a, fault.b, by);
     } else if (fault.kind == FaultKind::isolate) {
@@ -165,7 +165,7 @@ void Network::dispatch(NodeId from,
     packet.is_forged = false;
     packet.source = address_of(from);
     packet.bytes.assign(bytes.begin(), bytes.end());
-    if (!is_healed_ && plan_->security != datagram::Security::off &&
+    if (!is_healed_ && plan_->security != base::Security::off &&
         chance(random_, plan_->link.corrupt_ppm)) {
         corrupt(packet);
     }
@@ -216,7 +216,7 @@ void Network::corrupt(Packet& packet) {
     }
 }
 
-bool Network::on_event(const Event& event) {
+bool Network::on_event(const AgendaEntry& event) {
     const auto index = static_cast<std::uint32_t>(event.argument);
     if (event.kind != EventKind::port) return on_arrival(index);
     Socket& socket = sockets_[event.node];

@@ -57,7 +57,7 @@ public:
               bool may_fragment);
 
     // An event of kind port or arrive. true: the node's socket holds something new.
-    bool on_event(const Event& event);
+    bool on_event(const AgendaEntry& event);
 
     // The oldest datagram in a node's socket, by index; false: none.
     bool receive(NodeId node, std::uint32_t& index);
@@ -73,9 +73,9 @@ public:
     // What is in a node's socket is gone.
     void drop_socket(NodeId node);
 
-    void begin(const Fault& fault) { change(fault, 1); }
+    void begin(const PlannedFault& fault) { change(fault, 1); }
 
-    void end(const Fault& fault) { change(fault, -1); }
+    void end(const PlannedFault& fault) { change(fault, -1); }
 
     // From now on nothing is lost, changed, doubled or overtaken.
     void heal() noexcept { is_healed_ = true; }
@@ -114,7 +114,7 @@ private:
 
     Pair& pair(NodeId from, NodeId to) noexcept { return pairs_[from * plan_->nodes + to]; }
 
-    void change(const Fault& fault, int by);
+    void change(const PlannedFault& fault, int by);
     void block(NodeId from, NodeId to, int by) noexcept;
     bool is_lost(Pair& link, std::uint64_t bytes, bool may_fragment);
     void dispatch(NodeId from,

@@ -138,7 +138,7 @@ void Node::hand(Time now, Packet& packet) {
     const auto number = datagram::load<datagram::OuterHeader>(packet.bytes.data()).number;
     const std::uint64_t sender =
         base::mix64((std::uint64_t{packet.from} << 32) | packet.incarnation);
-    const datagram::Counters& counters = endpoint_->counters();
+    const datagram::EndpointCounters& counters = endpoint_->counters();
     const std::uint64_t before = counters.delivered + counters.duplicates;
     const std::uint64_t keyless = counters.wrong_epoch;
     const std::uint64_t too_long = counters.too_long;
@@ -260,7 +260,7 @@ void Node::send_one(Time now, const datagram::Transmit& batch, std::span<const s
     common_.network->send(self_, incarnation_, batch.to, bytes, batch.may_fragment);
 }
 
-void Node::on_settle(const Event& event) {
+void Node::on_settle(const AgendaEntry& event) {
     router_->set_now(common_.agenda->now());
     if (placement_->on_event(event)) wake_at(std::max(common_.agenda->now(), paused_until_));
 }
@@ -340,7 +340,7 @@ void Node::tell_counters() const {
 }
 
 void Node::check_counters() {
-    const datagram::Counters& counters = endpoint_->counters();
+    const datagram::EndpointCounters& counters = endpoint_->counters();
     const char* wrong = counters.malformed != 0       ? "malformed datagrams"
                         : counters.unknown_frame != 0 ? "unknown frames"
                         : counters.beyond_window != 0 ? "delivery numbers beyond its window"
@@ -349,7 +349,7 @@ void Node::check_counters() {
                         : counters.wrong_job != 0      ? "datagrams of another job"
                         : counters.wrong_features != 0 ? "datagrams of other features"
                                                        : nullptr;
-    if (wrong != nullptr && common_.plan->security != datagram::Security::off) {
+    if (wrong != nullptr && common_.plan->security != base::Security::off) {
         common_.judge->fail("node " + std::to_string(self_) + " counts authentic " + wrong);
     }
 }
@@ -421,7 +421,7 @@ void Node::on_severed(NodeId node, datagram::SeverReason reason) {
     ++news_;
 }
 
-void Node::on_completion(const router::Completion& completion) {
+void Node::on_completion(const router::CommandEnd& completion) {
     ++news_;
     common_.referee->on_completion(self_, completion);
 }

@@ -48,7 +48,7 @@ public:
 
     void wake();            // an event of kind wake
     void wake_at(Time at);  // asks for one, unless an earlier one is coming
-    void on_settle(const Event& event);
+    void on_settle(const AgendaEntry& event);
 
     // Faults.
     void pause(Time until) noexcept { paused_until_ = std::max(paused_until_, until); }
@@ -82,7 +82,7 @@ public:
     // What keeps it from resting, for a message.
     [[nodiscard]] std::string unrest() const;
 
-    [[nodiscard]] const datagram::Counters& counters() const noexcept {
+    [[nodiscard]] const datagram::EndpointCounters& counters() const noexcept {
         return endpoint_->counters();
     }
 
@@ -90,7 +90,7 @@ public:
     void on_room(NodeId node) override;
     void on_severed(NodeId node, datagram::SeverReason reason) override;
 
-    void on_completion(const router::Completion& completion) override;
+    void on_completion(const router::CommandEnd& completion) override;
     void on_result(std::uint32_t initiator,
                    std::uint64_t token,
                    std::span<const std::byte> result) override;

@@ -36,20 +36,23 @@ ArrayPlacement::ArrayPlacement(const Surroundings& around, NodeId node, std::uin
       random_(base::mix64(around.plan->seed ^ (0x706c6163U + node)) + incarnation),
       refuses_until_(around.plan->procs()) {}
 
-router::Progress ArrayPlacement::answer(std::uint32_t process) {
-    const Manner manner = around_.plan->manners[process];
-    if (manner == Manner::prompt) return router::Progress::settled;
-    if (manner == Manner::batched) return router::Progress::taken;
-    if (manner == Manner::late) return router::Progress::taken;
-    if (around_.agenda->now() < refuses_until_[process]) return router::Progress::refused;
+router::SettlementState ArrayPlacement::answer(std::uint32_t process) {
+    const MemoryManner manner = around_.plan->manners[process];
+    if (manner == MemoryManner::prompt) return router::SettlementState::settled;
+    if (manner == MemoryManner::batched) return router::SettlementState::taken;
+    if (manner == MemoryManner::late) return router::SettlementState::taken;
+    if (around_.agenda->now() < refuses_until_[process]) return router::SettlementState::refused;
     if (chance(random_, refuse_ppm)) {
         refuses_until_[process] = around_.agenda->now() + random_.below(refuse_ns_max);
-        return router::Progress::refused;
+        return router::SettlementState::refused;
     }
-    return random_.below(2) == 0 ? router::Progress::settled : router::Progress::taken;
+    return random_.below(2) == 0 ? router::SettlementState::settled
+                                 : router::SettlementState::taken;
 }
 
-ArrayPlacement::Job& ArrayPlacement::take(std::uint32_t process, Kind kind, router::Ticket ticket) {
+ArrayPlacement::PendingAccess& ArrayPlacement::take(std::uint32_t process,
+                                                    Kind kind,
+                                                    router::Ticket ticket) {
     if (free_.empty()) {
         free_.push_back(static_cast<std::uint32_t>(jobs_.size()));
         jobs_.emplace_back();
@@ -57,11 +60,11 @@ ArrayPlacement::Job& ArrayPlacement::take(std::uint32_t process, Kind kind, rout
     const std::uint32_t slot = free_.back();
     free_.pop_back();
     ++pending_;
-    Job& job = jobs_[slot];
+    PendingAccess& job = jobs_[slot];
     job.kind = kind;
     job.process = process;
     job.ticket = ticket;
-    if (around_.plan->manners[process] == Manner::batched) {
+    if (around_.plan->manners[process] == MemoryManner::batched) {
         batch_.push_back(slot);
     } else {
         around_.agenda->add(around_.agenda->now() + 1 + random_.below(settle_ns_max),
@@ -76,12 +79,12 @@ router::Settlement ArrayPlacement::put(router::GlobalAddress target,
                                        router::Ticket ticket) {
     Range range;
     const base::Code code = around_.memory->find(target, bytes.size(), range);
-    if (code != base::Code::ok) return {router::Progress::settled, code};
-    const router::Progress progress = answer(range.process);
-    if (progress == router::Progress::settled) {
+    if (code != base::Code::ok) return {router::SettlementState::settled, code};
+    const router::SettlementState progress = answer(range.process);
+    if (progress == router::SettlementState::settled) {
         std::memcpy(around_.memory->held(range).data(), bytes.data(), bytes.size());
-    } else if (progress == router::Progress::taken) {
-        Job& job = take(range.process, Kind::put, ticket);
+    } else if (progress == router::SettlementState::taken) {
+        PendingAccess& job = take(range.process, Kind::put, ticket);
         job.range = range;
         job.bytes.assign(bytes.begin(), bytes.end());
     }
@@ -92,18 +95,18 @@ router::Settlement ArrayPlacement::get_now(router::GlobalAddress source,
                                            std::span<std::byte> into) {
     Range range;
     const base::Code code = around_.memory->find(source, into.size(), range);
-    if (code != base::Code::ok) return {router::Progress::settled, code};
-    if (around_.plan->manners[range.process] != Manner::prompt) {
-        return {router::Progress::refused, base::Code::ok};
+    if (code != base::Code::ok) return {router::SettlementState::settled, code};
+    if (around_.plan->manners[range.process] != MemoryManner::prompt) {
+        return {router::SettlementState::refused, base::Code::ok};
     }
     std::memcpy(into.data(), around_.memory->held(range).data(), into.size());
-    return {router::Progress::settled, base::Code::ok};
+    return {router::SettlementState::settled, base::Code::ok};
 }
 
 const std::byte* ArrayPlacement::find_lasting(router::GlobalAddress source, std::uint64_t bytes) {
     Range range;
     const bool is_found = around_.memory->find(source, bytes, range) == base::Code::ok &&
-                          around_.plan->manners[range.process] == Manner::prompt;
+                          around_.plan->manners[range.process] == MemoryManner::prompt;
     return is_found ? around_.memory->held(range).data() : nullptr;
 }
 
@@ -112,12 +115,12 @@ router::Settlement ArrayPlacement::get(router::GlobalAddress source,
                                        router::Ticket ticket) {
     Range range;
     const base::Code code = around_.memory->find(source, into.size(), range);
-    if (code != base::Code::ok) return {router::Progress::settled, code};
-    const router::Progress progress = answer(range.process);
-    if (progress == router::Progress::settled) {
+    if (code != base::Code::ok) return {router::SettlementState::settled, code};
+    const router::SettlementState progress = answer(range.process);
+    if (progress == router::SettlementState::settled) {
         std::memcpy(into.data(), around_.memory->held(range).data(), into.size());
-    } else if (progress == router::Progress::taken) {
-        Job& job = take(range.process, Kind::get, ticket);
+    } else if (progress == router::SettlementState::taken) {
+        PendingAccess& job = take(range.process, Kind::get, ticket);
         job.range = range;
         job.into = into;
     }
@@ -134,15 +137,15 @@ router::Settlement ArrayPlacement::run(const memory::Command& command,
     if (code == base::Code::ok && !is_value_wanted) {
         code = around_.memory->find(command.target_or_word(), command.bytes, range);
     }
-    if (code != base::Code::ok) return {router::Progress::settled, code};
+    if (code != base::Code::ok) return {router::SettlementState::settled, code};
     if (!command.is_copy() && command.source % command.width != 0) {
-        return {router::Progress::settled, base::Code::alignment};
+        return {router::SettlementState::settled, base::Code::alignment};
     }
-    const router::Progress progress = answer(process);
-    if (progress == router::Progress::settled) {
+    const router::SettlementState progress = answer(process);
+    if (progress == router::SettlementState::settled) {
         old = around_.memory->run(command, is_value_wanted);
-    } else if (progress == router::Progress::taken) {
-        Job& job = take(process, Kind::run, ticket);
+    } else if (progress == router::SettlementState::taken) {
+        PendingAccess& job = take(process, Kind::run, ticket);
         job.command = command;
         job.is_value_wanted = is_value_wanted;
     }
@@ -156,14 +159,14 @@ router::Settlement ArrayPlacement::invoke(std::uint32_t operation,
                                           std::uint32_t& result_bytes) {
     result_bytes = 0;
     if (operation != operation_echo) {
-        return {router::Progress::settled, base::Code::unsupported};
+        return {router::SettlementState::settled, base::Code::unsupported};
     }
-    if (around_.plan->manners[process] != Manner::prompt && chance(random_, again_ppm)) {
-        return {router::Progress::refused, base::Code::ok};
+    if (around_.plan->manners[process] != MemoryManner::prompt && chance(random_, again_ppm)) {
+        return {router::SettlementState::refused, base::Code::ok};
     }
     around_.witness->on_invoked(process, arguments);
     result_bytes = echo(arguments, result);
-    return {router::Progress::settled, base::Code::ok};
+    return {router::SettlementState::settled, base::Code::ok};
 }
 
 void ArrayPlacement::flush() {
@@ -172,13 +175,13 @@ void ArrayPlacement::flush() {
     for (const std::uint32_t slot : batch) settle(slot);
 }
 
-bool ArrayPlacement::on_event(const Event& event) {
+bool ArrayPlacement::on_event(const AgendaEntry& event) {
     if (event.argument >> slot_bits != incarnation_) return false;
     settle(static_cast<std::uint32_t>(event.argument));
     return true;
 }
 
-base::Code ArrayPlacement::do_job(const Job& job, std::uint64_t& value) const {
+base::Code ArrayPlacement::do_job(const PendingAccess& job, std::uint64_t& value) const {
     if ((*around_.dead)[job.process] != 0) return base::Code::peer;  // it was to do it itself
     if (job.kind == Kind::put) {
         std::memcpy(around_.memory->held(job.range).data(), job.bytes.data(), job.bytes.size());

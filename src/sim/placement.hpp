@@ -65,7 +65,7 @@ public:
     void flush() override;
 
     // An event of kind settle. false: it was of a placement before a restart.
-    bool on_event(const Event& event);
+    bool on_event(const AgendaEntry& event);
 
     // What was taken and has not settled.
     [[nodiscard]] std::uint32_t pending() const noexcept { return pending_; }
@@ -73,7 +73,7 @@ public:
 private:
     enum class Kind : std::uint8_t { none, put, get, run };
 
-    struct Job {
+    struct PendingAccess {
         Kind kind = Kind::none;
         bool is_value_wanted = false;
         std::uint32_t process = 0;
@@ -85,9 +85,9 @@ private:
     };
 
     // What the process does with the next request.
-    router::Progress answer(std::uint32_t process);
-    Job& take(std::uint32_t process, Kind kind, router::Ticket ticket);
-    base::Code do_job(const Job& job, std::uint64_t& value) const;
+    router::SettlementState answer(std::uint32_t process);
+    PendingAccess& take(std::uint32_t process, Kind kind, router::Ticket ticket);
+    base::Code do_job(const PendingAccess& job, std::uint64_t& value) const;
     void settle(std::uint32_t slot);
 
     Surroundings around_;
@@ -95,7 +95,7 @@ private:
     std::uint32_t incarnation_;
     base::Random random_;
     router::Router* router_ = nullptr;
-    std::vector<Job> jobs_;
+    std::vector<PendingAccess> jobs_;
     std::vector<std::uint32_t> free_;
     std::vector<std::uint32_t> batch_;  // slots that settle in flush()
     std::vector<Time> refuses_until_;   // per process of the job

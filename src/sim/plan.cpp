@@ -30,11 +30,11 @@ void choose_shape(Plan& plan, base::Random& random, Scale scale) {
                                      static_cast<std::uint32_t>(1 + random.below(procs_max)));
     }
     const std::uint64_t manners = random.below(3);  // all prompt, one other, mixed
-    const auto other = static_cast<Manner>(1 + random.below(3));
+    const auto other = static_cast<MemoryManner>(1 + random.below(3));
     for (std::uint32_t process = 0; process < plan.procs(); ++process) {
-        Manner manner = Manner::prompt;
+        MemoryManner manner = MemoryManner::prompt;
         if (manners == 1 && random.below(2) == 0) manner = other;
-        if (manners == 2) manner = static_cast<Manner>(random.below(4));
+        if (manners == 2) manner = static_cast<MemoryManner>(random.below(4));
         plan.manners.push_back(manner);
     }
 }
@@ -45,8 +45,8 @@ void choose_endpoint(Plan& plan, base::Random& random, Scale scale) {
     plan.datagram_bytes_max = plan.datagram_bytes;
     if (random.below(4) == 0) plan.datagram_bytes_max = random.below(2) == 0 ? 4058 : 8972;
     plan.datagram_bytes_max = std::max(plan.datagram_bytes_max, plan.datagram_bytes);
-    if (random.below(10) == 0) plan.security = datagram::Security::authenticate;
-    if (random.below(4) == 0) plan.control = datagram::Control::new_reno;
+    if (random.below(10) == 0) plan.security = base::Security::authenticate;
+    if (random.below(4) == 0) plan.control = base::CongestionAlgorithm::new_reno;
     plan.send_buffers =
         static_cast<std::uint32_t>(log_uniform(random, 64, scale == Scale::small ? 256 : 2048));
     plan.receive_bytes = log_uniform(random, 128 * kib, 8 * mib);
@@ -106,8 +106,8 @@ Time lasting(base::Random& random, const Plan& plan) {
     return log_uniform(random, 1 * ms, plan.peer_timeout_ns / 2);
 }
 
-Fault choose_fault(const Plan& plan, base::Random& random, Time span) {
-    Fault fault;
+PlannedFault choose_fault(const Plan& plan, base::Random& random, Time span) {
+    PlannedFault fault;
     const std::uint64_t kind = random.below(100);
     fault.from = random.below(span);
     fault.until = fault.from + lasting(random, plan);
@@ -188,17 +188,17 @@ void choose_flood(Plan& plan, base::Random& random) {
     plan.link.delay_ns = std::max<Time>(plan.link.delay_ns, 50 * ms);
     plan.link.jitter_ns = 0;
     plan.receive_bytes = std::max<std::uint64_t>(plan.receive_bytes, 4 * mib);
-    Fault sever;
+    PlannedFault sever;
     sever.kind = FaultKind::sever;
     sever.a = static_cast<std::uint32_t>(random.below(plan.nodes));
     sever.b = (sever.a + 1) % plan.nodes;
     sever.from = 200 * ms + random.below(5 * plan.link.delay_ns);
     sever.until = sever.from;
-    Fault flooded = sever;
+    PlannedFault flooded = sever;
     flooded.b = (sever.a + 2) % plan.nodes;
     flooded.from = flooded.until = 1 * ms;
     // What it is told unasked is lost: it has to ask.
-    Fault deaf = sever;
+    PlannedFault deaf = sever;
     deaf.kind = FaultKind::one_way;
     deaf.from = sever.from - harmless_cut;
     deaf.until = sever.from + harmless_cut;
@@ -245,7 +245,8 @@ void choose_attack(Plan& plan, std::uint64_t seed) {
     plan.link.reorder_ppm = 0;
     plan.link.queue_bytes = std::max<std::uint32_t>(plan.link.queue_bytes, mib);
     plan.receive_bytes = std::max<std::uint64_t>(plan.receive_bytes, 4 * mib);
-    std::erase_if(plan.faults, [](const Fault& fault) { return fault.kind != FaultKind::sever; });
+    std::erase_if(plan.faults,
+                  [](const PlannedFault& fault) { return fault.kind != FaultKind::sever; });
 }
 
 const char* name_of(FaultKind kind) {
@@ -259,7 +260,7 @@ const char* name_of(FaultKind kind) {
 bool Plan::is_calm() const noexcept {
     const bool carries_all = link.loss_ppm == 0 && link.burst_enter_ppm == 0 &&
                              link.corrupt_ppm == 0 && !attack.takes_asker_off;
-    return carries_all && std::all_of(faults.begin(), faults.end(), [](const Fault& fault) {
+    return carries_all && std::all_of(faults.begin(), faults.end(), [](const PlannedFault& fault) {
                const bool is_short_cut =
                    fault.kind == FaultKind::one_way && fault.until - fault.from <= 2 * harmless_cut;
                return fault.kind == FaultKind::sever || fault.kind == FaultKind::death ||
@@ -302,8 +303,9 @@ Plan make_soak_plan(std::uint64_t seed, std::uint32_t rounds) {
     plan.seed = seed;
     plan.nodes = 4;
     plan.first_process = {0, 2, 4, 6, 8};
-    plan.manners = {Manner::prompt, Manner::batched,   Manner::late,   Manner::prompt,
-                    Manner::prompt, Manner::reluctant, Manner::prompt, Manner::late};
+    plan.manners = {MemoryManner::prompt, MemoryManner::batched, MemoryManner::late,
+                    MemoryManner::prompt, MemoryManner::prompt,  MemoryManner::reluctant,
+                    MemoryManner::prompt, MemoryManner::late};
     plan.datagram_bytes_max = 8972;
     plan.key_packets_log2 = 12;
     plan.first_delivery = ~0U - 100'000;
@@ -323,7 +325,7 @@ Plan make_soak_plan(std::uint64_t seed, std::uint32_t rounds) {
         if (random.below(4) != 0) continue;
         constexpr FaultKind kinds[] = {FaultKind::one_way, FaultKind::isolate, FaultKind::split,
                                        FaultKind::mtu_hole, FaultKind::pause};
-        Fault fault;
+        PlannedFault fault;
         fault.kind = kinds[random.below(std::size(kinds))];
         fault.a = static_cast<std::uint32_t>(fault.kind == FaultKind::split ? 1 + random.below(3)
                                                                             : random.below(4));
@@ -355,7 +357,7 @@ std::string describe(const Plan& plan) {
             ", bursts " + share(link.burst_enter_ppm) + ", duplicates " +
             share(link.duplicate_ppm) + ", reordered " + share(link.reorder_ppm) + " by " +
             std::to_string(link.reorder_span) + ", corrupt " + share(link.corrupt_ppm) + "\n";
-    for (const Fault& fault : plan.faults) {
+    for (const PlannedFault& fault : plan.faults) {
         text += std::string(name_of(fault.kind)) + " " + std::to_string(fault.a) + " " +
                 std::to_string(fault.b) + " from " +
                 base::human_duration(static_cast<double>(fault.from)) + " until " +

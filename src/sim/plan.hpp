@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/datagram_modes.hpp"
 #include "base/random.hpp"
 #include "sim/judge.hpp"
 
@@ -65,7 +66,7 @@ enum class FaultKind : std::uint8_t {
     sever      // node a is told to sever b
 };
 
-struct Fault {
+struct PlannedFault {
     FaultKind kind = FaultKind::one_way;
     std::uint32_t a = 0;
     std::uint32_t b = 0;
@@ -75,7 +76,7 @@ struct Fault {
 };
 
 // How a process's memory answers the router.
-enum class Manner : std::uint8_t {
+enum class MemoryManner : std::uint8_t {
     prompt,    // settles in the call
     batched,   // settles in flush()
     late,      // settles some time later
@@ -87,12 +88,12 @@ struct Plan {
     NodeId nodes = 2;
     NodeId silent_nodes = 0;  // more of the job, of which nothing is ever heard: not simulated
     std::vector<std::uint32_t> first_process;  // nodes + 1 of them
-    std::vector<Manner> manners;               // per process
+    std::vector<MemoryManner> manners;         // per process
 
     std::uint32_t datagram_bytes = 1472;
     std::uint32_t datagram_bytes_max = 1472;
-    datagram::Security security = datagram::Security::encrypt;
-    datagram::Control control = datagram::Control::delay;
+    base::Security security = base::Security::encrypt;
+    base::CongestionAlgorithm control = base::CongestionAlgorithm::delay;
     std::uint32_t send_buffers = 256;
     std::uint64_t receive_bytes = 1U << 20;
     Time peer_timeout_ns = 10 * s;
@@ -106,7 +107,7 @@ struct Plan {
 
     LinkPlan link;
     AttackPlan attack;
-    std::vector<Fault> faults;
+    std::vector<PlannedFault> faults;
     Time faults_end = 0;  // from here on every link is clean and every node runs
 
     std::uint32_t steps = 8;  // per process

@@ -79,7 +79,10 @@ private:
     }
 
     // Two parts of the same length that do not meet, at least one of them on another node.
-    void choose_ends(Step& step, std::uint32_t self, std::uint64_t bytes, std::uint64_t alignment) {
+    void choose_ends(ProgramStep& step,
+                     std::uint32_t self,
+                     std::uint64_t bytes,
+                     std::uint64_t alignment) {
         do {
             step.source = part(bytes, alignment);
             step.target = part(step.source.bytes, alignment);
@@ -88,7 +91,7 @@ private:
                  (is_near(self, step.source.process) && is_near(self, step.target.process)));
     }
 
-    void make_copy(Step& step, std::uint32_t self) {
+    void make_copy(ProgramStep& step, std::uint32_t self) {
         step.kind = StepKind::copy;
         const std::uint64_t small = std::min(plan_.copy_bytes_max, short_bytes_max);
         const std::uint64_t bytes = random_.below(3) == 0
@@ -100,7 +103,7 @@ private:
     }
 
     // Another copy like the one before it, for the same process: such go side by side.
-    bool make_alike(Step& step, const Step& before) {
+    bool make_alike(ProgramStep& step, const ProgramStep& before) {
         constexpr int tries = 8;
         if (before.kind != StepKind::copy || before.source.bytes > short_bytes_max) return false;
         for (int i = 0; i < tries; ++i) {
@@ -116,7 +119,7 @@ private:
         return false;
     }
 
-    void make_atomic(Step& step, std::uint32_t self) {
+    void make_atomic(ProgramStep& step, std::uint32_t self) {
         step.kind = StepKind::atomic;
         const std::uint8_t width = random_.below(2) == 0 ? 4 : 8;
         choose_ends(step, self, width, width);
@@ -129,7 +132,7 @@ private:
         }
     }
 
-    void set_operands(Step& step, std::uint8_t width) {
+    void set_operands(ProgramStep& step, std::uint8_t width) {
         const std::uint64_t mask = width == 4 ? 0xffffffffU : ~0ULL;
         step.command.width = width;
         step.command.bytes = width;
@@ -137,7 +140,7 @@ private:
         step.command.expected = random_() & mask;
     }
 
-    bool make_count(Step& step, std::uint32_t self) {
+    bool make_count(ProgramStep& step, std::uint32_t self) {
         if (work_.words.empty()) return false;
         step.kind = StepKind::count;
         step.word = static_cast<std::uint32_t>(random_.below(work_.words.size()));
@@ -154,7 +157,7 @@ private:
         return true;
     }
 
-    void make_invoke(Step& step, std::uint32_t self) {
+    void make_invoke(ProgramStep& step, std::uint32_t self) {
         step.kind = StepKind::invoke;
         step.process = elsewhere(self);
         step.operation = random_.below(20) == 0 ? 99 : 1;
@@ -163,7 +166,7 @@ private:
         step.command.bytes = 0;
     }
 
-    bool make_bad(Step& step, std::uint32_t self) {
+    bool make_bad(ProgramStep& step, std::uint32_t self) {
         make_copy(step, self);
         step.is_bad_target = random_.below(2) == 0;
         // The wrong end must lie elsewhere: what is wrong here is found before the router is asked.
@@ -173,7 +176,7 @@ private:
         return true;
     }
 
-    void make_step(Step& step, std::uint32_t self) {
+    void make_step(ProgramStep& step, std::uint32_t self) {
         const std::uint64_t kind = random_.below(100);
         if (plan_.has_bad_addresses && kind >= 92 && make_bad(step, self)) return;
         if (kind >= 80 && kind < 92) return make_invoke(step, self);
@@ -182,9 +185,11 @@ private:
         make_copy(step, self);
     }
 
-    static bool conflict(const Step& earlier, const Step& later) {
+    static bool conflict(const ProgramStep& earlier, const ProgramStep& later) {
         if (earlier.kind == StepKind::invoke || later.kind == StepKind::invoke) return false;
-        const auto writes_source = [](const Step& step) { return step.kind == StepKind::atomic; };
+        const auto writes_source = [](const ProgramStep& step) {
+            return step.kind == StepKind::atomic;
+        };
         if (earlier.target.meets(later.target)) return true;
         if (later.kind != StepKind::count && earlier.target.meets(later.source)) return true;
         if (earlier.kind != StepKind::count && earlier.source.meets(later.target)) return true;
@@ -193,7 +198,7 @@ private:
     }
 
     // After the newest step it conflicts with; now and then after more than it must.
-    std::uint32_t order_of(const std::vector<Step>& steps, const Step& step) {
+    std::uint32_t order_of(const std::vector<ProgramStep>& steps, const ProgramStep& step) {
         const std::size_t oldest =
             steps.size() > conflict_window ? steps.size() - conflict_window : 0;
         std::uint32_t after = oldest == 0 ? no_step : static_cast<std::uint32_t>(oldest - 1);
@@ -212,9 +217,9 @@ private:
 
     void write_one(std::uint32_t self) {
         choose_blocks(self);
-        std::vector<Step>& steps = work_.programs[self];
+        std::vector<ProgramStep>& steps = work_.programs[self];
         for (std::uint32_t i = 0; i < plan_.steps; ++i) {
-            Step step;
+            ProgramStep step;
             const bool is_alike = i != 0 && random_.below(2) == 0 && make_alike(step, steps.back());
             if (!is_alike) make_step(step, self);
             step.after = order_of(steps, step);
@@ -238,8 +243,8 @@ Workplan make_workplan(const Plan& plan) {
 }
 
 void address_all(Workplan& work, const Memory& memory) {
-    for (std::vector<Step>& steps : work.programs) {
-        for (Step& step : steps) {
+    for (std::vector<ProgramStep>& steps : work.programs) {
+        for (ProgramStep& step : steps) {
             if (step.kind == StepKind::invoke) continue;
             step.command.source = memory.address(step.source.process, step.source.offset);
             step.command.target = step.target.bytes == 0

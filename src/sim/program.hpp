@@ -23,7 +23,7 @@ enum class StepKind : std::uint8_t {
     bad  // a command with an address that is wrong
 };
 
-struct Step {
+struct ProgramStep {
     StepKind kind = StepKind::copy;
     bool is_bad_target = false;     // of bad: the target, else the source
     std::uint32_t after = no_step;  // begins when all steps up to this one have ended
@@ -46,7 +46,7 @@ struct SharedWord {
 struct Workplan {
     std::vector<std::uint64_t> memory_bytes;  // per process
     std::vector<SharedWord> words;
-    std::vector<std::vector<Step>>
+    std::vector<std::vector<ProgramStep>>
         programs;  // per process; addresses are filled in by address_all()
 };
 

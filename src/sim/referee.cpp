@@ -148,7 +148,7 @@ std::size_t Referee::submit(std::uint32_t process,
 }
 
 bool Referee::invoke(std::uint32_t process, std::uint32_t index, Time now, router::Router& router) {
-    const Step& step = step_of(process, index);
+    const ProgramStep& step = step_of(process, index);
     std::array<std::byte, router::invoke_bytes_max> room{};
     const auto arguments = arguments_of(invoke_id(process, index), step.argument_bytes, room);
     return router.invoke(now, process, 2 * std::uint64_t{index} + 2, step.operation, step.process,
@@ -177,7 +177,7 @@ bool Referee::find(NodeId node,
     return true;
 }
 
-void Referee::on_completion(NodeId node, const router::Completion& completion) {
+void Referee::on_completion(NodeId node, const router::CommandEnd& completion) {
     for (std::uint32_t i = 0; i < completion.count; ++i) {
         std::uint32_t index = 0;
         if (!find(node, completion.initiator, completion.token + 2ULL * i, index)) return;
@@ -193,8 +193,8 @@ void Referee::on_result(NodeId node,
                         std::span<const std::byte> result) {
     std::uint32_t index = 0;
     if (!find(node, initiator, token, index)) return;
-    const Step& step = step_of(initiator, index);
-    Progress& progress = initiators_[initiator].steps[index];
+    const ProgramStep& step = step_of(initiator, index);
+    StepProgress& progress = initiators_[initiator].steps[index];
     if (step.kind != StepKind::invoke || progress.has_result) {
         return judge_->fail("a result came twice, or of no invoke: " +
                             name_of(initiator, index).text());
@@ -216,7 +216,7 @@ void Referee::on_result(NodeId node,
 
 void Referee::end_one(std::uint32_t process,
                       std::uint32_t index,
-                      const router::Completion& completion) {
+                      const router::CommandEnd& completion) {
     Initiator& initiator = initiators_[process];
     const bool is_well = completion.code == base::Code::ok;
     if (judge_->is_telling()) {
@@ -238,7 +238,7 @@ void Referee::end_one(std::uint32_t process,
 }
 
 void Referee::end_well(std::uint32_t process, std::uint32_t index) {
-    const Step& step = step_of(process, index);
+    const ProgramStep& step = step_of(process, index);
     ++counts_.ended_well;
     if (initiators_[process].is_gone) return;  // what it did was given up on when its process went
     if (step.kind == StepKind::bad) {
@@ -253,7 +253,7 @@ void Referee::end_well(std::uint32_t process, std::uint32_t index) {
 }
 
 void Referee::check_invoke(std::uint32_t process, std::uint32_t index) {
-    const Progress& progress = initiators_[process].steps[index];
+    const StepProgress& progress = initiators_[process].steps[index];
     if (step_of(process, index).operation != operation_echo) {
         return judge_->fail("an unknown operation ended well: " + name_of(process, index).text());
     }
@@ -264,7 +264,7 @@ void Referee::check_invoke(std::uint32_t process, std::uint32_t index) {
     }
 }
 
-bool Referee::may_fail(std::uint32_t process, const Step& step) const {
+bool Referee::may_fail(std::uint32_t process, const ProgramStep& step) const {
     const bool is_invoke = step.kind == StepKind::invoke;
     const std::uint32_t source = is_invoke ? step.process : step.source.process;
     const std::uint32_t target = is_invoke ? step.process : step.target.process;
@@ -273,8 +273,8 @@ bool Referee::may_fail(std::uint32_t process, const Step& step) const {
 
 void Referee::end_badly(std::uint32_t process,
                         std::uint32_t index,
-                        const router::Completion& completion) {
-    const Step& step = step_of(process, index);
+                        const router::CommandEnd& completion) {
+    const ProgramStep& step = step_of(process, index);
     ++counts_.ended_badly;
     if (initiators_[process].is_gone) return;
     memory_.doubt(step);
@@ -297,16 +297,17 @@ void Referee::end_badly(std::uint32_t process,
 // A wrong address failed: was it told which?
 void Referee::check_bad(std::uint32_t process,
                         std::uint32_t index,
-                        const router::Completion& completion) {
-    const Step& step = step_of(process, index);
-    const router::End end = step.is_bad_target ? router::End::target : router::End::source;
+                        const router::CommandEnd& completion) {
+    const ProgramStep& step = step_of(process, index);
+    const router::BlamedAddress end =
+        step.is_bad_target ? router::BlamedAddress::target : router::BlamedAddress::source;
     const bool is_code =
         completion.code == base::Code::stale || completion.code == base::Code::address;
     // Where one node holds both ends, it need not say which is wrong.
     const bool is_one_place =
         plan_->node_of(step.source.process) == plan_->node_of(step.target.process);
     const bool is_end =
-        completion.end == end || (is_one_place && completion.end == router::End::none);
+        completion.end == end || (is_one_place && completion.end == router::BlamedAddress::none);
     if (is_code && is_end) return;
     judge_->fail("a wrong address was reported wrongly (code " +
                  std::to_string(static_cast<int>(completion.code)) + ", end " +
@@ -321,10 +322,10 @@ void Referee::on_invoked(std::uint32_t process, std::span<const std::byte> argum
     if (initiator >= initiators_.size() || index >= initiators_[initiator].steps.size()) {
         return judge_->fail("an operation ran that nobody asked for");
     }
-    const Step& step = step_of(initiator, index);
+    const ProgramStep& step = step_of(initiator, index);
     std::array<std::byte, router::invoke_bytes_max> room{};
     const auto wanted = arguments_of(id, step.argument_bytes, room);
-    Progress& progress = initiators_[initiator].steps[index];
+    StepProgress& progress = initiators_[initiator].steps[index];
     if (step.kind != StepKind::invoke || step.process != process ||
         !std::equal(wanted.begin(), wanted.end(), arguments.begin(), arguments.end())) {
         return judge_->fail("an operation ran with other arguments than asked: " +

@@ -33,7 +33,7 @@ public:
     Time issue(NodeId node, Time now, router::Router& router);
 
     // What routers tell.
-    void on_completion(NodeId node, const router::Completion& completion);
+    void on_completion(NodeId node, const router::CommandEnd& completion);
     void on_result(NodeId node,
                    std::uint32_t initiator,
                    std::uint64_t token,
@@ -96,7 +96,7 @@ public:
 private:
     enum class State : std::uint8_t { uncalled, waiting, issued, well, badly };
 
-    struct Progress {
+    struct StepProgress {
         State state = State::uncalled;
         std::uint8_t invoked = 0;
         bool has_result = false;
@@ -104,7 +104,7 @@ private:
     };
 
     struct Initiator {
-        std::vector<Progress> steps;
+        std::vector<StepProgress> steps;
         std::uint32_t called = 0;  // steps the program has come to
         std::uint32_t prefix = 0;  // all before have ended
         std::uint64_t bytes = 0;
@@ -122,22 +122,22 @@ private:
                        router::Router& router);
     bool invoke(std::uint32_t process, std::uint32_t index, Time now, router::Router& router);
 
-    [[nodiscard]] const Step& step_of(std::uint32_t process, std::uint32_t index) const {
+    [[nodiscard]] const ProgramStep& step_of(std::uint32_t process, std::uint32_t index) const {
         return work_->programs[process][index];
     }
 
     bool find(NodeId node, std::uint32_t initiator, std::uint64_t token, std::uint32_t& index);
-    void end_one(std::uint32_t process, std::uint32_t index, const router::Completion& completion);
+    void end_one(std::uint32_t process, std::uint32_t index, const router::CommandEnd& completion);
     void end_well(std::uint32_t process, std::uint32_t index);
     void end_badly(std::uint32_t process,
                    std::uint32_t index,
-                   const router::Completion& completion);
+                   const router::CommandEnd& completion);
     void check_bad(std::uint32_t process,
                    std::uint32_t index,
-                   const router::Completion& completion);
+                   const router::CommandEnd& completion);
     void check_invoke(std::uint32_t process, std::uint32_t index);
     void abandon(std::uint32_t process);
-    [[nodiscard]] bool may_fail(std::uint32_t process, const Step& step) const;
+    [[nodiscard]] bool may_fail(std::uint32_t process, const ProgramStep& step) const;
 
     [[nodiscard]] CommandName name_of(std::uint32_t process, std::uint32_t index) const noexcept {
         return {work_, process, index};

@@ -25,7 +25,7 @@ constexpr std::array paths{Path{"100 Mb/s, 10 ms", 0.0125, 10 * ms, 20 * s, 120 
 constexpr std::array depths{0.25, 1.0, 4.0};
 constexpr std::uint32_t short_queue = 4;  // packets
 
-LinkSettings settings_of(const Path& path, Control control) {
+LinkSettings settings_of(const Path& path, base::CongestionAlgorithm control) {
     LinkSettings settings;
     settings.control = control;
     settings.bytes_per_ns = path.bytes_per_ns;
@@ -34,7 +34,7 @@ LinkSettings settings_of(const Path& path, Control control) {
     return settings;
 }
 
-ShareRow beside_tcp(const Path& path, Control control, double depth) {
+ShareRow beside_tcp(const Path& path, base::CongestionAlgorithm control, double depth) {
     LinkSettings settings = settings_of(path, control);
     settings.rivals = 1;
     settings.queue_bytes = static_cast<std::uint64_t>(depth * path.bytes_per_ns *
@@ -48,7 +48,7 @@ ShareRow beside_tcp(const Path& path, Control control, double depth) {
     return {path.name, what, link.share_beside_rivals(), 0.5, 2};
 }
 
-ShareRow alone(const Path& path, Control control) {
+ShareRow alone(const Path& path, base::CongestionAlgorithm control) {
     LinkSettings settings = settings_of(path, control);
     settings.queue_bytes = std::uint64_t{short_queue} * settings.datagram_bytes;
     LinkModel link(settings);
@@ -56,7 +56,7 @@ ShareRow alone(const Path& path, Control control) {
     return {path.name, "loss alone, queue of 4 packets", link.loss(), 0, 0.02};
 }
 
-ShareRow longer(Control control, Time base_rtt_ns) {
+ShareRow longer(base::CongestionAlgorithm control, Time base_rtt_ns) {
     LinkSettings settings = settings_of({"", 0.125, 20 * us, 0, 0}, control);
     settings.queue_bytes = 8U << 20;
     LinkModel link(settings);
@@ -71,7 +71,7 @@ ShareRow longer(Control control, Time base_rtt_ns) {
 
 }  // namespace
 
-std::vector<ShareRow> run_share(Control control) {
+std::vector<ShareRow> run_share(base::CongestionAlgorithm control) {
     std::vector<ShareRow> rows;
     for (const Path& path : paths) {
         for (const double depth : depths) rows.push_back(beside_tcp(path, control, depth));

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "datagram/endpoint.hpp"
+#include "base/datagram_modes.hpp"
 
 namespace acp::sim {
 
@@ -21,6 +21,6 @@ struct ShareRow {
     [[nodiscard]] bool is_good() const noexcept { return seen >= least && seen <= most; }
 };
 
-[[nodiscard]] std::vector<ShareRow> run_share(datagram::Control control);
+[[nodiscard]] std::vector<ShareRow> run_share(base::CongestionAlgorithm control);
 
 }  // namespace acp::sim

@@ -40,7 +40,7 @@ void TcpCubic::on_ack(Time now, std::uint64_t number) {
     }
     const auto acked =
         std::find_if(in_flight_.begin(), in_flight_.end(),
-                     [number](const Segment& segment) { return segment.number == number; });
+                     [number](const SentSegment& segment) { return segment.number == number; });
     if (acked == in_flight_.end()) return;  // a timeout gave it up
     const Time rtt = now - acked->sent;
     in_flight_.erase(acked);

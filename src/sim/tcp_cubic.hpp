@@ -42,7 +42,7 @@ public:
     [[nodiscard]] bool is_slow_start() const noexcept { return window_ < threshold_; }
 
 private:
-    struct Segment {
+    struct SentSegment {
         std::uint64_t number = 0;
         Time sent = 0;
     };
@@ -52,7 +52,7 @@ private:
     void reduce() noexcept;
     void end_slow_start_by_delay(Time rtt) noexcept;
 
-    std::deque<Segment> in_flight_;
+    std::deque<SentSegment> in_flight_;
     std::uint64_t next_ = 0;
     std::uint64_t recovery_end_ = 0;  // losses before it are of the reduction that was made
     double window_ = initial_window;

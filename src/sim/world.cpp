@@ -91,7 +91,7 @@ bool World::begin() {
     return true;
 }
 
-Verdict World::run() {
+RunVerdict World::run() {
     if (!begin()) return verdict();
     while (!judge_.has_failed()) {
         run_until_done();
@@ -120,7 +120,7 @@ Time World::limit() const {
     return 4 * (plan_.peer_timeout_ns + plan_.connect_timeout_ns) + 120 * s + 8 * bytes_ns;
 }
 
-void World::step(const Event& event) {
+void World::step(const AgendaEntry& event) {
     judge_.set_now(event.at);
     ++events_;
     switch (event.kind) {
@@ -143,7 +143,7 @@ void World::step(const Event& event) {
     }
 }
 
-void World::apply(const Fault& fault, bool is_begin) {
+void World::apply(const PlannedFault& fault, bool is_begin) {
     judge_.tell("fault %d %u %u %s", static_cast<int>(fault.kind), fault.a, fault.b,
                 is_begin ? "begins" : "ends");
     if (!is_begin) return network_.end(fault);
@@ -243,8 +243,8 @@ void World::check_closing() {
     }
 }
 
-Verdict World::verdict() const {
-    Verdict verdict;
+RunVerdict World::verdict() const {
+    RunVerdict verdict;
     verdict.violation = judge_.violation();
     verdict.hash = judge_.hash();
     verdict.virtual_ns = agenda_.now();
@@ -263,24 +263,24 @@ Verdict World::verdict() const {
     return verdict;
 }
 
-Verdict run_seed(std::uint64_t seed, Scale scale, std::FILE* story) {
+RunVerdict run_seed(std::uint64_t seed, Scale scale, std::FILE* story) {
     WorldOptions options;
     options.story = story;
     return World(make_plan(seed, scale), options).run();
 }
 
-Verdict run_seed_twice(std::uint64_t seed, Scale scale) {
-    Verdict first = run_seed(seed, scale);
-    const Verdict second = run_seed(seed, scale);
+RunVerdict run_seed_twice(std::uint64_t seed, Scale scale) {
+    RunVerdict first = run_seed(seed, scale);
+    const RunVerdict second = run_seed(seed, scale);
     if (first.is_ok() && (first.hash != second.hash || !second.is_ok())) {
         first.violation = "two runs of the seed differ";
     }
     return first;
 }
 
-Verdict run_soak(std::uint64_t seed,
-                 std::uint32_t rounds,
-                 const std::function<void(std::uint32_t, const Verdict&)>& on_round) {
+RunVerdict run_soak(std::uint64_t seed,
+                    std::uint32_t rounds,
+                    const std::function<void(std::uint32_t, const RunVerdict&)>& on_round) {
     WorldOptions options;
     options.rounds = rounds;
     options.round_ns = soak_round_ns;

@@ -14,7 +14,7 @@
 
 namespace acp::sim {
 
-struct Verdict {
+struct RunVerdict {
     std::string violation;  // empty: none
     std::uint64_t hash = 0;
     Time virtual_ns = 0;
@@ -33,7 +33,7 @@ struct WorldOptions {
     std::FILE* story = nullptr;
     std::uint32_t rounds = 1;  // of every program, one after the other
     Time round_ns = 0;         // the next round begins no earlier than so long after the last began
-    std::function<void(std::uint32_t rounds, const Verdict&)> on_round;  // may be empty
+    std::function<void(std::uint32_t rounds, const RunVerdict&)> on_round;  // may be empty
 };
 
 class World {
@@ -46,7 +46,7 @@ public:
     World& operator=(const World&) = delete;
 
     // Runs it to its end.
-    Verdict run();
+    RunVerdict run();
 
     // Step by step, for who wants to look on: begin() once, then one event at a time. false: nothing follows.
     bool begin();
@@ -58,14 +58,14 @@ public:
 
     [[nodiscard]] const Referee& referee() const noexcept { return *referee_; }
 
-    [[nodiscard]] Verdict verdict() const;
+    [[nodiscard]] RunVerdict verdict() const;
 
 private:
     class Addresses;
     class Places;
 
-    void step(const Event& event);
-    void apply(const Fault& fault, bool is_begin);
+    void step(const AgendaEntry& event);
+    void apply(const PlannedFault& fault, bool is_begin);
     void run_until_done();
     void run_until_rest();
     void check_silence();
@@ -96,14 +96,15 @@ private:
 };
 
 // One seed, once.
-[[nodiscard]] Verdict run_seed(std::uint64_t seed, Scale scale, std::FILE* story = nullptr);
+[[nodiscard]] RunVerdict run_seed(std::uint64_t seed, Scale scale, std::FILE* story = nullptr);
 
 // One seed twice: also a violation when the two runs differ.
-[[nodiscard]] Verdict run_seed_twice(std::uint64_t seed, Scale scale);
+[[nodiscard]] RunVerdict run_seed_twice(std::uint64_t seed, Scale scale);
 
 // Rounds of one job under faults that heal; each begins ten virtual seconds after the one before.
-[[nodiscard]] Verdict run_soak(std::uint64_t seed,
-                               std::uint32_t rounds,
-                               const std::function<void(std::uint32_t, const Verdict&)>& on_round);
+[[nodiscard]] RunVerdict run_soak(
+    std::uint64_t seed,
+    std::uint32_t rounds,
+    const std::function<void(std::uint32_t, const RunVerdict&)>& on_round);
 
 }  // namespace acp::sim

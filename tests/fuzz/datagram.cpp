@@ -54,7 +54,7 @@ Datagram tampered(Datagram datagram, Input& input) {
 void run(Input& input) {
     datagram::Settings settings = HostileScene::settings();
     const bool is_open = input.below(4) == 3;
-    if (is_open) settings.security = datagram::Security::off;
+    if (is_open) settings.security = base::Security::off;
     HostileScene hostile(settings);
     const std::string before = hostile.scene.state();
     for (int i = 0; i < datagrams_max && !input.is_empty(); ++i) {

@@ -85,7 +85,7 @@ public:
         const bool is_slandered = has_acted_for_others_ || has_false_news();
         std::map<std::pair<std::uint32_t, std::uint64_t>, int> ended;
         for (NodeId node = 0; node < mad; ++node) {
-            for (const Completion& one : job_.nodes[node]->ends.ended) {
+            for (const CommandEnd& one : job_.nodes[node]->ends.ended) {
                 const std::pair name(one.initiator, one.token);
                 require(++ended[name] == 1, "a command ends once");
                 const auto found = submitted_.find(name);

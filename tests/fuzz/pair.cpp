@@ -26,8 +26,10 @@ Settings settings_of(Input& input) {
     Settings settings;
     settings.send_buffers = send_buffers;
     settings.datagram_bytes_max = input.below(2) == 0 ? settings.datagram_bytes : 4000;
-    settings.control = input.below(2) == 0 ? Control::delay : Control::new_reno;
-    settings.security = input.below(4) == 3 ? Security::authenticate : Security::encrypt;
+    settings.control = input.below(2) == 0 ? base::CongestionAlgorithm::delay
+                                           : base::CongestionAlgorithm::new_reno;
+    settings.security =
+        input.below(4) == 3 ? base::Security::authenticate : base::Security::encrypt;
     settings.key_packets_log2 = 4 + input.below(4);
     settings.first_dsn = input.below(2) == 0 ? 0 : ~0U - 16;
     settings.receive_bytes = std::uint64_t{1} << (16 + input.below(4));

@@ -57,10 +57,10 @@ MUTANTS = {
     "END forgotten when another initiator's comes": ("router/ends.cpp", [
         ("        flush_run(run);\n    }\n    run = {", "        --runs_open_;\n    }\n    run = {")]),
     "atomic run twice": ("router/command_runner.cpp", [
-        ("    if (ran.progress == Progress::refused) {\n        backlog_.park(index, nodes_.where(operation.source));",
-         "    if (ran.progress == Progress::settled && !command.is_copy() && operation.token % 32 == 2) {\n"
+        ("    if (ran.progress == SettlementState::refused) {\n        backlog_.park(index, nodes_.where(operation.source));",
+         "    if (ran.progress == SettlementState::settled && !command.is_copy() && operation.token % 32 == 2) {\n"
          "        (void)placement_.run(command, is_value_wanted, old, operations_.ticket_of(index));\n    }\n"
-         "    if (ran.progress == Progress::refused) {\n        backlog_.park(index, nodes_.where(operation.source));")]),
+         "    if (ran.progress == SettlementState::refused) {\n        backlog_.park(index, nodes_.where(operation.source));")]),
     "REFUSED forgotten": ("router/answers.cpp", [
         ("    if (!nodes_.is_mine(frame.initiator)) return Fault::misdirected;\n"
          "    const std::uint32_t index = own_.find_involved(from, frame.initiator, frame.token);\n"

@@ -33,11 +33,11 @@ std::string all_of(const std::vector<os::InterfaceAddress>& addresses) {
     return text.empty() ? "none" : text;
 }
 
-Result<std::vector<launch::Address>> choose_addresses(const launch::LaunchPlan& plan) {
+Result<std::vector<os::SocketAddress>> choose_addresses(const launch::LaunchPlan& plan) {
     if (!plan.address.empty()) {
         const auto given = os::parse_ip(plan.address);
         if (!given) return Status(Code::argument, "\"" + plan.address + "\" is no address");
-        return std::vector<launch::Address>{*given};
+        return std::vector<os::SocketAddress>{*given};
     }
     auto choice = launch::NetworkChoice::from(plan.networks);
     if (!choice.is_ok()) return std::move(choice).failure().within("--net");
@@ -76,7 +76,7 @@ Result<std::unique_ptr<Network>> Network::open(const node::Segment& segment,
     auto chosen = choose_addresses(plan);
     if (!chosen.is_ok()) return std::move(chosen).failure();
     gateway::GatewaySettings settings = settings_of(plan, config);
-    for (const launch::Address& address : chosen.value()) {
+    for (const os::SocketAddress& address : chosen.value()) {
         settings.bind.push_back(gateway::as_address(address));
     }
     std::copy(key.bytes().begin(), key.bytes().end(), settings.job_key.begin());
@@ -104,21 +104,21 @@ std::vector<int> Network::inherited() const {
     return files;
 }
 
-std::vector<launch::Address> Network::addresses() const {
-    std::vector<launch::Address> addresses;
+std::vector<os::SocketAddress> Network::addresses() const {
+    std::vector<os::SocketAddress> addresses;
     for (const gateway::Address& address : gateway_->addresses()) {
         addresses.push_back(gateway::as_socket_address(address));
     }
     return addresses;
 }
 
-Status Network::set_peers(const launch::PeerTable& peers) {
+Status Network::set_peers(const launch::GatewayTable& peers) {
     node::NodeTable table(segment_);
     std::vector<std::vector<gateway::Address>> rows;
     for (std::uint32_t node = 0; node < peers.size(); ++node) {
         std::vector<gateway::Address> row;
         std::vector<node::NodeAddress> known;
-        for (const launch::Address& address : peers[node]) {
+        for (const os::SocketAddress& address : peers[node]) {
             row.push_back(gateway::as_address(address));
             known.push_back(std::bit_cast<node::NodeAddress>(address));
         }

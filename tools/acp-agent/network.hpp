@@ -35,14 +35,14 @@ public:
                                                        launch::JobKey key);
 
     // Where this node listens; for the launcher to tell all nodes.
-    [[nodiscard]] std::vector<launch::Address> addresses() const;
+    [[nodiscard]] std::vector<os::SocketAddress> addresses() const;
 
     // Descriptors the ranks inherit under their numbers: what wakes the gateway, and the key of ranks that reach other
     // nodes themselves.
     [[nodiscard]] std::vector<int> inherited() const;
 
     // Where all nodes listen, a row per node; before any rank starts. Errors: argument.
-    base::Status set_peers(const launch::PeerTable& peers);
+    base::Status set_peers(const launch::GatewayTable& peers);
 
     // Starts the gateway's thread, when all processes have been started. Errors: limit, system.
     base::Status start();

@@ -185,7 +185,7 @@ std::string mode_by_environment() {
     const std::string bypass = config.is_bypass_on ? "+bypass" : "";
     switch (config.intranode) {
         case base::IntraNode::automatic:
-            return config.attach == base::Attach::off ? "auto-no-attach" : "auto";
+            return config.attach == base::AttachMode::off ? "auto-no-attach" : "auto";
         case base::IntraNode::direct:
             return "direct";
         case base::IntraNode::attach:

@@ -105,7 +105,7 @@ Fact refused_attach(int refusal) {
 }
 
 Fact attach_fact(const base::Config& config) {
-    if (config.attach == base::Attach::off) {
+    if (config.attach == base::AttachMode::off) {
         return {"attach",
                 "switched off by ACP_ATTACH=off; private memory goes by mailbox",
                 Verdict::costly,

@@ -68,15 +68,15 @@ public:
     bool is_far = false;      // on another machine
     bool is_reached = false;  // that machine has answered
     bool is_cut_off = false;
-    bool is_done = false;                    // nothing is left to do on its node
-    bool has_told_running = false;           // in answer to timeout
-    bool owes_doings = false;                // what its ranks do
-    bool owes_sign_of_life = false;          // it was asked for one
-    std::uint32_t silences = 0;              // times in turn that it gave none in time
-    bool is_given_up = false;                // it gave none
-    bool has_passed_stop = false;            // SIGTSTP, to its ranks
-    bool is_gone = false;                    // it has closed the talk
-    std::vector<launch::Address> addresses;  // of its gateway, once told
+    bool is_done = false;                      // nothing is left to do on its node
+    bool has_told_running = false;             // in answer to timeout
+    bool owes_doings = false;                  // what its ranks do
+    bool owes_sign_of_life = false;            // it was asked for one
+    std::uint32_t silences = 0;                // times in turn that it gave none in time
+    bool is_given_up = false;                  // it gave none
+    bool has_passed_stop = false;              // SIGTSTP, to its ranks
+    bool is_gone = false;                      // it has closed the talk
+    std::vector<os::SocketAddress> addresses;  // of its gateway, once told
     std::optional<Ended> ended;
 };
 

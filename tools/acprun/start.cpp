@@ -104,7 +104,7 @@ void Launcher::tell_peers() {
     const auto has_told = [](const AgentLink& agent) { return !agent.addresses.empty(); };
     if (have_peers_ || !std::all_of(agents_.begin(), agents_.end(), has_told)) return;
     have_peers_ = true;
-    launch::PeerTable table;
+    launch::GatewayTable table;
     for (const AgentLink& agent : agents_) table.push_back(agent.addresses);
     const std::string bytes = launch::to_bytes(table);
     for (const AgentLink& agent : agents_) {

@@ -31,13 +31,14 @@ int run_soak(const Options& options) {
         static_cast<std::uint32_t>(seconds / (static_cast<double>(sim::soak_round_ns) / 1e9)) + 1;
     name_crash(options.seed, "small");
     const auto start = std::chrono::steady_clock::now();
-    sim::Verdict verdict;
+    sim::RunVerdict verdict;
     {
         Bar bar("acpsim soak", !options.is_quiet);
-        verdict = sim::run_soak(
-            options.seed, rounds, [&bar, rounds](std::uint32_t done, const sim::Verdict& so_far) {
-                bar.show(done, rounds, std::to_string(so_far.network.sent) + " datagrams");
-            });
+        verdict = sim::run_soak(options.seed, rounds,
+                                [&bar, rounds](std::uint32_t done, const sim::RunVerdict& so_far) {
+                                    bar.show(done, rounds,
+                                             std::to_string(so_far.network.sent) + " datagrams");
+                                });
     }
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
     std::printf(
@@ -106,9 +107,9 @@ int run_incast(const Options& options) {
 
 int run_share(const Options& options) {
     name_crash(0, "small");
-    const auto control = options.control == "cubic"     ? datagram::Control::cubic
-                         : options.control == "newreno" ? datagram::Control::new_reno
-                                                        : datagram::Control::delay;
+    const auto control = options.control == "cubic"     ? base::CongestionAlgorithm::cubic
+                         : options.control == "newreno" ? base::CongestionAlgorithm::new_reno
+                                                        : base::CongestionAlgorithm::delay;
     base::Table table({{"path", base::Table::Align::left},
                        {"what", base::Table::Align::left},
                        {"seen", base::Table::Align::right},

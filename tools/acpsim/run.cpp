@@ -36,7 +36,7 @@ struct Totals {
     sim::NetworkCounts network;
     std::map<std::uint64_t, std::string> violations;  // by seed
 
-    void add(std::uint64_t seed, const sim::Verdict& verdict) {
+    void add(std::uint64_t seed, const sim::RunVerdict& verdict) {
         ++seeds;
         events += verdict.events;
         virtual_s += static_cast<double>(verdict.virtual_ns) / 1e9;
@@ -94,7 +94,7 @@ private:
             name_crash(seed, options_.scale);
             note(worker, {seed, std::clock()});
             const sim::Scale scale = scale_of(options_);
-            const sim::Verdict verdict =
+            const sim::RunVerdict verdict =
                 options_.is_once ? sim::run_seed(seed, scale) : sim::run_seed_twice(seed, scale);
             if (!verdict.is_ok() && !options_.goes_on) {
                 is_stopped_.store(true, std::memory_order_relaxed);
@@ -211,7 +211,7 @@ int replay_seed(const Options& options) {
     const sim::Scale scale = scale_of(options);
     name_crash(options.seed, options.scale);
     std::fputs(sim::describe(sim::make_plan(options.seed, scale)).c_str(), stdout);
-    const sim::Verdict verdict =
+    const sim::RunVerdict verdict =
         sim::run_seed(options.seed, scale, options.has_story ? stdout : nullptr);
     std::printf("%s\nhash %016llx, %llu events, %llu datagrams, %.6f virtual seconds\n",
                 verdict.is_ok() ? "every rule held" : ("VIOLATION at " + verdict.violation).c_str(),

@@ -33,8 +33,8 @@ Counters counters_of(const std::array<std::uint64_t, count>& words) {
     return counters;
 }
 
-datagram::Counters datagram_of(const StatsValues& values) {
-    return counters_of<datagram::Counters>(values.tables.datagram);
+datagram::EndpointCounters datagram_of(const StatsValues& values) {
+    return counters_of<datagram::EndpointCounters>(values.tables.datagram);
 }
 
 double seconds_of(const Look& look) {
@@ -68,7 +68,7 @@ bool is_drop(std::size_t index) {
     return index >= static_cast<std::size_t>(first - names.begin());
 }
 
-std::uint64_t drops_of(const datagram::Counters& counters) {
+std::uint64_t drops_of(const datagram::EndpointCounters& counters) {
     std::uint64_t drops = 0;
     for (std::size_t i = 0; i < datagram::counter_names.size(); ++i) {
         if (is_drop(i)) drops += counters.*datagram::counter_names[i].member;
@@ -101,8 +101,8 @@ std::string nodes_table(const std::vector<Look>& looks) {
         const StatsValues& now = look.now->values;
         const StatsValues zero{};
         const StatsValues& old = look.before != nullptr ? *look.before : zero;
-        const datagram::Counters its = datagram_of(now);
-        const datagram::Counters was = datagram_of(old);
+        const datagram::EndpointCounters its = datagram_of(now);
+        const datagram::EndpointCounters was = datagram_of(old);
         table.add_row(
             {std::to_string(now.node), owner_of(now), std::to_string(look.now->pid),
              std::to_string(now.local_procs), rate(look, its.datagrams_sent, was.datagrams_sent),
@@ -184,12 +184,12 @@ std::vector<std::pair<std::string, std::uint64_t>> troubles_of(const StatsValues
     const auto add = [&](std::string name, std::uint64_t count) {
         if (count != 0) troubles.emplace_back(std::move(name), count);
     };
-    const datagram::Counters datagrams = datagram_of(values);
+    const datagram::EndpointCounters datagrams = datagram_of(values);
     for (std::size_t i = 0; i < datagram::counter_names.size(); ++i) {
         const auto& its = datagram::counter_names[i];
         if (is_drop(i)) add(std::string("datagram ") + its.name, datagrams.*its.member);
     }
-    const auto routed = counters_of<router::Counters>(values.tables.router);
+    const auto routed = counters_of<router::RouterCounters>(values.tables.router);
     for (std::size_t i = 1; i < router::fault_count; ++i) {
         add("frame " + std::string(router::name_of(static_cast<router::Fault>(i))),
             routed.faults[i]);
@@ -335,7 +335,7 @@ tool::Json job_json(const std::vector<Gateway>& gateways) {
                         {"turns", values.turns},
                         {"sleeps", values.sleeps}};
         node["waits"] = doings_json(its);
-        const datagram::Counters datagrams = datagram_of(values);
+        const datagram::EndpointCounters datagrams = datagram_of(values);
         for (const auto& counter : datagram::counter_names)
             node["datagram"][counter.name] = datagrams.*counter.member;
         node["trouble"] = tool::Json::object();

@@ -74,10 +74,10 @@ TEST(AcpstatShow, lists_the_programs_of_all_nodes_each_once) {
 TEST(AcpstatShow, the_first_look_shows_everything_since_the_start) {
     std::vector<Gateway> all = one();
     gateway::StatsValues& values = all[0].values;
-    count(values, &datagram::Counters::datagrams_sent, 7);
-    count(values, &datagram::Counters::bytes_sent, 2048);
-    count(values, &datagram::Counters::datagrams_received, 5);
-    count(values, &datagram::Counters::retransmitted, 3);
+    count(values, &datagram::EndpointCounters::datagrams_sent, 7);
+    count(values, &datagram::EndpointCounters::bytes_sent, 2048);
+    count(values, &datagram::EndpointCounters::datagrams_received, 5);
+    count(values, &datagram::EndpointCounters::retransmitted, 3);
     values.outstanding = 11;
     values.receive_drops = 13;
     Words expected{"0", "agent", "1000", "2", "7", "2", "KiB", "5", "0", "B", "3", "0", "13", "11"};
@@ -91,9 +91,9 @@ TEST(AcpstatShow, the_first_look_shows_everything_since_the_start) {
 
 TEST(AcpstatShow, later_looks_show_what_changed_per_second) {
     std::vector<Gateway> all = one();
-    count(all[0].values, &datagram::Counters::datagrams_sent, 100);
+    count(all[0].values, &datagram::EndpointCounters::datagrams_sent, 100);
     const gateway::StatsValues before = all[0].values;
-    count(all[0].values, &datagram::Counters::datagrams_sent, 150);
+    count(all[0].values, &datagram::EndpointCounters::datagrams_sent, 150);
     all[0].values.updated_ns += 500'000'000;
     const auto lines = lines_of(job_text({{&all[0], &before}}));
     EXPECT_EQ(lines[0].back(), "second");
@@ -146,8 +146,8 @@ TEST(AcpstatShow, shows_only_the_ranks_with_commands_outstanding) {
 
 TEST(AcpstatShow, names_everything_that_went_wrong_and_counts_it_as_dropped) {
     std::vector<Gateway> all = one();
-    count(all[0].values, &datagram::Counters::wrong_tag, 2);
-    count(all[0].values, &datagram::Counters::short_header, 3);
+    count(all[0].values, &datagram::EndpointCounters::wrong_tag, 2);
+    count(all[0].values, &datagram::EndpointCounters::short_header, 3);
     gateway::FaultCounters faults;
     faults.lost = 4;
     faults.blackholed = 1;
@@ -168,7 +168,7 @@ TEST(AcpstatShow, json_holds_what_the_gateway_published) {
     values.peers[0].node = 1;
     values.peers[0].bytes_sent = 123;
     values.outstanding_of[0] = 6;
-    count(values, &datagram::Counters::datagrams_sent, 8);
+    count(values, &datagram::EndpointCounters::datagrams_sent, 8);
     const auto json = published(all);
     EXPECT_EQ(json["job"], "0000000000000abc");
     const auto& node = json["nodes"][0];

@@ -27,9 +27,9 @@ inline Gateway some_gateway(std::uint64_t job, std::uint32_t node, std::uint32_t
 
 // Sets a counter of the endpoint by its name, as the gateway publishes it.
 inline void count(gateway::StatsValues& values,
-                  std::uint64_t datagram::Counters::*member,
+                  std::uint64_t datagram::EndpointCounters::*member,
                   std::uint64_t value) {
-    datagram::Counters counters;
+    datagram::EndpointCounters counters;
     std::memcpy(static_cast<void*>(&counters), values.tables.datagram.data(), sizeof counters);
     counters.*member = value;
     std::memcpy(values.tables.datagram.data(), &counters, sizeof counters);

@@ -189,7 +189,7 @@ TEST(Config, the_fields_hold_what_the_variables_say) {
     EXPECT_EQ(config_of({"ACP_INTRANODE=attach"}).intranode, IntraNode::attach);
     EXPECT_EQ(config_of({"ACP_INTRANODE=mailbox"}).intranode, IntraNode::mailbox);
     EXPECT_EQ(config_of({"ACP_INTRANODE=udp"}).intranode, IntraNode::udp);
-    EXPECT_EQ(config_of({"ACP_ATTACH=off"}).attach, Attach::off);
+    EXPECT_EQ(config_of({"ACP_ATTACH=off"}).attach, AttachMode::off);
     EXPECT_EQ(config_of({"ACP_MAILBOX=pairs"}).mailbox, MailboxKind::pairs);
     EXPECT_EQ(config_of({"ACP_MAILBOX=bitmap"}).mailbox, MailboxKind::bitmap);
     EXPECT_EQ(config_of({"ACP_DATAGRAM=1408"}).datagram_bytes, 1408U);
@@ -204,8 +204,8 @@ TEST(Config, the_fields_hold_what_the_variables_say) {
     EXPECT_EQ(config_of({"ACP_REQUIRE=direct,attach"}).require, "direct,attach");
     EXPECT_EQ(config_of({"ACP_SECURITY=auth"}).security, Security::authenticate);
     EXPECT_EQ(config_of({"ACP_SECURITY=off"}).security, Security::off);
-    EXPECT_EQ(config_of({"ACP_CONGESTION=cubic"}).congestion, Congestion::cubic);
-    EXPECT_EQ(config_of({"ACP_CONGESTION=newreno"}).congestion, Congestion::newreno);
+    EXPECT_EQ(config_of({"ACP_CONGESTION=cubic"}).congestion, CongestionAlgorithm::cubic);
+    EXPECT_EQ(config_of({"ACP_CONGESTION=newreno"}).congestion, CongestionAlgorithm::new_reno);
     EXPECT_EQ(config_of({"ACP_CIPHER=chacha"}).cipher, Cipher::chacha20_poly1305);
     EXPECT_EQ(config_of({"ACP_CIPHER_LIBRARY=ipsec-mb"}).cipher_library, CipherLibrary::ipsec_mb);
     EXPECT_EQ(config_of({"ACP_GATEWAY=agent"}).gateway, GatewayPlace::agent);

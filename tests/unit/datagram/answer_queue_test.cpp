@@ -30,7 +30,7 @@ struct AnswerQueueTest : testing::Test {
     Settings others_settings = settings_of(1);
     test::TestSuite suite;
     test::TestEntropy entropy{1};
-    Counters counters;
+    EndpointCounters counters;
     Credentials credentials{settings, suite, entropy, counters};
     Credentials other{others_settings, suite, entropy, counters};
     AnswerQueue queue{credentials, counters};

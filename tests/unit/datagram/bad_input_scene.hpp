@@ -61,7 +61,7 @@ public:
         return settings;
     }
 
-    [[nodiscard]] const Counters& counters() { return net[0].counters(); }
+    [[nodiscard]] const EndpointCounters& counters() { return net[0].counters(); }
 
     // Gives it to node 0.
     void feed(Datagram datagram) { net[0].on_datagram(net.now, from, datagram); }
@@ -209,7 +209,7 @@ private:
 
 struct Row {
     const char* name;
-    std::uint64_t Counters::*counter;
+    std::uint64_t EndpointCounters::*counter;
     std::function<Datagram(BadInputScene&)> make;
 };
 
@@ -245,12 +245,12 @@ inline void expect_harmless(const Row& row) {
     ASSERT_FALSE(::testing::Test::HasFatalFailure());
     const Datagram datagram = row.make(scene);
     const std::string before = scene.state();
-    const Counters counted = scene.counters();
+    const EndpointCounters counted = scene.counters();
     scene.feed(datagram);
     EXPECT_EQ(scene.state(), before);
     bool is_drop = false;  // what stands before the first of them is traffic
     for (const CounterName& counter : counter_names) {
-        is_drop |= counter.member == &Counters::short_header;
+        is_drop |= counter.member == &EndpointCounters::short_header;
         const auto difference = scene.counters().*counter.member - counted.*counter.member;
         if (counter.member == row.counter) {
             EXPECT_EQ(difference, 1U) << counter.name;

@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint32_t one = 1472;
 constexpr Time us = 1000;
 
-class CongestionTest : public testing::TestWithParam<Control> {
+class CongestionTest : public testing::TestWithParam<base::CongestionAlgorithm> {
 protected:
     // A round trip later, all that was in flight is acknowledged but for some.
     void round(Time rtt_ns, std::uint32_t lost = 0, std::uint32_t marked = 0) {
@@ -135,11 +135,14 @@ TEST_P(CongestionTest, keeps_its_window_within_bounds_whatever_it_is_told) {
 
 INSTANTIATE_TEST_SUITE_P(Controls,
                          CongestionTest,
-                         testing::Values(Control::delay, Control::new_reno, Control::cubic),
+                         testing::Values(base::CongestionAlgorithm::delay,
+                                         base::CongestionAlgorithm::new_reno,
+                                         base::CongestionAlgorithm::cubic),
                          [](const auto& parameter) {
-                             return parameter.param == Control::delay   ? "delay"
-                                    : parameter.param == Control::cubic ? "cubic"
-                                                                        : "new_reno";
+                             return parameter.param == base::CongestionAlgorithm::delay ? "delay"
+                                    : parameter.param == base::CongestionAlgorithm::cubic
+                                        ? "cubic"
+                                        : "new_reno";
                          });
 
 }  // namespace

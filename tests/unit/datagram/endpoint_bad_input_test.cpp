@@ -40,170 +40,175 @@ const auto nothing = [](auto&) {};
 
 // WIRE-1 WIRE-2 WIRE-3 WIRE-4 WIRE-5 WIRE-6 WIRE-7
 const std::vector<Row> clear_rows{
-    {"twenty_four_bytes_of_zero", &Counters::wrong_version, [](Scene&) { return Datagram(24); }},
-    {"empty", &Counters::short_header, [](Scene&) { return Datagram(); }},
-    {"one_byte", &Counters::short_header, [](Scene&) { return Datagram(1, std::byte{1}); }},
-    {"fifteen_bytes", &Counters::short_header,
+    {"twenty_four_bytes_of_zero", &EndpointCounters::wrong_version,
+     [](Scene&) { return Datagram(24); }},
+    {"empty", &EndpointCounters::short_header, [](Scene&) { return Datagram(); }},
+    {"one_byte", &EndpointCounters::short_header, [](Scene&) { return Datagram(1, std::byte{1}); }},
+    {"fifteen_bytes", &EndpointCounters::short_header,
      [](Scene&) { return header(wire_version, 4, 1, 15); }},
-    {"version_0", &Counters::wrong_version, [](Scene&) { return header(0, 4, 1, 100); }},
-    {"version_1", &Counters::wrong_version, [](Scene&) { return header(1, 4, 1, 100); }},
-    {"version_3", &Counters::wrong_version, [](Scene&) { return header(3, 4, 1, 100); }},
-    {"version_255", &Counters::wrong_version, [](Scene&) { return header(255, 4, 1, 100); }},
-    {"type_0", &Counters::unknown_type, [](Scene&) { return header(wire_version, 0, 1, 100); }},
-    {"type_6", &Counters::unknown_type, [](Scene&) { return header(wire_version, 6, 1, 100); }},
-    {"type_255", &Counters::unknown_type, [](Scene&) { return header(wire_version, 255, 1, 100); }},
-    {"from_itself", &Counters::unknown_node,
+    {"version_0", &EndpointCounters::wrong_version, [](Scene&) { return header(0, 4, 1, 100); }},
+    {"version_1", &EndpointCounters::wrong_version, [](Scene&) { return header(1, 4, 1, 100); }},
+    {"version_3", &EndpointCounters::wrong_version, [](Scene&) { return header(3, 4, 1, 100); }},
+    {"version_255", &EndpointCounters::wrong_version,
+     [](Scene&) { return header(255, 4, 1, 100); }},
+    {"type_0", &EndpointCounters::unknown_type,
+     [](Scene&) { return header(wire_version, 0, 1, 100); }},
+    {"type_6", &EndpointCounters::unknown_type,
+     [](Scene&) { return header(wire_version, 6, 1, 100); }},
+    {"type_255", &EndpointCounters::unknown_type,
+     [](Scene&) { return header(wire_version, 255, 1, 100); }},
+    {"from_itself", &EndpointCounters::unknown_node,
      [](Scene&) { return header(wire_version, 4, 0, 100); }},
-    {"node_past_the_last", &Counters::unknown_node,
+    {"node_past_the_last", &EndpointCounters::unknown_node,
      [](Scene&) { return header(wire_version, 4, Scene::nodes, 100); }},
-    {"node_without_bounds", &Counters::unknown_node,
+    {"node_without_bounds", &EndpointCounters::unknown_node,
      [](Scene&) { return header(wire_version, 4, ~0U, 100); }},
-    {"init_from_itself", &Counters::unknown_node,
+    {"init_from_itself", &EndpointCounters::unknown_node,
      [](Scene&) { return header(wire_version, 1, 0, sizeof(InitPacket)); }},
-    {"data_of_a_header_alone", &Counters::wrong_length,
+    {"data_of_a_header_alone", &EndpointCounters::wrong_length,
      [](Scene&) { return header(wire_version, 4, 1, 16); }},
-    {"data_one_byte_too_short", &Counters::wrong_length,
+    {"data_one_byte_too_short", &EndpointCounters::wrong_length,
      [](Scene&) { return header(wire_version, 4, 1, 39); }},
-    {"data_longer_than_udp", &Counters::wrong_length,
+    {"data_longer_than_udp", &EndpointCounters::wrong_length,
      [](Scene&) { return header(wire_version, 4, 1, 65508); }},
-    {"data_of_an_unmet_node", &Counters::not_connected,
+    {"data_of_an_unmet_node", &EndpointCounters::not_connected,
      [](Scene&) { return header(wire_version, 4, Scene::unmet, 60); }},
-    {"data_of_an_unmet_node_that_is_answered", &Counters::not_connected,
+    {"data_of_an_unmet_node_that_is_answered", &EndpointCounters::not_connected,
      [](Scene&) { return header(wire_version, 4, Scene::unmet, 64); }},
-    {"data_of_a_node_still_connecting", &Counters::not_connected,
+    {"data_of_a_node_still_connecting", &EndpointCounters::not_connected,
      [](Scene&) { return header(wire_version, 4, Scene::connecting, 100); }},
-    {"data_of_a_severed_node", &Counters::from_severed,
+    {"data_of_a_severed_node", &EndpointCounters::from_severed,
      [](Scene&) { return header(wire_version, 4, Scene::severed, 60); }},
-    {"data_of_a_severed_node_that_is_answered", &Counters::from_severed,
+    {"data_of_a_severed_node_that_is_answered", &EndpointCounters::from_severed,
      [](Scene&) { return header(wire_version, 4, Scene::severed, 100); }},
 };
 
 // WIRE-30 WIRE-31 WIRE-32
 const std::vector<Row> sealed_rows{
-    {"length_that_the_datagram_denies", &Counters::wrong_length,
+    {"length_that_the_datagram_denies", &EndpointCounters::wrong_length,
      [](Scene& scene) {
          return flipped(scene.inside({1, 12, has_dsn, 0}), 2);
      }},
-    {"number_of_another_epoch", &Counters::wrong_tag,
+    {"number_of_another_epoch", &EndpointCounters::wrong_tag,
      [](Scene& scene) {
          return flipped(scene.inside({1, 12, has_dsn, 0}), 11);
      }},
-    {"second_epoch_far_ahead_at_once", &Counters::wrong_epoch,
+    {"second_epoch_far_ahead_at_once", &EndpointCounters::wrong_epoch,
      [](Scene& scene) {
          scene.feed(flipped(scene.sealed(Scene::connected, 99ULL << 22, Datagram(48)), 60));
          return flipped(scene.sealed(Scene::connected, 199ULL << 22, Datagram(48)), 60);
      }},
-    {"epoch_far_ahead_by_a_forger", &Counters::wrong_tag,
+    {"epoch_far_ahead_by_a_forger", &EndpointCounters::wrong_tag,
      [](Scene& scene) {
          return flipped(scene.sealed(Scene::connected, 99ULL << 22, Datagram(48)), 60);
      }},
-    {"next_epoch_by_a_forger", &Counters::wrong_tag,
+    {"next_epoch_by_a_forger", &EndpointCounters::wrong_tag,
      [](Scene& scene) {
          return flipped(scene.sealed(Scene::connected, 1ULL << 22, Datagram(48)), 60);
      }},
-    {"first_bit_of_the_body", &Counters::wrong_tag,
+    {"first_bit_of_the_body", &EndpointCounters::wrong_tag,
      [](Scene& scene) {
          return flipped(scene.inside({1, 12, has_dsn, 0}), 16);
      }},
-    {"a_bit_of_the_tag", &Counters::wrong_tag,
+    {"a_bit_of_the_tag", &EndpointCounters::wrong_tag,
      [](Scene& scene) {
          Datagram data = scene.inside({1, 12, has_dsn, 0});
          return flipped(data, data.size() - 1);
      }},
-    {"another_number", &Counters::wrong_tag,
+    {"another_number", &EndpointCounters::wrong_tag,
      [](Scene& scene) {
          return flipped(scene.inside({1, 12, has_dsn, 0}), 8);
      }},
-    {"another_node_s_name", &Counters::wrong_tag,
+    {"another_node_s_name", &EndpointCounters::wrong_tag,
      [](Scene& scene) {
          Datagram data = scene.inside({1, 12, has_dsn, 0});
          data[4] = std::byte{Scene::caller};
          return data;
      }},
-    {"one_byte_missing", &Counters::wrong_length,
+    {"one_byte_missing", &EndpointCounters::wrong_length,
      [](Scene& scene) {
          Datagram data = scene.inside({1, 12, has_dsn, 0});
          return resized(data, data.size() - 1);
      }},
-    {"one_byte_more", &Counters::wrong_length,
+    {"one_byte_more", &EndpointCounters::wrong_length,
      [](Scene& scene) {
          Datagram data = scene.inside({1, 12, has_dsn, 0});
          return resized(data, data.size() + 1);
      }},
-    {"one_byte_missing_and_said", &Counters::wrong_tag,
+    {"one_byte_missing_and_said", &EndpointCounters::wrong_tag,
      [](Scene& scene) {
          Datagram data = scene.inside({1, 12, has_dsn, 0});
          return relabelled(resized(data, data.size() - 1));
      }},
-    {"one_byte_more_and_said", &Counters::wrong_tag,
+    {"one_byte_more_and_said", &EndpointCounters::wrong_tag,
      [](Scene& scene) {
          Datagram data = scene.inside({1, 12, has_dsn, 0});
          return relabelled(resized(data, data.size() + 1));
      }},
-    {"sent_back_to_its_sender", &Counters::wrong_tag,
+    {"sent_back_to_its_sender", &EndpointCounters::wrong_tag,
      [](Scene& scene) {
          Datagram data = scene.data_of(0, Scene::connected);
          store(data.data() + 4, Scene::connected);
          store(data.data() + 8, PacketNumber{2000});
          return data;
      }},
-    {"noise", &Counters::wrong_tag,
+    {"noise", &EndpointCounters::wrong_tag,
      [](Scene&) {
          Datagram data = header(wire_version, 4, Scene::connected, 1472);
          store(data.data() + 8, Scene::fresh);
          return data;
      }},
-    {"noise_for_a_half_open_node", &Counters::wrong_tag,
+    {"noise_for_a_half_open_node", &EndpointCounters::wrong_tag,
      [](Scene&) { return header(wire_version, 4, Scene::half_open, 200); }},
-    {"noise_for_a_folded_node", &Counters::wrong_tag,
+    {"noise_for_a_folded_node", &EndpointCounters::wrong_tag,
      [](Scene&) { return header(wire_version, 4, Scene::folded, 200); }},
-    {"replay", &Counters::replayed,
+    {"replay", &EndpointCounters::replayed,
      [](Scene& scene) { return scene.data_of(Scene::connected, 0); }},
-    {"replay_for_a_folded_node", &Counters::replayed,
+    {"replay_for_a_folded_node", &EndpointCounters::replayed,
      [](Scene& scene) { return scene.data_of(Scene::folded, 0); }},
-    {"replay_of_the_caller", &Counters::replayed,
+    {"replay_of_the_caller", &EndpointCounters::replayed,
      [](Scene& scene) { return scene.data_of(Scene::caller, 0); }},
 };
 
 // WIRE-20 WIRE-21 WIRE-22 WIRE-25 WIRE-33 WIRE-41
 const std::vector<Row> inside_rows{
-    {"more_frames_than_bytes", &Counters::malformed,
+    {"more_frames_than_bytes", &EndpointCounters::malformed,
      [](Scene& scene) {
          return scene.inside({1, 100, has_dsn, 0}, {}, 99);
      }},
-    {"far_more_frames_than_bytes", &Counters::malformed,
+    {"far_more_frames_than_bytes", &EndpointCounters::malformed,
      [](Scene& scene) {
          return scene.inside({1, 65535, has_dsn, 0}, {}, 12);
      }},
-    {"content_without_frames", &Counters::malformed,
+    {"content_without_frames", &EndpointCounters::malformed,
      [](Scene& scene) {
          return scene.inside({1, 0, has_dsn, 0});
      }},
-    {"unknown_flag", &Counters::malformed,
+    {"unknown_flag", &EndpointCounters::malformed,
      [](Scene& scene) {
          return scene.inside({1, 12, 2, 0});
      }},
-    {"known_and_unknown_flag", &Counters::malformed,
+    {"known_and_unknown_flag", &EndpointCounters::malformed,
      [](Scene& scene) {
          return scene.inside({1, 12, 0x81, 0});
      }},
-    {"serial_number_without_flag", &Counters::malformed,
+    {"serial_number_without_flag", &EndpointCounters::malformed,
      [](Scene& scene) {
          return scene.inside({1, 0, 0, 0});
      }},
-    {"frames_without_flag", &Counters::malformed,
+    {"frames_without_flag", &EndpointCounters::malformed,
      [](Scene& scene) {
          return scene.inside({0, 12, 0, 0});
      }},
-    {"reserved_byte", &Counters::malformed,
+    {"reserved_byte", &EndpointCounters::malformed,
      [](Scene& scene) {
          return scene.inside({1, 12, has_dsn, 1});
      }},
-    {"acknowledgement_of_one_byte", &Counters::malformed,
+    {"acknowledgement_of_one_byte", &EndpointCounters::malformed,
      [](Scene& scene) { return scene.inside({}, control({1})); }},
-    {"acknowledgement_cut_short", &Counters::malformed,
+    {"acknowledgement_cut_short", &EndpointCounters::malformed,
      [](Scene& scene) { return scene.inside({}, ack(nothing, 1)); }},
-    {"acknowledgement_with_its_words_cut_off", &Counters::malformed,
+    {"acknowledgement_with_its_words_cut_off", &EndpointCounters::malformed,
      [](Scene& scene) {
          return scene.inside({}, ack(
                                      [](AckFrame& frame) {
@@ -212,56 +217,56 @@ const std::vector<Row> inside_rows{
                                      },
                                      8));
      }},
-    {"acknowledgement_with_too_many_words", &Counters::malformed,
+    {"acknowledgement_with_too_many_words", &EndpointCounters::malformed,
      [](Scene& scene) {
          Datagram frame = ack(nothing);
          frame[1] = std::byte{17};
          return scene.inside({}, resized(frame, 300));
      }},
-    {"acknowledgement_of_a_run_before_the_first", &Counters::malformed,
+    {"acknowledgement_of_a_run_before_the_first", &EndpointCounters::malformed,
      [](Scene& scene) { return scene.inside({}, ack([](AckFrame& frame) { frame.run = 1; })); }},
-    {"acknowledgement_of_the_last_number_there_is", &Counters::malformed,
+    {"acknowledgement_of_the_last_number_there_is", &EndpointCounters::malformed,
      [](Scene& scene) {
          return scene.inside({}, ack([](AckFrame& frame) { frame.largest = ~0ULL; }));
      }},
-    {"acknowledgement_of_what_was_not_sent", &Counters::unsent_acknowledged,
+    {"acknowledgement_of_what_was_not_sent", &EndpointCounters::unsent_acknowledged,
      [](Scene& scene) {
          return scene.inside({}, ack([](AckFrame& frame) { frame.largest = 1'000'000; }));
      }},
-    {"acknowledgement_of_content_that_was_not_sent", &Counters::unsent_acknowledged,
+    {"acknowledgement_of_content_that_was_not_sent", &EndpointCounters::unsent_acknowledged,
      [](Scene& scene) {
          return scene.inside({}, ack([](AckFrame& frame) { frame.cumulative = 100'000; }));
      }},
-    {"unknown_control_frame", &Counters::unknown_frame,
+    {"unknown_control_frame", &EndpointCounters::unknown_frame,
      [](Scene& scene) { return scene.inside({}, control({3})); }},
-    {"unknown_control_frame_255", &Counters::unknown_frame,
+    {"unknown_control_frame_255", &EndpointCounters::unknown_frame,
      [](Scene& scene) { return scene.inside({}, control({255})); }},
-    {"unknown_control_frame_after_a_ping", &Counters::unknown_frame,
+    {"unknown_control_frame_after_a_ping", &EndpointCounters::unknown_frame,
      [](Scene& scene) {
          return scene.inside({}, control({2, 9}));
      }},
-    {"unknown_control_frame_after_good_content", &Counters::unknown_frame,
+    {"unknown_control_frame_after_good_content", &EndpointCounters::unknown_frame,
      [](Scene& scene) {
          return scene.inside({1, 12, has_dsn, 0}, control({9}));
      }},
-    {"unknown_control_frame_after_a_good_acknowledgement", &Counters::unknown_frame,
+    {"unknown_control_frame_after_a_good_acknowledgement", &EndpointCounters::unknown_frame,
      [](Scene& scene) {
          return scene.inside({},
                              joined(ack([](AckFrame& frame) { frame.largest = 1; }), control({9})));
      }},
-    {"serial_number_a_window_ahead", &Counters::beyond_window,
+    {"serial_number_a_window_ahead", &EndpointCounters::beyond_window,
      [](Scene& scene) {
          return scene.inside({DuplicateWindow::span + 1, 12, has_dsn, 0});
      }},
-    {"serial_number_far_ahead", &Counters::beyond_window,
+    {"serial_number_far_ahead", &EndpointCounters::beyond_window,
      [](Scene& scene) {
          return scene.inside({1U << 30, 12, has_dsn, 0});
      }},
-    {"serial_number_far_behind", &Counters::beyond_window,
+    {"serial_number_far_behind", &EndpointCounters::beyond_window,
      [](Scene& scene) {
          return scene.inside({0U - (1U << 30), 12, has_dsn, 0});
      }},
-    {"content_that_came_before", &Counters::duplicates,
+    {"content_that_came_before", &EndpointCounters::duplicates,
      [](Scene& scene) {
          return scene.inside({0, 12, has_dsn, 0});
      }},

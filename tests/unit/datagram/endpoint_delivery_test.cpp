@@ -47,7 +47,8 @@ TEST(EndpointDelivery, connects_at_the_first_frame_and_delivers_it) {
 
 // Whatever the security and the network, long frames and short ones, some of which lie elsewhere.
 TEST(EndpointDelivery, delivers_frames_whose_tails_lie_elsewhere) {
-    for (const Security security : {Security::encrypt, Security::authenticate, Security::off}) {
+    for (const base::Security security :
+         {base::Security::encrypt, base::Security::authenticate, base::Security::off}) {
         Settings settings;
         settings.security = security;
         Net net(2, 7, settings);

@@ -277,7 +277,7 @@ TEST(EndpointHandshake, gateways_that_disagree_on_security_do_not_connect) {
     Net net(2, 1);
     Settings settings = net.base;
     settings.node = 1;
-    settings.security = Security::off;
+    settings.security = base::Security::off;
     net.start(1, settings, 1);
     net.hosts[0].send(1, 1);
     net.run_for(100 * ms);
@@ -299,7 +299,7 @@ TEST(EndpointHandshake, another_job_s_messages_are_dropped_in_silence) {
 
 // WIRE-36 WIRE-37
 TEST(EndpointHandshake, no_key_and_nonce_are_used_twice) {
-    for (const Security security : {Security::encrypt, Security::authenticate}) {
+    for (const base::Security security : {base::Security::encrypt, base::Security::authenticate}) {
         test::TestSuite noting(true);
         Settings settings;
         settings.key_packets_log2 = 6;

@@ -9,12 +9,12 @@
 namespace acp::datagram::testing {
 namespace {
 
-class EndpointSecurity : public ::testing::TestWithParam<Security> {};
+class EndpointSecurity : public ::testing::TestWithParam<base::Security> {};
 
 // Off means that nothing is noticed.
 class EndpointIntegrity : public EndpointSecurity {};
 
-Settings settings_of(Security security) {
+Settings settings_of(base::Security security) {
     Settings settings;
     settings.security = security;
     return settings;
@@ -48,7 +48,7 @@ TEST_P(EndpointSecurity, shows_frames_on_the_wire_unless_it_encrypts) {
     };
     ASSERT_TRUE(net.hosts[0].send(1, 0x1122334455667788));
     ASSERT_TRUE(net.settle(s));
-    EXPECT_EQ(is_seen, GetParam() != Security::encrypt);
+    EXPECT_EQ(is_seen, GetParam() != base::Security::encrypt);
 }
 
 // WIRE-27 WIRE-32
@@ -74,13 +74,13 @@ TEST_P(EndpointIntegrity, notices_every_changed_bit) {
     EXPECT_EQ(net.hosts[1].arrived.size(), 2U);
 }
 
-std::string level_of(const ::testing::TestParamInfo<Security>& tested) {
+std::string level_of(const ::testing::TestParamInfo<base::Security>& tested) {
     switch (tested.param) {
-        case Security::encrypt:
+        case base::Security::encrypt:
             return "encrypt";
-        case Security::authenticate:
+        case base::Security::authenticate:
             return "authenticate";
-        case Security::off:
+        case base::Security::off:
             break;
     }
     return "off";
@@ -88,14 +88,14 @@ std::string level_of(const ::testing::TestParamInfo<Security>& tested) {
 
 INSTANTIATE_TEST_SUITE_P(Levels,
                          EndpointSecurity,
-                         ::testing::Values(Security::encrypt,
-                                           Security::authenticate,
-                                           Security::off),
+                         ::testing::Values(base::Security::encrypt,
+                                           base::Security::authenticate,
+                                           base::Security::off),
                          level_of);
 
 INSTANTIATE_TEST_SUITE_P(Levels,
                          EndpointIntegrity,
-                         ::testing::Values(Security::encrypt, Security::authenticate),
+                         ::testing::Values(base::Security::encrypt, base::Security::authenticate),
                          level_of);
 
 }  // namespace

@@ -28,13 +28,13 @@ protected:
         }
     }
 
-    Settled acknowledge(Time now, const AckFrame& ack) {
-        Settled settled = detector_.on_ack(sent_, ack, [](auto, const auto&) {});
+    SettledPackets acknowledge(Time now, const AckFrame& ack) {
+        SettledPackets settled = detector_.on_ack(sent_, ack, [](auto, const auto&) {});
         detect(now, settled);
         return settled;
     }
 
-    void detect(Time now, Settled& settled) {
+    void detect(Time now, SettledPackets& settled) {
         detector_.detect(sent_, now, rtt_, settled,
                          [&](PacketNumber number, const auto&) { lost_.push_back(number); });
     }
@@ -50,7 +50,7 @@ TEST_F(LossDetectorTest, three_later_packets_acknowledged_make_one_lost) {
     send(0, 9, 0);
     acknowledge(10 * us, ack_of(1, 2));
     EXPECT_TRUE(lost_.empty());
-    const Settled settled = acknowledge(11 * us, ack_of(1, 3));
+    const SettledPackets settled = acknowledge(11 * us, ack_of(1, 3));
     EXPECT_EQ(lost_, (std::vector<PacketNumber>{0}));
     EXPECT_EQ(settled.lost, 1U);
     EXPECT_EQ(settled.lost_bytes, 1000U);
@@ -64,7 +64,7 @@ TEST_F(LossDetectorTest, tells_which_of_one_burst_were_lost_side_by_side) {
         sent_.add(number, SentDatagram{.sent = number < 10 ? 0 : 5 * us, .bytes = 1000});
     }
     AckFrame ack = ack_of(11, 19);
-    const Settled settled = acknowledge(30 * us, ack);
+    const SettledPackets settled = acknowledge(30 * us, ack);
     EXPECT_EQ(settled.lost, 11U);
     EXPECT_EQ(settled.lost_together, 9U) << "the last was of another burst";
 }
@@ -74,7 +74,7 @@ TEST_F(LossDetectorTest, an_overtaken_packet_is_lost_after_nine_eighths_of_a_rou
     acknowledge(1'000 * us, ack_of(1, 1));
     EXPECT_TRUE(lost_.empty());
     EXPECT_EQ(detector_.deadline(), 1'125 * us);
-    Settled settled;
+    SettledPackets settled;
     detect(1'124 * us, settled);
     EXPECT_TRUE(lost_.empty());
     detect(1'125 * us, settled);
@@ -100,7 +100,7 @@ TEST_F(LossDetectorTest,
     send(0, 30, 0);
     acknowledge(40 * us, ack_of(5, 10));
     EXPECT_EQ(lost_, (std::vector<PacketNumber>{0, 1, 2, 3, 4}));
-    const Settled settled = acknowledge(50 * us, ack_of(4, 10));
+    const SettledPackets settled = acknowledge(50 * us, ack_of(4, 10));
     EXPECT_EQ(settled.spurious, 1U);
     EXPECT_EQ(detector_.packet_threshold(), 7U);
     lost_.clear();
@@ -125,7 +125,7 @@ TEST_F(LossDetectorTest, path_probes_count_neither_as_acknowledged_nor_as_lost_c
     for (PacketNumber number = 0; number < 5; ++number) {
         sent_.add(number, SentDatagram{.bytes = 9000, .is_path_probe = number < 2});
     }
-    const Settled settled = acknowledge(10 * us, ack_of(1, 4));
+    const SettledPackets settled = acknowledge(10 * us, ack_of(1, 4));
     EXPECT_EQ(lost_, (std::vector<PacketNumber>{0}));
     EXPECT_EQ(settled.lost, 0U);
     EXPECT_EQ(settled.acked, 3U);
@@ -133,7 +133,7 @@ TEST_F(LossDetectorTest, path_probes_count_neither_as_acknowledged_nor_as_lost_c
 
 TEST_F(LossDetectorTest, gives_all_up_when_told) {
     send(0, 99, 0);
-    Settled settled;
+    SettledPackets settled;
     std::vector<PacketNumber> lost;
     detector_.lose_all(sent_, settled,
                        [&](PacketNumber number, const auto&) { lost.push_back(number); });

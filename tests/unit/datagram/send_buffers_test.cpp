@@ -52,7 +52,7 @@ struct SendBuffersTest : testing::Test {
     Settings settings = settings_of_test();
     test::TestSuite suite;
     test::TestEntropy entropy{1};
-    Counters counters;
+    EndpointCounters counters;
     Peers peers{settings, suite, entropy, counters};
     SendBuffers buffers{settings, peers.table(), counters};
     Listener listener;

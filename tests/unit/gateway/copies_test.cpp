@@ -145,8 +145,8 @@ TEST_P(CopiesTest, change_nothing) {
     EXPECT_EQ(sides_[0].severed + sides_[1].severed, 0U);
     EXPECT_EQ(sides_[0].arrived, frames);
     EXPECT_EQ(sides_[1].arrived, frames);
-    const Counters& first = sides_[0].endpoint->counters();
-    const Counters& second_side = sides_[1].endpoint->counters();
+    const datagram::EndpointCounters& first = sides_[0].endpoint->counters();
+    const datagram::EndpointCounters& second_side = sides_[1].endpoint->counters();
     EXPECT_EQ(first.connections + second_side.connections, 2U);
     RecordProperty("copies", static_cast<int>(copied_));
     RecordProperty("seconds", static_cast<int>((os::now_ns() - begin) / second));

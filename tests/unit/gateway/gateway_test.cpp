@@ -19,20 +19,20 @@ struct Shape {
     const char* name;
     std::vector<std::uint32_t> counts;
     Kind kind;
-    base::Attach attach;
+    base::AttachMode attach;
     bool is_own;
 };
 
 const Shape all_shapes[] = {
-    {"alone", {1, 1, 1}, automatic_kind, base::Attach::automatic, true},
-    {"attach", {2, 1, 2}, automatic_kind, base::Attach::automatic, false},
-    {"owner", {2, 1, 2}, automatic_kind, base::Attach::off, false},
+    {"alone", {1, 1, 1}, automatic_kind, base::AttachMode::automatic, true},
+    {"attach", {2, 1, 2}, automatic_kind, base::AttachMode::automatic, false},
+    {"owner", {2, 1, 2}, automatic_kind, base::AttachMode::off, false},
     {"mailbox",
      {2, 1, 2},
      {"mailbox", base::IntraNode::mailbox, base::MailboxKind::mpsc},
-     base::Attach::off,
+     base::AttachMode::off,
      false},
-    {"mixed", {1, 2, 1}, automatic_kind, base::Attach::automatic, true},
+    {"mixed", {1, 2, 1}, automatic_kind, base::AttachMode::automatic, true},
 };
 
 void PrintTo(const Shape& shape, std::ostream* out) {

@@ -14,7 +14,7 @@ namespace {
 using acp::test::AddBelow;
 using acp::test::AddedBelow;
 using acp::test::bytes_of;
-using remote::Invocation;
+using remote::LinkInvocation;
 
 local::NumberedOperation::Ran echo(local::OperationContext& /*context*/,
                                    std::span<const std::byte> arguments,
@@ -63,11 +63,11 @@ public:
 
     [[nodiscard]] static std::uint32_t bad_process() { return 1; }
 
-    [[nodiscard]] static Invocation echo(std::span<const std::byte> bytes) {
+    [[nodiscard]] static LinkInvocation echo(std::span<const std::byte> bytes) {
         return {1, echo_number, bytes};
     }
 
-    [[nodiscard]] static Invocation unknown() { return {1, echo_number + 1, {}}; }
+    [[nodiscard]] static LinkInvocation unknown() { return {1, echo_number + 1, {}}; }
 
     void work() { job_.turn(); }
 
@@ -142,7 +142,7 @@ protected:
     // Datagrams with content that a node has received.
     std::uint64_t delivered(std::uint32_t node) {
         const auto is_it = [](const datagram::CounterName& one) {
-            return one.member == &datagram::Counters::delivered;
+            return one.member == &datagram::EndpointCounters::delivered;
         };
         const auto& names = datagram::counter_names;
         const auto at = std::find_if(names.begin(), names.end(), is_it) - names.begin();

@@ -25,8 +25,8 @@ using local::test::Memory;
 using local::test::Rank;
 using memory::Command;
 using memory::Operation;
-using router::Progress;
 using router::Settlement;
+using router::SettlementState;
 
 constexpr std::uint32_t ranks = 2;
 constexpr std::uint32_t gateway_slot = ranks;
@@ -76,7 +76,7 @@ protected:
                                           &acp::test::operation_table};
         placement_ = std::make_unique<LocalPlacement>(parts);
         placement_->bind([this](Ticket ticket, Code code, std::uint64_t value) {
-            EXPECT_TRUE(settled_.emplace(ticket, Settled{ticket, code, value}).second);
+            EXPECT_TRUE(settled_.emplace(ticket, SettledAccess{ticket, code, value}).second);
         });
     }
 
@@ -84,16 +84,16 @@ protected:
 
     // Runs something that may be taken until it settles.
     template <typename Action>
-    Settled finish(Action&& action) {
+    SettledAccess finish(Action&& action) {
         const Ticket ticket = ++ticket_;
         Settlement outcome = action(ticket);
-        while (outcome.progress == Progress::refused) {
+        while (outcome.progress == SettlementState::refused) {
             turn();
             outcome = action(ticket);
         }
-        if (outcome.progress == Progress::settled) return {ticket, outcome.code, old_};
+        if (outcome.progress == SettlementState::settled) return {ticket, outcome.code, old_};
         while (!settled_.contains(ticket)) turn();
-        const Settled one = settled_[ticket];
+        const SettledAccess one = settled_[ticket];
         settled_.erase(ticket);
         return one;
     }
@@ -119,7 +119,7 @@ protected:
             .code;
     }
 
-    Settled run(const Command& command, bool is_value_wanted) {
+    SettledAccess run(const Command& command, bool is_value_wanted) {
         return finish(
             [&](Ticket ticket) { return placement_->run(command, is_value_wanted, old_, ticket); });
     }
@@ -140,7 +140,7 @@ protected:
     local::Attach attach_;
     std::unique_ptr<local::Port> port_;
     std::unique_ptr<LocalPlacement> placement_;
-    std::map<Ticket, Settled> settled_;
+    std::map<Ticket, SettledAccess> settled_;
     bool is_stopped_[ranks] = {};
     Ticket ticket_ = 100;
     std::uint64_t old_ = 0;
@@ -170,14 +170,17 @@ TEST_P(PlacementTest, puts_and_gets_bytes_of_every_kind_of_memory) {
 TEST_P(PlacementTest, reads_at_once_what_is_mapped_and_refuses_rather_than_to_ask_an_owner) {
     std::vector<std::byte> into(64);
     memory(0, false).bytes[5] = 'm';
-    ASSERT_EQ(placement_->get_now(memory(0, false).address, into).progress, Progress::settled);
+    ASSERT_EQ(placement_->get_now(memory(0, false).address, into).progress,
+              SettlementState::settled);
     EXPECT_EQ(into[5], std::byte{'m'});
-    EXPECT_EQ(placement_->get_now(memory(0, true).address, into).progress, Progress::refused);
+    EXPECT_EQ(placement_->get_now(memory(0, true).address, into).progress,
+              SettlementState::refused);
     EXPECT_EQ(placement_->get_now(0, into).code, Code::address);
     std::vector<std::byte> large(5000);
     memory(0, true).bytes[4999] = 'l';
     const Settlement outcome = placement_->get_now(memory(0, true).address, large);
-    EXPECT_EQ(outcome.progress, GetParam().has_attach ? Progress::settled : Progress::refused);
+    EXPECT_EQ(outcome.progress,
+              GetParam().has_attach ? SettlementState::settled : SettlementState::refused);
     EXPECT_EQ(large[4999], GetParam().has_attach ? std::byte{'l'} : std::byte{0});
 }
 
@@ -187,7 +190,7 @@ TEST_P(PlacementTest, bytes_that_were_taken_may_be_forgotten_by_the_caller) {
     const Ticket ticket = ++ticket_;
     const Settlement outcome =
         placement_->put(there.address, std::as_bytes(std::span(data)), ticket);
-    ASSERT_EQ(outcome.progress, Progress::taken);
+    ASSERT_EQ(outcome.progress, SettlementState::taken);
     std::fill(data.begin(), data.end(), 'b');
     while (!settled_.contains(ticket)) turn();
     EXPECT_EQ(settled_[ticket].code, Code::ok);
@@ -203,7 +206,7 @@ TEST_P(PlacementTest, many_short_copies_to_and_from_several_granules_all_settle)
     const auto all = [&](auto&& one) {
         for (std::uint64_t i = 0; i < count; ++i) {
             const GlobalAddress address = memory(i % 2, true).address + i * 24;
-            while (one(i, address).progress == Progress::refused) turn();
+            while (one(i, address).progress == SettlementState::refused) turn();
             if (i % 100 == 99) placement_->flush();
         }
         while (settled_.size() < count) turn();
@@ -227,7 +230,7 @@ TEST_P(PlacementTest, copies_within_the_node_between_all_kinds_of_memory) {
         for (const std::uint64_t bytes : {0ULL, 8ULL, 1409ULL, 1500ULL * 1024}) {
             fill({source.bytes, std::min<std::uint64_t>(bytes, 3000)});
             const std::uint64_t at = 2 * mebibyte;  // the two may be the same memory
-            const Settled end =
+            const SettledAccess end =
                 run({Operation::copy, 0, target.address + at, source.address, bytes, 0, 0}, false);
             ASSERT_EQ(end.code, Code::ok) << which << " " << bytes;
             ASSERT_EQ(std::memcmp(target.bytes + at, source.bytes, bytes), 0)
@@ -244,7 +247,7 @@ TEST_P(PlacementTest, an_atomic_gives_its_old_value_or_stores_it_on_the_node) {
             std::uint64_t value = 40;
             std::memcpy(word.bytes + 64, &value, 8);
             Command command{Operation::add, 8, target.address + 128, word.address + 64, 8, 2, 0};
-            const Settled wanted = run(command, true);
+            const SettledAccess wanted = run(command, true);
             ASSERT_EQ(wanted.code, Code::ok);
             EXPECT_EQ(wanted.value, 40U);
             ASSERT_EQ(run(command, false).code, Code::ok);
@@ -285,7 +288,7 @@ TEST_P(PlacementTest, what_the_kernel_refuses_later_on_is_moved_by_the_owner) {
     const auto all = [&](auto&& one) {
         for (std::size_t i = 0; i < 100; ++i) {
             const Ticket ticket = ++ticket_;
-            while (one(i * 8, ticket).progress == Progress::refused) turn();
+            while (one(i * 8, ticket).progress == SettlementState::refused) turn();
             seen[ticket] = Code::system;
         }
         while (settled_.size() < seen.size()) turn();
@@ -327,10 +330,10 @@ TEST_P(PlacementTest, an_atomic_waits_for_a_full_batch_to_move) {
                       ->put(own.address + 64 + std::uint64_t{i} * 8,
                             std::as_bytes(std::span(&value, 1)), ++ticket_)
                       .progress,
-                  Progress::taken);
+                  SettlementState::taken);
     }
     const Command command{Operation::add, 8, own.address, word.address + 64, 8, 2, 0};
-    EXPECT_EQ(placement_->run(command, false, old_, ++ticket_).progress, Progress::refused);
+    EXPECT_EQ(placement_->run(command, false, old_, ++ticket_).progress, SettlementState::refused);
     EXPECT_EQ(0, std::memcmp(word.bytes + 64, &value, 8)) << "it has not run";
     EXPECT_EQ(run(command, false).code, Code::ok);
     EXPECT_EQ(0, std::memcmp(own.bytes, &value, 8));
@@ -360,7 +363,7 @@ TEST_P(PlacementTest, memory_that_was_unregistered_is_stale) {
     ASSERT_EQ(put(own, data), Code::ok);
     const Ticket ticket = ++ticket_;
     ASSERT_EQ(placement_->put(own, std::as_bytes(std::span(data)), ticket).progress,
-              Progress::taken);
+              SettlementState::taken);
     ASSERT_TRUE(ranks_[1]->registry->remove(own).is_ok());
     while (!settled_.contains(ticket)) turn();
     EXPECT_EQ(settled_[ticket].code, Code::stale);
@@ -373,7 +376,7 @@ TEST_P(PlacementTest, the_dead_leave_their_shared_memory_and_take_their_private_
     is_stopped_[1] = true;
     ASSERT_EQ(
         placement_->put(memory(1, true).address, std::as_bytes(std::span(data)), ticket).progress,
-        Progress::taken);
+        SettlementState::taken);
     node::mark_dead(segment_, 1, 9);
     placement_->on_death(1);
     while (!settled_.contains(ticket)) turn();
@@ -391,7 +394,7 @@ TEST_P(PlacementTest, an_owner_that_takes_nothing_gets_no_more_than_a_bounded_nu
     while (placement_
                ->put(memory(1, true).address + taken * 5000, std::as_bytes(std::span(data)),
                      1000 + taken)
-               .progress == Progress::taken) {
+               .progress == SettlementState::taken) {
         ASSERT_LE(++taken, calls_max);
         placement_->turn();
     }

@@ -173,7 +173,7 @@ public:
     }
 
     // Hands an invoke over, whatever room there is, and does not flush. Returns its token.
-    std::uint64_t invoke(std::uint32_t initiator, const remote::Invocation& invocation) {
+    std::uint64_t invoke(std::uint32_t initiator, const remote::LinkInvocation& invocation) {
         const std::uint64_t token = token_ += 2;
         while (!processes_[initiator].link->invoke(token, invocation)) turn();
         return token;

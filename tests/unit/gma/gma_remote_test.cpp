@@ -220,7 +220,7 @@ public:
         return true;
     }
 
-    bool invoke(std::uint64_t token, const remote::Invocation& invocation) override {
+    bool invoke(std::uint64_t token, const remote::LinkInvocation& invocation) override {
         given_.push_back(token);
         invoked_bytes_ += invocation.arguments.size();
         return true;

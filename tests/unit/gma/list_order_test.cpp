@@ -64,6 +64,15 @@ TEST_F(ListOrderTest, a_list_that_queued_nothing_is_none) {
     EXPECT_TRUE(queue_.is_satisfied(handle_cont));
 }
 
+TEST_F(ListOrderTest, a_failure_of_a_list_that_was_told_stops_nothing_behind_it) {
+    const std::uint64_t failed = queue_.admit_failed({base::Code::address, "a failure"});
+    queue_.end_list(0);
+    EXPECT_TRUE(queue_.is_failed(handle_cont));
+    ASSERT_TRUE(queue_.take_failure_of(failed));
+    EXPECT_FALSE(queue_.is_failed(handle_cont));
+    EXPECT_TRUE(queue_.is_satisfied(handle_cont));
+}
+
 TEST_F(ListOrderTest, what_follows_exactly_a_list_fails_with_any_of_it) {
     const std::uint64_t first = admit(handle_null);
     admit(handle_null);

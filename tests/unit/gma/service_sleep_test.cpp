@@ -26,7 +26,7 @@ public:
         return false;
     }
 
-    bool invoke(std::uint64_t /*token*/, const remote::Invocation& /*invocation*/) override {
+    bool invoke(std::uint64_t /*token*/, const remote::LinkInvocation& /*invocation*/) override {
         return false;
     }
 

@@ -26,7 +26,7 @@ std::string chosen_by(const char* wish, const std::vector<os::InterfaceAddress>&
     const auto choice = NetworkChoice::from(wish);
     if (!choice.is_ok()) return std::string(choice.failure().message());
     std::string text;
-    for (const Address& one : choice.value().choose(all)) {
+    for (const os::SocketAddress& one : choice.value().choose(all)) {
         text += (text.empty() ? "" : " ") + os::ip_text(one);
     }
     return text;

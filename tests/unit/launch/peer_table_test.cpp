@@ -7,13 +7,13 @@
 namespace acp::launch::test {
 namespace {
 
-Address parsed(const char* text) {
+os::SocketAddress parsed(const char* text) {
     const auto address = os::parse_address(text);
     EXPECT_TRUE(address) << text;
-    return address.value_or(Address{});
+    return address.value_or(os::SocketAddress{});
 }
 
-PeerTable small_table() {
+GatewayTable small_table() {
     return {{parsed("127.0.1.1:4711")},
             {parsed("[2001:db8::7]:65535"), parsed("10.0.0.7:1"), parsed("10.0.0.8:256")}};
 }
@@ -33,7 +33,7 @@ TEST(PeerTableTest, a_node_names_one_to_eight_addresses) {
 }
 
 TEST(PeerTableTest, the_table_arrives_as_it_was_sent) {
-    const PeerTable sent = small_table();
+    const GatewayTable sent = small_table();
     const auto arrived = peer_table_from(to_bytes(sent), 2);
     ASSERT_TRUE(arrived.is_ok()) << arrived.failure().message();
     EXPECT_EQ(arrived.value(), sent);

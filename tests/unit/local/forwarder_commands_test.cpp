@@ -33,7 +33,7 @@ TEST_F(ForwarderCommandsTest, a_command_ends_once_and_its_token_names_nothing_af
     commands.finish(index);
     EXPECT_EQ(commands.outstanding(), 0U);
     EXPECT_EQ(commands.find(token), nobody);
-    const Ended end = only_end();
+    const ForwardedEnd end = only_end();
     EXPECT_EQ(end.token, 70U);
     EXPECT_EQ(end.code, Code::ok);
     EXPECT_EQ(end.message, "");
@@ -97,9 +97,9 @@ TEST_F(ForwarderCommandsTest, a_command_that_was_withdrawn_has_no_end) {
 }
 
 TEST_F(ForwarderCommandsTest, a_failure_says_which_address_is_wrong) {
-    const auto words = [this](const memory::Command& command, const Verdict& verdict) {
+    const auto words = [this](const memory::Command& command, const AccessVerdict& verdict) {
         commands.fail(begin(1, command), verdict);
-        const Ended end = only_end();
+        const ForwardedEnd end = only_end();
         EXPECT_EQ(end.code, verdict.code);
         return end.message;
     };
@@ -128,7 +128,7 @@ TEST_F(ForwarderCommandsTest, a_death_ends_what_it_should_have_run_or_placed) {
     node::mark_dead(node, 1, 9);
     commands.on_death(1);
     std::set<std::uint64_t> ended;
-    for (const Ended& end : commands.ended()) {
+    for (const ForwardedEnd& end : commands.ended()) {
         EXPECT_EQ(end.code, Code::peer);
         EXPECT_NE(end.message.find("SIGKILL"), std::string::npos) << end.message;
         ended.insert(end.token);
@@ -155,7 +155,7 @@ TEST_F(ForwarderCommandsTest, what_it_had_room_for_ends_without_further_memory) 
         for (const std::uint32_t index : taken) {
             commands.fail(index, {Code::address, Blame::target, 0});
         }
-        for (const Ended& end : commands.ended()) {
+        for (const ForwardedEnd& end : commands.ended()) {
             EXPECT_EQ(end.code, Code::address);
             EXPECT_EQ(end.message, "") << "there was memory for words";
             ++ended;

@@ -64,7 +64,7 @@ TEST_F(ForwarderEndsTest, a_failure_that_another_process_found_is_explained_here
     const std::uint64_t token = commands.token_of(running_at(1, 5, copy(theirs, mine, 24)));
     ASSERT_EQ(other.remove(theirs), Code::ok);
     ends.on_end(token, {Code::stale, Blame::target, 0});
-    const Ended end = only_end();
+    const ForwardedEnd end = only_end();
     EXPECT_EQ(end.code, Code::stale);
     EXPECT_EQ(end.message.rfind("the target is ", 0), 0U) << end.message;
     EXPECT_EQ(forwarded(), 0U);
@@ -100,7 +100,7 @@ TEST_F(ForwarderEndsTest, an_old_value_whose_target_has_vanished_or_died_fails_t
     const std::uint32_t vanished = running_at(1, 5, add(mine, theirs));
     ASSERT_EQ(own.remove(mine), Code::ok);
     ends.on_end(commands.token_of(vanished), {Code::ok, Blame::nothing, 1});
-    const Ended stale = only_end();
+    const ForwardedEnd stale = only_end();
     EXPECT_EQ(stale.code, Code::stale);
     EXPECT_EQ(stale.message.rfind("the target is ", 0), 0U) << stale.message;
     const GlobalAddress last = third.add(other_bytes.data(), 64);

@@ -32,8 +32,8 @@ protected:
     ~ForwarderGatewayTest() override { acp::test::arm_watchdog(0, ""); }
 
     // Takes turns until everything the gateway asked for has ended.
-    std::vector<Ended> finish() {
-        std::vector<Ended> ended;
+    std::vector<ForwardedEnd> finish() {
+        std::vector<ForwardedEnd> ended;
         while (gateway_->outstanding() > 0) {
             gateway_->turn();
             if (!is_owner_stopped_) ranks_[0]->forwarder->turn();
@@ -43,10 +43,10 @@ protected:
         return ended;
     }
 
-    Ended only_end() {
-        const std::vector<Ended> ended = finish();
+    ForwardedEnd only_end() {
+        const std::vector<ForwardedEnd> ended = finish();
         EXPECT_EQ(ended.size(), 1U);
-        return ended.empty() ? Ended{} : ended.front();
+        return ended.empty() ? ForwardedEnd{} : ended.front();
     }
 
     node::Segment segment_;
@@ -62,7 +62,7 @@ TEST_P(ForwarderGatewayTest, puts_bytes_it_holds_into_private_memory) {
         std::vector<char> data(bytes);
         for (char& byte : data) byte = static_cast<char>(random_.next());
         ASSERT_TRUE(gateway_->try_put(5, own.address + 16, data));
-        const Ended ended = only_end();
+        const ForwardedEnd ended = only_end();
         EXPECT_EQ(ended.token, 5U);
         EXPECT_EQ(ended.code, base::Code::ok) << ended.message;
         EXPECT_EQ(std::memcmp(own.bytes + 16, data.data(), bytes), 0);
@@ -75,7 +75,7 @@ TEST_P(ForwarderGatewayTest, gets_bytes_of_private_memory_into_its_own) {
     for (const std::uint64_t bytes : {1ULL, 8ULL, 100ULL, 1408ULL}) {
         std::vector<char> into(bytes + 1, 'e');
         ASSERT_TRUE(gateway_->try_get(6, own.address + 3, std::span(into).first(bytes)));
-        const Ended ended = only_end();
+        const ForwardedEnd ended = only_end();
         EXPECT_EQ(ended.token, 6U);
         EXPECT_EQ(ended.code, base::Code::ok) << ended.message;
         EXPECT_EQ(std::memcmp(own.bytes + 3, into.data(), bytes), 0);
@@ -93,7 +93,7 @@ TEST_P(ForwarderGatewayTest, an_atomic_gives_its_old_value) {
     command.source = own.address + 64;
     command.operand = 2;
     (void)gateway_->submit_for_value(7, command);
-    const Ended ended = only_end();
+    const ForwardedEnd ended = only_end();
     EXPECT_EQ(ended.code, base::Code::ok) << ended.message;
     EXPECT_EQ(ended.value, 40U);
     std::memcpy(&word, own.bytes + 64, 8);
@@ -144,7 +144,7 @@ TEST_P(ForwarderGatewayTest, the_death_of_the_owner_ends_what_it_was_asked) {
     ASSERT_TRUE(gateway_->try_get(2, ranks_[0]->own.address, data));
     node::mark_dead(segment_, 0, 9);
     gateway_->on_death(0);
-    const std::vector<Ended> ended = finish();
+    const std::vector<ForwardedEnd> ended = finish();
     ASSERT_EQ(ended.size(), 2U);
     EXPECT_EQ(ended[0].code, base::Code::peer);
     EXPECT_EQ(ended[1].code, base::Code::peer);

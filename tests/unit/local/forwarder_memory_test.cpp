@@ -33,15 +33,16 @@ TEST_F(ForwarderMemoryTest, names_both_addresses_while_an_access_lasts) {
 TEST_F(ForwarderMemoryTest, finds_both_ends_and_blames_the_bad_one) {
     Place to;
     Place from;
-    const Verdict good = accesses.find(theirs, mine, 8, to, from);
+    const AccessVerdict good = accesses.find(theirs, mine, 8, to, from);
     EXPECT_TRUE(good.is_ok());
     EXPECT_EQ(to.slot, 1U);
     EXPECT_EQ(from.slot, self);
     EXPECT_EQ(from.direct, bytes.data());
-    const Verdict bad_target = accesses.find(theirs + other_bytes.size() - 7, mine, 8, to, from);
+    const AccessVerdict bad_target =
+        accesses.find(theirs + other_bytes.size() - 7, mine, 8, to, from);
     EXPECT_EQ(bad_target.code, Code::address);
     EXPECT_EQ(bad_target.blame, Blame::target);
-    const Verdict bad_source = accesses.find(theirs, 0, 8, to, from);
+    const AccessVerdict bad_source = accesses.find(theirs, 0, 8, to, from);
     EXPECT_EQ(bad_source.code, Code::address);
     EXPECT_EQ(bad_source.blame, Blame::source);
 }
@@ -60,7 +61,7 @@ TEST_F(ForwarderMemoryTest, reaches_own_and_shared_memory_alone) {
 }
 
 TEST_F(ForwarderMemoryTest, writes_what_came_for_memory_that_it_reaches) {
-    const Verdict written = accesses.write(mine + 5, std::span("abc", 3), theirs, 1);
+    const AccessVerdict written = accesses.write(mine + 5, std::span("abc", 3), theirs, 1);
     EXPECT_TRUE(written.is_ok());
     EXPECT_EQ(std::string(bytes.data() + 5, 3), "abc");
     EXPECT_EQ(bytes[4], 4);
@@ -71,12 +72,12 @@ TEST_F(ForwarderMemoryTest, writes_what_came_for_memory_that_it_reaches) {
 }
 
 TEST_F(ForwarderMemoryTest, writes_nothing_to_memory_of_others_or_that_is_gone) {
-    const Verdict foreign = accesses.write(theirs, std::span("abc", 3), mine, 1);
+    const AccessVerdict foreign = accesses.write(theirs, std::span("abc", 3), mine, 1);
     EXPECT_EQ(foreign.code, Code::address);
     EXPECT_EQ(foreign.blame, Blame::target);
     EXPECT_EQ(other_bytes[0], 0);
     ASSERT_EQ(own.remove(mine), Code::ok);
-    const Verdict gone = accesses.write(mine, std::span("abc", 3), theirs, 1);
+    const AccessVerdict gone = accesses.write(mine, std::span("abc", 3), theirs, 1);
     EXPECT_EQ(gone.code, Code::stale);
     EXPECT_EQ(gone.blame, Blame::target);
     EXPECT_EQ(bytes[1], 1);
@@ -87,7 +88,7 @@ TEST_F(ForwarderMemoryTest, runs_an_atomic_on_an_aligned_word) {
     const std::uint64_t before = word_at(16);
     Place word;
     ASSERT_TRUE(accesses.find_source(add.source, 8, word).is_ok());
-    const Verdict done = accesses.run_atomic(add, word, 1);
+    const AccessVerdict done = accesses.run_atomic(add, word, 1);
     EXPECT_TRUE(done.is_ok());
     EXPECT_EQ(done.operand, before);
     EXPECT_EQ(word_at(16), before + 2);

@@ -48,10 +48,10 @@ protected:
     }
 
     // The end of the only command of a rank.
-    Ended run(std::uint32_t origin, const memory::Command& command) {
+    ForwardedEnd run(std::uint32_t origin, const memory::Command& command) {
         Forwarder& forwarder = *rank(origin).forwarder;
         (void)forwarder.submit(++token_, command);
-        std::vector<Ended> ended;
+        std::vector<ForwardedEnd> ended;
         while (ended.empty()) {
             turn();
             take_ended(forwarder, ended);
@@ -94,7 +94,8 @@ TEST_P(ForwarderTest, copies_between_any_two_ranks_for_any_third) {
             const std::uint64_t at = mebibyte * 2;  // source and target may be the same memory
             fill(source.bytes, std::min<std::uint64_t>(bytes, 6000));
             target.bytes[at - 1] = target.bytes[at + bytes] = 'e';
-            const Ended ended = run(origin, copy(target.address + at, source.address, bytes));
+            const ForwardedEnd ended =
+                run(origin, copy(target.address + at, source.address, bytes));
             ASSERT_EQ(ended.code, base::Code::ok) << ended.message;
             ASSERT_EQ(std::memcmp(target.bytes + at, source.bytes, bytes), 0)
                 << bytes << " bytes by " << origin << " from " << from << " to " << to;
@@ -140,7 +141,7 @@ TEST_P(ForwarderTest, every_command_it_took_ends_whichever_request_for_memory_is
                 turn();
                 for (std::uint32_t origin = 0; origin < procs; ++origin) {
                     Forwarder& forwarder = *rank(origin).forwarder;
-                    for (const Ended& one : forwarder.ended()) {
+                    for (const ForwardedEnd& one : forwarder.ended()) {
                         EXPECT_EQ(one.code, base::Code::ok);
                         ++ended;
                     }
@@ -203,7 +204,7 @@ TEST_P(ForwarderTest, runs_atomics_and_returns_the_old_value_to_any_rank) {
                 const std::uint64_t mask = width == 4 ? 0xffff'ffffULL : ~0ULL;
                 std::memcpy(word.bytes, &one.word, 8);
                 std::memset(target.bytes + 64, 0x55, 16);
-                const Ended ended =
+                const ForwardedEnd ended =
                     run(origin, {one.operation, width, target.address + 64, word.address, 0,
                                  one.operand & mask, one.expected & mask});
                 ASSERT_EQ(ended.code, base::Code::ok) << ended.message;
@@ -227,7 +228,7 @@ TEST_P(ForwarderTest, an_atomic_without_a_target_changes_its_word_and_nothing_el
             std::uint64_t value = 40;
             std::memcpy(word.bytes, &value, 8);
             const std::vector<char> beyond(word.bytes + 8, word.bytes + 128);
-            const Ended ended =
+            const ForwardedEnd ended =
                 run(which % procs, {memory::Operation::add, width, 0, word.address, 0, 2, 0});
             ASSERT_EQ(ended.code, base::Code::ok) << ended.message;
             std::memcpy(&value, word.bytes, 8);
@@ -235,7 +236,8 @@ TEST_P(ForwarderTest, an_atomic_without_a_target_changes_its_word_and_nothing_el
             ASSERT_TRUE(std::equal(beyond.begin(), beyond.end(), word.bytes + 8));
         }
     }
-    const Ended ended = run(0, {memory::Operation::add, 8, 0, rank(1).own.address + 4, 0, 2, 0});
+    const ForwardedEnd ended =
+        run(0, {memory::Operation::add, 8, 0, rank(1).own.address + 4, 0, 2, 0});
     EXPECT_EQ(ended.code, base::Code::alignment);
     EXPECT_EQ(ended.message.rfind("the source is", 0), 0U) << ended.message;
 }
@@ -248,7 +250,7 @@ TEST_P(ForwarderTest, refuses_addresses_that_name_nothing) {
           {GlobalAddress{0}, good, "the target is the null"},
           {good, beyond, "the source is 8 bytes"},
           {beyond, good, "the target is 8 bytes"}}) {
-        const Ended ended = run(0, copy(target, source, 8));
+        const ForwardedEnd ended = run(0, copy(target, source, 8));
         EXPECT_EQ(ended.code, base::Code::address);
         EXPECT_EQ(ended.message.rfind(side, 0), 0U) << ended.message;
     }
@@ -257,7 +259,7 @@ TEST_P(ForwarderTest, refuses_addresses_that_name_nothing) {
 TEST_P(ForwarderTest, refuses_atomics_on_addresses_that_are_not_aligned) {
     const Memory memory = rank(1).own;
     for (const auto& [target, source] : {std::pair{64, 4}, {4, 64}, {64, 1}}) {
-        const Ended ended =
+        const ForwardedEnd ended =
             run(0, {memory::Operation::add, 8, memory.address + static_cast<unsigned>(target),
                     memory.address + static_cast<unsigned>(source), 0, 1, 0});
         EXPECT_EQ(ended.code, base::Code::alignment);
@@ -279,7 +281,7 @@ TEST_P(ForwarderTest, a_registration_that_ends_midway_ends_the_copy) {
         ASSERT_EQ(forwarder.outstanding(), 1U) << "the copy was over too soon to show anything";
         ASSERT_TRUE(rank(owner).registry->remove(key.value()).is_ok());
         std::fill(vanishing.begin(), vanishing.end(), 'w');
-        std::vector<Ended> ended;
+        std::vector<ForwardedEnd> ended;
         while (ended.empty()) {
             turn();
             take_ended(forwarder, ended);
@@ -298,7 +300,7 @@ TEST_P(ForwarderTest, a_small_copy_overtakes_a_large_one) {
     (void)forwarder.submit(1, copy(rank(2).own.address, rank(1).own.address, 4 * mebibyte));
     turn();
     (void)forwarder.submit(2, copy(rank(2).own.address, rank(1).own.address, 3000));
-    std::vector<Ended> ended;
+    std::vector<ForwardedEnd> ended;
     while (ended.size() < 2) {
         turn();
         take_ended(forwarder, ended);
@@ -318,12 +320,12 @@ TEST_P(ForwarderTest, thousands_of_commands_to_one_process_all_end_once) {
                                copy(is_put ? theirs : mine, is_put ? mine : theirs, token % 8 + 1));
     }
     EXPECT_EQ(forwarder.outstanding(), all);
-    std::vector<Ended> ended;
+    std::vector<ForwardedEnd> ended;
     while (forwarder.outstanding() > 0) turn();
     take_ended(forwarder, ended);
     ASSERT_EQ(ended.size(), all);
     std::sort(ended.begin(), ended.end(),
-              [](const Ended& a, const Ended& b) { return a.token < b.token; });
+              [](const ForwardedEnd& a, const ForwardedEnd& b) { return a.token < b.token; });
     for (std::uint64_t token = 0; token < all; ++token) {
         ASSERT_EQ(ended[token].token, token);
         ASSERT_EQ(ended[token].code, base::Code::ok);
@@ -341,7 +343,7 @@ TEST_P(ForwarderTest, a_stopped_process_holds_up_only_what_needs_it) {
     for (int i = 0; i < 50; ++i) turn();
     EXPECT_FALSE(forwarder.has_work()) << "what waits for room is no reason to stay awake";
     (void)forwarder.submit(1000, copy(rank(2).own.address, rank(0).own.address, mebibyte));
-    std::vector<Ended> ended;
+    std::vector<ForwardedEnd> ended;
     while (ended.empty()) {
         turn();
         take_ended(forwarder, ended);
@@ -376,10 +378,10 @@ TEST_P(ForwarderTest, commands_that_need_a_dead_process_end_with_its_fate) {
     for (int i = 0; i < 20; ++i) turn();
     kill(1);
     for (int i = 0; i < 50; ++i) submit(copy(mine, dead, 8), base::Code::peer);
-    std::vector<Ended> ended;
+    std::vector<ForwardedEnd> ended;
     while (forwarder.outstanding() > 0) turn();
     take_ended(forwarder, ended);
-    for (const Ended& one : ended) {
+    for (const ForwardedEnd& one : ended) {
         ASSERT_EQ(one.code, wanted.at(one.token)) << one.message;
         if (one.code == base::Code::peer) {
             ASSERT_EQ(one.message.rfind("rank 1 (process ", 0), 0U) << one.message;

@@ -81,7 +81,7 @@ private:
 
     base::Code await(const memory::Command& command) {
         (void)rank_.forwarder->submit(1, command);
-        std::vector<Ended> ended;
+        std::vector<ForwardedEnd> ended;
         while (rank_.forwarder->outstanding() != 0) turn();
         take_ended(*rank_.forwarder, ended);
         return ended.size() == 1 ? ended[0].code : base::Code::system;

@@ -94,9 +94,9 @@ protected:
     }
 
     // The only end since the last call.
-    Ended only_end() {
+    ForwardedEnd only_end() {
         EXPECT_EQ(commands.ended().size(), 1U);
-        Ended end = commands.ended().empty() ? Ended{} : commands.ended().front();
+        ForwardedEnd end = commands.ended().empty() ? ForwardedEnd{} : commands.ended().front();
         commands.forget_ended();
         return end;
     }

@@ -28,8 +28,8 @@ struct Memory {
 };
 
 // Appends the ends a forwarder has, and takes them from it.
-inline void take_ended(Forwarder& forwarder, std::vector<Ended>& into) {
-    for (Ended& one : forwarder.ended()) into.push_back(std::move(one));
+inline void take_ended(Forwarder& forwarder, std::vector<ForwardedEnd>& into) {
+    for (ForwardedEnd& one : forwarder.ended()) into.push_back(std::move(one));
     forwarder.forget_ended();
 }
 

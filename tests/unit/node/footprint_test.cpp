@@ -95,7 +95,7 @@ void join_all(const Segment& segment, const Shape& shape) {
     for (std::uint32_t i = 0; i < shape.local_procs; ++i) {
         segment.slot(i).state.store(1, std::memory_order_relaxed);
         segment.hazards(i)[0].is_claimed.store(1, std::memory_order_relaxed);
-        memory::Entry* const row =
+        memory::TableEntry* const row =
             segment.tables() + std::uint64_t{i} * memory::granules_per_process;
         const std::uint64_t granules =
             addresses.granules_for(shape.starter_bytes) + addresses.granules_for(claimed_bytes);

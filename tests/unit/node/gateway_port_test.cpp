@@ -298,7 +298,7 @@ public:
 
 private:
     GatewayPort& port_;
-    std::optional<GatewayPort::Meeting> held_;
+    std::optional<GatewayPort::DueMeeting> held_;
     std::uint32_t turns_ = 0;
     std::uint32_t waits_ = 0;
 };

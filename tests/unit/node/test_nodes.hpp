@@ -88,7 +88,7 @@ private:
     void meet() {
         std::vector<std::uint32_t> table;
         Conclusion conclusion;
-        GatewayPort::Meeting meeting;
+        GatewayPort::DueMeeting meeting;
         for (std::size_t node = 0; node < ports_.size(); ++node) {
             const auto taken = ports_[node]->take_meeting();
             ASSERT_TRUE(taken.has_value());

@@ -20,8 +20,8 @@ namespace acp::remote::test {
 //   memory::Command good()       a command that ends well; the same may be under way many times
 //   memory::Command bad()        one whose source is no memory
 //   std::uint32_t bad_process()  whose memory that would be
-//   Invocation echo(std::span<const std::byte> bytes)   an invoke whose result are these bytes
-//   Invocation unknown()         one of an operation that there is not
+//   LinkInvocation echo(std::span<const std::byte> bytes)   an invoke whose result are these bytes
+//   LinkInvocation unknown()         one of an operation that there is not
 //   void work()                  what is behind the link goes on a little
 template <typename Bed>
 class LinkConformance : public testing::Test {
@@ -58,7 +58,7 @@ protected:
     }
 
     // Hands an invoke over, whatever room there is.
-    void invoke(std::uint64_t token, const Invocation& invocation) {
+    void invoke(std::uint64_t token, const LinkInvocation& invocation) {
         const std::size_t ended = codes_.size();
         while (!link().invoke(token, invocation)) {
             link().flush();

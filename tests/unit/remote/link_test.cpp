@@ -22,11 +22,11 @@ public:
 
     [[nodiscard]] static std::uint32_t bad_process() { return 2; }
 
-    [[nodiscard]] static Invocation echo(std::span<const std::byte> bytes) {
+    [[nodiscard]] static LinkInvocation echo(std::span<const std::byte> bytes) {
         return {bad_process(), echo_number, bytes};
     }
 
-    [[nodiscard]] static Invocation unknown() { return {bad_process(), echo_number + 1, {}}; }
+    [[nodiscard]] static LinkInvocation unknown() { return {bad_process(), echo_number + 1, {}}; }
 
     void work() {
         for (const Ended& one : taken_) rings_.complete(0, one);

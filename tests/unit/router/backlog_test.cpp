@@ -12,7 +12,7 @@ namespace {
 
 std::uint32_t take_for(LowerParts& parts, std::uint32_t initiator, std::uint64_t token) {
     const std::uint32_t index = parts.operations.take(Share::value, Work::value);
-    Operation& operation = parts.operations[index];
+    OperationRecord& operation = parts.operations[index];
     operation.initiator = initiator;
     operation.token = token;
     operation.node = 1;
@@ -49,7 +49,7 @@ TEST(OperationsTest, counts_and_shows_the_spare_record_as_nothing_under_way) {
     EXPECT_EQ(parts.operations.spare(), spare);
     EXPECT_EQ(parts.operations.in_use(), 0U);
     std::uint32_t shown = 0;
-    parts.operations.for_each([&](const Operation& /*operation*/) { ++shown; });
+    parts.operations.for_each([&](const OperationRecord& /*operation*/) { ++shown; });
     EXPECT_EQ(shown, 0U);
     EXPECT_EQ(&parts.operations.use_spare(), &parts.operations[spare]);
     EXPECT_EQ(parts.operations[spare].work, Work::place);
@@ -75,12 +75,12 @@ TEST(BacklogTest, gives_initiators_their_turns_one_after_the_other) {
     LowerParts parts;
     for (const std::uint64_t token : {2ULL, 4ULL}) parts.backlog.enqueue(take_for(parts, 0, token));
     for (const std::uint64_t token : {6ULL, 8ULL}) parts.backlog.enqueue(take_for(parts, 1, token));
-    Peer& to = parts.nodes.peer(1);
+    RouterPeer& to = parts.nodes.peer(1);
     std::vector<std::uint64_t> tokens;
     while (!to.flows.is_empty()) {
         const Backlog::Turn turn = parts.backlog.take_turn(to);
         tokens.push_back(parts.operations[turn.operation].token);
-        parts.backlog.end_turn(to, turn, Step::done);
+        parts.backlog.end_turn(to, turn, StepOutcome::done);
     }
     EXPECT_EQ(tokens, (std::vector<std::uint64_t>{2, 6, 4, 8}));
     EXPECT_EQ(parts.operations.in_use(), 0U);
@@ -90,9 +90,9 @@ TEST(BacklogTest, keeps_the_turn_of_work_that_found_no_room) {
     LowerParts parts;
     parts.backlog.enqueue(take_for(parts, 0, 2));
     parts.backlog.enqueue(take_for(parts, 1, 6));
-    Peer& to = parts.nodes.peer(1);
+    RouterPeer& to = parts.nodes.peer(1);
     const Backlog::Turn turn = parts.backlog.take_turn(to);
-    parts.backlog.end_turn(to, turn, Step::blocked);
+    parts.backlog.end_turn(to, turn, StepOutcome::blocked);
     EXPECT_EQ(parts.backlog.take_turn(to).operation, turn.operation);
 }
 
@@ -158,7 +158,7 @@ TEST(BacklogTest, gives_up_the_work_for_a_severed_node_and_tells_its_initiator) 
     ASSERT_NE(parts.enter_get(2), no_index);
     ASSERT_NE(parts.enter_get(4), no_index);
     parts.backlog.enqueue(take_for(parts, 0, 2));
-    Peer& gone = parts.nodes.peer(1);
+    RouterPeer& gone = parts.nodes.peer(1);
     (void)parts.nodes.note_severed(1);
     parts.backlog.abandon_all(gone);
     EXPECT_EQ(parts.told.ended.size(), 1U);

@@ -23,12 +23,12 @@ TEST(RouterFailureTest, ends_what_involves_a_severed_node_and_nothing_else) {
     ASSERT_TRUE(job.copy(0, 6, job.shared(2), job.shared(1), 8));
     ASSERT_TRUE(job.copy(0, 8, job.shared(2), job.shared(0), 8));
     job.network.endpoint(0).sever(1);
-    const std::vector<Completion>& ended = job.nodes[0]->ends.ended;
+    const std::vector<CommandEnd>& ended = job.nodes[0]->ends.ended;
     ASSERT_EQ(ended.size(), 3U);
-    for (const Completion& end : ended) {
+    for (const CommandEnd& end : ended) {
         EXPECT_EQ(end.code, Code::peer);
         EXPECT_EQ(end.process, 1U);
-        EXPECT_EQ(end.end, end.token == 2 ? End::target : End::source);
+        EXPECT_EQ(end.end, end.token == 2 ? BlamedAddress::target : BlamedAddress::source);
     }
     EXPECT_EQ(job.nodes[0]->router.outstanding(), 1U);
     // What comes later is refused at once.
@@ -87,7 +87,7 @@ TEST(RouterFailureTest, ends_what_involves_a_dead_process_but_not_what_involves_
     ASSERT_TRUE(job.add(0, 6, job.shared(0), job.shared(1), 1));
     ASSERT_TRUE(job.run());
     ASSERT_EQ(job.nodes[0]->ends.ended.size(), 3U);
-    for (const Completion& end : job.nodes[0]->ends.ended) {
+    for (const CommandEnd& end : job.nodes[0]->ends.ended) {
         EXPECT_EQ(end.code, end.token == 4 ? Code::ok : Code::peer) << end.token;
     }
     EXPECT_EQ(job.nodes[1]->memory.runs(), 0U);
@@ -322,7 +322,7 @@ TEST(RouterFailureTest, severs_a_node_for_which_there_is_no_memory_for_too_long)
         job.network.endpoint(0).set_memory_refused(true);
         ASSERT_TRUE(job.copy(0, 2, job.shared(1), job.shared(0), 8));
         const Time start = job.now;
-        const std::vector<Completion>& ended = job.nodes[0]->ends.ended;
+        const std::vector<CommandEnd>& ended = job.nodes[0]->ends.ended;
         while (job.now < start + (is_for_good ? 7 : 3) * second && ended.empty()) {
             job.now += second / 10;
             job.step();
@@ -356,7 +356,7 @@ TEST(RouterFailureTest, a_first_refusal_after_a_silence_severs_nobody) {
     EXPECT_GT(job.nodes[1]->router.counters().no_memory, 0U);
     job.network.endpoint(1).set_memory_refused(false);
     ASSERT_TRUE(job.run());
-    const std::vector<Completion>& ended = job.nodes[0]->ends.ended;
+    const std::vector<CommandEnd>& ended = job.nodes[0]->ends.ended;
     ASSERT_EQ(ended.size(), 2U);
     EXPECT_EQ(ended[1].code, Code::ok);
 }

@@ -74,7 +74,9 @@ public:
 
     [[nodiscard]] datagram::Features differing_features() const noexcept override { return {}; }
 
-    [[nodiscard]] const datagram::Counters& counters() const noexcept override { std::abort(); }
+    [[nodiscard]] const datagram::EndpointCounters& counters() const noexcept override {
+        std::abort();
+    }
 
     [[nodiscard]] bool stats(NodeId /*node*/,
                              datagram::PeerStats& /*stats*/) const noexcept override {

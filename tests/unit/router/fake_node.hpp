@@ -92,9 +92,9 @@ public:
 
     Settlement put(GlobalAddress target, std::span<const std::byte> bytes, Ticket ticket) override {
         std::byte* to = find(target, bytes.size());
-        if (to == nullptr) return {Progress::settled, Code::address};
-        const Progress progress = choose(target);
-        if (progress == Progress::refused) return {Progress::refused, Code::ok};
+        if (to == nullptr) return {SettlementState::settled, Code::address};
+        const SettlementState progress = choose(target);
+        if (progress == SettlementState::refused) return {SettlementState::refused, Code::ok};
         auto kept = std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end());
         return act(progress, ticket, [to, kept] {
             std::copy(kept->begin(), kept->end(), to);
@@ -104,12 +104,12 @@ public:
 
     Settlement get_now(GlobalAddress source, std::span<std::byte> into) override {
         if (is_private_at(source) && random_.chance(settings_.later_percent)) {
-            return {Progress::refused, Code::ok};
+            return {SettlementState::refused, Code::ok};
         }
         const std::byte* from = find(source, into.size());
-        if (from == nullptr) return {Progress::settled, Code::address};
+        if (from == nullptr) return {SettlementState::settled, Code::address};
         std::copy(from, from + into.size(), into.begin());
-        return {Progress::settled, Code::ok};
+        return {SettlementState::settled, Code::ok};
     }
 
     [[nodiscard]] const std::byte* find_lasting(GlobalAddress source,
@@ -119,9 +119,9 @@ public:
 
     Settlement get(GlobalAddress source, std::span<std::byte> into, Ticket ticket) override {
         const std::byte* from = find(source, into.size());
-        if (from == nullptr) return {Progress::settled, Code::address};
-        const Progress progress = choose(source);
-        if (progress == Progress::refused) return {Progress::refused, Code::ok};
+        if (from == nullptr) return {SettlementState::settled, Code::address};
+        const SettlementState progress = choose(source);
+        if (progress == SettlementState::refused) return {SettlementState::refused, Code::ok};
         return act(progress, ticket, [from, into] {
             std::copy(from, from + into.size(), into.begin());
             return std::uint64_t{0};
@@ -135,9 +135,10 @@ public:
         const std::uint64_t bytes = command.is_copy() ? command.bytes : command.width;
         std::byte* source = find(command.source, bytes);
         std::byte* target = is_value_wanted ? source : find(command.target_or_word(), bytes);
-        if (source == nullptr || target == nullptr) return {Progress::settled, Code::address};
-        const Progress progress = choose(command.source);
-        if (progress == Progress::refused) return {Progress::refused, Code::ok};
+        if (source == nullptr || target == nullptr)
+            return {SettlementState::settled, Code::address};
+        const SettlementState progress = choose(command.source);
+        if (progress == SettlementState::refused) return {SettlementState::refused, Code::ok};
         ++runs_;
         return act(
             progress, ticket,
@@ -163,12 +164,12 @@ public:
                       std::span<std::byte> result,
                       std::uint32_t& result_bytes) override {
         if (operation == 3 || (operation == 1 && ++agains_ % 4 != 0)) {
-            return {Progress::refused, Code::ok};
+            return {SettlementState::refused, Code::ok};
         }
-        if (operation == 2) return {Progress::settled, Code::alignment};
+        if (operation == 2) return {SettlementState::settled, Code::alignment};
         std::copy(arguments.begin(), arguments.end(), result.begin());
         result_bytes = static_cast<std::uint32_t>(arguments.size());
-        return {Progress::settled, Code::ok};
+        return {SettlementState::settled, Code::ok};
     }
 
     void flush() override {}
@@ -210,23 +211,24 @@ private:
         return layout_.granule(address) >= private_granule;
     }
 
-    [[nodiscard]] Progress choose(GlobalAddress address) {
-        if (!is_private_at(address)) return Progress::settled;
-        if (random_.chance(settings_.refuse_percent)) return Progress::refused;
-        return random_.chance(settings_.later_percent) ? Progress::taken : Progress::settled;
+    [[nodiscard]] SettlementState choose(GlobalAddress address) {
+        if (!is_private_at(address)) return SettlementState::settled;
+        if (random_.chance(settings_.refuse_percent)) return SettlementState::refused;
+        return random_.chance(settings_.later_percent) ? SettlementState::taken
+                                                       : SettlementState::settled;
     }
 
-    Settlement act(Progress progress,
+    Settlement act(SettlementState progress,
                    Ticket ticket,
                    std::function<std::uint64_t()> action,
                    std::uint64_t* old = nullptr) {
-        if (progress == Progress::taken) {
+        if (progress == SettlementState::taken) {
             later_.push_back({ticket, std::move(action)});
-            return {Progress::taken, Code::ok};
+            return {SettlementState::taken, Code::ok};
         }
         const std::uint64_t value = action();
         if (old != nullptr) *old = value;
-        return {Progress::settled, Code::ok};
+        return {SettlementState::settled, Code::ok};
     }
 
     const memory::GaLayout& layout_;
@@ -243,9 +245,9 @@ private:
 // What the router told of its node's commands.
 class FakeEnds final : public Completions {
 public:
-    void on_completion(const Completion& completion) override {
+    void on_completion(const CommandEnd& completion) override {
         for (std::uint32_t i = 0; i < completion.count; ++i) {
-            Completion one = completion;
+            CommandEnd one = completion;
             one.count = 1;
             one.token += 2ULL * i;
             if (observe) observe(one);
@@ -270,8 +272,8 @@ public:
         met.emplace_back(number, std::vector<std::uint32_t>(table.begin(), table.end()));
     }
 
-    std::function<void(const Completion&)> observe;
-    std::vector<Completion> ended;
+    std::function<void(const CommandEnd&)> observe;
+    std::vector<CommandEnd> ended;
     std::vector<std::pair<std::uint64_t, std::vector<std::byte>>> results;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> dead;
     std::vector<NodeId> dead_nodes;

@@ -264,7 +264,7 @@ TEST(FramesTest, names_every_fault) {
 // What node 1 refuses of what node 0 says, with which fault.
 Fault refused(FakeJob& job, const std::vector<std::byte>& frames) {
     job.network.inject(0, 1, frames);
-    const Counters& counters = job.nodes[1]->router.counters();
+    const RouterCounters& counters = job.nodes[1]->router.counters();
     for (std::size_t fault = 1; fault < fault_count; ++fault) {
         if (counters.faults[fault] != 0) return static_cast<Fault>(fault);
     }

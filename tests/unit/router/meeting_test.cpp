@@ -44,10 +44,10 @@ public:
         }
     }
 
-    using Gathers = Meeting::Gathers;
+    using Content = Meeting::Content;
 
     // Every node meets so often; values, if any, are a mix of meeting and process.
-    void run(std::uint32_t meetings, Gathers gathers) {
+    void run(std::uint32_t meetings, Content gathers) {
         while (*std::min_element(met_.begin(), met_.end()) < meetings) {
             const auto node = static_cast<std::uint32_t>(random_.below(nodes_.size()));
             if (random_.chance(30) && come_[node] == met_[node] && come_[node] < meetings) {
@@ -73,14 +73,14 @@ private:
         return {value(number, node), ~value(number, node), (node * 7 + number * 3 + 5) % 11};
     }
 
-    void come(std::uint32_t node, Gathers gathers) {
-        if (gathers == Gathers::least) {
+    void come(std::uint32_t node, Content gathers) {
+        if (gathers == Content::least) {
             const std::uint32_t number = come_[node]++;
             return nodes_[node]->come_for_least(number, words(number, node));
         }
         std::vector<std::uint32_t> values;
         for (std::uint32_t process = firsts_.at[node];
-             gathers == Gathers::table && process < firsts_.at[node + 1]; ++process) {
+             gathers == Content::table && process < firsts_.at[node + 1]; ++process) {
             values.push_back(value(come_[node], process));
         }
         nodes_[node]->come(come_[node]++, values);
@@ -106,7 +106,7 @@ private:
         send(message.to);
     }
 
-    void take(std::uint32_t node, Gathers gathers) {
+    void take(std::uint32_t node, Content gathers) {
         std::uint32_t number = 0;
         std::span<const std::uint32_t> table;
         if (!nodes_[node]->take_met(number, table)) return;
@@ -114,8 +114,8 @@ private:
         ++met_[node];
         for (const std::uint32_t come : come_)
             ASSERT_GT(come, number) << "through before all had come";
-        if (gathers == Gathers::least) return check_least(number, table);
-        ASSERT_EQ(table.size(), gathers == Gathers::table ? firsts_.at.back() : 0);
+        if (gathers == Content::least) return check_least(number, table);
+        ASSERT_EQ(table.size(), gathers == Content::table ? firsts_.at.back() : 0);
         for (std::uint32_t process = 0; process < table.size(); ++process) {
             ASSERT_EQ(table[process], value(number, process));
         }
@@ -142,7 +142,7 @@ private:
 
 TEST(MeetingTest, lets_nobody_through_before_all_have_come) {
     for (std::uint32_t nodes = 1; nodes <= 33; ++nodes) {
-        Meetings(std::vector<std::uint32_t>(nodes, 1), nodes).run(5, Meeting::Gathers::nothing);
+        Meetings(std::vector<std::uint32_t>(nodes, 1), nodes).run(5, Meeting::Content::nothing);
     }
 }
 
@@ -152,25 +152,25 @@ TEST(MeetingTest, gathers_a_table_of_all_processes) {
         std::vector<std::uint32_t> procs;
         for (std::uint32_t i = 0; i < nodes; ++i)
             procs.push_back(static_cast<std::uint32_t>(random.between(1, 5)));
-        Meetings(procs, nodes).run(4, Meeting::Gathers::table);
+        Meetings(procs, nodes).run(4, Meeting::Content::table);
     }
 }
 
 TEST(MeetingTest, tells_all_nodes_the_least_of_each_word) {
     for (std::uint32_t nodes = 1; nodes <= 33; ++nodes) {
-        Meetings(std::vector<std::uint32_t>(nodes, 3), nodes).run(5, Meeting::Gathers::least);
+        Meetings(std::vector<std::uint32_t>(nodes, 3), nodes).run(5, Meeting::Content::least);
     }
 }
 
 TEST(MeetingTest, sends_one_message_per_round_whatever_the_ranks_when_it_is_for_the_least) {
     Meetings meetings(std::vector<std::uint32_t>(10, 1000), 1);
-    meetings.run(1, Meeting::Gathers::least);
+    meetings.run(1, Meeting::Content::least);
     EXPECT_EQ(meetings.messages, 10U * 4);
 }
 
 TEST(MeetingTest, sends_one_message_per_round) {
     Meetings meetings(std::vector<std::uint32_t>(10, 1), 1);
-    meetings.run(1, Meeting::Gathers::nothing);
+    meetings.run(1, Meeting::Content::nothing);
     EXPECT_EQ(meetings.messages, 10U * 4);
 }
 

@@ -57,7 +57,7 @@ public:
             is_alive_.push_back(true);
         }
         for (auto& node : job_.nodes) {
-            node->ends.observe = [this](const Completion& end) { on_completion(end); };
+            node->ends.observe = [this](const CommandEnd& end) { on_completion(end); };
         }
     }
 
@@ -224,7 +224,7 @@ private:
         return static_cast<std::uint32_t>(process_of(job_.layout, address));
     }
 
-    void on_completion(const Completion& end) {
+    void on_completion(const CommandEnd& end) {
         const std::size_t index = end.token / 2 - 1;
         Issued& issued = issued_[index];
         ++issued.completions;

@@ -23,7 +23,7 @@ TEST(NodesTest, knows_its_own_processes_and_the_nodes_of_the_others) {
 
 TEST(NodesTest, keeps_the_record_of_a_node_where_it_is) {
     LowerParts parts;
-    Peer& first = parts.nodes.peer(2);
+    RouterPeer& first = parts.nodes.peer(2);
     (void)parts.nodes.peer(0);
     (void)parts.nodes.peer(1);
     EXPECT_EQ(&parts.nodes.peer(2), &first);

@@ -29,7 +29,7 @@ TEST(OutboxTest, sends_a_short_frame_at_once_when_there_is_room) {
 
 TEST(OutboxTest, keeps_short_frames_in_order_and_the_node_ready_when_there_may_be_room) {
     LowerParts parts(false);
-    Peer& to = parts.nodes.peer(1);
+    RouterPeer& to = parts.nodes.peer(1);
     parts.outbox.post(to, note_of(2));
     parts.outbox.post(to, note_of(4));
     EXPECT_EQ(parts.outbox.waiting(), 2U);
@@ -43,7 +43,7 @@ TEST(OutboxTest, keeps_short_frames_in_order_and_the_node_ready_when_there_may_b
 
 TEST(OutboxTest, severs_later_who_takes_no_more_than_can_be_kept) {
     LowerParts parts(false);
-    Peer& to = parts.nodes.peer(1);
+    RouterPeer& to = parts.nodes.peer(1);
     for (std::uint64_t i = 0; i < small_settings().notes_max; ++i) {
         parts.outbox.post(to, note_of(2 * i));
     }
@@ -64,7 +64,7 @@ TEST(OutboxTest, posts_nothing_for_a_severed_node) {
 
 TEST(OutboxTest, notes_since_when_there_is_no_memory) {
     LowerParts parts;
-    Peer& to = parts.nodes.peer(1);
+    RouterPeer& to = parts.nodes.peer(1);
     parts.network.endpoint(0).set_memory_refused(true);
     EXPECT_EQ(parts.outbox.reserve(to, 16), nullptr);
     const Time first = parts.activity.now();
@@ -100,7 +100,7 @@ TEST(EndsTest, tells_an_initiator_of_this_node_at_once) {
     ASSERT_NE(parts.enter_get(2), no_index);
     ASSERT_NE(parts.enter_get(4), no_index);
     parts.ends.finish(0, 2);
-    parts.ends.fail(0, 4, {base::Code::peer, End::source, 2});
+    parts.ends.fail(0, 4, {base::Code::peer, BlamedAddress::source, 2});
     ASSERT_EQ(parts.told.ended.size(), 2U);
     EXPECT_EQ(parts.told.ended[0].code, base::Code::ok);
     EXPECT_EQ(parts.told.ended[1].code, base::Code::peer);

@@ -15,7 +15,7 @@ TEST(OwnCommandsTest, ends_each_command_once) {
     ASSERT_NE(parts.enter_get(2), no_index);
     EXPECT_EQ(parts.own.outstanding_of(0), 1U);
     EXPECT_TRUE(parts.own.has(0, 2));
-    parts.own.complete(parts.own.find(0, 2), {base::Code::ok, End::none, 0});
+    parts.own.complete(parts.own.find(0, 2), {base::Code::ok, BlamedAddress::none, 0});
     EXPECT_FALSE(parts.own.has(0, 2));
     EXPECT_EQ(parts.own.outstanding_of(0), 0U);
     EXPECT_EQ(parts.told.ended.size(), 1U);
@@ -43,7 +43,7 @@ TEST(OwnCommandsTest, gives_up_the_part_that_has_come_of_a_copy_that_fails) {
     piece.total = 64;
     bool is_full = false;
     EXPECT_EQ(parts.partials.arrive(1, piece, is_full), Fault::none);
-    parts.own.complete(parts.own.find(0, 2), {base::Code::peer, End::source, 2});
+    parts.own.complete(parts.own.find(0, 2), {base::Code::peer, BlamedAddress::source, 2});
     EXPECT_EQ(parts.partials.used(), 0U);
     EXPECT_EQ(parts.activity.counters().forgotten, 1U);
 }

@@ -15,8 +15,8 @@ PutFrame piece_of(std::uint64_t token, std::uint16_t bytes, std::uint64_t total)
     return frame;
 }
 
-Operation work_of(std::uint64_t token, std::uint64_t bytes) {
-    Operation operation;
+OperationRecord work_of(std::uint64_t token, std::uint64_t bytes) {
+    OperationRecord operation;
     operation.token = token;
     operation.bytes = bytes;
     return operation;

@@ -20,7 +20,7 @@ TEST(RouterRoomTest, lets_a_short_put_past_another_processes_long_copy) {
     job.step();
     ASSERT_TRUE(job.copy(1, 2, job.shared(2, 60'008), job.shared(1), 8));
     ASSERT_TRUE(job.run());
-    const std::vector<Completion>& ended = job.nodes[0]->ends.ended;
+    const std::vector<CommandEnd>& ended = job.nodes[0]->ends.ended;
     ASSERT_EQ(ended.size(), 2U);
     EXPECT_EQ(ended[0].initiator, 1U) << "the short one waited for the long one";
 }
@@ -35,7 +35,7 @@ TEST(RouterRoomTest, gives_each_process_the_same_share_whatever_it_asks_for) {
     }
     ASSERT_TRUE(job.copy(1, 2, job.shared(2, 30'000), job.shared(1), 28'000));
     ASSERT_TRUE(job.run());
-    const std::vector<Completion>& ended = job.nodes[0]->ends.ended;
+    const std::vector<CommandEnd>& ended = job.nodes[0]->ends.ended;
     ASSERT_EQ(ended.size(), 10U);
     EXPECT_EQ(ended[0].initiator, 1U) << "one of ten had a tenth, not a half";
 }
@@ -106,7 +106,7 @@ TEST(RouterRoomTest, runs_an_atomic_once_however_often_there_was_no_room) {
     std::uint64_t total = 0;
     for (std::uint32_t process = 0; process < 4; ++process) {
         total += job.at<std::uint64_t>(job.private_at(process));
-        for (const Completion& end : job.nodes[process]->ends.ended) EXPECT_EQ(end.code, Code::ok);
+        for (const CommandEnd& end : job.nodes[process]->ends.ended) EXPECT_EQ(end.code, Code::ok);
     }
     EXPECT_EQ(total, 40U);
     EXPECT_TRUE(job.is_idle());

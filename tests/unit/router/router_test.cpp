@@ -117,7 +117,7 @@ TEST(RouterTest, ends_atomics_whose_old_value_nobody_wants_together) {
     ASSERT_TRUE(job.run());
     EXPECT_EQ(job.at<std::uint64_t>(job.shared(2, 16)), 70U);
     EXPECT_EQ(job.at<std::uint64_t>(job.shared(1, 16)), 8U);
-    for (const Completion& end : job.nodes[1]->ends.ended) EXPECT_EQ(end.code, Code::ok);
+    for (const CommandEnd& end : job.nodes[1]->ends.ended) EXPECT_EQ(end.code, Code::ok);
     EXPECT_EQ(job.nodes[1]->ends.ended.size(), 31U);
     EXPECT_LE(job.nodes[1]->ends.calls, 3U);
     EXPECT_TRUE(job.is_idle());
@@ -143,10 +143,10 @@ TEST(RouterTest, ends_a_copy_to_a_bad_address_with_a_code_that_names_the_end) {
     ASSERT_TRUE(job.copy(0, 10, job.shared(1, beyond - 3000), job.shared(0), 6000));
     ASSERT_TRUE(job.run());
     ASSERT_EQ(job.nodes[0]->ends.ended.size(), 5U);
-    for (const Completion& end : job.nodes[0]->ends.ended) {
+    for (const CommandEnd& end : job.nodes[0]->ends.ended) {
         EXPECT_EQ(end.code, Code::address) << end.token;
         const bool is_target = end.token == 2 || end.token == 10;
-        EXPECT_EQ(end.end, is_target ? End::target : End::source) << end.token;
+        EXPECT_EQ(end.end, is_target ? BlamedAddress::target : BlamedAddress::source) << end.token;
         EXPECT_EQ(end.process, end.token == 8 ? 0U : 1U) << end.token;
     }
     EXPECT_TRUE(job.is_idle());
@@ -157,8 +157,8 @@ TEST(RouterTest, ends_a_command_whose_address_names_no_process) {
     ASSERT_TRUE(job.copy(0, 2, job.shared(3), job.shared(0), 8));
     ASSERT_TRUE(job.copy(0, 4, job.shared(1), job.shared(3), 8));
     ASSERT_EQ(job.nodes[0]->ends.ended.size(), 2U);
-    EXPECT_EQ(job.nodes[0]->ends.ended[0].end, End::target);
-    EXPECT_EQ(job.nodes[0]->ends.ended[1].end, End::source);
+    EXPECT_EQ(job.nodes[0]->ends.ended[0].end, BlamedAddress::target);
+    EXPECT_EQ(job.nodes[0]->ends.ended[1].end, BlamedAddress::source);
     EXPECT_TRUE(job.is_idle());
 }
 

@@ -167,7 +167,7 @@ TEST(CongestionLink, marks_keep_the_queue_near_where_they_begin) {
 
 TEST(CongestionLink, the_control_without_delay_fills_the_queue_and_suffers_from_scattered_loss) {
     LinkSettings settings;
-    settings.control = Control::new_reno;
+    settings.control = base::CongestionAlgorithm::new_reno;
     LinkModel clean(settings);
     clean.run_until(1'000 * ms);
     EXPECT_GE(clean.utilisation(), 0.95);

@@ -26,7 +26,7 @@ Plan make_plan_of_two(bool is_lossy) {
     plan.seed = 1;
     plan.nodes = 2;
     plan.first_process = {0, 2, 3};
-    plan.manners.assign(3, Manner::prompt);
+    plan.manners.assign(3, MemoryManner::prompt);
     plan.steps = warm_steps + 1;
     plan.faults_end = last_ns + cut_ns;
     if (is_lossy) {
@@ -42,7 +42,7 @@ Workplan make_work_of_two(const Plan& plan, Time apart_ns) {
     work.programs.resize(3);
     for (std::uint32_t process = 0; process < 2; ++process) {
         for (std::uint32_t i = 0; i < plan.steps; ++i) {
-            Step step;
+            ProgramStep step;
             const std::uint64_t place = (std::uint64_t{process} * plan.steps + i) * word_bytes;
             step.source = {process, place, word_bytes};
             step.target = {2, place, word_bytes};

@@ -101,13 +101,13 @@ TEST_F(NetworkTest, drops_what_the_queue_of_the_link_or_the_socket_cannot_hold) 
 
 TEST_F(NetworkTest, cuts_one_way_only_for_as_long_as_it_lasts) {
     Network network(plan_, agenda_, judge_);
-    const Fault cut{FaultKind::one_way, 0, 1, 0, 0, 1};
-    const Fault other{FaultKind::one_way, 1, 0, 0, 0, 1};
+    const PlannedFault cut{FaultKind::one_way, 0, 1, 0, 0, 1};
+    const PlannedFault other{FaultKind::one_way, 1, 0, 0, 0, 1};
     network.begin(other);
     EXPECT_EQ(pass(network, 10).size(), 10U);
     network.begin(cut);
     EXPECT_EQ(pass(network, 10).size(), 0U);
-    const Fault both{FaultKind::isolate, 1, 0, 0, 0, 1};
+    const PlannedFault both{FaultKind::isolate, 1, 0, 0, 0, 1};
     network.begin(both);
     network.end(cut);
     EXPECT_EQ(pass(network, 10).size(), 0U);

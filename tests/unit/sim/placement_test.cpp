@@ -8,8 +8,8 @@
 namespace acp::sim {
 namespace {
 
-using router::Progress;
 using router::Settlement;
+using router::SettlementState;
 
 class Places final : public router::Map {
 public:
@@ -24,7 +24,7 @@ public:
 
 class NoEnds final : public router::Completions {
 public:
-    void on_completion(const router::Completion& /*completion*/) override {}
+    void on_completion(const router::CommandEnd& /*completion*/) override {}
 
     void on_result(std::uint32_t /*initiator*/,
                    std::uint64_t /*token*/,
@@ -56,8 +56,8 @@ protected:
     static Plan make() {
         Plan plan;
         plan.first_process = {0, 4, 5};
-        plan.manners = {Manner::prompt, Manner::batched, Manner::late, Manner::reluctant,
-                        Manner::prompt};
+        plan.manners = {MemoryManner::prompt, MemoryManner::batched, MemoryManner::late,
+                        MemoryManner::reluctant, MemoryManner::prompt};
         return plan;
     }
 
@@ -86,17 +86,18 @@ protected:
 };
 
 TEST_F(PlacementTest, a_prompt_process_settles_in_the_call) {
-    EXPECT_EQ(put(prompt).progress, Progress::settled);
+    EXPECT_EQ(put(prompt).progress, SettlementState::settled);
     EXPECT_EQ(held(prompt), std::byte{7});
     std::vector<std::byte> into(8);
-    EXPECT_EQ(placement_.get_now(memory_.address(prompt, 16), into).progress, Progress::settled);
+    EXPECT_EQ(placement_.get_now(memory_.address(prompt, 16), into).progress,
+              SettlementState::settled);
     EXPECT_EQ(into[0], std::byte{7});
     EXPECT_EQ(placement_.pending(), 0U);
 }
 
 TEST_F(PlacementTest, a_batched_process_settles_with_the_flush_from_a_copy_of_the_bytes) {
     const std::byte before = held(batched);
-    EXPECT_EQ(put(batched).progress, Progress::taken);
+    EXPECT_EQ(put(batched).progress, SettlementState::taken);
     EXPECT_EQ(held(batched), before);
     EXPECT_EQ(placement_.pending(), 1U);
     placement_.flush();
@@ -104,14 +105,15 @@ TEST_F(PlacementTest, a_batched_process_settles_with_the_flush_from_a_copy_of_th
     EXPECT_EQ(placement_.pending(), 0U);
     EXPECT_EQ(settled(), 1U);
     std::vector<std::byte> into(8);
-    EXPECT_EQ(placement_.get_now(memory_.address(batched, 16), into).progress, Progress::refused);
+    EXPECT_EQ(placement_.get_now(memory_.address(batched, 16), into).progress,
+              SettlementState::refused);
 }
 
 TEST_F(PlacementTest, a_late_process_settles_when_its_event_comes) {
-    EXPECT_EQ(put(late).progress, Progress::taken);
+    EXPECT_EQ(put(late).progress, SettlementState::taken);
     placement_.flush();
     EXPECT_EQ(placement_.pending(), 1U);
-    const Event event = agenda_.take();
+    const AgendaEntry event = agenda_.take();
     EXPECT_EQ(event.kind, EventKind::settle);
     EXPECT_GT(event.at, 0U);
     EXPECT_TRUE(placement_.on_event(event));
@@ -131,10 +133,10 @@ TEST_F(PlacementTest, a_reluctant_process_refuses_now_and_then_and_not_forever) 
     int refused = 0;
     int accepted = 0;
     for (int i = 0; i < 1000; ++i) {
-        put(reluctant).progress == Progress::refused ? ++refused : ++accepted;
+        put(reluctant).progress == SettlementState::refused ? ++refused : ++accepted;
         agenda_.add(agenda_.now() + 10 * us, EventKind::wake, 0, 0);
         for (bool is_awake = false; !is_awake;) {
-            const Event event = agenda_.take();
+            const AgendaEntry event = agenda_.take();
             is_awake = event.kind == EventKind::wake;
             EXPECT_TRUE(is_awake || placement_.on_event(event));
         }

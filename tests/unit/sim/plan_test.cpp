@@ -18,7 +18,7 @@ TEST(Plan, is_the_same_for_the_same_seed_and_within_its_bounds) {
             EXPECT_LE(plan.link.loss_ppm, million / 2);
             EXPECT_LE(plan.link.corrupt_ppm, million / 10);
             EXPECT_LE(plan.link.reorder_span, reorder_span_max);
-            for (const Fault& fault : plan.faults) EXPECT_LE(fault.until, plan.faults_end);
+            for (const PlannedFault& fault : plan.faults) EXPECT_LE(fault.until, plan.faults_end);
             for (std::uint32_t process = 0; process < plan.procs(); ++process) {
                 const NodeId node = plan.node_of(process);
                 EXPECT_LE(plan.first_process[node], process);
@@ -44,7 +44,7 @@ TEST(Plan, of_a_soak_has_only_faults_that_heal_by_themselves) {
     const Plan plan = make_soak_plan(3, 5);
     EXPECT_EQ(plan.nodes, 4U);
     Time last = 0;
-    for (const Fault& fault : plan.faults) {
+    for (const PlannedFault& fault : plan.faults) {
         EXPECT_TRUE(fault.kind != FaultKind::restart && fault.kind != FaultKind::death &&
                     fault.kind != FaultKind::sever);
         EXPECT_GT(fault.until, fault.from);

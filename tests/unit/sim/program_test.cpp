@@ -7,12 +7,12 @@
 namespace acp::sim {
 namespace {
 
-bool is_write_of_source(const Step& step) {
+bool is_write_of_source(const ProgramStep& step) {
     return step.kind == StepKind::atomic;
 }
 
 // Whether two commands of one process would race if both were under way.
-bool would_race(const Step& a, const Step& b) {
+bool would_race(const ProgramStep& a, const ProgramStep& b) {
     if (a.kind == StepKind::invoke || b.kind == StepKind::invoke) return false;
     if (a.target.meets(b.target)) return true;
     if (a.kind != StepKind::count && a.source.meets(b.target)) return true;
@@ -29,7 +29,7 @@ TEST(Program, orders_whatever_would_race_and_shares_no_byte_with_another_process
             owners[process].assign(work.memory_bytes[process], ~0U);
         }
         for (std::uint32_t process = 0; process < plan.procs(); ++process) {
-            const std::vector<Step>& steps = work.programs[process];
+            const std::vector<ProgramStep>& steps = work.programs[process];
             ASSERT_EQ(steps.size(), plan.steps);
             for (std::uint32_t later = 0; later < steps.size(); ++later) {
                 ASSERT_TRUE(steps[later].after == no_step || steps[later].after < later);
@@ -62,7 +62,7 @@ TEST(Program, gives_every_command_an_end_on_another_node) {
         const Workplan work = make_workplan(plan);
         for (std::uint32_t process = 0; process < plan.procs(); ++process) {
             const NodeId self = plan.node_of(process);
-            for (const Step& step : work.programs[process]) {
+            for (const ProgramStep& step : work.programs[process]) {
                 const bool is_invoke = step.kind == StepKind::invoke;
                 const bool is_far = is_invoke ? plan.node_of(step.process) != self
                                               : plan.node_of(step.source.process) != self ||

@@ -32,7 +32,9 @@ LinkSettings settings_of(const Path& path) {
 
 class RivalTest : public testing::TestWithParam<Path> {};
 
-void expect_a_fair_share(const Path& path, Control control, const std::vector<double>& depths) {
+void expect_a_fair_share(const Path& path,
+                         base::CongestionAlgorithm control,
+                         const std::vector<double>& depths) {
     for (const double depth : depths) {
         for (const Time begin : {Time{0}, path.settle_ns / 2}) {
             LinkSettings settings = settings_of(path);
@@ -55,12 +57,12 @@ void expect_a_fair_share(const Path& path, Control control, const std::vector<do
 // What ACP_CONGESTION names for links that TCP shares.
 TEST_P(RivalTest,
        gets_half_to_twice_what_tcp_cubic_gets_on_queues_of_a_quarter_to_four_times_the_path) {
-    expect_a_fair_share(GetParam(), Control::cubic, {0.25, 1.0, 4.0});
+    expect_a_fair_share(GetParam(), base::CongestionAlgorithm::cubic, {0.25, 1.0, 4.0});
 }
 
 // On a short queue, which overflows before its delay is reason to give way, and on long ones, where giving way is of no use.
 TEST_P(RivalTest, the_default_gets_half_to_twice_what_tcp_cubic_gets_as_well) {
-    expect_a_fair_share(GetParam(), Control::delay, {0.25, 1.0, 4.0});
+    expect_a_fair_share(GetParam(), base::CongestionAlgorithm::delay, {0.25, 1.0, 4.0});
 }
 
 TEST_P(RivalTest, loses_at_most_two_in_a_hundred_alone_on_a_queue_of_four_packets) {

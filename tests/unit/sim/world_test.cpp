@@ -14,27 +14,27 @@ Plan clean_plan(std::uint32_t steps = 20) {
     Plan plan;
     plan.seed = 5;
     plan.first_process = {0, 2, 4};
-    plan.manners.assign(4, Manner::prompt);
+    plan.manners.assign(4, MemoryManner::prompt);
     plan.steps = steps;
     return plan;
 }
 
-Verdict verdict_of(const Plan& plan) {
+RunVerdict verdict_of(const Plan& plan) {
     return World(plan, WorldOptions{}).run();
 }
 
 TEST(World, the_same_seed_gives_the_same_run_and_another_one_another) {
-    const Verdict first = run_seed(11, Scale::small);
+    const RunVerdict first = run_seed(11, Scale::small);
     EXPECT_TRUE(first.is_ok()) << first.violation;
     EXPECT_EQ(first.hash, run_seed(11, Scale::small).hash);
     EXPECT_NE(first.hash, run_seed(12, Scale::small).hash);
-    const Verdict twice = run_seed_twice(11, Scale::small);
+    const RunVerdict twice = run_seed_twice(11, Scale::small);
     EXPECT_TRUE(twice.is_ok()) << twice.violation;
     EXPECT_EQ(twice.hash, first.hash);
 }
 
 TEST(World, over_a_clean_network_everything_is_done_and_nothing_sent_again) {
-    const Verdict verdict = verdict_of(clean_plan());
+    const RunVerdict verdict = verdict_of(clean_plan());
     EXPECT_TRUE(verdict.is_ok()) << verdict.violation;
     EXPECT_EQ(verdict.severed, 0U);
     EXPECT_EQ(verdict.retransmitted, 0U);
@@ -46,7 +46,7 @@ TEST(World, losses_are_seen_to_have_come_and_are_mended) {
     Plan plan = clean_plan(100);
     plan.link.loss_ppm = million / 5;
     plan.faults_end = 60 * s;
-    const Verdict verdict = verdict_of(plan);
+    const RunVerdict verdict = verdict_of(plan);
     EXPECT_TRUE(verdict.is_ok()) << verdict.violation;
     EXPECT_GT(verdict.retransmitted, 0U);
 }
@@ -55,7 +55,7 @@ TEST(World, nodes_told_to_sever_each_other_stay_apart_and_all_commands_end) {
     Plan plan = clean_plan();
     plan.faults = {{.kind = FaultKind::sever, .a = 0, .b = 1, .from = 200 * us, .until = 200 * us}};
     plan.faults_end = s;
-    const Verdict verdict = verdict_of(plan);
+    const RunVerdict verdict = verdict_of(plan);
     EXPECT_TRUE(verdict.is_ok()) << verdict.violation;
     EXPECT_EQ(verdict.severed, 2U) << "each way";
 }
@@ -84,7 +84,7 @@ TEST(World, tells_its_story_where_one_is_asked_for) {
 
 TEST(World, a_soak_tells_of_each_round) {
     std::vector<std::uint32_t> rounds;
-    const Verdict verdict = run_soak(2, 3, [&](std::uint32_t round, const Verdict& so_far) {
+    const RunVerdict verdict = run_soak(2, 3, [&](std::uint32_t round, const RunVerdict& so_far) {
         rounds.push_back(round);
         EXPECT_TRUE(so_far.is_ok()) << so_far.violation;
     });

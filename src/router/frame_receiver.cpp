@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which frame is for whom.
-#include "router/receiver.hpp"
+#include "router/frame_receiver.hpp"
 
 namespace acp::router {
 
-void Receiver::on_frames(NodeId node, Bytes frames) {
-    Peer& from = to_.nodes.peer(node);
+void FrameReceiver::on_frames(NodeId node, Bytes frames) {
+    RouterPeer& from = to_.nodes.peer(node);
     while (!frames.empty() && !from.is_severed) {
         const Fault fault = on_frame(from, frames);
         if (fault == Fault::none) continue;
@@ -18,7 +18,7 @@ void Receiver::on_frames(NodeId node, Bytes frames) {
 }
 
 // The most frequent ones first.
-Fault Receiver::on_frame(Peer& from, Bytes& frames) {
+Fault FrameReceiver::on_frame(RouterPeer& from, Bytes& frames) {
     const auto type = static_cast<FrameType>(frames[0]);
     if (type == FrameType::put) {
         return take<PutFrame>(frames, [&](const PutFrame& frame, Bytes bytes) {
@@ -38,7 +38,7 @@ Fault Receiver::on_frame(Peer& from, Bytes& frames) {
     return on_other_frame(from, type, frames);
 }
 
-Fault Receiver::on_other_frame(Peer& from, FrameType type, Bytes& frames) {
+Fault FrameReceiver::on_other_frame(RouterPeer& from, FrameType type, Bytes& frames) {
     switch (type) {
         case FrameType::command:
             return take<CommandFrame>(frames, [&](const CommandFrame& frame, Bytes /*tail*/) {
@@ -78,7 +78,7 @@ Fault Receiver::on_other_frame(Peer& from, FrameType type, Bytes& frames) {
     }
 }
 
-Fault Receiver::on_short(Peer& from, const ShortFrame& frame) {
+Fault FrameReceiver::on_short(RouterPeer& from, const ShortFrame& frame) {
     switch (frame.type) {
         case FrameType::ask:
             return to_.answers.on_ask(from, frame);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The choice between the two ways, and how own gateways learn each other's ports: as a number that each process brings
 // to a meeting. They listen on the addresses of their nodes' agents.
-#include "api/link.hpp"
+#include "api/epoch_link.hpp"
 
 #include <algorithm>
 #include <array>
@@ -78,7 +78,9 @@ gateway::GatewaySettings settings_of(const node::Segment& segment, const base::C
 
 }  // namespace
 
-base::Status Link::open(node::Member& member, local::Hazards& hazards, const base::Config& config) {
+base::Status EpochLink::open(node::Member& member,
+                             local::Hazards& hazards,
+                             const base::Config& config) {
     const node::Segment& segment = member.segment();
     if (!segment.has_gateway()) return {};
     if (segment.shape().has_own_gateways != 0) return open_own(member, hazards, config);
@@ -87,9 +89,9 @@ base::Status Link::open(node::Member& member, local::Hazards& hazards, const bas
 }
 
 // Makes the gateway of this process, without knowing the others.
-base::Result<std::unique_ptr<gateway::OwnGateway>> Link::make_own(node::Member& member,
-                                                                  local::Hazards& hazards,
-                                                                  const base::Config& config) {
+base::Result<std::unique_ptr<gateway::OwnGateway>> EpochLink::make_own(node::Member& member,
+                                                                       local::Hazards& hazards,
+                                                                       const base::Config& config) {
     const node::Segment& segment = member.segment();
     auto status = space_.open(segment, member.slot_index(), {}, nullptr);
     if (!status.is_ok()) return status;
@@ -102,9 +104,9 @@ base::Result<std::unique_ptr<gateway::OwnGateway>> Link::make_own(node::Member& 
 
 // A process whose gateway cannot be made comes to the meeting all the same, with its failure for a port: the others wait for
 // it there.
-base::Status Link::open_own(node::Member& member,
-                            local::Hazards& hazards,
-                            const base::Config& config) {
+base::Status EpochLink::open_own(node::Member& member,
+                                 local::Hazards& hazards,
+                                 const base::Config& config) {
     const bool has_libraries = config.security == base::Security::off || !os::is_program_static();
     base::Status failure;
     std::unique_ptr<gateway::OwnGateway> own;
@@ -130,8 +132,8 @@ base::Status Link::open_own(node::Member& member,
 }
 
 // All know what every process has brought.
-base::Status Link::settle_own(const node::Member& member,
-                              std::unique_ptr<gateway::OwnGateway> own) {
+base::Status EpochLink::settle_own(const node::Member& member,
+                                   std::unique_ptr<gateway::OwnGateway> own) {
     const node::Segment& segment = member.segment();
     std::vector<std::vector<Address>> peers;
     std::uint32_t first_static = segment.shape().procs;
@@ -158,23 +160,23 @@ base::Status Link::settle_own(const node::Member& member,
     return {};
 }
 
-void Link::carry_meetings(node::Member& member) noexcept {
+void EpochLink::carry_meetings(node::Member& member) noexcept {
     if (meetings_) member.barrier().set_own_meetings(&*meetings_);
 }
 
-void Link::join(node::Member& member, gma::Gma& gma) noexcept {
+void EpochLink::join(node::Member& member, gma::Gma& gma) noexcept {
     if (link_ == nullptr || !link_->traits().is_turned_here) return;
     helper_.set_gma(&gma);
     member.barrier().set_helper(&helper_);
 }
 
-void Link::leave(node::Member& member) noexcept {
+void EpochLink::leave(node::Member& member) noexcept {
     helper_.set_gma(nullptr);
     member.barrier().set_helper(nullptr);
     member.barrier().set_own_meetings(nullptr);
 }
 
-void Link::tell_that_we_leave() noexcept {
+void EpochLink::tell_that_we_leave() noexcept {
     constexpr std::int64_t at_once = 0;
     try {
         if (own_ != nullptr) own_->leave(at_once);
@@ -182,7 +184,7 @@ void Link::tell_that_we_leave() noexcept {
     }
 }
 
-void Link::close() noexcept {
+void EpochLink::close() noexcept {
     own_ = nullptr;
     link_.reset();
     meetings_.reset();

@@ -17,9 +17,9 @@
 
 namespace acp::router {
 
-class Receiver {
+class FrameReceiver {
 public:
-    // Whom frames are for. All must outlive the Receiver.
+    // Whom frames are for. All must outlive the FrameReceiver.
     struct Addressees {
         Nodes& nodes;
         Placer& placer;
@@ -33,15 +33,15 @@ public:
         Activity& activity;
     };
 
-    explicit Receiver(const Addressees& addressees) noexcept
+    explicit FrameReceiver(const Addressees& addressees) noexcept
         : to_(addressees), shape_{to_.nodes.nodes(), to_.nodes.procs()} {}
 
     void on_frames(NodeId node, Bytes frames);
 
 private:
-    [[nodiscard]] Fault on_frame(Peer& from, Bytes& frames);
-    [[nodiscard]] Fault on_other_frame(Peer& from, FrameType type, Bytes& frames);
-    [[nodiscard]] Fault on_short(Peer& from, const ShortFrame& frame);
+    [[nodiscard]] Fault on_frame(RouterPeer& from, Bytes& frames);
+    [[nodiscard]] Fault on_other_frame(RouterPeer& from, FrameType type, Bytes& frames);
+    [[nodiscard]] Fault on_short(RouterPeer& from, const ShortFrame& frame);
 
     // Takes a frame off `frames`, and gives it with what follows it to handle() if there is nothing wrong with it.
     template <typename Frame, typename Handle>

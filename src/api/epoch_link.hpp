@@ -23,7 +23,7 @@ class OwnGateway;
 
 namespace acp::api {
 
-class Link {
+class EpochLink {
 public:
     // When all processes do so; those with gateways of their own meet in here.   member, hazards  outlive this
     // Errors: peer, state (no key), and those of gateway::OwnGateway::open.
