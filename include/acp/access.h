@@ -60,9 +60,9 @@ typedef struct {
  *   target_strides, source_strides  bytes from one to the next along each dimension; negative ones step back
  * As so many calls of acp_copy with the same order, in no order among themselves; the handle stands for all of them: to
  * complete, wait for or order after it, and ACP_HANDLE_CONT in the next command, means every one. Ranges that cannot be copied
- * fail by themselves, and are told one by one; the others are copied. Where the order has failed, nothing is. Errors of the
- * handle: as acp_copy, ACP_ERR_ARGUMENT (a NULL list, dimensions out of range). Each range counts as a command outstanding.
- * Returns and blocks as acp_copy. */
+ * fail by themselves, and are told one by one, the list last (ACP_ERR_ORDER); the others are copied. Where the order has
+ * failed, nothing is. Errors of the handle: as acp_copy, ACP_ERR_ARGUMENT (a NULL list, dimensions out of range). Each range
+ * counts as a command outstanding. Returns and blocks as acp_copy. */
 #define ACP_DIMENSIONS_MAX 8
 ACP_API acp_handle_t acp_copy_v(const acp_copy_range_t* ranges, size_t count, acp_handle_t order);
 ACP_API acp_handle_t acp_copy_strided(acp_ga_t target,

@@ -31,24 +31,14 @@ bool CommandQueue::rests_on_failure(Handle order, std::uint64_t prefix) const no
     return (untold != 0 && untold <= prefix) || failures_.is_remembered(order);
 }
 
-// CONT behind the commands of one call stands for the prefix that ends with them.
-Handle CommandQueue::widened(Handle order) const noexcept {
-    return order == handle_cont && issued_ == list_end_ && issued_ != 0 ? issued_ : order;
-}
-
 Handle CommandQueue::fixed(Handle order) const {
     if (is_satisfied(order)) return handle_null;
     return order == handle_cont ? issued_ : number_of(order);
 }
 
-// By CONT only a failure that was not told counts.
 bool CommandQueue::is_failed(Handle order) const noexcept {
-    if (order == handle_cont) {
-        const std::uint64_t untold = failures_.first_untold();
-        return widened(order) != order ? untold != 0 && untold <= issued_
-                                       : failures_.is_untold(issued_);
-    }
-    return order != handle_null && rests_on_failure(order, number_of(order));
+    return order == handle_cont ? failures_.is_untold(issued_)
+                                : order != handle_null && rests_on_failure(order, number_of(order));
 }
 
 bool CommandQueue::is_satisfied(Handle order) const {
@@ -58,8 +48,7 @@ bool CommandQueue::is_satisfied(Handle order) const {
     if (is_failed(order)) {
         return false;
     }
-    const Handle wide = widened(order);
-    return wide == handle_cont ? !is_outstanding(issued_) : number_of(wide) <= done_;
+    return order == handle_cont ? !is_outstanding(issued_) : number_of(order) <= done_;
 }
 
 // Of a command that does not run because the command of the handle `failed` failed.
@@ -73,11 +62,10 @@ base::Status CommandQueue::order_failure(const memory::Command& command,
     });
 }
 
-CommandQueue::Admission CommandQueue::admit(const memory::Command& command, Handle given) noexcept {
-    const Handle order = widened(given);
+CommandQueue::Admission CommandQueue::admit(const memory::Command& command, Handle order) noexcept {
     const std::uint64_t previous = issued_;
     const std::uint64_t prefix = order == handle_null ? 0 : number_of(order);
-    if (is_failed(given)) {
+    if (is_failed(order)) {
         const std::uint64_t untold = failures_.first_untold();
         const bool is_in_prefix = order != handle_cont && untold != 0 && untold <= prefix;
         const std::uint64_t failed = is_in_prefix           ? untold

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The commands of one process that could not run at once: their numbers, what each waits for, and which prefix of them is
-// complete. A pure structure: no lock, no clock, no memory access, no thread; the caller locks, runs what becomes ready,
-// and reports how it ended. All memory a command needs is taken when it is admitted: what happens to it afterwards needs
-// none and throws nothing. Only the three words in Marks are read by others without the lock. Queued commands have even numbers 2, 4, 6, ...; a command that ran at once takes no number
-// and returns the odd handle after the newest number, so completing it completes everything issued before it.
+// complete. A pure structure: no lock, no clock, no memory access, no thread; the caller locks, runs what becomes ready, and
+// reports how it ended. All memory that a command needs is taken when it is admitted; nothing throws afterwards. Only the
+// three words in Marks are read by others without the lock. Queued commands have even numbers 2, 4, 6, ...; one that ran at
+// once takes no number and returns the odd handle after the newest number, which stands for all that was issued before it.
 // Tests: tests/unit/gma/command_queue_test.cpp.
 #pragma once
 
@@ -57,11 +57,9 @@ public:
     // Whether a command with this order is never run.
     [[nodiscard]] bool is_failed(Handle order) const noexcept;
 
-    // The order of all commands that one call is about to issue: one that does not change while it does.
+    // The order of all commands that one call is about to issue: one that does not change while it does. CONT becomes the
+    // handle of the previous command.
     [[nodiscard]] Handle fixed(Handle order) const;
-
-    // The commands behind `before` are of one call: what is ordered after exactly the last of them follows all of them.
-    void end_list(std::uint64_t before) noexcept { list_end_ = issued_ != before ? issued_ : 0; }
 
     // Gives the command a number. When its order rests on a failed command it is failed at once. When there is no
     // memory to let it wait for its order nothing is done; then some command it waits for is outstanding.
@@ -258,7 +256,6 @@ private:
         loans_.note_admitted(command);
     }
 
-    [[nodiscard]] Handle widened(Handle order) const noexcept;
     [[nodiscard]] bool rests_on_failure(Handle order, std::uint64_t prefix) const noexcept;
     [[nodiscard]] base::Status order_failure(const memory::Command& command,
                                              std::uint64_t failed) const noexcept;
@@ -290,7 +287,6 @@ private:
     std::uint64_t issued_ = 0;
     std::uint64_t outstanding_ = 0;
     std::uint64_t waiting_count_ = 0;
-    std::uint64_t list_end_ = 0;  // the last number of the latest call that issued several
     LoanTally loans_;
     std::multimap<std::uint64_t, std::uint64_t> waiting_;  // by the prefix that must have ended
     FailureBook failures_;

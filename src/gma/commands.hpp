@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,24 +53,10 @@ struct Commands {
         }
     }
 
-    // The order of each copy of a list that one call issues. The lock is not held.
-    struct ListOrder {
-        Handle order = handle_null;
-        bool is_failed = false;    // no copy of the list runs: one is issued, to say so
-        std::uint64_t before = 0;  // the number issued last
-    };
-
-    [[nodiscard]] ListOrder begin_list(Handle order) {
+    // The order of each command of a list that one call issues; nothing: none of them runs. The lock is not held.
+    [[nodiscard]] std::optional<Handle> order_of_list(Handle order) {
         const std::scoped_lock lock(mutex);
-        const bool is_failed = queue.is_failed(order);
-        return {is_failed ? order : queue.fixed(order), is_failed, queue.issued()};
-    }
-
-    // All copies of the list were issued. Returns a handle that stands for all of them. The lock is not held.
-    [[nodiscard]] Handle end_list(const ListOrder& list) {
-        const std::scoped_lock lock(mutex);
-        queue.end_list(list.before);
-        return queue.issued() | 1U;
+        return queue.is_failed(order) ? std::nullopt : std::optional(queue.fixed(order));
     }
 
     // Takes back what was lent to commands that ended without having been ready. The lock is held.

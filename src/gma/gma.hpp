@@ -95,19 +95,21 @@ public:
     }
 
     // Issues the copies of a list, in no order among themselves: as issue_copy() each, and the handle stands for all of them.
+    // It is that of a copy of nothing, which is ordered after all.
     //   range(i)  copy i of `count`: target, source, size
     //   run(target, source, size, order)  what issues one, if it can, else returns 0
     template <typename Range, typename Run>
     Handle issue_list(std::uint64_t count, const Range& range, const Run& run, Handle given) {
-        const Commands::ListOrder list = commands_.begin_list(given);
-        const std::uint64_t issued = list.is_failed ? std::min<std::uint64_t>(count, 1) : count;
-        for (std::uint64_t i = 0; i < issued; ++i) {
+        const GlobalAddress here = space().starter_address(space().process());
+        const std::optional<Handle> order = commands_.order_of_list(given);
+        if (!order || count == 0) return issue_copy(here, here, 0, given);
+        Handle queued = handle_null;
+        for (std::uint64_t i = 0; i < count; ++i) {
             const auto& [target, source, size] = range(i);
-            if (run(target, source, size, list.order) == 0) {
-                (void)issue_copy(target, source, size, list.order);
-            }
+            if (run(target, source, size, *order) != 0) continue;
+            queued = std::max(queued, issue_copy(target, source, size, *order));
         }
-        return commands_.end_list(list);
+        return issue_copy(here, here, 0, queued);
     }
 
     // A failed handle, for a call whose arguments are wrong.

@@ -96,6 +96,7 @@ public:
         issue_chains();
         issue_burst();
         issue_pointers();
+        issue_lists();
         issue_others();
         for (Issued& one : issued_) wait(one);
     }
@@ -218,6 +219,21 @@ private:
             const acp_ga_t target = place(neighbour(1), size);
             note(acp_put_signal(target, own(0), size, signal, 1, ACP_HANDLE_NULL), target, size);
             note(acp_get(landing_.data(), region(neighbour(1)), size, ACP_HANDLE_NULL), 0, 0);
+        }
+    }
+
+    // A block of five pieces under one handle, each piece a command of its own.
+    void issue_lists() {
+        constexpr std::size_t pieces = 5;
+        constexpr std::size_t size = 1000;
+        acp_handle_t last = ACP_HANDLE_NULL;
+        for (int i = 0; i < 3; ++i) {
+            const acp_ga_t target = place(neighbour(1), pieces * size);
+            std::array<acp_copy_range_t, pieces> ranges{};
+            for (std::size_t piece = 0; piece < pieces; ++piece) {
+                ranges[piece] = {target + piece * size, region(rank_) + piece * size, size};
+            }
+            last = note(acp_copy_v(ranges.data(), pieces, last), target, pieces * size);
         }
     }
 

@@ -5,30 +5,14 @@
 #include <atomic>
 #include <vector>
 
-#include "support/arena.hpp"
-#include "support/mode.hpp"
-#include "support/ranked.hpp"
+#include "support/kind_test.hpp"
 
 namespace acp::test {
 namespace {
 
 constexpr std::byte untouched{0x5a};
 
-class ListTest : public RankedTest, public ::testing::WithParamInterface<Kind> {
-protected:
-    void SetUp() override {
-        RankedTest::SetUp();
-        allow_seconds(120);
-    }
-
-    [[nodiscard]] bool reaches(int owner) const {
-        return GetParam() == Kind::starter || owner == rank_ || mode().reaches_private_memory();
-    }
-
-    [[nodiscard]] int next() const { return (rank_ + 1) % procs_; }
-
-    [[nodiscard]] int previous() const { return (rank_ + procs_ - 1) % procs_; }
-};
+class ListTest : public KindTest {};
 
 // Sizes of all classes in a fixed order, `count` of them.
 std::vector<std::size_t> some_sizes(std::size_t count) {
@@ -237,6 +221,7 @@ TEST_P(ListTest, ranges_that_fail_leave_the_others_alone) {
             acp_copy(arena.at(next(), 104), arena.at(rank_), 8, ACP_HANDLE_NULL);
         expect_failure(handle, ACP_ERR_ADDRESS);
         expect_failure(handle, ACP_ERR_ADDRESS);
+        expect_failure(handle, ACP_ERR_ORDER);  // the list's own
         expect_failure(behind, ACP_ERR_ORDER);
         expect_done(next_one);
         const acp_copy_range_t late[] = {{arena.at(next(), 112), arena.at(rank_), 8},
