@@ -24,7 +24,7 @@ public:
     void leave() noexcept { door_.attendants.fetch_sub(1, std::memory_order_seq_cst); }
 
     // Whether knockers ring the threads that wait instead of the service thread.
-    [[nodiscard]] bool is_kept() const noexcept { return door_.is_attended(); }
+    [[nodiscard]] bool is_attended() const noexcept { return door_.is_attended(); }
 
     // A thread that waits is about to look for work.
     void note_look() noexcept {

@@ -238,7 +238,7 @@ bool Progress::note_deaths() {
 void Progress::notify() {
     node::Door& door = member_.slot().door;
     // What there is to do was stored before; partner: the waiter that leaves, then looks for it in is_work_left()
-    if (manner_.may_waiter_run && attendance_.is_kept()) {
+    if (manner_.may_waiter_run && attendance_.is_attended()) {
         node::ring_bell(door.waiter_bell);
         return;
     }
@@ -267,7 +267,7 @@ bool Progress::is_idle() {
         return false;
     }
     const bool is_attended = manner_.may_waiter_turn && manner_.may_waiter_run &&
-                             !manner_.is_link_turned_here && attendance_.is_kept();
+                             !manner_.is_link_turned_here && attendance_.is_attended();
     return is_attended || (jobs_.count(std::memory_order_seq_cst) == 0 &&
                            mailbox_.count(std::memory_order_seq_cst) == 0 && !mailbox_.has_mail() &&
                            !remote_.has_task() && !can_mailbox_go_on());

@@ -78,8 +78,9 @@ bool ServiceThread::pause(std::int64_t timeout_ns, bool is_watch) {
 // Whether threads that wait do the work at present.
 bool ServiceThread::is_attended() const noexcept {
     const Progress::Manner& manner = progress_.manner();
-    return manner.is_link_turned_here ? sleep_.is_stood_in_for(progress_.is_turning())
-                                      : manner.may_waiter_turn && progress_.attendance().is_kept();
+    return manner.is_link_turned_here
+               ? sleep_.is_stood_in_for(progress_.is_turning())
+               : manner.may_waiter_turn && progress_.attendance().is_attended();
 }
 
 void ServiceThread::serve() {

@@ -33,7 +33,8 @@ enum class SlotState : std::uint32_t {
         3  // gone for good; writer: the watcher (agent), or a waiter that found its life lock free
 };
 
-inline constexpr std::uint32_t doubt = 1U << 30U;  // more than there are threads
+// Taken from Door::attendants while the threads that wait are not believed to work. More than a process has threads.
+inline constexpr std::uint32_t doubt = 1U << 30U;
 
 // Where others knock. All in one line: who pushes into the inbox owns the line already when it looks
 // whether somebody sleeps.

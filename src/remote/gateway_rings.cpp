@@ -170,9 +170,8 @@ void GatewayRings::flush() noexcept {
         node::Door& door = segment_.slot(slot).door;
         // seq_cst, both: after publish(); partners: the waiter that attends or announces its sleep and then looks, and
         // RingLink::set_service_wanted
-        if (door.is_attended()) {
-            node::ring_bell_after_rmw(door.waiter_bell);
-        } else if (door.is_end_awaited.load(std::memory_order_seq_cst) != 0) {
+        node::ring_bell_after_rmw(door.waiter_bell);  // also where those who wait are doubted
+        if (!door.is_attended() && door.is_end_awaited.load(std::memory_order_seq_cst) != 0) {
             node::wake_service(segment_, slot);
         }
     }

@@ -14,14 +14,14 @@ struct Scene {
 
 TEST(Attendance, who_waits_is_rung_until_it_leaves) {
     Scene scene;
-    EXPECT_FALSE(scene.attendance.is_kept());
+    EXPECT_FALSE(scene.attendance.is_attended());
     scene.attendance.enter();
     scene.attendance.enter();
     scene.attendance.leave();
-    EXPECT_TRUE(scene.attendance.is_kept());
+    EXPECT_TRUE(scene.attendance.is_attended());
     EXPECT_TRUE(scene.door.is_attended());  // what knockers ask
     scene.attendance.leave();
-    EXPECT_FALSE(scene.attendance.is_kept());
+    EXPECT_FALSE(scene.attendance.is_attended());
 }
 
 TEST(Attendance, who_leaves_work_and_does_not_look_is_doubted_once) {
@@ -30,7 +30,7 @@ TEST(Attendance, who_leaves_work_and_does_not_look_is_doubted_once) {
     scene.attendance.note_look();
     EXPECT_FALSE(scene.attendance.doubt_idle(true));  // it has looked since the beginning
     EXPECT_TRUE(scene.attendance.doubt_idle(true));
-    EXPECT_FALSE(scene.attendance.is_kept());
+    EXPECT_FALSE(scene.attendance.is_attended());
     EXPECT_FALSE(scene.door.is_attended());
     EXPECT_FALSE(scene.attendance.doubt_idle(true));
 }
@@ -39,7 +39,7 @@ TEST(Attendance, who_has_nothing_to_do_is_believed_asleep) {
     Scene scene;
     scene.attendance.enter();
     for (int i = 0; i < 3; ++i) EXPECT_FALSE(scene.attendance.doubt_idle(false));
-    EXPECT_TRUE(scene.attendance.is_kept());
+    EXPECT_TRUE(scene.attendance.is_attended());
 }
 
 TEST(Attendance, a_look_restores_belief_in_all_that_wait) {
@@ -47,12 +47,12 @@ TEST(Attendance, a_look_restores_belief_in_all_that_wait) {
     scene.attendance.enter();
     ASSERT_TRUE(scene.attendance.doubt_idle(true));
     scene.attendance.enter();
-    EXPECT_FALSE(scene.attendance.is_kept());  // it has not looked yet
+    EXPECT_FALSE(scene.attendance.is_attended());  // it has not looked yet
     scene.attendance.note_look();
-    EXPECT_TRUE(scene.attendance.is_kept());
+    EXPECT_TRUE(scene.attendance.is_attended());
     scene.attendance.leave();
     scene.attendance.leave();
-    EXPECT_FALSE(scene.attendance.is_kept());
+    EXPECT_FALSE(scene.attendance.is_attended());
     EXPECT_EQ(scene.door.attendants.load(), 0U);
 }
 
@@ -61,10 +61,10 @@ TEST(Attendance, a_doubt_outlives_those_who_gave_rise_to_it) {
     scene.attendance.enter();
     ASSERT_TRUE(scene.attendance.doubt_idle(true));
     scene.attendance.leave();
-    EXPECT_FALSE(scene.attendance.is_kept());
+    EXPECT_FALSE(scene.attendance.is_attended());
     scene.attendance.enter();
     scene.attendance.note_look();
-    EXPECT_TRUE(scene.attendance.is_kept());
+    EXPECT_TRUE(scene.attendance.is_attended());
 }
 
 }  // namespace
