@@ -5,9 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "support/arena.hpp"
-#include "support/mode.hpp"
-#include "support/ranked.hpp"
+#include "support/kind_test.hpp"
 
 namespace acp::test {
 namespace {
@@ -17,22 +15,11 @@ constexpr std::size_t longest = 300'000;
 constexpr std::size_t word_place = 0;
 constexpr std::size_t bytes_place = 64;
 
-class PutSignalTest : public RankedTest, public ::testing::WithParamInterface<Kind> {
+class PutSignalTest : public KindTest {
 protected:
-    void SetUp() override {
-        RankedTest::SetUp();
-        allow_seconds(120);
-    }
-
-    [[nodiscard]] bool reaches(int owner) const {
-        return GetParam() == Kind::starter || owner == rank_ || mode().reaches_private_memory();
-    }
-
     [[nodiscard]] bool is_any_reached() const {
         return GetParam() == Kind::starter || procs_ == 1 || mode().reaches_private_memory();
     }
-
-    [[nodiscard]] int rank_at(int distance) const { return (rank_ + distance + procs_) % procs_; }
 
     // Spins on the caller's own memory.
     static void await_signal(const Arena& arena, std::uint64_t value) {

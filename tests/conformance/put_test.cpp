@@ -8,9 +8,7 @@
 #include <sys/mman.h>
 #include <vector>
 
-#include "support/arena.hpp"
-#include "support/mode.hpp"
-#include "support/ranked.hpp"
+#include "support/kind_test.hpp"
 
 namespace acp::test {
 namespace {
@@ -22,22 +20,7 @@ constexpr std::size_t longest = 600'000;
 constexpr std::size_t guard = 64;
 constexpr std::byte untouched{0x5a};
 
-class PutTest : public RankedTest, public ::testing::WithParamInterface<Kind> {
-protected:
-    void SetUp() override {
-        RankedTest::SetUp();
-        allow_seconds(120);
-    }
-
-    // Whether a rank's memory of the kind can be reached.
-    [[nodiscard]] bool reaches(int owner) const {
-        return GetParam() == Kind::starter || owner == rank_ || mode().reaches_private_memory();
-    }
-
-    [[nodiscard]] int next() const { return (rank_ + 1) % procs_; }
-
-    [[nodiscard]] int previous() const { return (rank_ + procs_ - 1) % procs_; }
-};
+class PutTest : public KindTest {};
 
 // Memory of the caller with guards around it, at an offset from a multiple of 64.
 class Local {

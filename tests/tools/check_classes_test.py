@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The lint check of classes (lint/check_classes.py) on small trees: what it must find, and what it must let pass."""
-import contextlib
-import io
 import pathlib
 import sys
-import tempfile
 import textwrap
 import unittest
+
+from source_tree import findings_in
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "lint"))
 import check_classes  # noqa: E402
@@ -16,17 +15,7 @@ HEADER = "src/local/part.hpp"
 
 def findings(files: dict[str, str], more_fields: dict[str, str] | None = None) -> list[str]:
     """What the check says about a tree of these files."""
-    with tempfile.TemporaryDirectory() as folder:
-        for name, text in files.items():
-            file = pathlib.Path(folder) / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(textwrap.dedent(text))
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said):
-            code = check_classes.main(pathlib.Path(folder), more_fields or {})
-    lines = said.getvalue().splitlines()
-    assert code == (1 if lines else 0)
-    return lines
+    return findings_in(files, lambda root: check_classes.main(root, more_fields or {}))
 
 
 def fields(count: int) -> str:

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The lint check of names of types (lint/check_names.py) on small trees: what it must find, and what it must let pass."""
-import contextlib
-import io
 import pathlib
 import sys
-import tempfile
 import textwrap
 import unittest
+
+from source_tree import findings_in
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "lint"))
 import check_names  # noqa: E402
@@ -14,17 +13,7 @@ import check_names  # noqa: E402
 
 def findings(files: dict[str, str]) -> list[str]:
     """What the check says about a tree of these files."""
-    with tempfile.TemporaryDirectory() as folder:
-        for name, text in files.items():
-            file = pathlib.Path(folder) / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(textwrap.dedent(text))
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said):
-            code = check_names.main(pathlib.Path(folder))
-    lines = said.getvalue().splitlines()
-    assert code == (1 if lines else 0)
-    return lines
+    return findings_in(files, check_names.main)
 
 
 def two(first: str, second: str) -> list[str]:
