@@ -178,7 +178,7 @@ class HangWarning(ToolTest):
     def test_a_command_says_for_whom_it_waits(self):
         job = self.start_waiting("-n", "2", "--nodes", "2", RANK, "init", "print=ready", "1:pause", "await-line", "get=1",
                                  "finalize")
-        os.kill(job.rank(1), signal.SIGSTOP)
+        stop(job.rank(1))
         self.tell_go(job)
         self.assert_warns(job, r"for a command from rank 1 to rank 0; is that process stopped\?")
         job.send(signal.SIGINT)
