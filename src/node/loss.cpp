@@ -61,11 +61,12 @@ std::string text_of(const Segment& segment, std::uint32_t node, NodeFate why) {
     switch (why) {
         case NodeFate::silent:
             return "has not answered for too long (" + ways_to(segment, node) +
-                   "; its machine may be down, a rank that is its own gateway (ACP_GATEWAY) may be "
-                   "stopped, or a firewall may have begun to drop it)";
+                   "; its machine may be down, its agent or a rank that is its own gateway "
+                   "(ACP_GATEWAY) may be stopped, or a firewall may have begun to drop it)";
         case NodeFate::unreachable:
             return "could not be reached at any of its addresses (" + ways_to(segment, node) +
-                   "; a firewall may drop it, there or on the way)";
+                   "; a firewall may drop it, there or on the way, or the process that should "
+                   "answer there may be stopped)";
         case NodeFate::restarted:
             return "was answered for by another instance of its gateway";
         case NodeFate::closed:

@@ -109,7 +109,7 @@ class Endings(ToolTest):
         result = acprun("-n", "2", RANK, "init", "0:complete-put=1", "pause", env={"ACP_ON_ERROR": "fatal"})
         error = result.stderr.decode()
         self.assertEqual(result.returncode, 134, error)
-        self.assertRegex(error, r"rank 0 \(process \d+ on \S+\) ended itself because of the error it told")
+        self.assertRegex(error, r"rank 0 \(process \d+ on \S+\) gave up because of the error it told")
         self.assertNotIn("ulimit", error)
         self.assertNotIn("signal 6", error)
         line, = [line for line in error.splitlines() if "acp_copy" in line]
@@ -120,7 +120,7 @@ class Endings(ToolTest):
         error = result.stderr.decode()
         self.assertEqual(result.returncode, 134, error)
         self.assertRegex(error, r"acp: process \d+ on \S+: acp_sync .*acp_init")
-        self.assertRegex(error, r"rank 0 \(process \d+ on \S+\) ended itself because of the error it told")
+        self.assertRegex(error, r"rank 0 \(process \d+ on \S+\) gave up because of the error it told")
         self.assertNotIn("ulimit", error)
 
     def test_an_abort_in_a_forked_child_is_told_of_a_process(self):

@@ -37,7 +37,7 @@ bool is_own_end(const FailedRank& failed) {
 std::string how_by_itself(const FailedRank& failed) {
     return std::string(failed.own_end == node::OwnEnd::by_abort
                            ? "called acp_abort"
-                           : "ended itself because of the error it told") +
+                           : "gave up because of the error it told") +
            (failed.status.dumped_core() ? " and dumped core" : "");
 }
 

@@ -62,7 +62,7 @@ TEST(AcprunReport, the_others_are_told_by_kind) {
     const auto lines = describe_others(all, 1);
     ASSERT_EQ(lines.size(), 2U);
     EXPECT_EQ(lines[0], "also ranks 2,4 exited with code 5 without acp_finalize");
-    EXPECT_EQ(lines[1], "also rank 3 ended itself because of the error it told");
+    EXPECT_EQ(lines[1], "also rank 3 gave up because of the error it told");
 }
 
 TEST(AcprunReport, programs_are_told_where_ranks_run_different_ones) {

@@ -34,17 +34,18 @@ TEST(LossTest, a_process_is_lost_alone_and_with_its_node) {
     EXPECT_EQ(fate_of_process(here, 6),
               "rank 6 is on node 2 (10.0.0.2), which could not be reached at any of its addresses "
               "(UDP to "
-              "10.0.0.2:4711; a firewall may drop it, there or on the way)");
+              "10.0.0.2:4711; a firewall may drop it, there or on the way, or the process that "
+              "should answer there may be stopped)");
     EXPECT_EQ(told_loss(here, 0), fate_of_process(here, 3));
     EXPECT_EQ(
         told_loss(here, 1),
         "rank 5 and 1 more are on node 2 (10.0.0.2), which could not be reached at any of its "
-        "addresses (UDP to 10.0.0.2:4711; a firewall may drop it, there or on the way)");
+        "addresses (UDP to 10.0.0.2:4711; a firewall may drop it, there or on the way, or the "
+        "process that should answer there may be stopped)");
     EXPECT_EQ(fate_of_process(here, 4, NodeFate::silent),
               "rank 4 is on node 1 (10.0.0.1), which has not answered for too long (UDP to "
-              "10.0.0.1:4711; its machine may be down, a rank that is its own gateway "
-              "(ACP_GATEWAY) may be "
-              "stopped, or a firewall may have begun to drop it)");
+              "10.0.0.1:4711; its machine may be down, its agent or a rank that is its own "
+              "gateway (ACP_GATEWAY) may be stopped, or a firewall may have begun to drop it)");
     EXPECT_EQ(told_loss(here, 2), "");
     EXPECT_FALSE(is_lost(segments[1], 3)) << "each node is told by its own gateway";
 }
