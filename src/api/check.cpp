@@ -54,7 +54,8 @@ bool overlap_in_memory(const local::Space& space,
     local::Place from;
     return space.find(target, bytes, to) == base::Code::ok &&
            space.find(source, bytes, from) == base::Code::ok && to.slot == from.slot &&
-           to.is_shared == from.is_shared && overlap(to.owner_address, from.owner_address, bytes);
+           to.is_shared() == from.is_shared() &&
+           overlap(to.owner_address, from.owner_address, bytes);
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ LocalPlacement::LocalPlacement(const Parts& parts)
 LocalPlacement::Way LocalPlacement::way_to(const local::Place& place) noexcept {
     if (place.direct != nullptr) return Way::direct;
     if (node::is_dead(space_.segment(), place.slot)) return Way::dead;
-    if (attach_ != nullptr && !place.is_hidden && attach_->can_reach(place.slot))
+    if (attach_ != nullptr && !place.is_hidden() && attach_->can_reach(place.slot))
         return Way::attach;
     return owners_ ? Way::owner : Way::none;
 }
@@ -135,7 +135,7 @@ Settlement LocalPlacement::get_now(GlobalAddress source, std::span<std::byte> in
 const std::byte* LocalPlacement::find_lasting(GlobalAddress source, std::uint64_t bytes) {
     const Inside inside(hazards_, source, source);
     local::Place place;
-    if (space_.find(source, bytes, place) != Code::ok || !place.is_shared ||
+    if (space_.find(source, bytes, place) != Code::ok || !place.is_shared() ||
         place.direct == nullptr) {
         return nullptr;
     }

@@ -20,7 +20,7 @@ LocalEnds::LocalEnds(char* memory,
                      memory::GlobalAddress address,
                      local::Registry& registry) noexcept
     : memory_(memory), address_(address), registry_(registry) {
-    static_assert(offset_of(block_count) == node::claim_bytes(node::Claim::local_ends));
+    static_assert(offset_of(block_count) == node::claim_bytes(node::Claim::local_ends, {}));
 }
 
 // The index of a bit that was set; `none` when none is.

@@ -48,7 +48,7 @@ public:
         char* block = nullptr;  // of a registration nullptr
     };
 
-    //   memory    node::claim_bytes(Claim::local_ends) bytes, on a line's boundary; must outlive this
+    //   memory    as many bytes as node::Claim::local_ends has, on a line's boundary; must outlive this
     //   address   the global address of the first of them
     //   registry  of this process; must outlive this
     LocalEnds(char* memory, memory::GlobalAddress address, local::Registry& registry) noexcept;

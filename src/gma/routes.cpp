@@ -23,7 +23,7 @@ Routes::Routes(const local::Space& space,
       is_peer_served_(link != nullptr && link->traits().is_peer_served) {}
 
 bool Routes::can_attach(const local::Place& place) noexcept {
-    return may_attach() && !place.is_hidden && attach_.can_reach(place.slot);
+    return may_attach() && !place.is_hidden() && attach_.can_reach(place.slot);
 }
 
 Route Routes::choose(const Command& command,
@@ -175,8 +175,8 @@ Path Routes::path(GlobalAddress target, GlobalAddress source) {
 }
 
 std::string Routes::why_forwarded(const local::Place& place) const {
-    return place.is_hidden ? "the kernel hands these pages to no other process (memfd_secret)"
-                           : attach_.refusal(place.slot);
+    return place.is_hidden() ? "the kernel hands these pages to no other process (memfd_secret)"
+                             : attach_.refusal(place.slot);
 }
 
 Path Routes::private_path(std::uint32_t slot) {

@@ -50,7 +50,7 @@ public:
 
     // Whether the process of a slot reaches a place by loads and stores.
     [[nodiscard]] bool reaches(std::uint32_t slot, const Place& place) const noexcept {
-        return place.slot == slot || (place.is_shared && space_.reach().is_shared_direct);
+        return place.slot == slot || (place.is_shared() && space_.reach().is_shared_direct);
     }
 
     [[nodiscard]] bool reaches_here(const Place& place) const noexcept {

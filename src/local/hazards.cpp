@@ -211,7 +211,7 @@ Hazards::Lease::~Lease() {
     }
 }
 
-void Hazards::wait_until_unnamed(const std::function<bool(memory::GlobalAddress)>& is_named) const {
+void Hazards::order_with_readers() const noexcept {
     if (has_membarrier_) {
         (void)os::expedite();  // registered above: cannot be refused now
     } else {
@@ -221,6 +221,10 @@ void Hazards::wait_until_unnamed(const std::function<bool(memory::GlobalAddress)
         segment_.control().deaths.fetch_add(0, std::memory_order_seq_cst);
 #endif
     }
+}
+
+void Hazards::wait_until_unnamed(const std::function<bool(memory::GlobalAddress)>& is_named) const {
+    order_with_readers();
     const std::uint64_t complain_at_ns = os::now_ns() + complain_after_ns;
     bool has_complained = false;
     for (std::uint32_t slot = 0; slot < node::slots_of(segment_.shape()); ++slot) {

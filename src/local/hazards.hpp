@@ -68,6 +68,18 @@ public:
     // caller has already made the segment unreachable. Prints who holds it after 1 s. Blocks.
     void wait_until_unnamed(const std::function<bool(memory::GlobalAddress)>& is_named) const;
 
+    // Every thread of the node has passed a full barrier when it returns: what it named before, here and in the words of
+    // layers (local/hazard_words.hpp), is seen from now on, or else it sees what the caller wrote before this call.
+    void order_with_readers() const noexcept;
+
+    // Of the process whose lines these are.
+    [[nodiscard]] std::uint32_t slot() const noexcept { return slot_; }
+
+    // Which one of its process's lines it is: 0 .. hazard_lines_per_slot - 1.
+    [[nodiscard]] std::uint32_t index_of(const memory::HazardLine& line) const noexcept {
+        return static_cast<std::uint32_t>(&line - segment_.hazards(slot_).data());
+    }
+
     // Names the addresses the calling thread is about to use, in a line it may use. The fence only where the
     // owner cannot do it for us. Left by memory::leave().
     void enter(memory::HazardLine& line,

@@ -70,14 +70,15 @@ void Registry::publish(std::uint32_t first,
                        std::uint64_t bytes,
                        GlobalAddress start) noexcept {
     const auto place = reinterpret_cast<std::uint64_t>(address);
-    const bool is_hidden = os::is_hidden_from_others(address, bytes);
+    const auto kind = os::is_hidden_from_others(address, bytes) ? memory::MemoryKind::hidden
+                                                                : memory::MemoryKind::private_pages;
     const auto fill = [&](memory::TableEntry& entry, bool is_direct) {
         entry.start.store(start, std::memory_order_relaxed);
         entry.base.store(place - reinterpret_cast<std::uint64_t>(space_.view().base),
                          std::memory_order_relaxed);
         entry.owner_address.store(place, std::memory_order_relaxed);
-        entry.is_shared.store(0, std::memory_order_relaxed);
-        entry.is_hidden.store(is_hidden ? 1 : 0, std::memory_order_relaxed);
+        entry.kind.store(kind, std::memory_order_relaxed);
+        entry.device.store(0, std::memory_order_relaxed);
         entry.bytes.store(bytes, std::memory_order_release);  // partner: Space::find
         entry.direct_bytes.store(is_direct ? bytes : 0,
                                  std::memory_order_release);  // partner: View::direct

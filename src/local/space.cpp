@@ -32,6 +32,7 @@ base::Status Space::open(const node::Segment& segment,
     view_.table = segment.tables();
     view_.base = segment.base();
     process_ = shape.first_process + slot;
+    claimed_bytes_ = node::claimed_bytes(shape);
     claims_granule_ = static_cast<std::uint32_t>(layout_.granules_for(shape.starter_bytes));
     shared_room_ = shared_granules() * layout_.granule_bytes();
     window_row_ = OwnRow::in_table(segment, slot);
@@ -47,7 +48,7 @@ base::Status Space::open(const node::Segment& segment,
 void Space::publish_shared() noexcept {
     note_used(shared_granules());
     publish_shared_segment(0, shape_.starter_bytes, segment_->starter(slot_));
-    publish_shared_segment(claims_granule_, node::claimed_bytes, segment_->claimed(slot_));
+    publish_shared_segment(claims_granule_, claimed_bytes_, segment_->claimed(slot_));
 }
 
 void Space::publish_shared_segment(std::uint32_t granule,
@@ -62,7 +63,7 @@ void Space::publish_shared_segment(std::uint32_t granule,
                              std::memory_order_relaxed);
             entry.owner_address.store(reinterpret_cast<std::uint64_t>(memory),
                                       std::memory_order_relaxed);
-            entry.is_shared.store(1, std::memory_order_relaxed);
+            entry.kind.store(memory::MemoryKind::shared, std::memory_order_relaxed);
             entry.bytes.store(bytes, std::memory_order_release);  // partner: find() of every rank
             entry.direct_bytes.store(is_direct ? bytes : 0,
                                      std::memory_order_release);  // partner: direct()
@@ -98,7 +99,8 @@ base::Code Space::refusal(const memory::TableEntry* entry, GlobalAddress address
         entry->bytes.load(std::memory_order_acquire);  // pairs with its release
     const std::uint64_t start = entry->start.load(std::memory_order_relaxed);
     // A granule that was used before: stale rather than wild. Starter memory of no bytes never lived.
-    const bool was_used = start != 0 && entry->is_shared.load(std::memory_order_relaxed) == 0;
+    const bool was_used =
+        start != 0 && entry->kind.load(std::memory_order_relaxed) != memory::MemoryKind::shared;
     const bool is_other_generation = layout_.generation(address) != layout_.generation(start);
     return was_used && (size == 0 || is_other_generation) ? base::Code::stale : base::Code::address;
 }

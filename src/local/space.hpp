@@ -75,8 +75,13 @@ struct Place {
     std::uint64_t owner_address = 0;  // in the owner's address space
     std::uint32_t slot = 0;           // the owner's
     bool is_own = false;
-    bool is_shared = false;  // every process of the node has it mapped
-    bool is_hidden = false;  // pages that the kernel hands to no other process
+    memory::MemoryKind kind = memory::MemoryKind::private_pages;
+
+    // Every process of the node has it mapped.
+    [[nodiscard]] bool is_shared() const noexcept { return kind == memory::MemoryKind::shared; }
+
+    // The kernel hands its pages to no other process.
+    [[nodiscard]] bool is_hidden() const noexcept { return kind == memory::MemoryKind::hidden; }
 };
 
 // Who may reach what by loads and stores; the rest goes through its owner. From ACP_INTRANODE, ACP_BYPASS.
@@ -148,13 +153,12 @@ public:
     [[nodiscard]] GlobalAddress claimed_address(std::uint32_t process,
                                                 node::Claim claim) const noexcept {
         return layout_.segment_start(process, claims_granule_, shared_generation) +
-               node::claim_offset(claim);
+               node::claim_offset(claim, shape_);
     }
 
     // The granules of a process that its shared segments take; what is registered comes after them.
     [[nodiscard]] std::uint32_t shared_granules() const noexcept {
-        return claims_granule_ +
-               static_cast<std::uint32_t>(layout_.granules_for(node::claimed_bytes));
+        return claims_granule_ + static_cast<std::uint32_t>(layout_.granules_for(claimed_bytes_));
     }
 
     // Finds `bytes` bytes at an address of this node. The caller's hazard line names the address.
@@ -176,10 +180,9 @@ public:
         }
         place.slot = slot_of(static_cast<std::uint32_t>(layout_.process(address)));
         place.is_own = place.slot == slot_;
-        place.is_shared = entry->is_shared.load(std::memory_order_relaxed) != 0;
-        place.is_hidden = entry->is_hidden.load(std::memory_order_relaxed) != 0;
+        place.kind = entry->kind.load(std::memory_order_relaxed);
         place.owner_address = entry->owner_address.load(std::memory_order_relaxed) + offset;
-        if (place.is_shared) {
+        if (place.is_shared()) {
             place.direct = view_.base + entry->base.load(std::memory_order_relaxed) + offset;
         } else {
             // NOLINTNEXTLINE(performance-no-int-to-ptr): a number in the table, for other processes
@@ -243,9 +246,8 @@ private:
     // Whether bytes of a process's addresses lie inside one of its shared segments.
     [[nodiscard]] bool is_within_shared(std::uint64_t offset, std::uint64_t bytes) const noexcept {
         const std::uint64_t claims_at = claims_granule_ * layout_.granule_bytes();
-        return offset < claims_at
-                   ? memory::is_within(offset, starter_bytes(), bytes)
-                   : memory::is_within(offset - claims_at, node::claimed_bytes, bytes);
+        return offset < claims_at ? memory::is_within(offset, starter_bytes(), bytes)
+                                  : memory::is_within(offset - claims_at, claimed_bytes_, bytes);
     }
 
     void publish_shared_segment(std::uint32_t granule, std::uint64_t bytes, char* memory) noexcept;
@@ -269,6 +271,7 @@ private:
     std::uint32_t slot_ = 0;
     std::uint32_t rank_ = 0;
     std::uint32_t process_ = 0;
+    std::uint64_t claimed_bytes_ = 0;   // of each process
     std::uint32_t claims_granule_ = 0;  // of each process: the first after its starter memory
     std::uint64_t shared_room_ = 0;     // of each process: where what it registers begins
     Reach reach_;

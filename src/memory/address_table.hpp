@@ -16,6 +16,13 @@
 
 namespace acp::memory {
 
+// What memory a segment is, and so who can reach it. Memory of a device would be a kind of its own.
+enum class MemoryKind : std::uint64_t {
+    private_pages,  // of the owner's process; others reach it through the kernel, or the owner
+    shared,         // in the node segment, which every process of the node has mapped
+    hidden  // pages that the kernel hands to no other process (memfd_secret): only the owner reaches them
+};
+
 // One granule of one segment. Writer: the process that owns the row. Readers: every process of the node.
 // A zero entry is free.
 struct alignas(64) TableEntry {
@@ -26,10 +33,9 @@ struct alignas(64) TableEntry {
         base;  // its byte 0, relative to the node segment's mapping (may wrap)
     std::atomic<std::uint64_t> bytes;          // size of the segment, 0 = free or dead; release
     std::atomic<std::uint64_t> owner_address;  // its byte 0 in the owner's address space
-    std::atomic<std::uint64_t> is_shared;  // 1: in the node segment; 0: the owner's private pages
-    // 1: pages that the kernel hands to no other process (memfd_secret): only the owner reaches them
-    std::atomic<std::uint64_t> is_hidden;
-    std::uint64_t reserved[1];
+    std::atomic<MemoryKind> kind;
+    std::atomic<std::uint64_t>
+        device;  // which one of the node, of memory of a device; 0 of all other memory
 };
 
 static_assert(sizeof(TableEntry) == 64 && std::is_standard_layout_v<TableEntry>);

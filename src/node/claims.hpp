@@ -2,8 +2,9 @@
 // Memory that layers above keep for each process of a node in the node segment, beside the starter memory of the users. A
 // layer claims a range by one row of the table below; it then has a place in the segment of every node
 // (Segment::claimed) and a global address (local::Space::claimed_address) that every process of the job can use from the
-// first meeting on. Its pages are zero at the start of a job, are taken when they are first touched, and keep their
-// content from one epoch to the next: whoever claims a range sets it up. What it holds is its owner's business.
+// first meeting on. How long a range is may depend on the job's shape. Its pages are zero at the start of a job, are taken
+// when they are first touched, and keep their content from one epoch to the next: whoever claims a range sets it up. What it
+// holds is its owner's business. Of the ranges that say so the node's gateway has one too, which has no address.
 // Tests: tests/unit/node/claims_test.cpp, tests/unit/local/space_test.cpp.
 #pragma once
 
@@ -11,48 +12,63 @@
 #include <cstdint>
 #include <string_view>
 
+#include "node/control.hpp"
+
 namespace acp::node {
 
 enum class Claim : std::uint32_t { fetched_words, local_ends };
 
-struct ClaimedRange {
-    std::string_view name;    // what the bytes hold, for acpinfo
-    std::uint64_t bytes = 0;  // of each process; a multiple of 64
-};
-
-// In the order of Claim.
-inline constexpr std::array<ClaimedRange, 2> claimed_ranges{{
-    {"old values of acp_fetch_...", 4096},
-    {"bytes of acp_put and acp_get on their way", 64 * 256 + 32 * 4096},
-}};
-
 inline constexpr std::uint64_t claim_alignment = 64;
 
-// Where a range begins, from the start of what is claimed for a process.
-[[nodiscard]] constexpr std::uint64_t claim_offset(Claim claim) noexcept {
-    std::uint64_t offset = 0;
-    for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(claim); ++i) {
-        offset += claimed_ranges[i].bytes;
+struct ClaimedRange {
+    std::string_view name;  // what the bytes hold, for acpinfo
+    // Of each process, in a job of this shape; 0: this job needs none.
+    std::uint64_t (*bytes)(const Shape& shape);
+    std::uint64_t alignment =
+        claim_alignment;  // in the segment and of the address: a power of two, claim_alignment .. 4096
+    bool has_gateway_one = false;
+};
+
+// In the order of Claim; those of which the gateway has one come first.
+inline constexpr std::array<ClaimedRange, 2> claimed_ranges{{
+    {"old values of acp_fetch_...", [](const Shape&) -> std::uint64_t { return 4096; }},
+    {"bytes of acp_put and acp_get on their way",
+     [](const Shape&) -> std::uint64_t { return 64 * 256 + 32 * 4096; }},
+}};
+
+namespace detail {
+
+[[nodiscard]] constexpr std::uint64_t claims_end(const Shape& shape, std::uint32_t count) noexcept {
+    std::uint64_t end = 0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const std::uint64_t alignment = claimed_ranges[i].alignment;
+        end = (end + alignment - 1) / alignment * alignment + claimed_ranges[i].bytes(shape);
     }
-    return offset;
+    return end;
 }
 
-[[nodiscard]] constexpr std::uint64_t claim_bytes(Claim claim) noexcept {
-    return claimed_ranges[static_cast<std::uint32_t>(claim)].bytes;
+}  // namespace detail
+
+[[nodiscard]] constexpr std::uint64_t claim_bytes(Claim claim, const Shape& shape) noexcept {
+    return claimed_ranges[static_cast<std::uint32_t>(claim)].bytes(shape);
+}
+
+// Where a range begins, from the start of what is claimed for a process.
+[[nodiscard]] constexpr std::uint64_t claim_offset(Claim claim, const Shape& shape) noexcept {
+    return detail::claims_end(shape, static_cast<std::uint32_t>(claim) + 1) -
+           claim_bytes(claim, shape);
 }
 
 // Of all ranges of one process.
-inline constexpr std::uint64_t claimed_bytes = [] {
-    std::uint64_t bytes = 0;
-    for (const ClaimedRange& range : claimed_ranges) bytes += range.bytes;
-    return bytes;
-}();
+[[nodiscard]] constexpr std::uint64_t claimed_bytes(const Shape& shape) noexcept {
+    return detail::claims_end(shape, claimed_ranges.size());
+}
 
-static_assert([] {
-    for (const ClaimedRange& range : claimed_ranges) {
-        if (range.bytes == 0 || range.bytes % claim_alignment != 0) return false;
-    }
-    return true;
-}());
+// Of all ranges of the gateway.
+[[nodiscard]] constexpr std::uint64_t gateway_claimed_bytes(const Shape& shape) noexcept {
+    std::uint32_t count = 0;
+    while (count < claimed_ranges.size() && claimed_ranges[count].has_gateway_one) ++count;
+    return detail::claims_end(shape, count);
+}
 
 }  // namespace acp::node

@@ -26,7 +26,7 @@ constexpr std::uint64_t whole_pages(std::uint64_t bytes) {
 std::uint64_t table_start_bytes(const Shape& shape) {
     const memory::GaLayout addresses(shape.procs);
     const std::uint64_t granules =
-        addresses.granules_for(shape.starter_bytes) + addresses.granules_for(claimed_bytes);
+        addresses.granules_for(shape.starter_bytes) + addresses.granules_for(claimed_bytes(shape));
     return whole_pages(granules * sizeof(memory::TableEntry));
 }
 

@@ -129,12 +129,13 @@ constexpr auto layout_facts = std::to_array<std::uint64_t>({
     offsetof(Shape, nodes),
     offsetof(Shape, has_own_gateways),
     offsetof(Shape, cipher),
-    claimed_bytes,
+    claimed_bytes(Shape{}),
     offsetof(memory::TableEntry, start),
     offsetof(memory::TableEntry, base),
     offsetof(memory::TableEntry, bytes),
     offsetof(memory::TableEntry, owner_address),
-    offsetof(memory::TableEntry, is_shared),
+    offsetof(memory::TableEntry, kind),
+    offsetof(memory::TableEntry, device),
     offsetof(memory::HazardLine, source),
     offsetof(memory::HazardLine, is_claimed),
     offsetof(memory::HazardLine, commands),
@@ -227,8 +228,9 @@ SegmentLayout SegmentLayout::of(const Shape& shape) noexcept {
     layout.tables = place(n * memory::granules_per_process * sizeof(memory::TableEntry));
     layout.mailbox_stride = round_up(MailboxLayout::of(shape).bytes_per_slot, page);
     layout.mailboxes = place(slots * layout.mailbox_stride);
-    layout.claim_stride = round_up(claimed_bytes, page);
-    layout.claims = place(n * layout.claim_stride);
+    layout.claim_stride = round_up(claimed_bytes(shape), page);
+    layout.claims =
+        place(n * layout.claim_stride + (has_gateway ? gateway_claimed_bytes(shape) : 0));
     layout.failures = place(n * sizeof(UnreportedEntry));
     layout.starter_stride = round_up(std::max<std::uint64_t>(shape.starter_bytes, 1), page);
     layout.starters = place(n * layout.starter_stride);
@@ -361,6 +363,17 @@ void Segment::signal_gateway() const noexcept {
     if (gateway_event_fd_ >= 0 && !os::signal_event(gateway_event_fd_)) {
         say_that_the_event_is_lost(gateway_event_fd_);
     }
+}
+
+base::Result<os::Mapping> Segment::map_again() const {
+    if (!has_file()) {
+        return base::Status(base::Code::state,
+                            "the descriptor of the node segment is not there any more: a program "
+                            "that closes descriptors must leave those it did not open");
+    }
+    auto mapping = os::Mapping::map_shared(file_.get(), layout_.total);
+    return mapping.is_ok() ? std::move(mapping)
+                           : std::move(mapping).failure().within("mapping the node segment again");
 }
 
 Segment Segment::share() const noexcept {

@@ -78,6 +78,11 @@ public:
     // threads of one process (tests). It has no file.
     [[nodiscard]] Segment share() const noexcept;
 
+    // The whole segment once more, at another place of this process, readable and writable: for who takes rights away from
+    // some of its pages here and works on them there. Both show the same memory; addresses and the other calls of this object
+    // mean the first. Errors: state (a copy by share(), or the program closed the descriptor), memory, system.
+    [[nodiscard]] base::Result<os::Mapping> map_again() const;
+
     [[nodiscard]] bool is_open() const noexcept { return base_ != nullptr; }
 
     [[nodiscard]] int file() const noexcept { return file_.get(); }
@@ -139,13 +144,14 @@ public:
         return base() + layout_.mailboxes + slot * layout_.mailbox_stride;
     }
 
-    // The first byte of what layers claim for a process, one range after the other.
+    // The first byte of what layers claim for a process, one range after the other. Of the gateway only those ranges that it
+    // has.
     [[nodiscard]] char* claimed(std::uint32_t slot) const noexcept {
         return base() + layout_.claims + slot * layout_.claim_stride;
     }
 
     [[nodiscard]] char* claimed(std::uint32_t slot, Claim claim) const noexcept {
-        return claimed(slot) + claim_offset(claim);
+        return claimed(slot) + claim_offset(claim, shape());
     }
 
     [[nodiscard]] UnreportedEntry& unreported(std::uint32_t slot) const noexcept {

@@ -274,7 +274,7 @@ void LinkModel::acknowledge(Flow& flow, const AckFrame& frame) {
 void LinkModel::tell(Flow& flow,
                      const SettledPackets& settled,
                      const AckFrame* ack,
-                     std::uint64_t in_flight) {
+                     std::uint64_t in_flight) const {
     CongestionSample sample;
     sample.now = now_;
     sample.acked_bytes = settled.acked_bytes;

@@ -130,11 +130,11 @@ private:
     void send(Flow& flow);
     void carry(Flow& flow, PacketNumber first);
     void arrive(Flow& flow, std::uint32_t cargo);
-    void acknowledge(Flow& flow, const AckFrame& ack);
+    void acknowledge(Flow& flow, const AckFrame& frame);
     void tell(Flow& flow,
               const SettledPackets& settled,
               const AckFrame* ack,
-              std::uint64_t in_flight);
+              std::uint64_t in_flight) const;
     void plan_wake(Flow& flow);
 
     LinkSettings settings_;

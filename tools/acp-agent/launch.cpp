@@ -70,10 +70,11 @@ Status Agent::prepare() {
     const std::uint64_t wanted = procs * descriptors_per_rank + descriptors_beside;
     descriptors_ = os::raise_descriptor_limit(wanted);
     if (descriptors_.now < wanted) {
-        return Status(Code::limit, std::to_string(procs) + (procs == 1 ? " rank needs " : " ranks need ") + std::to_string(wanted) +
-                                       " descriptors in the agent, and the hard RLIMIT_NOFILE is " +
-                                       std::to_string(descriptors_.now) +
-                                       " (ulimit -Hn raises it)");
+        return Status(Code::limit,
+                      std::to_string(procs) + (procs == 1 ? " rank needs " : " ranks need ") +
+                          std::to_string(wanted) +
+                          " descriptors in the agent, and the hard RLIMIT_NOFILE is " +
+                          std::to_string(descriptors_.now) + " (ulimit -Hn raises it)");
     }
     if (auto status = os::adopt_orphans(); !status.is_ok()) return status;
     if (auto status = prepare_events(); !status.is_ok()) return status;

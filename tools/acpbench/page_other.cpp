@@ -284,7 +284,7 @@ std::string extra_cell(const Row& row) {
 
 std::string verdict_cell(const Row& row) {
     const Judgement judgement = judge(row);
-    const std::string word = verdict_html(judgement);
+    std::string word = verdict_html(judgement);
     if (word.empty() || judgement.target.empty()) return word;
     return word + " " + escape_html(judgement.target);
 }

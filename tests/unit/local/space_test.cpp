@@ -80,21 +80,21 @@ TEST_F(SpaceTest, finds_starter_memory_of_all_ranks_of_the_node) {
         EXPECT_EQ(place.direct, owner_.segment.starter(slot) + 77);
         EXPECT_EQ(place.slot, slot);
         EXPECT_EQ(place.is_own, slot == 0);
-        EXPECT_TRUE(place.is_shared);
+        EXPECT_TRUE(place.is_shared());
         EXPECT_EQ(owner_.direct(starter(5 + slot) + 77), owner_.segment.starter(slot) + 77);
     }
 }
 
 TEST_F(SpaceTest, finds_what_layers_claim_of_all_ranks_of_the_node) {
     constexpr node::Claim claim = node::Claim::fetched_words;
-    constexpr std::uint64_t size = node::claimed_bytes;
+    const std::uint64_t size = node::claimed_bytes(owner_.segment.shape());
     for (std::uint32_t slot = 0; slot < 2; ++slot) {
         const GlobalAddress address = owner_.space.claimed_address(5 + slot, claim);
         EXPECT_TRUE(owner_.space.is_shared(address));
         Place place;
         ASSERT_EQ(owner_.space.find(address + size - 8, 8, place), Code::ok);
         EXPECT_EQ(place.direct, owner_.segment.claimed(slot) + size - 8);
-        EXPECT_TRUE(place.is_shared);
+        EXPECT_TRUE(place.is_shared());
         EXPECT_EQ(other_.direct(address), other_.segment.claimed(slot));
         EXPECT_EQ(owner_.space.find(address + size - 8, 9, place), Code::address);
     }
@@ -103,8 +103,9 @@ TEST_F(SpaceTest, finds_what_layers_claim_of_all_ranks_of_the_node) {
 TEST_F(SpaceTest, knows_the_ends_of_the_shared_segments_of_other_nodes) {
     const Space& space = owner_.space;
     const GlobalAddress claimed = space.claimed_address(4, node::Claim::fetched_words);
-    EXPECT_TRUE(space.is_elsewhere(claimed, node::claimed_bytes));
-    EXPECT_FALSE(space.is_elsewhere(claimed, node::claimed_bytes + 1));
+    const std::uint64_t claimed_bytes = node::claimed_bytes(owner_.segment.shape());
+    EXPECT_TRUE(space.is_elsewhere(claimed, claimed_bytes));
+    EXPECT_FALSE(space.is_elsewhere(claimed, claimed_bytes + 1));
     EXPECT_FALSE(space.is_elsewhere(claimed - 1, 1)) << "between the two segments";
     EXPECT_TRUE(space.is_elsewhere(starter(4), test_starter_bytes));
     EXPECT_FALSE(space.is_elsewhere(starter(4), test_starter_bytes + 1));
@@ -125,7 +126,7 @@ TEST_F(SpaceTest, private_memory_is_direct_for_its_owner_only) {
     EXPECT_EQ(place.owner_address, reinterpret_cast<std::uint64_t>(memory_.data() + 9));
     EXPECT_EQ(place.slot, 0U);
     EXPECT_FALSE(place.is_own);
-    EXPECT_FALSE(place.is_shared);
+    EXPECT_FALSE(place.is_shared());
     EXPECT_EQ(owner_.remove(key), Code::ok);
     EXPECT_EQ(owner_.direct(key + 9), nullptr);
     EXPECT_EQ(owner_.find(key), Code::stale);

@@ -97,8 +97,8 @@ void join_all(const Segment& segment, const Shape& shape) {
         segment.hazards(i)[0].is_claimed.store(1, std::memory_order_relaxed);
         memory::TableEntry* const row =
             segment.tables() + std::uint64_t{i} * memory::granules_per_process;
-        const std::uint64_t granules =
-            addresses.granules_for(shape.starter_bytes) + addresses.granules_for(claimed_bytes);
+        const std::uint64_t granules = addresses.granules_for(shape.starter_bytes) +
+                                       addresses.granules_for(claimed_bytes(shape));
         for (std::uint64_t g = 0; g < granules; ++g) {
             row[g].bytes.store(1, std::memory_order_relaxed);
         }

@@ -4,6 +4,7 @@
 #include "node/segment.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "memory/ga_layout.hpp"
@@ -43,10 +44,31 @@ TEST(SegmentTest, every_part_begins_on_a_page_and_after_the_one_before) {
             EXPECT_EQ(parts[i] % 4096, 0U);
         }
         EXPECT_GE(layout.ranks - layout.slots, procs * sizeof(Slot));
-        EXPECT_GE(layout.failures - layout.claims, procs * claimed_bytes);
+        EXPECT_GE(layout.failures - layout.claims, procs * claimed_bytes(shape_of(procs)));
         EXPECT_GE(layout.starters - layout.failures, procs * sizeof(UnreportedEntry));
         EXPECT_GE(layout.total - layout.starters, procs * std::uint64_t{10'000});
     }
+}
+
+TEST(SegmentTest, is_mapped_twice_and_shows_the_same_memory_in_both_places) {
+    const Segment segment = made(shape_of(2));
+    const auto again = segment.map_again();
+    ASSERT_TRUE(again.is_ok()) << again.failure().message();
+    const os::Mapping& second = again.value();
+    ASSERT_NE(second.data(), segment.base());
+    ASSERT_EQ(second.bytes(), segment.layout().total);
+    char* const here = segment.starter(1);
+    char* const there = second.data() + (here - segment.base());
+    here[7] = 'a';
+    EXPECT_EQ(there[7], 'a');
+    there[8] = 'b';
+    EXPECT_EQ(here[8], 'b');
+    // The rights of one are its own.
+    const std::uint64_t first_page = segment.layout().starters + segment.layout().starter_stride;
+    ASSERT_EQ(mprotect(segment.base() + first_page, 4096, PROT_READ), 0);
+    there[9] = 'c';
+    EXPECT_EQ(here[9], 'c');
+    EXPECT_EQ(segment.share().map_again().failure().code(), base::Code::state);
 }
 
 TEST(SegmentTest, begins_with_each_rank_on_its_slot_and_nobody_joined) {
