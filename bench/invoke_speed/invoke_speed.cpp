@@ -112,8 +112,31 @@ void measure_on_node(int samples) {
     all.push_back({"invoke, not waited for", calls, [&] {
                        for (std::uint64_t i = 0; i < calls; ++i) (void)layer.add(asked, result);
                    }});
+    const acp_ga_t address = acp_query_starter_ga(1);
+    std::uint64_t sum = 0;
+    all.push_back({"a program's fetch-and-add", calls, [&] {
+                       for (std::uint64_t i = 0; i < calls; ++i) sum += acp_fetch_add8(address, 1);
+                   }});
+    all.push_back({"a layer's fetch-and-add", calls, [&] {
+                       for (std::uint64_t i = 0; i < calls; ++i) {
+                           sum += layer.memory
+                                      .fetch<std::uint64_t, memory::Operation::add>(address, {1, 0})
+                                      .value();
+                       }
+                   }});
+    all.push_back({"a program's copy of 8 B", calls, [&] {
+                       for (std::uint64_t i = 0; i < calls; ++i) {
+                           (void)acp_copy(address, address + 8, 8, ACP_HANDLE_NULL);
+                       }
+                   }});
+    all.push_back({"a layer's copy of 8 B", calls, [&] {
+                       for (std::uint64_t i = 0; i < calls; ++i) {
+                           (void)layer.memory.copy(address, address + 8, 8, gma::handle_null);
+                       }
+                   }});
     measure(all, samples);
     print(all);
+    if (sum == 0) fail("the fetch-and-adds added nothing");
     std::printf("an invoke takes %.1f ns more than the function, %.1f with the wait\n",
                 median(all[2]) - median(all[0]), median(all[1]) - median(all[0]));
 }

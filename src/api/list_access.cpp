@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acp_copy_v and acp_copy_strided: each range by the inline path first, then the long way.
+// acp_copy_v and acp_copy_strided.
 #include <array>
 #include <cstdint>
 #include <string>
@@ -7,7 +7,6 @@
 #include "api/boundary.hpp"
 #include "api/check.hpp"
 #include "api/library.hpp"
-#include "gma/inline_access.hpp"
 
 #include <acp/access.h>
 
@@ -18,23 +17,18 @@ using api::Gravity;
 
 // Copies each of the ranges that range(i) gives, for i = 0 .. count - 1 in this order.
 template <typename Range>
-gma::Handle issue_list(std::uint64_t count, const Range& range, acp_handle_t order) {
+gma::Handle copy_list(std::uint64_t count, const Range& range, acp_handle_t order) {
     gma::Gma& gma = *api::library().gma;
-    if (api::inline_line == nullptr) api::open_inline_path();
-    memory::HazardLine* const line = api::inline_line;
-    if (api::is_checking()) api::check_handle("the order of a copy by list", order);
-    const auto run = [&](acp_ga_t target, acp_ga_t source, std::size_t size, gma::Handle given) {
-        if (api::is_checking()) {
-            api::check_overlap(gma.space(),
-                               {memory::Operation::copy, 0, target, source, size, 0, 0});
-        }
-        if (line == nullptr) return gma::handle_null;
-        const gma::Handle handle = gma::copy_inline<memory::HazardFence::compiler>(
-            api::fast_path, *line, target, source, size, given);
-        if (handle == 0) memory::leave(*line);
-        return handle;
+    const auto given = static_cast<gma::Handle>(order);
+    if (!api::is_checking()) return gma.copy_list(count, range, given);
+    api::check_handle("the order of a copy by list", order);
+    const auto checked = [&](std::uint64_t i) {
+        const acp_copy_range_t next = range(i);
+        api::check_overlap(gma.space(),
+                           {memory::Operation::copy, 0, next.target, next.source, next.size, 0, 0});
+        return next;
     };
-    return gma.issue_list(count, range, run, static_cast<gma::Handle>(order));
+    return gma.copy_list(count, checked, given);
 }
 
 template <typename Body>
@@ -101,7 +95,7 @@ acp_handle_t acp_copy_v(const acp_copy_range_t* ranges, size_t count, acp_handle
         if (ranges == nullptr && count != 0) {
             return refuse("acp_copy_v", "the list of " + std::to_string(count) + " ranges is NULL");
         }
-        return issue_list(
+        return copy_list(
             count, [ranges](std::uint64_t i) { return ranges[i]; }, order);
     });
 }
@@ -128,7 +122,7 @@ acp_handle_t acp_copy_strided(acp_ga_t target,
             target,         source,         size,  static_cast<std::size_t>(dimensions),
             target_strides, source_strides, counts};
         Walk walk(block);
-        return issue_list(
+        return copy_list(
             block.pieces(), [&walk](std::uint64_t) { return walk.next(); }, order);
     });
 }

@@ -81,6 +81,36 @@ public:
     // After all ranks met: checks that the paths the configuration requires exist. Errors: unsupported, config.
     base::Status check_requirements() { return routes_.check_requirements(); }
 
+    // Copies at once where both places are mapped here and the order is satisfied (gma/inline_access.hpp), else issues the
+    // copy. For layers above, whose copies and atomics on their own node then cost what a program's do.
+    [[gnu::always_inline]] Handle copy(GlobalAddress target,
+                                       GlobalAddress source,
+                                       std::uint64_t bytes,
+                                       Handle order) {
+        const Handle handle = try_copy(target, source, bytes, order);
+        if (handle != handle_null) [[likely]]
+            return handle;
+        return issue_copy(target, source, bytes, order);
+    }
+
+    // An atomic whose old value the caller wants now, in a register. As copy(); where it is issued, the caller waits for it
+    // alone. Errors: as Fetcher::fetch.
+    template <typename Word, memory::Operation operation>
+    [[gnu::always_inline]] base::Result<Word> fetch(GlobalAddress word, Operands<Word> operands) {
+        if (memory::HazardLine* line = inline_line(); line != nullptr) [[likely]] {
+            Word old = 0;
+            if (fetch_inline<plain, Word, operation>(fast_, *line, word, operands, 0, old) !=
+                handle_null) [[likely]] {
+                return old;
+            }
+            memory::leave(*line);
+        }
+        auto old = fetch(
+            {operation, sizeof(Word), 0, word, sizeof(Word), operands.operand, operands.expected});
+        if (!old.is_ok()) return std::move(old).failure();
+        return static_cast<Word>(old.value());
+    }
+
     // Issues a command. Always returns a handle; a bad command gives a failed one.
     [[gnu::always_inline]] Handle issue(const Command& command, Handle order) {
         return issuer_.issue(command, order);
@@ -94,19 +124,18 @@ public:
         return issuer_.issue_copy(target, source, bytes, order);
     }
 
-    // Issues the copies of a list, in no order among themselves: as issue_copy() each, and the handle stands for all of them.
-    // It is that of a copy of nothing, which is ordered after all.
+    // The copies of a list, in no order among themselves: as copy() each, and the handle stands for all of them. It is that of
+    // a copy of nothing, which is ordered after all.
     //   range(i)  copy i of `count`: target, source, size
-    //   run(target, source, size, order)  what issues one, if it can, else returns 0
-    template <typename Range, typename Run>
-    Handle issue_list(std::uint64_t count, const Range& range, const Run& run, Handle given) {
+    template <typename Range>
+    Handle copy_list(std::uint64_t count, const Range& range, Handle given) {
         const GlobalAddress here = space().starter_address(space().process());
         const std::optional<Handle> order = commands_.order_of_list(given);
         if (!order || count == 0) return issue_copy(here, here, 0, given);
         Handle queued = handle_null;
         for (std::uint64_t i = 0; i < count; ++i) {
             const auto& [target, source, size] = range(i);
-            if (run(target, source, size, *order) != 0) continue;
+            if (try_copy(target, source, size, *order) != handle_null) continue;
             queued = std::max(queued, issue_copy(target, source, size, *order));
         }
         return issue_copy(here, here, 0, queued);
@@ -198,6 +227,27 @@ public:
     [[nodiscard]] ServiceSleep& service_sleep() noexcept { return service_sleep_; }
 
 private:
+    static constexpr auto plain = memory::HazardFence::compiler;
+
+    // The calling thread's line, if it may take the inline path: not where that needs a fence, nor where every command is
+    // looked at (ACP_CHECK).
+    [[nodiscard]] memory::HazardLine* inline_line() {
+        return may_run_inline_ && hazards_.has_membarrier() ? hazards_.own_line() : nullptr;
+    }
+
+    // copy(), if it can be done at once; else handle_null, and nothing is done.
+    [[nodiscard, gnu::always_inline]] Handle try_copy(GlobalAddress target,
+                                                      GlobalAddress source,
+                                                      std::uint64_t bytes,
+                                                      Handle order) {
+        memory::HazardLine* const line = inline_line();
+        if (line == nullptr) return handle_null;
+        const Handle handle = copy_inline<plain>(fast_, *line, target, source, bytes, order);
+        if (handle == handle_null) [[unlikely]]
+            memory::leave(*line);
+        return handle;
+    }
+
     // What can fail to open.
     struct Opened {
         std::unique_ptr<local::Space> space;
@@ -226,6 +276,7 @@ private:
     node::Member& member_;
     local::Hazards& hazards_;
     FastPath& fast_;
+    bool may_run_inline_;
     Opened opened_;
     local::Registry registry_;
     LocalEnds local_ends_;

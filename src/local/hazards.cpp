@@ -86,18 +86,10 @@ private:
     std::array<Holding, memory::hazard_lines_per_slot> holdings_;
 };
 
+constinit thread_local detail::ThreadLine detail::thread_line
+    __attribute__((tls_model("initial-exec")));
+
 namespace {
-
-// What a thread knows without a search. Plain words without a destructor: calls are made also while a thread or the
-// process ends, when objects with a destructor are gone.
-struct ThreadLine {
-    std::uint64_t view = 0;  // the Hazards that the line belongs to; 0 = none
-    memory::HazardLine* line = nullptr;
-    bool is_ending =
-        false;  // a line was given back because the thread ends: it keeps none any more
-};
-
-constinit thread_local ThreadLine t_line __attribute__((tls_model("initial-exec")));
 
 // Numbers of views: an address may be another view's later.
 std::uint64_t next_view() noexcept {
@@ -137,7 +129,7 @@ void Hazards::abandon() noexcept {
 // Runs in a thread that ends. What it calls later takes a line per call, for it is not told again.
 void Hazards::at_thread_exit(void* holding) {
     auto& held = *static_cast<Holding*>(holding);
-    t_line = {0, nullptr, true};
+    detail::thread_line = {0, nullptr, true};
     if (memory::HazardLine** place = std::exchange(held.place, nullptr); place != nullptr) {
         *place = nullptr;
     }
@@ -146,7 +138,7 @@ void Hazards::at_thread_exit(void* holding) {
 
 // A thread that is not told of its end, or was told already, keeps no line.
 bool Hazards::may_keep_line() const noexcept {
-    return !t_line.is_ending && thread_exit_.is_open();
+    return !detail::thread_line.is_ending && thread_exit_.is_open();
 }
 
 // The calling thread's, claimed at its first call.
@@ -165,16 +157,13 @@ Hazards::Holding* Hazards::own_holding() {
     return claimed;
 }
 
-memory::HazardLine* Hazards::own_line() {
-    if (t_line.view == view_) [[likely]] {
-        return t_line.line;
-    }
+memory::HazardLine* Hazards::claim_own_line() {
     const Holding* held = own_holding();
     if (held == nullptr) {
         return nullptr;
     }
-    t_line.view = view_;
-    t_line.line = held->line;
+    detail::thread_line.view = view_;
+    detail::thread_line.line = held->line;
     return held->line;
 }
 

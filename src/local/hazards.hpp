@@ -19,6 +19,21 @@
 
 namespace acp::local {
 
+namespace detail {
+
+// What a thread knows without a search. Plain words without a destructor: calls are made also while a thread or the
+// process ends, when objects with a destructor are gone.
+struct ThreadLine {
+    std::uint64_t view = 0;  // the Hazards that the line belongs to; 0 = none
+    memory::HazardLine* line = nullptr;
+    bool is_ending =
+        false;  // a line was given back because the thread ends: it keeps none any more
+};
+
+extern constinit thread_local ThreadLine thread_line __attribute__((tls_model("initial-exec")));
+
+}  // namespace detail
+
 class Hazards {
 public:
     //   segment  must outlive this
@@ -30,7 +45,12 @@ public:
 
     // The calling thread's own line, claimed at its first call; nullptr when all are taken, and once the thread has
     // given its line back because it ends.
-    [[nodiscard]] memory::HazardLine* own_line();
+    [[nodiscard]] memory::HazardLine* own_line() {
+        if (detail::thread_line.view == view_) [[likely]] {
+            return detail::thread_line.line;
+        }
+        return claim_own_line();
+    }
 
     // The same, and stores it in a variable of the calling thread, which becomes nullptr when the line is given back.
     //   place  thread-local, without a destructor
@@ -105,6 +125,7 @@ private:
     struct Holding;
 
     [[nodiscard]] bool may_keep_line() const noexcept;
+    memory::HazardLine* claim_own_line();
     Holding* own_holding();
     static void at_thread_exit(void* holding);
     bool pause(std::uint32_t turns, std::uint32_t slot, std::uint64_t complain_at_ns) const;

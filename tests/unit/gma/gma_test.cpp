@@ -133,6 +133,38 @@ TEST_P(GmaTest, copies_of_all_sizes_arrive_between_shared_and_private_memory) {
     }
 }
 
+// What layers above call: at once where a program's calls would be, else as any command.
+TEST_P(GmaTest,
+       copies_and_fetches_of_layers_are_done_at_once_on_mapped_memory_and_issued_elsewhere) {
+    Ranks ranks(GetParam(), 2, 2);
+    Gma& gma = *ranks[0].gma;
+    const bool is_at_once = GetParam() == IntraNode::automatic && ranks[0].hazards.has_membarrier();
+    for (const GlobalAddress there : {ranks[1].starter, ranks[1].own}) {
+        const bool is_shared = there == ranks[1].starter;
+        const Handle zeroed = gma.copy(there, ranks[0].starter + 64, 16, handle_null);
+        EXPECT_EQ(zeroed % 2 != 0, is_at_once && is_shared) << "an odd handle was never queued";
+        ASSERT_TRUE(finish(ranks[0], zeroed).is_ok());
+        for (std::uint64_t i = 0; i < 5; ++i) {
+            const auto old = gma.fetch<std::uint64_t, Operation::add>(there, {3, 0});
+            ASSERT_TRUE(old.is_ok()) << old.failure().message();
+            EXPECT_EQ(old.value(), 3 * i);
+        }
+        const auto swapped = gma.fetch<std::uint32_t, Operation::compare_swap>(there, {77, 15});
+        ASSERT_TRUE(swapped.is_ok());
+        EXPECT_EQ(swapped.value(), 15U);
+        const auto last = gma.fetch<std::uint64_t, Operation::bit_or>(there, {0, 0});
+        ASSERT_TRUE(last.is_ok());
+        EXPECT_EQ(last.value(), 77U);
+    }
+    const auto wild = gma.fetch<std::uint64_t, Operation::add>(~0ULL >> 8, {1, 0});
+    EXPECT_EQ(wild.failure().code(), Code::address);
+    const Handle bad = gma.copy(0, ranks[0].starter, 8, handle_null);
+    EXPECT_EQ(finish(ranks[0], bad).code(), Code::address);
+    const memory::HazardLine* line = ranks[0].hazards.own_line();
+    ASSERT_NE(line, nullptr);
+    EXPECT_EQ(line->target.load(), 0U) << "left";
+}
+
 // Registered memory of the first rank, and of the second, of which the kernel or the owner moves a long copy.
 struct LongCopy {
     static constexpr std::uint64_t bytes = 96ULL * 1024 * 1024 + 123;
