@@ -52,8 +52,7 @@ const bool is_fork_watched = [] {
 void open_inline_path() noexcept {
     (void)is_fork_watched;
     Library& instance = library();
-    // ACP_CHECK looks at every command on the long way.
-    if (instance.hazards->has_membarrier() && !instance.config.is_check_on) {
+    if (instance.hazards->has_membarrier()) {
         instance.hazards->keep_own_line(inline_line);
     }
 }

@@ -110,7 +110,6 @@ Gma::Gma(node::Member& member,
     : member_(member),
       hazards_(hazards),
       fast_(fast),
-      may_run_inline_(!config.is_check_on),
       opened_(std::move(opened)),
       registry_(*opened_.space, hazards),
       local_ends_(member.segment().claimed(member.slot_index(), node::Claim::local_ends),
@@ -174,8 +173,9 @@ Gma::Gma(node::Member& member,
     fast_.view.inline_bytes_max = config.inline_bytes_max;
     fast_.view.pointer_bytes_max =
         config.is_bypass_on ? static_cast<std::uint32_t>(config.inline_bytes_max) : 0;
-    if (opened_.trace) {
-        fast_.view.index_count = 0;  // everything goes the long way and is recorded
+    if (opened_.trace || config.is_check_on) {
+        fast_.view.index_count =
+            0;  // everything goes the long way, where it is recorded and looked at
     }
 }
 

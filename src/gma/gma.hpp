@@ -229,10 +229,9 @@ public:
 private:
     static constexpr auto plain = memory::HazardFence::compiler;
 
-    // The calling thread's line, if it may take the inline path: not where that needs a fence, nor where every command is
-    // looked at (ACP_CHECK).
+    // The calling thread's line, if it may take the inline path: not where that needs a fence.
     [[nodiscard]] memory::HazardLine* inline_line() {
-        return may_run_inline_ && hazards_.has_membarrier() ? hazards_.own_line() : nullptr;
+        return hazards_.has_membarrier() ? hazards_.own_line() : nullptr;
     }
 
     // copy(), if it can be done at once; else handle_null, and nothing is done.
@@ -276,7 +275,6 @@ private:
     node::Member& member_;
     local::Hazards& hazards_;
     FastPath& fast_;
-    bool may_run_inline_;
     Opened opened_;
     local::Registry registry_;
     LocalEnds local_ends_;
