@@ -39,7 +39,8 @@ struct alignas(64) Cell {
     std::uint8_t width;
     std::uint8_t code;
     std::uint16_t origin;
-    std::uint8_t is_last;
+    std::uint8_t is_last : 1;
+    std::uint8_t blame : 2;
     Form form;
     std::uint64_t token;
     std::uint64_t target;
@@ -58,7 +59,8 @@ struct alignas(64) Cell {
         width = head.width;
         code = head.code;
         origin = head.origin;
-        is_last = head.is_last != 0 ? 1 : 0;
+        is_last = head.is_last & 1U;
+        blame = head.blame & 3U;
         token = head.token;
         target = head.target;
         payload_bytes = static_cast<std::uint32_t>(payload.size());
@@ -89,6 +91,7 @@ struct alignas(64) Cell {
         head.code = code;
         head.origin = origin;
         head.is_last = is_last;
+        head.blame = blame;
         head.token = token;
         head.target = target;
         head.source = source;

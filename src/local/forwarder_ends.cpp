@@ -20,7 +20,7 @@ void ForwarderEnds::report(std::uint32_t origin,
     }
     if (verdict.is_ok()) counters_.note_served_command();
     MessageHead head = queues_.head(MessageKind::end, origin, token);
-    head.width = static_cast<std::uint8_t>(verdict.blame);
+    head.blame = static_cast<std::uint8_t>(verdict.blame);
     head.code = static_cast<std::uint8_t>(verdict.code);
     head.operand = verdict.operand;
     queues_.post(origin, head, {});

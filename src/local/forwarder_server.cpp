@@ -17,7 +17,7 @@ void ForwarderServer::on_message(const MessageHead& head, std::span<const char> 
             break;
         case MessageKind::end:
             ends_.on_end(head.token, {static_cast<base::Code>(head.code),
-                                      static_cast<Blame>(head.width), head.operand});
+                                      static_cast<Blame>(head.blame), head.operand});
             break;
     }
 }

@@ -28,10 +28,11 @@ enum class MessageKind : std::uint8_t {
 struct MessageHead {
     MessageKind kind = MessageKind::command;
     std::uint8_t operation = 0;  // memory::Operation
-    std::uint8_t width = 0;      // of an atomic; end: what is to blame (forwarder_types.hpp)
+    std::uint8_t width = 0;      // of an atomic
     std::uint8_t code = 0;       // end: base::Code
     std::uint16_t origin = 0;    // slot of the command's initiator
-    std::uint16_t is_last = 0;   // data: the copy's last piece
+    std::uint8_t is_last = 0;    // data: the copy's last piece
+    std::uint8_t blame = 0;      // end: which address (forwarder_types.hpp), < 4
     std::uint64_t token = 0;     // the initiator's name for the command
     std::uint64_t target = 0;    // data: of this piece
     std::uint64_t source = 0;

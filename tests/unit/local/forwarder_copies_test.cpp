@@ -164,7 +164,7 @@ TEST_F(ForwarderCopiesTest, a_copy_whose_memory_vanishes_midway_sends_no_further
     ASSERT_EQ(port.sent.size(), 1U);
     EXPECT_EQ(port.sent[0].head.kind, MessageKind::end);
     EXPECT_EQ(static_cast<Code>(port.sent[0].head.code), Code::stale);
-    EXPECT_EQ(static_cast<Blame>(port.sent[0].head.width), Blame::source);
+    EXPECT_EQ(static_cast<Blame>(port.sent[0].head.blame), Blame::source);
     EXPECT_TRUE(queues.is_empty());
 }
 

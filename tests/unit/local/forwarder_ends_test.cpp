@@ -44,7 +44,7 @@ TEST_F(ForwarderEndsTest, tells_another_process_by_a_message) {
     const MessageHead& bad = port.sent[1].head;
     EXPECT_EQ(port.sent[1].receiver, 2U);
     EXPECT_EQ(static_cast<Code>(bad.code), Code::stale);
-    EXPECT_EQ(static_cast<Blame>(bad.width), Blame::target);
+    EXPECT_EQ(static_cast<Blame>(bad.blame), Blame::target);
     EXPECT_EQ(served(), 1U) << "one was carried out";
 }
 

@@ -58,7 +58,8 @@ struct Letter {
         head.width = static_cast<std::uint8_t>(random.below(256));
         head.code = static_cast<std::uint8_t>(random.below(256));
         head.origin = static_cast<std::uint16_t>(random.below(65536));
-        head.is_last = static_cast<std::uint16_t>(random.below(2));
+        head.is_last = static_cast<std::uint8_t>(random.below(2));
+        head.blame = static_cast<std::uint8_t>(random.below(4));
         head.token = number;
         head.target = random.next();
         head.source = random.next();
