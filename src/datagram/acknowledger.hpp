@@ -14,7 +14,7 @@ namespace acp::datagram {
 
 class Acknowledger {
 public:
-    static constexpr Time ack_delay_ns = 200'000;  // WIRE-44
+    static constexpr Time ack_delay_ns = 500'000;  // WIRE-44
 
     // Both outlive it.
     Acknowledger(const Settings& settings, CreditBudget& budget) noexcept

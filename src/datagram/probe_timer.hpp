@@ -15,7 +15,7 @@ namespace acp::datagram {
 
 class ProbeTimer {
 public:
-    static constexpr Time ack_delay_max_ns = 200'000;  // what a receiver may wait before it answers
+    static constexpr Time ack_delay_max_ns = 500'000;  // what a receiver may wait before it answers
     static constexpr Time granularity_ns = 1'000'000;
     static constexpr Time timeout_max_ns = 500'000'000;
     // A path is short when a timeout without backoff is at most short_timeout_ns. A burst of loss lasts for a number of

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rounds of a meeting. A node's message of round r holds the values of its own node and of the c - 1 nodes
-// below it, c = min(2^r, nodes - 2^r): a run of process indexes that may wrap, kept at its place in the table.
+// The rounds of a meeting. A node's message of round r holds, where nodes are paired, the values of the 2^r nodes whose
+// numbers differ from its own in the lower r bits; else those of its own node and of the c - 1 nodes below it, c = min(2^r,
+// nodes - 2^r): a run of process indexes that may wrap, kept at its place in the table.
 #include "router/meeting.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "base/assert.hpp"
@@ -37,11 +37,15 @@ void Meeting::lower(Words& least, const Words& words) noexcept {
     for (std::uint32_t i = 0; i < least_words; ++i) least[i] = std::min(least[i], words[i]);
 }
 
-std::uint32_t Meeting::above(std::uint32_t distance) const noexcept {
+std::uint32_t Meeting::told_in(std::uint32_t round) const noexcept {
+    const std::uint32_t distance = 1U << round;
+    if (is_paired()) return node_ ^ distance;
     return static_cast<std::uint32_t>((std::uint64_t{node_} + distance) % nodes_);
 }
 
-std::uint32_t Meeting::below(std::uint32_t distance) const noexcept {
+std::uint32_t Meeting::heard_in(std::uint32_t round) const noexcept {
+    const std::uint32_t distance = 1U << round;
+    if (is_paired()) return node_ ^ distance;
     return static_cast<std::uint32_t>((std::uint64_t{node_} + nodes_ - distance) % nodes_);
 }
 
@@ -50,6 +54,12 @@ void Meeting::span_of(std::uint32_t sender,
                       std::uint32_t& start,
                       std::uint32_t& count) const noexcept {
     const std::uint32_t distance = 1U << round;
+    if (is_paired()) {
+        const std::uint32_t lowest = sender & ~(distance - 1);
+        start = layout_.first(lowest);
+        count = layout_.first(lowest + distance) - start;
+        return;
+    }
     const std::uint32_t blocks = std::min(distance, nodes_ - distance);
     const auto lowest =
         static_cast<std::uint32_t>((std::uint64_t{sender} + nodes_ - (blocks - 1)) % nodes_);
@@ -91,7 +101,7 @@ void Meeting::come(std::uint32_t number, std::span<const std::uint32_t> values) 
 Fault Meeting::hear(std::uint32_t from, const Part& part, std::span<const std::byte> values) {
     const bool is_next = part.number == number_ + 1 && is_on_;
     if ((part.number != number_ && !is_next) || part.round >= rounds_) return Fault::bad_meeting;
-    if (from != below(1U << part.round)) return Fault::forged;
+    if (from != heard_in(part.round)) return Fault::forged;
     Heard& heard = heard_[part.number & 1U];
     if (heard.is_whole[part.round]) return Fault::bad_meeting;
     const Content gathers = gathered_by(part);
@@ -125,7 +135,7 @@ bool Meeting::next(std::uint32_t values_max, std::uint32_t& to, Part& part) cons
     part = Part{};
     part.number = number_;
     part.round = static_cast<std::uint8_t>(round_);
-    to = above(1U << round_);
+    to = told_in(round_);
     if (gathers_ == Content::least) {
         part.offset = offset_of_least;
         part.total = part.count = least_words;
@@ -193,7 +203,7 @@ bool Meeting::is_awaited() const noexcept {
 }
 
 std::uint32_t Meeting::awaited() const noexcept {
-    return below(1U << round_);
+    return heard_in(round_);
 }
 
 }  // namespace acp::router

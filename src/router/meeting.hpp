@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How all nodes meet: dissemination in ceil(log2 nodes) rounds. In round r a node tells the node 2^r above it, and
-// hears from the node 2^r below, that it and all it has heard of have come; after the last round it has heard of
-// all. On the way a table of one value per process can be gathered (Bruck): each round's message carries what the
-// sender has, up to 2^r nodes' values. Or some words can be reduced to the least of each: each message carries the least
-// that its sender has heard of, which takes the same few bytes whatever the job's size. Knows no frame format, no router, no time. One thread.
-// Sources: Hensgen, Finkel, Manber, IJPP 17 (1988); Bruck et al., IEEE TPDS 8 (1997).
+// How all nodes meet, in ceil(log2 nodes) rounds. In each a node tells another one, and hears from one, that it and all it has
+// heard of have come; after the last round it has heard of all. Where the number of nodes is a power of two they exchange in
+// pairs (recursive doubling): in round r with the node whose number differs in bit r. So a node has half as many peers, and
+// what acknowledges a message rides on the partner's next one. Else by dissemination: it tells the node 2^r above and hears
+// from the node 2^r below. On the way a table of one value per process can be gathered: each round's message carries what
+// the sender has, up to 2^r nodes' values. Or some words can be reduced to the least of each: each message carries the least
+// that its sender has heard of, which takes the same few bytes whatever the job's size. Knows no frame format, no router, no
+// time. One thread.
+// Sources: Hensgen, Finkel, Manber, IJPP 17 (1988); Bruck et al., IEEE TPDS 8 (1997); Thakur et al., IJHPCA 19 (2005).
 // Tests: tests/unit/router/meeting_test.cpp.
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -98,8 +102,11 @@ private:
     static void lower(Words& least, const Words& words) noexcept;
     void begin(std::uint32_t number, Content gathers);
 
-    [[nodiscard]] std::uint32_t above(std::uint32_t distance) const noexcept;
-    [[nodiscard]] std::uint32_t below(std::uint32_t distance) const noexcept;
+    // Whom this node tells in a round, and from whom it hears.
+    [[nodiscard]] std::uint32_t told_in(std::uint32_t round) const noexcept;
+    [[nodiscard]] std::uint32_t heard_in(std::uint32_t round) const noexcept;
+
+    [[nodiscard]] bool is_paired() const noexcept { return std::has_single_bit(nodes_); }
 
     [[nodiscard]] std::uint32_t procs() const noexcept { return layout_.first(nodes_); }
 

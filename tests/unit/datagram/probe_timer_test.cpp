@@ -23,14 +23,14 @@ TEST(ProbeTimer, waits_a_round_trip_and_what_may_delay_it) {
     ProbeTimer timer;
     EXPECT_EQ(timer.deadline(), never);
     timer.arm(5 * ms, rtt);
-    EXPECT_EQ(timer.deadline(), 5 * ms + 300 * us + 1 * ms + 200 * us);
+    EXPECT_EQ(timer.deadline(), 5 * ms + 300 * us + 1 * ms + 500 * us);
     timer.disarm();
     EXPECT_EQ(timer.deadline(), never);
 }
 
 TEST(ProbeTimer, doubles_from_the_third_timeout_on_and_ends_at_half_a_second) {
     const RttEstimator rtt = path(60 * ms);
-    const Time single = 60 * ms + 1 * ms + 200 * us;
+    const Time single = 60 * ms + 1 * ms + 500 * us;
     ProbeTimer timer;
     Time now = 0;
     timer.arm(now, rtt);

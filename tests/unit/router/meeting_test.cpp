@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <memory>
 #include <numeric>
+#include <set>
 
 #include "support/random.hpp"
 
@@ -62,6 +63,8 @@ public:
     }
 
     std::uint64_t messages = 0;
+    std::set<std::pair<std::uint32_t, std::uint32_t>>
+        pairs;  // of nodes that sent each other something
 
 private:
     static std::uint32_t value(std::uint32_t number, std::uint32_t process) {
@@ -93,6 +96,7 @@ private:
             message.values.resize(std::size_t{message.part.count} * 4);
             nodes_[node]->copy_values(message.part, message.values.data());
             under_way_.push_back(message);
+            pairs.insert(std::minmax(message.from, message.to));
             nodes_[node]->sent(message.part);
             ++messages;
         }
@@ -172,6 +176,12 @@ TEST(MeetingTest, sends_one_message_per_round) {
     Meetings meetings(std::vector<std::uint32_t>(10, 1), 1);
     meetings.run(1, Meeting::Content::nothing);
     EXPECT_EQ(meetings.messages, 10U * 4);
+}
+
+TEST(MeetingTest, pairs_the_nodes_where_their_number_is_a_power_of_two) {
+    Meetings meetings(std::vector<std::uint32_t>(8, 2), 1);
+    meetings.run(3, Meeting::Content::table);
+    EXPECT_EQ(meetings.pairs.size(), 8U * 3 / 2) << "each talks with three others, both ways";
 }
 
 Meeting::Part part(std::uint32_t number, std::uint8_t round) {
