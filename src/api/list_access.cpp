@@ -2,6 +2,7 @@
 // acp_copy_v and acp_copy_strided.
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "api/boundary.hpp"
@@ -51,10 +52,15 @@ struct Block {
     const std::ptrdiff_t* source_strides;
     const std::size_t* counts;
 
-    [[nodiscard]] std::uint64_t pieces() const noexcept {
+    // nullopt: they are more than can be counted.
+    [[nodiscard]] std::optional<std::uint64_t> pieces() const noexcept {
         std::uint64_t pieces = 1;
-        for (std::size_t i = 0; i < dimensions; ++i) pieces *= counts[i];
-        return pieces;
+        bool is_countable = true;
+        for (std::size_t i = 0; i < dimensions; ++i) {
+            if (counts[i] == 0) return 0;
+            is_countable = !__builtin_mul_overflow(pieces, counts[i], &pieces) && is_countable;
+        }
+        return is_countable ? std::optional(pieces) : std::nullopt;
     }
 };
 
@@ -100,6 +106,7 @@ acp_handle_t acp_copy_v(const acp_copy_range_t* ranges, size_t count, acp_handle
     });
 }
 
+// NOLINTBEGIN(readability-function-size): two sides of a block, each with its strides
 acp_handle_t acp_copy_strided(acp_ga_t target,
                               const ptrdiff_t* target_strides,
                               acp_ga_t source,
@@ -121,9 +128,13 @@ acp_handle_t acp_copy_strided(acp_ga_t target,
         const Block block{
             target,         source,         size,  static_cast<std::size_t>(dimensions),
             target_strides, source_strides, counts};
+        const auto pieces = block.pieces();
+        if (!pieces) return refuse("acp_copy_strided", "the counts multiply to 2^64 or more");
         Walk walk(block);
         return copy_list(
-            block.pieces(), [&walk](std::uint64_t) { return walk.next(); }, order);
+            *pieces, [&walk](std::uint64_t) { return walk.next(); }, order);
     });
 }
+
+// NOLINTEND(readability-function-size)
 }

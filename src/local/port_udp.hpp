@@ -113,7 +113,7 @@ private:
 
     static base::Result<std::unique_ptr<Ways>> open_ways(const node::Shape& shape);
 
-    UdpPort(const node::Segment& segment, std::uint32_t slot, std::unique_ptr<Ways> ways);
+    UdpPort(const node::Segment& segment, std::uint32_t slot, std::unique_ptr<Ways> first);
 
     // acquire: partner is renew_ways(). By the driver the latest; by other threads perhaps those before, which end
     // no sleep any more.

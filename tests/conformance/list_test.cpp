@@ -272,6 +272,11 @@ TEST_F(BadListTest, wrong_arguments_are_named) {
                        ACP_ERR_ARGUMENT,
                        {"acp_copy_strided", std::to_string(dimensions) + " dimensions", "0 .. 8"});
     }
+    const std::vector<std::size_t> many(3, std::size_t{1} << 31);
+    const std::vector<std::ptrdiff_t> strides(3, 8);
+    expect_failure(acp_copy_strided(ACP_GA_NULL, strides.data(), ACP_GA_NULL, strides.data(), 8,
+                                    many.data(), 3, ACP_HANDLE_NULL),
+                   ACP_ERR_ARGUMENT, {"acp_copy_strided", "2^64"});
     expect_failure(
         acp_copy_strided(ACP_GA_NULL, nullptr, ACP_GA_NULL, &stride, 8, &count, 1, ACP_HANDLE_NULL),
         ACP_ERR_ARGUMENT, {"strides are NULL"});
