@@ -70,8 +70,8 @@ void Duties::watch(NodeId asked) {
     }
 }
 
-// The first to die comes first: the others may have given up on its account, and whoever waits elsewhere is told
-// the first it heard of.
+// Reports the process that died first before the others: those may have given up because of it, and a rank of another node
+// that fails tells its user of the first death it heard of.
 void Duties::look_for_the_dead() {
     deaths_seen_ = deaths();
     if (const auto first = node::first_dead(segment_)) look_at(*first);

@@ -122,7 +122,8 @@ public:
         bool has_moved = look_for_meeting();
         has_moved = core_->receive(now) || has_moved;
         const bool has_lost = look_for_losses() || look_at_socket();
-        // Most turns of who waits find nothing: they shall be short, for the datagram comes in the midst of one.
+        // A waiting thread calls turn() again and again, and most calls find nothing. Such a call must be short, since the
+        // datagram that the thread waits for comes in the middle of one.
         const bool is_due = now >= deadline_.load(std::memory_order_relaxed) || stats_->is_asked();
         if (!has_moved && !has_lost && !has_moved_ && !is_due) {
             note_idle_turn();

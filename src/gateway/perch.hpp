@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When the gateway's thread of an emulated node should stay on a CPU of its own among its machine's gateways. To the
-// kernel two gateways on one core and all ranks on the other are as good as one of each, though then everything goes
-// half as fast and some ranks get a third less than others. So a gateway that is busy stays on its CPU, until a turn
-// comes late because somebody computes there: then it moves freely for a while, ever longer up to a bound. Pure; one
-// thread.
+// Decides when the gateway's thread of an emulated node is pinned to a CPU. The kernel may put the gateways of two emulated nodes
+// on one core and all ranks on the other: its load is balanced, but copies take twice as long and some ranks get a third
+// less than others. So each gateway that is busy is pinned to a CPU of its own. When one of its turns comes late, because
+// another thread computes on that CPU, it is set free for a while, longer each time up to a bound. Pure; one thread.
 // Figures: ADR 0012. Tests: tests/unit/gateway/perch_test.cpp.
 #pragma once
 
@@ -16,7 +15,8 @@ namespace acp::gateway {
 
 class Perch {
 public:
-    static constexpr datagram::Time busy_ns = 2'000'000;  // turns for so long without a sleep
+    static constexpr datagram::Time busy_ns =
+        2'000'000;                                      // after so long without a sleep it is busy
     static constexpr datagram::Time late_ns = 500'000;  // between two turns: a time slice was lost
     static constexpr datagram::Time free_min_ns = 50'000'000;
     static constexpr datagram::Time free_max_ns = 200'000'000;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The threads of a process that wait in the library and meanwhile do what others ask of it: those ring them, and the
-// service thread leaves the work to them. It does so only while they prove that they work: a thread that waits counts its
-// looks, and when work is left and no look was counted for a while (it is inside a signal handler, or stopped by a
-// debugger), all of them are doubted: the service thread is rung and works instead, until one of them looks again.
+// Keeps track of the threads of a process that wait in the library. Such threads serve the other processes meanwhile, so those
+// ring them instead of the service thread, which stays asleep. A thread that waits must prove that it works: it counts its
+// looks. When work is left and no look was counted for a while (the thread is inside a signal handler, or stopped by a
+// debugger), all waiting threads are doubted: the service thread is rung and works instead, until one of them looks again.
 // doubt_idle() by the service thread, enter(), note_look() and leave() by threads that wait.
 // Tests: tests/unit/gma/attendance_test.cpp, tests/progress/handler_test.cpp.
 #pragma once

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The commands of one process that could not run at once, with the lock that guards them. Carriers take commands out of
-// their own lists and finish them here; what becomes ready by that lies in `ready` until Progress has given it to a
-// carrier, which it does before the lock is let go.
+// their own lists and finish them here. Commands that become ready by that are put into `ready`; Progress gives each of them to
+// a carrier before it releases the lock.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +59,7 @@ struct Commands {
         return queue.is_failed(order) ? std::nullopt : std::optional(queue.fixed(order));
     }
 
-    // Takes back what was lent to commands that ended without having been ready. The lock is held.
+    // Takes back the memory that was lent to commands which ended without having become ready. The lock is held.
     void take_lapsed_loans() noexcept {
         if (queue.loans().has_lapsed()) [[unlikely]]
             give_back_lapsed();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Completion: waiting for the prefix of a handle, and working meanwhile; and what is told of failures. A thread that
-// waits is listed in the process's door, so that who has something for this process rings it rather than the service
-// thread. Any thread.
+// Completion of commands: threads wait here for the prefix of a handle, work while they wait, and learn of failures. A thread
+// that waits is listed in the process's door, so that other processes ring it and not the service thread. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +29,8 @@ public:
                const base::Config& config) noexcept;
 
     // Waits until the prefix of a handle has ended. ok, timeout, interrupted, or the first failure of the
-    // prefix that was not yet reported. A wait that has a time to end may last longer by the piece of a copy that its
-    // thread is moving (JobRunner).   timeout_ns  0: only look; < 0: for ever
+    // prefix that was not yet reported. A wait with a timeout may last longer by the piece of a copy that its thread is
+    // moving (JobRunner).   timeout_ns  0: only look; < 0: for ever
     base::Status wait(Handle handle, std::int64_t timeout_ns, bool is_interruptible);
 
     // Waits for the command of a handle and for no other. ok, or its failure, which counts as reported.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The right to turn the forwarder and the link: one thread of the process has it at a time, nobody waits for it. Who
-// finds it taken goes away, perhaps to sleep, over mail that came after the holder looked; so the holder learns when
-// it gives the right back that somebody was there, and wakes who sleeps. A token, not a lock: it is never held over a
-// sleep. Any thread. The holder's death is the process's.
+// The right to drive the forwarder and the link (to call their turn()). One thread of the process has it at a time, and nobody
+// waits for it. A thread that finds it taken goes away, perhaps to sleep, although mail may have come after the holder
+// looked. So the holder learns, when it gives the right back, that another thread wanted it, and wakes the sleepers. It is a
+// token and not a lock: it is never held over a sleep. Any thread. When the holder dies, its process has died.
 // Tests: tests/unit/gma/driver_role_test.cpp, under the seeded scheduler.
 #pragma once
 
@@ -14,12 +14,12 @@ namespace acp::gma {
 template <template <class> class Atomic = std::atomic>
 class DriverRole {
 public:
-    // The right while it lives, or until give().
+    // Takes the right if it is free, and holds it until give() or its own end.
     class Hold {
     public:
         explicit Hold(DriverRole& role) noexcept : role_(role.take() ? &role : nullptr) {}
 
-        // What is thrown past a holder must not keep the right: nobody is told then but by a later give().
+        // After an exception the right is free again; threads that wanted it meanwhile learn so by the next give().
         ~Hold() {
             if (role_ != nullptr) {
                 (void)give();
@@ -32,8 +32,8 @@ public:
         // Whether the right was free.
         explicit operator bool() const noexcept { return role_ != nullptr; }
 
-        // Gives the right back. True when somebody looked meanwhile and may sleep by now: the caller tells all who wait
-        // to look again.
+        // Gives the right back. True when another thread wanted it meanwhile and may sleep by now: the caller wakes all
+        // threads that wait, so that they look again.
         [[nodiscard]] bool give() noexcept {
             DriverRole* role = role_;
             role_ = nullptr;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The failures of commands: which of them are still to be told to the program, and which numbers failed lately. It
 // takes memory to note a failure with its words, and none to note that there was one: failures for which no memory
-// is left are told together, as one. Knows no order between commands. One thread at a time: who holds the queue's
-// lock. Tests: tests/unit/gma/failure_book_test.cpp.
+// is left are told together, as one. Knows no order between commands. One thread at a time, under the
+// queue's lock. Tests: tests/unit/gma/failure_book_test.cpp.
 #pragma once
 
 #include <array>
@@ -104,7 +104,7 @@ private:
         base::Code code = base::Code::memory;  // of the one noted first, once none is remembered
     };
 
-    // What was taken of Rest, by whomever. Which numbers failed, remembered_ says.
+    // Which threads were told of Rest. The numbers that failed are in remembered_.
     struct ToldRest {
         struct Listener {
             std::uint64_t thread = 0;  // 0: none

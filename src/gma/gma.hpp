@@ -55,7 +55,7 @@ struct Traffic {
 
 class Gma {
 public:
-    // What is there in some processes and not in others.
+    // What only some processes have.
     struct Surroundings {
         // Of the member's slot; nullptr when several ranks are threads of one process (tests).
         const local::OwnRow* own_row = nullptr;
@@ -166,7 +166,7 @@ public:
     }
 
     // Whether a numbered operation without a result is a good way for a command on these two addresses: they are memory of
-    // one process of another node that is reached by who runs the operation there. Else issue_signalled() is.
+    // one process of another node that the gateway there reaches. Else issue_signalled() is.
     [[nodiscard]] bool can_invoke(std::uint32_t operation,
                                   std::uint64_t argument_bytes,
                                   GlobalAddress first,
@@ -220,7 +220,7 @@ public:
 
     [[nodiscard]] Traffic traffic() const;
 
-    // Turns the link once, for who waits for other nodes elsewhere than here. true when something moved.
+    // Drives the link once, for a thread that waits for other nodes outside of gma. true when something moved.
     bool help() { return progress_.help(); }
 
     // For threads that help.

@@ -17,7 +17,7 @@ namespace acp::gma {
 
 class Issuer {
 public:
-    // What an issuer hands commands to. All must outlive it.
+    // The parts that an issuer hands commands to. All must outlive it.
     struct Parts {
         Commands& commands;
         Routes& routes;
@@ -75,7 +75,7 @@ public:
     // A failed handle.
     Handle fail(base::Status failure);
 
-    // Of one call: what is to be queued together.
+    // The commands of one call, which are queued together.
     struct Queued {
         Command command;
         Handle order = handle_null;

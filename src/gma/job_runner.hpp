@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The jobs of this process: ready commands that its own threads run, those that wait for them first of all. Short copies
-// between the same two granules share a call of the kernel, and who ends its copies one by one need not queue the next.
+// between the same two granules share a system call, and a program that completes its copies one by one need not queue them.
 // A long copy is run by pieces, between which its thread can look at its clock, at messages and at other jobs.
 // Calls under the lock of Commands unless said otherwise; it is let go while a job runs.
 #pragma once
@@ -64,7 +64,7 @@ public:
         }
     }
 
-    // Learns from who is about to run jobs whether the program comes back soon to run them itself. With the lock.
+    // Learns, from which thread is about to run jobs, whether the program comes back soon to run them itself. With the lock.
     void note_runner(bool is_service) noexcept {
         if (!is_service) {
             is_program_away_.store(false, std::memory_order_relaxed);
@@ -109,12 +109,13 @@ private:
     static constexpr std::uint64_t attached_piece_bytes = 256ULL * 1024;
     static constexpr std::uint64_t direct_piece_bytes = 64ULL * 1024 * 1024;
     static constexpr std::uint32_t lone_jobs_to_trust = 2;
-    // Who has queued nothing for longer has left the library.
+    // A program that has queued nothing for longer has left the library.
     static constexpr std::uint64_t short_absence_ns = 10'000;
 
-    // Who completed the last few copies one by one will do so with this one, and who stays away will not complete it soon:
-    // then it need not be queued at all. Of those, one in 16 (of who stays away in 64: it waits for the service thread to
-    // wake up) is queued nevertheless, to see by what stands behind it, and by who runs it, whether it is still so.
+    // Whether a copy is better made in the call that issues it than queued. It is, where the program completed its last few
+    // copies one by one, for then it will wait for this one too; and where the program stays out of the library, for then it
+    // will not come to run the copy soon. One such copy in 16 is queued all the same (in 64, where the program stays away: the
+    // service thread must wake up for it): what is queued behind it, and who runs it, shows whether the guess still holds.
     [[nodiscard]] inline bool pays_at_once(const Command& command,
                                            memory::HazardLine& line) const noexcept {
         // relaxed, all: guesses, of which any is right

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which commands of a queue have a loan (Command::loan): how many are outstanding, and which loans belong to commands that
-// ended without ever being ready, so that nobody is told of their end but by this. Knows no memory. One thread at a time: who
-// holds the queue's lock. Tests: tests/unit/gma/command_pair_test.cpp.
+// ended without ever becoming ready, so that no carrier hears of their end. Knows no memory. One thread at a time, under
+// the queue's lock. Tests: tests/unit/gma/command_pair_test.cpp.
 #pragma once
 
 #include <array>

@@ -59,7 +59,7 @@ public:
     // Ends the commands that the others have run; returns how many. With the lock of Commands.
     std::uint32_t end_commands();
 
-    // Who waits looks at everything again.
+    // Makes the threads that wait look at everything again.
     void look_again() noexcept { has_work_.store(true, std::memory_order_relaxed); }
 
     void on_death(std::uint32_t slot);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether threads of the program are in the library, where they do what else the service thread would have to do, and
-// whether it may count on them when they are not: a program that only communicates is back at once, one that computes, or
-// looks at its own memory until something has come, is not. It is learned: once the service thread had something to do
+// Whether threads of the program are in the library, where they do the service thread's work, and whether the service thread may
+// count on their return when they are not: a program that only communicates is back at once, one that computes, or that
+// polls its own memory until something has come, is not. This is learned: once the service thread had something to do
 // in an absence that was not short, it listens in the next absences_to_listen ones, until as many were over before anything
 // came. A wrong guess costs time, never progress. Any thread.
 // Tests: tests/unit/gma/presence_test.cpp.
@@ -44,7 +44,7 @@ public:
     //   now          reads the clock; called when it matters
     template <typename Now>
     bool leave(bool is_for_long, Now&& now) noexcept {
-        // Before the thread is counted out: who finds nobody there must see whether somebody is expected.
+        // Before the thread is counted out: a thread that finds nobody there must see whether somebody is expected.
         const bool is_listened = is_for_long || is_service_needed();
         is_expected_.store(!is_listened, std::memory_order_relaxed);
         is_listened_.store(is_listened && !is_for_long, std::memory_order_relaxed);
@@ -64,7 +64,7 @@ public:
         return visits_.load(std::memory_order_relaxed);
     }
 
-    // Called by the service thread, which has waited a nap long for who left only for a moment: the absence is a long one,
+    // Called by the service thread, which has waited for a nap's length for a thread that left for a moment: the absence is a long one,
     // and it listens from now on.
     void expect_nobody() noexcept {
         if (!is_expected_.load(std::memory_order_relaxed)) return;

@@ -67,7 +67,7 @@ public:
     // Runs jobs that can share a call, or a piece of a long one, if there are any. True when some were run.
     bool run_jobs(Driver driver);
 
-    // After commands were collected for the link: hands them over by this thread, or leaves that to who turns.
+    // After commands were collected for the link: hands them over, or leaves that to the thread that is the driver now.
     void send_collected();
 
     // Gives a ready command to the carrier of its route. With the lock of Commands.
@@ -85,7 +85,7 @@ public:
     // Turns once on behalf of a thread that waits in a barrier.
     bool help();
 
-    // A thread goes back to the program: what is ready to be run or handed over is left to whom this wakes.
+    // A thread goes back to the program: wakes another one for the work that is ready and that it leaves undone.
     void leave_rest();
 
     // Whether the service thread may sleep: nothing is to do, or a thread that waits does it. Asked by it after it
@@ -100,7 +100,7 @@ public:
         return deaths_seen_.load(std::memory_order_relaxed) == 0;
     }
 
-    // Whether a thread is turning at this moment: a guess.
+    // Whether a thread is the driver at this moment: a guess.
     [[nodiscard]] bool is_turning() const noexcept { return driver_.is_held(); }
 
     // Of the threads of this process that wait.
@@ -125,7 +125,7 @@ private:
     ServiceSleep& service_sleep_;
     Manner manner_;
     Attendance attendance_;
-    DriverRole<> driver_;  // who holds it turns the mailbox and the link
+    DriverRole<> driver_;  // its holder turns the mailbox and the link
     std::atomic<std::uint32_t> deaths_seen_{0};
     std::vector<bool> is_death_noted_;  // guarded by driver_
     node::Waiter service_waiter_;

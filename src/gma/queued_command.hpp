@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the command queue keeps of one command from its admission to its end: 64 bytes, so that a command is one cache line.
-// Whoever holds the queue's lock.
+// Read and written under the queue's lock.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct alignas(64) QueuedCommand {
     State state = State::waiting;
     bool is_followed = false;  // the next number waits for exactly this one (CONT)
     bool is_half = false;  // and a failure of this one is the next one's (CommandQueue::admit_pair)
-    std::uint8_t mark = 0;   // of who put it into a list
+    std::uint8_t mark = 0;   // of the carrier that put it into a list
     std::uint64_t next = 0;  // in the list it is in
 
     // As it is when it was just admitted; `command` is written by the caller, mark and next with a list.

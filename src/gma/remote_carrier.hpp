@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Commands with an end on another node, and operations on memory there: handed to the node's gateway through a
-// remote::Link, ended when it tells, and failed when it is gone. Calls by the thread that holds the driver's role, unless
-// said otherwise. Without a link (a job of one node) there is nothing to do, and nothing is done.
+// Carries commands with an end on another node, and operations on memory there: hands them to the node's gateway through a
+// remote::Link, ends them when the gateway says so, and fails them when the gateway is gone. Calls are made by the driver's
+// thread, unless said otherwise. Without a link (a job of one node) every call does nothing.
 #pragma once
 
 #include <atomic>

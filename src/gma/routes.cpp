@@ -68,7 +68,7 @@ base::Status Routes::check(const Command& command, memory::HazardLine& line, Rou
     if (source_code != base::Code::ok && !is_source_far) {
         return bad_address(command, false, source_code);
     }
-    if (!command.is_copy()) {  // what is far counts as aligned here, and is looked at there
+    if (!command.is_copy()) {  // an end on another node is checked there
         const std::uint64_t places = target.owner_address | source.owner_address;
         if (places % command.width != 0) {
             return misaligned(command,

@@ -41,7 +41,7 @@ public:
 
     void stop();
 
-    // A thread that waits and attends is about to sleep: from now on the service thread sees whether it wakes up to what
+    // A thread that attends is about to sleep. From now on the service thread checks now and then whether it wakes up when work
     // comes.
     void watch() noexcept {
         if (exists_.load(std::memory_order_relaxed) &&
@@ -51,12 +51,12 @@ public:
         }
     }
 
-    // A thread that waited stops: what it would have done is done by the service thread.
+    // A thread no longer waits: the service thread does the work that it would have done.
     void take_over() noexcept;
 
 private:
     static constexpr std::int64_t nap_ns = 1'000'000;
-    // How long who attends may leave work undone before it is doubted.
+    // How long threads that attend may leave work undone before they are doubted.
     static constexpr std::int64_t patience_ns = 100'000'000;
     static constexpr std::uint32_t naps_before_deep_sleep = 16;
 
@@ -76,7 +76,7 @@ private:
     std::atomic<std::uint32_t> is_holding_{
         0};  // 1: the thread holds service_hold, if the kernel can do that
     std::atomic<bool> is_stopping_{false};
-    std::atomic<bool> is_watching_{false};  // it looks now and then whether who attends works
+    std::atomic<bool> is_watching_{false};  // it checks whether the threads that attend work
     // The service thread's own:
     std::uint64_t issued_before_ = 0;
     std::uint32_t naps_ = naps_before_deep_sleep;  // since something was issued

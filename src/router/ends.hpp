@@ -25,7 +25,7 @@ public:
     // All of a copy, or an atomic's old value, is in place here. ORD-60
     void finish(std::uint32_t initiator, std::uint64_t token);
 
-    // A command of anybody's cannot end well. ORD-21
+    // A command cannot end well: tells its initiator, on whatever node that is. ORD-21
     void fail(std::uint32_t initiator, std::uint64_t token, const CommandFailure& failure);
 
     // WIRE-114: the old value of an atomic goes to the node of the initiator.   to  that node, another one

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Work at the node of a command's source, for whomever: it tells apart whether pieces are to be sent, a command is to be run
-// here, or an operation, and has the part that does it. Short work is done when it comes, the rest step by step in turns with
-// other work. One thread. Tests: tests/unit/router/router_test.cpp.
+// Starts the work that a command needs at the node of its source: sending pieces (PieceSender), running the command here
+// (CommandRunner) or running a numbered operation (InvokeRunner). Short work is done at once; the rest is done step by step, in
+// turns with other work. One thread. Tests: tests/unit/router/router_test.cpp.
 #pragma once
 
 #include <cstdint>

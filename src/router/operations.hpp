@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The records of work done on this node, for whomever, with the buffers that belong to them: what was read and waits to be
-// sent, arguments of invokes of others, pieces that had no room. Each share has its own maximum, so that none takes the room
-// of the others. Knows nothing of what work is or where it waits. One thread.
+// The records of the work that this node does for commands of any node, with the buffers that belong to them: bytes that were
+// read and wait to be sent, arguments of other nodes' invokes, pieces that found no room. Each share has its own maximum, so
+// that none takes the room of the others. Does not know what the work is or in which queue it waits. One thread.
 // Tests: tests/unit/router/backlog_test.cpp.
 #pragma once
 

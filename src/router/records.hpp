@@ -60,7 +60,8 @@ struct Note {
     bool is_taken = false;
 };
 
-// What is done here, for whomever: at the node of a source (request: at the initiator's; place: at the target's).
+// The kinds of work that a record stands for. All are done at the node of the command's source, but for `request` (at the
+// initiator's node) and `place` (at the target's); the initiator may be a process of any node.
 enum class Work : std::uint8_t {
     request,  // to be sent: a command or an invoke of a process of this node
     pieces,   // a copy to another node, being cut and sent
@@ -72,7 +73,7 @@ enum class Work : std::uint8_t {
     spare     // nothing yet: the record is held ready for the next piece that comes
 };
 
-// Who is counted for it: none may take the room of the others.
+// Under which share the record is counted: none of them may take the room of the others.
 enum class Share : std::uint8_t { own, foreign, inner, value };
 inline constexpr std::size_t share_count = 4;
 
