@@ -20,14 +20,15 @@
 #include <vector>
 
 #include "crypto/choose.hpp"
-#include "gateway/addresses.hpp"
 #include "gateway/own_gateway.hpp"
-#include "gateway/stats_publisher.hpp"
 #include "local/hazards.hpp"
 #include "local/space.hpp"
 #include "os/clock.hpp"
 #include "os/cpu.hpp"
 #include "os/datagram_socket.hpp"
+
+#include "stats/stats_publisher.hpp"
+#include "transport/addresses.hpp"
 
 namespace {
 
@@ -86,7 +87,7 @@ struct Rank {
         settings.node = node;
         settings.nodes = 2;
         settings.first_process = {0, 1, 2};
-        settings.bind = {gateway::emulated_address(node)};
+        settings.bind = {transport::emulated_address(node)};
         settings.config.security = security;
         link = need(gateway::OwnGateway::open(segment, space, hazards, settings));
     }
@@ -108,7 +109,7 @@ struct Rank {
 
 os::DatagramSocket bare_socket(std::uint32_t node) {
     os::DatagramSocket::Options options;
-    options.bind_to = gateway::as_socket_address(gateway::emulated_address(node));
+    options.bind_to = transport::as_socket_address(transport::emulated_address(node));
     options.receive_bytes = 8U * 1024 * 1024;
     return need(os::DatagramSocket::open(options));
 }
@@ -292,13 +293,13 @@ void print(const char* name, const std::vector<double>& sample, double unit, con
 // What the gateway says of itself after all.
 void print_stats(Rank& rank) {
     const auto mapped =
-        need(os::Mapping::map_shared(rank.link->stats_fd(), sizeof(gateway::StatsBlock)));
-    const auto& block = *reinterpret_cast<const gateway::StatsBlock*>(mapped.data());
+        need(os::Mapping::map_shared(rank.link->stats_fd(), sizeof(stats::StatsBlock)));
+    const auto& block = *reinterpret_cast<const stats::StatsBlock*>(mapped.data());
     rank.link->publish_stats();
     std::vector<remote::Ended> ended;
     rank.link->turn(ended);
-    gateway::StatsValues values;
-    if (!gateway::read_stats(block, values)) fail("the counters cannot be read");
+    stats::StatsValues values;
+    if (!stats::read_stats(block, values)) fail("the counters cannot be read");
     const auto& transport = values.tables.transport;
     const auto& peer = values.peers[0];
     std::printf(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What ACP_FAULT asks for: which datagrams a gateway loses, doubles, delays, reorders or damages on their way
-// out, on purpose. The text and the plan it stands for; gateway/fault_injector.hpp carries it out. Knows no
+// out, on purpose. The text and the plan it stands for; transport/fault_injector.hpp carries it out. Knows no
 // datagram and no clock. Pure; any thread. Tests: tests/unit/base/fault_plan_test.cpp.
 #pragma once
 

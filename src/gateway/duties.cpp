@@ -10,7 +10,10 @@
 
 namespace acp::gateway {
 
-Duties::Duties(const node::Segment& segment, Core& core, Time peer_timeout, OnGone on_gone)
+Duties::Duties(const node::Segment& segment,
+               engine::Engine& core,
+               Time peer_timeout,
+               OnGone on_gone)
     : segment_(segment),
       core_(core),
       peer_timeout_(peer_timeout),

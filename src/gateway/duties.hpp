@@ -10,11 +10,16 @@
 #include <span>
 #include <vector>
 
-#include "gateway/core.hpp"
+#include "datagram/endpoint.hpp"
 #include "node/gateway_port.hpp"
 #include "node/segment.hpp"
 
+#include "engine/engine.hpp"
+
 namespace acp::gateway {
+
+using datagram::NodeId;
+using datagram::Time;
 
 class Duties {
 public:
@@ -23,7 +28,7 @@ public:
 
     //   segment, core  must outlive this
     //   peer_timeout   after which a silent node is given up
-    Duties(const node::Segment& segment, Core& core, Time peer_timeout, OnGone on_gone);
+    Duties(const node::Segment& segment, engine::Engine& core, Time peer_timeout, OnGone on_gone);
 
     // Takes the gateway's slot.   event_fd  of the event that wakes the gateway
     void open(int event_fd) noexcept { port_.open(event_fd); }
@@ -72,7 +77,7 @@ private:
     [[nodiscard]] bool is_anybody_joined() const noexcept;
 
     const node::Segment& segment_;
-    Core& core_;
+    engine::Engine& core_;
     Time peer_timeout_;
     OnGone on_gone_;
     node::GatewayPort port_;

@@ -5,16 +5,17 @@
 #include <optional>
 #include <utility>
 
-#include "gateway/core.hpp"
 #include "gateway/duties.hpp"
 #include "gateway/gateway.hpp"
 #include "gateway/perch.hpp"
-#include "gateway/stats_publisher.hpp"
 #include "node/wait.hpp"
 #include "os/clock.hpp"
 #include "os/cpu_stay.hpp"
 #include "os/secret_memory.hpp"
 #include "remote/gateway_rings.hpp"
+
+#include "engine/engine.hpp"
+#include "stats/stats_publisher.hpp"
 
 namespace acp::gateway {
 
@@ -61,13 +62,13 @@ public:
         auto port = local::Port::open(segment_, segment_.gateway_slot());
         if (!port.is_ok()) return std::move(port).failure();
         port_ = std::move(port).value();
-        auto core = Core::open(
+        auto core = engine::Engine::open(
             settings, {&space_, &hazards_, &attach_, port_.get(), settings.operations}, *this);
         if (!core.is_ok()) return std::move(core).failure();
         core_ = std::move(core).value();
-        auto stats =
-            StatsPublisher::create(settings.node, settings.nodes, first_process_,
-                                   segment_.shape().local_procs, StatsPublisher::Owner::agent);
+        auto stats = stats::StatsPublisher::create(settings.node, settings.nodes, first_process_,
+                                                   segment_.shape().local_procs,
+                                                   stats::StatsPublisher::Owner::agent);
         if (!stats.is_ok()) return std::move(stats).failure();
         stats_.emplace(std::move(stats).value());
         duties_.emplace(segment_, *core_, settings.config.peer_timeout_ns,
@@ -224,10 +225,10 @@ private:
     node::Waiter waiter_;
     Perch perch_;
     os::CpuStay stay_;
-    std::unique_ptr<Core> core_;
+    std::unique_ptr<engine::Engine> core_;
     std::optional<Duties> duties_;
-    std::optional<StatsPublisher> stats_;
-    StatsPublisher::Own own_;
+    std::optional<stats::StatsPublisher> stats_;
+    stats::StatsPublisher::Own own_;
     Time now_ = 0;
     bool is_dirty_ = true;  // something moved since the stats were published
 };

@@ -10,13 +10,14 @@
 #include <utility>
 
 #include "datagram/counters.hpp"
-#include "gateway/core.hpp"
 #include "gateway/invoke_results.hpp"
 #include "gateway/node_fate.hpp"
-#include "gateway/stats_publisher.hpp"
 #include "node/loss.hpp"
 #include "os/clock.hpp"
 #include "os/secret_memory.hpp"
+
+#include "engine/engine.hpp"
+#include "stats/stats_publisher.hpp"
 
 namespace acp::gateway {
 
@@ -63,8 +64,8 @@ public:
         }
         process_ = segment_.shape().first_process;
         ended_.reserve(ends_min);
-        auto stats = StatsPublisher::create(settings.node, settings.nodes, process_, 1,
-                                            StatsPublisher::Owner::rank);
+        auto stats = stats::StatsPublisher::create(settings.node, settings.nodes, process_, 1,
+                                                   stats::StatsPublisher::Owner::rank);
         if (!stats.is_ok()) return std::move(stats).failure();
         stats_.emplace(std::move(stats).value());
         return {};
@@ -188,18 +189,20 @@ public:
 private:
     // The kernel chooses the port of the first address; on the others somebody else may have it. The settings are not
     // copied: they hold a key that the caller wipes.
-    base::Status open_core(GatewaySettings& settings, const LocalPlacement::Parts& parts) {
+    base::Status open_core(GatewaySettings& settings,
+                           const placement::LocalPlacement::Parts& parts) {
         const std::vector<Address> wished = settings.bind;
         for (std::uint32_t attempt = 1;; ++attempt) {
             if (wished.size() > 1) {
                 settings.bind = {wished.front()};
-                auto probe = Transport::open({settings.bind, settings.config.socket_bytes, {}});
+                auto probe =
+                    transport::Transport::open({settings.bind, settings.config.socket_bytes, {}});
                 if (!probe.is_ok()) return std::move(probe).failure();
                 const std::uint16_t port = probe.value()->addresses().front().port;
                 settings.bind = wished;
                 for (Address& address : settings.bind) address.port = port;
             }
-            auto core = Core::open(settings, parts, *this);
+            auto core = engine::Engine::open(settings, parts, *this);
             if (core.is_ok()) {
                 core_ = std::move(core).value();
                 return {};
@@ -346,9 +349,9 @@ private:
     const node::Segment& segment_;
     std::uint32_t process_ = 0;
     Time now_ = os::now_ns();  // of the last round: precise enough for what is submitted
-    std::unique_ptr<Core> core_;
-    std::optional<StatsPublisher> stats_;
-    StatsPublisher::Own own_;
+    std::unique_ptr<engine::Engine> core_;
+    std::optional<stats::StatsPublisher> stats_;
+    stats::StatsPublisher::Own own_;
     std::vector<remote::Ended> ended_;
     InvokeResults invokes_;
     std::uint32_t idle_turns_ = 0;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "gateway/addresses.hpp"
 #include "gateway/own_key.hpp"
 #include "node/node_table.hpp"
 #include "os/interfaces.hpp"
@@ -14,6 +13,7 @@
 
 #include "launch/network_choice.hpp"
 #include "operations/library_operations.hpp"
+#include "transport/addresses.hpp"
 
 namespace acp::agent {
 
@@ -77,7 +77,7 @@ Result<std::unique_ptr<Network>> Network::open(const node::Segment& segment,
     if (!chosen.is_ok()) return std::move(chosen).failure();
     gateway::GatewaySettings settings = settings_of(plan, config);
     for (const os::SocketAddress& address : chosen.value()) {
-        settings.bind.push_back(gateway::as_address(address));
+        settings.bind.push_back(transport::as_address(address));
     }
     std::copy(key.bytes().begin(), key.bytes().end(), settings.job_key.begin());
     os::FileDescriptor own_key;
@@ -107,7 +107,7 @@ std::vector<int> Network::inherited() const {
 std::vector<os::SocketAddress> Network::addresses() const {
     std::vector<os::SocketAddress> addresses;
     for (const gateway::Address& address : gateway_->addresses()) {
-        addresses.push_back(gateway::as_socket_address(address));
+        addresses.push_back(transport::as_socket_address(address));
     }
     return addresses;
 }
@@ -119,7 +119,7 @@ Status Network::set_peers(const launch::GatewayTable& peers) {
         std::vector<gateway::Address> row;
         std::vector<node::NodeAddress> known;
         for (const os::SocketAddress& address : peers[node]) {
-            row.push_back(gateway::as_address(address));
+            row.push_back(transport::as_address(address));
             known.push_back(std::bit_cast<node::NodeAddress>(address));
         }
         rows.push_back(std::move(row));

@@ -5,11 +5,12 @@
 #include <algorithm>
 
 #include "base/format.hpp"
-#include "gateway/footprint.hpp"
 #include "memory/ga_layout.hpp"
 #include "node/footprint.hpp"
 #include "node/mailbox_layout.hpp"
 #include "node/segment.hpp"
+
+#include "engine/footprint.hpp"
 
 namespace acp::acpinfo {
 
@@ -58,7 +59,7 @@ Total total_of(const std::vector<node::FootprintPart>& parts) {
 
 std::vector<node::FootprintPart> parts_of(const node::Shape& shape) {
     std::vector<node::FootprintPart> parts = node::footprint_of(shape);
-    for (const node::FootprintPart& part : gateway::footprint_of(shape)) {
+    for (const node::FootprintPart& part : engine::footprint_of(shape)) {
         parts.push_back(part);
     }
     return parts;
@@ -82,10 +83,10 @@ std::string in_use_text(const node::Shape& shape) {
     return "This is the shared memory and the gateway's; acpbench memory measures whole processes. "
            "In use: all\n"
            "have talked to all, " +
-           std::to_string(std::min<std::uint64_t>(shape.nodes - 1, gateway::hot_peers_stated)) +
-           " nodes within the last minute, with " + std::to_string(gateway::stated_commands) +
+           std::to_string(std::min<std::uint64_t>(shape.nodes - 1, engine::hot_peers_stated)) +
+           " nodes within the last minute, with " + std::to_string(engine::stated_commands) +
            " commands of each rank under way and all buffers\nfull of datagrams of " +
-           std::to_string(gateway::stated_datagram_bytes) + " bytes.\n";
+           std::to_string(engine::stated_datagram_bytes) + " bytes.\n";
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory a job would take, as a table for people and as JSON: node/footprint.hpp and gateway/footprint.hpp per
+// The memory a job would take, as a table for people and as JSON: node/footprint.hpp and engine/footprint.hpp per
 // rank. Knows no machine: the job need not fit on this one. One thread.
 #pragma once
 

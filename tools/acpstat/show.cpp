@@ -12,17 +12,18 @@
 
 #include "base/format.hpp"
 #include "datagram/counters.hpp"
-#include "gateway/fault_injector.hpp"
-#include "gateway/transport.hpp"
 #include "router/counters.hpp"
+
+#include "transport/fault_injector.hpp"
+#include "transport/transport.hpp"
 
 namespace acp::stat {
 
 namespace {
 
 using base::Table;
-using gateway::StatsPeer;
-using gateway::StatsValues;
+using stats::StatsPeer;
+using stats::StatsValues;
 using Align = Table::Align;
 
 template <typename Counters, std::size_t count>
@@ -197,11 +198,11 @@ std::vector<std::pair<std::string, std::uint64_t>> troubles_of(const StatsValues
     add("command sent again: refused", routed.resends);
     add("command refused", routed.commands_refused);
     add("piece refused", routed.puts_refused);
-    const auto moved = counters_of<gateway::TransportCounters>(values.tables.transport);
+    const auto moved = counters_of<transport::TransportCounters>(values.tables.transport);
     add("socket busy", moved.busy);
     add("socket unreachable", moved.unreachable);
     add("receive buffer full", values.receive_drops);
-    const auto faults = counters_of<gateway::FaultCounters>(values.tables.faults);
+    const auto faults = counters_of<transport::FaultCounters>(values.tables.faults);
     add("injected loss", faults.lost + faults.blackholed);
     add("injected duplicate", faults.duplicated);
     add("injected corruption", faults.corrupted);

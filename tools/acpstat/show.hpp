@@ -14,7 +14,7 @@ namespace acp::stat {
 // What changed between two looks, per second; of the first look everything since the start.
 struct Look {
     const Gateway* now = nullptr;
-    const gateway::StatsValues* before = nullptr;  // nullptr: the first look
+    const stats::StatsValues* before = nullptr;  // nullptr: the first look
 };
 
 // One line per job: its name, nodes seen on this machine, processes.

@@ -5,34 +5,35 @@
 namespace acp::gateway::test {
 namespace {
 
-std::unique_ptr<StatsBlock> written_block() {
-    auto block = std::make_unique<StatsBlock>();
-    block->magic = stats_magic;
-    block->version = stats_version;
-    block->values_bytes = sizeof(StatsValues);
+std::unique_ptr<stats::StatsBlock> written_block() {
+    auto block = std::make_unique<stats::StatsBlock>();
+    block->magic = stats::stats_magic;
+    block->version = stats::stats_version;
+    block->values_bytes = sizeof(stats::StatsValues);
     block->sequence.store(2, std::memory_order_relaxed);
     block->values.turns = 17;
     return block;
 }
 
 TEST(Stats, what_was_written_whole_is_read) {
-    const auto values = std::make_unique<StatsValues>();
-    ASSERT_TRUE(read_stats(*written_block(), *values));
+    const auto values = std::make_unique<stats::StatsValues>();
+    ASSERT_TRUE(stats::read_stats(*written_block(), *values));
     EXPECT_EQ(values->turns, 17U);
 }
 
 TEST(Stats, what_was_never_written_or_is_of_another_build_is_not_read) {
-    const auto values = std::make_unique<StatsValues>();
+    const auto values = std::make_unique<stats::StatsValues>();
     const auto refuses = [&](auto change) {
         const auto block = written_block();
         change(*block);
-        return !read_stats(*block, *values);
+        return !stats::read_stats(*block, *values);
     };
-    EXPECT_TRUE(refuses([](StatsBlock& block) { block.magic = 0; }));
-    EXPECT_TRUE(refuses([](StatsBlock& block) { ++block.version; }));
-    EXPECT_TRUE(refuses([](StatsBlock& block) { block.values_bytes += 8; }));
-    EXPECT_TRUE(refuses([](StatsBlock& block) { block.sequence = 0; }));
-    EXPECT_TRUE(refuses([](StatsBlock& block) { block.sequence = 3; })) << "its writer died within";
+    EXPECT_TRUE(refuses([](stats::StatsBlock& block) { block.magic = 0; }));
+    EXPECT_TRUE(refuses([](stats::StatsBlock& block) { ++block.version; }));
+    EXPECT_TRUE(refuses([](stats::StatsBlock& block) { block.values_bytes += 8; }));
+    EXPECT_TRUE(refuses([](stats::StatsBlock& block) { block.sequence = 0; }));
+    EXPECT_TRUE(refuses([](stats::StatsBlock& block) { block.sequence = 3; }))
+        << "its writer died within";
     EXPECT_EQ(values->turns, 0U);
 }
 
@@ -40,22 +41,22 @@ TEST(Stats, a_gateway_says_which_node_it_is_and_counts_its_turns) {
     JobOptions options;
     options.counts = {2, 1};
     Job job(options);
-    const StatsValues first = job.stats(1);
+    const stats::StatsValues first = job.stats(1);
     EXPECT_EQ(first.node, 1U);
     EXPECT_EQ(first.nodes, 2U);
     EXPECT_EQ(first.local_procs, 1U);
     EXPECT_GT(first.receive_bytes, 0U);
     EXPECT_LE(first.started_ns, first.updated_ns);
-    const StatsValues second = job.stats(1);
+    const stats::StatsValues second = job.stats(1);
     EXPECT_GT(second.turns, first.turns);
     EXPECT_GT(second.updated_ns, first.updated_ns);
     EXPECT_EQ(job.stats(0).local_procs, 2U);
 }
 
 TEST(Stats, are_due_when_something_changed_and_it_is_time_or_somebody_asked) {
-    auto made = StatsPublisher::create(0, 2, 0, 1, StatsPublisher::Owner::agent);
+    auto made = stats::StatsPublisher::create(0, 2, 0, 1, stats::StatsPublisher::Owner::agent);
     ASSERT_TRUE(made.is_ok()) << made.failure().message();
-    StatsPublisher& publisher = made.value();
+    stats::StatsPublisher& publisher = made.value();
     EXPECT_TRUE(publisher.is_due(publisher.next_ns(), true));
     EXPECT_FALSE(publisher.is_due(publisher.next_ns(), false)) << "an idle gateway writes nothing";
     publisher.ask();

@@ -17,18 +17,18 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/addresses.hpp"
 #include "gateway/gateway.hpp"
 #include "gateway/own_gateway.hpp"
-#include "gateway/stats_publisher.hpp"
 #include "local/attach.hpp"
 #include "node/death.hpp"
 #include "os/clock.hpp"
 #include "remote/ring_link.hpp"
 
+#include "stats/stats_publisher.hpp"
 #include "support/operation_library.hpp"
 #include "support/random.hpp"
 #include "support/watchdog.hpp"
+#include "transport/addresses.hpp"
 #include "unit/local/test_rank.hpp"
 
 namespace acp::gateway::test {
@@ -220,15 +220,16 @@ public:
     node::Segment& segment(std::uint32_t node) { return segments_[node]; }
 
     // The counters of a node, as they are now.
-    StatsValues stats(std::uint32_t node) {
+    stats::StatsValues stats(std::uint32_t node) {
         const int fd = own_[node] ? own_[node]->stats_fd() : gateways_[node]->stats_fd();
-        const auto mapped = os::Mapping::map_shared(fd, sizeof(StatsBlock));
+        const auto mapped = os::Mapping::map_shared(fd, sizeof(stats::StatsBlock));
         EXPECT_TRUE(mapped.is_ok());
-        const auto& block = *reinterpret_cast<const StatsBlock*>(mapped.value().data());
+        const auto& block = *reinterpret_cast<const stats::StatsBlock*>(mapped.value().data());
         const std::uint64_t asked_ns = os::now_ns();
         own_[node] ? own_[node]->publish_stats() : gateways_[node]->publish_stats();
-        StatsValues values;
-        turn_until([&] { return read_stats(block, values) && values.updated_ns >= asked_ns; });
+        stats::StatsValues values;
+        turn_until(
+            [&] { return stats::read_stats(block, values) && values.updated_ns >= asked_ns; });
         return values;
     }
 
@@ -282,7 +283,7 @@ private:
         for (std::size_t i = 0; i < settings.job_key.size(); ++i) {
             settings.job_key[i] = static_cast<std::byte>(i * 7 + 1);
         }
-        settings.bind = {emulated_address(node)};
+        settings.bind = {transport::emulated_address(node)};
         settings.config = options_.config;
         settings.config.intranode = options_.kind.intranode;
         settings.datagram_bytes_max = options_.datagram_bytes_max;

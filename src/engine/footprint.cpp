@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sizes of what is made at start are those of the types; the rest is measured and held by the tests.
+#include "engine/footprint.hpp"
+
+#include <algorithm>
+
+#include "datagram/endpoint.hpp"
+#include "datagram/peer.hpp"
+#include "datagram/sent_datagrams.hpp"
+#include "router/records.hpp"
+#include "router/router.hpp"
+
+namespace acp::engine {
+
+namespace {
+
+// Heap, pools' first pages, stacks, the libraries of cipher and key agreement, room for a burst to send and one received: measured.
+constexpr std::uint64_t process_bytes = 3168ULL * 1024;
+
+// The same in a rank that is its own gateway, beside what a rank takes anyhow.
+constexpr std::uint64_t own_process_bytes = 2688ULL * 1024;
+
+// Per node of the job: its seat at the endpoint (16), its place in the router's list (8), where its processes begin
+// (4), where its addresses begin (4), an address.
+constexpr std::uint64_t unmet_node_bytes = 32 + sizeof(datagram::Address);
+
+// Once it was met: what stays of it when it is idle (WIRE-92), and what the router knows of it.
+constexpr std::uint64_t met_node_bytes = 128 - 16 + sizeof(router::RouterPeer);
+
+// A command under way: its record and its place in the index, and work that waits for room.
+constexpr std::uint64_t command_bytes =
+    sizeof(router::Outstanding) + 16 + sizeof(router::OperationRecord);
+
+// The longest datagrams there are: a loopback's or a jumbo frame's.
+constexpr std::uint64_t longest_datagram_bytes = 8972;
+
+std::uint64_t pool_bytes(std::uint64_t datagram_bytes) {
+    const std::uint64_t buffers = datagram::Settings{}.send_buffers;
+    const std::uint64_t stride = (datagram_bytes + 63) / 64 * 64;
+    const std::uint64_t blocks = buffers / 8 + 64;
+    return buffers * stride + blocks * sizeof(datagram::SentPool::Block);
+}
+
+// The names of the parts of one gateway.
+struct Names {
+    std::string_view process;
+    std::string_view nodes;
+    std::string_view connections;
+    std::string_view commands;
+    std::string_view buffers;
+};
+
+constexpr Names agents_names = {"gateway: process", "gateway: nodes", "gateway: connections",
+                                "gateway: commands", "gateway: buffers"};
+constexpr Names own_names = {"own gateway: process", "own gateway: nodes",
+                             "own gateway: connections", "own gateway: commands",
+                             "own gateway: buffers"};
+
+void append(std::vector<node::FootprintPart>& parts,
+            const Names& names,
+            std::uint64_t process,
+            const node::Shape& shape) {
+    const router::RouterSettings limits;
+    const std::uint64_t others = shape.nodes - 1;
+    const std::uint64_t unmet = shape.nodes * unmet_node_bytes;
+    const std::uint64_t met = unmet + others * met_node_bytes;
+    const std::uint64_t commands_most =
+        limits.commands_max * command_bytes + limits.notes_max * sizeof(router::Note);
+    const std::uint64_t commands =
+        std::min(limits.commands_max, stated_commands * shape.local_procs) * command_bytes;
+    const std::uint64_t hot = std::min(others, hot_peers_stated) * hot_peer_bytes;
+    parts.push_back({names.process, "", process, process, process});
+    parts.push_back({names.nodes, "nodes talked to", met, unmet, met});
+    parts.push_back(
+        {names.connections, "nodes talked to in a minute", others * hot_peer_bytes, 0, hot});
+    parts.push_back({names.commands, "commands under way", commands_most, 0, commands});
+    parts.push_back({names.buffers, "bytes under way", pool_bytes(longest_datagram_bytes), 0,
+                     pool_bytes(stated_datagram_bytes)});
+}
+
+}  // namespace
+
+std::vector<node::FootprintPart> footprint_of(const node::Shape& shape) {
+    std::vector<node::FootprintPart> parts;
+    if (shape.nodes == 1) return parts;
+    append(parts, agents_names, process_bytes, shape);
+    if (shape.has_own_gateways != 0) append(parts, own_names, own_process_bytes, shape);
+    return parts;
+}
+
+}  // namespace acp::engine

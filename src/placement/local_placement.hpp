@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The memory of the gateway's node, for the router: what is mapped here is reached by loads and stores under a
+// hazard line, private memory of a process through the kernel in batches, else by asking its owner. Whatever comes
+// over the network is checked here, at the access. Knows no frame and no peer. Nothing is told to the router but
+// from flush() and turn(). Copies within the node are done in one go: the router cuts them. One thread: the gateway's.
+// Tests: tests/unit/placement/local_placement_test.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+
+#include "local/numbered_operation.hpp"
+#include "router/placement.hpp"
+
+#include "placement/attach_batch.hpp"
+#include "placement/owner_calls.hpp"
+#include "placement/settled.hpp"
+
+namespace acp::placement {
+
+class LocalPlacement final : public router::Placement {
+public:
+    // What memory is reached with; all must outlive the placement.
+    struct Parts {
+        local::Space* space = nullptr;
+        local::Hazards* hazards = nullptr;
+        local::Attach* attach = nullptr;  // nullptr: none of the others' private memory
+        local::Port* port = nullptr;      // of the gateway's slot; nullptr: owners are not asked
+        const local::OperationTable* operations = nullptr;  // nullptr: there are none
+    };
+
+    using Settle = std::function<void(Ticket, base::Code, std::uint64_t value)>;
+
+    explicit LocalPlacement(const Parts& parts);
+
+    // Whom to tell the ends: Router::on_settled. Before anything else.
+    void bind(Settle settle) { settle_ = std::move(settle); }
+
+    router::Settlement put(GlobalAddress target,
+                           std::span<const std::byte> bytes,
+                           Ticket ticket) override;
+    router::Settlement get_now(GlobalAddress source, std::span<std::byte> into) override;
+    [[nodiscard]] const std::byte* find_lasting(GlobalAddress source, std::uint64_t bytes) override;
+    router::Settlement get(GlobalAddress source, std::span<std::byte> into, Ticket ticket) override;
+    router::Settlement run(const memory::Command& command,
+                           bool is_value_wanted,
+                           std::uint64_t& old,
+                           Ticket ticket) override;
+    // Unknown numbers, and operations on memory that is private to a process other than this one: Code::unsupported.
+    router::Settlement invoke(std::uint32_t operation,
+                              std::uint32_t process,
+                              std::span<const std::byte> arguments,
+                              std::span<std::byte> result,
+                              std::uint32_t& result_bytes) override;
+    [[nodiscard]] std::uint32_t result_bytes_max(std::uint32_t operation) const override;
+    void flush() override;
+
+    // Hears from owners, moves what was collected, tells ends. true when something moved.
+    bool turn();
+
+    // Whether turn() would do something now; for after a sleep was announced.
+    [[nodiscard]] bool has_work() const noexcept;
+
+    // A process of this node is gone.
+    void on_death(std::uint32_t slot);
+
+    // Bytes moved by loads and stores, through the kernel, by owners; for reports.
+    struct Counts {
+        std::uint64_t direct_bytes = 0;
+        std::uint64_t attach_bytes = 0;
+        std::uint64_t owner_bytes = 0;
+    };
+
+    [[nodiscard]] const Counts& counts() const noexcept { return counts_; }
+
+private:
+    enum class Way : std::uint8_t { direct, attach, owner, none, dead };
+
+    [[nodiscard]] Way way_to(const local::Place& place) noexcept;
+    [[nodiscard]] static router::Settlement failed(Way way) noexcept;
+    [[nodiscard]] router::Settlement of_owner(OwnerCalls::Begun begun,
+                                              std::uint64_t bytes) noexcept;
+    void tell(SettledList& ended);
+    bool ask_owner(const AttachBatch::Copy& refused);
+    base::Code put_attached(const local::Place& place, std::span<const std::byte> bytes);
+    base::Code get_attached(const local::Place& place, std::span<std::byte> into);
+    base::Code get_direct(const local::Place& place, std::span<std::byte> into);
+    router::Settlement copy(const memory::Command& command, Ticket ticket);
+    base::Code copy_here(const memory::Command& command,
+                         const local::Place& target,
+                         const local::Place& source);
+    router::Settlement run_atomic(const memory::Command& command,
+                                  bool is_value_wanted,
+                                  std::uint64_t& old,
+                                  Ticket ticket);
+    local::Space& space_;
+    local::Hazards& hazards_;
+    local::Attach* attach_;
+    std::optional<AttachBatch> batch_;
+    std::optional<OwnerCalls> owners_;
+    const local::OperationTable* operations_;
+    Settle settle_;
+    bool is_telling_ = false;
+    Counts counts_;
+};
+
+}  // namespace acp::placement

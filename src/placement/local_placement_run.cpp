@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Commands whose memory is on this node: copies and atomics.
+#include "local/direct.hpp"
+
+#include "placement/local_placement.hpp"
+
+namespace acp::placement {
+
+namespace {
+
+using base::Code;
+using router::Settlement;
+using router::SettlementState;
+
+bool is_aligned(const local::Place& place, std::uint8_t width) noexcept {
+    return place.owner_address % width == 0;
+}
+
+}  // namespace
+
+Settlement LocalPlacement::run(const memory::Command& command,
+                               bool is_value_wanted,
+                               std::uint64_t& old,
+                               Ticket ticket) {
+    if (!memory::is_sound(command.operation, command.width))
+        return {SettlementState::settled, Code::argument};
+    return command.is_copy() ? copy(command, ticket)
+                             : run_atomic(command, is_value_wanted, old, ticket);
+}
+
+Settlement LocalPlacement::copy(const memory::Command& command, Ticket ticket) {
+    local::Place target;
+    local::Place source;
+    Way to = Way::none;
+    Way from = Way::none;
+    const auto is_asked_of_owners = [&] { return to == Way::owner || from == Way::owner; };
+    {
+        const Inside inside(hazards_, command.target, command.source);
+        Code code = space_.find(command.target, command.bytes, target);
+        if (code == Code::ok) code = space_.find(command.source, command.bytes, source);
+        if (code != Code::ok || command.bytes == 0) return {SettlementState::settled, code};
+        const auto find_ways = [&] {
+            to = way_to(target);
+            from = way_to(source);
+        };
+        find_ways();
+        if (!is_asked_of_owners() && to < Way::none && from < Way::none) {
+            code = copy_here(command, target, source);
+            if (code != Code::unsupported) return {SettlementState::settled, code};
+            find_ways();  // the kernel refuses since now
+            if (!is_asked_of_owners()) return {SettlementState::settled, code};
+        }
+    }
+    for (const Way way : {to, from}) {
+        if (way >= Way::none) return failed(way);
+    }
+    const std::uint32_t executor = from == Way::owner ? source.slot : target.slot;
+    return of_owner(owners_->run(executor, command, ticket), command.bytes);
+}
+
+// The caller names the addresses.
+Code LocalPlacement::copy_here(const memory::Command& command,
+                               const local::Place& target,
+                               const local::Place& source) {
+    if (target.direct != nullptr && source.direct != nullptr) {
+        local::move_bytes(target.direct, source.direct, command.bytes);
+        counts_.direct_bytes += command.bytes;
+        return Code::ok;
+    }
+    local::AttachCopy move;
+    move.target = target;
+    move.source = source;
+    move.bytes = command.bytes;
+    attach_->run(std::span(&move, 1));
+    counts_.attach_bytes += command.bytes;
+    return move.code;
+}
+
+Settlement LocalPlacement::run_atomic(const memory::Command& command,
+                                      bool is_value_wanted,
+                                      std::uint64_t& old,
+                                      Ticket ticket) {
+    const bool has_target = command.has_target() && !is_value_wanted;
+    const GlobalAddress target_address = has_target ? command.target : command.source;
+    local::Place word;
+    local::Place target;
+    const Inside inside(hazards_, target_address, command.source);
+    Code code = space_.find(command.source, command.width, word);
+    if (code == Code::ok) code = space_.find(target_address, command.width, target);
+    if (code != Code::ok) return {SettlementState::settled, code};
+    if (!is_aligned(word, command.width) || !is_aligned(target, command.width)) {
+        return {SettlementState::settled, Code::alignment};
+    }
+    const Way to = way_to(target);
+    if (word.direct != nullptr && to == Way::direct) {
+        old = local::apply(command, word.direct);
+        if (has_target) local::store_old(target.direct, old, command.width);
+        return {};
+    }
+    if (word.direct != nullptr && to == Way::attach) {
+        if (!batch_->has_room(command.width)) return {SettlementState::refused, Code::ok};
+        old = local::apply(command, word.direct);
+        const auto bytes = std::as_bytes(std::span(&old, 1));  // little endian: a word of 4 first
+        (void)batch_->put(target_address, bytes.first(command.width), ticket);  // there was room
+        return {SettlementState::taken, Code::ok};
+    }
+    if (to == Way::dead || to == Way::none) return failed(to);
+    // only the owner can run an atomic on its private memory
+    const Way at_word = way_to(word);
+    if (at_word == Way::dead || !owners_) return failed(at_word == Way::dead ? at_word : Way::none);
+    const std::uint32_t executor = word.direct != nullptr ? target.slot : word.slot;
+    return of_owner(is_value_wanted ? owners_->run_for_value(executor, command, ticket)
+                                    : owners_->run(executor, command, ticket),
+                    0);
+}
+
+}  // namespace acp::placement

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the pieces of the local placement have in common: the end of something that was taken, kept until the
+// router may be told, and hazard lines named while an access lasts. One thread: the gateway's.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <optional>
+#include <vector>
+
+#include "base/status.hpp"
+#include "local/hazards.hpp"
+#include "local/space.hpp"
+#include "router/placement.hpp"
+
+namespace acp::placement {
+
+using router::GlobalAddress;
+using router::Ticket;
+
+// The end of what a placement took.
+struct SettledAccess {
+    Ticket ticket = 0;
+    base::Code code = base::Code::ok;
+    std::uint64_t value = 0;  // the old one of an atomic
+};
+
+// Ends that are to be told. make_room() before what will end has begun; then adding its end takes no memory.
+class SettledList {
+public:
+    //   count  ends there is always room for. Throws std::bad_alloc.
+    explicit SettledList(std::size_t count) { ends_.reserve(count); }
+
+    // Makes room for `count` ends beside those that are here. False: there is no memory for them.
+    [[nodiscard]] bool make_room(std::size_t count) noexcept {
+        const std::size_t wanted = ends_.size() + count;
+        if (wanted <= ends_.capacity()) return true;
+        try {
+            ends_.reserve(std::max(wanted, 2 * ends_.capacity()));
+            return true;
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
+    }
+
+    void add(const SettledAccess& end) noexcept { ends_.push_back(end); }
+
+    [[nodiscard]] std::size_t size() const noexcept { return ends_.size(); }
+
+    [[nodiscard]] bool is_empty() const noexcept { return ends_.empty(); }
+
+    [[nodiscard]] const SettledAccess& operator[](std::size_t index) const noexcept {
+        return ends_[index];
+    }
+
+    void clear() noexcept { ends_.clear(); }
+
+private:
+    std::vector<SettledAccess> ends_;
+};
+
+// Names the addresses of an access in the calling thread's hazard line while it lives.
+class Inside {
+public:
+    [[gnu::always_inline]] Inside(local::Hazards& hazards,
+                                  GlobalAddress target,
+                                  GlobalAddress source)
+        : own_(hazards.own_line()) {
+        if (own_ == nullptr) [[unlikely]] {
+            borrow(hazards);
+        }
+        hazards.enter(*own_, target, source);
+    }
+
+    ~Inside() { memory::leave(*own_); }
+
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+
+private:
+    [[gnu::cold, gnu::noinline]] void borrow(local::Hazards& hazards) {
+        lease_.emplace(hazards);
+        own_ = &lease_->line();
+    }
+
+    memory::HazardLine* own_;
+    std::optional<local::Hazards::Lease> lease_;  // where every line is somebody's
+};
+
+}  // namespace acp::placement

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What acpinfo --memory says of a gateway's connections, against what they take of the heap. Whole gateways are measured
+// in real jobs: tests/tools/acpinfo_memory_test.py. One thread.
+#include "engine/footprint.hpp"
+
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include "crypto/choose.hpp"
+
+#include "unit/datagram/test_net.hpp"
+
+namespace acp::engine {
+namespace {
+
+using datagram::NodeId;
+using datagram::testing::Net;
+
+// In use, as the C library tells; 0 under an allocator that does not.
+std::size_t heap_bytes() {
+    const struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
+
+// Of a connection with the test's cipher, whose keys are next to nothing.
+std::size_t peer_bytes() {
+    constexpr NodeId nodes = 200;
+    datagram::Settings settings;
+    settings.send_buffers = 512;
+    settings.datagram_bytes_max = settings.datagram_bytes;
+    Net net(nodes, 1, settings);
+    const std::size_t before = heap_bytes();
+    for (NodeId node = 1; node < nodes; ++node) {
+        EXPECT_TRUE(net.hosts[0].send(node, node) && net.hosts[node].send(0, 1000 + node));
+    }
+    EXPECT_TRUE(net.settle(datagram::testing::s));
+    return (heap_bytes() - before) / (2 * (nodes - std::size_t{1}));
+}
+
+// Of one direction's key with a cipher of libcrypto, which keeps keys on the heap.
+std::size_t key_bytes() {
+    constexpr std::size_t count = 200;
+    auto suite = crypto::choose(crypto::CipherWish::automatic, crypto::BackendWish::libcrypto);
+    EXPECT_TRUE(suite.is_ok()) << suite.failure().message();
+    const std::vector<std::byte> key(suite.value()->key_bytes(), std::byte{1});
+    std::vector<std::unique_ptr<datagram::Aead>> keys;
+    keys.reserve(count);
+    const std::size_t before = heap_bytes();
+    for (std::size_t i = 0; i < count; ++i) keys.push_back(suite.value()->make(key));
+    return (heap_bytes() - before) / count;
+}
+
+TEST(GatewayFootprint, a_connection_takes_what_is_stated) {
+    const auto something = std::make_unique<std::array<std::byte, 1000>>();
+    if (heap_bytes() == 0) GTEST_SKIP() << "this allocator does not tell what is in use";
+    const std::size_t measured = peer_bytes() + 2 * key_bytes();
+    EXPECT_LE(measured, hot_peer_bytes);
+    EXPECT_GE(measured, hot_peer_bytes / 2)
+        << "keys of other libraries are larger, but not by so much";
+}
+
+TEST(GatewayFootprint, no_part_starts_larger_than_it_can_become) {
+    node::Shape shape;
+    shape.local_procs = 4;
+    EXPECT_TRUE(engine::footprint_of(shape).empty());
+    for (const std::uint32_t nodes : {2U, 1000U, 60'000U}) {
+        shape.nodes = nodes;
+        shape.procs = 4 * nodes;
+        for (const node::FootprintPart& part : engine::footprint_of(shape)) {
+            EXPECT_LE(part.start_bytes, part.used_bytes) << part.name;
+            EXPECT_LE(part.used_bytes, part.reserved_bytes) << part.name;
+            EXPECT_EQ(part.growth.empty(), part.start_bytes == part.reserved_bytes) << part.name;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace acp::engine
