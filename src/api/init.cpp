@@ -2,6 +2,7 @@
 // <acp/init.h>: joining and leaving a job, and the barrier. The steps are taken here, the work is done in api/epoch.cpp.
 #include <cstdio>
 #include <string>
+#include <utility>
 
 #include "api/boundary.hpp"
 #include "api/epoch.hpp"
@@ -67,13 +68,15 @@ void acp_abort(const char* text) {
 }
 
 int acp_sync(void) {
-    if (!library().life.take(Step::meet)) [[unlikely]] {
+    if (!library().life.begin_meeting()) [[unlikely]] {
         api::refuse("acp_sync", true);
         return -1;
     }
     const api::MeetingCall meeting;
-    const bool is_ok = api::run_always<Gravity::failure_ends>(
-        "acp_sync", false, [] { return api::in_call("acp_sync", library().member->meet()); });
+    const bool is_ok = api::run_always<Gravity::failure_ends>("acp_sync", false, [] {
+        auto met = library().member->meet();
+        return met.is_ok() ? std::move(met) : api::in_call("acp_sync", std::move(met));
+    });
     return is_ok ? 0 : -1;
 }
 

@@ -48,7 +48,7 @@ public:
     MeetingCall(const MeetingCall&) = delete;
     MeetingCall& operator=(const MeetingCall&) = delete;
 
-    ~MeetingCall() { (void)library().life.take(Step::go_on); }
+    ~MeetingCall() { library().life.end_meeting(); }
 };
 
 // What the inline path reads. Zero, and so closed, but between acp_init and acp_finalize.

@@ -166,7 +166,7 @@ base::Status register_all(const Wanted& wanted) {
 extern "C" {
 
 int acp_register_all(void* address, size_t size, int color, acp_ga_t* addresses, acp_atkey_t* key) {
-    if (!library().life.take(Step::meet)) [[unlikely]] {
+    if (!library().life.begin_meeting()) [[unlikely]] {
         api::refuse("acp_register_all", true);
         return -1;
     }

@@ -67,6 +67,19 @@ constexpr std::array<std::array<LifeState, step_count>, life_state_count> wanted
     {none, none, none, none, none, none, none, none, none, forked},               // forked
 }};
 
+TEST(LifeTest, a_meeting_begins_and_ends_as_by_its_steps) {
+    for (std::uint32_t i = 0; i < life_state_count; ++i) {
+        const auto state = static_cast<LifeState>(i);
+        const auto by_step = life_in(state);
+        const auto in_short = life_in(state);
+        EXPECT_EQ(in_short->begin_meeting(), by_step->take(Step::meet)) << name_of(state);
+        EXPECT_EQ(in_short->state(), by_step->state()) << name_of(state);
+        const LifeState during = in_short->state();
+        in_short->end_meeting();
+        EXPECT_EQ(in_short->state(), during == meeting ? in_use : during) << name_of(state);
+    }
+}
+
 TEST(LifeTest, takes_the_steps_of_the_table_and_no_others) {
     for (std::uint32_t from = 0; from < life_state_count; ++from) {
         for (std::uint32_t step = 0; step < step_count; ++step) {
