@@ -24,17 +24,28 @@ bool is_end_untold(const node::Segment& segment, std::uint32_t slot) noexcept {
 
 void LifeWatch::start(const node::Segment& segment, os::PollSet& poll, std::uint64_t token) {
     segment_ = &segment;
-    auto watch = os::CloseWatch::create(segment.file());
-    if (watch.is_ok() && poll.add(watch.value().fd(), token).is_ok()) {
+    poll_ = &poll;
+    token_ = token;
+    const std::uint64_t now_ns = os::now_ns();
+    watch_at_ns_ = now_ns + young_ns;
+    deadline_ns_ = now_ns + young_look_every_ns;
+}
+
+// What happened before is found by the look that follows.
+void LifeWatch::watch(std::uint64_t now_ns) {
+    if (now_ns < watch_at_ns_) return;
+    watch_at_ns_ = os::poll_forever;
+    auto watch = os::CloseWatch::create(segment_->file());
+    if (watch.is_ok() && poll_->add(watch.value().fd(), token_).is_ok()) {
         watch_.emplace(std::move(watch).value());
-    } else {
-        deadline_ns_ = os::now_ns() + look_every_ns;
     }
 }
 
 std::vector<std::uint32_t> LifeWatch::take_lost(std::uint64_t now_ns) {
+    watch(now_ns);
     if (!watch_) {
-        deadline_ns_ = now_ns + look_every_ns;
+        const bool is_young = watch_at_ns_ != os::poll_forever;
+        deadline_ns_ = now_ns + (is_young ? young_look_every_ns : look_every_ns);
     } else {
         if (watch_->take()) pause_ns_ = look_again_first_ns;
         const bool is_over = pause_ns_ > look_again_last_ns;
