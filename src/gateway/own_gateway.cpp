@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
 #include <new>
 #include <optional>
 #include <utility>
@@ -41,12 +40,18 @@ public:
     DueWhenThrown& operator=(const DueWhenThrown&) = delete;
 
     ~DueWhenThrown() {
-        if (std::uncaught_exceptions() > before_) deadline_.store(0, std::memory_order_relaxed);
+        if (!is_finished_) deadline_.store(0, std::memory_order_relaxed);
+    }
+
+    // The turn ends in order.   result  of the turn
+    bool finish(bool result) noexcept {
+        is_finished_ = true;
+        return result;
     }
 
 private:
     std::atomic<Time>& deadline_;
-    int before_ = std::uncaught_exceptions();
+    bool is_finished_ = false;
 };
 
 class LoneGateway final : public OwnGateway, private router::Completions {
@@ -118,7 +123,7 @@ public:
     bool turn(std::vector<remote::Ended>& ended) override {
         const Time now = now_ = os::now_ns();
         ++own_.turns;
-        const DueWhenThrown due_when_thrown(deadline_);
+        DueWhenThrown due_when_thrown(deadline_);
         const std::uint64_t delivered = core_->endpoint().counters().delivered;
         bool has_moved = look_for_meeting();
         has_moved = core_->receive(now) || has_moved;
@@ -128,7 +133,7 @@ public:
         const bool is_due = now >= deadline_.load(std::memory_order_relaxed) || stats_->is_asked();
         if (!has_moved && !has_lost && !has_moved_ && !is_due) {
             note_idle_turn();
-            return false;
+            return due_when_thrown.finish(false);
         }
         // Acknowledgements, either way, are nobody's progress: whoever waits looks on.
         const bool has_content = core_->work(now) || !ended_.empty() ||
@@ -145,7 +150,7 @@ public:
         if (is_meeting_ && now >= watch_at_) watch_awaited(now);
         publish_news();
         has_moved_ = has_moved;
-        return has_content;
+        return due_when_thrown.finish(has_content);
     }
 
     [[nodiscard]] bool has_news() const noexcept override {
