@@ -169,8 +169,7 @@ void GatewayRings::flush() noexcept {
         }
         node::Door& door = segment_.slot(slot).door;
         // seq_cst, both: after publish(). Partners: a waiter that attends, or announces its sleep, and then looks; and
-        // RingLink::set_service_wanted().
-        // also if is_attended() is false because the waiters are no longer trusted to poll
+        // RingLink::set_service_wanted(). The waiters' bell rings even if is_attended() is false, since a thread may still wait.
         node::ring_bell_after_rmw(door.waiter_bell);
         if (!door.is_attended() && door.is_end_awaited.load(std::memory_order_seq_cst) != 0) {
             node::wake_service(segment_, slot);
