@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps this process's memory out of core dumps, for a process that holds keys of other users' jobs. Children start with the
-// same limit unless ChildPlan says otherwise (os/child.hpp). Call from one thread.
+// Keeps this process's memory out of core dumps, for a process whose keys also lie in memory that another library allocated and
+// that cannot be excluded piece by piece. Children start with the same limit unless ChildPlan says otherwise (os/child.hpp).
+// Call from one thread.
 #pragma once
 
 #include <cstdint>

@@ -38,8 +38,7 @@ Result<FileDescriptor> adopt_event(int fd) {
     const std::string name = "/proc/self/fd/" + std::to_string(fd);
     char target[64] = {};
     const ssize_t length = readlink(name.c_str(), target, sizeof target - 1);
-    // Without /proc only access() to its directory shows that the descriptor's type cannot be read; then any open descriptor is
-    // accepted.
+    // Without /proc the type of a descriptor cannot be read; then any open descriptor is accepted.
     const bool can_tell = length >= 0 || access("/proc/self/fd", X_OK) == 0;
     const bool is_event = !can_tell || std::string_view(target) == "anon_inode:[eventfd]";
     if (fd < 0 || !is_event) {

@@ -56,18 +56,18 @@ struct FileIdentity {
 // The identity of a descriptor's file; all zero when the descriptor is not open.
 [[nodiscard]] FileIdentity identity_of_file(int file) noexcept;
 
-// Says when somebody gives up a file that was open for writing: closes its last descriptor and mapping of one time it
-// was opened. For the process that waits for the ends of LifeLocks. The kernel says so a moment before the locks come
-// free: who looks at one and finds it held looks again.
+// Tells when a process closes the last descriptor or mapping of an open file description that could write to the file. For the
+// process that waits for the ends of LifeLocks. The kernel reports this a moment before it releases the locks: a caller that
+// finds a lock still held must look again.
 class CloseWatch {
 public:
     // Errors: limit (fs.inotify.max_user_instances, descriptors), unsupported, system (no /proc).
     static base::Result<CloseWatch> create(int file);
 
-    // Readable when that happened since the last take().
+    // Readable when a file was closed in this way since the last take().
     [[nodiscard]] int fd() const noexcept { return descriptor_.get(); }
 
-    // Whether that happened since the last take().
+    // Whether a file was closed in this way since the last take().
     bool take() noexcept;
 
 private:
