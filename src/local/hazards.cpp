@@ -202,11 +202,11 @@ Hazards::Lease::~Lease() {
 
 void Hazards::order_with_readers() const noexcept {
     if (has_membarrier_) {
-        (void)os::expedite();  // registered above: cannot be refused now
+        (void)os::expedite();  // cannot fail: the constructor registered for it
     } else {
 #if ACP_PLAIN_HAZARDS
         std::atomic_thread_fence(std::memory_order_seq_cst);
-#else  // the tool knows no fences; a read-modify-write does for it
+#else  // ThreadSanitizer knows no fences; a read-modify-write of a shared word replaces the fence
         segment_.control().deaths.fetch_add(0, std::memory_order_seq_cst);
 #endif
     }
@@ -230,8 +230,8 @@ void Hazards::wait_until_unnamed(const std::function<bool(memory::GlobalAddress)
     }
 }
 
-// Polls first, then naps: nobody rings when a line is left, for the inline path must not pay for it. True when
-// it complained about the slot because it is later than that.
+// Polls first, then sleeps in short naps: a thread that leaves its line rings no bell, because the inline path must not pay for
+// that. True when it printed a complaint about the slot, which it does after complain_at_ns.
 bool Hazards::pause(std::uint32_t turns, std::uint32_t slot, std::uint64_t complain_at_ns) const {
     static const std::atomic<std::uint32_t> never_changes{0};
     if (turns < polls_before_nap) {
