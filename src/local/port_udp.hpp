@@ -41,7 +41,8 @@ static_assert(sizeof(DatagramHead) == 32);
 inline constexpr std::uint64_t resend_after_ns = 20'000'000;  // doubled each time
 inline constexpr std::uint64_t resend_after_max_ns = 200'000'000;
 inline constexpr std::uint32_t unanswered_max = 64;  // datagrams to one receiver
-inline constexpr std::uint32_t kept_at_once = 64;    // datagrams for which memory is allocated in one step
+inline constexpr std::uint32_t kept_at_once =
+    64;  // datagrams for which memory is allocated in one step
 
 class UdpPort final : public Port {
 public:
@@ -93,8 +94,9 @@ private:
         std::uint64_t charged_bytes = 0;
         std::uint64_t resend_at_ns = 0;  // valid while a datagram is unanswered
         std::uint64_t patience_ns = resend_after_ns;
-        std::uint64_t resent_up_to = 0;    // number of the last datagram sent again because of a gap
-        std::uint64_t doubtful_up_to = 0;  // number of the last datagram that was unanswered at the last timeout
+        std::uint64_t resent_up_to = 0;  // number of the last datagram sent again because of a gap
+        std::uint64_t doubtful_up_to =
+            0;  // number of the last datagram that was unanswered at the last timeout
         bool owes_answer = false;
         bool is_listed = false;  // in to_answer_
         bool has_gap = false;
@@ -164,7 +166,8 @@ private:
     // Unanswered datagrams: one place is reserved for each peer, the others are shared by all. There are as many as payloads_
     // has room for.
     LinkedPool<Kept> kept_{0};
-    std::uint32_t reserved_;  // free places of kept_ that are reserved for peers without unanswered datagrams
+    std::uint32_t
+        reserved_;  // free places of kept_ that are reserved for peers without unanswered datagrams
     std::vector<std::unique_ptr<char[]>> payloads_;     // blocks of kept_at_once payloads each
     bool has_put_off_ = false;                          // is_put_off of some peer is set
     std::vector<std::byte> buffer_;                     // the datagram being received

@@ -162,8 +162,9 @@ std::uint32_t Registry::count_of(std::uint32_t first) const noexcept {
 
 void Registry::kill(std::uint32_t first, std::uint32_t count) noexcept {
     const auto clear = [](memory::TableEntry& entry) {
-        entry.direct_bytes.store(0,
-                                 std::memory_order_seq_cst);  // seq_cst: precedes the scan of the hazard lines
+        entry.direct_bytes.store(
+            0,
+            std::memory_order_seq_cst);  // seq_cst: precedes the scan of the hazard lines
         entry.bytes.store(0, std::memory_order_seq_cst);
     };
     for (std::uint32_t g = first; g < first + count; ++g) {

@@ -84,7 +84,9 @@ void Space::close() noexcept {
         if (entry.start.load(std::memory_order_relaxed) != 0) {
             entry.direct_bytes.store(0, std::memory_order_release);
             entry.bytes.store(
-                0, std::memory_order_release);  // start stays set, so that old addresses are stale rather than wild
+                0,
+                std::
+                    memory_order_release);  // start stays set, so that old addresses are stale rather than wild
         }
     }
     used_granules_ = 0;

@@ -71,7 +71,8 @@ static_assert(sizeof(View) == 64);
 
 // Where an access lies. Valid while the caller's hazard line names the address.
 struct Place {
-    char* direct = nullptr;           // pointer by which this process reaches it; nullptr: loads and stores do not reach it
+    char* direct =
+        nullptr;  // pointer by which this process reaches it; nullptr: loads and stores do not reach it
     std::uint64_t owner_address = 0;  // in the owner's address space
     std::uint32_t slot = 0;           // the owner's slot
     bool is_own = false;
@@ -277,7 +278,8 @@ private:
     std::uint32_t claims_granule_ = 0;  // first granule after the starter memory, in each process
     std::uint64_t shared_room_ = 0;     // bytes before the first registration, in each process
     Reach reach_;
-    std::uint32_t used_granules_ = 0;  // in the own row: from this granule on no entry was written since open()
+    std::uint32_t used_granules_ =
+        0;  // in the own row: from this granule on no entry was written since open()
     memory::TableEntry* window_row_ = nullptr;
     memory::TableEntry* shared_row_ = nullptr;
 };

@@ -26,9 +26,8 @@ namespace acp::os {
 
 namespace {
 
-constexpr std::uint32_t segments_max = 64;  // per call, in every kernel that segments
-constexpr std::uint32_t payload_max =
-    65'507;  // per call: 65535 less the headers of IPv4 and UDP
+constexpr std::uint32_t segments_max = 64;     // per call, in every kernel that segments
+constexpr std::uint32_t payload_max = 65'507;  // per call: 65535 less the headers of IPv4 and UDP
 constexpr std::uint32_t datagrams_per_call = 64;
 constexpr int send_flags = MSG_DONTWAIT | MSG_NOSIGNAL;
 

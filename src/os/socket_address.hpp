@@ -17,9 +17,10 @@ namespace acp::os {
 using base::Result;
 
 struct SocketAddress {
-    std::array<std::uint8_t, 16> ip{};  // network order; IPv4 in the first four bytes, the others zero
-    std::uint16_t port = 0;             // host order
-    std::uint16_t family = 0;           // 4, 6; 0 = none
+    std::array<std::uint8_t, 16>
+        ip{};                  // network order; IPv4 in the first four bytes, the others zero
+    std::uint16_t port = 0;    // host order
+    std::uint16_t family = 0;  // 4, 6; 0 = none
 
     friend bool operator==(const SocketAddress&, const SocketAddress&) = default;
 };
