@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The parts of a forwarder, connected, and the calls that go to one of them each. What a turn does, and in which order,
-// is here.
+// Connects the parts of a forwarder, and passes each call to the part that it concerns. turn() here decides what one round does
+// and in which order.
 #include "local/forwarder.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct Forwarder::Parts {
               server.on_message(head, payload);
           }) {}
 
-    // Each knows some of those before it, and none after it.
+    // Each part knows some of the parts declared before it, and none declared after it.
     Port& port;
     ForwarderCounters counters;
     ForwarderMemory memory;
@@ -77,10 +77,11 @@ bool Forwarder::try_get(std::uint64_t token, GlobalAddress source, std::span<cha
 std::uint32_t Forwarder::turn() {
     Parts& parts = *parts_;
     std::uint32_t done = parts.starter.start_ready();
-    // A message may have to be answered, and the answer may have to wait: without a place for it the mail waits.
+    // A message may have to be answered, and the answer may have to wait in a parcel: without a free parcel the message stays
+    // in the port.
     const std::uint32_t room = parts.queues.make_room(messages_per_turn_max);
     done += parts.port.receive(parts.on_message, std::min(room, messages_per_turn_max));
-    done += parts.starter.start_ready();  // an end makes room for the next command
+    done += parts.starter.start_ready();  // a command that ended makes room for the next one
     done += parts.copies.send_waiting();
     parts.memory.end_turn();  // the next turn may be another thread's
     return done;
@@ -102,7 +103,8 @@ bool Forwarder::has_backlog() const noexcept {
     return parts_->commands.is_any_ready() || !parts_->queues.is_empty();
 }
 
-// Copies first: what they were run for hears of the death by a message, and own ones end once.
+// Copies first: the initiators for which this process runs copies hear of the death by a message. Commands of this process then
+// end once, in the second call.
 void Forwarder::on_death(std::uint32_t dead_slot) {
     if (!parts_->queues.note_death(dead_slot)) return;
     parts_->copies.on_death(dead_slot);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Commands from their beginning to their end, and what is said of those that fail.
+// Keeps commands from submit() to their end, and writes the messages of those that fail.
 #include "local/forwarder_commands.hpp"
 
 #include <algorithm>
@@ -47,7 +47,8 @@ void ForwarderCommands::withdraw(std::uint32_t index) noexcept {
 
 void ForwarderCommands::want_value(std::uint32_t index) noexcept {
     Record& record = records_[index];
-    record.command.target = record.command.source;  // something to look up; it is not written
+    // find() needs a valid address; the target is never written
+    record.command.target = record.command.source;
     record.is_value_wanted = true;
 }
 
@@ -76,7 +77,7 @@ bool ForwarderCommands::send_to(std::uint32_t index,
 
 void ForwarderCommands::fail(std::uint32_t index, const AccessVerdict& verdict) noexcept {
     const Record& record = records_[index];
-    std::string words;  // "" where no memory is left for them
+    std::string words;  // stays "" if no memory is left for the message
     try {
         words = explain(record.command, verdict);
     } catch (const std::bad_alloc&) {
@@ -86,7 +87,7 @@ void ForwarderCommands::fail(std::uint32_t index, const AccessVerdict& verdict) 
 }
 
 void ForwarderCommands::end(std::uint32_t index, ForwardedEnd&& how) noexcept {
-    ended_.push_back(std::move(how));  // make_room() made room
+    ended_.push_back(std::move(how));  // cannot allocate: make_room() reserved the place
     --outstanding_;
     Record& record = records_[index];
     if (record.receiver != nobody) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The commands of this process that others have to run, from submit() to their one end: which wait to be started, which
-// wait because their receiver has commands_in_flight_max of them, which run, and how they ended. A command takes all its
-// memory, that of its end too, when it is added. Knows no message, no port and no death but those it is told of. The
-// driver only.
+// The commands of this process that other processes have to run, from submit() to their one end: those to be started, those
+// that wait because their receiver has commands_in_flight_max of them, those that run, and how they ended. add() takes all
+// memory that a command needs, that of its end included. Knows no message and no port, and only those deaths that it is told
+// of. The driver only.
 // Tests: tests/unit/local/forwarder_commands_test.cpp.
 #pragma once
 
@@ -21,14 +21,15 @@ namespace acp::local {
 class ForwarderCommands {
 public:
     static constexpr std::uint32_t nobody = Chain::nobody;  // no slot, and no record
-    static constexpr std::uint32_t records_min = 64;        // to be had though no memory is left
+    // records that exist even if memory allocation fails
+    static constexpr std::uint32_t records_min = 64;
 
-    // How far a command is.
+    // The state of a command.
     enum class Stage : std::uint8_t {
         none,     // the record is free
-        queued,   // not started, or waits until its receiver has fewer of our commands
-        running,  // somebody runs it
-        storing   // an atomic is done; its old value is under way to the target
+        queued,   // not started, or waiting until its receiver has fewer of our commands
+        running,  // a process runs it
+        storing   // an atomic was applied; its old value is on its way to the target
     };
 
     // One command. Written by this class alone.
@@ -38,41 +39,42 @@ public:
         std::uint32_t generation = 1;  // upper half of the token
         std::uint32_t next = nobody;
         Stage stage = Stage::none;
-        bool is_value_wanted = false;      // an atomic's old value goes into its end
-        std::uint32_t receiver = nobody;   // whose in_flight counts it
-        std::uint32_t queued_at = nobody;  // in whose queue it waited
-        std::uint32_t executor = nobody;   // the processes that must live until it ends
+        bool is_value_wanted = false;      // the end carries the atomic's old value
+        std::uint32_t receiver = nobody;   // the process whose Lane::in_flight counts this command
+        std::uint32_t queued_at = nobody;  // the process in whose Lane::queued it waited
+        // with placer: the processes that must live until the command ends
+        std::uint32_t executor = nobody;
         std::uint32_t placer = nobody;
-        char* into = nullptr;  // where a get without a target address puts its bytes
+        char* into = nullptr;  // destination of a get without a target address
     };
 
-    // A command whose turn it is to be started, and the receiver in whose queue it waited, or nobody.
+    // A command that is to be started now, and the receiver in whose queue it waited, or nobody.
     struct Ready {
         std::uint32_t index = nobody;
         std::uint32_t queued_at = nobody;
     };
 
-    //   space  says what is wrong with an address, and who died; must outlive this
-    //   slots  of the node
-    // Throws std::bad_alloc; later calls but make_room() take no memory that they cannot do without.
+    //   space  explains what is wrong with an address, and which process died; must outlive this
+    //   slots  number of slots of the node
+    // Throws std::bad_alloc. Of the later calls only make_room() needs memory that it may not get.
     ForwarderCommands(const Space& space, std::uint32_t slots);
 
     // Whether there is memory for another command and its end.
     [[nodiscard]] bool make_room() noexcept;
 
-    // A record for a command that is outstanding from now on. After make_room(). Returns its index.
+    // Makes a record for a command, which is outstanding from now on. Call make_room() before. Returns the record's index.
     std::uint32_t add(std::uint64_t user_token, const memory::Command& command) noexcept;
 
-    // One that was neither enqueued nor started: as if it had not been added.
+    // Undoes add() for a command that was neither enqueued nor started.
     void withdraw(std::uint32_t index) noexcept;
 
-    // The end tells an atomic's old value. Before enqueue(); the command's target is not looked at.
+    // Makes the end of a command carry the atomic's old value. Call before enqueue(); the command's target is ignored.
     void want_value(std::uint32_t index) noexcept;
 
-    // The bytes of a get go there.
+    // The bytes of a get are written to `into`.
     void fetch_into(std::uint32_t index, char* into) noexcept { records_[index].into = into; }
 
-    // Its turn to be started will come.
+    // Puts the command into the queue of those to be started.
     void enqueue(std::uint32_t index) noexcept {
         records_[index].stage = Stage::queued;
         records_.push(ready_, index);
@@ -87,7 +89,7 @@ public:
         return std::uint64_t{records_[index].generation} << 32 | index;
     }
 
-    // The command of a token that runs or stores, or nobody: it has ended, or was never started.
+    // The command with this token if it runs or stores; nobody if it has ended or was never started.
     [[nodiscard]] std::uint32_t find(std::uint64_t token) const noexcept {
         const auto index = static_cast<std::uint32_t>(token);
         const bool is_live = index < records_.size() && token_of(index) == token &&
@@ -97,11 +99,11 @@ public:
 
     [[nodiscard]] bool is_any_ready() const noexcept { return !ready_.is_empty(); }
 
-    // The command that has been ready for longest. is_any_ready() is true. Who starts it calls start_next() for its
-    // queued_at afterwards, for it may have ended without taking its place.
+    // Removes the command that has been ready for longest; is_any_ready() must be true. The caller, after starting it, calls
+    // start_next() for its queued_at: the command may have ended without using its receiver's place.
     [[nodiscard]] Ready take_ready() noexcept;
 
-    // Makes the next command that waits for a receiver ready, if there is one and the receiver may be sent more.
+    // Makes the next command that waits for a receiver ready, if there is one and the receiver may be sent another.
     void start_next(std::uint32_t receiver) noexcept {
         Lane& lane = lanes_[receiver];
         if (!lane.queued.is_empty() && lane.in_flight < commands_in_flight_max) {
@@ -109,39 +111,41 @@ public:
         }
     }
 
-    // Whether a receiver has as many of our commands as it may have.
+    // Whether a receiver has commands_in_flight_max of our commands.
     [[nodiscard]] bool is_full(std::uint32_t receiver) const noexcept {
         return lanes_[receiver].in_flight >= commands_in_flight_max;
     }
 
-    // Counts a command as sent to a receiver; it runs now. False when the receiver is full: it waits in its queue.
-    //   placer  who must live as well until it ends, or nobody
+    // Counts a command as sent to a receiver; it runs from now on. False when the receiver is full: the command waits in its
+    // queue.
+    //   placer  another process that must live until the command ends, or nobody
     bool send_to(std::uint32_t index, std::uint32_t receiver, std::uint32_t placer) noexcept;
 
-    // It runs in this process.
+    // The command runs in this process.
     void run_here(std::uint32_t index) noexcept { records_[index].stage = Stage::running; }
 
-    // An atomic is done; the process of a slot stores its old value.
+    // The atomic was applied; the process of `slot` now stores its old value.
     void await_store(std::uint32_t index, std::uint32_t slot) noexcept {
         records_[index].stage = Stage::storing;
         records_[index].executor = slot;
     }
 
-    // Ends a command: well, or with what is wrong in words. What waited for its place becomes ready.
-    //   value  the old one, of want_value()
+    // Ends a command with success, or with an error and its message. The next command that waited for its receiver becomes
+    // ready.
+    //   value  the atomic's old value, if want_value() was called
     void finish(std::uint32_t index, std::uint64_t value = 0) noexcept {
         end(index, {records_[index].user_token, base::Code::ok, {}, value});
     }
 
     void fail(std::uint32_t index, const AccessVerdict& verdict) noexcept;
 
-    // Without words: the code says it all, or nobody is to blame.
+    // Fails without a message: the code says everything, or no address is to blame.
     void fail(std::uint32_t index, base::Code code) noexcept {
         end(index, {records_[index].user_token, code, {}, 0});
     }
 
-    // Ends the commands that a dead process should have run or placed. Those that waited for it become ready, and who
-    // starts them finds it dead.
+    // Ends the commands that a dead process should have run or placed. Commands that waited for that process become ready;
+    // starting them finds the process dead.
     void on_death(std::uint32_t dead_slot) noexcept;
 
     // The ends since the last forget_ended(). Valid until the next call of anything else.
@@ -152,9 +156,9 @@ public:
     [[nodiscard]] std::uint64_t outstanding() const noexcept { return outstanding_; }
 
 private:
-    // Of one receiver.
+    // The state of one receiver.
     struct Lane {
-        std::uint32_t in_flight = 0;  // commands it was sent and that have not ended
+        std::uint32_t in_flight = 0;  // commands that were sent to it and have not ended
         Chain queued;                 // commands that wait for in_flight to shrink
     };
 
@@ -164,9 +168,9 @@ private:
 
     const Space& space_;
     LinkedPool<Record> records_{records_min};
-    Chain ready_;                      // to be started in the next turn
+    Chain ready_;                      // commands to be started in the next turn
     std::vector<Lane> lanes_;          // by slot
-    std::vector<ForwardedEnd> ended_;  // room for all that are outstanding, besides
+    std::vector<ForwardedEnd> ended_;  // has room for all outstanding commands as well
     std::uint64_t outstanding_ = 0;
 };
 

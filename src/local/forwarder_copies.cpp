@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pieces. Each one looks for the copy's memory anew, in full: nothing is moved once either end is gone.
+// Runs copies in pieces. Each piece looks up the whole range of the copy anew, so nothing is moved once either end is gone.
 #include "local/forwarder_copies.hpp"
 
 #include <algorithm>
@@ -52,9 +52,9 @@ ForwarderCopies::CopyTurn ForwarderCopies::step(std::uint32_t receiver,
                                                 AccessVerdict& verdict) {
     const std::uint32_t own_slot = memory_.own_slot();
     if (copy.origin == own_slot && commands_.find(copy.token) == ForwarderCommands::nobody) {
-        return CopyTurn::sent;  // its end was told already: an earlier piece was refused
+        return CopyTurn::sent;  // the command has ended already: an earlier piece was refused
     }
-    // A hazard line whose target is the null address names nothing.
+    // A copy without a target names its source twice: a hazard line whose target is the null address names nothing.
     const bool has_target = copy.target != 0;
     const ForwarderMemory::Naming naming(memory_, has_target ? copy.target : copy.source,
                                          copy.source);
@@ -67,13 +67,13 @@ ForwarderCopies::CopyTurn ForwarderCopies::step(std::uint32_t receiver,
                                 : send_piece(receiver, copy, source);
 }
 
-//   target, source  of the whole copy
+//   target, source  where the whole copy lies
 ForwarderCopies::CopyTurn ForwarderCopies::move_piece(PieceCopy& copy,
                                                       const Place& target,
                                                       const Place& source) {
     const bool is_overlapping =
         source.direct < target.direct + copy.bytes && target.direct < source.direct + copy.bytes;
-    // Of ranges that overlap only a move in one go is right.
+    // Overlapping ranges must be moved in one go: a piece could overwrite source bytes of a later one.
     const std::uint64_t bytes =
         is_overlapping ? copy.bytes : std::min(copy.bytes - copy.done, move_bytes_max);
     Place to = target;
@@ -87,7 +87,7 @@ ForwarderCopies::CopyTurn ForwarderCopies::move_piece(PieceCopy& copy,
     return copy.done < copy.bytes ? CopyTurn::advanced : CopyTurn::ended;
 }
 
-//   source  of the whole copy
+//   source  where the whole copy lies
 ForwarderCopies::CopyTurn ForwarderCopies::send_piece(std::uint32_t receiver,
                                                       PieceCopy& copy,
                                                       const Place& source) {

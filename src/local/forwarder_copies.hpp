@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies whose source this process reaches: sent to the process that places the bytes, or moved here; in one message
-// where they fit one, else piece by piece. The copies to one receiver take turns by pieces, and what waits for room holds
-// up no other receiver. The driver only.
+// Copies whose source this process reaches: it moves them itself, or sends the bytes to the process that places them, in one
+// message where they fit one, else in pieces. The copies to one receiver take turns, a piece each; a receiver without room
+// holds up no other receiver. The driver only.
 // Tests: tests/unit/local/forwarder_copies_test.cpp.
 #pragma once
 
@@ -16,34 +16,34 @@ namespace acp::local {
 
 class ForwarderCopies {
 public:
-    //   all must outlive this
+    //   the arguments must outlive this
     ForwarderCopies(ForwarderMemory& memory,
                     ForwarderQueues& queues,
                     ForwarderCommands& commands,
                     ForwarderEnds& ends) noexcept
         : memory_(memory), queues_(queues), commands_(commands), ends_(ends) {}
 
-    // Sends a copy to the process that places its bytes: at once when it fits one message for which there is room, else
-    // in turns. Takes one parcel at most (forwarder_queues.hpp). Under a Naming of the source.
-    //   source  where copy.source lies, reached here
+    // Sends a copy to the process that places its bytes: at once if it fits one message for which there is room, else in
+    // pieces, turn by turn. Takes one parcel at most (forwarder_queues.hpp). Call while a Naming of the source lives.
+    //   source  where copy.source lies; this process must reach it
     void send(std::uint32_t receiver, const PieceCopy& copy, const Place& source);
 
-    // Has a copy within this process moved in turns, move_bytes_max at a time. Takes one parcel.
+    // Queues a copy within this process, which turns then move, move_bytes_max at a time. Takes one parcel.
     void move_in_turns(const PieceCopy& copy) { queues_.add_copy(memory_.own_slot(), copy); }
 
     // One round for all receivers: messages that waited, then pieces. Returns how many things it did.
     std::uint32_t send_waiting() { return queues_.is_empty() ? 0 : send_to_all(); }
 
-    // After ForwarderQueues::note_death(): the copies to that process end with Code::peer, those for it are forgotten.
+    // Call after ForwarderQueues::note_death(): copies to that process end with Code::peer, copies on its behalf are forgotten.
     void on_death(std::uint32_t dead_slot);
 
 private:
-    // What became of a copy's turn.
+    // The outcome of one step of a copy.
     enum class CopyTurn {
-        blocked,   // no room for a piece
-        advanced,  // a piece has left, and more are to come
-        sent,      // the last piece has left: who places it tells the initiator
-        ended      // here: the initiator is to be told
+        blocked,   // there was no room for a piece
+        advanced,  // one piece was sent, and more are to come
+        sent,      // the last piece was sent; the process that places it tells the initiator
+        ended      // the copy ended here; this process must tell the initiator
     };
 
     std::uint32_t send_to_all();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the forwarder counts in its process's slot, for reports: commands it had others run, and what it ran for others.
-// The driver is the only writer of these counters; anybody of the node reads them.
+// Counters of the forwarder in its process's slot, for reports: commands it had other processes run, and what it ran for
+// others. The driver is the only writer of these counters; every process of the node may read them.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace acp::local {
 
 class ForwarderCounters {
 public:
-    //   slot  of this process; must outlive this
+    //   slot  the slot of this process; must outlive this
     explicit ForwarderCounters(node::Slot& slot) noexcept : slot_(slot) {}
 
     // Another process ran a command of this one.
@@ -28,7 +28,7 @@ public:
 
 private:
     static void add(node::SharedU64& counter, std::uint64_t amount) noexcept {
-        // relaxed, both: for reports only, and nobody else writes it
+        // relaxed, both: the counters are for reports only, and this thread is the only writer
         counter.store(counter.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
     }
 

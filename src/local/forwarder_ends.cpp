@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ends, told and heard.
+// Reports how commands ended: to their initiators, or to this process.
 #include "local/forwarder_ends.hpp"
 
 #include <array>
@@ -52,11 +52,12 @@ void ForwarderEnds::on_fetched(std::uint32_t origin,
                                std::span<const char> bytes) {
     const std::uint32_t index = commands_.find(token);
     if (origin != memory_.own_slot() || index == ForwarderCommands::nobody) {
-        return;  // its end was told already: the owner died
+        return;  // the command has ended already: the owner had been found dead
     }
     const ForwarderCommands::Record& record = commands_[index];
     if (record.into == nullptr || bytes.size() != record.command.bytes) {
-        commands_.fail(index, base::Code::system);  // an owner sent something else than was asked
+        // the owner sent another number of bytes than was asked for
+        commands_.fail(index, base::Code::system);
         return;
     }
     move_bytes(record.into, bytes.data(), bytes.size());
@@ -92,7 +93,7 @@ void ForwarderEnds::store_old_value(std::uint32_t index, std::uint64_t old) {
     head.is_last = 1;
     head.target = command.target;
     const auto bytes =
-        std::bit_cast<std::array<char, 8>>(old);  // little endian: a word of 4 comes first
+        std::bit_cast<std::array<char, 8>>(old);  // little endian: a 4-byte word is the first half
     queues_.post(target.slot, head, std::span(bytes).first(command.width));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the forwarder touches memory: names the addresses of an access in the driver's hazard line, finds where they lie,
-// moves bytes and runs atomics where this process reaches them, and says what is wrong where it cannot. Tells the trace
-// what it moved. Knows no command's end, no message and no other process but by its slot. The driver only.
+// How the forwarder touches memory: it names the addresses of an access in the driver's hazard line, finds where they lie,
+// moves bytes and runs atomics where this process reaches them, and says what is wrong where it does not. Tells the trace what
+// it moved. Knows nothing of how commands end, of messages, or of other processes except by slot. The driver only.
 // Tests: tests/unit/local/forwarder_memory_test.cpp.
 #pragma once
 
@@ -23,10 +23,11 @@ class ForwarderMemory {
 public:
     using Observer = std::function<void(const memory::Command&, std::uint32_t origin_slot)>;
 
-    //   all must outlive this
+    //   the arguments must outlive this
     ForwarderMemory(Space& space, Hazards& hazards, ForwarderCounters& counters);
 
-    // Names the two addresses of an access while it lives: what find() finds is valid that long.
+    // Hazard pointers to the two addresses of an access, set while this object lives: the places that find() returns stay valid
+    // that long.
     class Naming {
     public:
         Naming(ForwarderMemory& memory, GlobalAddress target, GlobalAddress source)
@@ -43,12 +44,12 @@ public:
         memory::HazardLine& line_;
     };
 
-    // The next access may be another thread's: what was borrowed for this one's is given back.
+    // Gives the borrowed hazard line back, for the next turn may run in another thread.
     void end_turn() noexcept { lease_.reset(); }
 
     [[nodiscard]] std::uint32_t own_slot() const noexcept { return own_slot_; }
 
-    // Whether the process of a slot reaches a place by loads and stores.
+    // Whether the process of `slot` reaches a place by loads and stores.
     [[nodiscard]] bool reaches(std::uint32_t slot, const Place& place) const noexcept {
         return place.slot == slot || (place.is_shared() && space_.reach().is_shared_direct);
     }
@@ -57,7 +58,8 @@ public:
         return reaches(own_slot_, place);
     }
 
-    // Where one end of a command lies, or both. The place is written only when the verdict is ok. Under a Naming.
+    // Find where one end of a command lies, or both. The place is written only when the verdict is ok. Call while a Naming
+    // lives.
     [[nodiscard]] AccessVerdict find_target(GlobalAddress address,
                                             std::uint64_t bytes,
                                             Place& place) const noexcept {
@@ -79,22 +81,22 @@ public:
         return verdict.is_ok() ? find_source(source, bytes, from) : verdict;
     }
 
-    // Moves the bytes of a copy, or of a piece of one, between places that are reached here. Under a Naming.
+    // Moves the bytes of a copy, or of a piece of one, between places that are reached here. Call while a Naming lives.
     //   origin  slot of the command's initiator
     void move(const memory::Command& command,
               const Place& target,
               const Place& source,
               std::uint32_t origin);
 
-    // Writes bytes that came by message, after it looked for their place itself.
-    //   source, origin  of the copy, for the trace and the counters
+    // Writes bytes that arrived in a message; finds their place itself, under a Naming of its own.
+    //   source, origin  those of the copy, for the trace and the counters
     [[nodiscard]] AccessVerdict write(GlobalAddress target,
                                       std::span<const char> bytes,
                                       GlobalAddress source,
                                       std::uint32_t origin);
 
-    // Runs an atomic on a word that is reached here; its old value is the verdict's operand. Under a Naming.
-    // Refuses a word that is not aligned to its width, or has none.
+    // Runs an atomic on a word that is reached here; the verdict's operand is the old value. Call while a Naming lives. Refuses
+    // a word that is not aligned to its width, and a command without a width.
     [[nodiscard]] AccessVerdict run_atomic(const memory::Command& command,
                                            const Place& word,
                                            std::uint32_t origin) const;
@@ -111,7 +113,7 @@ private:
     Hazards& hazards_;
     ForwarderCounters& counters_;
     const std::uint32_t own_slot_;
-    std::optional<Hazards::Lease> lease_;  // of the thread that takes this turn
+    std::optional<Hazards::Lease> lease_;  // the hazard line of the thread that runs this turn
     Observer observer_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parcels on their way through the lanes. A receiver without room holds up nobody else.
+// Parcels on their way through the lanes. A receiver without room holds up no other receiver.
 #include "local/forwarder_queues.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What waits to be sent over the port, by receiver: small messages that found no room, and copies that go in pieces. What
-// another process asks for may have to wait here, in a parcel. Mail is taken only while there are parcels for its answers
-// (make_room()), so nothing that was accepted ever lacks memory. Knows who of the node is dead, and which messages are of
+// What waits to be sent over the port, by receiver: small messages that found no room, and copies that go in pieces. An answer
+// to another process may have to wait here, in a parcel. The forwarder receives a message only while there are parcels for the
+// answer (make_room()), so that an accepted request never lacks memory. Knows which slots are dead, and which messages are of
 // this epoch; no command, no memory. The driver only.
 // Tests: tests/unit/local/forwarder_queues_test.cpp.
 #pragma once
@@ -20,7 +20,8 @@ namespace acp::local {
 // A copy that this process runs in pieces, for itself or for others.
 struct PieceCopy {
     std::uint64_t token = 0;
-    memory::GlobalAddress target = 0;  // 0: the origin has none, and takes the bytes by the token
+    // 0: the origin gave no address; it finds the destination by the token
+    memory::GlobalAddress target = 0;
     memory::GlobalAddress source = 0;
     std::uint64_t bytes = 0;
     std::uint64_t done = 0;
@@ -30,15 +31,16 @@ struct PieceCopy {
 class ForwarderQueues {
 public:
     static constexpr std::uint32_t payload_bytes_max = 8;  // of a message that may wait
-    static constexpr std::uint32_t parcels_min = 128;      // to be had though no memory is left
+    // parcels that exist even if memory allocation fails
+    static constexpr std::uint32_t parcels_min = 128;
 
     //   port      must outlive this
-    //   own_slot  copies to it are moved here and wait for no room
-    //   slots     of the node
-    // Throws std::bad_alloc; later calls but make_room() take no memory.
+    //   own_slot  copies to it are moved by this process itself and need no room
+    //   slots     number of slots of the node
+    // Throws std::bad_alloc. Of the later calls only make_room() allocates memory.
     ForwarderQueues(Port& port, std::uint32_t own_slot, std::uint32_t slots, std::uint32_t epoch);
 
-    // Tries to have parcels for so many messages or copies. Returns how many there are; fewer when memory is refused.
+    // Tries to have free parcels for `wanted` messages or copies. Returns how many are free; fewer if memory allocation fails.
     [[nodiscard]] std::uint32_t make_room(std::uint32_t wanted) noexcept {
         return parcels_.make_room(wanted);
     }
@@ -57,23 +59,24 @@ public:
         return made;
     }
 
-    // Whether somebody still waits for what a message is about: it is of this epoch, and its origin lives.
+    // Whether the origin of a message still waits for it: the message is of this epoch, and its origin lives.
     [[nodiscard]] bool is_wanted(const MessageHead& head) const noexcept;
 
     [[nodiscard]] std::uint32_t datagram_bytes() const noexcept { return datagram_bytes_; }
 
-    // Sends a message now or not at all, past what waits. False: there is no room.
+    // Sends a message now or not at all; it may overtake messages that wait here. False: there is no room.
     [[nodiscard]] bool send(std::uint32_t receiver,
                             const MessageHead& head,
                             std::span<const char> payload) {
         return port_.send(receiver, head, payload);
     }
 
-    // Sends a small message now or when there is room; to a dead process, never. Takes one parcel at most, which the
-    // caller made sure of.   payload.size() <= payload_bytes_max
+    // Sends a small message now, or as soon as there is room; drops it if the receiver is dead. Takes one parcel at most; the
+    // caller must have made room for it.
+    //   payload.size() <= payload_bytes_max
     void post(std::uint32_t receiver, const MessageHead& head, std::span<const char> payload);
 
-    // Puts a copy behind the others to its receiver. Takes one parcel, which the caller made sure of.
+    // Puts a copy behind the others to its receiver. Takes one parcel; the caller must have made room for it.
     void add_copy(std::uint32_t receiver, const PieceCopy& copy);
 
     [[nodiscard]] bool has_messages(std::uint32_t receiver) const noexcept {
@@ -87,42 +90,43 @@ public:
     // Sends the messages that wait for a receiver until there is no room. Returns how many it sent.
     std::uint32_t send_messages(std::uint32_t receiver);
 
-    // The first copy to a receiver, where it lies; valid until the next call that queues or drops something.
-    // has_copies(receiver) is true, here and in the next two.
+    // The first copy to a receiver, in place; valid until the next call that queues or drops something. This call and the next
+    // two require has_copies(receiver).
     [[nodiscard]] PieceCopy& first_copy(std::uint32_t receiver) noexcept {
         return parcels_[lanes_[receiver].copies.first].copy;
     }
 
-    // The first copy, out of its queue. Its parcel is free again: the report of its end may need one.
+    // Removes the first copy from its queue and frees its parcel, which the report of its end may need.
     PieceCopy take_copy(std::uint32_t receiver) noexcept {
         const std::uint32_t parcel = parcels_.pop(lanes_[receiver].copies);
         parcels_.give(parcel);
         return parcels_[parcel].copy;
     }
 
-    // Puts the first copy behind the others: it is their turn.
+    // Puts the first copy behind the others, so that the next one gets its turn.
     void rotate_copies(std::uint32_t receiver) noexcept {
         Chain& copies = lanes_[receiver].copies;
         parcels_.push(copies, parcels_.pop(copies));
     }
 
-    // Receivers that something waits for, or waited for until now. Valid until the next call that queues something.
+    // The receivers for which something waits, or did until now. Valid until the next call that queues something.
     [[nodiscard]] std::span<const std::uint32_t> receivers() const noexcept { return listed_; }
 
-    // Takes one of receivers() off the list when nothing waits for it any more; the last one takes its position. False:
-    // something does.
+    // Removes the receiver at a position of receivers() if nothing waits for it any more; the last receiver then takes that
+    // position. False: something still waits.
     bool unlist_if_empty(std::size_t position) noexcept;
 
-    // Whether something waits, and whether some of it could be sent now. A copy within this process always can.
+    // is_empty(): whether nothing waits. can_send(): whether some of it could be sent now, as a copy within this process always
+    // can.
     [[nodiscard]] bool is_empty() const noexcept { return listed_.empty(); }
 
     [[nodiscard]] bool can_send() const noexcept;
 
-    // Notes a death: messages to that process are forgotten, and none is taken for it any more. Copies to it stay for the
-    // caller to take. False when it was known, or is this process itself: nothing was done.
+    // Notes a death: messages to that process are dropped, and later ones are not taken. Copies to it stay; the caller removes
+    // them. False when the death was known already or the slot is this process's own: nothing was done.
     bool note_death(std::uint32_t slot);
 
-    // Forgets all copies that are run here for a process.
+    // Drops all copies that this process runs for a process.
     void drop_copies_of(std::uint32_t origin) noexcept;
 
 private:
@@ -131,17 +135,17 @@ private:
         std::array<char, payload_bytes_max> payload{};
     };
 
-    // One or the other.
+    // Holds a message or a copy, never both.
     struct Parcel {
         Message message;
         PieceCopy copy;
         std::uint32_t next = Chain::nobody;
     };
 
-    // What waits for one receiver. Bounded: commands_in_flight_max of each process of the node, and as many own ones.
+    // What waits for one receiver. At most commands_in_flight_max parcels for each process of the node, and as many of its own.
     struct Lane {
         Chain messages;
-        Chain copies;  // whose target is there (own slot: moved here)
+        Chain copies;  // copies whose target lies in that process (own slot: moved here)
         bool is_listed = false;
         bool is_dead = false;
     };
@@ -154,7 +158,7 @@ private:
     const std::uint32_t datagram_bytes_;
     LinkedPool<Parcel> parcels_{parcels_min};
     std::vector<Lane> lanes_;            // by slot
-    std::vector<std::uint32_t> listed_;  // whose lane is listed; room for all
+    std::vector<std::uint32_t> listed_;  // receivers with Lane::is_listed; capacity for all
 };
 
 }  // namespace acp::local

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which message asks for what, and the owner's part of each command.
+// Handles each kind of message, and does the owner's part of each command.
 #include "local/forwarder_server.hpp"
 
 namespace acp::local {
@@ -78,7 +78,7 @@ void ForwarderServer::serve_atomic(const MessageHead& head) {
     ends_.report(head.origin, head.token, verdict);
 }
 
-// A copy without a target: the origin has no global address. Its bytes go there in one message, now or when there is
+// A copy without a target: its origin has no global address, so the bytes go back to it in one message, now or when there is
 // room.
 void ForwarderServer::serve_fetch(const MessageHead& head) {
     const ForwarderMemory::Naming naming(memory_, head.source, head.source);
@@ -97,8 +97,8 @@ void ForwarderServer::serve_fetch(const MessageHead& head) {
     counters_.note_served_bytes(head.bytes);
 }
 
-// The bytes of a copy that another process runs. The last piece ends it, unless an earlier one failed: then
-// the failure was told first, and the origin knows the token no more.
+// Places the bytes of a copy that another process runs. The last piece ends the copy, unless an earlier piece failed: then the
+// failure was reported first, and the origin no longer knows the token.
 void ForwarderServer::place_data(const MessageHead& head, std::span<const char> payload) {
     if (head.target == 0) {
         ends_.on_fetched(head.origin, head.token, payload);

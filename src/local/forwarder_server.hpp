@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What comes by mail: commands of other processes on memory of this one, bytes for it, and ends of own commands. Runs
-// what can be run at once, and answers; what takes many pieces goes to ForwarderCopies. The driver only.
+// Handles received messages: commands of other processes on memory of this one, bytes for it, and ends of own commands. Runs
+// and answers what can be run at once; a copy of many pieces goes to ForwarderCopies. The driver only.
 // Tests: tests/unit/local/forwarder_test.cpp, forwarder_gateway_test.cpp, over every port.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace acp::local {
 
 class ForwarderServer {
 public:
-    //   all must outlive this
+    //   the arguments must outlive this
     ForwarderServer(ForwarderMemory& memory,
                     ForwarderQueues& queues,
                     ForwarderEnds& ends,
@@ -25,8 +25,8 @@ public:
                     ForwarderCounters& counters) noexcept
         : memory_(memory), queues_(queues), ends_(ends), copies_(copies), counters_(counters) {}
 
-    // Does what a message asks for. It is dropped when nobody waits for it any more. Takes one parcel at most
-    // (forwarder_queues.hpp), which the caller made sure of.
+    // Does what a message asks for, or drops it when nobody waits for it any more. Takes one parcel at most
+    // (forwarder_queues.hpp); the caller must have made room for it.
     void on_message(const MessageHead& head, std::span<const char> payload);
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who runs a command, and the first message to them.
+// Decides which process runs a command, and sends the first message to it.
 #include "local/forwarder_starter.hpp"
 
 namespace acp::local {
@@ -16,7 +16,7 @@ bool is_aligned(const Place& place, std::uint8_t width) noexcept {
 
 std::uint32_t ForwarderStarter::start_some() {
     std::uint32_t started = 0;
-    // Each may take a parcel.
+    // Each start may take a parcel.
     for (; commands_.is_any_ready() && started < messages_per_turn_max && queues_.make_room(1) != 0;
          ++started) {
         const ForwarderCommands::Ready ready = commands_.take_ready();
@@ -43,8 +43,8 @@ void ForwarderStarter::start(std::uint32_t index) {
     }
 }
 
-// Counts a command as sent to a process. False when it must wait, or the process is dead and it has ended.
-//   placer  who must live as well, or nobody
+// Counts a command as sent to a process. False when the command must wait, or has ended because the process is dead.
+//   placer  another process that must live, or nobody
 bool ForwarderStarter::enlist(std::uint32_t index, std::uint32_t receiver, std::uint32_t placer) {
     for (const std::uint32_t slot : {receiver, placer}) {
         if (slot != nobody && queues_.is_dead(slot)) {
@@ -65,7 +65,8 @@ MessageHead ForwarderStarter::head_of(std::uint32_t index) const {
     head.source = command.source;
     head.bytes = command.bytes;
     head.operand = command.operand;
-    head.expected = command.is_copy() ? 0 : command.expected;  // a note of the initiator's
+    // in a copy the field holds a private note of the initiator
+    head.expected = command.is_copy() ? 0 : command.expected;
     return head;
 }
 
@@ -88,10 +89,10 @@ void ForwarderStarter::start_copy(std::uint32_t index, const Place& target, cons
         commands_.run_here(index);
         copies_.move_in_turns(copy);
     } else if (is_readable && (source.is_own || command.bytes <= queues_.datagram_bytes())) {
-        // the bytes themselves: no message asks for them
+        // sends the bytes themselves; no message needs to ask for them
         if (enlist(index, target.slot, nobody)) copies_.send(target.slot, copy, source);
     } else {
-        // the owner of the source, or, when that is mapped everywhere, of the target
+        // asks the owner of the source, or the owner of the target when the source is mapped in every process
         const std::uint32_t executor = is_readable ? target.slot : source.slot;
         const bool is_relayed = !memory_.reaches(executor, target) && target.slot != own_slot;
         if (enlist(index, executor, is_relayed ? target.slot : nobody)) {
@@ -110,7 +111,7 @@ void ForwarderStarter::start_atomic(std::uint32_t index, const Place& target, co
     }
     if (memory_.reaches_here(source)) {
         if (!memory_.reaches_here(target) && !enlist(index, target.slot, nobody)) {
-            return;  // not applied yet: it is started again when there is room
+            return;  // not applied yet: the command is started again when there is room
         }
         ends_.store_old_value(index,
                               memory_.run_atomic(command, source, memory_.own_slot()).operand);
@@ -154,7 +155,7 @@ bool ForwarderStarter::try_send(std::uint64_t user_token,
         commands_.withdraw(index);
         return false;
     }
-    (void)commands_.send_to(index, place.slot, nobody);  // it is not full
+    (void)commands_.send_to(index, place.slot, nobody);  // cannot fail: the lane is not full
     commands_.fetch_into(index, into);
     return true;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starts commands of this process: runs them here where both ends are reached, else decides who runs them and sends the
-// first message. The owner of the source is asked, or the owner of the target when the source is reached here. Also what
-// a process without global addresses asks for (try_send()). The driver only.
+// Starts commands of this process: runs them here where both ends are reached, else chooses the process that runs them and
+// sends it the first message. That process is the owner of the source, or the owner of the target when the source is reached
+// here. try_send() serves a process without global addresses. The driver only.
 // Tests: tests/unit/local/forwarder_test.cpp, forwarder_gateway_test.cpp, over every port.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace acp::local {
 
 class ForwarderStarter {
 public:
-    //   all must outlive this
+    //   the arguments must outlive this
     ForwarderStarter(ForwarderMemory& memory,
                      ForwarderQueues& queues,
                      ForwarderCommands& commands,
@@ -26,14 +26,14 @@ public:
                      ForwarderCopies& copies) noexcept
         : memory_(memory), queues_(queues), commands_(commands), ends_(ends), copies_(copies) {}
 
-    // Starts commands that are ready, messages_per_turn_max at most, while there are parcels. Returns how many.
+    // Starts ready commands while there are free parcels, messages_per_turn_max at most. Returns how many it started.
     std::uint32_t start_ready() { return commands_.is_any_ready() ? start_some() : 0; }
 
-    // Sends the one message that a command needs whose other end has no global address. False when there is no room for
-    // its receiver, or no memory: nothing was taken. Else it was sent, or has ended.
+    // Sends the one message of a command whose other end has no global address. False when there is no room for its receiver,
+    // or no memory: nothing was taken. True: the message was sent, or the command has ended.
     //   command  a copy with a source alone or a target alone; bytes <= datagram_bytes
-    //   bytes    go to the target
-    //   into     where the bytes of the source go; nullptr: there is a target
+    //   bytes    what is written to the target
+    //   into     where the bytes of the source are written; nullptr: the command has a target
     [[nodiscard]] bool try_send(std::uint64_t user_token,
                                 const memory::Command& command,
                                 std::span<const char> bytes,
