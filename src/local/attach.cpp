@@ -95,9 +95,9 @@ std::string Attach::refusal(std::uint32_t slot) const {
                       : "the process number names another process (another pid namespace)";
 }
 
-// The calls of the kernel. What one moved for a process that may have been replaced meanwhile does not count: it may have
-// come from, or gone into, the memory of another program. A pid may belong to a stranger, too, once its process was reaped,
-// which is after it was marked dead.
+// The system calls. The bytes that a call moved do not count if the process may have been replaced (exec) meanwhile: they may
+// have come from, or gone into, the memory of another program. A dead process is not asked at all: once it was reaped, which
+// happens only after it was marked dead, its pid may belong to a stranger.
 std::int64_t Attach::call(bool is_read,
                           std::uint32_t slot,
                           std::span<const Piece> near,
@@ -110,7 +110,8 @@ std::int64_t Attach::call(bool is_read,
     return node::may_be_replaced(segment_, slot) ? -ESRCH : moved;
 }
 
-// A process that has ended is one whose watcher has not been heard yet, or will never be: then it is found dead here.
+// Turns an errno into the command's code. A process may have ended although its watcher has not marked it dead yet, or never
+// will (the watcher died too): this call then finds the death itself.
 base::Code Attach::code_of(std::uint32_t slot, std::int64_t failure) noexcept {
     const auto error = static_cast<int>(-failure);
     switch (error) {
@@ -122,8 +123,9 @@ base::Code Attach::code_of(std::uint32_t slot, std::int64_t failure) noexcept {
         default:
             break;
     }
-    // A process that ends gives up its memory before its files, and with them the lock that tells of its life. Asked first:
-    // it is marked dead before nothing is left of it to ask.
+    // A process that ends gives up its memory before its files, and with the files the lock that shows that it lives
+    // (os/life_lock.hpp). is_ending() is therefore asked before the lock: a process is marked dead before nothing is left of it
+    // to ask.
     const bool ends = node::may_be_replaced(segment_, slot) || is_ending(slot);
     if (node::has_lost_life(segment_, slot)) {
         node::find_the_dead(segment_);
@@ -157,7 +159,7 @@ void Attach::give_up(std::uint32_t slot, int error) noexcept {
 }
 
 void Attach::run_through_buffer(AttachCopy& copy) noexcept {
-    // Both ends private to other processes: through a buffer of ours, piece by piece.
+    // Both ends are private to other processes: the bytes go through a buffer of this process, piece by piece.
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): written before it is read
     std::array<char, 16384> small;
     std::unique_ptr<char[]> large;
@@ -165,7 +167,7 @@ void Attach::run_through_buffer(AttachCopy& copy) noexcept {
     if (copy.bytes > small.size()) {
         const std::size_t bytes = std::min<std::uint64_t>(copy.bytes, 256ULL * 1024);
         large.reset(new (std::nothrow) char[bytes]);
-        if (large) buffer = {large.get(), bytes};  // without memory: in smaller pieces
+        if (large) buffer = {large.get(), bytes};  // if allocation fails, the small buffer is used
     }
     for (std::uint64_t at = 0; at < copy.bytes;) {
         const std::uint64_t piece = std::min<std::uint64_t>(buffer.size(), copy.bytes - at);
@@ -237,7 +239,8 @@ void Attach::run(std::span<AttachCopy> copies) noexcept {
     const std::span<const Piece> far_pieces(there.data(), copies.size());
     const std::uint32_t peer = is_read ? first.source.slot : first.target.slot;
     const std::int64_t moved = call(is_read, peer, near_pieces, far_pieces);
-    // A call may move a part only: what it moved is in order; the rest goes one by one and finds its own end.
+    // The kernel may move only a part of the bytes. What it moved is a prefix of the list; run_one() moves the rest of each
+    // copy and finds out why the call stopped.
     std::uint64_t left = moved > 0 ? static_cast<std::uint64_t>(moved) : 0;
     for (AttachCopy& copy : copies) {
         const std::uint64_t done = std::min(left, copy.bytes);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The attach path: reads and writes the private memory of another process of the node through the kernel, in
-// one copy and without its help (process_vm_readv, process_vm_writev). A pid alone is never trusted: a peer may
-// be attached to only after a random token of its was read through it; and since a process may run another program with
-// memory at the same addresses (exec), each call of the kernel counts only when the process's word says afterwards that
-// it has not (node::may_be_replaced). Commands between the same two segments share a call. Knows no handle and no order.
-// Any thread.
+// The attach path: reads and writes the private memory of another process of the node through the kernel, in one copy and
+// without that process's help (process_vm_readv, process_vm_writev). A pid alone is never trusted: a peer may be attached to
+// only after a random token of its own was read through it. Since a process may run another program with memory at the same
+// addresses (exec), each system call counts only when the process's word says afterwards that it was not replaced
+// (node::may_be_replaced). Commands between the same two segments share a system call. This class knows no handle and no order.
+// Any thread may call it.
 // Tests: tests/unit/local/attach_test.cpp.
 #pragma once
 
@@ -28,26 +28,26 @@ struct AttachCopy {
     Place target;
     Place source;
     std::uint64_t bytes = 0;
-    // out: ok, peer (gone), address (no longer mapped there), unsupported (nothing was moved, and the peer is not
-    // reached this way any more: its owner has to run it), system
+    // Result. ok; peer: the process is gone; address: the range is no longer mapped there; unsupported: nothing was moved and
+    // this process can no longer attach to the peer, so the owner has to run the command; system.
     base::Code code = base::Code::ok;
 };
 
 class Attach {
 public:
     //   segment   must outlive this
-    //   is_allowed  false: as if the kernel forbade it (ACP_ATTACH=off)
+    //   is_allowed  false: every peer counts as unreachable, as if the kernel forbade it (ACP_ATTACH=off)
     Attach(const node::Segment& segment, std::uint32_t slot, bool is_allowed);
 
     // Publishes this process's token for the others. Before the barrier of acp_init.
     void publish_token() noexcept;
 
-    // Whether the private memory of a slot's process can be reached: probed at the first question, and no longer from the
-    // first copy on that the kernel refuses although the process lives (it gave up being dumpable, or ended its main
-    // thread). That is said once, on stderr.
+    // Whether this process can attach to the process of a slot. The first call probes. The answer becomes false at the first
+    // copy that the kernel refuses although the process lives (it is no longer dumpable, or its main thread has ended); one
+    // line on stderr says so.
     [[nodiscard]] bool can_reach(std::uint32_t slot) noexcept;
 
-    // Why not, for people; "" when it can.
+    // Why can_reach() is false, in words for the user; "" when it is true or was never asked.
     [[nodiscard]] std::string refusal(std::uint32_t slot) const;
 
     // Runs copies that all have the same target slot and the same source slot. Blocks for as long as the
@@ -58,8 +58,8 @@ public:
     // Runs one copy of which exactly one place is another process's, which was reached before.
     void run(AttachCopy& copy) noexcept;
 
-    // run() of one copy in one attempt. False when it was not moved in full: run() then moves it again, or says why
-    // not.
+    // Makes one attempt at the copy of run(). False when not all bytes were moved: call run() then, which moves the copy again
+    // or reports the error.
     [[nodiscard, gnu::always_inline]] inline bool try_run(const AttachCopy& copy) const noexcept {
         const bool is_read = copy.target.direct != nullptr;
         const Place& far = is_read ? copy.source : copy.target;
@@ -77,7 +77,7 @@ public:
         return is_moved && !node::may_be_replaced(segment_, far.slot);
     }
 
-    // can_reach(), where the answer is known already; false when it is not.
+    // What can_reach() answered earlier; false when it was never asked. Makes no system call.
     [[nodiscard]] bool is_known_reachable(std::uint32_t slot) const noexcept {
         return reachable_[slot].load(std::memory_order_relaxed) == Reachable::yes;
     }

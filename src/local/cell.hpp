@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One message in shared memory: a head of two cache lines, and a payload area that the port places. The
-// usual small messages (8 bytes of data, an end, a copy command) fill the first line only, so that one
-// line travels. Knows neither who may use a cell nor how it gets to its receiver. Zero is a free cell.
-// Written by the sender until it publishes the cell, then read by the receiver until it frees it.
+// One message in shared memory: a head of two cache lines, and a payload area that the port places. The usual small messages (8
+// bytes of data, an end, a copy command) fill the first line only, so that one cache line travels. A Cell knows neither who may
+// use it nor how it gets to its receiver. A cell of zeros is free. The sender writes it until it publishes it; then the
+// receiver reads it until it frees it.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct alignas(64) Cell {
     static constexpr std::uint32_t tail_bytes = 16;
     static constexpr std::uint32_t inline_bytes = 56;
 
-    // What fills the rest of the first line, and whether the second one is used.
+    // What the rest of the first line holds, and whether the second line is used.
     enum class Form : std::uint8_t {
         payload,  // tail is the payload; bytes, operand and expected are zero
         words,    // tail is bytes and operand; no payload, expected is zero
@@ -52,7 +52,7 @@ struct alignas(64) Cell {
     std::uint64_t expected;
     char small_payload[inline_bytes];
 
-    //   area  room for a payload of more than inline_bytes
+    //   area  room for a payload of more than inline_bytes; unused for a shorter one
     void fill(const MessageHead& head, std::span<const char> payload, char* area) noexcept {
         kind = static_cast<std::uint8_t>(head.kind);
         operation = head.operation;
@@ -83,7 +83,7 @@ struct alignas(64) Cell {
                    payload.size());
     }
 
-    // The head, and where the payload lies.
+    // Writes the head and returns where the payload lies: in the cell, or in the area.
     std::span<const char> read(MessageHead& head, const char* area) const noexcept {
         head.kind = static_cast<MessageKind>(kind);
         head.operation = operation;
@@ -109,11 +109,11 @@ struct alignas(64) Cell {
         return {payload_bytes <= inline_bytes ? small_payload : area, payload_bytes};
     }
 
-    // Marks a busy cell so that the receiver rings when it frees it. False when it is free already.
+    // Marks a busy cell so that the receiver rings the sender's bell when it frees it. False when the cell is free already.
     bool await() noexcept {
         std::uint32_t seen = state.load(std::memory_order_acquire);  // partner: release()
         while (seen != free && (seen & is_awaited) == 0) {
-            // acq_rel: the receiver's exchange comes before, and we see free, or after, and it sees the mark
+            // acq_rel: either the receiver's exchange comes first and we read free, or it comes later and finds our mark
             if (state.compare_exchange_weak(seen, seen | is_awaited, std::memory_order_acq_rel,
                                             std::memory_order_acquire)) {
                 return true;
@@ -122,16 +122,17 @@ struct alignas(64) Cell {
         return seen != free;
     }
 
-    // Whether the receiver is done with it.
+    // Whether the receiver has finished reading the cell.
     [[nodiscard]] bool is_free() const noexcept {
-        // acquire: partner is release(), its reading is over. seq_cst for senders that announced their
-        // sleep before they look.
+        // acquire: partner is release(); the receiver's reads are over. seq_cst because a sender announces its sleep (its bell)
+        // before this load, while the receiver frees the cell before it looks at that bell: one of them must see the other.
         return state.load(std::memory_order_seq_cst) == free;
     }
 
-    // Gives the cell back to its sender. True when the sender waits for that: ring its bell.
+    // Gives the cell back to its sender. True when the sender waits for the cell: the caller then rings the sender's bell.
     bool release() noexcept {
-        // seq_cst: our reading is over before the sender writes; and we go on to look at its bell
+        // seq_cst: our reads are over before the sender writes again, and the store precedes our look at its bell; partner is
+        // is_free()
         return (state.exchange(free, std::memory_order_seq_cst) & is_awaited) != 0;
     }
 };

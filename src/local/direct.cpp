@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bulk moves, and atomics chosen at run time.
+// Bulk moves, and atomics whose operation is known only at run time.
 #include "local/direct.hpp"
 
 #include "os/cpu.hpp"

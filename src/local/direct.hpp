@@ -32,17 +32,17 @@ inline void move_one(char* target, const char* source) noexcept {
         return;
     }
 #endif
-#if !defined(__SANITIZE_THREAD__)  // it knows no fences
-    // Release: who sees by an acquire load this word, a flag, sees what was written before (MEM-2). Stated here, for the
-    // store below is what the reader acquires; a release store of something else, and an acquire load, would not do.
+#if !defined(__SANITIZE_THREAD__)  // ThreadSanitizer knows no fences
+    // Release: a thread that sees this word (a flag) by an acquire load also sees everything written before it (MEM-2). The
+    // fence stands before the very store that the reader acquires; a release store of another word would not order this one.
     std::atomic_thread_fence(std::memory_order_release);
 #endif
-    // volatile: one access each, never split or merged
+    // volatile: one load and one store, which the compiler neither splits nor merges
     reinterpret_cast<volatile Unaligned<T>*>(target)->value =
         reinterpret_cast<const volatile Unaligned<T>*>(source)->value;
 }
 
-// Two overlapping halves, both loaded before either is stored.
+// Moves a range as two overlapping halves; both are loaded before either is stored.
 template <typename T>
 inline void move_halves(char* target, const char* source, std::uint64_t bytes) noexcept {
     T low;   // NOLINT(cppcoreguidelines-pro-type-member-init): written by the next lines
@@ -61,12 +61,12 @@ struct Block32 {
     std::uint64_t words[4];
 };
 
-// From here on the processor's string move is as fast as the C library where the bytes are in the cache, and
-// faster where they are not (measured: 190 against 215 ns for 4 KiB, 69 against 50 GB/s at 1 MiB), at any
-// alignment; below, the library is faster.
+// From this size on the processor's string move (rep movsb) is as fast as the C library for bytes that are in the cache, and
+// faster for others (measured: 190 against 215 ns for 4 KiB, 69 against 50 GB/s at 1 MiB), at any alignment. For fewer bytes
+// the library is faster.
 inline constexpr std::uint64_t string_move_bytes_min = 4096;
 
-// At least string_move_bytes_min bytes. Ranges may overlap.
+//   bytes  at least string_move_bytes_min. The ranges may overlap.
 void move_bulk(char* target, const char* source, std::uint64_t bytes) noexcept;
 
 inline void move_bytes(char* target, const char* source, std::uint64_t bytes) noexcept {
@@ -95,12 +95,13 @@ inline void move_bytes(char* target, const char* source, std::uint64_t bytes) no
     }
 }
 
-// Stores the operand where it is less (is_least) or greater than the word, both signed; returns the old value. Processors
-// have no such instruction. The word is written also where it stays what it is, so that every atomic orders alike.
+// Stores the operand if it is less (is_least) or greater than the word, both signed, and returns the old value. Processors have
+// no such instruction, so this is a compare-exchange loop. It writes the word even when the value stays, so that every atomic
+// orders alike.
 template <typename Word>
 inline Word store_extreme(std::atomic_ref<Word> word, Word operand, bool is_least) noexcept {
     const auto value = static_cast<std::make_signed_t<Word>>(operand);
-    Word seen = word.load(std::memory_order_relaxed);  // a guess: the exchange looks again
+    Word seen = word.load(std::memory_order_relaxed);  // a first guess; the exchange verifies it
     while (true) {
         const auto current = static_cast<std::make_signed_t<Word>>(seen);
         const bool is_replaced = is_least ? value < current : value > current;
@@ -111,9 +112,9 @@ inline Word store_extreme(std::atomic_ref<Word> word, Word operand, bool is_leas
     }
 }
 
-// The processor's atomic on an aligned word; returns the old value. seq_cst: atomics on different words by
-// different ranks have one order, as users of shared counters expect; on x86 it costs nothing more. Inlined always: where
-// the operation is a constant, nothing of the switch is left.
+// Runs the processor's atomic on an aligned word and returns the old value. seq_cst: atomics on different words by different
+// ranks have one order, as users of shared counters expect; on x86 this costs nothing more. Always inlined, so that the
+// compiler removes the switch where the operation is a constant.
 template <typename Word>
 [[gnu::always_inline]] inline Word apply(memory::Operation operation,
                                          char* place,
@@ -123,7 +124,7 @@ template <typename Word>
     using memory::Operation;
     switch (operation) {
         case Operation::compare_swap:
-            // leaves the value it saw in expected
+            // writes the value it saw into expected
             word.compare_exchange_strong(expected, operand, std::memory_order_seq_cst);
             return expected;
         case Operation::swap:
@@ -146,10 +147,10 @@ template <typename Word>
     return 0;
 }
 
-// The same of a command: the old value, zero-extended.
+// apply() for a command whose width is known at run time; returns the old value, zero-extended.
 std::uint64_t apply(const memory::Command& command, char* place) noexcept;
 
-// Stores an atomic's old value where it belongs; release: what the atomic saw is visible to who reads it.
+// Stores an atomic's old value at its target. release: a thread that acquires the old value also sees what the atomic saw.
 template <typename Word>
 inline void store_old(char* place, Word old) noexcept {
     std::atomic_ref<Word>(*reinterpret_cast<Word*>(place)).store(old, std::memory_order_release);

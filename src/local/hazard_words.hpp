@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hazard slots of a layer's own: words in which threads say which records of shared memory they look at, so that who takes a
-// record out of use frees none that is looked at. Each thread has so many words beside its hazard line (local/hazards.hpp), in a
-// range of the node segment that the layer claims (node/claims.hpp, with bytes below); the gateway has them too.
+// Hazard pointers of a layer's own: words in which a thread names the records of shared memory that it reads, so that a thread
+// that takes a record out of use does not free one that is still read. Each thread has `count` words beside its hazard line
+// (local/hazards.hpp), in a range of the node segment that the layer claims (node/claims.hpp, with `bytes` below); the gateway
+// has them too.
 //
-// A reader names a record, then looks whether it is still in use, and only then reads it; naming is a store and no fence
-// where the kernel gives membarrier. Who has made a record unreachable calls for_each_named() and keeps what is named for
-// later. Nobody waits for a thread that is stopped, and what a dead process named counts for nothing.
+// A reader names a record, then checks that the record is still in use, and only then reads it. Where the kernel offers
+// membarrier, naming is a store without a fence. A thread that has made a record unreachable calls for_each_named() and keeps
+// the named records for later. Nobody waits for a stopped thread, and the words of a dead process are ignored.
 // Source: M. Michael, Hazard pointers, IEEE TPDS 15 (2004). Any thread. Tests: tests/unit/local/hazard_words_test.cpp.
 #pragma once
 
@@ -21,20 +22,20 @@
 
 namespace acp::local {
 
-//   count  words of each thread
+//   count  number of words of each thread
 template <std::uint32_t count>
 class HazardWords {
 public:
-    using Record = std::uint64_t;  // whatever tells records apart, but 0
+    using Record = std::uint64_t;  // any number that tells records apart, except 0
 
-    // Of each process.
+    // Bytes for each process.
     static constexpr std::uint64_t bytes =
         std::uint64_t{memory::hazard_lines_per_slot} * count * sizeof(Record);
 
-    // Where the words lie.
+    // Where the words of all processes lie.
     struct HazardRange {
-        char* first = nullptr;     // of the process on slot 0; zero at the start of the job
-        std::uint64_t stride = 0;  // from one slot to the next
+        char* first = nullptr;     // words of the process on slot 0; zero at the start of the job
+        std::uint64_t stride = 0;  // bytes from one slot's words to the next slot's
     };
 
     [[nodiscard]] static HazardRange range_in(const node::Segment& segment,
@@ -42,7 +43,7 @@ public:
         return {segment.claimed(0, claim), segment.layout().claim_stride};
     }
 
-    //   segment, hazards, and the memory of the range, must outlive this
+    //   segment, hazards and the memory of the range must outlive this
     HazardWords(const node::Segment& segment, Hazards& hazards, HazardRange range) noexcept
         : segment_(segment),
           hazards_(hazards),
@@ -50,7 +51,8 @@ public:
           slot_(hazards.slot()),
           is_fence_paid_by_others_(hazards.has_membarrier()) {}
 
-    // The calling thread's words while this lives; afterwards it names nothing. One of a layer's at a time in a thread.
+    // The calling thread's words while this object lives; its destructor clears them. A thread has at most one Names of a layer
+    // at a time.
     class Names {
     public:
         [[gnu::always_inline]] explicit Names(HazardWords& words) : words_(words) {
@@ -64,21 +66,22 @@ public:
         }
 
         ~Names() {
-            // release: the reads of what it named are over; partner: for_each_named()
+            // release: the reads of the named records are over; partner: for_each_named()
             for (std::uint32_t i = 0; i < count; ++i) first_[i].store(0, std::memory_order_release);
         }
 
         Names(const Names&) = delete;
         Names& operator=(const Names&) = delete;
 
-        // From here on whoever takes the record out of use sees the name, or the caller sees, in a look after this, that
-        // it is out of use.   word < count; what it named before is named no longer
+        // After this call, either a thread that takes the record out of use sees the name, or the caller, if it checks again,
+        // sees that the record is out of use.
+        //   word < count; the record that the word named before is named no longer
         [[gnu::always_inline]] void name(std::uint32_t word, Record record) noexcept {
             if (words_.is_fence_paid_by_others_) [[likely]] {
-                // release: as the destructor, for what was named before
+                // release: the reads of the record that the word named before are over, as in the destructor
                 first_[word].store(record, std::memory_order_release);
-                std::atomic_signal_fence(
-                    std::memory_order_seq_cst);  // order_with_readers() completes it
+                // a compiler barrier; order_with_readers() in the other thread makes it a full fence
+                std::atomic_signal_fence(std::memory_order_seq_cst);
             } else {
                 first_[word].exchange(record, std::memory_order_seq_cst);
             }
@@ -87,11 +90,11 @@ public:
     private:
         HazardWords& words_;
         std::atomic<Record>* first_;
-        std::optional<Hazards::Lease> lease_;  // where every line is somebody's
+        std::optional<Hazards::Lease> lease_;  // set where all lines were taken
     };
 
-    // Calls look(record) for every record that a living thread of the node names, whoever named it before the call and does
-    // not see what the caller wrote before it. 1 to 10 us.
+    // Calls look(record) for every record that a living thread of the node names. It finds each name that was set before the
+    // call by a thread that does not see what the caller wrote before it. Takes 1 to 10 us.
     template <typename Look>
     void for_each_named(const Look& look) const {
         hazards_.order_with_readers();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hands out the hazard lines of one process to its threads, and waits until nobody names a segment. A thread
-// keeps its line until it ends; a call that it makes later, in a pthread-key destructor, takes a line for that call
-// alone. When all lines are taken the remaining threads share the last one under a lock. Knows the slots of the
-// node only to skip the dead. Any thread.
+// Gives the hazard lines of one process to its threads, and waits until no thread names a segment. A thread keeps its line
+// until it ends; a call that it makes later, in a pthread-key destructor, takes a line for that call alone. When all lines are
+// taken, the remaining threads share the last one under a lock. Knows the slots of the node only to skip the dead ones. Any
+// thread.
 // Tests: tests/unit/local/hazards_test.cpp.
 #pragma once
 
@@ -21,13 +21,13 @@ namespace acp::local {
 
 namespace detail {
 
-// What a thread knows without a search. Plain words without a destructor: calls are made also while a thread or the
-// process ends, when objects with a destructor are gone.
+// The calling thread's line, found without a search. These are plain words without a destructor, because calls are made also
+// while a thread or the process ends, when objects with a destructor are gone.
 struct ThreadLine {
     std::uint64_t view = 0;  // the Hazards that the line belongs to; 0 = none
     memory::HazardLine* line = nullptr;
     bool is_ending =
-        false;  // a line was given back because the thread ends: it keeps none any more
+        false;  // the thread gave a line back because it ends; it keeps no line any more
 };
 
 extern constinit thread_local ThreadLine thread_line __attribute__((tls_model("initial-exec")));
@@ -38,13 +38,13 @@ class Hazards {
 public:
     //   segment  must outlive this
     Hazards(const node::Segment& segment, std::uint32_t slot);
-    // No thread that holds a line may end meanwhile.
+    // No thread that holds a line may end while the destructor runs.
     ~Hazards();
     Hazards(const Hazards&) = delete;
     Hazards& operator=(const Hazards&) = delete;
 
-    // The calling thread's own line, claimed at its first call; nullptr when all are taken, and once the thread has
-    // given its line back because it ends.
+    // The calling thread's own line, claimed at its first call; nullptr when all lines are taken, and after the thread gave its
+    // line back because it ends.
     [[nodiscard]] memory::HazardLine* own_line() {
         if (detail::thread_line.view == view_) [[likely]] {
             return detail::thread_line.line;
@@ -52,16 +52,15 @@ public:
         return claim_own_line();
     }
 
-    // The same, and stores it in a variable of the calling thread, which becomes nullptr when the line is given back.
-    //   place  thread-local, without a destructor
+    // own_line(), also stored in a variable of the calling thread, which becomes nullptr when the line is given back.
+    //   place  a thread_local variable without a destructor
     void keep_own_line(memory::HazardLine*& place);
 
-    // In a forked child, which has the lines of its parent before its eyes: from now on nothing is given back. Takes no
-    // lock.
+    // Called in a forked child, whose memory still shows its parent's lines: from now on no line is given back. Takes no lock.
     void abandon() noexcept;
 
-    // A line for one access: the thread's own; for a thread that ends a free one, given back afterwards; else the
-    // shared one, locked while this lives.
+    // A line for one access: the thread's own; for a thread that ends, a free one, which the destructor gives back; else the
+    // shared one, whose lock is held while this object lives.
     class Lease {
     public:
         explicit Lease(Hazards& hazards);
@@ -81,27 +80,29 @@ public:
     private:
         std::unique_lock<std::mutex> lock_;
         memory::HazardLine* line_;
-        Hazards* lender_ = nullptr;  // whom the line is given back to
+        // gives the line back; nullptr: the line is not to be given back
+        Hazards* lender_ = nullptr;
     };
 
-    // Waits until no living thread of the node names an address that is_named(address) says true for. The
-    // caller has already made the segment unreachable. Prints who holds it after 1 s. Blocks.
+    // Waits until no living thread of the node names an address for which is_named(address) is true. The caller has already
+    // made the segment unreachable. After 1 s it prints which process still names one. Blocks.
     void wait_until_unnamed(const std::function<bool(memory::GlobalAddress)>& is_named) const;
 
-    // Every thread of the node has passed a full barrier when it returns: what it named before, here and in the words of
-    // layers (local/hazard_words.hpp), is seen from now on, or else it sees what the caller wrote before this call.
+    // When this returns, every thread of the node has passed a full barrier: the caller sees each name that the thread set
+    // before, here or in a layer's words (local/hazard_words.hpp), or else the thread sees what the caller wrote before this
+    // call.
     void order_with_readers() const noexcept;
 
-    // Of the process whose lines these are.
+    // The slot of the process that owns these lines.
     [[nodiscard]] std::uint32_t slot() const noexcept { return slot_; }
 
-    // Which one of its process's lines it is: 0 .. hazard_lines_per_slot - 1.
+    // The index of a line among those of its process: 0 .. hazard_lines_per_slot - 1.
     [[nodiscard]] std::uint32_t index_of(const memory::HazardLine& line) const noexcept {
         return static_cast<std::uint32_t>(&line - segment_.hazards(slot_).data());
     }
 
-    // Names the addresses the calling thread is about to use, in a line it may use. The fence only where the
-    // owner cannot do it for us. Left by memory::leave().
+    // Names the addresses that the calling thread is about to use, in a line that it may use. Executes a fence only where the
+    // owner cannot issue it for us by membarrier. memory::leave() ends the naming.
     void enter(memory::HazardLine& line,
                memory::GlobalAddress target,
                memory::GlobalAddress source) const noexcept {
@@ -112,10 +113,11 @@ public:
         }
     }
 
-    // True when plain stores suffice in enter(): the kernel does the owner's membarrier.
-    // Only where every process of the node can ask for that: whoever cannot tells before it meets the others.
+    // True when plain stores suffice in enter(), because the owner's membarrier makes the kernel order them. Requires
+    // membarrier in every process of the node: a process whose kernel refuses it sets is_membarrier_refused before its first
+    // barrier with the others.
     [[nodiscard]] bool has_membarrier() const noexcept {
-        // relaxed: written before a meeting that came before any use
+        // relaxed: written before a barrier of the node that precedes any use
         return has_membarrier_ &&
                segment_.control().is_membarrier_refused.load(std::memory_order_relaxed) == 0;
     }
@@ -133,10 +135,11 @@ private:
 
     const node::Segment& segment_;
     std::uint32_t slot_;
-    std::uint64_t view_;  // a number of its own
+    std::uint64_t view_;  // unique number of this object; 0 is none
     bool has_membarrier_;
     std::unique_ptr<Claims> claims_;
-    os::ThreadExit thread_exit_;  // its values are Holdings; not open: nobody keeps a line
+    // its values are Holdings; if it is not open, no thread keeps a line
+    os::ThreadExit thread_exit_;
     std::mutex shared_line_mutex_;
 };
 

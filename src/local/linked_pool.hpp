@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Equal records named by index, and queues of them linked through the records themselves: taking a record and putting
-// it into a queue need no memory, only make_room() does. Knows nothing of what a record means. One thread at a time.
+// A pool of equal records named by index, and queues that link the records themselves: taking a record and queueing it allocate
+// no memory, only make_room() and grow() do. Knows nothing of what a record means. One thread at a time.
 // Tests: tests/unit/local/linked_pool_test.cpp.
 #pragma once
 
@@ -23,20 +23,20 @@ struct Chain {
     [[nodiscard]] bool is_empty() const noexcept { return first == nobody; }
 };
 
-// T has `std::uint32_t next`.
+//   T  has a member `std::uint32_t next`, which the pool writes
 template <typename T>
 class LinkedPool {
     static_assert(std::is_nothrow_move_constructible_v<T>);
 
 public:
-    //   count  records to be had without further memory. Throws std::bad_alloc.
+    //   count  number of records that exist from the start. Throws std::bad_alloc.
     explicit LinkedPool(std::uint32_t count) {
         if (make_room(count) < count) {
             throw std::bad_alloc();
         }
     }
 
-    // Tries to have at least `wanted` free records. Returns how many there are; fewer when memory is refused.
+    // Tries to have at least `wanted` free records. Returns how many are free; fewer if memory allocation fails.
     std::uint32_t make_room(std::uint32_t wanted) noexcept {
         if (free_count_ >= wanted) [[likely]] {
             return free_count_;
@@ -45,7 +45,7 @@ public:
         return free_count_;
     }
 
-    // Adds `count` free records. False: no memory, and nothing was done.
+    // Adds `count` free records. False: memory allocation failed, and nothing changed.
     bool grow(std::uint32_t count) noexcept {
         const std::uint32_t before = size();
         try {
@@ -59,14 +59,14 @@ public:
         return true;
     }
 
-    // A free record, as its last user left it. There is one: make_room() said so.
+    // Takes a free record, with the content its last user left. There must be one: call make_room() before.
     std::uint32_t take() noexcept {
         const std::uint32_t index = pop(free_);
         --free_count_;
         return index;
     }
 
-    // Back to the free ones; it is in no queue.
+    // Frees a record, which must be in no queue.
     void give(std::uint32_t index) noexcept {
         push_front(free_, index);
         ++free_count_;
@@ -90,7 +90,7 @@ public:
         chain.first = index;
     }
 
-    // The first of a chain that is not empty, out of it.
+    // Removes and returns the first record of a chain that is not empty.
     std::uint32_t pop(Chain& chain) noexcept {
         const std::uint32_t index = chain.first;
         chain.first = items_[index].next;
@@ -104,7 +104,7 @@ public:
 
     [[nodiscard]] const T& operator[](std::uint32_t index) const noexcept { return items_[index]; }
 
-    // Records there are, free or not.
+    // The number of all records, free or not.
     [[nodiscard]] std::uint32_t size() const noexcept {
         return static_cast<std::uint32_t>(items_.size());
     }

@@ -22,12 +22,12 @@
 
 namespace acp::local {
 
-// What an operation may ask while it runs. It names what find() gives in the hazard line of the running thread, so that
+// What an operation may ask for while it runs. find() names what it returns in the hazard line of the running thread, so that
 // the memory stays registered until the operation returns.
 class OperationContext {
 public:
-    //   line     of the calling thread; left at the end
-    //   process  of this node
+    //   line     a hazard line of the calling thread; the destructor clears it
+    //   process  a process of this node, by its index in the job
     OperationContext(const Space& space,
                      const Hazards& hazards,
                      memory::HazardLine& line,
@@ -42,8 +42,9 @@ public:
     // The process on whose memory the operation runs: its index in the job.
     [[nodiscard]] std::uint32_t process() const noexcept { return process_; }
 
-    // Where `bytes` bytes at an address of that process are; nullptr: refusal() says why not. Valid until the operation
-    // returns. At most ranges_max calls; shared segments (starter memory, what layers claim), which nobody revokes, do not count.
+    // Where `bytes` bytes at an address of that process lie. nullptr: refusal() gives the reason. Valid until the operation
+    // returns. At most ranges_max calls; calls for shared segments (starter memory, what layers claim) do not count, since
+    // those are never revoked.
     [[nodiscard]] std::byte* find(memory::GlobalAddress address, std::uint64_t bytes) noexcept {
         if (space_.view().slot_of(address) != space_.slot_of(process_)) [[unlikely]] {
             return refuse(base::Code::address);
@@ -58,14 +59,15 @@ public:
         return find_slowly(address, bytes);
     }
 
-    // Why find() gave nullptr the last time: address (wild, too long, of another process), stale, limit (more than
-    // ranges_max ranges), unsupported (private memory of a process other than the one that runs the operation).
+    // The reason why find() last returned nullptr: address (no memory there, range too long, or memory of another process),
+    // stale, limit (more than ranges_max ranges), unsupported (private memory of a process other than the one that runs the
+    // operation).
     [[nodiscard]] base::Code refusal() const noexcept { return refusal_; }
 
     static constexpr std::uint32_t ranges_max = 2;
 
 private:
-    // Memory that commands of this process go another way to (ACP_INTRANODE), and whatever is none.
+    // Looks up memory that commands of this process may not reach directly (ACP_INTRANODE), and addresses where no memory is.
     [[nodiscard, gnu::cold]] std::byte* find_slowly(memory::GlobalAddress address,
                                                     std::uint64_t bytes) noexcept {
         Place place;
@@ -82,7 +84,7 @@ private:
         return nullptr;
     }
 
-    // The line names two addresses; the first stays in it while the second is added.
+    // The line has room for two addresses; the first one stays while the second is added.
     [[nodiscard]] bool name(memory::GlobalAddress address) noexcept {
         if (ranges_ == ranges_max) return false;
         first_ = ranges_ == 0 ? address : first_;
@@ -100,10 +102,11 @@ private:
     base::Code refusal_ = base::Code::ok;
 };
 
-// A row of the table.
+// One row of the table.
 struct NumberedOperation {
-    // Runs it. Must not block, throw, or touch other shared memory than find() gives. Arguments of another node are not to
-    // be trusted: at most argument_bytes_max of them are handed over, and the rest is for the function to check.
+    // Runs the operation. It must not block or throw, and must access no shared memory but what find() returns. Arguments may
+    // come from another node and are not to be trusted: their number of bytes is at most argument_bytes_max; the function
+    // checks the rest.
     //   result  room for result_bytes_max bytes
     // Returns ok and the number of bytes it wrote to result, or the code with which the caller's handle fails.
     struct Ran {
@@ -124,13 +127,13 @@ struct NumberedOperation {
 
 inline constexpr std::uint32_t operation_numbers = 128;
 
-// Immutable once filled: any thread.
+// Immutable once filled; any thread may read it.
 class OperationTable {
 public:
     // A table without operations.
     constexpr OperationTable() noexcept = default;
 
-    // Adds the rows of a layer.   rows  outlive the table; their numbers are nobody else's
+    // Adds the rows of a layer.   rows  must outlive the table; no number may be in use already
     constexpr void add(std::span<const NumberedOperation> rows) noexcept {
         for (const NumberedOperation& row : rows) {
             ACP_ASSERT(row.number < operation_numbers && rows_[row.number] == nullptr);
@@ -140,7 +143,7 @@ public:
         }
     }
 
-    // nullptr: there is none of this number.
+    // The operation with a number; nullptr if there is none.
     [[nodiscard]] constexpr const NumberedOperation* find(std::uint32_t number) const noexcept {
         return number < operation_numbers ? rows_[number] : nullptr;
     }
@@ -149,7 +152,7 @@ private:
     std::array<const NumberedOperation*, operation_numbers> rows_{};
 };
 
-// Runs an operation on memory of a process of this node by the calling thread.
+// Runs an operation on memory of a process of this node, in the calling thread.
 //   arguments  at most operation.argument_bytes_max   result  at least operation.result_bytes_max
 [[nodiscard, gnu::always_inline]] inline NumberedOperation::Ran run_operation(
     const NumberedOperation& operation,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The second mapping of a row.
+// Maps the own row a second time.
 #include "local/own_row.hpp"
 
 #include <utility>

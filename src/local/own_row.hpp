@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process's own row of the node's address table, mapped a second time as all others see it, so that a private window
-// may cover it in the main mapping (local/space.hpp). Mapped once, while the descriptor of the node segment is surely
-// the library's, and kept as long as the process: a program may close all descriptors and open files of its own under
-// their numbers. One thread. Tests: tests/unit/local/space_test.cpp.
+// A process's own row of the node's address table, mapped a second time as the other processes see it, because a private window
+// may cover the row in the main mapping (local/space.hpp). The row is mapped once, at a time when the descriptor of the node
+// segment is certainly the library's, and stays mapped as long as the process lives: later the program may have closed all
+// descriptors and opened files of its own under their numbers. One thread. Tests: tests/unit/local/space_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,17 @@ public:
     static constexpr std::uint64_t bytes =
         sizeof(memory::TableEntry) * memory::granules_per_process;
 
-    // The row as the main mapping has it.
+    // The row in the main mapping.
     [[nodiscard]] static memory::TableEntry* in_table(const node::Segment& segment,
                                                       std::uint32_t slot) noexcept {
         return segment.tables() + std::uint64_t{slot} * memory::granules_per_process;
     }
 
-    //   segment  with its file; its mapping must outlive this
+    //   segment  must still have its file open; its mapping must outlive this
     // Errors: memory, system.
     static base::Result<OwnRow> open(const node::Segment& segment, std::uint32_t slot);
 
-    // The row as the others see it.
+    // The row as the other processes see it.
     [[nodiscard]] memory::TableEntry* shared() const noexcept {
         return reinterpret_cast<memory::TableEntry*>(mapping_.data());
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sending from the own pool, and taking the inbox.
+// Sends from the own pool of cells, and takes messages from the inbox.
 #include "local/port_mpsc.hpp"
 
 #include <bit>
@@ -17,8 +17,9 @@ MpscPort::MpscPort(const node::Segment& segment, std::uint32_t slot)
       payload_stride_(node::MailboxLayout::of(segment.shape()).payload_stride),
       inbox_(segment.slot(slot).door.inbox),
       flights_(node::slots_of(segment.shape())) {
-    // An earlier port of this process sent these; a first one does not even look, for that takes a page. Until this
-    // port is closed in order, all of its cells may be. relaxed: written and read by this process alone.
+    // An earlier port of this process may have sent some cells that are still busy. pool_in_use tells which; if it is zero the
+    // pool is not read, since that would allocate a page. Until this port is closed in order, all of its cells count as used.
+    // relaxed: only this process reads and writes the word.
     std::uint32_t busy = segment.slot(slot).pool_in_use.exchange(~0U, std::memory_order_relaxed);
     for (; busy != 0; busy &= busy - 1) {
         const auto i = static_cast<std::uint32_t>(std::countr_zero(busy));
@@ -34,13 +35,14 @@ MpscPort::MpscPort(const node::Segment& segment, std::uint32_t slot)
 
 MpscPort::~MpscPort() {
     const Handler drop = [](std::uint32_t, const MessageHead&, std::span<const char>) {};
-    // What is sent from now on is not waited for.
+    // Messages that arrive after this are not waited for.
     receive(drop, slots_ * cells_to_one_max);
     segment_.slot(slot_).pool_in_use.store(~free_, std::memory_order_relaxed);  // as at opening
 }
 
 void MpscPort::reclaim_from(Flight& flight) noexcept {
-    for (std::uint32_t i = 0; i < flight.count; ++i) {  // they will be written: fetch them together
+    // they will be written: prefetch them all together
+    for (std::uint32_t i = 0; i < flight.count; ++i) {
         os::prefetch_for_write(&pool(slot_)[flight.cells[(flight.first + i) % cells_to_one_max]]);
     }
     while (flight.count > 0 && pool(slot_)[flight.oldest()].is_free()) {
@@ -55,8 +57,8 @@ void MpscPort::reclaim_from_all() noexcept {
     }
 }
 
-// Makes sure that there is a free cell and that this receiver may have another one. When not, the cells
-// that stand in the way are marked.
+// Makes sure that there is a free cell and that this receiver may be sent another one. If not, marks the cells that must be
+// freed first, so that their receivers ring our bell.
 bool MpscPort::find_cell(Flight& flight) noexcept {
     if (flight.count == cells_to_one_max) {
         reclaim_from(flight);
@@ -90,12 +92,12 @@ bool MpscPort::send(std::uint32_t receiver,
     const std::uint32_t index = slot_ * node::pool_cells + number + 1;
     Cell& mine = pool(slot_)[number];
     mine.fill(head, payload, area(index));
-    // relaxed: the push publishes it
+    // relaxed: the push below publishes it
     mine.state.store(receiver + 1, std::memory_order_relaxed);
     free_ &= free_ - 1;
     sent_to_[number] = static_cast<std::uint16_t>(receiver);
     flight.push(number);
-    // its result tells who was first and who sleeps on the inbox itself: nobody does
+    // push() returns whether it was the first and whether a thread sleeps on the inbox itself; no thread does that
     (void)segment_.slot(receiver).door.inbox.push(
         index, [&mine](std::uint32_t) -> node::SharedU32& { return mine.next; });
     knock(receiver);
@@ -117,9 +119,9 @@ bool MpscPort::has_room(std::uint32_t receiver) const {
 void MpscPort::take_mail() noexcept {
     const std::uint32_t newest = inbox_.newest();
     if (newest == 0) return;
-    os::prefetch_for_write(&cell(newest));  // on its way while we swap the inbox
+    os::prefetch_for_write(&cell(newest));  // prefetched while we swap the inbox
     const std::uint32_t chain = inbox_.take_all();
-    // relaxed: a hint for has_mail() of other threads, else ours
+    // relaxed: other threads read it as a hint in has_mail(); only the driver writes it
     kept_.store(sync::Inbox<>::oldest_first(
                     chain, [this](std::uint32_t i) -> node::SharedU32& { return cell(i).next; }),
                 std::memory_order_relaxed);
@@ -131,7 +133,7 @@ std::uint32_t MpscPort::receive(const Handler& handler, std::uint32_t max_messag
         take_mail();
     }
 
-    // Gives a cell back when its message was handed over.
+    // Gives a cell back after its message was handed over.
     // NOLINTNEXTLINE(cppcoreguidelines-special-member-functions): it is in one scope and never copied
     struct Handed {
         const MpscPort& port;
@@ -147,7 +149,7 @@ std::uint32_t MpscPort::receive(const Handler& handler, std::uint32_t max_messag
     std::uint32_t index = kept_.load(std::memory_order_relaxed);
     while (index != 0 && handled < max_messages) {
         Cell& theirs = cell(index);
-        // relaxed: ours since take_all's acquire
+        // relaxed: the acquire of take_all() made the chain ours
         const std::uint32_t newer = theirs.next.load(std::memory_order_relaxed);
         if (newer != 0) {
             os::prefetch_for_write(&cell(newer));
@@ -172,7 +174,7 @@ bool MpscPort::has_mail() const {
 void MpscPort::forget(std::uint32_t dead_slot) {
     Flight& flight = flights_[dead_slot];
     while (flight.count > 0) {
-        // relaxed: nobody reads it any more
+        // relaxed: the receiver is dead and reads it no more
         pool(slot_)[flight.oldest()].state.store(Cell::free, std::memory_order_relaxed);
         free_ |= 1U << flight.oldest();
         flight.pop();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The mpsc port: every process has one inbox, and a pool of cells in its own mailbox area that it sends from.
-// A cell travels as an index: filled, pushed onto the receiver's inbox, handled, and given back by a store
-// into the cell. So nobody's progress needs another sender: a killed one leaves whole messages or none,
-// and a stopped receiver holds at most cells_to_one_max cells of each sender. Memory grows with n.
+// The mpsc port: every process has one inbox, and a pool of cells in its own mailbox area from which it sends. A cell travels
+// as an index: the sender fills it and pushes it onto the receiver's inbox; the receiver handles it and gives it back by a
+// store into the cell. So the progress of a process needs no other sender: a killed sender leaves whole messages or none, and a
+// stopped receiver holds at most cells_to_one_max cells of each sender. Memory grows with n.
 // Threads as local/port.hpp says. Tests: tests/unit/local/port_test.cpp.
 #pragma once
 
@@ -36,7 +36,7 @@ public:
     void forget(std::uint32_t dead_slot) override;
 
 private:
-    // The own cells that are under way to one receiver, oldest first.
+    // The own cells that were sent to one receiver and are not free yet, oldest first.
     struct Flight {
         std::array<std::uint8_t, cells_to_one_max> cells{};
         std::uint8_t first = 0;
@@ -55,7 +55,7 @@ private:
         }
     };
 
-    // Cells by the index that travels: slot * pool_cells + number + 1.
+    // The cell with the index that travels: slot * pool_cells + number + 1.
     [[nodiscard]] Cell& cell(std::uint32_t index) const noexcept {
         return pool(sender_of(index))[(index - 1) % node::pool_cells];
     }
@@ -82,11 +82,11 @@ private:
     const std::uint64_t mailbox_stride_;
     const std::uint64_t payload_stride_;
     sync::Inbox<>& inbox_;
-    std::uint32_t free_ = ~0U;                               // own cells, a bit each
-    std::array<std::uint16_t, node::pool_cells> sent_to_{};  // of the busy ones
+    std::uint32_t free_ = ~0U;                               // own free cells, a bit each
+    std::array<std::uint16_t, node::pool_cells> sent_to_{};  // receivers of the busy cells
     std::vector<Flight> flights_;                            // by receiver
-    std::atomic<std::uint32_t> kept_{
-        0};  // oldest of the mail taken and not handled; writer: the driver
+    // index of the oldest message taken from the inbox and not handled, 0 = none; writer: the driver
+    std::atomic<std::uint32_t> kept_{0};
 };
 
 }  // namespace acp::local

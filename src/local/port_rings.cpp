@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sending into and receiving from rings, and the two ways to find the full ones.
+// Sends into rings and receives from them; finds the rings that hold messages in one of two ways.
 #include "local/port_rings.hpp"
 
 #include <algorithm>
@@ -24,10 +24,10 @@ RingsPort::RingsPort(const node::Segment& segment, std::uint32_t slot, Find find
       consumed_(node::slots_of(segment.shape())) {
     const bool is_fresh = segment.control().job_epoch.load(std::memory_order_relaxed) == 0;
     for (std::uint32_t other = 0; other < slots_ && !is_fresh; ++other) {
-        // relaxed: only an earlier port of this process wrote them
+        // relaxed: only an earlier port of this process wrote these
         produced_[other] = control(other, slot).produced.load(std::memory_order_relaxed);
         consumed_[other] = control(slot, other).consumed.load(std::memory_order_relaxed);
-        keep(other);  // what rang for that port
+        keep(other);  // an earlier port may have taken the bit of this ring
     }
 }
 
@@ -42,12 +42,13 @@ bool RingsPort::send(std::uint32_t receiver,
     }
     next.fill(head, payload, area(to, position));
     produced_[receiver] = position + 1;
-    // relaxed: read by the next port of this process only
+    // relaxed: only the next port of this process reads it
     control(receiver, slot_).produced.store(position + 1, std::memory_order_relaxed);
-    // seq_cst: partner is is_full(), which then sees the cell; and we go on to look at the bells
+    // seq_cst: partner is is_full(), which then sees the cell; the exchange also precedes our look at the receiver's bells
     next.state.exchange(is_filled, std::memory_order_seq_cst);
     if (find_ == Find::by_bitmap) {
-        (void)segment_.slot(receiver).rung.set(slot_);  // nobody sleeps on the bitmap itself
+        // the result is of no use: no thread sleeps on the bitmap itself
+        (void)segment_.slot(receiver).rung.set(slot_);
     }
     knock(receiver);
     return true;
@@ -59,7 +60,7 @@ bool RingsPort::has_room(std::uint32_t receiver) const {
 
 bool RingsPort::is_full(std::uint32_t sender) const noexcept {
     char* const from = ring(slot_, sender);
-    // relaxed: a hint when asked by another thread, else our own
+    // relaxed: a hint for another thread; the driver reads its own store
     const std::uint64_t position = control(slot_, sender).consumed.load(std::memory_order_relaxed);
     return !cell(from, position).is_free();
 }
@@ -70,7 +71,7 @@ std::uint32_t RingsPort::drain(std::uint32_t sender,
     char* const from = ring(slot_, sender);
     const std::uint32_t bound = std::min(max_messages, node::ring_cells);
 
-    // Gives a cell back when its message was handed over.
+    // Gives a cell back after its message was handed over.
     // NOLINTNEXTLINE(cppcoreguidelines-special-member-functions): it is in one scope and never copied
     struct Handed {
         const RingsPort& port;
@@ -115,7 +116,7 @@ std::uint32_t RingsPort::receive_by_polling(const Handler& handler, std::uint32_
 
 void RingsPort::keep(std::uint32_t sender) noexcept {
     kept_[sender / 64] |= std::uint64_t{1} << (sender % 64);
-    // relaxed, here and below: a hint for has_mail() of other threads, else ours
+    // relaxed, here and below: other threads read it as a hint in has_mail(); only the driver writes it
     kept_words_.store(kept_words_.load(std::memory_order_relaxed) | 1U << (sender / 64),
                       std::memory_order_relaxed);
 }
@@ -126,7 +127,8 @@ std::uint32_t RingsPort::receive_by_bitmap(const Handler& handler, std::uint32_t
         (void)rung.take_all([this](std::uint32_t sender) { keep(sender); });
     }
     if (kept_words_.load(std::memory_order_relaxed) == 0) return 0;
-    // Once round, from where the last round ended: the first word's upper bits, ..., its lower bits.
+    // One round over all senders, from where the last round ended: the first word's upper bits, the other words, its lower
+    // bits.
     const std::uint32_t start = next_sender_;
     const std::uint64_t upper = ~std::uint64_t{0} << (start % 64);
     std::uint32_t handled = 0;
@@ -153,7 +155,8 @@ std::uint32_t RingsPort::drain_kept(std::uint32_t word,
         const std::uint32_t taken = drain(sender, handler, bound);
         handled += taken;
         next_sender_ = sender + 1 == slots_ ? 0 : sender + 1;
-        if (taken < bound) {  // found empty after its bit was taken: a later message rings again
+        // the ring was found empty after its bit was taken: a later message sets the bit again
+        if (taken < bound) {
             kept_[word] &= ~(std::uint64_t{1} << bit);
         }
     }
@@ -183,7 +186,7 @@ bool RingsPort::has_mail() const {
 void RingsPort::forget(std::uint32_t dead_slot) {
     char* const to = ring(dead_slot, slot_);
     for (std::uint32_t i = 0; i < node::ring_cells; ++i) {
-        // relaxed: nobody reads it any more
+        // relaxed: the receiver is dead and reads it no more
         cell(to, i).state.store(Cell::free, std::memory_order_relaxed);
     }
 }

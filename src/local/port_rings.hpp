@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The pairs and bitmap ports: a ring of cells per ordered pair of processes, in the receiver's mailbox area. A
-// cell's own state tells whether it is full, so a message is one line for the poll and the message. They
-// differ in how a receiver finds the full rings: pairs looks at the next cell of every ring, bitmap is told
-// by a bit per sender. Memory grows with n(n-1). A killed sender leaves whole messages or none; a stopped
-// receiver fills its own rings only. Threads as local/port.hpp says.
+// The pairs and bitmap ports: a ring of cells per ordered pair of processes, in the receiver's mailbox area. A cell's own state
+// tells whether it is full, so polling and reading a message touch the same cache line. The two differ in how a receiver finds
+// the rings that hold messages: pairs looks at the next cell of every ring, bitmap has a bit per sender. Memory grows with
+// n(n-1). A killed sender leaves whole messages or none; a stopped receiver fills its own rings only. Threads as local/port.hpp
+// says.
 // Tests: tests/unit/local/port_test.cpp. Source: paper 000 (pairs).
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace acp::local {
 
-// At a ring's start. How far each end is; for the next port of the same process, and for has_mail().
+// At the start of a ring: how many cells each end has passed, for the next port of the same process and for has_mail().
 struct RingControl {
     alignas(64) node::SharedU64 produced;  // writer: the sender
     alignas(64) node::SharedU64 consumed;  // writer: the receiver
@@ -73,10 +73,10 @@ private:
     const std::uint64_t mailbox_stride_;
     const std::uint64_t ring_stride_;
     const std::uint64_t payload_stride_;
-    std::vector<std::uint64_t> produced_;  // by receiver
-    std::vector<std::uint64_t> consumed_;  // by sender
+    std::vector<std::uint64_t> produced_;  // cells sent, by receiver
+    std::vector<std::uint64_t> consumed_;  // cells handled, by sender
     std::uint32_t next_sender_ = 0;        // where the next round begins
-    // bitmap: rings that rang and may still hold something; writer: the driver
+    // bitmap: rings whose bit was taken and that may still hold messages; writer: the driver
     std::array<std::uint64_t, sync::doorbell_words> kept_{};
     std::atomic<std::uint32_t> kept_words_{0};  // which words of kept_ are not zero
 };

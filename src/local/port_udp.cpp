@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sending, receiving, answering, and sending again.
+// Sends and receives datagrams, acknowledges them, and retransmits.
 #include "local/port_udp.hpp"
 
 #include <algorithm>
@@ -55,7 +55,7 @@ UdpPort::UdpPort(const node::Segment& segment, std::uint32_t slot, std::unique_p
       slot_(slot),
       datagram_bytes_(segment.shape().datagram_bytes),
       job_id_(segment.shape().job_id),
-      // A quarter is left for answers. The peers' buffers are as large as ours.
+      // A quarter of the buffer is left for answers. The receive buffers of the peers are as large as ours.
       share_bytes_(std::uint64_t{first->socket.receive_buffer_bytes()} * 3 / 4 /
                    node::slots_of(segment.shape())),
       ways_(first.get()),
@@ -70,20 +70,20 @@ UdpPort::UdpPort(const node::Segment& segment, std::uint32_t slot, std::unique_p
     publish_port();
 }
 
-// Their numbers are not ours to close.
+// The program has closed the descriptors: their numbers may be its own files by now, so they are not closed here.
 void UdpPort::Ways::abandon() noexcept {
     socket.abandon();
     event.abandon();
 }
 
-// It stays published when we leave, for what is under way then.
+// The port number stays published when this process leaves, for datagrams that are in flight then.
 void UdpPort::publish_port() noexcept {
     // release: partner is udp_port_of(), the socket is bound
     segment_.slot(slot_).udp_port.store(ways().socket.port(), std::memory_order_release);
 }
 
-// The program has closed a descriptor of ours. What its peers have sent to the old socket is lost, and sent again.
-// Without descriptors or memory nothing is done: the next receive() tries again.
+// Opens another socket after the program has closed a descriptor of ours. What peers sent to the old socket is lost, and sent
+// again. Without descriptors or memory nothing changes: the next receive() tries again.
 void UdpPort::renew_ways() noexcept {
     Ways& lost = ways();
     const int number = lost.socket.fd();
@@ -99,7 +99,7 @@ void UdpPort::renew_ways() noexcept {
     is_event_lost_.store(false, std::memory_order_relaxed);
     ways_.store(all_ways_.back().get(), std::memory_order_release);  // partner: ways()
     publish_port();
-    if (all_ways_.size() > 2) return;  // said before
+    if (all_ways_.size() > 2) return;  // the message was printed already
     std::fprintf(stderr,
                  "acp: rank %u has opened another UDP socket (ACP_INTRANODE=udp), for the program "
                  "has closed descriptor "
@@ -108,11 +108,11 @@ void UdpPort::renew_ways() noexcept {
 }
 
 std::uint16_t UdpPort::udp_port_of(std::uint32_t slot) const noexcept {
-    // acquire: partner is the constructor
+    // acquire: partner is the store in publish_port()
     return static_cast<std::uint16_t>(segment_.slot(slot).udp_port.load(std::memory_order_acquire));
 }
 
-// Takes memory for kept_at_once datagrams more. False: there is none, and nothing was done.
+// Allocates places for kept_at_once more datagrams. False: memory allocation failed, and nothing changed.
 bool UdpPort::grow() noexcept {
     try {
         payloads_.reserve(payloads_.size() + 1);
@@ -126,13 +126,13 @@ bool UdpPort::grow() noexcept {
     }
 }
 
-// Makes sure that a datagram to this peer can be kept. False: there is no memory, and the peer has datagrams under
-// way; there is room when it answers one.
+// Makes sure that a datagram to this peer can be kept. False: memory allocation failed, and the peer has unanswered datagrams;
+// there will be room when it answers one.
 bool UdpPort::make_room(const UdpPeer& peer) noexcept {
     return can_keep(peer) || grow();
 }
 
-// After make_room().
+// Keeps a copy of a sent datagram until it is answered. Call make_room() before.
 void UdpPort::keep(UdpPeer& peer,
                    const PacketHead& packet,
                    std::span<const char> payload) noexcept {
@@ -154,7 +154,7 @@ void UdpPort::drop_oldest(UdpPeer& peer) noexcept {
     if (peer.unanswered.is_empty()) ++reserved_;
 }
 
-// Sends a datagram, with what we have to answer. False when the kernel does not take it.
+// Sends a datagram, which also carries our acknowledgement. False when the kernel does not take it.
 bool UdpPort::transmit(std::uint32_t receiver,
                        PacketHead& packet,
                        std::span<const char> payload) noexcept {
@@ -171,7 +171,7 @@ bool UdpPort::transmit(std::uint32_t receiver,
 
 bool UdpPort::send(std::uint32_t receiver, const MessageHead& head, std::span<const char> payload) {
     UdpPeer& peer = peers_[receiver];
-    if (peer.is_dead) return true;  // nobody is there to miss it
+    if (peer.is_dead) return true;  // a dead receiver misses nothing
     const std::uint64_t charged = charge(payload.size());
     const bool is_over =
         peer.charged_bytes + charged > share_bytes_ || peer.unanswered_count >= unanswered_max;
@@ -187,11 +187,11 @@ bool UdpPort::send(std::uint32_t receiver, const MessageHead& head, std::span<co
         peer.resend_at_ns = os::now_ns() + peer.patience_ns;
     }
     keep(peer, packet, payload);
-    // relaxed: looked at by the service thread, which sleeps no longer than that
+    // relaxed: the service thread reads it, and sleeps no longer than until this time
     if (peer.resend_at_ns < next_resend_ns_.load(std::memory_order_relaxed)) {
         next_resend_ns_.store(peer.resend_at_ns, std::memory_order_relaxed);
     }
-    (void)make_room(peer);  // so that has_room() is right about the next one
+    (void)make_room(peer);  // so that has_room() is right for the next datagram
     return true;
 }
 
@@ -204,7 +204,8 @@ bool UdpPort::has_room(std::uint32_t receiver) const {
 
 void UdpPort::on_acknowledged(std::uint32_t sender, const DatagramHead& head) {
     UdpPeer& peer = peers_[sender];
-    if (head.acknowledged > peer.sent) return;  // meant for an earlier port of this process
+    // the answer was meant for an earlier port of this process
+    if (head.acknowledged > peer.sent) return;
     bool has_progress = false;
     while (!peer.unanswered.is_empty() &&
            kept_[peer.unanswered.first].packet.head.number <= head.acknowledged) {
@@ -217,7 +218,8 @@ void UdpPort::on_acknowledged(std::uint32_t sender, const DatagramHead& head) {
         note_next_resend();
     }
     if (peer.unanswered.is_empty()) return;
-    // A gap tells of a loss, once; after an oldest one that was sent again came through, so did its rest.
+    // A gap shows a loss, and is acted on once. If the oldest datagram was sent again after a timeout and is now acknowledged,
+    // the datagrams after it were probably lost too and are sent again.
     const std::uint64_t oldest = kept_[peer.unanswered.first].packet.head.number;
     const bool is_new_gap = head.kind == DatagramHead::Kind::gap && oldest > peer.resent_up_to;
     const bool is_rest_of_loss = has_progress && oldest <= peer.doubtful_up_to;
@@ -231,7 +233,7 @@ void UdpPort::on_acknowledged(std::uint32_t sender, const DatagramHead& head) {
     }
 }
 
-// Nothing was answered for long: sends the oldest again, to learn what is missing.
+// After a time without an answer, sends the oldest unanswered datagram again; the answer shows what is missing.
 void UdpPort::resend_what_is_due() {
     if (next_resend_ns_.load(std::memory_order_relaxed) == never) return;
     const std::uint64_t now = os::now_ns();
@@ -240,8 +242,8 @@ void UdpPort::resend_what_is_due() {
         UdpPeer& peer = peers_[slot];
         if (!peer.unanswered.is_empty() && now >= peer.resend_at_ns) {
             const std::uint32_t oldest = peer.unanswered.first;
-            (void)transmit(slot, kept_[oldest].packet,
-                           payload_of(oldest));  // if not now, then next time
+            // if the kernel refuses it now, the next timeout sends it
+            (void)transmit(slot, kept_[oldest].packet, payload_of(oldest));
             peer.doubtful_up_to = peer.sent;
             peer.patience_ns = std::min(2 * peer.patience_ns, resend_after_max_ns);
             peer.resend_at_ns = now + peer.patience_ns;
@@ -258,14 +260,14 @@ void UdpPort::note_next_resend() noexcept {
     next_resend_ns_.store(earliest, std::memory_order_relaxed);  // as in send()
 }
 
-// Has the peer answered in this call of receive().
+// Makes this call of receive() answer the peer.
 void UdpPort::owe(std::uint32_t sender) noexcept {
     if (!std::exchange(peers_[sender].is_listed, true)) {
         to_answer_.push_back(sender);
     }
 }
 
-// Asks those whose messages were put off to send them again now.
+// Asks the peers whose messages were put off to send them again now.
 void UdpPort::ask_for_put_off() noexcept {
     has_put_off_ = false;
     for (std::uint32_t sender = 0; sender < peers_.size(); ++sender) {
@@ -276,8 +278,8 @@ void UdpPort::ask_for_put_off() noexcept {
     }
 }
 
-// Handles one datagram. True when it was a message that was handed over.
-//   handler  nullptr: no message is wanted; its sender keeps it, and sends it again
+// Handles one datagram. True when it was a message and was handed over.
+//   handler  nullptr: the caller wants no message; its sender keeps it and sends it again
 bool UdpPort::take(std::span<const std::byte> datagram,
                    std::uint16_t source,
                    const Handler* handler) {
@@ -316,19 +318,21 @@ void UdpPort::answer() {
     for (const std::uint32_t slot : to_answer_) {
         UdpPeer& peer = peers_[slot];
         peer.is_listed = false;
-        if (!std::exchange(peer.owes_answer, false) && !peer.has_gap) continue;  // a message did it
+        // a message carried the answer
+        if (!std::exchange(peer.owes_answer, false) && !peer.has_gap) continue;
         const bool has_gap = std::exchange(peer.has_gap, false);
         const DatagramHead head{job_id_,
                                 has_gap ? DatagramHead::Kind::gap : DatagramHead::Kind::answer,
                                 slot_, 0, peer.received};
         const std::uint16_t to = udp_port_of(slot);
-        // One that is lost is made up for by the next, or by the one to a datagram sent again.
+        // A lost answer is made up for by the next one, or by the answer to a datagram that was sent again.
         if (to != 0) (void)ways().socket.send_to(to, bytes_of(&head, sizeof head), {});
     }
     to_answer_.clear();
 }
 
-// Who can take no message now needs answers all the more: they make room for what it has to send.
+// With max_messages == 0 only answers are processed: a process that can take no message needs them to get room for its own
+// messages.
 std::uint32_t UdpPort::receive(const Handler& handler, std::uint32_t max_messages) {
     const bool is_message_wanted = max_messages != 0;
     if (is_message_wanted && has_put_off_) ask_for_put_off();
@@ -368,9 +372,11 @@ void UdpPort::forget(std::uint32_t dead_slot) {
 }
 
 void UdpPort::wake_service() {
-    // seq_cst: what we wake it for comes before; partner: sleep_service, which sets, then looks
+    // seq_cst: the work we wake the service thread for is published before; partner: sleep_service(), which sets the flag and
+    // then looks
     if (is_asleep_.exchange(false, std::memory_order_seq_cst) && !ways().event.signal()) {
-        is_event_lost_.store(true, std::memory_order_relaxed);  // receive() asks for it
+        // the program closed the event; receive() checks this flag
+        is_event_lost_.store(true, std::memory_order_relaxed);
     }
 }
 
@@ -378,7 +384,7 @@ void UdpPort::sleep_service(const std::function<bool()>& is_idle, std::int64_t t
     Ways& awaited = ways();
     is_asleep_.store(true, std::memory_order_seq_cst);  // partner: wake_service
     if (is_idle()) {
-        // Deaths ring no descriptor: they are seen at the latest then.
+        // A death rings no descriptor: it is noticed after this time at the latest.
         std::int64_t bound_ns = node::liveness_check_ns;
         if (timeout_ns >= 0) bound_ns = std::min(bound_ns, timeout_ns);
         const std::uint64_t resend_at = next_resend_ns_.load(std::memory_order_relaxed);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The udp port: every message is one datagram over loopback. Datagrams of a sender to a receiver are numbered;
-// the receiver answers with the number up to which it has all, in a message on its way back or by itself. A
-// sender keeps what is not answered, never more than its share of the receiver's buffer, so that nothing
-// is lost but where a buffer is too small for one datagram of each peer; what is missing is sent again.
-// Foreign datagrams are dropped: the source's port must be the published one of the slot it names.
-// A program that closes all descriptors closes the socket too: another one is opened then, and what was lost is sent again.
+// The udp port: every message is one datagram over loopback. Datagrams of a sender to a receiver are numbered; the receiver
+// answers with the number up to which it has all of them, in a message to that sender or in a datagram of its own. A sender
+// keeps what is not answered, never more than its share of the receiver's buffer, so that datagrams are lost only where a
+// buffer is too small for one datagram of each peer; lost ones are sent again. Foreign datagrams are dropped: the source port
+// must be the one that the slot named as sender has published. A program that closes all descriptors closes the socket too:
+// then another one is opened, and what was lost is sent again.
 // Threads as local/port.hpp says. Tests: tests/unit/local/port_test.cpp, port_udp_test.cpp.
 // Source: paper 000 (one datagram per message, each answered).
 #pragma once
@@ -21,19 +21,19 @@
 
 namespace acp::local {
 
-// What a datagram begins with.
+// The head of every datagram.
 struct DatagramHead {
     enum class Kind : std::uint32_t {
         message = 1,  // a MessageHead and its payload follow
-        answer = 2,   // acknowledged is all there is
-        gap = 3       // likewise, and something after it came out of turn: send again
+        answer = 2,   // no message; only `acknowledged` counts
+        gap = 3       // as answer, and a later message arrived out of order: send again
     };
 
     std::uint64_t job_id = 0;
     Kind kind = Kind::message;
     std::uint32_t sender = 0;        // slot
-    std::uint64_t number = 0;        // of a message, from 1 up
-    std::uint64_t acknowledged = 0;  // all messages up to this one have come
+    std::uint64_t number = 0;        // number of a message, from 1 up; 0 in answers
+    std::uint64_t acknowledged = 0;  // all messages up to this number have arrived
 };
 
 static_assert(sizeof(DatagramHead) == 32);
@@ -41,7 +41,8 @@ static_assert(sizeof(DatagramHead) == 32);
 inline constexpr std::uint64_t resend_after_ns = 20'000'000;  // doubled each time
 inline constexpr std::uint64_t resend_after_max_ns = 200'000'000;
 inline constexpr std::uint32_t unanswered_max = 64;  // datagrams to one receiver
-inline constexpr std::uint32_t kept_at_once = 64;    // datagrams for which memory is taken at once
+// datagrams for which memory is allocated in one step
+inline constexpr std::uint32_t kept_at_once = 64;
 
 class UdpPort final : public Port {
 public:
@@ -62,10 +63,10 @@ public:
 
     [[nodiscard]] std::uint32_t datagram_bytes() const override { return datagram_bytes_; }
 
-    // Most bytes, by the kernel's charge, that may be unanswered to one receiver.
+    // The most bytes, as the kernel charges them, that may be unanswered to one receiver.
     [[nodiscard]] std::uint64_t share_bytes() const noexcept { return share_bytes_; }
 
-    // What the kernel charges a receive buffer for a datagram (measured: 832 + 1.0 .. 1.6 of its size).
+    // The bytes that the kernel charges to a receive buffer for one datagram (measured: 832 + 1.0 .. 1.6 of its size).
     [[nodiscard]] static constexpr std::uint64_t charge(std::uint64_t payload_bytes) noexcept {
         return 832 + (sizeof(DatagramHead) + sizeof(MessageHead) + payload_bytes) * 8 / 5;
     }
@@ -78,7 +79,7 @@ private:
 
     static_assert(sizeof(PacketHead) == sizeof(DatagramHead) + sizeof(MessageHead));
 
-    // Sent and not answered. The payload has a place of its own, by the record's index.
+    // A datagram that was sent and is not answered. Its payload lies in payloads_, by the record's index.
     struct Kept {
         PacketHead packet;
         std::uint32_t payload_bytes = 0;
@@ -88,22 +89,24 @@ private:
     struct UdpPeer {
         std::uint64_t sent = 0;      // number of the last message to it
         std::uint64_t received = 0;  // number of the last message from it, in order
-        Chain unanswered;            // of kept_, oldest first
+        Chain unanswered;            // records of kept_, oldest first
         std::uint32_t unanswered_count = 0;
         std::uint64_t charged_bytes = 0;
-        std::uint64_t resend_at_ns = 0;  // while something is unanswered
+        std::uint64_t resend_at_ns = 0;  // valid while a datagram is unanswered
         std::uint64_t patience_ns = resend_after_ns;
-        std::uint64_t resent_up_to = 0;    // sent again because of a gap
-        std::uint64_t doubtful_up_to = 0;  // under way when nothing was answered for long
+        // number of the last datagram sent again because of a gap
+        std::uint64_t resent_up_to = 0;
+        // number of the last datagram that was unanswered at the last timeout
+        std::uint64_t doubtful_up_to = 0;
         bool owes_answer = false;
         bool is_listed = false;  // in to_answer_
         bool has_gap = false;
-        bool is_put_off =
-            false;  // a message of it came while none was wanted; it must be sent again
+        // a message of this peer arrived while none was wanted; the peer must send it again
+        bool is_put_off = false;
         bool is_dead = false;
     };
 
-    // The socket, and what ends a sleep that waits for it.
+    // The socket, and the event that ends a sleep on the socket.
     struct Ways {
         os::UdpSocket socket;
         os::Event event;
@@ -115,8 +118,8 @@ private:
 
     UdpPort(const node::Segment& segment, std::uint32_t slot, std::unique_ptr<Ways> first);
 
-    // acquire: partner is renew_ways(). By the driver the latest; by other threads perhaps those before, which end
-    // no sleep any more.
+    // acquire: partner is renew_ways(). The driver sees the latest; another thread may get an earlier one, whose event no
+    // longer ends the sleep.
     [[nodiscard]] Ways& ways() const noexcept { return *ways_.load(std::memory_order_acquire); }
 
     void publish_port() noexcept;
@@ -125,7 +128,7 @@ private:
     [[nodiscard]] bool grow() noexcept;
     [[nodiscard]] bool make_room(const UdpPeer& peer) noexcept;
 
-    // Whether a datagram to this peer can be kept: a peer with nothing under way has a place reserved.
+    // Whether a datagram to this peer can be kept: a peer without unanswered datagrams has a place reserved for one.
     [[nodiscard]] bool can_keep(const UdpPeer& peer) const noexcept {
         return peer.unanswered.is_empty() || kept_.free_count() > reserved_;
     }
@@ -154,21 +157,23 @@ private:
     const std::uint32_t datagram_bytes_;
     const std::uint64_t job_id_;
     const std::uint64_t share_bytes_;
-    // All that were opened, the latest last: a thread may still hold those before.
+    // All that were ever opened, the latest last: a thread may still use an earlier one.
     std::vector<std::unique_ptr<Ways>> all_ways_;
     std::atomic<Ways*> ways_;
     std::atomic<bool> is_event_lost_{false};
     std::vector<UdpPeer> peers_;  // by slot
-    // Peers to be answered unless a message did it; room for all.
+    // Peers to be answered unless a message to them carries the answer; capacity for all.
     std::vector<std::uint32_t> to_answer_;
-    // What is under way: a place for each peer, and others that all share. As many as there are payloads for.
+    // Unanswered datagrams: one place is reserved for each peer, the others are shared by all. There are as many as payloads_
+    // has room for.
     LinkedPool<Kept> kept_{0};
-    std::uint32_t reserved_;  // free places of kept_ for peers that have none
-    std::vector<std::unique_ptr<char[]>> payloads_;     // of kept_at_once each
-    bool has_put_off_ = false;                          // of some peer
+    // free places of kept_ that are reserved for peers without unanswered datagrams
+    std::uint32_t reserved_;
+    std::vector<std::unique_ptr<char[]>> payloads_;     // blocks of kept_at_once payloads each
+    bool has_put_off_ = false;                          // is_put_off of some peer is set
     std::vector<std::byte> buffer_;                     // the datagram being received
     std::atomic<std::uint64_t> next_resend_ns_{~0ULL};  // earliest of all peers; writer: the driver
-    std::atomic<bool> is_asleep_{false};                // the service thread, or about to be
+    std::atomic<bool> is_asleep_{false};                // the service thread sleeps or is about to
 };
 
 }  // namespace acp::local

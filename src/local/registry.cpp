@@ -27,7 +27,7 @@ Registry::Registry(Space& space, Hazards& hazards)
 std::uint32_t Registry::find_room(std::uint64_t count) const {
     const std::uint32_t all = memory::granules_per_process;
     std::uint32_t run = 0;
-    // From the cursor to the end, then from the start; a run may not wrap.
+    // From the cursor to the end, then from the start; a run does not wrap around.
     for (std::uint32_t step = 0, at = cursor_; step < 2 * (all - first_own_); ++step, ++at) {
         if (at == all) {
             at = first_own_;
@@ -41,7 +41,7 @@ std::uint32_t Registry::find_room(std::uint64_t count) const {
     return no_room;
 }
 
-// Of a granule's last use, in this epoch or an earlier one; 0 = never used.
+// The generation of a granule's last use, in this epoch or an earlier one; 0 = never used.
 std::uint32_t Registry::generation(std::uint32_t granule) const noexcept {
     return space_.layout().generation(
         space_.shared_row()[granule].start.load(std::memory_order_relaxed));
@@ -61,7 +61,8 @@ std::uint32_t Registry::next_generation(std::uint32_t first, std::uint64_t count
             return candidate;
         }
     }
-    return candidate;  // more granules than generations: as fresh as can be
+    // there are more granules than generations: no generation is new for all of them
+    return candidate;
 }
 
 void Registry::publish(std::uint32_t first,
@@ -137,8 +138,8 @@ base::Result<std::uint32_t> Registry::granule_of(Key key) const {
     if (states_[granule] == State::live && last == start) {
         return granule;
     }
-    // Of a granule never used, or an address inside a registration that began before it. A key of an earlier use of
-    // the granule has another generation than a registration that covers it now.
+    // The granule was never used, or the address lies inside a registration that began before it. A key of an earlier use of
+    // the granule would have another generation than the registration that covers it now.
     const bool is_inside =
         layout.granule(last) != granule && layout.generation(last) == layout.generation(key);
     if (last == 0 || is_inside) {
@@ -148,7 +149,7 @@ base::Result<std::uint32_t> Registry::granule_of(Key key) const {
                         "the registration of this key has ended: " + base::hex(key));
 }
 
-// How many granules a live registration has: they lie in a row, and say the same start. Its length may be gone (revoke()).
+// How many granules a live registration has: consecutive ones with the same start. Its length may be zero already (revoke()).
 std::uint32_t Registry::count_of(std::uint32_t first) const noexcept {
     const memory::TableEntry* row = space_.shared_row();
     const std::uint64_t start = row[first].start.load(std::memory_order_relaxed);
@@ -162,8 +163,8 @@ std::uint32_t Registry::count_of(std::uint32_t first) const noexcept {
 
 void Registry::kill(std::uint32_t first, std::uint32_t count) noexcept {
     const auto clear = [](memory::TableEntry& entry) {
-        entry.direct_bytes.store(0,
-                                 std::memory_order_seq_cst);  // before the scan of the hazard lines
+        // seq_cst: precedes the scan of the hazard lines
+        entry.direct_bytes.store(0, std::memory_order_seq_cst);
         entry.bytes.store(0, std::memory_order_seq_cst);
     };
     for (std::uint32_t g = first; g < first + count; ++g) {
@@ -188,7 +189,7 @@ base::Status Registry::remove(Key key) {
     const std::uint32_t count = count_of(first);
     kill(first, count);
     std::fill_n(states_.begin() + first, count, State::dying);
-    lock.unlock();  // others may register meanwhile; a dying granule is not given out
+    lock.unlock();  // other threads may register meanwhile; a dying granule is not given out
     const std::uint64_t first_index =
         space_.layout().index(space_.layout().segment_start(space_.process(), first, 1));
 
@@ -199,7 +200,7 @@ base::Status Registry::remove(Key key) {
     };
 
     const Range range{space_.layout(), first_index, count};
-    // One word is captured, so that the function takes no memory: what was ended must be waited for.
+    // The function captures one word, so that it allocates no memory: once the registration has ended, waiting must not fail.
     hazards_.wait_until_unnamed([&range](GlobalAddress address) {
         return range.layout.index(address) - range.first < range.count;
     });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The registrations of one rank: gives private memory global addresses and takes them back. A key is the
-// address of the registration's first byte, with its colour. Granules are given out in turn, so an id is
-// reused as late as possible, and with another generation. Any thread of the process.
+// The registrations of one rank: gives private memory global addresses and takes them back. A key is the address of the
+// registration's first byte, with its colour. Granules are given out round robin, so a granule is reused as late as possible,
+// and then with another generation. Any thread of the process.
 // Tests: tests/unit/local/registry_test.cpp (reuses_the_oldest_granule, gives_each_registration_its_own_key,
 // refuses_the_4097th_only_when_no_granule_is_left, nothing_lands_after_unregister).
 #pragma once
@@ -21,23 +21,24 @@ using Key = std::uint64_t;
 
 class Registry {
 public:
-    //   space, hazards  must outlive this; the space's starter memory is published
+    //   space, hazards  must outlive this; the space's starter memory must be published
     Registry(Space& space, Hazards& hazards);
 
-    //   address, bytes  mapped memory of this process that allows what `rights` says, bytes >= 1
-    //   color           < colors of the job (the caller's check)
-    //   rights          read: commands write nothing there; the caller sees to that
+    //   address, bytes  mapped memory of this process that allows the accesses in `rights`, bytes >= 1
+    //   color           < colors of the job (the caller has checked this)
+    //   rights          read: commands must not write there, which the caller enforces
     // Errors: argument (not mapped), limit (no room). Does not block.
     base::Result<Key> add(void* address,
                           std::uint64_t bytes,
                           std::uint32_t color,
                           os::Rights rights = os::Rights::read_write);
 
-    // The first half of remove(): whoever looks for the memory from now on finds it stale. Does not wait for those who
-    // are inside; remove() does, which follows. Does not block.   key  live
+    // The first half of remove(): lookups find the memory stale from now on. Does not wait for threads that already use it;
+    // remove(), which must follow, waits. Does not block.   key  live
     void revoke(Key key) noexcept;
 
-    // Errors: argument (never a key), stale (ended before). Blocks while somebody is inside.
+    // Ends a registration. Errors: argument (never a key), stale (ended before). Blocks while a thread names the memory in a
+    // hazard line.
     base::Status remove(Key key);
 
     // The address of a byte of a registration. Errors: stale, address (outside).
@@ -52,7 +53,7 @@ private:
     [[nodiscard]] std::uint32_t count_of(std::uint32_t first) const noexcept;
     void kill(std::uint32_t first, std::uint32_t count) noexcept;
 
-    // The entry of a key's first granule, or the reason why it is no live key.
+    // The number of a key's first granule, or the reason why the key is not live.
     base::Result<std::uint32_t> granule_of(Key key) const;
     [[nodiscard]] std::uint32_t find_room(std::uint64_t count) const;
     [[nodiscard]] std::uint32_t generation(std::uint32_t granule) const noexcept;
@@ -66,9 +67,9 @@ private:
     Space& space_;
     Hazards& hazards_;
     mutable std::mutex mutex_;
-    std::vector<State>
-        states_;  // of the granules; their generations are in the row, which outlives epochs
-    std::uint32_t first_own_;  // after those of the shared segments
+    // states of the granules; their generations are in the row of the table, which outlives epochs
+    std::vector<State> states_;
+    std::uint32_t first_own_;  // first granule behind those of the shared segments
     std::uint32_t cursor_;
     std::uint32_t live_ = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opening a process's view, and finding places.
+// Opens a process's view, and finds places.
 #include "local/space.hpp"
 
 #include <string>
@@ -83,8 +83,8 @@ void Space::close() noexcept {
         memory::TableEntry& entry = shared_row_[g];
         if (entry.start.load(std::memory_order_relaxed) != 0) {
             entry.direct_bytes.store(0, std::memory_order_release);
-            entry.bytes.store(
-                0, std::memory_order_release);  // start stays: old addresses are stale, not wild
+            // start stays set, so that old addresses are stale rather than wild
+            entry.bytes.store(0, std::memory_order_release);
         }
     }
     used_granules_ = 0;
@@ -98,7 +98,7 @@ base::Code Space::refusal(const memory::TableEntry* entry, GlobalAddress address
     const std::uint64_t size =
         entry->bytes.load(std::memory_order_acquire);  // pairs with its release
     const std::uint64_t start = entry->start.load(std::memory_order_relaxed);
-    // A granule that was used before: stale rather than wild. Starter memory of no bytes never lived.
+    // A granule that was used before is stale rather than wild. Empty starter memory was never used.
     const bool was_used =
         start != 0 && entry->kind.load(std::memory_order_relaxed) != memory::MemoryKind::shared;
     const bool is_other_generation = layout_.generation(address) != layout_.generation(start);
@@ -132,7 +132,8 @@ std::string Space::explain(GlobalAddress address, std::uint64_t bytes) const {
            base::in_bytes(size) + " on " + owner_name(address);
 }
 
-// Of a process of another node: all have starter memory alike; what else is registered is known there only.
+// For a process of another node: every process has starter memory of the same size; only its own node knows its other
+// registrations.
 std::string Space::explain_elsewhere(GlobalAddress address, std::uint64_t bytes) const {
     const std::string owner = owner_name(address);
     if (is_elsewhere(address, bytes)) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process's view of the node's memory: turns global addresses into places. It holds the mapping of the node
-// segment, the address table of the node, and, over its own row of the table, a private window in which also
-// its private registrations are reachable by loads and stores (others see them as private). Knows no
-// command and no handle. find() may be called by any thread; open and close by one.
+// A process's view of the node's memory: turns global addresses into places. It holds the mapping of the node segment, the
+// address table of the node, and, mapped over its own row of the table, a private window through which the process reaches its
+// private registrations by loads and stores too (other processes see them as private). Knows no command and no handle. Any
+// thread may call find(); one thread calls open() and close().
 // Tests: tests/unit/local/space_test.cpp.
 #pragma once
 
@@ -22,7 +22,7 @@ namespace acp::local {
 
 using memory::GlobalAddress;
 
-// What the inline path reads; one cache line, written only while nobody communicates.
+// What the inline path reads: one cache line, written only while no thread communicates.
 struct alignas(64) View {
     std::uint64_t colorless_mask = 0;
     std::uint64_t index_mask = 0;   // drops generation and colour
@@ -32,10 +32,10 @@ struct alignas(64) View {
     char* base = nullptr;
     std::uint32_t offset_bits = 0;
     std::uint32_t pointer_bytes_max =
-        0;  // as the next, of copies between a plain pointer and an address
+        0;  // as inline_bytes_max, for copies between a plain pointer and a global address
     std::uint64_t inline_bytes_max = 0;
 
-    // The slot of the process that an address names; beyond all slots for one of another node.
+    // The slot of the process that an address names; a number beyond all slots for a process of another node.
     [[nodiscard]] std::uint64_t slot_of(GlobalAddress address) const noexcept {
         return (((address & index_mask) >> offset_bits) - first_index) >> memory::granule_bits;
     }
@@ -46,7 +46,7 @@ struct alignas(64) View {
         return index < index_count ? table + index : nullptr;
     }
 
-    // Where loads and stores reach `bytes` bytes at an address; false when they do not.
+    // Finds where loads and stores of this process reach `bytes` bytes at an address; false when they do not.
     [[nodiscard, gnu::always_inline]] bool find_direct(GlobalAddress address,
                                                        std::uint64_t bytes,
                                                        char*& place) const noexcept {
@@ -71,20 +71,21 @@ static_assert(sizeof(View) == 64);
 
 // Where an access lies. Valid while the caller's hazard line names the address.
 struct Place {
-    char* direct = nullptr;           // loads and stores reach it here, else nullptr
+    // pointer by which this process reaches it; nullptr: loads and stores do not reach it
+    char* direct = nullptr;
     std::uint64_t owner_address = 0;  // in the owner's address space
-    std::uint32_t slot = 0;           // the owner's
+    std::uint32_t slot = 0;           // the owner's slot
     bool is_own = false;
     memory::MemoryKind kind = memory::MemoryKind::private_pages;
 
-    // Every process of the node has it mapped.
+    // Every process of the node has the memory mapped.
     [[nodiscard]] bool is_shared() const noexcept { return kind == memory::MemoryKind::shared; }
 
-    // The kernel hands its pages to no other process.
+    // The kernel gives no other process access to its pages.
     [[nodiscard]] bool is_hidden() const noexcept { return kind == memory::MemoryKind::hidden; }
 };
 
-// Who may reach what by loads and stores; the rest goes through its owner. From ACP_INTRANODE, ACP_BYPASS.
+// What this process may reach by loads and stores; all other memory goes through its owner. From ACP_INTRANODE and ACP_BYPASS.
 struct Reach {
     bool is_shared_direct = true;  // memory of other ranks that is mapped here
     bool is_own_direct = true;     // the caller's own memory
@@ -95,29 +96,29 @@ public:
     Space() noexcept = default;
 
     // Opens the view of the process that sits on `slot`.
-    //   own_row  of this slot, must outlive this; nullptr: no private window (a view that only reads, and tests, where
-    //            several ranks are threads of one process and share one mapping)
+    //   own_row  the row of this slot, must outlive this; nullptr: no private window (a view that only reads, or a test in
+    //            which several ranks are threads of one process and share one mapping)
     // Errors: memory, system.
     base::Status open(const node::Segment& segment,
                       std::uint32_t slot,
                       Reach reach,
                       const OwnRow* own_row);
 
-    // Publishes this rank's shared segments: its starter memory, and what layers claim (node/claims.hpp). Before the
-    // others may use them: the caller provides the barrier.
+    // Publishes this rank's shared segments: its starter memory, and what layers claim (node/claims.hpp). The caller provides
+    // the barrier before other processes use them.
     void publish_shared() noexcept;
 
-    // Before entries below this granule are written. Whoever writes the row says so, one thread at a time; close()
-    // looks no further, for even a look takes a page of shared memory that nobody used.
+    // Call before entries below end_granule are written, one thread at a time. close() clears no entry beyond it, since even
+    // reading an entry allocates a page of shared memory that was never used.
     void note_used(std::uint32_t end_granule) noexcept {
         used_granules_ = std::max(used_granules_, end_granule);
     }
 
-    // Ends what the row says; other ranks see the memory vanish. Does not wait for who is inside. The private window
-    // stays until the next open().
+    // Clears the row: other ranks see the memory vanish. Does not wait for threads that use it. The private window stays until
+    // the next open().
     void close() noexcept;
 
-    // Between open() and close().
+    // True between open() and close().
     [[nodiscard]] bool is_open() const noexcept { return is_open_; }
 
     [[nodiscard]] const View& view() const noexcept { return view_; }
@@ -130,7 +131,7 @@ public:
 
     [[nodiscard]] std::uint32_t slot() const noexcept { return slot_; }
 
-    // Of this process: its rank in this epoch, for messages, and its index, which addresses name.
+    // This process: its rank in this epoch, for messages, and its index in the job, which addresses name.
     [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
 
     [[nodiscard]] std::uint32_t process() const noexcept { return process_; }
@@ -144,24 +145,24 @@ public:
         return process - shape_.first_process;
     }
 
-    //   process < procs; the address of a rank's starter memory is that of segment().process_of(rank)
+    //   process  < procs; the address of a rank's starter memory is that of process segment().process_of(rank)
     [[nodiscard]] GlobalAddress starter_address(std::uint32_t process) const noexcept {
         return layout_.segment_start(process, 0, shared_generation);
     }
 
-    // The first byte of a range that a layer claims.   process < procs
+    // The address of the first byte of a range that a layer claims.   process < procs
     [[nodiscard]] GlobalAddress claimed_address(std::uint32_t process,
                                                 node::Claim claim) const noexcept {
         return layout_.segment_start(process, claims_granule_, shared_generation) +
                node::claim_offset(claim, shape_);
     }
 
-    // The granules of a process that its shared segments take; what is registered comes after them.
+    // The number of granules of each process that its shared segments take; registrations come after them.
     [[nodiscard]] std::uint32_t shared_granules() const noexcept {
         return claims_granule_ + static_cast<std::uint32_t>(layout_.granules_for(claimed_bytes_));
     }
 
-    // Finds `bytes` bytes at an address of this node. The caller's hazard line names the address.
+    // Finds `bytes` bytes at an address of this node. The caller's hazard line must name the address.
     // Returns ok, address (null, wild, leaves its segment), or stale; place is written only on ok.
     [[nodiscard, gnu::always_inline]] base::Code find(GlobalAddress address,
                                                       std::uint64_t bytes,
@@ -191,8 +192,8 @@ public:
         return base::Code::ok;
     }
 
-    // Whether `bytes` bytes at an address may be memory of a process of another node. Of shared segments, which all
-    // have alike, this is certain; whether something else is registered is known there.
+    // Whether `bytes` bytes at an address may be memory of a process of another node. For shared segments, which are alike in
+    // all processes, the answer is certain; whether other memory is registered is known on that node only.
     [[nodiscard]] bool is_elsewhere(GlobalAddress address, std::uint64_t bytes) const noexcept {
         const std::uint64_t process = layout_.process(address);
         const std::uint64_t offset = offset_in_process(address);
@@ -203,14 +204,14 @@ public:
                                          memory::is_within(offset, process_room(), bytes));
     }
 
-    // Whether an address lies where a process, of whatever node, has its shared segments and nothing else: memory that
-    // every process of its node has mapped.
+    // Whether an address lies in the part of a process's addresses that is reserved for its shared segments, on whatever node:
+    // memory that every process of that node has mapped.
     [[nodiscard]] bool is_shared(GlobalAddress address) const noexcept {
         return offset_in_process(address) < shared_room_;
     }
 
-    // For a message: what is wrong with an address find() refused. Of memory of another node no more is known here than
-    // whose it is.
+    // Says in words what is wrong with an address that find() refused. About memory of another node this process knows only
+    // its owner.
     [[nodiscard]] std::string explain(GlobalAddress address, std::uint64_t bytes) const;
 
     // "8 bytes at global address 0x100000000000000"
@@ -220,7 +221,8 @@ public:
     //   address  names a process of the job
     [[nodiscard]] std::string owner_name(GlobalAddress address) const;
 
-    // The own row as this process reads it (the window) and as the others do. The same when there is no window.
+    // The own row as this process reads it (the window) and as the other processes read it. Both are the same when there is no
+    // window.
     [[nodiscard]] memory::TableEntry* window_row() const noexcept { return window_row_; }
 
     [[nodiscard]] memory::TableEntry* shared_row() const noexcept { return shared_row_; }
@@ -228,7 +230,8 @@ public:
     [[nodiscard]] Reach reach() const noexcept { return reach_; }
 
 private:
-    // The own row is read as the others read it: the window begins empty in every epoch, the row does not.
+    // The table entry of an address. The own row is read as the other processes read it: the window begins empty in every
+    // epoch, the row does not.
     [[nodiscard]] const memory::TableEntry* entry_of(GlobalAddress address) const noexcept {
         const memory::TableEntry* entry = view_.entry(address);
         const std::ptrdiff_t granule = entry - window_row_;
@@ -243,7 +246,7 @@ private:
 
     static constexpr std::uint32_t shared_generation = 1;
 
-    // Whether bytes of a process's addresses lie inside one of its shared segments.
+    // Whether a range of a process's addresses lies inside one of its shared segments.
     [[nodiscard]] bool is_within_shared(std::uint64_t offset, std::uint64_t bytes) const noexcept {
         const std::uint64_t claims_at = claims_granule_ * layout_.granule_bytes();
         return offset < claims_at ? memory::is_within(offset, starter_bytes(), bytes)
@@ -254,7 +257,7 @@ private:
 
     [[nodiscard]] std::uint64_t starter_bytes() const noexcept { return shape_.starter_bytes; }
 
-    // Of all addresses of one process and generation.
+    // The bytes spanned by all addresses of one process and generation.
     [[nodiscard]] std::uint64_t process_room() const noexcept {
         return layout_.granule_bytes() << memory::granule_bits;
     }
@@ -264,18 +267,19 @@ private:
     }
 
     const node::Segment* segment_ = nullptr;
-    node::Shape shape_;  // of the segment, near at hand
+    node::Shape shape_;  // a copy of the segment's shape, so that no lookup reads shared memory
     bool is_open_ = false;
     memory::GaLayout layout_;
     View view_;
     std::uint32_t slot_ = 0;
     std::uint32_t rank_ = 0;
     std::uint32_t process_ = 0;
-    std::uint64_t claimed_bytes_ = 0;   // of each process
-    std::uint32_t claims_granule_ = 0;  // of each process: the first after its starter memory
-    std::uint64_t shared_room_ = 0;     // of each process: where what it registers begins
+    std::uint64_t claimed_bytes_ = 0;   // claimed by layers in each process
+    std::uint32_t claims_granule_ = 0;  // first granule after the starter memory, in each process
+    std::uint64_t shared_room_ = 0;     // bytes before the first registration, in each process
     Reach reach_;
-    std::uint32_t used_granules_ = 0;  // of the own row: none was written from here on since open()
+    // in the own row: from this granule on no entry was written since open()
+    std::uint32_t used_granules_ = 0;
     memory::TableEntry* window_row_ = nullptr;
     memory::TableEntry* shared_row_ = nullptr;
 };
