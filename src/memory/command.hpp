@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One global memory access as a value: what is to be done, between which addresses, with which operands.
-// Shared by every path that runs commands. Knows no handle and no path.
+// One global memory access as a value: the operation, its addresses and its operands. Every path that runs commands uses it.
+// Knows no handle and no path.
 #pragma once
 
 #include <cstdint>
@@ -11,25 +11,26 @@
 
 namespace acp::memory {
 
-// By which call of the interface a copy or an add was issued, where that is not the one named after the operation.
+// The interface call that issued a copy or an add, if it is not the call named after the operation.
 enum class IssuedBy : std::uint8_t { itself, put, get, put_signal };
 
 struct Command {
     Operation operation = Operation::copy;
-    std::uint8_t width = 0;  // of an atomic: 4 or 8
+    std::uint8_t width = 0;  // width of an atomic: 4 or 8
     GlobalAddress target = 0;
     GlobalAddress source = 0;
-    std::uint64_t bytes = 0;     // of a copy; an atomic's width otherwise
-    std::uint64_t operand = 0;   // value, or desired of compare_swap
-    std::uint64_t expected = 0;  // of compare_swap; of a copy and an add a note()
+    std::uint64_t bytes = 0;     // size of a copy; for an atomic its width
+    std::uint64_t operand = 0;   // the operand, or the desired value of compare_swap
+    std::uint64_t expected = 0;  // of compare_swap; for a copy and an add a note()
 
-    // A numbered operation on memory of a process. Target and source are the address of that process's starter memory,
-    // operand is the number, and expected belongs to who keeps the arguments; all else is 0.
+    // Whether this is a numbered operation on memory of a process. Then target and source are the address of that process's
+    // starter memory, operand is the number, and expected is for the use of the layer that keeps the arguments; all other
+    // fields are 0.
     [[nodiscard]] bool is_invoke() const noexcept { return operation == invoke_operation; }
 
     [[nodiscard]] bool is_copy() const noexcept { return operation == Operation::copy; }
 
-    // Whether a value is to be written at target. An atomic whose old value nobody wants has the null address there.
+    // Whether a value is to be written to target. An atomic whose old value is not wanted has the null address there.
     [[nodiscard]] bool has_target() const noexcept { return is_copy() || target != 0; }
 
     // The target, or the word of an atomic without one: memory that the command writes to in any case.
@@ -39,8 +40,8 @@ struct Command {
 
     static constexpr std::uint32_t loans_max = 255;
 
-    // What a copy or an add of another call keeps in `expected`, which means nothing to who runs it.
-    //   loan  of the memory that stands for the caller's pointer (gma/local_ends.hpp), at most loans_max; 0: none
+    // What a copy or an add that was issued by another call keeps in `expected`; the process that runs the command ignores it.
+    //   loan  number of the loaned memory that stands for the caller's pointer (gma/local_ends.hpp), at most loans_max; 0: none
     [[nodiscard]] static constexpr std::uint64_t note(IssuedBy call,
                                                       std::uint32_t loan = 0) noexcept {
         return static_cast<std::uint64_t>(call) << 16U | loan;
@@ -73,7 +74,7 @@ struct Command {
     return call_name(command.operation, command.width);
 }
 
-// One of several that are handed over together, under the number that tells of its end.
+// One of several commands that are handed over together, with the number under which its end is reported.
 struct NumberedCommand {
     std::uint64_t number = 0;
     const Command* command = nullptr;

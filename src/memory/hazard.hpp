@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hazard lines: how a thread says which segments it is inside, so that unregistering can wait for it. One
-// 64-byte line per thread, in the node segment. The thread stores the addresses it is about to use, then
-// reads the table; the owner clears the table, makes every core pass a barrier (membarrier), then reads the
-// lines. So either the thread sees the cleared entry or the owner sees the thread. A dead thread's line is
-// skipped by whoever knows that its process is dead. Where membarrier is refused the thread pays a fence.
+// Hazard lines: how a thread announces which segments it accesses, so that unregistering can wait for it. There is one 64-byte
+// line per thread, in the node segment. The thread stores the addresses it is about to use, then reads the table; the owner
+// clears the table, makes every core pass a barrier (membarrier), then reads the lines. So either the thread sees the cleared
+// entry or the owner sees the announcement. The owner skips the lines of processes that it knows to be dead. Where membarrier
+// is refused, the thread executes a fence.
 // Tests: nothing_lands_after_unregister, a_killed_reader_is_skipped, a_stopped_reader_is_waited_for.
 #pragma once
 
@@ -15,9 +15,9 @@
 namespace acp::memory {
 
 inline constexpr std::uint32_t hazard_lines_per_slot =
-    64;  // threads of one process with a line of their own
+    64;  // number of threads of one process that can have a line of their own
 
-// Writer: the one thread that claimed it. Readers: owners that unregister, statistics.
+// Writer: the one thread that claimed the line. Readers: owners that unregister, statistics.
 template <template <class> class Atomic>
 struct alignas(64) HazardLineOf {
     Atomic<std::uint64_t> target;      // address in use, 0 = none (then source is meaningless)
@@ -25,9 +25,11 @@ struct alignas(64) HazardLineOf {
     Atomic<std::uint64_t> is_claimed;  // 1 while a thread owns the line
     Atomic<std::uint64_t> commands;    // commands run directly by this thread
     Atomic<std::uint64_t> bytes;       // bytes they moved
-    Atomic<std::uint64_t> attached_commands;  // run at once by this thread through the kernel
+    // commands that this thread ran at once through the kernel
+    Atomic<std::uint64_t> attached_commands;
     Atomic<std::uint64_t> attached_bytes;
-    Atomic<std::uint64_t> attach_choices;  // how often its thread chose whether to run one at once
+    // how often the thread decided whether to run a command at once
+    Atomic<std::uint64_t> attach_choices;
 };
 
 using HazardLine = HazardLineOf<std::atomic>;
@@ -36,14 +38,14 @@ static_assert(sizeof(HazardLine) == 64);
 
 // How a reader's announcement becomes visible before its table reads.
 enum class HazardFence {
-    compiler,  // the owner's membarrier does the rest
-    processor  // membarrier is not available, or a tool must see the edge
+    compiler,  // only a compiler barrier; the owner's membarrier orders the rest
+    processor  // membarrier is not available, or ThreadSanitizer must see the edge
 };
 
 template <HazardFence fence, typename Line>
 inline void enter(Line& line, GlobalAddress target, GlobalAddress source) noexcept {
-    // release: an owner that sees this source where it expected the one before sees also that the access to that one
-    // is over. The store before it, of leave(), does not order this one. Partner: is_named_by().
+    // release: an owner that reads this source instead of the previous one also sees that the access to the previous one is
+    // over; the store of leave() alone does not order this one. Partner: is_named_by().
     line.source.store(source, std::memory_order_release);
     if constexpr (fence == HazardFence::processor) {
         line.target.exchange(target,
@@ -62,8 +64,8 @@ inline void leave(Line& line) noexcept {
         0, std::memory_order_release);  // pairs with the owner's scan: our accesses are done
 }
 
-// Whether a line names an address that is_named(address) says true for. Asked by an owner that has cleared the table
-// and made every core pass a barrier.
+// Whether a line names an address for which is_named(address) is true. The owner calls it after it has cleared the table and
+// made every core pass a barrier.
 template <typename Line, typename IsNamed>
 [[nodiscard]] inline bool is_named_by(const Line& line, const IsNamed& is_named) {
     // seq_cst: pairs with the exchange in enter() where there is no membarrier

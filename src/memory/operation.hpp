@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one table of operations: what each is called, what it takes, and by which number rings, messages and frames know it.
-// Whoever names, checks or counts operations asks this table; who runs them has a switch without a default, which the
-// compiler complains of as long as a new operation is missing in it (local/direct.hpp, sim/memory.cpp). Knows no memory and
-// no path. Any thread.
+// The one table of operations: the name of each, what it takes, and the number by which rings, messages and frames denote it.
+// Code that names, checks or counts operations asks this table; code that runs them has a switch without a default, for which
+// the compiler warns as long as a new operation is missing (local/direct.hpp, sim/memory.cpp). Knows no memory and no path. Any
+// thread.
 // Tests: tests/unit/memory/operation_test.cpp.
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace acp::memory {
 
-// Frames (WIRE-111), messages between processes and the rings of the gateway carry these numbers: they are never changed.
-// An atomic returns the word's old value in target; its word is source.
+// Frames (WIRE-111), messages between processes and the rings of the gateway carry these numbers: they never change. The word
+// of an atomic is at source; its old value goes to target.
 enum class Operation : std::uint8_t {
     copy = 0,
     compare_swap = 1,
@@ -29,14 +29,14 @@ enum class Operation : std::uint8_t {
 
 struct OperationRow {
     Operation operation;
-    bool is_atomic;          // on one aligned word of 4 or 8 bytes, with an operand
-    bool has_expected;       // takes a value to compare with, too
-    std::string_view name;   // in traces
-    std::string_view call;   // of the interface; of an atomic on words of 4 bytes
-    std::string_view call8;  // the same on words of 8 bytes
+    bool is_atomic;          // works on one aligned word of 4 or 8 bytes, with an operand
+    bool has_expected;       // also takes a value to compare with
+    std::string_view name;   // the name in traces
+    std::string_view call;   // name of the interface call; for an atomic the call on 4-byte words
+    std::string_view call8;  // name of the call on 8-byte words
 };
 
-// In the order of their numbers.
+// In the order of the operations' numbers.
 inline constexpr std::array operation_table = {
     OperationRow{Operation::copy, false, false, "copy", "acp_copy", "acp_copy"},
     OperationRow{Operation::compare_swap, true, true, "cas", "acp_cas4", "acp_cas8"},
@@ -65,29 +65,29 @@ static_assert(
     }(),
     "an operation's row stands at its number, and the copy's before all atomics'");
 
-// Whether a number that came from elsewhere is an operation's.
+// Whether a number from outside (a message, a ring, a frame) denotes an operation.
 [[nodiscard]] constexpr bool is_known(Operation operation) noexcept {
     return static_cast<std::size_t>(operation) < operation_count;
 }
 
-//   operation  is_known()
+//   operation  is_known() must be true
 [[nodiscard]] constexpr const OperationRow& row_of(Operation operation) noexcept {
     return operation_table[static_cast<std::size_t>(operation)];
 }
 
-// Whether an operation and a width that came from elsewhere go together. A copy's width means nothing.
+// Whether an operation and a width from outside are a valid pair. The width of a copy is ignored.
 [[nodiscard]] constexpr bool is_sound(Operation operation, std::uint32_t width) noexcept {
     return is_known(operation) && (!row_of(operation).is_atomic || width == 4 || width == 8);
 }
 
-// The number of a command that runs a numbered operation of a library layer (local/numbered_operation.hpp). It has no row
-// and is neither known nor sound: where commands come from elsewhere, they cannot be this one.
+// The number of a command that runs a numbered operation of a library layer (local/numbered_operation.hpp). It has no row and
+// is neither known nor sound, so no command from outside can be accepted as one.
 inline constexpr auto invoke_operation = static_cast<Operation>(254);
 static_assert(operation_count <= 254, "the operations of the table and that of an invoke differ");
 
-inline constexpr std::uint32_t invoke_bytes_max = 1024;  // of arguments, and of a result
+inline constexpr std::uint32_t invoke_bytes_max = 1024;  // most bytes of arguments, and of a result
 
-// The call of the interface, for messages: "acp_copy", "acp_add8"; "a command" where the number is no operation's.
+// The interface call, for messages: "acp_copy", "acp_add8"; "a command" if the number denotes no operation.
 [[nodiscard]] constexpr std::string_view call_name(Operation operation,
                                                    std::uint32_t width) noexcept {
     if (operation == invoke_operation) return "invoke";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Taking in turn, checking, completing, ringing.
+// Takes commands from the rings in turn, checks them, returns their ends, and rings bells.
 #include "remote/gateway_rings.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace acp::remote {
 
 namespace {
 
-// Whether a process asks for something there is. Its bytes are the width of an atomic.
+// Whether a process asks for an operation that exists. For an atomic, `bytes` must be its width.
 bool is_sound(const memory::Command& command) noexcept {
     if (command.is_invoke()) {
         return command.bytes <= memory::invoke_bytes_max && command.operand <= ~0U &&
@@ -78,7 +78,8 @@ GatewayRings::Offer GatewayRings::offer(std::uint32_t slot,
             close(slot);
             return Offer::taken_all;
         }
-        ++ring.outstanding;  // before the taker, which may complete it at once
+        // counted before the taker runs, which may complete the command at once
+        ++ring.outstanding;
         if (!is_sound(record.command)) {
             complete(slot, {.token = record.token, .code = base::Code::argument});
         } else if (!taker(slot, record.token, record.command)) {
@@ -140,7 +141,7 @@ void GatewayRings::complete(std::uint32_t slot, const Ended& ended) {
     Ring& ring = rings_[slot];
     EndedRecord* record = ring.ended->reserve();
     if (record ==
-        nullptr) {  // there is one for each command, unless the process spoilt its counter
+        nullptr) {  // there is a record for each command, unless the process overwrote its counter
         close(slot);
         return;
     }
@@ -168,9 +169,9 @@ void GatewayRings::flush() noexcept {
             continue;
         }
         node::Door& door = segment_.slot(slot).door;
-        // seq_cst, both: after publish(); partners: the waiter that attends or announces its sleep and then looks, and
-        // RingLink::set_service_wanted
-        node::ring_bell_after_rmw(door.waiter_bell);  // also where those who wait are doubted
+        // seq_cst, both: after publish(). Partners: a waiter that attends, or announces its sleep, and then looks; and
+        // RingLink::set_service_wanted(). The waiters' bell rings even if is_attended() is false: a thread may still wait.
+        node::ring_bell_after_rmw(door.waiter_bell);
         if (!door.is_attended() && door.is_end_awaited.load(std::memory_order_seq_cst) != 0) {
             node::wake_service(segment_, slot);
         }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The gateway's end of the rings by which the processes of its node hand it commands: takes commands, fairly
-// between processes, and gives back how they ended. What stands in a ring is not trusted: a record that makes no
-// sense ends with an error, a ring whose counters make none is closed for good, to the harm of its own process
-// alone. Knows no frame and no route. One thread: the gateway's. A command that was handed over when its process
-// died is taken or not, and its end is told to nobody.
+// The gateway's end of the rings by which the processes of its node hand it commands. Takes commands, fairly between processes,
+// and returns how they ended. The content of a ring is not trusted: an invalid record ends with an error, and a ring with
+// impossible counters is closed for good, which harms its own process alone. Knows no frame and no route. One thread: the
+// gateway's. If a process dies after it handed a command over, the command is taken or not, and its end is reported to no
+// process.
 // Tests: tests/unit/remote/gateway_rings_test.cpp, link_test.cpp.
 #pragma once
 
@@ -22,40 +22,39 @@ namespace acp::remote {
 
 class GatewayRings {
 public:
-    // Takes one command of a process; of an invoke the target is the process and bytes are those of arguments_of().
-    // false: no room for it now; it is offered again by a later take().
+    // Takes one command of a process. For an invoke, the command's target is the process and `bytes` is the size of
+    // arguments_of(). false: there is no room for the command now; a later take() offers it again.
     using Taker = std::function<bool(
         std::uint32_t slot, std::uint64_t token, const memory::Command& command)>;
 
     //   segment  of a job of several nodes; must outlive this
     explicit GatewayRings(const node::Segment& segment);
 
-    // Whether take() may find something: a ring was rung, or one was not emptied for want of commands_max. What
-    // the taker had no room for does not count until a take() finds room. One or two loads.
+    // Whether take() may find something: a ring was rung, or take() left one non-empty because it had reached commands_max.
+    // Commands that the taker refused do not count until a take() finds room. One or two loads.
     [[nodiscard]] bool has_commands() const noexcept;
 
-    // Offers at most commands_max commands, from each process at most commands_per_turn before the next has its
-    // turn; a process whose command finds no room keeps nobody from being asked. Returns how many were taken.
-    // Commands that make no sense are ended here and not offered.
+    // Offers at most commands_max commands, from each process at most commands_per_turn before the next process has its turn. A
+    // process whose command finds no room holds up no other process. Returns how many were taken. Invalid commands are ended
+    // here and not offered.
     std::uint32_t take(const Taker& taker, std::uint32_t commands_max);
 
-    // The arguments of an invoke that is being offered. Their process may write them at any time: who takes the invoke
-    // copies them.
+    // The arguments of an invoke that is being offered. Their process may write them at any time, so the taker must copy them.
     [[nodiscard]] std::span<const std::byte> arguments_of(
         std::uint32_t slot, std::uint64_t token, const memory::Command& command) const noexcept;
 
-    // Puts down the result of an invoke that was taken. Its end follows.   result  at most memory::invoke_bytes_max
+    // Stores the result of an invoke that was taken; call complete() afterwards.   result  at most memory::invoke_bytes_max
     void put_result(std::uint32_t slot,
                     std::uint64_t token,
                     std::span<const std::byte> result) noexcept;
 
-    // Tells a process how commands of its ended; they were taken from its ring. What was not, is ignored.
+    // Tells a process how commands that were taken from its ring ended. The end of a command that was not taken is ignored.
     void complete(std::uint32_t slot, const Ended& ended);
 
-    // After a batch of complete(): rings the processes they were for.
+    // After a batch of complete(): rings the bells of the processes it concerned.
     void flush() noexcept;
 
-    // A process of this node is gone: its ring is closed.
+    // A process of this node is dead: closes its ring.
     void forget(std::uint32_t slot) noexcept;
 
     // Commands taken from a process and not completed.
@@ -72,7 +71,7 @@ public:
 private:
     struct Ring {
         std::optional<RecordConsumer<CommandRecord>>
-            commands;  // made with the first ring of its bell
+            commands;  // made when the process first sets its bit in commands_rung
         std::optional<RecordProducer<EndedRecord>> ended;
         std::uint32_t outstanding = 0;
         bool is_waiting = false;  // in waiting_
@@ -93,12 +92,14 @@ private:
 
     const node::Segment& segment_;
     std::vector<Ring> rings_;  // by slot
-    // Slots of rings that may hold commands, next first: each once, so there is a place for all.
+    // Slots of rings that may hold commands, next first. Each slot is listed at most once, so there is a place for all.
     std::vector<std::uint32_t> waiting_;
     std::size_t waiting_first_ = 0;
     std::size_t waiting_count_ = 0;
-    bool is_refused_ = false;             // all of waiting_ found no room when last asked
-    std::vector<std::uint32_t> to_ring_;  // each once; room for all
+    // all rings in waiting_ found no room when they were last offered
+    bool is_refused_ = false;
+    // slots whose bells flush() must ring, each once; capacity for all
+    std::vector<std::uint32_t> to_ring_;
 };
 
 }  // namespace acp::remote

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How global memory access hands commands with an end on another node to the gateway of its own node, and hears
-// how they ended. Two kinds: RingLink (rings in the node segment, the gateway is a thread of the agent) and the
-// gateway's own OwnGateway (the gateway lives in this process, when the rank is alone on its node). Knows no
-// handle and no order. Calls by the thread that has gma's driver's role, unless said otherwise.
+// How global memory access hands commands with an end on another node to the gateway of its own node, and learns how they
+// ended. There are two kinds: RingLink (rings in the node segment; the gateway is a thread of the agent) and the gateway's own
+// OwnGateway (the gateway runs in this process, when the rank is alone on its node). Knows no handle and no order. Calls by the
+// thread that has gma's driver's role, unless said otherwise.
 // Tests: tests/unit/remote/link_conformance.hpp, instantiated for each kind.
 #pragma once
 
@@ -19,54 +19,53 @@
 
 namespace acp::remote {
 
-// Which address of a command a failure is about.
+// Which address of a command caused its failure.
 enum class FailedEnd : std::uint8_t { none, target, source };
 
-// A command that ended, or `count` of them: tokens token, token + 2, ...
+// The end of a command, or of `count` commands with the tokens token, token + 2, ...
 struct Ended {
     std::uint64_t token = 0;
     std::uint32_t count = 1;
     base::Code code = base::Code::ok;
     FailedEnd end = FailedEnd::none;
-    std::uint32_t process = 0;  // of a failure: whose memory or death
-    // Why its node is gone, where the link knows before the node segment does.
+    std::uint32_t process = 0;  // failure: the process whose memory or death caused it
+    // Why the node of that process is gone, if the link knows this before the node segment does.
     node::NodeFate fate = node::NodeFate::told;
-    std::uint32_t result_bytes = 0;  // of an invoke that went well
-    const std::byte* result =
-        nullptr;  // of it: the link's memory, until the next call of turn() or flush()
+    std::uint32_t result_bytes = 0;  // for an invoke that succeeded
+    // of that invoke: memory of the link, valid until the next call of turn() or flush()
+    const std::byte* result = nullptr;
 };
 
-// A numbered operation to be run by the gateway of a process's node.
+// A numbered operation that the gateway of the process's node is to run.
 struct LinkInvocation {
-    std::uint32_t process = 0;             // of another node
+    std::uint32_t process = 0;             // on whose memory it runs; of another node
     std::uint32_t operation = 0;           // its number
     std::span<const std::byte> arguments;  // at most memory::invoke_bytes_max; copied
 };
 
-// Of one process under way at once. An invoke has the place that its token gives it, so that neither end searches: two
-// whose tokens differ by a multiple of 2 * invokes_max exclude each other.
+// The most invokes of one process that may be in flight at once. An invoke uses the place that its token determines, so that
+// neither end searches: two invokes whose tokens differ by a multiple of 2 * invokes_max cannot be in flight together.
 inline constexpr std::uint32_t invokes_max = node::invoke_cells;
 
 [[nodiscard]] constexpr std::uint32_t invoke_place(std::uint64_t token) noexcept {
     return static_cast<std::uint32_t>(token / 2 % invokes_max);
 }
 
-// Moves ends from one list to the end of another, as many as that has memory for; the others stay, the first of them
-// first.
+// Moves ends from one list to the end of another, as many as that one has memory for; the rest stays, in order.
 void move_ended(std::vector<Ended>& from, std::vector<Ended>& into) noexcept;
 
-// What users of a link must know of it, to choose ways and to wait. Each link states it; nobody derives it from other
-// properties. The same as long as the link lives.
+// What users of a link must know to choose a path and a way to wait. Each link states these; no user derives them from other
+// properties. They stay the same as long as the link lives.
 struct LinkTraits {
-    // What has ended comes in only while a thread of this process calls turn(): the gateway is in this process. Else the
+    // True: the gateway runs in this process, and ends arrive only while a thread of this process calls turn(). False: the
     // gateway works by itself and rings the bells of the process's door.
     bool is_turned_here = false;
-    // The memory of a process on another node is served by that process, not by a gateway beside it.
+    // True: a process of another node serves its memory itself, instead of a gateway beside it.
     bool is_peer_served = false;
-    // Of turn(). Dear: a system call.
+    // Cost of one turn(). Dear: it makes a system call.
     node::LookCost look_cost = node::LookCost::cheap;
-    // What becomes readable when turn() has something to do; at most 9. The service thread sleeps on them. None unless
-    // is_turned_here.
+    // Descriptors that become readable when turn() has something to do; at most 9. The service thread sleeps on them. Empty
+    // unless is_turned_here.
     std::span<const int> wait_fds;
 };
 
@@ -77,11 +76,11 @@ public:
     Link(const Link&) = delete;
     Link& operator=(const Link&) = delete;
 
-    // Hands a command over. false when there is no room now: try again after take_ended() gave some. Never blocks.
+    // Hands a command over. false when there is no room now: try again after turn() has returned some ends. Never blocks.
     virtual bool submit(std::uint64_t token, const memory::Command& command) = 0;
 
-    // Hands several over, first to last, the numbers being their tokens. How many were taken: for the next there is no
-    // room now.
+    // Hands several commands over, first to last; their numbers are their tokens. Returns how many were taken: there is no room
+    // for the next one now.
     virtual std::size_t submit_all(std::span<const memory::NumberedCommand> commands) {
         std::size_t taken = 0;
         while (taken < commands.size() &&
@@ -91,16 +90,16 @@ public:
         return taken;
     }
 
-    // Hands an invoke over. false when there is no room now, or when the invoke that has its place has not ended. Never
-    // blocks. Its result comes with its end.
+    // Hands an invoke over. false when there is no room now, or when an earlier invoke with the same place has not ended. Never
+    // blocks. The result comes with the end.
     virtual bool invoke(std::uint64_t token, const LinkInvocation& invocation) = 0;
 
-    // After a series of submits and invokes: the gateway looks (it is woken if it sleeps).
+    // Call after a series of submits and invokes: makes the gateway look, and wakes it if it sleeps.
     virtual void flush() = 0;
 
-    // Makes progress and appends what has ended: as much as `ended` has room for where there is no memory for more.
-    // True when content moved; acknowledgements alone do not count. Never blocks.
-    //   ended  with room for one at least
+    // Makes progress and appends the commands that have ended; if no memory can be allocated, as many as `ended` has room for.
+    // True when data moved; acknowledgements alone do not count. Never blocks.
+    //   ended  must have room for one end at least
     virtual bool turn(std::vector<Ended>& ended) = 0;
 
     // Whether turn() would find something. Any thread; one or two loads.
@@ -108,12 +107,12 @@ public:
 
     [[nodiscard]] virtual LinkTraits traits() const noexcept = 0;
 
-    // Nanoseconds until turn() must be called again though nothing comes in; < 0: never. Asked only of a link that is
-    // turned here. Any thread.
+    // Nanoseconds until turn() must be called again even if nothing arrives; < 0: no deadline. Only for a link with
+    // is_turned_here. Any thread.
     [[nodiscard]] virtual std::int64_t timeout_ns() const noexcept = 0;
 
-    // Whether this process's commands that ended should ring its service thread: something waits for their end
-    // though nobody waits in the library. Any thread; the caller looks at has_news() afterwards.
+    // Whether the end of a command should ring this process's service thread: work waits for that end although no thread waits
+    // in the library. Any thread; the caller must check has_news() afterwards.
     virtual void set_service_wanted(bool is_wanted) noexcept = 0;
 };
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The two ends of a ring of equal records between two processes that do not trust each other's memory: a
-// counter that makes no sense stops the end that reads it and nobody else. Knows nothing of what a record means.
-// One thread at a time is the RecordProducer of a ring, one the RecordConsumer; both are objects of the thread, not
+// The two ends of a ring of equal records between two processes that do not trust each other's memory: an impossible counter
+// stops the end that reads it and nothing else. Knows nothing of what a record means. One thread at a time is the
+// RecordProducer of a ring, one the RecordConsumer. Both objects belong to their thread, not to the shared memory; a successor
+// makes a new one.
 // of the shared memory, and a successor makes a new one.
 //
-// Whose death or stop does what: a producer that ends before publish() has published nothing, its successor fills
-// the same cells anew. A consumer that ends before release() leaves the records to its successor, which gets them
-// again. Neither waits for the other.
+// If one end dies or stops: a producer that dies before publish() has published nothing, and its successor fills the same cells
+// anew. A consumer that dies before release() leaves the records to its successor, which gets them again. Neither end waits for
+// the other.
 // Tests: tests/unit/remote/record_ring_test.cpp, under the seeded scheduler.
 #pragma once
 
@@ -15,7 +16,7 @@
 
 namespace acp::remote {
 
-// What both ends share: the records, their number (a power of two) and the two counters, which only grow.
+// The memory that both ends share: the records, their number (a power of two) and the two counters, which only grow.
 template <typename Record, template <class> class Atomic = std::atomic>
 struct RecordRing {
     Record* records = nullptr;
@@ -29,15 +30,15 @@ class RecordProducer {
 public:
     explicit RecordProducer(const RecordRing<Record, Atomic>& ring) noexcept
         : ring_(ring),
-          // relaxed: only a producer writes it, and a predecessor's end happened before us
+          // relaxed: only a producer writes it, and an earlier producer ended before this one began
           written_(ring.published->load(std::memory_order_relaxed)),
           published_(written_),
           // acquire: partner is release(); the records given back are no longer read
           taken_(ring.taken->load(std::memory_order_acquire)) {}
 
-    // The next cell to fill; nullptr when there is none. Asking again without push() gives the same.
+    // The next cell to fill; nullptr when the ring is full. A second call without push() returns the same cell.
     [[nodiscard]] Record* reserve() noexcept {
-        // Counters that make no sense show a difference beyond the capacity: then there is no room.
+        // An impossible counter gives a difference beyond the capacity, and so counts as a full ring.
         if (written_ - taken_ >= ring_.capacity) {
             taken_ = ring_.taken->load(std::memory_order_acquire);  // as in the constructor
             if (written_ - taken_ >= ring_.capacity) return nullptr;
@@ -45,11 +46,11 @@ public:
         return &ring_.records[written_ & (ring_.capacity - 1)];
     }
 
-    // The cell of the last reserve() is full; nobody sees it yet.
+    // Counts the cell of the last reserve() as filled; the consumer does not see it before publish().
     void push() noexcept { ++written_; }
 
-    // Shows all that was pushed. true when there was something. Sequentially consistent, for producers that go on to
-    // look whether the consumer sleeps; partner: the consumer's has_news() after it announced that.
+    // Publishes all pushed records. true when there were any. Sequentially consistent, because the producer then looks whether
+    // the consumer sleeps; partner: the consumer's has_news() after it announced its sleep.
     bool publish() noexcept {
         if (written_ == published_) return false;
         published_ = written_;
@@ -61,7 +62,7 @@ private:
     RecordRing<Record, Atomic> ring_;
     std::uint64_t written_;
     std::uint64_t published_;
-    std::uint64_t taken_;  // the consumer's, as last seen
+    std::uint64_t taken_;  // the consumer's counter when last read
 };
 
 template <typename Record, template <class> class Atomic = std::atomic>
@@ -69,12 +70,12 @@ class RecordConsumer {
 public:
     explicit RecordConsumer(const RecordRing<Record, Atomic>& ring) noexcept
         : ring_(ring),
-          // relaxed: only a consumer writes it, and a predecessor's end happened before us
+          // relaxed: only a consumer writes it, and an earlier consumer ended before this one began
           read_(ring.taken->load(std::memory_order_relaxed)),
           published_(read_) {}
 
-    // The oldest record not yet taken, in the ring: to be copied out before it is looked at, for its producer
-    // may write what it likes at any time. nullptr when there is none, or the ring is broken.
+    // The oldest record not yet taken, in the ring. Copy it out before checking it, for its producer may write to it at any
+    // time. nullptr when there is none, or the ring is broken.
     [[nodiscard]] const Record* front() noexcept {
         if (published_ == read_) {
             // acquire: partner is publish(); the records are complete
@@ -87,29 +88,29 @@ public:
         return &ring_.records[read_ & (ring_.capacity - 1)];
     }
 
-    // The record of the last front() was copied out.
+    // Call after the record of the last front() was copied out.
     void pop() noexcept { ++read_; }
 
-    // Gives the cells of all that was popped back.
+    // Gives the cells of all popped records back to the producer.
     void release() noexcept {
-        // release: partner is reserve(); our reading is over before the producer writes
+        // release: partner is reserve(); our reads are over before the producer writes the cells again
         ring_.taken->store(read_, std::memory_order_release);
     }
 
-    // Whether front() may find something. One load; any thread may ask a ring's counters instead.
+    // Whether front() may find a record. One load.
     [[nodiscard]] bool has_news() const noexcept {
-        // seq_cst: partner is publish(), for a consumer that announced its sleep
+        // seq_cst: partner is publish(), for a consumer that announced its sleep before
         return published_ != read_ ||
                (!is_broken_ && ring_.published->load(std::memory_order_seq_cst) != read_);
     }
 
-    // The producer's counter made no sense: it is not looked at again.
+    // The producer's counter was impossible; it is not read again.
     [[nodiscard]] bool is_broken() const noexcept { return is_broken_; }
 
 private:
     RecordRing<Record, Atomic> ring_;
     std::uint64_t read_;
-    std::uint64_t published_;  // the producer's, as last seen
+    std::uint64_t published_;  // the producer's counter when last read
     bool is_broken_ = false;
 };
 

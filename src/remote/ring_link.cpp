@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handing over, and taking ends in.
+// Hands commands over, and takes their ends in.
 #include "remote/ring_link.hpp"
 
 #include <algorithm>
@@ -62,7 +62,7 @@ bool RingLink::invoke(std::uint64_t token, const LinkInvocation& invocation) {
     return true;
 }
 
-// The cell is free for another invoke from here on, whose result is written after the next flush() at the earliest.
+// From here on the cell is free for another invoke; that one's result is written after the next flush() at the earliest.
 void RingLink::take_result(const EndedRecord& record, Ended& one) noexcept {
     std::uint64_t& place = invoking_[invoke_place(record.token)];
     if (place != record.token) return;
@@ -82,7 +82,8 @@ void RingLink::flush() {
 bool RingLink::turn(std::vector<Ended>& ended) {
     bool has_moved = false;
     for (const EndedRecord* front = ended_.front(); front != nullptr; front = ended_.front()) {
-        if (!has_room_for_one(ended)) break;  // no memory for more now
+        // memory allocation failed: the rest stays in the ring
+        if (!has_room_for_one(ended)) break;
         const EndedRecord record = *front;
         ended_.pop();
         has_moved = true;
@@ -113,15 +114,15 @@ bool RingLink::turn(std::vector<Ended>& ended) {
 }
 
 bool RingLink::has_news() const noexcept {
-    // seq_cst: partner is GatewayRings::flush, for who announced its sleep. relaxed: its own, or a guess of another
-    // thread's, which then looks with the driver's role.
+    // seq_cst: partner is GatewayRings::flush(), for a thread that announced its sleep before. relaxed: the driver reads its
+    // own store; another thread only guesses, and looks again as the driver.
     return pair_.ended_published.load(std::memory_order_seq_cst) !=
                pair_.ended_taken.load(std::memory_order_relaxed) &&
            !is_broken_.load(std::memory_order_relaxed);
 }
 
 void RingLink::set_service_wanted(bool is_wanted) noexcept {
-    // seq_cst: the caller's look at has_news() must not pass it; partner: GatewayRings::flush
+    // seq_cst: the caller's look at has_news() must not be ordered before this store; partner: GatewayRings::flush()
     segment_.slot(slot_).door.is_end_awaited.exchange(is_wanted ? 1 : 0, std::memory_order_seq_cst);
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rank's link to its node's gateway through the rings of the node segment: commands go into one ring, ends come
-// from the other; arguments and results of invokes stand in cells beside them. As many commands may be under way as a
-// ring has records, and as many invokes as there are cells, so an end and a result always find room. A ring
-// of ends whose counter makes no sense is taken for the gateway's death. As Link says; has_news() and
-// set_service_wanted() by any thread.
+// A rank's link to its node's gateway through the rings of the node segment: commands go into one ring, ends come from the
+// other; arguments and results of invokes lie in cells beside them. At most as many commands may be in flight as a ring has
+// records, and as many invokes as there are cells, so an end and a result always find room. If the counter of the ring of ends
+// is impossible, the gateway counts as dead. Threads as link.hpp says; any thread may call has_news() and set_service_wanted().
 // Tests: tests/unit/remote/link_test.cpp by link_conformance.hpp, gateway_rings_test.cpp.
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What stands in the rings between a process and the gateway of its node. Zero memory is a pair of empty rings.
-// Every counter and record has one writer, so one that is killed at any store leaves either a record that was not
-// published or a whole one. Counters only grow. No pointers: the two ends map the memory elsewhere.
+// The content of the rings between a process and the gateway of its node. Zero memory is a pair of empty rings. Every counter
+// and record has one writer, so a process killed at any store leaves the last record either unpublished or complete. Counters
+// only grow. There are no pointers: the two ends map the memory at different addresses.
 // Tests: tests/unit/remote/gateway_rings_test.cpp.
 #pragma once
 
@@ -20,8 +20,8 @@ namespace acp::remote {
 // Writer: the process. Reader: the gateway.
 struct CommandRecord {
     std::uint64_t token;
-    // Whatever the process wrote: its operation may be none. Of an invoke: target is the process, operand the number,
-    // bytes those of the arguments, which stand in the cell of the token.
+    // Untrusted: the operation may be invalid. For an invoke: target is the process, operand the operation's number, bytes the
+    // size of the arguments, which lie in the token's cell.
     memory::Command command;
     std::uint64_t reserved;
 };
@@ -29,15 +29,16 @@ struct CommandRecord {
 // Writer: the gateway. Reader: the process.
 struct EndedRecord {
     std::uint64_t token;
-    std::uint32_t count;  // tokens token, token + 2, ...
+    std::uint32_t count;  // number of commands, with the tokens token, token + 2, ...
     std::uint32_t code;   // base::Code
     std::uint32_t end;    // FailedEnd
     std::uint32_t process;
-    std::uint32_t result_bytes;  // of an invoke: in the cell of the token
+    std::uint32_t result_bytes;  // size of an invoke's result, which lies in the token's cell
     std::uint32_t reserved;
 };
 
-// What does not fit into the records of an invoke. From its command's publication to that of its end it is that token's.
+// Arguments and result of an invoke, which do not fit into its records. The cell belongs to a token from the publication of its
+// command to that of its end.
 struct InvokeCell {
     std::byte arguments[memory::invoke_bytes_max];  // writer: the process; reader: the gateway
     std::byte result[memory::invoke_bytes_max];     // writer: the gateway; reader: the process

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which of up to 1024 producers have something for one consumer: a bit each, and a summary word that
-// says which words of bits to look at, so that an idle poll is one load however many producers there
-// are. Knows nothing of what is announced. Lives in shared memory; zero is silence with the consumer
-// awake. set() from any thread of any process, the rest by the consumer alone.
+// Which of up to 1024 producers have published something for one consumer: a bit each, and a summary word that says which words
+// of bits to look at, so that an idle poll is one load however many producers there are. Knows nothing of what is published.
+// Lives in shared memory; zero means that no bit is set and the consumer is awake. Any thread of any process may call set(),
+// the consumer alone the rest.
 #pragma once
 
 #include <atomic>
@@ -14,15 +14,15 @@ namespace acp::sync {
 inline constexpr std::uint32_t doorbell_bits_max = 1024;
 inline constexpr std::uint32_t doorbell_words = doorbell_bits_max / 64;
 
-// Whose death or stop does what: a producer that ends before its bit is in the summary has not rung;
-// the bit it may have left is found with the next ring in the same word, or by take() of a consumer
-// that looks at every word after a death. No other producer waits for it or skips its own ring
-// because of it. After a death of the consumer its successor looks at every word once.
+// If one side dies or stops: a producer that dies before its bit is in the summary has not rung. The bit it may have left is
+// found with the next ring in the same word, or by take() of a consumer that looks at every word after a death. No other
+// producer waits for it or skips its own ring because of it. After a death of the consumer its successor looks at every word
+// once.
 template <template <class> class Atomic = std::atomic>
 class alignas(64) DoorbellBitmap {
 public:
-    // Rings bell i (0 .. doorbell_bits_max - 1), after the caller stored what it announces. true when
-    // the consumer sleeps: the caller must wake it on word().
+    // Rings bell i (0 .. doorbell_bits_max - 1), after the caller stored what it announces. true when the consumer sleeps: the
+    // caller must wake it on word().
     bool set(std::uint32_t i) noexcept {
         // release: partner is take(); the consumer then sees what is announced.
         words_[i / 64].fetch_or(std::uint64_t{1} << (i % 64), std::memory_order_release);

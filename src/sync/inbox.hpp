@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A many-producer, one-consumer inbox: a stack of message cells, named by index and linked through a
-// word in each cell, which the consumer takes whole and turns into arrival order. Knows neither what
-// is in a cell nor who owns free ones. Lives in shared memory; zero is an empty inbox with the
-// consumer awake. push() from any thread of any process, the rest by the consumer alone.
+// A many-producer, one-consumer inbox: a stack of message cells, named by index and linked through a word in each cell. The
+// consumer takes the whole stack and turns it into arrival order. Knows neither what is in a cell nor who owns free ones. Lives
+// in shared memory; zero is an empty inbox with the consumer awake. Any thread of any process may call push(), the consumer
+// alone the rest.
 #pragma once
 
 #include <atomic>
@@ -13,11 +13,10 @@ namespace acp::sync {
 // Cell indexes are 1 .. 2^31 - 1; 0 means none. next_of(index) gives the cell's link word, an
 // Atomic<uint32_t>&, written by the cell's owner before the push and by the consumer after taking.
 //
-// Whose death or stop does what: a producer that ends before its one publishing instruction has
-// published nothing and disturbs nobody; its cell is for the death watcher to reclaim. After that
-// instruction its message is in. If it ends before waking a sleeping consumer, the next producer wakes
-// (the sleep bit stays until the consumer takes), or the watcher, or the consumer's timeout. A chain
-// taken by a consumer that dies is lost with it.
+// If one side dies or stops: a producer that dies before its one publishing instruction has published nothing and holds up no
+// other; the death watcher reclaims its cell. After that instruction its message is in. If it dies before it wakes a sleeping
+// consumer, the next producer wakes it (the sleep bit stays until the consumer takes), or the watcher, or the consumer's
+// timeout. A chain taken by a consumer that dies is lost with it.
 template <template <class> class Atomic = std::atomic>
 class Inbox {
 public:
@@ -45,8 +44,8 @@ public:
         return {(head & ~sleep_bit) == 0, (head & sleep_bit) != 0};
     }
 
-    // Takes everything and leaves the inbox empty and the consumer marked awake. The newest cell's
-    // index, linked to older ones down to 0; 0 when there is nothing. An empty look is one load.
+    // Takes all cells, leaves the inbox empty and marks the consumer awake. Returns the newest cell's index, linked to older
+    // ones down to 0; 0 when there is none. Looking at an empty inbox is one load.
     [[nodiscard]] std::uint32_t take_all() noexcept {
         // relaxed: only decides whether to exchange.
         if (head_.load(std::memory_order_relaxed) == 0) return 0;
@@ -54,7 +53,7 @@ public:
         return head_.exchange(0, std::memory_order_acquire) & ~sleep_bit;
     }
 
-    // Turns a chain of take_all() round: oldest first. Returns the oldest cell's index.
+    // Reverses a chain of take_all() so that it runs from the oldest to the newest. Returns the oldest cell's index.
     template <typename NextOf>
     [[nodiscard]] static std::uint32_t oldest_first(std::uint32_t chain,
                                                     NextOf&& next_of) noexcept {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The awaited word: an epoch number and, in its lowest bit, whether anybody sleeps for it. The one
-// exchange that publishes an epoch also tells whether a wake is due, so neither side needs a fence
-// and no count of sleepers can be left wrong by a killed one. Knows neither futex nor policy of
-// waiting. Lives in shared memory; zero is epoch 0 with nobody asleep.
+// The awaited word: an epoch number and, in its lowest bit, whether a thread sleeps for it. The one exchange that publishes an
+// epoch also tells whether a wake is due, so neither side needs a fence, and there is no count of sleepers that a killed one
+// could leave wrong. Knows neither the futex nor the policy of waiting. Lives in shared memory; zero is epoch 0 without
+// sleepers.
 #pragma once
 
 #include <atomic>
@@ -16,15 +16,14 @@ namespace acp::sync {
 //   look for deaths (never before announcing)
 //   futex wait on word() while it is v
 //
-// Whose death or stop does what: a waiter that dies leaves the bit set, which costs one needless
-// wake. A publisher that dies before publish() is the watcher's to find; one that dies between
-// publish() and its wake leaves sleepers to the watcher's clear_sleep() and wake, or to their
-// timeout.
+// If one side dies or stops: a waiter that dies leaves the bit set, which costs one needless wake. The watcher finds a
+// publisher that dies before publish(). If a publisher dies between publish() and its wake, the watcher's clear_sleep() and
+// wake, or their timeout, wake the sleepers.
 template <template <class> class Atomic = std::atomic>
 class SleepWord {
 public:
     // Publishes epoch; epochs of one word are published in rising order (mod 2^28). true when
-    // somebody sleeps: the caller must then wake all sleepers on word().
+    // a thread sleeps: the caller must then wake all sleepers on word().
     [[nodiscard]] bool publish(std::uint32_t epoch) noexcept {
         // acq_rel: release for load() of the waiters, which then see all that came before; acquire
         // takes over what an earlier publisher released, so that it is passed on. Against
@@ -57,13 +56,12 @@ public:
         return true;
     }
 
-    // For who makes sleepers look again without a new epoch (the death watcher): first store what
-    // they are to see, then clear, then wake all on word(). true when somebody slept.
-    // Besides clearing the bit it counts, for clearing alone loses a wake where two wait: A looks
-    // for deaths and finds none; the watcher stores, clears and wakes nobody; B sets the bit again;
-    // A falls asleep on the value it knows.
+    // For a thread that makes sleepers look again without a new epoch (the death watcher): first store what they are to see,
+    // then clear, then wake all on word(). true when a thread slept. Besides clearing the bit it counts, since clearing alone
+    // loses a wake where two threads wait: A looks for deaths and finds none; the watcher stores, clears and wakes nobody; B
+    // sets the bit again; A falls asleep on the value it knows.
     bool clear_sleep() noexcept {
-        // relaxed: a wrong guess only costs a turn.
+        // relaxed: a stale value only costs another attempt
         std::uint32_t value = word_.load(std::memory_order_relaxed);
         std::uint32_t next = 0;
         do {
