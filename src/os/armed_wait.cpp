@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A set of descriptors inside another one, watched there for one event at a time.
+// A set of descriptors inside another set, in which it is enabled for one event at a time.
 #include "os/armed_wait.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sleeping on an event, and on other descriptors as well while they are armed. Any thread may arm them, also while
-// another one sleeps: it is woken then if one of them is readable. What wakes the sleeper disarms them. Arming is one
-// system call that wakes nobody for nothing, 0.5 us. wait() by one thread, the others by any.
+// Sleeps on an event, and on other descriptors too while they are armed. Any thread may arm them, also while another thread
+// sleeps: that thread is woken if one of them is readable. Waking the sleeper disarms them. Arming is one system call (0.5 us)
+// and causes no needless wake. One thread calls wait(), any thread the other calls.
 // Tests: tests/unit/os/armed_wait_test.cpp.
 #pragma once
 
@@ -16,21 +16,21 @@ namespace acp::os {
 
 class ArmedWait {
 public:
-    //   fds  watched while they are armed, for reading; must stay open as long as this lives. At first they are not armed.
+    //   fds  watched for reading while they are armed; must stay open as long as this lives. They start disarmed.
     // Errors: limit (descriptors used up), system.
     static Result<ArmedWait> create(std::span<const int> fds);
 
-    // From now on the sleeper is woken once when a descriptor is readable. Nothing changes when they are armed already.
+    // From now on a readable descriptor wakes the sleeper once. Has no effect if they are armed already.
     void arm() noexcept;
 
-    // From now on the descriptors wake nobody.
+    // From now on the descriptors wake no thread.
     void disarm() noexcept;
 
-    // Wakes the sleeper, or the next one.
+    // Wakes the sleeping thread, or ends the next sleep.
     void signal() noexcept { event_.signal(); }
 
-    // Sleeps until a signal, until an armed descriptor is readable, or the timeout (< 0: for ever). True when it was a
-    // descriptor: they are disarmed then. Blocks.
+    // Sleeps until a signal, until an armed descriptor is readable, or until the timeout passes (< 0: none). True when a
+    // descriptor ended the sleep: they are disarmed then. Blocks.
     bool wait(std::int64_t timeout_ns) noexcept;
 
 private:
@@ -39,7 +39,7 @@ private:
 
     Event event_;
     PollSet fds_;   // the descriptors
-    PollSet both_;  // the event, and the set of the descriptors while it is armed
+    PollSet both_;  // the event, and fds_ while it is armed
 };
 
 }  // namespace acp::os

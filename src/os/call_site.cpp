@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The walk by backtrace(3), and the names by dladdr(3).
+// Walks the stack by backtrace(3), and finds names by dladdr(3).
 #include "os/call_site.hpp"
 
 #include <array>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int frames_max = 32;
 
-// A return address may be the first byte of the next function: what lies before it is the call.
+// A return address may be the first byte of the next function; the byte before it belongs to the call.
 std::string describe(std::uintptr_t address, const Dl_info& info) {
     const std::string file = info.dli_fname != nullptr ? info.dli_fname : "?";
     const auto base = reinterpret_cast<std::uintptr_t>(info.dli_fbase);

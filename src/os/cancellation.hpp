@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps pthread_cancel() from ending the calling thread in the midst of something: a thread that is cancelled is unwound
-// at its next system call, which must not happen while it drives the library or holds what others wait for. The
-// cancellation takes effect at the thread's next cancellation point after that. Tests: tests/life/calls_test.cpp.
+// Keeps pthread_cancel() from ending the calling thread while this object lives. A cancelled thread is unwound at its next
+// system call, which must not happen while it drives the library or holds what other threads wait for. The cancellation takes
+// effect at the thread's first cancellation point afterwards. Tests: tests/life/calls_test.cpp.
 #pragma once
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finding and reading the files of a cgroup.
+// Finds and reads the files of a cgroup.
 #include "os/cgroup.hpp"
 
 #include "os/text_file.hpp"
@@ -24,7 +24,7 @@ bool has_word(std::string_view list, std::string_view word) noexcept {
 }
 
 struct Membership {
-    std::string v1_path;  // of the controller's own hierarchy; "" when there is none
+    std::string v1_path;  // path in the controller's own hierarchy; "" when there is none
     std::string v2_path;
 };
 
@@ -44,15 +44,16 @@ Membership membership_of(std::string_view controller, std::string_view cgroup) {
     return found;
 }
 
-// Appends the directories from a cgroup up to the mount point. root is the part of the hierarchy that
-// is mounted: in a container often the process's own cgroup, or, with a namespace, "/".
+// Appends the directories from a cgroup up to the mount point. `root` is the part of the hierarchy that is mounted: in a
+// container often the process's own cgroup, or "/" in a cgroup namespace.
 void append_chain(std::vector<CgroupDirectory>& directories,
                   std::string_view mount_point,
                   std::string_view root,
                   std::string_view path,
                   bool is_v2) {
     if (root != "/" && path.starts_with(root)) path.remove_prefix(root.size());
-    if (path.starts_with("/..")) path = "";  // outside the namespace: only the mount point is seen
+    // the cgroup is outside the namespace: only the mount point is visible
+    if (path.starts_with("/..")) path = "";
     std::string below(path);
     while (!below.empty() && below != "/") {
         directories.push_back({std::string(mount_point) + below, is_v2});

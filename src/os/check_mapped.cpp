@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// check_mapped: whether a range is memory that can be read, or read and written. A small range is asked of the
-// page tables by MADV_POPULATE, everything else, and every refusal, of the kernel's list of
-// mappings: by PROCMAP_QUERY (Linux 6.11) or the text of /proc/self/maps.
+// check_mapped: whether a range is memory that can be read, or read and written. For a small range it uses MADV_POPULATE. For
+// any other range, and after every refusal, it reads the kernel's list of mappings: by PROCMAP_QUERY (Linux 6.11) or as the
+// text of /proc/self/maps.
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -29,11 +29,11 @@ using base::Code;
 constexpr int populate_read = 22;
 constexpr int populate_write = 23;
 
-// Beyond this the list of mappings is cheaper, and asking it brings no page into memory.
+// For more pages than this the list of mappings is cheaper, and reading the list brings no page into memory.
 constexpr std::uint64_t populated_pages_max = 4;
 
-// One mapping: [start, end) and what it allows. What may be written may be read too, on
-// every architecture we run on, whatever the list says.
+// One mapping: [start, end) and its access rights. Writable memory is readable too on every architecture we run on, whatever
+// the list says.
 struct Area {
     std::uint64_t start;
     std::uint64_t end;
@@ -67,8 +67,8 @@ Status refusal(std::uint64_t address, const char* reason) {
     return {Code::argument, "memory at " + base::hex(address) + " " + reason};
 }
 
-// Whether the kernel can read of each page of a short range on our behalf. It can of memfd_secret, which it refuses to
-// populate; of pages behind the end of a file it cannot. false also when there is no descriptor left to ask with.
+// Whether the kernel can read from each page of a short range on our behalf. It can read pages of memfd_secret, which it
+// refuses to populate; it cannot read pages behind the end of a file. Also false when no descriptor is left for the test.
 bool is_each_page_there(const void* first_page, std::uint64_t bytes) noexcept {
     std::array<int, 2> ends{-1, -1};
     if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) return false;
@@ -80,7 +80,7 @@ bool is_each_page_there(const void* first_page, std::uint64_t bytes) noexcept {
     return true;
 }
 
-// Follows the areas from start to end. Feed them in rising order; areas before start are skipped.
+// Follows the areas from start to end. Pass them to see() in rising order; areas before start are skipped.
 class Walk {
 public:
     Walk(std::uint64_t start, std::uint64_t end, Rights rights) noexcept
@@ -106,13 +106,13 @@ public:
     }
 
 private:
-    std::uint64_t position_;  // everything before is fine
+    std::uint64_t position_;  // all bytes before this were accepted
     std::uint64_t end_;
     Rights rights_;
     const char* reason_ = nullptr;
 };
 
-// false when the kernel does not know the request.
+// false when the kernel does not know the ioctl.
 bool walk_by_query(Walk& walk) noexcept {
     const FileDescriptor maps(open("/proc/self/maps", O_RDONLY | O_CLOEXEC));
     if (!maps.is_open()) return false;
@@ -144,7 +144,7 @@ std::optional<Area> parse_area(std::string_view line) noexcept {
     return area;
 }
 
-// false when /proc is not there.
+// false when /proc is not mounted.
 bool walk_by_text(Walk& walk) {
     const std::optional<std::string> text = read_text_file("/proc/self/maps");
     if (!text) return false;
@@ -157,10 +157,10 @@ bool walk_by_text(Walk& walk) {
     return true;
 }
 
-// Whether MADV_POPULATE does what it says: an emulator may accept advice it does not know. Asks about
-// page 0, which is never mapped.
+// Whether MADV_POPULATE works as documented: an emulator may accept advice that it does not know. Tests it on page 0, which is
+// never mapped.
 bool is_populate_honest() noexcept {
-    // relaxed, both: every thread finds the same answer.
+    // relaxed, both: every thread computes the same answer
     static std::atomic<int> answer{0};
     int known = answer.load(std::memory_order_relaxed);
     if (known == 0) {
@@ -204,7 +204,7 @@ Status check_mapped(const void* address, std::uint64_t bytes, Rights rights) {
     if (!walk_by_query(walk)) {
         walk = Walk(start, end, rights);
         if (!walk_by_text(walk)) {
-            // Without /proc there is no list: what can be asked is whether all is mapped.
+            // Without /proc there is no list: msync() at least tells whether the whole range is mapped.
             const bool is_mapped = msync(first_page, end - start, MS_ASYNC) == 0;
             return is_mapped && populate_error == 0
                        ? Status()
@@ -213,7 +213,7 @@ Status check_mapped(const void* address, std::uint64_t bytes, Rights rights) {
     }
     Status status = walk.result();
     if (!status.is_ok()) return status;
-    // The mappings allow it, the pages may still not: those behind the end of a mapped file.
+    // The mappings allow the access, but pages behind the end of a mapped file do not.
     if (populate_error == EFAULT && !is_each_page_there(first_page, end - start)) {
         return refusal(first, "cannot be accessed, it may lie beyond the end of a mapped file");
     }

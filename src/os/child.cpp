@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starting children: everything between fork and exec.
+// Starts children: everything between fork and exec.
 #include "os/child.hpp"
 
 #include <array>
@@ -26,7 +26,7 @@ namespace {
 constexpr int code_not_found = 127;
 constexpr int code_not_runnable = 126;
 
-// A list of strings in the shape exec wants.
+// A list of strings in the form that execve takes.
 class PointerList {
 public:
     explicit PointerList(const std::vector<std::string>& strings) {
@@ -45,14 +45,14 @@ private:
 [[noreturn]] void fail(const ChildPlan& plan, int error) {
     if (plan.failures >= 0) {
         const ExecFailure failure{plan.number, error};
-        // A record is smaller than PIPE_BUF: it arrives whole or, with its reader gone, not at all.
+        // A record is smaller than PIPE_BUF: it is written whole or, if its reader has ended, not at all.
         const ssize_t ignored = write(plan.failures, &failure, sizeof failure);
         static_cast<void>(ignored);
     }
     _exit(error == ENOENT ? code_not_found : code_not_runnable);
 }
 
-// Puts the streams in place. A source may itself be 0, 1 or 2, so all move out of the way first.
+// Sets the child's standard streams. A source may itself be 0, 1 or 2, so all sources are first moved out of the way.
 void place_streams(const ChildPlan& plan) {
     std::array<int, 3> sources{plan.input, plan.output, plan.error};
     for (int& source : sources) {
@@ -64,7 +64,7 @@ void place_streams(const ChildPlan& plan) {
     }
 }
 
-// Within what the hard limit allows, since it was in force before: cannot fail.
+// Sets a soft limit that was in force before, and so lies within the hard limit: it cannot fail.
 void set_soft_limit(int resource, std::uint64_t value) {
     rlimit limit{};
     const auto which = static_cast<decltype(RLIMIT_CORE)>(resource);
@@ -84,7 +84,7 @@ void hear_signals() {
     pthread_sigmask(SIG_SETMASK, &none, nullptr);
 }
 
-// execve, and like execvp a shell for a script that does not name its interpreter.
+// Calls execve; like execvp, it starts a shell for a script that does not name its interpreter.
 void run_program(const std::string& path, char* const* arguments, char* const* environment) {
     execve(path.c_str(), arguments, environment);
     if (errno != ENOEXEC) return;
@@ -92,7 +92,7 @@ void run_program(const std::string& path, char* const* arguments, char* const* e
     const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
     const ssize_t bytes = read(file.get(), start.data(), start.size());
     if (bytes == 4 && start == std::array<char, 4>{'\x7f', 'E', 'L', 'F'}) {
-        errno = ENOEXEC;  // a program, for another machine
+        errno = ENOEXEC;  // a program for another machine
         return;
     }
     std::vector<char*> words{const_cast<char*>("sh"), const_cast<char*>(path.c_str())};
@@ -107,7 +107,7 @@ void run_program(const std::string& path, char* const* arguments, char* const* e
                          char* const* environment) {
     if (plan.dies_with_parent) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent) _exit(128 + SIGKILL);  // it ended before the line above
+        if (getppid() != parent) _exit(128 + SIGKILL);  // the parent ended before the line above
     }
     if (plan.leads_group) setpgid(0, 0);
     place_streams(plan);
@@ -151,13 +151,15 @@ Result<int> start_child(const ChildPlan& plan) {
         const int error = errno;
         return system_failure("fork", error, error == EAGAIN ? process_limits() : plan.path);
     }
-    // Both sides do it, so that it holds for whoever looks first. Fails when the child has run exec.
+    // Parent and child both set the group, so that it exists for whichever looks first. Fails if the child has already run
+    // exec.
     if (plan.leads_group) setpgid(pid, pid);
     return pid;
 }
 
 Status adopt_orphans() {
-    signal(SIGCHLD, SIG_DFL);  // ignored, as some parents leave it, it would make the kernel reap
+    // if SIGCHLD were ignored, as some parents leave it, the kernel would reap children itself
+    signal(SIGCHLD, SIG_DFL);
     siginfo_t unused{};
     const int waited = waitid(P_ALL, 0, &unused, WEXITED | WNOHANG | WNOWAIT);
     if (waited != 0 && errno != ECHILD) {

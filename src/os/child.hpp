@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Child processes: starting a program, hearing of its end without losing its number, and ending whole
-// families of processes. Knows nothing of ranks. One thread of the process uses this file; processes are
-// started before other threads are.
+// Child processes: starts a program, notices its end while its process id stays reserved, and ends whole families of processes.
+// Knows nothing of ranks. One thread of the process uses this file; it starts children before it starts other threads.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +19,19 @@ using base::Status;
 inline constexpr int keep_stream = -1;
 inline constexpr int any_cpu = -1;
 
-// What a child is to become.
+// What a child is to run, and with which settings.
 struct ChildPlan {
-    std::string path;                      // of the program; no search
+    std::string path;                      // path of the program; it is not searched for
     std::vector<std::string> arguments;    // with the program's name first
     std::vector<std::string> environment;  // all of it, "NAME=VALUE"
-    int input = keep_stream;               // descriptors to become 0, 1 and 2; still the caller's
+    // descriptors that become 0, 1 and 2; the caller keeps them
+    int input = keep_stream;
     int output = keep_stream;
     int error = keep_stream;
-    std::vector<int> inherited;         // pass exec under their own numbers
-    int failures = -1;                  // end of a pipe to which ExecFailure is written; -1 = none
+    // descriptors that stay open across exec, under their own numbers
+    std::vector<int> inherited;
+    // write end of a pipe that receives an ExecFailure; -1 = none
+    int failures = -1;
     std::uint32_t number = 0;           // named in ExecFailure
     int nth_cpu = any_cpu;              // index into the usable CPUs, taken modulo their count
     std::uint64_t descriptors_max = 0;  // soft RLIMIT_NOFILE of the child; 0 = as the caller's
@@ -37,21 +39,22 @@ struct ChildPlan {
         core_bytes;                 // soft RLIMIT_CORE of the child; none = as the caller's
     bool leads_group = false;       // becomes the leader of a process group of its own
     bool dies_with_parent = false;  // the kernel kills it when the calling thread ends
-    bool hears_signals = true;      // no signal is blocked; else as in the caller
+    // true: no signal is blocked in the child; false: as in the caller
+    bool hears_signals = true;
 };
 
-// Written when the child could not become the program; it ends right after.
+// Written when the child could not run the program; the child ends right afterwards.
 struct ExecFailure {
     std::uint32_t number;
     std::int32_t error;  // errno
 };
 
-// Starts a child and returns its process id. That the program could not be run is told through
-// plan.failures, and by exit code 127 (no such file) or 126.
+// Starts a child and returns its process id. If the program could not be run, an ExecFailure is written to plan.failures, and
+// the child exits with code 127 (no such file) or 126.
 // Errors: limit (the message names what bounds the number of processes), memory, system.
 Result<int> start_child(const ChildPlan& plan);
 
-// How a process ended, as waitpid tells it.
+// How a process ended, as waitpid reports it.
 class WaitStatus {
 public:
     explicit WaitStatus(std::uint32_t raw) noexcept : raw_(raw) {}
@@ -60,15 +63,15 @@ public:
 
     [[nodiscard]] bool is_exit() const noexcept { return (raw_ & 0x7fU) == 0; }
 
-    // Only when is_exit().
+    // Valid only when is_exit().
     [[nodiscard]] int exit_code() const noexcept { return static_cast<int>(raw_ >> 8U & 0xffU); }
 
-    // Only when not is_exit().
+    // Valid only when not is_exit().
     [[nodiscard]] int signal() const noexcept { return static_cast<int>(raw_ & 0x7fU); }
 
     [[nodiscard]] bool dumped_core() const noexcept { return (raw_ & 0x80U) != 0; }
 
-    // As a shell tells it: the exit code, or 128 + signal.
+    // The code that a shell reports: the exit code, or 128 + signal.
     [[nodiscard]] int shell_code() const noexcept {
         return is_exit() ? exit_code() : 128 + signal();
     }
@@ -82,43 +85,42 @@ struct EndedChild {
     WaitStatus status;
 };
 
-// A child that has ended and is not yet reaped; it stays so, and its number stays its own.
-//   pid  of one child, or 0 for any
+// Finds a child that has ended and is not yet reaped. The child stays so, and its process id stays reserved.
+//   pid  a child, or 0 for any child
 // nullopt when there is none. Does not block.
 std::optional<EndedChild> ended_child(int pid = 0) noexcept;
 
-// Waits for the end of a child, which is not yet reaped afterwards. Blocks.
+// Waits for the end of a child, which is not reaped. Blocks.
 //   pid  of a child
 WaitStatus wait_for_end(int pid) noexcept;
 
-// Lets an ended child go; its number may be used again afterwards.
+// Reaps an ended child; its process id may be used again afterwards.
 void reap(int pid) noexcept;
 
 [[nodiscard]] bool has_children() noexcept;
 
-// From now on orphans among this process's descendants become its children, and no child is reaped but by
-// reap(). Errors: system.
+// From now on orphans among this process's descendants become its children, and only reap() reaps children. Errors: system.
 Status adopt_orphans();
 
-// Goes on in a child of this process and leaves a keeper behind: the process itself, under another name, without
-// descriptors and deaf to what is blocked here. When the child ends, however it does, the keeper ends all that is
-// left of its family and then ends as the child did; when the keeper ends, the child is killed; when whoever started
-// this process has ended, the child has five seconds to end too. So nobody is left even if the child is killed, or
-// stopped, together with whoever started it. Returns in the child only.
-//   name  of the keeper, for ps; cut to 15 characters. The caller blocks all signals and has no other thread.
+// Continues in a child of this process and leaves a keeper (a subreaper) behind: the process itself, under another name,
+// without descriptors, and ignoring the signals that are blocked here. When the child ends, in whatever way, the keeper ends
+// all remaining descendants and then ends as the child did. When the keeper ends, the kernel kills the child. When the process
+// that started this one has ended, the child has five seconds to end too. So no process is left even if the child is killed or
+// stopped together with the process that started it. Returns in the child only.
+//   name  of the keeper, for ps; cut to 15 characters. The caller must have blocked all signals and have no other thread.
 // Errors: limit, system; then there is no keeper and nothing has changed.
 Status leave_keeper_behind(const char* name);
 
 // Sends a signal to the process, and to its whole group when it leads one.
 void send_signal(int pid, int signal) noexcept;
 
-// Sends SIGKILL, or another signal, to every child; grandchildren become children as these end.
-// Returns how many children there are that may be signalled.
+// Sends a signal to every child; grandchildren become children as their parents end. Returns the number of children that may be
+// signalled.
 std::size_t signal_children(int signal);
 
-// Ends and reaps all children, and their children, until none is left or the time is over. The caller
-// blocks SIGCHLD.
-//   deadline_ns  by now_ns(); a process in an uninterruptible call outlives everything
+// Kills and reaps all children, and their children, until none is left or the deadline has passed. The caller must have blocked
+// SIGCHLD.
+//   deadline_ns  by now_ns(); needed because a process in an uninterruptible system call survives every signal
 // Returns whether none is left.
 bool end_all_children(std::uint64_t deadline_ns);
 

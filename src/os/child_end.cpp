@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The end of children: hearing of it, and causing it.
+// The end of children: notices it and causes it.
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -39,7 +39,7 @@ void append_numbers(const std::string& text, std::vector<int>& numbers) {
     }
 }
 
-// Names of a directory of /proc; those that vanish meanwhile are no loss.
+// The names in a directory of /proc; entries that vanish meanwhile are skipped.
 std::vector<std::string> entries_of(const std::string& directory) {
     std::vector<std::string> names;
     std::error_code error;
@@ -50,7 +50,7 @@ std::vector<std::string> entries_of(const std::string& directory) {
     return names;
 }
 
-// The parent of a process: the second field after the name in parentheses. 0 when it is gone.
+// The parent's process id: the second field after the name in parentheses. 0 when the process is gone.
 int parent_of(const std::string& pid) {
     const auto text = read_text_file("/proc/" + pid + "/stat");
     const std::size_t name_end = text ? text->rfind(')') : std::string::npos;
@@ -76,7 +76,8 @@ std::vector<int> listed_children() {
     }
     if (is_told) return found;
     found.clear();
-    for (const std::string& name : entries_of("/proc")) {  // a kernel that does not list children
+    // this kernel does not list children: search all processes
+    for (const std::string& name : entries_of("/proc")) {
         if (name.front() >= '1' && name.front() <= '9' && parent_of(name) == getpid()) {
             found.push_back(std::stoi(name));
         }
@@ -84,8 +85,8 @@ std::vector<int> listed_children() {
     return found;
 }
 
-// Ended ones that are not yet reaped included. Their numbers stay valid until this process reaps them. A /proc of another
-// namespace of processes lists numbers that are not ours here: those are left out.
+// The children, including those that have ended and are not reaped; their process ids stay valid until this process reaps them.
+// A /proc of another pid namespace lists numbers that are not our children: those are left out.
 std::vector<int> children() {
     std::vector<int> found = listed_children();
     std::erase_if(found, [](int pid) { return !is_child(pid); });
@@ -141,7 +142,8 @@ std::size_t signal_children(int signal) {
 }
 
 bool end_all_children(std::uint64_t deadline_ns) {
-    constexpr std::uint64_t unlisted_ns = 1'000'000'000;  // for those that /proc does not name
+    // how long to wait for children that /proc does not list
+    constexpr std::uint64_t unlisted_ns = 1'000'000'000;
     std::uint64_t unlisted_until_ns = deadline_ns;
     while (has_children()) {
         const bool is_any_signalled = signal_children(SIGKILL) != 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading the monotonic clock and calibrating the CPU's counter against it.
+// Reads the monotonic clock and calibrates the CPU's counter against it.
 #include "os/clock.hpp"
 
 #include <atomic>
@@ -14,8 +14,8 @@ struct Sample {
     std::uint64_t tick;
 };
 
-// A clock reading and the counter at its middle; the tightest of a few, so that a preemption between
-// the two readings does not count.
+// Takes a clock reading and the counter at its middle. Repeats this and returns the tightest pair, so that a preemption between
+// the two readings does not distort it.
 Sample sample() noexcept {
     Sample best{};
     std::uint64_t best_width = ~std::uint64_t{0};
@@ -33,12 +33,12 @@ Sample sample() noexcept {
 
 double measure() noexcept {
 #if defined(__aarch64__)
-    // The architecture tells.
+    // The architecture gives the frequency.
     std::uint64_t hertz = 0;
     asm volatile("mrs %0, cntfrq_el0" : "=r"(hertz));
     if (hertz != 0) return static_cast<double>(hertz) / 1e9;
 #endif
-    // 200 us and 50 ns of doubt at each end: right to 0.1 %.
+    // 200 us with an uncertainty of 50 ns at each end: exact to 0.1 %.
     constexpr std::uint64_t span_ns = 200'000;
     for (int attempt = 0; attempt < 2; ++attempt) {
         const Sample start = sample();
@@ -63,10 +63,10 @@ std::uint64_t now_ns() noexcept {
 }
 
 double ticks_per_ns() noexcept {
-    // Threads that come first together measure together; either result is right. No initialisation
-    // lock, which a fork in its middle would leave taken in the child.
+    // Threads that come first at the same time all measure; any result is right. There is no initialisation lock, because a
+    // fork at that moment would leave it locked in the child.
     static std::atomic<double> speed{0.0};
-    // relaxed, both: the value stands for itself.
+    // relaxed, both: no other data depends on the value
     double known = speed.load(std::memory_order_relaxed);
     if (known == 0.0) {
         known = measure();

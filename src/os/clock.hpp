@@ -11,10 +11,10 @@
 
 namespace acp::os {
 
-// Nanoseconds since some fixed moment; the same for all processes of the machine.
+// Nanoseconds since a fixed moment; the same for all processes of the machine.
 [[nodiscard]] std::uint64_t now_ns() noexcept;
 
-// The CPU's counter, a few ns to read; not serialising.
+// Reads the CPU's counter: a few ns; not serialising.
 [[nodiscard]] inline std::uint64_t ticks() noexcept {
 #if defined(__x86_64__)
     return __rdtsc();

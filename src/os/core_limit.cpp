@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RLIMIT_CORE.
+// Sets RLIMIT_CORE.
 #include "os/core_limit.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace acp::os {
 
 namespace {
 
-// Less than a page, so no file; and unlike 0 the kernel honours 1 also where core_pattern names a program.
+// Less than a page, so no file is written; unlike 0, the kernel also honours 1 where core_pattern names a program.
 constexpr rlim_t no_dump_bytes = 1;
 
 }  // namespace

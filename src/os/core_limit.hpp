@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps this process's memory out of core dumps: for a process that holds keys where others' code put them. The
-// children start with the same limit unless told otherwise (os/child.hpp). Call from one thread.
+// Keeps this process's memory out of core dumps, for a process whose keys also lie in memory that another library allocated and
+// that cannot be excluded piece by piece. Children start with the same limit unless ChildPlan says otherwise (os/child.hpp).
+// Call from one thread.
 #pragma once
 
 #include <cstdint>
 
 namespace acp::os {
 
-// No core dump is written of this process from now on, to a file or to a program. Returns the soft RLIMIT_CORE
-// found, for children that hold no keys. It can be raised again up to the hard limit, which stays.
+// From now on no core dump of this process is written, to a file or to a program. Returns the previous soft RLIMIT_CORE, for
+// children that hold no keys. The soft limit can be raised again; the hard limit is not changed.
 std::uint64_t forbid_core_dumps() noexcept;
 
 }  // namespace acp::os

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Affinity, quota and abilities of the CPUs.
+// Affinity, quota and features of the CPUs.
 #include "os/cpu.hpp"
 
 #include <algorithm>
@@ -53,7 +53,8 @@ void yield_cpu() noexcept {
 }
 
 void nap() noexcept {
-    const timespec moment{0, 1000};                               // the timer's slack comes on top
+    // the kernel adds the timer's slack
+    const timespec moment{0, 1000};
     (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, nullptr);  // lint: sleep is the subject
 }
 
@@ -108,7 +109,7 @@ bool has_fast_short_rep_mov() noexcept {
     unsigned b = 0;
     unsigned c = 0;
     unsigned d = 0;
-    constexpr unsigned fsrm = 1U << 4;  // leaf 7, subleaf 0, EDX
+    constexpr unsigned fsrm = 1U << 4;  // bit of CPUID leaf 7, subleaf 0, EDX
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & fsrm) != 0;
 #else
     return false;
@@ -125,7 +126,7 @@ AesUnit aes_unit() noexcept {
         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2");
     if (!has_avx512) return AesUnit::avx2;
-    // Whether the kernel saves the wide registers is known by now; not every compiler knows these two by name.
+    // The tests above include that the kernel saves the wide registers; not every compiler knows the next two features by name.
     unsigned a = 0;
     unsigned b = 0;
     unsigned c = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The CPUs this process may use, how many that is in effect, and what they can do. Knows nothing of
-// who else wants them. Any thread; the questions read /proc and /sys and belong to start-up.
+// The CPUs that this process may use, their number in effect, and their features. Knows nothing of other processes that use
+// them. Any thread; the queries read /proc and /sys and belong to start-up.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace acp::os {
 
 using base::Status;
 
-// Tells the CPU that this thread polls. 5 .. 50 ns.
+// Tells the CPU that this thread polls. Takes 5 .. 50 ns.
 inline void relax() noexcept {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -20,7 +20,7 @@ inline void relax() noexcept {
 #endif
 }
 
-// Fetches the cache line of an address for writing, without waiting. Any address is harmless.
+// Prefetches the cache line of an address for writing, without waiting. Any address is allowed.
 inline void prefetch_for_write(const void* address) noexcept {
 #if defined(__x86_64__)
     asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
@@ -32,13 +32,13 @@ inline void prefetch_for_write(const void* address) noexcept {
 // Lets another runnable thread of this CPU run. Returns at once when there is none.
 void yield_cpu() noexcept;
 
-// Sleeps for a while, tens of microseconds as a rule, and wakes up on an idle CPU if there is one.
+// Sleeps for tens of microseconds as a rule, and wakes up on an idle CPU if there is one.
 void nap() noexcept;
 
 // CPUs in the calling thread's affinity mask, >= 1.
 [[nodiscard]] int affinity_count() noexcept;
 
-// CPUs' worth of time the cgroup (v2 or v1, with its ancestors) grants; 0 when it sets no limit.
+// CPUs' worth of time that the cgroup (v2 or v1, with its ancestors) grants; 0 when it sets no limit.
 [[nodiscard]] double cgroup_cpu_quota();
 
 // The lesser of affinity_count() and the quota rounded up, >= 1.
@@ -51,22 +51,22 @@ Status pin_to_cpu(int nth_usable);
 // The CPU this thread runs on at this moment.
 [[nodiscard]] int current_cpu() noexcept;
 
-// The CPU copies well with rep movsb at every length (x86 FSRM).
+// Whether the CPU copies well with rep movsb at every length (x86 FSRM).
 [[nodiscard]] bool has_fast_short_rep_mov() noexcept;
 
-// How well the processor computes AES-GCM, from worst to best. x86 tells more than others.
+// How fast the processor computes AES-GCM, from slowest to fastest. x86 has more levels than other architectures.
 enum class AesUnit : std::uint8_t {
-    none,    // no instructions for AES or for multiplication without carries
+    none,    // no instructions for AES, or none for carry-less multiplication
     plain,   // both, on 128 bits
-    avx,     // and vectors of 128 bits for the rest
-    avx2,    // of 256 bits
-    avx512,  // of 512 bits
+    avx,     // also 128-bit vectors for the other steps
+    avx2,    // 256-bit vectors
+    avx512,  // 512-bit vectors
     vaes     // and AES itself on 512 bits
 };
 
 [[nodiscard]] AesUnit aes_unit() noexcept;
 
-// The size of the largest cache; 0 when the system does not tell.
+// The size of the largest cache; 0 when the system does not report it.
 [[nodiscard]] std::uint64_t last_level_cache_bytes();
 
 }  // namespace acp::os

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// By the affinity mask.
+// Sets the affinity mask.
 #include "os/cpu_stay.hpp"
 
 #include "os/cpu.hpp"

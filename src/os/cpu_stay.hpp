@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps a thread on one of its CPUs for a while, and lets it go where it might go before. Where the kernel refuses,
-// or has more CPUs than a cpu_set_t, it is only noted, and not asked for again before the end. Used by that thread alone. Tests: tests/unit/os/cpu_stay_test.cpp.
+// Keeps a thread on one of its CPUs for a while, and then restores its affinity. If the kernel refuses, or the machine has more
+// CPUs than a cpu_set_t holds, begin() only notes it, and end() restores nothing. Used by that thread alone.
+// Tests: tests/unit/os/cpu_stay_test.cpp.
 #pragma once
 
 #include <sched.h>
@@ -18,7 +19,7 @@ public:
 private:
     cpu_set_t before_{};
     bool is_on_ = false;
-    bool is_known_ = false;  // before_
+    bool is_known_ = false;  // before_ is valid
 };
 
 }  // namespace acp::os

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// process_vm_readv and process_vm_writev.
+// Calls process_vm_readv and process_vm_writev.
 #include "os/cross_memory.hpp"
 
 #include <cerrno>
@@ -10,7 +10,7 @@
 
 namespace acp::os {
 
-// A list of pieces is handed to the kernel as it is.
+// A span of Piece is passed to the kernel as an array of iovec.
 static_assert(sizeof(Piece) == sizeof(iovec));
 static_assert(offsetof(Piece, address) == offsetof(iovec, iov_base));
 static_assert(offsetof(Piece, bytes) == offsetof(iovec, iov_len));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies between this process's memory and another's, by the kernel, without the other's help. Knows
-// nothing of whether the pid is still the one that was meant: whoever calls must have proved that.
-// Allocates nothing, takes no lock. Any thread.
+// Copies between this process's memory and another's by the kernel, without the other process's help. Does not check that the
+// pid still names the intended process: the caller must have proved that. Allocates nothing, takes no lock. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +15,10 @@ struct Piece {
     std::uint64_t bytes;
 };
 
-// Most pieces of one side in one call.
+// Most pieces per side of one call.
 inline constexpr std::uint32_t cross_memory_pieces_max = 1024;
 
-// Copies remote -> local. The two lists are byte streams: they need equal totals, not equal cuts.
+// Copies remote -> local. Both lists are byte streams: their totals must be equal, their pieces need not be.
 //   local, remote  0 .. cross_memory_pieces_max pieces
 // Returns the bytes moved, in order of the lists (fewer than asked when a later page is not
 // accessible), or -errno: -ESRCH no process, -EPERM not allowed, -EFAULT nothing accessible,
@@ -33,12 +32,12 @@ std::int64_t write_process(int pid,
                            std::span<const Piece> local,
                            std::span<const Piece> remote) noexcept;
 
-// Whether this process's own memory is kept from the calls above: pages of memfd_secret and their kin, at the range's
-// first or last byte. false where the kernel refuses the calls altogether, and for what is not mapped.
+// Whether the calls above cannot read this process's own memory: pages of memfd_secret and the like, at the range's first or
+// last byte. false where the kernel refuses the calls altogether, and for memory that is not mapped.
 [[nodiscard]] bool is_hidden_from_others(const void* address, std::uint64_t bytes) noexcept;
 
-// The same for one piece that is moved whole or not at all as far as the caller cares: inline, for after a system
-// call each return of a function costs as much as a cache miss.
+// read_process() and write_process() for one piece, where the caller only needs to know whether all of it was moved. Inline,
+// because after a system call each return from a function costs as much as a cache miss.
 // Returns whether all of it was moved.
 inline bool read_process_whole(int pid,
                                void* local,

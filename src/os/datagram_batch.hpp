@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Room for the datagrams of one receive call. The kernel may join several datagrams of one sender into one
-// message; for_each takes them apart again, as the kernel says, or, for a message that is taken alone, as its
-// datagrams say: asking the kernel costs a fiftieth of a round trip. Where what they say does not add up, somebody may
-// have sent one with a false length, and the kernel is asked about the next messages_asked_about. One thread.
+// Memory for the datagrams of one receive call. The kernel may join several datagrams of one sender into one message;
+// for_each() splits them again. The length of the parts comes from the kernel or, for a message that is received alone, from
+// the datagrams themselves, because asking the kernel costs a fiftieth of a round trip. If their lengths do not add up,
+// somebody may have sent a datagram with a false length, and the kernel is asked for the next messages_asked_about messages.
+// One thread.
 #pragma once
 
 #include <cstddef>
@@ -21,16 +22,17 @@ class DatagramBatch {
 public:
     static constexpr std::uint32_t messages_max = 64;
     static constexpr std::uint32_t longest_message =
-        65'536;  // no message is cut with that much room
+        65'536;  // with that much room no message is truncated
 
-    static constexpr std::uint32_t messages_asked_about = 4096;  // after one that did not add up
+    // messages for which the kernel is asked after one that did not add up
+    static constexpr std::uint32_t messages_asked_about = 4096;
 
-    // How long the first of the datagrams in a message says that it is: 1 .. all bytes; 0: it says nothing that can be.
+    // The length that the first datagram of a message states: 1 .. all bytes; 0: it states no possible length.
     using FirstBytes = std::uint32_t (*)(std::span<const std::byte> message) noexcept;
 
-    //   messages       room for so many messages, 1 .. messages_max
-    //   message_bytes  room for each, 1 .. longest_message; memory is taken as it is touched
-    //   first_bytes    nullptr: the kernel is asked about every message
+    //   messages       number of messages there is room for, 1 .. messages_max
+    //   message_bytes  room for each, 1 .. longest_message; memory is allocated when it is touched
+    //   first_bytes    nullptr: the kernel is asked for every message
     // Errors: argument, memory.
     static Result<DatagramBatch> create(std::uint32_t messages,
                                         std::uint32_t message_bytes = longest_message,
@@ -42,9 +44,9 @@ public:
     DatagramBatch& operator=(const DatagramBatch&) = delete;
     ~DatagramBatch();
 
-    // Calls visit(const SocketAddress& from, std::span<std::byte> datagram) for each datagram, in the order of
-    // their arrival; the bytes may be changed and stay until the next receive call. Datagrams of 0 bytes and
-    // those that were cut off are left out.
+    // Calls visit(const SocketAddress& from, std::span<std::byte> datagram) for each datagram, in the order of their arrival.
+    // The visitor may change the bytes, which stay valid until the next receive call. Datagrams of 0 bytes and truncated ones
+    // are skipped.
     template <typename Visitor>
     void for_each(Visitor&& visit) {
         for (std::uint32_t i = 0; i < count_; ++i) {
@@ -61,12 +63,12 @@ public:
 
     [[nodiscard]] std::uint32_t datagrams() const noexcept;
 
-    // Messages of the last receive call; less than there is room for when nothing more had arrived.
+    // Number of messages of the last receive call; if it is less than there is room for, nothing more had arrived.
     [[nodiscard]] std::uint32_t messages() const noexcept { return count_; }
 
     [[nodiscard]] bool is_full() const noexcept { return count_ == messages_.size(); }
 
-    // Datagrams that were too long for their room, since the batch was made.
+    // Number of datagrams that were too long for their room, since the batch was made.
     [[nodiscard]] std::uint64_t cut_datagrams() const noexcept { return cut_; }
 
 private:
@@ -75,8 +77,8 @@ private:
 
     struct Message {
         SocketAddress from;
-        std::uint32_t usable_bytes = 0;   // whole datagrams only
-        std::uint32_t segment_bytes = 1;  // each but the last is so long
+        std::uint32_t usable_bytes = 0;   // bytes of whole datagrams
+        std::uint32_t segment_bytes = 1;  // length of each datagram but the last
     };
 
     DatagramBatch(Mapping memory,
@@ -101,7 +103,7 @@ private:
     std::vector<Message> messages_;
     std::uint32_t count_ = 0;
     std::uint64_t cut_ = 0;
-    std::uint32_t asks_ = 0;  // messages yet to be asked about
+    std::uint32_t asks_ = 0;  // messages for which the kernel is still to be asked
 };
 
 }  // namespace acp::os

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opening, and bursts: cut by the kernel where it can, else many datagrams by one call, in both cases in pieces
-// of what one call takes.
+// Opens sockets and sends bursts: segmented by the kernel where it can, else as many datagrams in one call; in both cases in
+// pieces of what one call takes.
 #include "os/datagram_socket.hpp"
 
 #include <algorithm>
@@ -26,15 +26,14 @@ namespace acp::os {
 
 namespace {
 
-constexpr std::uint32_t segments_max = 64;  // of one call, in every kernel that segments
-constexpr std::uint32_t payload_max =
-    65'507;  // of one call: 65535 less the headers of IPv4 and UDP
+constexpr std::uint32_t segments_max = 64;     // per call, in every kernel that segments
+constexpr std::uint32_t payload_max = 65'507;  // per call: 65535 less the headers of IPv4 and UDP
 constexpr std::uint32_t datagrams_per_call = 64;
 constexpr int send_flags = MSG_DONTWAIT | MSG_NOSIGNAL;
 
-// Runs a call until it succeeds or fails for a reason of its own: what an ICMP message left in a connected socket is
-// reported once, and the datagrams that were to be sent were not even tried. Returns its result, errno set when
-// negative.
+// Repeats a call until it succeeds or fails for a reason of its own. An ICMP message leaves an error in a connected socket,
+// which the kernel reports once, to a call whose datagrams it then does not try to send. Returns the call's result, with errno
+// set when negative.
 template <typename Call>
 long send_past_errors(Call call) noexcept {
     long result = call();
@@ -86,7 +85,7 @@ bool set_port_sharing(int fd, bool may_share) noexcept {
 
 }  // namespace
 
-// Where a message goes, as the kernel is told: nothing of it when the socket is connected.
+// The destination as it is passed to the kernel: none when the socket is connected.
 struct DatagramSocket::Destination {
     Destination(const SocketAddress& to, bool is_connected) noexcept
         : bytes(is_connected ? 0 : to_kernel(to, address)) {}
@@ -165,7 +164,7 @@ bool DatagramSocket::connect_beside(const DatagramSocket& beside,
     KernelAddress kernel{};
     socklen_t size = to_kernel(beside.address_, kernel);
     if (address_.port == 0) {
-        // Of the other socket only for the moment that it takes: nobody else shall share the port.
+        // The port is shared with the other socket for this moment only: no other process shall share it.
         const bool is_bound = set_port_sharing(beside.fd(), true) && set_port_sharing(fd(), true) &&
                               bind(fd(), &kernel.any, size) == 0;
         set_port_sharing(beside.fd(), false);
@@ -184,7 +183,7 @@ void DatagramSocket::use_options(const Options& options) noexcept {
     if (options.send_bytes != 0) grant_send_buffer(fd, options.send_bytes);
     if (options.may_segment) {
         const int none =
-            0;  // set for each burst; here it is only asked whether the kernel knows it
+            0;  // each burst sets it; this call only tests whether the kernel knows the option
         const bool is_known = setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &none, sizeof none) == 0;
         segment_bytes_max_ = is_known ? payload_max : 0;
     }
@@ -194,7 +193,7 @@ void DatagramSocket::use_options(const Options& options) noexcept {
 
 bool DatagramSocket::set_fragmenting(bool may_fragment) noexcept {
     if (may_fragment_ == may_fragment) return true;
-    // Probe: never fragment, and believe no router about what a path carries; the protocol finds out itself.
+    // IP_PMTUDISC_PROBE: never fragment, and ignore what routers report about the path's MTU; the protocol finds it itself.
     const bool is_ipv4 = address_.family == 4;
     const int ipv4_value = may_fragment ? IP_PMTUDISC_DONT : IP_PMTUDISC_PROBE;
     const int ipv6_value = may_fragment ? IPV6_PMTUDISC_DONT : IPV6_PMTUDISC_PROBE;
@@ -238,7 +237,7 @@ Sent DatagramSocket::send_one(Destination& to, std::span<const std::byte> datagr
     return {1, SendOutcome::sent};
 }
 
-// Returns `sent` with a part of the burst left when this kernel, or device, will not segment it.
+// Returns `sent` with a part of the burst left when this kernel or device refuses to segment it.
 Sent DatagramSocket::send_segmented(Destination& to,
                                     std::span<const std::byte> burst,
                                     std::uint32_t segment_bytes) noexcept {
@@ -256,7 +255,7 @@ Sent DatagramSocket::send_segmented(Destination& to,
                 segment_bytes_max_ = 0;
                 return sent;
             }
-            if (errno == EINVAL || errno == EMSGSIZE) {  // longer than this interface carries
+            if (errno == EINVAL || errno == EMSGSIZE) {  // longer than this interface can carry
                 segment_bytes_max_ = segment_bytes - 1;
                 return sent;
             }
@@ -317,7 +316,7 @@ std::optional<ReceiveQueue> DatagramSocket::receive_queue() const noexcept {
 }
 
 std::string receive_buffer_advice(std::uint32_t wished, std::uint32_t granted) {
-    // Sizes are halved on the way in; an odd one loses a byte.
+    // The size was halved for the request; an odd size loses a byte.
     if (granted >= wished - wished % 2) return {};
     return "the kernel granted a receive buffer of " + std::to_string(granted) + " bytes where " +
            std::to_string(wished) +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RLIMIT_NOFILE.
+// Reads and sets RLIMIT_NOFILE.
 #include "os/descriptor_limit.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// eventfd.
+// An event is an eventfd.
 #include "os/event.hpp"
 
 #include <cerrno>
@@ -28,7 +28,7 @@ bool signal_event(int fd) noexcept {
 
     if (fstat(fd, &what) != 0 || (what.st_mode & S_IFMT) != 0) return false;
     const std::uint64_t one = 1;
-    // EAGAIN means 2^64 - 2 signals wait: readable already.
+    // EAGAIN means that 2^64 - 2 signals wait: the descriptor is readable already.
     while (write(fd, &one, sizeof one) < 0 && errno == EINTR) {
     }
     return true;
@@ -38,7 +38,7 @@ Result<FileDescriptor> adopt_event(int fd) {
     const std::string name = "/proc/self/fd/" + std::to_string(fd);
     char target[64] = {};
     const ssize_t length = readlink(name.c_str(), target, sizeof target - 1);
-    // Without /proc nothing tells what a descriptor is, but whether it is open.
+    // Without /proc the type of a descriptor cannot be read; then any open descriptor is accepted.
     const bool can_tell = length >= 0 || access("/proc/self/fd", X_OK) == 0;
     const bool is_event = !can_tell || std::string_view(target) == "anon_inode:[eventfd]";
     if (fd < 0 || !is_event) {

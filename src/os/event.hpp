@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A counter one thread signals and another waits for in poll: an eventfd. Knows nothing of its
-// meaning. signal() from any thread; drain() by whoever waits.
+// A counter that one thread signals and another waits for in poll: an eventfd. Knows nothing of its meaning. Any thread may
+// call signal(); the waiting thread calls drain().
 #pragma once
 
 #include <utility>
@@ -12,11 +12,11 @@ namespace acp::os {
 
 using base::Result;
 
-// Makes the eventfd `fd` readable, however many have a copy of it. False, and nothing is written, when `fd` is none: the
-// program has closed it, and it may be a file of the program's now. Async-signal-safe.
+// Makes the eventfd `fd` readable for all processes that have a copy of it. False, and nothing is written, when `fd` is no
+// eventfd: the program has closed it, and it may be a file of the program's by now. Async-signal-safe.
 bool signal_event(int fd) noexcept;
 
-// A copy, close-on-exec, of an inherited eventfd, which stays as it is. Errors: system (fd is none: somebody has
+// Returns a close-on-exec copy of an inherited eventfd, which stays open. Errors: system (fd is no eventfd: the program has
 // closed it, or another file has its number), limit.
 Result<FileDescriptor> adopt_event(int fd);
 
@@ -25,16 +25,16 @@ public:
     // Errors: limit (descriptors used up), system.
     static Result<Event> create();
 
-    // Makes fd() readable until the next drain. False as signal_event(). Async-signal-safe.
+    // Makes fd() readable until the next drain. False under the condition of signal_event(). Async-signal-safe.
     bool signal() noexcept;
 
-    // true when signalled since the last drain; takes all signals at once. Does not block.
+    // true when it was signalled since the last drain; takes all signals at once. Does not block.
     bool drain() noexcept;
 
     // For poll; close-on-exec, nonblocking.
     [[nodiscard]] int fd() const noexcept { return descriptor_.get(); }
 
-    // Forgets the descriptor, which the program has closed: its number is not ours to close.
+    // Forgets the descriptor without closing it: the program has closed it, and the number may be a file of the program's.
     void abandon() noexcept { (void)descriptor_.release(); }
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Closing a descriptor.
+// Closes a descriptor.
 #include "os/file_descriptor.hpp"
 
 #include <unistd.h>
@@ -7,7 +7,7 @@
 namespace acp::os {
 
 void FileDescriptor::close() noexcept {
-    // Linux has released the descriptor even when close reports EINTR: never try twice.
+    // Linux has released the descriptor even if close() reports EINTR: never close it twice.
     if (descriptor_ >= 0) ::close(release());
 }
 

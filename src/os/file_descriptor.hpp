@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ownership of one kernel file descriptor: whoever holds the object closes it, exactly once. Knows
-// nothing of what the descriptor names. Any thread; one object belongs to one thread at a time.
+// Ownership of one kernel file descriptor: the object closes it, exactly once. Knows nothing of what the descriptor names. Any
+// thread; one object belongs to one thread at a time.
 #pragma once
 
 #include <utility>

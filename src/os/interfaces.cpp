@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// getifaddrs, and a request to the kernel for the MTU: /sys may show the interfaces of another network.
+// Uses getifaddrs, and asks the kernel for the MTU by ioctl, because /sys may show the interfaces of another network namespace.
 #include "os/interfaces.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ constexpr std::uint32_t udp_header_bytes = 8;
 constexpr std::uint32_t ipv4_header_bytes = 20;
 constexpr std::uint32_t ipv6_header_bytes = 40;
 constexpr std::uint32_t ip_length_max =
-    65'535;  // of IPv4's packets, and of IPv6's without the header
+    65'535;  // of a whole IPv4 packet, and of an IPv6 packet without its header
 
 SocketAddress address_of(const sockaddr* kernel) noexcept {
     KernelAddress copy{};
@@ -46,7 +46,7 @@ bool is_of_one_link(const SocketAddress& address) noexcept {
     return address.family == 6 && address.ip[0] == 0xfe && (address.ip[1] & 0xc0) == 0x80;
 }
 
-//   socket  any
+//   socket  any socket
 std::uint32_t mtu_of(const FileDescriptor& socket, std::string_view interface) {
     ifreq request{};
     interface.copy(request.ifr_name, sizeof request.ifr_name - 1);
@@ -103,7 +103,7 @@ std::uint32_t datagram_bytes_max(const InterfaceAddress& address) noexcept {
     const std::uint32_t headers =
         udp_header_bytes + (is_ipv4 ? ipv4_header_bytes : ipv6_header_bytes);
     if (address.mtu_bytes <= headers) return 0;
-    // What UDP itself can say: the same for both, so that a job may mix them.
+    // What UDP itself allows: the same value for both families, so that a job may mix them.
     const std::uint32_t udp_max = ip_length_max - udp_header_bytes - ipv4_header_bytes;
     return std::min(address.mtu_bytes - headers, udp_max);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The addresses of this host's network interfaces, and choosing among them by ranges. Knows nothing of which
-// of them others can reach. Any thread; control paths only. Tests: tests/unit/os/socket_address_test.cpp.
+// The addresses of this host's network interfaces, and their selection by ranges. Does not know which of them other hosts can
+// reach. Any thread; control paths only. Tests: tests/unit/os/socket_address_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -23,16 +23,17 @@ struct InterfaceAddress {
     bool is_loopback = false;
 };
 
-// Of all interfaces that are up, in the kernel's order; addresses that mean something on one link only
-// (fe80::/10) are left out, since they cannot be told to others. Errors: system.
+// The addresses of all interfaces that are up, in the kernel's order. Link-local addresses (fe80::/10) are left out, since they
+// mean nothing on another host. Errors: system.
 Result<std::vector<InterfaceAddress>> list_interface_addresses();
 
-// Those that lie in one of the ranges, ordered by the ranges, each once. Without ranges: all that are not
-// loopback addresses, IPv4 first.
+// The addresses that lie in one of the ranges, in the order of the ranges, each once. Without ranges: all except loopback
+// addresses, IPv4 first.
 [[nodiscard]] std::vector<InterfaceAddress> select_addresses(
     std::span<const InterfaceAddress> addresses, std::span<const AddressRange> ranges);
 
-// What UDP carries on such an interface without fragments: the MTU less the headers. 0 when it is not known.
+// The most bytes that UDP carries on such an interface without fragments: the MTU less the headers. 0 when the MTU is not
+// known.
 [[nodiscard]] std::uint32_t datagram_bytes_max(const InterfaceAddress& address) noexcept;
 
 }  // namespace acp::os

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The keeper: what stays behind of a process that goes on in a child, and outlives it just long enough to end
-// whoever it left.
+// The keeper (a subreaper): the original process, which continues in a child and outlives that child just long enough to end
+// the processes that the child left.
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -23,11 +23,14 @@ namespace acp::os {
 
 namespace {
 
-constexpr std::uint64_t patience_ns = 10'000'000'000;  // with processes that do not die
-constexpr std::int64_t abandoned_ns = 5'000'000'000;   // for a child whose starter has ended
-constexpr std::size_t name_bytes = 16;                 // of a thread, with its end
+// how long to wait for processes that do not die
+constexpr std::uint64_t patience_ns = 10'000'000'000;
+// how long a child may live after its starter has ended
+constexpr std::int64_t abandoned_ns = 5'000'000'000;
+// length of a thread's name, with its terminating zero
+constexpr std::size_t name_bytes = 16;
 
-// Somebody may wait for the other ends of what the child closes.
+// Closes all descriptors: another process may wait until the other ends of the child's pipes are closed.
 void close_descriptors() noexcept {
     if (syscall(SYS_close_range, 0U, ~0U, 0U) == 0) return;
     const long all = sysconf(_SC_OPEN_MAX);  // before Linux 5.9
@@ -36,7 +39,7 @@ void close_descriptors() noexcept {
 
 [[noreturn]] void end_as(WaitStatus status) noexcept {
     if (status.is_exit()) _exit(status.exit_code());
-    prctl(PR_SET_DUMPABLE, 0);  // the child left the core file, if any
+    prctl(PR_SET_DUMPABLE, 0);  // the child wrote the core file, if there is one
     signal(status.signal(), SIG_DFL);
     sigset_t one;
     sigemptyset(&one);
@@ -46,14 +49,15 @@ void close_descriptors() noexcept {
     _exit(status.shell_code());
 }
 
-// Waits until the child has ended. Whoever started this process would have the child end when it goes; a child that is
-// stopped does not hear of that, and is killed after a while. Without pidfd (before Linux 5.3) only the end is waited for.
+// Waits until the child has ended. If the process that started this one ends first, the child is expected to end too; a stopped
+// child does not notice this, and is killed after a while. Without pidfd (before Linux 5.3) returns at once, and the caller
+// waits for the end alone.
 void wait_for_end_of_either(int child, int parent) noexcept {
     const auto child_life = open_process(child);
     const auto parent_life = open_process(parent);
     if (!child_life.is_ok()) return;
     const int end = child_life.value().get();
-    if (getppid() == parent) {  // else it has ended already
+    if (getppid() == parent) {  // else the parent has ended already
         if (!parent_life.is_ok()) return;
         const std::array<int, 2> either{end, parent_life.value().get()};
         while (!wait_readable(either, -1)) {
@@ -78,14 +82,14 @@ Status leave_keeper_behind(const char* name) {
     if (auto status = adopt_orphans(); !status.is_ok()) return status;
     const int keeper = getpid();
     const int parent = getppid();
-    prctl(PR_SET_NAME, name);  // before the child is there: nobody sees two of its name
+    prctl(PR_SET_NAME, name);  // set before the fork: no process sees two of the old name
     const int child = fork();
     if (child > 0) keep(child, parent);
     const int error = errno;
     prctl(PR_SET_NAME, own_name.data());
     if (child < 0) return system_failure("fork", error, name);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != keeper) _exit(128 + SIGKILL);  // it ended before the line above
+    if (getppid() != keeper) _exit(128 + SIGKILL);  // the keeper ended before the line above
     return {};
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Both forms of an address, byte by byte; and buffer sizes asked for and read back.
+// Converts addresses between both forms, field by field; requests buffer sizes and reads them back.
 #include "os/kernel_address.hpp"
 
 #include <algorithm>
@@ -12,10 +12,10 @@ namespace acp::os {
 namespace {
 
 std::uint32_t grant_buffer(int fd, int forced, int plain, std::uint32_t bytes) noexcept {
-    // The kernel doubles the number for its own bookkeeping.
+    // The kernel doubles the requested number for its own bookkeeping.
     const int wished = static_cast<int>(std::min<std::uint32_t>(bytes / 2, INT_MAX / 2));
     if (setsockopt(fd, SOL_SOCKET, forced, &wished, sizeof wished) != 0) {
-        // The result is read back below.
+        // A refusal shows in the size that is read back below.
         static_cast<void>(setsockopt(fd, SOL_SOCKET, plain, &wished, sizeof wished));
     }
     int granted = 0;

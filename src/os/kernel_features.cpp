@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One small system call per facility, straight to the kernel where the C library has no function.
+// Tests each facility by one small system call, made directly where the C library has no function.
 #include "os/kernel_features.hpp"
 
 #include <array>
@@ -45,7 +45,7 @@ namespace {
 
 constexpr int segment_bytes = 1400;
 
-// For a call that returns a descriptor: closes it again.
+// For a system call that returns a descriptor, which is closed again.
 Refusal refusal_of_descriptor(long result) noexcept {
     const int error = errno;
     const FileDescriptor descriptor(static_cast<int>(result));
@@ -65,7 +65,7 @@ struct Reading {
     std::int32_t error;
 };
 
-// In the child: waits for the token's address to be valid, reads it out of the parent, reports, ends.
+// In the child: waits until the token is written, reads it out of the parent's memory, reports it, and ends.
 [[noreturn]] void read_parent(pid_t parent,
                               const volatile std::uint64_t* token,
                               int go,
@@ -82,7 +82,7 @@ struct Reading {
     _exit(is_reported ? 0 : 1);
 }
 
-// In the parent: makes the token and lets the child read it.
+// In the parent: writes the token and lets the child read it.
 Refusal offer_token(volatile std::uint64_t& token, int go, int report) noexcept {
     std::uint64_t value = 0;
     if (getrandom(&value, sizeof value, 0) != sizeof value) return errno;
@@ -118,7 +118,7 @@ Refusal probe_membarrier() noexcept {
 }
 
 Refusal probe_futex_waitv() noexcept {
-    // No futexes at all: a kernel that has the call finds the arguments invalid.
+    // Passes no futexes at all: a kernel that has the system call reports EINVAL.
     const long result = syscall(SYS_futex_waitv, nullptr, 0, 0, nullptr, 0);
     return result < 0 && errno != EINVAL ? errno : 0;
 }

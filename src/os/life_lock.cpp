@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Locks of open file descriptions, kept by a mapping, and inotify for their ends.
+// Uses locks of open file descriptions, which a mapping keeps alive, and inotify to notice their ends.
 #include "os/life_lock.hpp"
 
 #include <array>
@@ -37,14 +37,14 @@ struct flock one_byte(std::uint64_t byte) noexcept {
 
 }  // namespace
 
-// A second description of the file is what the lock belongs to: the caller's own one may be shared with the agent and
-// with the other ranks, by inheritance.
+// The lock belongs to a second open file description of the file, because the caller's description may be shared with the agent
+// and with other ranks by inheritance.
 Result<LifeLock> LifeLock::take(int file, std::uint64_t byte) {
     const FileDescriptor own(open(path_of(file).c_str(), O_RDWR | O_CLOEXEC));
     if (!own.is_open()) return system_failure("open", errno, path_of(file));
     auto mapping = Mapping::map_shared_read_only(own.get(), page_bytes());
     if (!mapping.is_ok()) return std::move(mapping).failure();
-    // Before the lock: a child that is forked meanwhile by another thread has no part in it.
+    // Before the lock: a child that another thread forks meanwhile must not inherit the mapping.
     madvise(mapping.value().data(), page_bytes(), MADV_DONTFORK);
     struct flock lock = one_byte(byte);
     if (fcntl(own.get(), F_OFD_SETLK, &lock) != 0) {

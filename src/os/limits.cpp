@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading memory and resource limits.
+// Reads memory and resource limits.
 #include "os/limits.hpp"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ void append_limit(MemoryLimitText& text, const char* what, std::uint64_t limit) 
                   static_cast<unsigned long long>(limit));
 }
 
-// Where reading it fails, memory may be short: then there is none to be told.
+// Reading the limit may fail for lack of memory; then it counts as unlimited and is not named.
 std::uint64_t cgroup_limit() noexcept {
     try {
         return memory_limits().cgroup_limit_bytes;

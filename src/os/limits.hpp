@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the system grants this process: memory by cgroup and machine, and resource limits. Only reads;
-// knows nothing of what is needed. Any thread; each question reads files, for control paths.
+// What the system grants this process: memory by cgroup and machine, and resource limits. Only reads. Any thread; each call
+// reads files, so use them on control paths only.
 #pragma once
 
 #include <array>
@@ -12,11 +12,13 @@ namespace acp::os {
 inline constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
 
 struct MemoryLimits {
-    std::uint64_t cgroup_limit_bytes = unlimited;  // the tightest of the cgroup and its ancestors
-    std::uint64_t cgroup_usage_bytes = 0;          // of that cgroup, without droppable file pages
+    // the tightest limit of the cgroup and its ancestors
+    std::uint64_t cgroup_limit_bytes = unlimited;
+    // used in that cgroup, without droppable file pages
+    std::uint64_t cgroup_usage_bytes = 0;
     std::uint64_t machine_available_bytes = unlimited;  // MemAvailable + SwapFree
 
-    // What can still be had: the lesser of the machine's and the cgroup's rest.
+    // Memory that can still be allocated: the lesser of what the machine and the cgroup have left.
     [[nodiscard]] std::uint64_t available_bytes() const noexcept;
 };
 
@@ -35,9 +37,9 @@ struct ResourceLimits {
 
 using MemoryLimitText = std::array<char, 256>;
 
-// What bounds the memory of this process, for the end of a message that tells of refused memory: "; private memory allowed
-// (RLIMIT_DATA, ulimit -d): 1024000 bytes", the like of RLIMIT_AS, and where neither is set the cgroup's limit; "" where
-// nothing is. Ends with a zero byte. Allocates nothing where RLIMIT_DATA or RLIMIT_AS is set.
+// The limits on this process's memory, for the end of a message about a failed allocation: "; private memory allowed
+// (RLIMIT_DATA, ulimit -d): 1024000 bytes", likewise RLIMIT_AS, and the cgroup's limit if neither is set; "" without any limit.
+// Ends with a zero byte. Allocates nothing if RLIMIT_DATA or RLIMIT_AS is set.
 [[nodiscard]] MemoryLimitText memory_limit_text() noexcept;
 
 }  // namespace acp::os

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Line and newline in one writev.
+// Writes the line and a newline by one writev.
 #include "os/log_line.hpp"
 
 #include <cerrno>

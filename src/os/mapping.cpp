@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mmap in the few forms the library needs.
+// Calls mmap in the few forms that the library needs.
 #include "os/mapping.hpp"
 
 #include <cerrno>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pieces of this process's address space: owned mappings, replacing the pages of a range, and the
-// check that a range the user names is memory that can be read and written. Knows nothing of what is
-// kept there. Any thread; two threads must not replace the same range at once.
+// Parts of this process's address space: owned mappings, replacement of the pages of a range, and the check that a range named
+// by the user is memory that can be read and written. Knows nothing of the memory's content. Any thread; two threads must not
+// replace the same range at once.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@ namespace acp::os {
 using base::Result;
 using base::Status;
 
-// An owned mapping, readable and (but for map_shared_read_only) writable, unmapped with the object.
+// An owned mapping, readable and (except map_shared_read_only) writable; the destructor unmaps it.
 class Mapping {
 public:
     Mapping() noexcept = default;
 
-    // The first bytes of a file, shared with everybody who maps it. fd may be closed afterwards.
+    // Maps the first bytes of a file, shared with all that map it. fd may be closed afterwards.
     // Errors: memory (address space used up, message says RLIMIT_AS), argument (0 bytes), system.
     static Result<Mapping> map_shared(int fd, std::uint64_t bytes);
 
-    // The same without the right to write, for a descriptor that may only be read.
+    // The same, read-only, for a descriptor that may only be read.
     static Result<Mapping> map_shared_read_only(int fd, std::uint64_t bytes);
 
-    // Zeroed private memory, committed at first touch. Errors as map_shared.
+    // Maps zeroed private memory, committed at first touch. Errors as map_shared.
     static Result<Mapping> map_anonymous(std::uint64_t bytes);
 
     Mapping(Mapping&& other) noexcept
@@ -49,7 +49,7 @@ public:
     // The page-aligned start; nullptr when nothing is mapped.
     [[nodiscard]] char* data() const noexcept { return data_; }
 
-    // As asked for; the mapping itself ends at a page boundary.
+    // The size that was requested; the mapping itself ends at a page boundary.
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
 
     void unmap() noexcept;
@@ -63,22 +63,22 @@ private:
     std::uint64_t bytes_ = 0;
 };
 
-// Replaces the pages of a range by zeroed private ones; what was mapped there is gone for this process.
-//   address, bytes  whole pages, inside a mapping of the caller's
+// Replaces the pages of a range by zeroed private ones; the former content is lost for this process.
+//   address, bytes  whole pages, inside a mapping of the caller
 // Errors: argument (not whole pages; nothing changed), memory, system (the range may be lost).
 Status map_private_over(void* address, std::uint64_t bytes);
 
-// Replaces the pages of a range by those of a file from offset on, shared.
+// Replaces the pages of a range by those of a file from `offset` on, shared.
 //   address, bytes, offset  whole pages
 // Errors: as map_private_over.
 Status map_shared_over(void* address, std::uint64_t bytes, int fd, std::uint64_t offset);
 
-// What memory must allow.
+// The access that memory must allow.
 enum class Rights { read, read_write };
 
-// ok when every page of [address, address + bytes) is mapped, readable and, unless only `read` is wanted, writable. Never changes
-// memory contents; may bring the pages of a small range into memory. Under 1 us up to 4 pages; beyond
-// that a few us and a part for every mapping the range touches, however sparse it is.
+// ok when every page of [address, address + bytes) is mapped, readable and, unless only `read` is asked for, writable. Never
+// changes memory contents; may bring the pages of a small range into memory. Takes under 1 us for up to 4 pages; for more, a
+// few us and a share for every mapping that the range touches, even if it is sparse.
 // Errors: argument (0 bytes, wrap-around, or the first bad address with the reason).
 Status check_mapped(const void* address, std::uint64_t bytes, Rights rights = Rights::read_write);
 

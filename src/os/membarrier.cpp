@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The membarrier system call, global expedited.
+// Calls membarrier, global expedited.
 #include "os/membarrier.hpp"
 
 #include <linux/membarrier.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Making memory files and committing their pages.
+// Makes memory files and commits their pages.
 #include "os/memory_file.hpp"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ std::string count(std::uint64_t bytes) {
     return std::to_string(bytes) + " bytes";
 }
 
-// How much of a range is not committed yet. Moves the file's position, which nobody uses.
+// The number of bytes of a range that are not committed yet. Moves the file's position, which no code uses.
 std::uint64_t missing_bytes(int fd, std::uint64_t offset, std::uint64_t bytes) noexcept {
     const std::uint64_t end = offset + bytes;
     std::uint64_t missing = 0;

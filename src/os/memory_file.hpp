@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory without a name in any file system: a sealed memfd, shared by inheriting or passing its
-// descriptor and gone with its last user. Its size is fixed when it is made, its pages are not: they
-// are committed when asked for, so that shortage is an error here and not a signal at first touch.
-// Knows nothing of who maps it. Any thread.
+// Memory without a name in any file system: a sealed memfd, shared by inheriting or passing its descriptor, freed with its last
+// user. Its size is fixed when it is made. Its pages are committed on request, so that a shortage is an error of that call and
+// not a signal at first touch. Knows nothing of who maps it. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +17,7 @@ using base::Result;
 using base::Status;
 
 // Makes a sparse memory file, close-on-exec, sealed against growing, shrinking and further seals.
-//   name   shown in /proc/PID/maps only; need not be unique
+//   name   appears in /proc/PID/maps only; need not be unique
 //   bytes  1 .. 2^62; no page is committed
 // Errors: limit (descriptors used up), system.
 Result<FileDescriptor> create_memory_file(const char* name, std::uint64_t bytes);
@@ -27,15 +26,14 @@ Result<FileDescriptor> create_memory_file(const char* name, std::uint64_t bytes)
 // Errors: state (the number is not open, or is some other file by now), limit (descriptors used up), system.
 Result<FileDescriptor> adopt_memory_file(int fd);
 
-// Commits the pages of [offset, offset + bytes), which may partly be committed already; their
-// contents stay. Looks at the cgroup's limit and the machine's free memory first, so that a shortage
-// does not call the out-of-memory killer.
-// Errors: memory (requested and available bytes in the message; nothing promised about the range),
-// argument (range outside the file), system. Blocks while the kernel clears pages.
+// Commits the pages of [offset, offset + bytes), some of which may be committed already; their contents stay. Checks the
+// cgroup's limit and the machine's free memory first, so that a shortage does not cause the out-of-memory killer to run.
+// Errors: memory (requested and available bytes in the message; the range may be partly committed), argument (range outside the
+// file), system. Blocks while the kernel clears pages.
 Status commit(int fd, std::uint64_t offset, std::uint64_t bytes);
 
-// All of `bytes` at an offset, for what is not worth a mapping. Any file.
-// Errors: system (not open, not a file, shorter than that, full).
+// Write or read all of `bytes` at an offset, where a mapping is not worth its cost. Any file.
+// Errors: system (not open, not a file, shorter than the range, or full).
 Status write_at(int fd, std::uint64_t offset, std::span<const std::byte> bytes);
 Status read_at(int fd, std::uint64_t offset, std::span<std::byte> bytes);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes of routing messages. Attributes and messages are padded to 4 bytes.
+// Builds the bytes of routing messages. Attributes and messages are padded to 4 bytes.
 #include "os/netlink.hpp"
 
 #include <array>
@@ -82,7 +82,7 @@ base::Result<NetlinkSocket> NetlinkSocket::open() {
 int NetlinkSocket::ask(NetlinkRequest& request) noexcept {
     const auto bytes = request.finish();
     if (send(socket_.get(), bytes.data(), bytes.size(), 0) < 0) return errno;
-    // The answer holds the errno and a copy of the request.
+    // The answer contains the errno and a copy of the request.
     alignas(nlmsghdr) std::array<char, 4096> room{};
     ssize_t got = 0;
     do {

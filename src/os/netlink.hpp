@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests to the kernel's routing socket: a message of attributes, some of them nested, and the answer whether it
-// was done. A NetlinkSocket stays with the network namespace in which it was opened, wherever its thread goes. Knows
-// no request. For the files of os alone; one thread.
+// Requests to the kernel's routing socket: a message of attributes, some of them nested, answered by an errno. A NetlinkSocket
+// stays with the network namespace in which it was opened, even if its thread changes to another one. Knows no request. Only
+// for the files of os; one thread.
 #pragma once
 
 #include <cstdint>
@@ -29,17 +29,17 @@ public:
         add(attribute, std::as_bytes(std::span(&value, 1)));
     }
 
-    // With the zero at its end.
+    // Adds a text with its terminating zero.
     void add_text(std::uint16_t attribute, std::string_view text);
 
-    // Attributes added up to close() lie inside this one. Returns what close() wants.
+    // Attributes added until close() lie inside this one. Returns the argument for close().
     std::size_t open(std::uint16_t attribute);
     void close(std::size_t opened);
 
-    // A fixed structure inside the attribute that was opened last.
+    // Adds a fixed structure inside the attribute that was opened last.
     void append(std::span<const std::byte> bytes);
 
-    // The whole, its length filled in.
+    // The whole message, with its length filled in.
     std::span<const std::byte> finish();
 
 private:

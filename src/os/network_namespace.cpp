@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The requests that make bridges, pairs of devices and addresses.
+// Makes bridges, pairs of devices and addresses by netlink requests.
 #include "os/network_namespace.hpp"
 
 #include <cerrno>
@@ -20,7 +20,7 @@ namespace acp::os {
 namespace {
 
 constexpr const char* bridge = "acp-bridge";
-constexpr int loopback_index = 1;  // the first device of every network
+constexpr int loopback_index = 1;  // the first device of every network namespace
 
 Status status_of(int error, const std::string& what) {
     if (error == 0) return {};
@@ -65,7 +65,7 @@ Status make_bridge(NetlinkSocket& socket) {
     return status_of(socket.ask(request), "making a bridge");
 }
 
-// One end on the bridge, in the socket's network, the other in the network of a descriptor.
+// Makes a pair of devices: one end on the bridge, in the socket's network, the other in the network of a descriptor.
 Status make_pair(NetlinkSocket& socket, const std::string& name, int bridge_index, int network) {
     NetlinkRequest request(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, link(0, true));
     request.add_text(IFLA_IFNAME, name);
@@ -99,7 +99,7 @@ Status set_address(NetlinkSocket& socket,
     return status_of(socket.ask(request), "setting " + ip_text(address));
 }
 
-// The index of a device in the present network.
+// The index of a device in the current network.
 base::Result<int> index_of(const char* name) {
     const unsigned index = if_nametoindex(name);
     if (index == 0) return system_failure("if_nametoindex", errno, name);

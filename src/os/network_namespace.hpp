@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Networks of this program's own, made of the kernel's network namespaces: one with a bridge in it, and others
-// that hang on that bridge by a pair of virtual Ethernet devices. None of them has a name anywhere: each vanishes,
-// with its devices, when the last process in it ends, however that ends. Knows nothing of nodes. Each call moves
-// the calling thread, and what it starts from then on; to be made before there are other threads.
+// Private networks of this program, made of the kernel's network namespaces: one with a bridge in it, and others that are
+// connected to that bridge by a pair of virtual Ethernet devices. None of them has a name: each vanishes, with its devices,
+// when the last process in it ends, in whatever way. Knows nothing of nodes. Each call moves the calling thread, and the
+// processes and threads that it starts from then on; call them before there are other threads.
 // Tests: tests/tools/acprun_netns_test.py.
 #pragma once
 
@@ -16,16 +16,17 @@ namespace acp::os {
 
 using base::Status;
 
-inline constexpr const char* private_interface = "acp0";  // of each network on the bridge
+// the interface in each network on the bridge
+inline constexpr const char* private_interface = "acp0";
 
-// Leaves the machine's networks for a new one with a bridge, to which join_private_network() adds.
-// Errors: system (the message says that it takes root), unsupported (a kernel without bridges).
+// Leaves the machine's networks for a new one with a bridge, to which join_private_network() adds networks.
+// Errors: system (the message says that root is required), unsupported (a kernel without bridges).
 Status make_private_network();
 
-// Leaves the network made by make_private_network(), in which the caller is, for a new one on its bridge.
-//   number       tells the devices on the bridge apart
-//   address      IPv4, of private_interface there
-//   prefix_bits  of the network that the bridge reaches
+// Leaves the network made by make_private_network(), in which the caller must be, for a new one on its bridge.
+//   number       distinguishes the devices on the bridge
+//   address      IPv4 address of private_interface in the new network
+//   prefix_bits  size of the network that the bridge reaches
 // Errors: system, unsupported.
 Status join_private_network(std::uint32_t number,
                             const SocketAddress& address,

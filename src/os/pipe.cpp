@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The system calls behind pipes and socket pairs.
+// Makes pipes and socket pairs, and reads and writes them.
 #include "os/pipe.hpp"
 
 #include <array>
@@ -24,7 +24,7 @@ bool is_would_block(int error) noexcept {
 
 void wait_for_room(int fd) noexcept {
     pollfd look{fd, POLLOUT, 0};
-    poll(&look, 1, -1);  // whatever it says, the next write tells more
+    poll(&look, 1, -1);  // the result does not matter: the next write reports any error
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ Result<FileDescriptor> duplicate(int fd) {
     if (copy.is_open()) return copy;
     const int error = errno;
     const std::uint64_t allowed = resource_limits().descriptors;
-    // The kernel calls the least number invalid where the limit lies below it.
+    // If the limit lies below the least number, the kernel calls that number invalid.
     const bool is_limit = error == EMFILE || (error == EINVAL && allowed <= least);
     if (!is_limit) return system_failure("fcntl", error, "descriptor " + std::to_string(fd));
     return base::Status::worded(base::Code::limit, [error, allowed] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Byte streams between processes: pipes and connected socket pairs, and reading and writing them in
-// pieces. Knows nothing of lines. Any thread; nothing here raises SIGPIPE if the caller blocks it.
+// Byte streams between processes: pipes and connected socket pairs, read and written in pieces. Knows nothing of lines. Any
+// thread; no call raises SIGPIPE if the caller blocks it.
 #pragma once
 
 #include <cstdint>
@@ -28,20 +28,21 @@ struct StreamPair {
     FileDescriptor far;
 };
 
-// Two connected ends, each for both directions; close-on-exec, blocking.
+// Makes two connected ends, each for both directions; close-on-exec, blocking.
 // Errors: limit (descriptors used up), system.
 Result<StreamPair> make_stream_pair();
 
-// Applies to every copy of the descriptor's open file, in other processes too. Errors: system.
+// Makes the open file description nonblocking, for every copy of the descriptor, in other processes too. Errors: system.
 Status set_nonblocking(int fd);
 
-// Another descriptor of the same open file, close-on-exec. Errors: limit (descriptors used up), system.
+// Returns another descriptor of the same open file description, close-on-exec. Errors: limit (descriptors used up), system.
 Result<FileDescriptor> duplicate(int fd);
 
-// The other end of a connected socket reads its end after what was written; nothing for anything but a socket.
+// Ends one direction of a connected socket: the other end reads end-of-file after what was written. Does nothing for other
+// files.
 void end_writing(int fd) noexcept;
 
-// The descriptor will not pass exec. Errors: system (not a descriptor).
+// Makes the descriptor close-on-exec. Errors: system (not a descriptor).
 Status set_close_on_exec(int fd);
 
 enum class ReadOutcome { some, would_block, end, failed };
@@ -52,14 +53,14 @@ struct ReadResult {
     int error = 0;          // errno with `failed`
 };
 
-// One read, repeated after signals. Blocks when the descriptor does.
+// Reads once; repeats the call after a signal. Blocks if the descriptor does.
 ReadResult read_some(int fd, std::span<char> room) noexcept;
 
-// Writes everything; waits where the descriptor would block. Returns 0 or the errno of the failure
-// (EPIPE: nobody reads any more), of which a part may have been written. Blocks.
+// Writes everything; waits where the descriptor would block. Returns 0 or the errno of the failure (EPIPE: the reader has
+// closed its end), in which case a part may have been written. Blocks.
 int write_all(int fd, std::string_view bytes) noexcept;
 
-// Writes what fits now to a nonblocking descriptor: bytes taken, or -errno (never -EAGAIN: that is 0).
+// Writes what fits now to a nonblocking descriptor. Returns the bytes taken, or -errno; EAGAIN is returned as 0.
 std::int64_t write_some(int fd, std::string_view bytes) noexcept;
 
 }  // namespace acp::os

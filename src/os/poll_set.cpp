@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The epoll calls behind PollSet.
+// Implements PollSet by epoll.
 #include "os/poll_set.hpp"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ int milliseconds(std::uint64_t timeout_ns) noexcept {
         std::min(timeout_ns / ns_per_ms + (timeout_ns % ns_per_ms != 0 ? 1 : 0), most));
 }
 
-// The kernel counts in nanoseconds since 5.11; the C library may be older than the kernel.
+// The kernel has nanosecond timeouts since 5.11; the C library may be older than the kernel, so the call is made directly.
 int wait_exactly(int set, epoll_event* ready, int room, std::uint64_t timeout_ns) noexcept {
 #if defined(SYS_epoll_pwait2)
     static std::atomic<bool> is_missing{false};  // relaxed: a hint
@@ -57,7 +57,7 @@ bool wait_readable(int fd, int other_fd, std::int64_t timeout_ns) noexcept {
 bool wait_readable(std::span<const int> fds, std::int64_t timeout_ns) noexcept {
     std::array<pollfd, 16> looks{};
     const std::size_t count = std::min(fds.size(), looks.size());
-    // A negative descriptor is ignored by the kernel.
+    // The kernel ignores a negative descriptor.
     for (std::size_t i = 0; i < count; ++i) looks[i] = {fds[i], POLLIN, 0};
     timespec timeout{};
     if (timeout_ns >= 0) {
@@ -97,7 +97,7 @@ Status PollSet::add(int fd, std::uint64_t token, PollFor what) {
     return add_for(descriptor_.get(), fd, what == PollFor::reading ? EPOLLIN : EPOLLOUT, token);
 }
 
-// Without events only a hang-up is told of, which a set of descriptors never has.
+// Without events the kernel reports only a hang-up, which a set of descriptors never has.
 Status PollSet::add_disarmed(int fd, std::uint64_t token) {
     return add_for(descriptor_.get(), fd, EPOLLONESHOT, token);
 }

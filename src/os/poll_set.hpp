@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Waiting for many descriptors at once: an epoll set. Events come in the order in which the descriptors
-// became ready, which tells which of several processes ended first. Knows nothing of what they mean. A
-// PollSet belongs to one thread.
+// Waits for many descriptors at once: an epoll set. Events come in the order in which the descriptors became ready, which tells
+// which of several processes ended first. Knows nothing of what they mean. A PollSet belongs to one thread.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +14,17 @@ namespace acp::os {
 using base::Result;
 using base::Status;
 
-// Waits until one of two descriptors can be read or is hung up; a negative one is left out.
+// Waits until one of the descriptors can be read or is hung up; negative ones are ignored.
 //   timeout_ns  < 0: no limit
-// true when one can. Blocks.
+// true when one of them is ready. Blocks.
 bool wait_readable(int fd, int other_fd, std::int64_t timeout_ns) noexcept;
 bool wait_readable(std::span<const int> fds, std::int64_t timeout_ns) noexcept;  // up to 16
 
 enum class PollFor { reading, writing };
 
 struct PollEvent {
-    std::uint64_t token = 0;  // what add() was given
-    bool is_hung_up = false;  // the other end is gone or the descriptor is broken
+    std::uint64_t token = 0;  // the token passed to add()
+    bool is_hung_up = false;  // the other end was closed or the descriptor is broken
 };
 
 inline constexpr std::uint64_t poll_forever = ~0ULL;
@@ -40,21 +39,21 @@ public:
     // Errors: unsupported (a regular file: it is always ready), system.
     Status add(int fd, std::uint64_t token, PollFor what = PollFor::reading);
 
-    // Watches a descriptor for reading from the next arm() on, until it has been an event once. As add().
+    // Watches a descriptor for reading from the next arm() on, for one event. Otherwise as add().
     Status add_disarmed(int fd, std::uint64_t token);
-    // Of a descriptor given to add_disarmed(): the next event counts, or none does. Any thread.
+    // For a descriptor given to add_disarmed(): arm() enables its next event, disarm() disables it. Any thread.
     void arm(int fd, std::uint64_t token) noexcept;
     void disarm(int fd, std::uint64_t token) noexcept;
 
-    // Nothing when it is not watched.
+    // Does nothing when the descriptor is not watched.
     void remove(int fd) noexcept;
 
-    // Waits until something is ready or the time is over, and writes up to events.size() events.
+    // Waits until a descriptor is ready or the timeout has passed, and writes up to events.size() events.
     //   timeout_ns  poll_forever: no limit; rounded up to whole milliseconds before Linux 5.11
     // Returns how many were written; 0 after the timeout or a signal. Blocks.
     std::size_t wait(std::span<PollEvent> events, std::uint64_t timeout_ns) noexcept;
 
-    // Readable while wait() would find something, for a poll of somebody else's.
+    // Readable while wait() would find an event, so that another poll can watch this set.
     [[nodiscard]] int fd() const noexcept { return descriptor_.get(); }
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Questions about processes.
+// Answers questions about processes.
 #include "os/process.hpp"
 
 #include <cerrno>
@@ -67,12 +67,12 @@ Result<FileDescriptor> open_process(int pid) {
 
 namespace {
 
-// Of a thread whose stat is "PID (name) STATE PPID PGRP SESSION TTY TPGID FLAGS ...": whether it exits or dies of a signal.
+// Whether a thread exits or dies of a signal. Its stat file is "PID (name) STATE PPID PGRP SESSION TTY TPGID FLAGS ...".
 bool has_begun_to_end(const std::string& folder) {
     constexpr std::uint64_t ending_flags = 0x4 | 0x400;  // PF_EXITING, PF_SIGNALED
     constexpr int fields_before_flags = 6;
     const auto stat = read_text_file(folder + "/stat");
-    if (!stat) return true;  // it has ended meanwhile
+    if (!stat) return true;  // the thread has ended meanwhile
     std::size_t at = stat->rfind(')');
     for (int field = 0; field <= fields_before_flags && at != std::string::npos; ++field) {
         at = stat->find(' ', at + 1);
@@ -81,7 +81,7 @@ bool has_begun_to_end(const std::string& folder) {
     return (leading_number(std::string_view(*stat).substr(at)).value_or(0) & ending_flags) != 0;
 }
 
-// Whether SIGKILL waits for a thread, as it does for each thread of a process that is killed.
+// Whether SIGKILL is pending for a thread, as it is for each thread of a process that was killed.
 bool is_killed(const std::string& folder) {
     constexpr std::uint64_t kill_bit = std::uint64_t{1} << (SIGKILL - 1);
     constexpr std::string_view key = "\nSigPnd:\t";
@@ -94,7 +94,7 @@ bool is_killed(const std::string& folder) {
     return (waiting & kill_bit) != 0;
 }
 
-// A thread that takes its SIGKILL has it no more, and begins to end right after that: hence the second look.
+// A thread that takes its pending SIGKILL no longer has it pending, and begins to end right afterwards: hence the second look.
 bool is_thread_ending(const std::string& folder) {
     return has_begun_to_end(folder) || is_killed(folder) || has_begun_to_end(folder);
 }

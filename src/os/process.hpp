@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Processes: who this one is, and watching another one die without ever mistaking a reused pid for
-// it. Knows nothing of ranks. Any thread.
+// Processes: the identity of this one, and watching another one's end without ever mistaking a reused pid for it. Knows nothing
+// of ranks. Any thread.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ namespace acp::os {
 using base::Result;
 using base::Status;
 
-// This process; right in a forked child too.
+// The pid of this process; correct in a forked child too.
 [[nodiscard]] int own_pid() noexcept;
 
 // This machine's name for messages; "unknown-host" when it has none.
@@ -27,27 +27,27 @@ using base::Status;
 // The environment as "NAME=VALUE" entries. Not while another thread calls setenv.
 [[nodiscard]] std::vector<std::string> environment();
 
-// A descriptor of a process, close-on-exec, that never names another one.
+// Opens a descriptor of a process, close-on-exec, which never denotes another process.
 //   pid  > 0
 // Errors: peer (no such process), limit (descriptors used up), unsupported (kernel without pidfd),
 // argument, system.
 Result<FileDescriptor> open_process(int pid);
 
-// true from the process's end on, also while it is still a zombie. Does not block.
+// true once the process has ended, also while it is a zombie. Does not block.
 [[nodiscard]] bool has_exited(int pidfd) noexcept;
 
-// Whether every thread of a process has begun to end or has been killed: it will run nothing of the program any more,
+// Whether every thread of a process has begun to end or has been killed: the process will run no more code of the program,
 // though its files may still be open. nullopt where /proc does not tell, and when there is no such process.
 [[nodiscard]] std::optional<bool> is_ending(int pid);
 
 // Whether a process is stopped, by a signal or a debugger; false where /proc does not tell.
 [[nodiscard]] bool is_stopped(int pid);
 
-// Runs callback in every child made by fork() from now on, before fork returns there. Cannot be
-// undone; the callback may only do what is async-signal-safe. false when memory is short.
+// Makes fork() run the callback in every child from now on, before it returns there. Cannot be undone; the callback must be
+// async-signal-safe. false when memory allocation fails.
 bool call_in_forked_child(void (*callback)()) noexcept;
 
-// Ends the process by SIGABRT; a handler of the user's runs first.
+// Ends the process by SIGABRT; a handler that the user installed runs first.
 [[noreturn]] void end_by_abort() noexcept;
 
 }  // namespace acp::os

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Questions about programs to the file system.
+// Answers questions about program files from the file system.
 #include "os/program_file.hpp"
 
 #include <climits>
@@ -14,7 +14,8 @@ namespace acp::os {
 
 namespace {
 
-// Without /proc: the name exec was given, which acprun and a shell's search make a path.
+// The path of the running program. Without /proc it is the name that was passed to exec, which acprun or a shell's search made
+// a path.
 std::string executable_path() {
     char path[PATH_MAX];
     const ssize_t length = readlink("/proc/self/exe", path, sizeof path);

@@ -7,8 +7,9 @@
 
 namespace acp::os {
 
-// From getrandom, or from /dev/urandom where a sandbox refuses that. Without either the process ends by SIGABRT, after it
-// said so: nothing may go on with keys that can be guessed. Blocks only while the machine has gathered no randomness yet, early in its start.
+// Fills from getrandom, or from /dev/urandom where a sandbox refuses that. If both fail, prints the reason and ends the process
+// by SIGABRT: the library must not continue with keys that can be guessed. Blocks only early after boot, while the machine has
+// not gathered randomness yet.
 void fill_random(std::span<std::byte> out) noexcept;
 
 }  // namespace acp::os

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One mapping of whole pages per object, its first and last page without any access.
+// One mapping of whole pages per object, between two guard pages that allow no access.
 #include "os/secret_memory.hpp"
 
 #include <cerrno>
@@ -21,7 +21,7 @@ std::size_t rounded_up(std::size_t bytes, std::size_t unit) noexcept {
 
 void zero_vector_registers() noexcept {
 #if defined(__x86_64__)
-    // The compiler has no use for 16 to 31 here; of vzeroall it is told by the clobbers of what follows.
+    // The compiler does not use registers 16 to 31 here; the clobbers of the next statement tell it about vzeroall.
     if (__builtin_cpu_supports("avx512f")) {
         asm volatile(
             ".irp n, 16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n\t"
@@ -36,7 +36,7 @@ void zero_vector_registers() noexcept {
             : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
               "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
 #elif defined(__aarch64__)
-    asm volatile(  // 8 to 15 belong to the caller
+    asm volatile(  // 8 to 15 are saved by the callee and belong to the caller
         ".irp n, 0,1,2,3,4,5,6,7,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n\t"
         "movi v\\n\\().2d, #0\n\t"
         ".endr" ::
@@ -92,7 +92,7 @@ SecretMemory& SecretMemory::operator=(SecretMemory&& other) noexcept {
     return *this;
 }
 
-// Unmapping unlocks.
+// Unmapping the pages also unlocks them.
 void SecretMemory::release() noexcept {
     wipe(bytes_);
     bytes_ = {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dlopen, so that no symbol of the library shows to the rest of the program.
+// Uses dlopen with RTLD_LOCAL, so that the library's symbols are not visible to the rest of the program.
 #include "os/shared_library.hpp"
 
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A library that is looked for when the program runs, and its functions by name. Knows nothing of what they
-// do; whoever asks declares their types. Any thread; control paths only.
+// A library that is found and loaded at run time, and its functions by name. Knows nothing of what they do; the caller declares
+// their types. Any thread; control paths only.
 #pragma once
 
 #include <memory>
@@ -15,15 +15,15 @@ using base::Result;
 
 class SharedLibrary {
 public:
-    // The first of several file names ("libcrypto.so.3") that the dynamic loader finds; kept loaded while the
-    // object lives. Errors: unsupported (none was found; the loader's words about each in the
-    // message), memory (one is there, but the address space has no room for it), limit (no descriptor is left to read it).
+    // Loads the first of several file names ("libcrypto.so.3") that the dynamic loader finds, and keeps it loaded while the
+    // object lives. Errors: unsupported (none was found; the message has the loader's words about each), memory (one was found,
+    // but the address space has no room for it), limit (no descriptor is left to read it).
     static Result<SharedLibrary> open(std::span<const char* const> names);
 
-    // Which of them it was.
+    // The file name that was found.
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
-    // Looks a function up and stores it; false when the library has none of that name.
+    // Looks a function up and stores its address; false when the library has no function of that name.
     template <typename Function>
     bool find(const char* symbol, Function*& function) const noexcept {
         function = reinterpret_cast<Function*>(address_of(symbol));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The signal calls behind SignalFd.
+// Implements SignalFd.
 #include "os/signal_fd.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct Name {
     const char* words;
 };
 
-// Signals that end a process unless it handles them, and those a launcher passes on.
+// The signals that end a process unless it handles them, and those that a launcher passes on.
 constexpr std::array<Name, 27> names = {{
     {SIGHUP, "SIGHUP", "hung up"},
     {SIGINT, "SIGINT", "interrupted"},

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Signals as something to read from a descriptor instead of something that interrupts, and their names.
-// Knows nothing of what a program does about them. A SignalFd belongs to one thread; the names may be
-// asked for by any.
+// Signals as data read from a descriptor instead of interruptions, and their names. Knows nothing of what a program does about
+// them. A SignalFd belongs to one thread; any thread may call the functions for names.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +16,8 @@ namespace acp::os {
 using base::Result;
 using base::Status;
 
-// Blocks every signal for the calling thread and the threads and processes it makes from now on. What is
-// sent meanwhile stays pending for a SignalFd.
+// Blocks every signal for the calling thread and for the threads and processes that it starts from now on. Signals sent
+// meanwhile stay pending for a SignalFd.
 void block_all_signals() noexcept;
 
 // Whether the process was started with this signal ignored (nohup, a shell's "&") or ignores it now.
@@ -26,11 +25,11 @@ void block_all_signals() noexcept;
 
 class SignalFd {
 public:
-    // Collects these signals, which the caller has blocked in all threads.
+    // Receives these signals, which the caller must have blocked in all threads.
     // Errors: limit (descriptors used up), system.
     static Result<SignalFd> create(std::span<const int> signals);
 
-    // The number of a pending signal, taken; nullopt when there is none. Does not block.
+    // Takes a pending signal and returns its number; nullopt when there is none. Does not block.
     std::optional<int> take() noexcept;
 
     // For poll; close-on-exec, nonblocking.
@@ -45,7 +44,7 @@ private:
 // "SIGKILL"; "signal 77" for one without a name.
 [[nodiscard]] std::string signal_name(int signal);
 
-// "Killed", the system's words for it.
+// "Killed": the system's description of the signal.
 [[nodiscard]] std::string signal_words(int signal);
 
 // Stops this process as SIGSTOP does, until it is continued.

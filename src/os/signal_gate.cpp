@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// pthread_sigmask, and ppoll, which installs a mask and looks for signals in one step.
+// Uses pthread_sigmask, and ppoll, which sets a mask and checks for signals in one step.
 #include "os/signal_gate.hpp"
 
 #include <cerrno>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Text and ranges of addresses; the C library knows the forms.
+// Converts addresses and ranges from and to text, through the C library.
 #include "os/socket_address.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An IP address and a UDP port as plain bytes, its text, and ranges of addresses. Resolves no name and opens
-// nothing. Laid out like datagram::Address, so that one may be copied to the other bit by bit. A value; any
-// thread. Tests: tests/unit/os/socket_address_test.cpp.
+// An IP address and a UDP port as plain bytes, its text, and ranges of addresses. Resolves no names and opens no sockets. Has
+// the layout of datagram::Address, so that one may be copied to the other byte by byte. A value type. Tests:
+// tests/unit/os/socket_address_test.cpp.
 #pragma once
 
 #include <array>
@@ -17,9 +17,10 @@ namespace acp::os {
 using base::Result;
 
 struct SocketAddress {
-    std::array<std::uint8_t, 16> ip{};  // network order; IPv4 in the first four bytes, zeros behind
-    std::uint16_t port = 0;             // host order
-    std::uint16_t family = 0;           // 4, 6; 0 = none
+    // network order; IPv4 in the first four bytes, the others zero
+    std::array<std::uint8_t, 16> ip{};
+    std::uint16_t port = 0;    // host order
+    std::uint16_t family = 0;  // 4, 6; 0 = none
 
     friend bool operator==(const SocketAddress&, const SocketAddress&) = default;
 };
@@ -38,17 +39,17 @@ static_assert(sizeof(SocketAddress) == 20);
 // What address_text writes; nullopt for anything else.
 [[nodiscard]] std::optional<SocketAddress> parse_address(std::string_view text);
 
-// All addresses that share their first bits with one.
+// All addresses whose first prefix_bits bits are those of `network`.
 struct AddressRange {
     SocketAddress network;
     std::uint32_t prefix_bits = 0;  // 0 .. 32 or 128
 };
 
-// "10.1.0.0/16", "fd00::/8"; a bare address stands for itself alone. Bits behind the prefix are ignored.
-// Errors: config (text and what is expected in the message).
+// "10.1.0.0/16", "fd00::/8"; an address without a prefix means itself alone. Bits behind the prefix are ignored.
+// Errors: config (the message has the text and what is expected).
 Result<AddressRange> parse_range(std::string_view text);
 
-// Whatever the ports are.
+// Whether an address lies in a range; ports are ignored.
 [[nodiscard]] bool contains(const AddressRange& range, const SocketAddress& address) noexcept;
 
 }  // namespace acp::os

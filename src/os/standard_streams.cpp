@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The system calls behind the standard streams.
+// Opens and replaces the standard streams.
 #include "os/standard_streams.hpp"
 
 #include <cerrno>
@@ -20,7 +20,7 @@ constexpr unsigned int new_file_mode = 0666;  // less the user's umask
 void ensure_standard_streams() noexcept {
     for (const int stream : {standard_input, standard_output, standard_error}) {
         if (fcntl(stream, F_GETFD) >= 0) continue;
-        // It gets the lowest free number, which is this one.
+        // open() returns the lowest free number, which is this one.
         (void)open(null_path, stream == standard_output ? O_RDONLY : O_RDWR);
     }
 }

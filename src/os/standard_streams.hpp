@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Descriptors 0, 1 and 2 of this process, and files to put in their place. Knows nothing of what flows
-// through. Call from one thread, before others are started.
+// Descriptors 0, 1 and 2 of this process, and files to replace them. Call from one thread, before others are started.
 #pragma once
 
 #include <string>
@@ -17,24 +16,24 @@ inline constexpr int standard_input = 0;
 inline constexpr int standard_output = 1;
 inline constexpr int standard_error = 2;
 
-// Opens /dev/null for each of 0, 1 and 2 that is closed, so that no other file gets its number. What is written to a standard
-// output that was closed is not lost in silence: the write fails with EBADF.
+// Opens /dev/null for each of 0, 1 and 2 that is closed, so that no other file gets its number. A closed standard output is
+// opened read-only, so that a write to it fails with EBADF instead of being lost silently.
 void ensure_standard_streams() noexcept;
 
 // Puts /dev/null in place of standard input. Errors: system.
 Status detach_standard_input();
 
-// /dev/null for reading and writing, close-on-exec. Errors: limit, system.
+// Opens /dev/null for reading and writing, close-on-exec. Errors: limit, system.
 Result<FileDescriptor> open_null();
 
-// Creates or empties a file, each write going to its end; close-on-exec.
+// Creates or truncates a file, opened for appending; close-on-exec.
 // Errors: limit, memory (no space), system (the path and the reason in the message).
 Result<FileDescriptor> open_for_writing(const std::string& path);
 
-// An existing file, close-on-exec. Errors: limit, system (the path and the reason in the message).
+// Opens an existing file, close-on-exec. Errors: limit, system (the path and the reason in the message).
 Result<FileDescriptor> open_for_reading(const std::string& path);
 
-// Whether reading the terminal would not stop this process: its group is the terminal's foreground.
+// Whether this process may read the terminal without being stopped: its process group is the terminal's foreground group.
 [[nodiscard]] bool is_in_foreground(int fd) noexcept;
 
 }  // namespace acp::os

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Choosing a code and writing the message of a failed system call.
+// Chooses a code and writes the message of a failed system call.
 #include "os/system_error.hpp"
 
 #include <cerrno>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading small kernel files without stdio's buffers.
+// Reads small kernel files without stdio's buffers.
 #include "os/text_file.hpp"
 
 #include <cerrno>
@@ -16,7 +16,7 @@ namespace acp::os {
 
 namespace {
 
-constexpr std::uint64_t unlimited_bytes = UINT64_MAX;  // the kernel's own files
+constexpr std::uint64_t unlimited_bytes = UINT64_MAX;  // for the kernel's own files
 
 base::Status unreadable(const std::string& path, int error) {
     return {base::Code::system,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading the small text files in which the kernel tells about itself. Knows nothing of what they
-// say. Any thread; control paths only.
+// Reads the small text files in which the kernel reports its state. Any thread; control paths only.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +13,19 @@ namespace acp::os {
 
 inline constexpr std::uint64_t named_file_bytes_max = 16ULL << 20U;
 
-// The whole file; nullopt when it cannot be opened or read.
+// Reads the whole file; nullopt when it cannot be opened or read.
 [[nodiscard]] std::optional<std::string> read_text_file(const std::string& path);
 
-// The same for a file that a user named. Errors: system (the message says which file and what the kernel said), limit
-// (it has more than bytes_max).
+// The same for a file that a user named. Errors: system (the message has the file and the kernel's reason), limit (it has more
+// than bytes_max bytes).
 base::Result<std::string> read_whole_file(const std::string& path,
                                           std::uint64_t bytes_max = named_file_bytes_max);
 
-// The number a text begins with, after blanks; nullopt when there is none ("max") or it overflows.
+// The number at the beginning of a text, after blanks; nullopt when there is none ("max") or it overflows.
 [[nodiscard]] std::optional<std::uint64_t> leading_number(std::string_view text) noexcept;
 
-// The number after the first line that begins with key: "MemFree" in "MemFree:   12 kB", or "cache" in
-// "cache 12". nullopt when there is no such line.
+// The number after the first line that begins with `key`: key "MemFree" in "MemFree:   12 kB", key "cache" in "cache 12".
+// nullopt when there is no such line.
 [[nodiscard]] std::optional<std::uint64_t> number_after(std::string_view text,
                                                         std::string_view key) noexcept;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starting, naming and joining POSIX threads.
+// Starts, names and joins POSIX threads.
 #include "os/thread.hpp"
 
 #include <algorithm>
@@ -24,17 +24,17 @@ namespace acp::os {
 struct Thread::State {
     std::function<void()> body;
     pthread_t handle{};
-    char name[16] = {};  // what the kernel keeps, with its end
+    char name[16] = {};  // as much as the kernel keeps, with the terminating zero
 };
 
 namespace {
 
-// What the C library itself keeps beside the modules' data: the thread's own record, and room for the data of small
-// libraries that are loaded later.
+// Bytes that the C library keeps beside the modules' data: the thread's own record, and room for the data of small libraries
+// that are loaded later.
 constexpr std::uint64_t library_bytes = std::uint64_t{16} * 1024;
 
-// The C library puts the thread-local data of all modules into a thread's stack, so they are no part of what its body
-// may use. The sum counts also modules whose data is elsewhere: too much rather than too little.
+// The C library puts the thread-local data of all modules into a thread's stack, so the thread's body cannot use that part. The
+// sum also counts modules whose data lies elsewhere: too much rather than too little.
 std::uint64_t thread_local_bytes() noexcept {
     std::uint64_t sum = library_bytes;
     const auto add = [](dl_phdr_info* module, std::size_t /*bytes*/, void* into) {
@@ -50,7 +50,7 @@ std::uint64_t thread_local_bytes() noexcept {
     return sum;
 }
 
-//   bytes  for the thread's body
+//   bytes  stack for the thread's body
 std::uint64_t whole_stack_bytes(std::uint64_t bytes) noexcept {
     const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
     const auto least = static_cast<std::uint64_t>(PTHREAD_STACK_MIN);
@@ -119,14 +119,14 @@ void Thread::join() noexcept {
 }
 
 void Thread::forget() noexcept {
-    // The state stays with the thread, if there is one; in a forked child it is the price of not
-    // calling into pthread.
+    // The state stays allocated for the thread, if it exists. In a forked child the state is leaked, because pthread must not
+    // be called there.
     state_ = nullptr;
 }
 
 std::uint64_t own_thread() noexcept {
     static std::atomic<std::uint64_t> threads{0};
-    // Without a destructor, so that it is there also while the thread ends.
+    // constinit and without a destructor, so that it is usable while the thread ends
     static constinit thread_local std::uint64_t number = 0;
     if (number == 0) number = threads.fetch_add(1, std::memory_order_relaxed) + 1;
     return number;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The library's own threads: named, with small stacks, and deaf to signals, which belong to the
-// user's threads. Knows nothing of what they do. A Thread object belongs to one thread at a time.
+// The library's own threads: named, with small stacks, and with all signals blocked, because signals belong to the user's
+// threads. A Thread object belongs to one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ public:
     // Starts a thread that runs body with all signals blocked.
     //   name         shown by ps and debuggers, cut to 15 characters
     //   body         must not throw
-    //   stack_bytes  for the body alone, at least the system's minimum; the program's thread-local data, which lie in
-    //                the same stack, are added
+    //   stack_bytes  for the body alone, at least the system's minimum; the program's thread-local data, which lies in the same
+    //                stack, is added
     // Errors: memory, limit (the system refuses another thread; the message names RLIMIT_NPROC), system.
     static Result<Thread> start(const char* name,
                                 std::function<void()> body,
@@ -34,13 +34,13 @@ public:
     Thread(const Thread&) = delete;
     Thread& operator=(const Thread&) = delete;
 
-    // Joins: whoever destroys a thread has told it to end.
+    // Joins: the caller must have told the thread to end.
     ~Thread();
 
-    // Waits for the thread's end; nothing when there is none. Blocks.
+    // Waits for the thread's end; returns at once when there is no thread. Blocks.
     void join() noexcept;
 
-    // Lets the thread go: its end is not waited for. For a forked child, where it does not exist.
+    // Forgets the thread: its end is not waited for. For a forked child, where the thread does not exist.
     void forget() noexcept;
 
     [[nodiscard]] bool is_joinable() const noexcept { return state_ != nullptr; }
@@ -53,10 +53,10 @@ private:
     State* state_ = nullptr;
 };
 
-// A number of the calling thread that no other thread of the process has or had; never 0.
+// A number that no other thread of the process has or had; never 0.
 [[nodiscard]] std::uint64_t own_thread() noexcept;
 
-// Blocks every signal for the calling thread, restores its mask at the end of the scope.
+// Blocks every signal for the calling thread; the destructor restores its mask.
 class SignalBlock {
 public:
     SignalBlock() noexcept;

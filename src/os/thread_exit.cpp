@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// pthread keys.
+// Implemented by pthread keys.
 #include "os/thread_exit.hpp"
 
 #include <climits>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nonblocking datagrams over 127.0.0.1.
+// Sends and receives datagrams over 127.0.0.1 without blocking.
 #include "os/udp_socket.hpp"
 
 #include <arpa/inet.h>
@@ -28,7 +28,7 @@ sockaddr_in loopback(std::uint16_t port) noexcept {
     return address;
 }
 
-// The thread sanitizer does not know that what was written before a datagram was sent is seen by who has received it.
+// Tells ThreadSanitizer that a thread which has received a datagram sees what was written before the datagram was sent.
 #if defined(__SANITIZE_THREAD__)
 char passage = 0;
 
@@ -53,7 +53,7 @@ Status check_loopback() {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons(1);  // any: nothing is sent
+    address.sin_port = htons(1);  // any port: nothing is sent
     if (connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
         return {};
     }
