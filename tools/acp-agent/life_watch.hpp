@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Notices processes of this node that are gone although the agent's own child goes on: a rank that runs another program
-// (exec) after acp_init, or one that a wrapper (a shell, a container's tool) started and waits for. Their life locks
-// come free (node/death.hpp), and the kernel says that something was given up. Where it cannot say that, a look every
-// look_every_ns does. Knows nothing of what a death means for the job. One thread.
+// Notices processes of this node that are gone although the agent's own child still runs: a rank that ran another program
+// (exec) after acp_init, or one that a wrapper (a shell, a container's tool) started and waits for. Their life locks come free
+// (node/death.hpp), and the kernel reports that a file was closed. Where the kernel cannot report that, the locks are checked
+// every look_every_ns. Knows nothing of what a death means for the job. One thread.
 #pragma once
 
 #include <algorithm>
@@ -20,29 +20,29 @@ namespace acp::agent {
 class LifeWatch {
 public:
     static constexpr std::uint64_t look_every_ns = 250'000'000;
-    // After the kernel told: the lock may come free a moment later, the longer the busier the machine.
+    // Pauses between checks after the kernel's report: the lock comes free a moment later, and later still on a busy machine.
     static constexpr std::uint64_t look_again_first_ns = 1'000'000;
     static constexpr std::uint64_t look_again_last_ns = 256'000'000;
 
-    // Begins to watch, before the first rank starts.
-    //   segment  must outlive this; token  of the events in the poll set
+    // Starts watching; call it before the first rank starts.
+    //   segment  must outlive this   token  of the events in the poll set
     void start(const node::Segment& segment, os::PollSet& poll, std::uint64_t token);
 
-    // When take_lost() is due by the clock; never while the kernel tells, and has not told lately.
+    // When take_lost() is due; poll_forever if the kernel reports and has not reported lately.
     [[nodiscard]] std::uint64_t deadline_ns() const noexcept { return deadline_ns_; }
 
-    // Makes take_lost() due at a time, if it is not sooner.
+    // Makes take_lost() due at a time, unless it is due sooner.
     void look_again(std::uint64_t at_ns) noexcept { deadline_ns_ = std::min(deadline_ns_, at_ns); }
 
-    // The slots whose processes are gone and not yet marked dead, or marked by others, who do not know how they ended.
-    // To be called when the event or the deadline has come.
+    // The slots whose processes are gone and that are not marked dead, or were marked by processes that do not know how they
+    // ended. Call it at the event and at the deadline.
     [[nodiscard]] std::vector<std::uint32_t> take_lost(std::uint64_t now_ns);
 
 private:
     const node::Segment* segment_ = nullptr;
     std::optional<os::CloseWatch> watch_;
     std::uint64_t deadline_ns_ = os::poll_forever;
-    std::uint64_t pause_ns_ = os::poll_forever;  // before the next look after the kernel told
+    std::uint64_t pause_ns_ = os::poll_forever;  // before the next check after the kernel's report
 };
 
 }  // namespace acp::agent
