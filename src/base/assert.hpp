@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ACP_ASSERT: a condition that holds unless ACP itself is broken. Kept in release builds. Never for what a
-// user, a peer or the system can cause: those are Status. Any thread; may be used while locks are held.
+// ACP_ASSERT: a condition that holds unless ACP itself is broken. Kept in release builds. Never used for what a user, a peer or
+// the system can cause: those are Status. Any thread; may be used while locks are held.
 // Tests: tests/unit/base/assert_test.cpp.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace acp::base {
 
 // Writes `text` to stderr by one write and ends the process by SIGABRT.
 [[noreturn, gnu::cold, gnu::noinline]] inline void fail_assertion(const char* text) noexcept {
-    std::fputs(text, stderr);  // stderr has no buffer: one write
+    std::fputs(text, stderr);  // stderr has no buffer, so this is one write
     std::abort();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From the environment to Config: looks up every row of the registry, collects what does not fit, and
-// asks about names nobody knows. Which variables there are stands in base/config_registry.cpp.
+// Makes a Config from the environment: looks up every row of the registry, collects invalid values, and warns about unknown
+// names. The list of variables is in base/config_registry.cpp.
 #include "base/config.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ constexpr std::string_view prefix = "ACP_";
 
 using Settings = std::unordered_map<std::string_view, std::string_view>;
 
-// The ACP_* entries by name. As in getenv the first of equals counts; an empty value is as good as none.
+// The ACP_* entries by name. As in getenv the first of several equal names counts; an empty value counts as unset.
 Settings collect(const Environment& environment) {
     Settings settings;
     for (const std::string_view entry : environment) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every ACP_* variable: its name, type, default, meaning and origin, and the plain struct the layers
-// are handed. This is the one place that knows how text becomes configuration; it is parsed once, by
-// api/ and by the tools, and handed down. Knows no layer above base. Call from one thread.
+// Every ACP_* variable: its name, type, default, meaning and origin, and the plain struct that is passed to the layers. This is
+// the one place that turns text into configuration; api/ and the tools parse it once and pass it down. Knows no layer above
+// base. Call from one thread.
 #pragma once
 
 #include <cstdint>
@@ -25,29 +25,30 @@ enum class GatewayPlace { automatic, agent };                     // ACP_GATEWAY
 
 // What the library does; one field per variable that users may set. Sizes in bytes, times in ns.
 struct Config {
-    OnError on_error = OnError::fatal;               // ACP_ON_ERROR
-    IntraNode intranode = IntraNode::automatic;      // ACP_INTRANODE
-    AttachMode attach = AttachMode::automatic;       // ACP_ATTACH
-    MailboxKind mailbox = MailboxKind::mpsc;         // ACP_MAILBOX
-    std::uint32_t datagram_bytes = 0;                // ACP_DATAGRAM=auto|64..65000; 0 = auto
-    bool is_bypass_on = true;                        // ACP_BYPASS=on|off
-    std::uint64_t inline_bytes_max = 262'144;        // ACP_INLINE_MAX=0..1G
-    std::uint64_t starter_bytes = 65'536;            // ACP_STARTER_SIZE=0..1T; the launcher's wins
+    OnError on_error = OnError::fatal;           // ACP_ON_ERROR
+    IntraNode intranode = IntraNode::automatic;  // ACP_INTRANODE
+    AttachMode attach = AttachMode::automatic;   // ACP_ATTACH
+    MailboxKind mailbox = MailboxKind::mpsc;     // ACP_MAILBOX
+    std::uint32_t datagram_bytes = 0;            // ACP_DATAGRAM=auto|64..65000; 0 = auto
+    bool is_bypass_on = true;                    // ACP_BYPASS=on|off
+    std::uint64_t inline_bytes_max = 262'144;    // ACP_INLINE_MAX=0..1G
+    // ACP_STARTER_SIZE=0..1T; the launcher's value wins
+    std::uint64_t starter_bytes = 65'536;
     std::uint32_t colors = 1;                        // ACP_COLORS=1..4
     std::uint64_t hang_warning_ns = 60'000'000'000;  // ACP_HANG_WARNING=seconds; 0 = never
     std::string trace;  // ACP_TRACE=PREFIX; "" = off; writes PREFIX.RANK
     bool is_check_on =
-        false;  // ACP_CHECK=0|1: every command is looked at for mistakes of the program
+        false;  // ACP_CHECK=0|1: every command is checked for mistakes of the program
     bool is_report_on = false;  // ACP_REPORT=0|1: paths and bytes at finalize
     std::string require;        // ACP_REQUIRE=direct|attach,...: else init fails
-    // between nodes; the launcher's win
+    // between nodes; here the launcher's values win
     Security security = Security::encrypt;                        // ACP_SECURITY
     CongestionAlgorithm congestion = CongestionAlgorithm::delay;  // ACP_CONGESTION
     Cipher cipher = Cipher::automatic;  // ACP_CIPHER; the launcher resolves it
     CipherLibrary cipher_library = CipherLibrary::automatic;  // ACP_CIPHER_LIBRARY
     GatewayPlace gateway = GatewayPlace::automatic;           // ACP_GATEWAY: who carries commands
     std::uint64_t peer_timeout_ns = 10'000'000'000;           // ACP_PEER_TIMEOUT=seconds; 0 = never
-    std::uint32_t socket_bytes = 8'388'608;  // ACP_SOCKET_BUFFER=64K..1G: wished for receiving
+    std::uint32_t socket_bytes = 8'388'608;  // ACP_SOCKET_BUFFER=64K..1G: wanted receive buffer
     std::string fault;  // ACP_FAULT=list: faults to inject; base/fault_plan.hpp
 };
 
@@ -55,7 +56,7 @@ struct Config {
 struct VariableState {
     std::string name;   // "ACP_ON_ERROR"
     std::string type;   // "fatal|return", "size 0..1G", "on|off", ...
-    std::string value;  // as it is in force
+    std::string value;  // the value in force
     std::string default_value;
     std::string origin;   // "default", "environment", later "file PATH"
     std::string meaning;  // one line
@@ -63,7 +64,7 @@ struct VariableState {
 
 struct ParsedConfig {
     Config config;
-    // In the order of Config's fields, then launcher-internal ones.
+    // In the order of Config's fields, then the variables internal to the launcher.
     std::vector<VariableState> variables;
     // "ACP_MAILBOXX is not a variable of ACP (did you mean ACP_MAILBOX?)"
     std::vector<std::string> warnings;
@@ -72,8 +73,8 @@ struct ParsedConfig {
 // Environment entries "NAME=VALUE" (all of them, not only ACP_*), as environ holds them.
 using Environment = std::vector<std::string>;
 
-// Parses the environment. A value that does not parse is Code::config, and its message says the variable,
-// the value seen and what fits. An unknown ACP_* name is a warning with the nearest known name.
+// Parses the environment. A value that does not parse is Code::config; the message has the variable, the value and the values
+// that are allowed. An unknown ACP_* name gives a warning with the nearest known name.
 Result<ParsedConfig> parse_config(const Environment& environment);
 
 // "64k", "2G", "1048576", "0x1000" -> bytes (k, M, G, T are powers of 1024, any case, optional "B" or "iB");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rows, and the few kinds of value they are made of: a choice of words, a switch, a number in a
-// range, seconds, text. A default is not written here: it is what Config{} holds.
+// The rows, and the few kinds of values: a choice of words, a switch, a number in a range, seconds, text. Defaults are not
+// written here: they are what Config{} holds.
 #include "base/config_registry.hpp"
 
 #include <algorithm>
@@ -43,7 +43,7 @@ constexpr std::array<Word<GatewayPlace>, 2> gateway_words{
     {{"auto", GatewayPlace::automatic}, {"agent", GatewayPlace::agent}}};
 constexpr std::array<Word<MailboxKind>, 3> mailbox_words{
     {{"mpsc", MailboxKind::mpsc}, {"pairs", MailboxKind::pairs}, {"bitmap", MailboxKind::bitmap}}};
-// The first word of a value is the one shown.
+// For a value with several words, the first one is shown.
 constexpr std::array<Word<bool>, 4> switch_words{
     {{"off", false}, {"on", true}, {"0", false}, {"1", true}}};
 constexpr std::array<std::string_view, 4> path_names{"direct", "attach", "mailbox", "udp"};
@@ -103,7 +103,7 @@ bool parse_colors(std::string_view text, Config& config) {
     return true;
 }
 
-// The functions of a row whose field is a time in seconds.
+// Functions of a row whose field is a time in seconds.
 template <auto field>
 bool parse_duration(std::string_view text, Config& config) {
     const std::optional<std::uint64_t> duration_ns = parse_seconds(text);
@@ -127,7 +127,7 @@ bool parse_fault(std::string_view text, Config& config) {
     return true;
 }
 
-// Names of paths with single commas between them; "" asks for nothing.
+// Accepts names of paths with single commas between them; "" requires nothing.
 bool parse_require(std::string_view text, Config& config) {
     std::string_view rest = text;
     while (!rest.empty()) {
@@ -143,7 +143,7 @@ bool parse_require(std::string_view text, Config& config) {
     return true;
 }
 
-// The functions of a row whose field takes one of `words`.
+// Functions of a row whose field takes one of `words`.
 template <auto field, const auto& words>
 bool parse_choice(std::string_view text, Config& config) {
     return parse_word(text, words, config.*field);
@@ -154,7 +154,7 @@ std::string show_choice(const Config& config) {
     return show_word(config.*field, words);
 }
 
-// The functions of a row whose field is a size of at most `limit` bytes.
+// Functions of a row whose field is a size of at most `limit` bytes.
 template <auto field, std::uint64_t limit>
 bool parse_bytes(std::string_view text, Config& config) {
     return parse_range(text, 0, limit, config.*field);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table behind base/config.hpp: one row per ACP_* variable, with the functions that move its value
-// from text into Config and back. Knows no environment. To add a variable, add a field to Config and a
-// row here; parsing, defaults, `acpinfo -c` and the tests follow. Pure; any thread.
+// The table behind base/config.hpp: one row per ACP_* variable, with the functions that convert its value from text into Config
+// and back. Reads no environment. To add a variable, add a field to Config and a row here; parsing, defaults, `acpinfo -c` and
+// the tests follow. Pure; any thread.
 #pragma once
 
 #include <string>
@@ -14,14 +14,15 @@ namespace acp::base {
 
 struct Variable {
     std::string_view name;
-    std::string_view type;     // what fits, as the user is told: "on|off|1|0", "size 0..1G"
+    std::string_view type;     // allowed values, as shown to the user: "on|off|1|0", "size 0..1G"
     std::string_view meaning;  // one line
-    bool (*parse)(std::string_view text, Config& config);  // false: does not fit, config unchanged
-    std::string (*show)(const Config& config);             // text that parse reads back
-    std::string_view whole_type = {};  // the type where there is room for it; "": as in a table
+    // false: the value is invalid, config unchanged
+    bool (*parse)(std::string_view text, Config& config);
+    std::string (*show)(const Config& config);  // text that parse reads back
+    std::string_view whole_type = {};  // a longer type where there is room for it; "": type is used
 };
 
-// A variable the launcher sets for the processes it starts; users do not.
+// A variable that the launcher, not the user, sets for the processes it starts.
 struct LauncherVariable {
     std::string_view name;
     std::string_view type;
@@ -33,7 +34,7 @@ struct LauncherVariable {
 
 [[nodiscard]] const std::vector<LauncherVariable>& launcher_variables();
 
-// Whether the whole job has one value of a variable, fixed by the launcher before a process reads it.
+// Whether a variable has one value in the whole job, which the launcher fixes before a process reads it.
 [[nodiscard]] bool is_of_job(std::string_view name);
 
 }  // namespace acp::base

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a job protects the datagrams between its nodes and chooses their rate: what variables ask for, and what datagram/
-// obeys. Knows nothing of how either is done. Values; any thread.
+// How a job protects the datagrams between its nodes and controls their rate: the values of the variables, which datagram/
+// obeys. Knows nothing of how either is done. Values only.
 #pragma once
 
 #include <cstdint>
 
 namespace acp::base {
 
-// ACP_SECURITY=encrypt|auth|off. Gateways tell each other its number (docs/spec/wire.md, Features): it never changes.
+// ACP_SECURITY=encrypt|auth|off. Gateways send each other these numbers (docs/spec/wire.md, Features): they never change.
 enum class Security : std::uint8_t { encrypt, authenticate, off };
 
 // ACP_CONGESTION=delay|cubic|newreno

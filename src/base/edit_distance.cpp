@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The optimal string alignment distance by dynamic programming over three rows.
+// Computes the optimal string alignment distance by dynamic programming over three rows.
 #include "base/edit_distance.hpp"
 
 #include <algorithm>

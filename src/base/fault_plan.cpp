@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The words of a fault plan and what each takes.
+// The words of a fault plan and the values they take.
 #include "base/fault_plan.hpp"
 
 #include <array>
@@ -12,7 +12,7 @@ namespace acp::base {
 
 namespace {
 
-// The first so many letters of a list up to a mark, which are taken off it.
+// Removes and returns the front of a list up to a mark; removes the mark too.
 std::string_view take_until(std::string_view& rest, std::string_view mark) {
     const std::size_t at = rest.find(mark);
     const std::string_view part = rest.substr(0, at);
@@ -21,13 +21,14 @@ std::string_view take_until(std::string_view& rest, std::string_view mark) {
 }
 
 bool parse_share(std::string_view text, double& share) {
-    const std::optional<std::uint64_t> billionths = parse_seconds(text);  // the same digits
+    // the same digits as for seconds
+    const std::optional<std::uint64_t> billionths = parse_seconds(text);
     if (!billionths || *billionths > nanoseconds_per_second) return false;
     share = static_cast<double>(*billionths) / static_cast<double>(nanoseconds_per_second);
     return true;
 }
 
-// "1ms", "20us", "0.5s". Without a unit it is refused: seconds and milliseconds are too easily mistaken for each other.
+// "1ms", "20us", "0.5s". A unit is required: seconds and milliseconds are too easily mistaken for each other.
 bool parse_time(std::string_view text, std::uint64_t& time_ns) {
     constexpr std::array<std::pair<std::string_view, std::uint64_t>, 4> units{
         {{"ms", 1'000}, {"us", 1'000'000}, {"ns", nanoseconds_per_second}, {"s", 1}}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Formatting by hand-made rounding to three significant digits and by measured column widths.
+// Formats numbers by rounding to three significant digits, and tables by measuring column widths.
 #include "base/format.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t column_gap = 2;
 
-// Three significant digits, without the zeros that say nothing: 1.5, 64, 340. Below 1000 only.
+// Three significant digits without trailing zeros: 1.5, 64, 340. For values below 1000.
 std::string short_number(double value) {
     const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
     std::array<char, 32> buffer{};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers and tables for people: sizes, durations, and columns that line up. For programs there is JSON;
-// text that is read back is in base/parse.hpp. Knows no terminal: width and colours are the caller's.
-// Pure; any thread. Tests: tests/unit/base/format_test.cpp.
+// Numbers and tables for people: sizes, durations, and aligned columns. Programs use JSON; base/parse.hpp has text that is read
+// back. Knows no terminal: the caller chooses width and colours. Pure; any thread. Tests: tests/unit/base/format_test.cpp.
 #pragma once
 
 #include <cstddef>
@@ -24,14 +23,14 @@ namespace acp::base {
 // "0x0", "0x7fffd2a0": an address, a key, a handle.
 [[nodiscard]] std::string hex(std::uint64_t number);
 
-// Columns a terminal needs for text: code points of UTF-8 without colour escapes.
+// The columns that a terminal needs for a text: code points of UTF-8 without colour escapes.
 [[nodiscard]] std::size_t display_width(std::string_view text);
 
-// Breaks text at blanks into lines of at most `width` columns; a longer word keeps a line of its own.
+// Breaks a text at blanks into lines of at most `width` columns; a longer word gets a line of its own.
 //   width  >= 1
 [[nodiscard]] std::vector<std::string> wrap(std::string_view text, std::size_t width);
 
-// A table of text whose columns line up, two blanks apart. Cells may hold colour escapes.
+// A table of text with aligned columns, two blanks apart. Cells may contain colour escapes.
 class Table {
 public:
     enum class Align { left, right };
@@ -47,10 +46,10 @@ public:
     // One cell per column; missing ones are empty, surplus ones are ignored.
     void add_row(std::vector<std::string> cells);
 
-    // A line across all columns, below the rows added so far; it does not widen a column.
+    // Adds a line across all columns, below the rows added so far; it does not widen a column.
     void add_line(std::string text);
 
-    // Columns of the widest row, of the titles too.
+    // The width in columns of the widest row or of the titles.
     [[nodiscard]] std::size_t width() const;
 
     // Every line ends in a newline and starts with `indent` blanks; none ends in blanks.
@@ -59,7 +58,7 @@ public:
 private:
     struct Line {
         std::vector<std::string> cells;
-        bool is_across = false;  // cells holds one text for the whole line
+        bool is_across = false;  // cells has one text for the whole line
     };
 
     [[nodiscard]] std::vector<std::size_t> widths() const;

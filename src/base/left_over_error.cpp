@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The errors that Linux makes of ICMP messages: types 3 (unreachable), 4, 11 and 12 of IPv4, 1 to 4 of IPv6.
+// Lists the errors that Linux makes of ICMP messages: types 3 (unreachable), 4, 11 and 12 of IPv4, 1 to 4 of IPv6.
 #include "base/left_over_error.hpp"
 
 #include <cerrno>
@@ -8,7 +8,7 @@ namespace acp::base {
 
 bool may_be_left_over(int error) noexcept {
     switch (error) {
-        case EINTR:  // nobody's: a signal
+        case EINTR:  // caused by a signal, not by a datagram
         case ECONNREFUSED:
         case ENETUNREACH:
         case EHOSTUNREACH:

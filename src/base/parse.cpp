@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Text to numbers without locale, exceptions or allocation on the way in.
+// Converts text to numbers without locale, exceptions or allocation.
 #include "base/parse.hpp"
 
 #include <array>
@@ -14,13 +14,13 @@ namespace {
 
 constexpr std::uint64_t seconds_max = 1'000'000'000;
 constexpr std::size_t fraction_digits_max = 9;
-constexpr std::string_view suffixes = "kmgt";  // the n-th is the (n+1)-th power of 1024
+constexpr std::string_view suffixes = "kmgt";  // the n-th letter means the (n+1)-th power of 1024
 
 char lower(char letter) {
     return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter;
 }
 
-// Splits leading digits (0x included) off `text`; what follows stays in it.
+// Removes the leading number (0x included) from `text` and returns it.
 std::optional<std::uint64_t> take_number(std::string_view& text) {
     const bool is_hexadecimal = text.size() > 2 && text[0] == '0' && lower(text[1]) == 'x';
     const char* const begin = text.data() + (is_hexadecimal ? 2 : 0);
@@ -32,7 +32,7 @@ std::optional<std::uint64_t> take_number(std::string_view& text) {
     return value;
 }
 
-// The power of 1024 a size's suffix stands for: "", "b" -> 0, "k", "kb", "kib" -> 1, ...
+// The power of 1024 that the suffix of a size means: "", "b" -> 0, "k", "kb", "kib" -> 1, ...
 std::optional<unsigned> suffix_power(std::string_view suffix) {
     if (suffix.empty() || (suffix.size() == 1 && lower(suffix[0]) == 'b')) return 0;
     const std::size_t index = suffixes.find(lower(suffix[0]));
@@ -63,7 +63,7 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
 std::optional<std::uint64_t> parse_seconds(std::string_view text) {
     const std::size_t point = text.find('.');
     const std::string_view whole_text = text.substr(0, point);
-    std::uint64_t whole = 0;  // also where nothing stands before the point
+    std::uint64_t whole = 0;  // stays 0 if there are no digits before the point
     if (!whole_text.empty() || point == std::string_view::npos) {
         const auto [rest, error] =
             std::from_chars(whole_text.data(), whole_text.data() + whole_text.size(), whole);

@@ -54,7 +54,7 @@ public:
 
     // A number 0 .. bound-1, each equally likely.   bound  >= 1
     constexpr std::uint64_t below(std::uint64_t bound) noexcept {
-        // Numbers past the last whole multiple of bound are drawn again: at most one in two.
+        // Numbers beyond the last whole multiple of bound are drawn again: at most one in two.
         const std::uint64_t surplus = (max() % bound + 1) % bound;
         std::uint64_t value = (*this)();
         while (value > max() - surplus) value = (*this)();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The phrases of the error codes.
+// The phrases and messages of the error codes.
 #include "base/status.hpp"
 
 #include <array>
@@ -33,7 +33,7 @@ const char* phrase(Code code) noexcept {
 
 namespace {
 
-// What a failure says that found no memory for its own words.
+// The message of a failure for whose own message no memory was left.
 const char* bare_message(Code code) noexcept {
     static constexpr std::array<const char*, code_count> messages = {
         "success",

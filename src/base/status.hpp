@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a function that can fail returns: a code of <acp/error.h> and, when it is not ok, the message
-// written by the place that discovered the failure. Knows nothing of threads, logging or the C boundary.
-// Any thread; a Status belongs to one thread at a time.
+// The result of a function that can fail: a code of <acp/error.h> and, when it is not ok, the message that the place of the
+// failure wrote. Knows nothing of threads, logging or the C boundary. A Status belongs to one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +12,7 @@
 
 namespace acp::base {
 
-// The codes of <acp/error.h> under their C++ names; a test holds the two lists equal.
+// The codes of <acp/error.h> under their C++ names; a test compares the two lists.
 enum class Code : int {
     ok = 0,
     argument = 1,
@@ -36,7 +35,7 @@ enum class Code : int {
 
 inline constexpr int code_count = 17;
 
-// The short phrase acp_strerror gives; static text.
+// The short phrase that acp_strerror returns; static text.
 [[nodiscard]] const char* phrase(Code code) noexcept;
 
 // ok, or a code with a message. One pointer wide; ok and bare() allocate nothing.
@@ -44,17 +43,17 @@ class [[nodiscard]] Status {
 public:
     Status() noexcept = default;
 
-    // Where no memory is left to keep the message: bare(code).
+    // Becomes bare(code) if no memory is left for the message.
     Status(Code code, std::string message) noexcept;
 
-    // The code with a sentence of the library's own for a message. Takes no memory.   code  not ok
+    // A failure with a fixed message for its code. Allocates no memory.   code  not ok
     [[nodiscard]] static Status bare(Code code) noexcept {
         Status made;
         made.word_ = static_cast<std::uintptr_t>(code) << 1U | 1U;
         return made;
     }
 
-    // A failure whose message words() makes, a std::string; bare(code) where no memory is left for it.
+    // A failure with the std::string that words() returns as its message; bare(code) if no memory is left for it.
     template <typename Words>
     [[nodiscard]] static Status worded(Code code, const Words& words) noexcept {
         try {
@@ -85,7 +84,7 @@ public:
     // "" when ok.
     [[nodiscard]] std::string_view message() const noexcept;
 
-    // The same failure, its message preceded by "phrase: ", unless no memory is left for that. ok stays ok.
+    // The same failure with "phrase: " before its message, unless no memory is left for that. ok stays ok.
     [[nodiscard]] Status within(std::string_view phrase) && noexcept;
 
 private:
@@ -97,16 +96,17 @@ private:
     [[nodiscard]] bool is_bare() const noexcept { return (word_ & 1U) != 0; }
 
     [[nodiscard]] Failure* failure() const noexcept {
-        // NOLINTNEXTLINE(performance-no-int-to-ptr): made from one
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): the word was made from a pointer
         return reinterpret_cast<Failure*>(word_);
     }
 
     void drop() noexcept;
 
-    std::uintptr_t word_ = 0;  // 0: ok; odd: twice the code, and 1; else a Failure that is owned
+    // 0: ok; odd: twice the code, plus 1; else a pointer to an owned Failure
+    std::uintptr_t word_ = 0;
 };
 
-// A value or the Status that says why there is none.
+// A value, or the Status that explains why there is none.
 template <typename T>
 class [[nodiscard]] Result {
 public:
@@ -119,14 +119,14 @@ public:
 
     [[nodiscard]] bool is_ok() const noexcept { return state_.index() == 0; }
 
-    // Only when is_ok().
+    // Requires is_ok().
     [[nodiscard]] T& value() & { return std::get<0>(state_); }
 
     [[nodiscard]] const T& value() const& { return std::get<0>(state_); }
 
     [[nodiscard]] T&& value() && { return std::get<0>(std::move(state_)); }
 
-    // Only when not is_ok().
+    // Requires !is_ok().
     [[nodiscard]] Status&& failure() && { return std::get<1>(std::move(state_)); }
 
     [[nodiscard]] const Status& failure() const& { return std::get<1>(state_); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Splitting lines, and ranks to text and back.
+// Splits lines into words, and converts ranks to text and back.
 #include "base/words.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading the launcher's variables.
+// Reads the launcher's variables.
 #include "job/identity.hpp"
 
 #include <array>
@@ -16,11 +16,11 @@ constexpr std::string_view slot_name = "ACP_SLOT";
 constexpr std::string_view file_name = "ACP_NODE_FD";
 constexpr std::string_view insist_name = "ACP_SINGLETON";
 
-// Where other launchers say how many processes they started.
+// Variables in which other launchers give the number of processes that they started.
 constexpr std::array<std::string_view, 5> foreign_sizes = {
     "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "MPI_LOCALNRANKS", "FLUX_JOB_SIZE"};
 
-// Where they number a process and may not say how many there are.
+// Variables in which they number a process, without always giving the number of processes.
 constexpr std::array<std::string_view, 2> foreign_ranks = {"PMIX_RANK", "PALS_RANKID"};
 
 std::optional<std::string_view> find(const std::vector<std::string>& environment,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The exit codes of the launcher and its agent beside those of the ranks: those of <sysexits.h> and of the
-// shell, where they have one. Constants only.
+// The exit codes of the launcher and its agent, besides those of the ranks. They are those of <sysexits.h> and of the shell,
+// where these define one. Constants only.
 #pragma once
 
 namespace acp::launch {
 
 inline constexpr int exit_usage = 64;        // a command line that does not parse
-inline constexpr int exit_unavailable = 69;  // the system does not give what the job needs
+inline constexpr int exit_unavailable = 69;  // the system does not grant what the job needs
 inline constexpr int exit_output = 74;       // output could not be written
 inline constexpr int exit_config = 78;       // an ACP_* variable that does not parse
 inline constexpr int exit_timeout = 124;     // as timeout(1)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The secret of a job, from which its gateways derive what they encrypt with. It travels on the launcher's channel
-// alone, never in an argument, a variable or a file, and lies in memory that is in no core dump, no swap and no
-// child. Knows no cipher. A JobKey belongs to one thread.
+// The secret of a job, from which its gateways derive their encryption keys. It travels on the launcher's channel alone, never
+// in an argument, a variable or a file, and lies in memory that is excluded from core dumps, swap and forked children. Knows no
+// cipher. A JobKey belongs to one thread.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,9 @@ inline constexpr std::size_t job_key_bytes = 32;
 
 class JobKey {
 public:
-    JobKey() noexcept = default;  // none: bytes() is empty
+    JobKey() noexcept = default;  // no key: bytes() is empty
 
-    // Room for a key, zeros so far. Errors: memory, unsupported, as SecretMemory.
+    // Makes room for a key; it is all zeros. Errors: memory, unsupported, as SecretMemory.
     static base::Result<JobKey> create() {
         auto memory = os::SecretMemory::allocate(job_key_bytes);
         if (!memory.is_ok()) return std::move(memory).failure();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LaunchPlan to bytes and back.
+// Converts a LaunchPlan to bytes and back.
 #include "launch/launch_plan.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ void append(std::string& bytes, std::string_view name, std::string_view value) {
     bytes.append(name).append(1, '=').append(value).append(1, '\0');
 }
 
-// Fills one field; false when the value does not fit it, nothing when the name is unknown.
+// The result of filling a field: misfit when the value is invalid for it, unknown when the name is unknown.
 enum class Taken { yes, misfit, unknown };
 
 Taken take_number(std::uint32_t& field, std::string_view value) {
@@ -36,7 +36,7 @@ Taken take_long(std::uint64_t& field, std::string_view value) {
     return number ? Taken::yes : Taken::misfit;
 }
 
-// "0,4,8"; "" is none.
+// "0,4,8"; "" is an empty list.
 Taken take_list(std::vector<std::uint32_t>& field, std::string_view value) {
     field.clear();
     while (!value.empty()) {
@@ -64,7 +64,7 @@ Taken take_flag(bool& field, std::string_view value) {
     return Taken::yes;
 }
 
-// "program" begins one; what else is told of it belongs to the last that was begun.
+// The name "program" begins a new program; the other names belong to the program that was begun last.
 Taken take_of_program(std::vector<LaunchProgram>& programs,
                       std::string_view name,
                       std::string_view value) {
@@ -120,7 +120,7 @@ Status check_version(std::string_view name, std::string_view value) {
                       std::string(value) + "\"");
 }
 
-// Every node has at least one process, and every process a node.
+// Every node has at least one process, and every process is on a node.
 bool are_nodes_sound(const LaunchPlan& plan) {
     if (plan.node >= plan.nodes()) return false;
     if (plan.first_process.empty()) return plan.procs >= 1;
@@ -133,7 +133,7 @@ bool are_nodes_sound(const LaunchPlan& plan) {
     return least <= plan.procs;
 }
 
-// Every program can be started and has at least one process, and every process a program.
+// Every program can be started and has at least one process, and every process has a program.
 Status check_programs(const LaunchPlan& plan) {
     std::uint64_t procs = 0;
     for (const LaunchProgram& program : plan.programs) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lines over a stream descriptor.
+// Sends and receives lines over a stream descriptor.
 #include "launch/line_channel.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view plan_word = "plan";
 constexpr std::string_view key_head = "key 32\n";
-constexpr std::size_t room_bytes = 4096;  // read at once
+constexpr std::size_t room_bytes = 4096;  // most bytes of one read
 constexpr std::uint64_t plan_bytes_max = 64ULL << 20U;
 
 Status gone() {
@@ -28,7 +28,7 @@ Status gone() {
 
 }  // namespace
 
-// Room beyond what is read at once, so that the key, which comes first, is never moved to other memory.
+// Reserves more than one read can return, so that the key, which comes first, is never moved to other memory.
 LineChannel::LineChannel(os::FileDescriptor stream) : stream_(std::move(stream)) {
     received_.reserve(2 * room_bytes);
 }
@@ -54,7 +54,7 @@ Result<JobKey> LineChannel::receive_key() {
     JobKey key = std::move(made).value();
     const auto bytes = std::as_writable_bytes(std::span(received_));
     std::copy_n(bytes.begin() + key_head.size(), job_key_bytes, key.bytes().begin());
-    // What came after it moves to its place; both places are wiped first.
+    // The bytes after the key move to the front; both places are wiped first.
     const std::string rest = received_.substr(whole);
     os::wipe(bytes);
     received_.assign(rest);
@@ -98,7 +98,7 @@ std::optional<std::string> LineChannel::take_bytes(std::size_t count) {
 }
 
 void LineChannel::send(std::string_view line) const noexcept {
-    // Most lines fit, and go by one write, so that none is half sent for long.
+    // Most lines fit into the buffer and go by one write, so that no line is half sent for long.
     std::array<char, 512> room{};
     if (line.size() < room.size()) {
         const std::size_t bytes = line.copy(room.data(), line.size());

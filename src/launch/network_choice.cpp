@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parsing the wish, and ordering addresses by it.
+// Parses the user's choice, and orders addresses by it.
 #include "launch/network_choice.hpp"
 
 #include <algorithm>
@@ -52,7 +52,7 @@ bool NetworkChoice::fits(const Wish& wish, const os::InterfaceAddress& address) 
     return os::contains(wish.range, address.address);
 }
 
-// Among those that fit: in the order of the wishes, IPv4 first. left_out when it does not fit.
+// The rank of an address among those that fit: by the order of the wishes, IPv4 first. left_out when it does not fit.
 std::size_t NetworkChoice::place_of(const os::InterfaceAddress& address) const noexcept {
     bool has_positive = false;
     std::size_t place = left_out;

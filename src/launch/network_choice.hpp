@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which of a machine's addresses a job uses between nodes: what acprun --net says, and without it all but loopback,
-// IPv4 first. Asks no kernel: it is handed what there is. Pure; any thread.
-// Tests: tests/unit/launch/network_choice_test.cpp.
+// Chooses which of a machine's addresses a job uses between nodes: those that acprun --net names, or by default all except
+// loopback, IPv4 first. Makes no system call: the caller passes the addresses. Pure; any thread. Tests:
+// tests/unit/launch/network_choice_test.cpp.
 #pragma once
 
 #include <span>
@@ -18,18 +18,18 @@ namespace acp::launch {
 
 class NetworkChoice {
 public:
-    // From "10.0.0.0/8,eth1,!docker0": networks and names of interfaces, those to leave out with a "!"; "" is no
-    // wish. Errors: argument, config (the message names the word).
+    // Parses "10.0.0.0/8,eth1,!docker0": networks and names of interfaces; "!" excludes one; "" is no wish. Errors: argument,
+    // config (the message has the word).
     static base::Result<NetworkChoice> from(std::string_view text);
 
-    // The addresses to listen on, without ports, best first, at most node_addresses_max; loopback alone when no
-    // wish was said and there is nothing else; empty when nothing fits the wish.
+    // The addresses to listen on, without ports, best first, at most node_addresses_max. Without a wish and any other address,
+    // loopback alone; empty when no address fits the wish.
     [[nodiscard]] std::vector<os::SocketAddress> choose(
         std::span<const os::InterfaceAddress> all) const;
 
 private:
     struct Wish {
-        std::string interface;  // "" = a network
+        std::string interface;  // "" = the wish is a network
         os::AddressRange range;
         bool is_exclusion = false;
     };

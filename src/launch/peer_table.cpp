@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Addresses to text and bytes, and back.
+// Converts addresses to text and bytes, and back.
 #include "launch/peer_table.hpp"
 
 namespace acp::launch {
@@ -14,7 +14,7 @@ constexpr std::size_t ip_bytes(std::uint16_t family) noexcept {
     return family == 4 ? 4U : 16U;
 }
 
-// Takes one address off the front; false when it is not whole or none.
+// Removes one address from the front; false when it is incomplete or invalid.
 bool take_address(std::string_view& bytes, os::SocketAddress& address) {
     constexpr std::size_t head_bytes = 3;
     if (bytes.size() < head_bytes) return false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the gateways of a job listen: one node's addresses as words of a line, and the table of all nodes as
-// bytes (per node a count, per address a family, a port and 4 or 16 bytes). Opens no socket and resolves no name.
-// Pure; any thread. Tests: tests/unit/launch/peer_table_test.cpp.
+// Where the gateways of a job listen: one node's addresses as words of a line, and the table of all nodes as bytes (per node a
+// count, per address a family, a port and 4 or 16 bytes). Opens no socket and resolves no name. Pure; any thread.
+// Tests: tests/unit/launch/peer_table_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace acp::launch {
 
-inline constexpr std::size_t node_addresses_max = 8;  // of one node
+inline constexpr std::size_t node_addresses_max = 8;  // most addresses of one node
 
 // "127.0.1.1:4711 [fe80::1]:4711"
 [[nodiscard]] std::string addresses_text(std::span<const os::SocketAddress> addresses);
@@ -28,8 +28,8 @@ using GatewayTable =
 
 [[nodiscard]] std::string to_bytes(const GatewayTable& table);
 
-// Errors: argument (cut off, a row without addresses or with too many, a family that is none, bytes left over,
-// another number of rows).
+// Errors: argument (truncated, a row without addresses or with too many, an invalid family, bytes left over, a number of rows
+// other than `nodes`).
 base::Result<GatewayTable> peer_table_from(std::string_view bytes, std::uint32_t nodes);
 
 }  // namespace acp::launch

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The relay's rounds: who is ready, what is moved.
+// The relay's rounds: which descriptors are ready, and which bytes are moved.
 #include "launch/relay.hpp"
 
 #include <algorithm>
@@ -18,13 +18,13 @@ namespace {
 constexpr std::size_t head_bytes = 8;
 constexpr std::size_t words_bytes_max = 4096;
 constexpr std::size_t read_bytes = 16384;
-constexpr std::size_t to_send_bytes_max = 4 * relay_window_bytes;  // credits and ends come on top
+constexpr std::size_t to_send_bytes_max = 4 * relay_window_bytes;  // credits and ends may exceed it
 constexpr std::uint64_t token_given = 16;                          // + stream
 constexpr std::uint64_t token_from_trunk = 32;
 constexpr std::uint64_t token_to_trunk = 33;
 constexpr std::uint64_t token_side = 34;
 
-// Takes bytes off the front of a text, and leaves no copy of them.
+// Removes bytes from the front of a text, and wipes the copies that this leaves.
 void drop_front(std::string& text, std::size_t count) {
     const std::size_t size = text.size();
     std::copy(text.begin() + static_cast<std::ptrdiff_t>(count), text.end(), text.begin());
@@ -46,7 +46,7 @@ Result<Relay> Relay::create(os::FileDescriptor from_trunk, os::FileDescriptor to
     }
     relay.from_trunk_ = std::move(from_trunk);
     relay.to_trunk_ = std::move(to_trunk);
-    // So that neither is moved to other memory, of which parts would stay.
+    // Reserved so that neither string is moved to other memory, where copies of its bytes would remain.
     relay.received_.reserve(relay_streams * relay_window_bytes + 2 * read_bytes);
     relay.to_send_.reserve(to_send_bytes_max + 2 * relay_window_bytes);
     for (Incoming& incoming : relay.incoming_) incoming.held.reserve(relay_window_bytes);
@@ -107,7 +107,7 @@ void Relay::turn(std::uint64_t timeout_ns) {
     write_trunk();
 }
 
-// Watches what can be moved, and nothing else: readiness is told for as long as it lasts.
+// Watches only descriptors whose bytes can be moved now, because epoll reports readiness again and again as long as it lasts.
 void Relay::watch() {
     for (std::size_t i = 0; i < relay_streams; ++i) {
         Outgoing& outgoing = outgoing_[i];
@@ -176,7 +176,7 @@ void Relay::give(std::size_t stream) {
     Incoming& incoming = incoming_[stream];
     if (incoming.to.is_open() && !incoming.held.empty()) {
         const std::int64_t taken = os::write_some(incoming.to.get(), incoming.held);
-        if (taken < 0) {  // nobody reads any more: the other side need not send
+        if (taken < 0) {  // the reader has closed its end: the other side need not send
             incoming.is_refused = true;
             drop_front(incoming.held, incoming.held.size());
             send(stream, Kind::refused, 0);
@@ -217,7 +217,7 @@ void Relay::read_trunk() {
     if (!obey_frames()) cut();
 }
 
-// false when what came is nothing a relay sends.
+// false when the bytes are no frame that a relay sends.
 bool Relay::obey_frames() {
     std::size_t at = 0;
     bool is_sound = true;
@@ -281,7 +281,7 @@ void Relay::write_trunk() {
     drop_front(to_send_, static_cast<std::size_t>(taken));
 }
 
-// The other relay reads no more. What it sent before may be on its way still, its last words among it.
+// The other relay reads no more. Frames that it sent before may still arrive, its last words among them.
 void Relay::stop_sending() {
     if (is_trunk_watched_) poll_.remove(to_trunk_.get());
     is_trunk_watched_ = false;
@@ -289,7 +289,7 @@ void Relay::stop_sending() {
     drop_front(to_send_, to_send_.size());
 }
 
-// Whoever is given something from here learns that it ends.
+// Ends all streams: each descriptor that is given bytes learns that they end.
 void Relay::cut() {
     if (is_cut_) return;
     is_cut_ = true;

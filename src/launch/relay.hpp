@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An agent's streams over one connection: the talk with the launcher, and input, output and errors of its ranks. Two
-// relays face each other at the ends of a trunk, a pair of byte streams such as ssh gives. Each stream has a window:
-// one that nobody reads stops, and the others go on. Knows no line and no meaning; wipes what it has passed on, for
-// a key may have been among it. One thread. Tests: tests/unit/launch/relay_test.cpp.
+// Carries an agent's streams over one connection: the lines of the launcher's channel, and input, output and errors of its
+// ranks. Two relays face each other at the ends of a trunk, a pair of byte streams such as ssh provides. Each stream has a
+// window, so that a stream without a reader stops and the others go on. Knows no line and no meaning. Wipes what it has passed
+// on, since a key may have been among it. One thread. Tests: tests/unit/launch/relay_test.cpp.
 //
-// On the trunk: frames of 8 bytes (stream, kind, 0, 0, little-endian count), those of kind `bytes` followed by as many.
+// Format of the trunk: frames of 8 bytes (stream, kind, 0, 0, little-endian count); a frame of kind `bytes` is followed by
+// `count` bytes.
 #pragma once
 
 #include <array>
@@ -18,10 +19,10 @@
 
 namespace acp::launch {
 
-// What the far relay says first; before it, a login shell may have said anything.
+// The first line that the far relay sends; a login shell may have printed anything before it.
 inline constexpr std::string_view relay_greeting = "\nacp-agent relay 1\n";
 
-inline constexpr std::size_t relay_window_bytes = 65536;  // of one stream under way
+inline constexpr std::size_t relay_window_bytes = 65536;  // of one stream, in flight
 
 enum class RelayStream : std::uint8_t { channel, input, output, error };
 
@@ -32,43 +33,45 @@ public:
     // Takes the trunk's two ends; they become nonblocking. Errors: limit, system.
     static base::Result<Relay> create(os::FileDescriptor from_trunk, os::FileDescriptor to_trunk);
 
-    // What is read from here goes to the other relay. It may be a file. Errors: system.
+    // Sends what is read from this descriptor, which may be a file, to the other relay. Errors: system.
     base::Status take_from(RelayStream stream, os::FileDescriptor from);
 
-    // What comes from the other relay goes here, and is closed after it: for a socket, its writing half.
-    //   is_kept_open  leaves it open instead, as long as the relay lives
+    // Writes what arrives from the other relay to this descriptor, and closes it after the end: for a socket, its writing half.
+    //   is_kept_open  leaves it open, as long as the relay lives
     // Errors: system.
     base::Status give_to(RelayStream stream, os::FileDescriptor to, bool is_kept_open = false);
 
-    // Keeps the last words that come from here; for what ssh says. Errors: system.
+    // Keeps the last words that are read from this descriptor, for the messages of ssh. Errors: system.
     base::Status listen_to(os::FileDescriptor from);
 
-    // Waits until something can be moved, and moves it. Blocks.
+    // Waits until some bytes can be moved, and moves them. Blocks.
     void turn(std::uint64_t timeout_ns = os::poll_forever);
 
-    // Everything taken has been sent, and all streams taken from have ended.
+    // Whether all bytes that were read have been sent, and all streams of take_from() have ended.
     [[nodiscard]] bool has_sent_all() const noexcept;
 
-    // Everything that came has been given, and nothing more comes: all streams given to have ended, or the trunk.
+    // Whether all bytes that arrived have been written and no more will come: all streams of give_to(), or the trunk, have
+    // ended.
     [[nodiscard]] bool has_given_all() const noexcept;
 
-    // The other side said that nothing more comes of this stream.
+    // Whether the other side said that this stream has ended.
     [[nodiscard]] bool has_ended(RelayStream stream) const noexcept {
         return incoming_[static_cast<std::size_t>(stream)].has_ended;
     }
 
-    // The descriptor taken from has not ended.
+    // Whether the descriptor of take_from() has not ended.
     [[nodiscard]] bool is_taking(RelayStream stream) const noexcept {
         return outgoing_[static_cast<std::size_t>(stream)].from.is_open();
     }
 
-    // The other relay is gone and all it sent was read, or it is none: nothing comes any more.
+    // True when the other relay is gone and all it sent was read, or when the other side is no relay: no more bytes will
+    // arrive.
     [[nodiscard]] bool is_cut() const noexcept { return is_cut_; }
 
-    // Lets the trunk go: the other relay finds itself cut.
+    // Closes the trunk: the other relay then finds itself cut off.
     void hang_up() { cut(); }
 
-    // What came from listen_to(), at most the last 4 KiB.
+    // What was read from listen_to(), at most the last 4 KiB.
     [[nodiscard]] const std::string& words() const noexcept { return words_; }
 
 private:
@@ -79,7 +82,7 @@ private:
         os::FileDescriptor from;
         std::size_t credit = relay_window_bytes;
         bool is_watched = false;
-        bool is_always_ready = false;  // a file
+        bool is_always_ready = false;  // a file, which epoll cannot watch
     };
 
     // From the trunk to a descriptor.
@@ -89,13 +92,13 @@ private:
         bool is_watched = false;
         bool is_expected = false;  // give_to was called
         bool is_kept_open = false;
-        bool has_ended = false;   // the other side takes no more
-        bool is_refused = false;  // nobody reads here
+        bool has_ended = false;   // the other side sends no more
+        bool is_refused = false;  // the reader here has closed its end
     };
 
     explicit Relay(os::PollSet poll) noexcept : poll_(std::move(poll)) {}
 
-    // Else what is taken is dropped.
+    // If false, bytes to send are dropped.
     [[nodiscard]] bool is_sending() const noexcept { return to_trunk_.is_open(); }
 
     void take(std::size_t stream);
@@ -118,7 +121,7 @@ private:
     os::FileDescriptor side_;
     std::array<Outgoing, relay_streams> outgoing_;
     std::array<Incoming, relay_streams> incoming_;
-    std::string received_;  // of frames, not yet whole
+    std::string received_;  // bytes of frames that are not complete yet
     std::string to_send_;
     std::string words_;
     bool is_trunk_watched_ = false;  // for writing

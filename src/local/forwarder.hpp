@@ -7,7 +7,7 @@
 //
 //   turn() -> ForwarderStarter      starts own commands: runs them here, or sends a message to the process that runs them
 //          -> ForwarderServer       handles messages: commands of others, bytes for this process, ends of own commands
-//   both, and turn() -> ForwarderCopies   sends copies whose source is reached here, in pieces, and messages that waited for room
+//   both, and turn() -> ForwarderCopies   sends copies whose source is reached here, and messages that waited for room
 //   all three -> ForwarderEnds      reports how a command ended to its initiator, or takes such a report
 //             -> ForwarderCommands  keeps own commands until their one end
 //             -> ForwarderQueues    keeps what waits for room, by receiver, and who is dead

@@ -47,8 +47,8 @@ void ForwarderCommands::withdraw(std::uint32_t index) noexcept {
 
 void ForwarderCommands::want_value(std::uint32_t index) noexcept {
     Record& record = records_[index];
-    record.command.target =
-        record.command.source;  // find() needs a valid address; the target is never written
+    // find() needs a valid address; the target is never written
+    record.command.target = record.command.source;
     record.is_value_wanted = true;
 }
 

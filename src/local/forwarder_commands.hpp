@@ -21,8 +21,8 @@ namespace acp::local {
 class ForwarderCommands {
 public:
     static constexpr std::uint32_t nobody = Chain::nobody;  // no slot, and no record
-    static constexpr std::uint32_t records_min =
-        64;  // records that exist even if memory allocation fails
+    // records that exist even if memory allocation fails
+    static constexpr std::uint32_t records_min = 64;
 
     // The state of a command.
     enum class Stage : std::uint8_t {
@@ -42,8 +42,8 @@ public:
         bool is_value_wanted = false;      // the end carries the atomic's old value
         std::uint32_t receiver = nobody;   // the process whose Lane::in_flight counts this command
         std::uint32_t queued_at = nobody;  // the process in whose Lane::queued it waited
-        std::uint32_t executor =
-            nobody;  // with placer: the processes that must live until the command ends
+        // with placer: the processes that must live until the command ends
+        std::uint32_t executor = nobody;
         std::uint32_t placer = nobody;
         char* into = nullptr;  // destination of a get without a target address
     };

@@ -56,9 +56,8 @@ void ForwarderEnds::on_fetched(std::uint32_t origin,
     }
     const ForwarderCommands::Record& record = commands_[index];
     if (record.into == nullptr || bytes.size() != record.command.bytes) {
-        commands_.fail(
-            index,
-            base::Code::system);  // the owner sent another number of bytes than was asked for
+        // the owner sent another number of bytes than was asked for
+        commands_.fail(index, base::Code::system);
         return;
     }
     move_bytes(record.into, bytes.data(), bytes.size());

@@ -20,8 +20,8 @@ namespace acp::local {
 // A copy that this process runs in pieces, for itself or for others.
 struct PieceCopy {
     std::uint64_t token = 0;
-    memory::GlobalAddress target =
-        0;  // 0: the origin gave no address; it finds the destination by the token
+    // 0: the origin gave no address; it finds the destination by the token
+    memory::GlobalAddress target = 0;
     memory::GlobalAddress source = 0;
     std::uint64_t bytes = 0;
     std::uint64_t done = 0;
@@ -31,8 +31,8 @@ struct PieceCopy {
 class ForwarderQueues {
 public:
     static constexpr std::uint32_t payload_bytes_max = 8;  // of a message that may wait
-    static constexpr std::uint32_t parcels_min =
-        128;  // parcels that exist even if memory allocation fails
+    // parcels that exist even if memory allocation fails
+    static constexpr std::uint32_t parcels_min = 128;
 
     //   port      must outlive this
     //   own_slot  copies to it are moved by this process itself and need no room

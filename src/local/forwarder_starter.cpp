@@ -65,10 +65,8 @@ MessageHead ForwarderStarter::head_of(std::uint32_t index) const {
     head.source = command.source;
     head.bytes = command.bytes;
     head.operand = command.operand;
-    head.expected =
-        command.is_copy()
-            ? 0
-            : command.expected;  // in a copy the field holds a private note of the initiator
+    // in a copy the field holds a private note of the initiator
+    head.expected = command.is_copy() ? 0 : command.expected;
     return head;
 }
 

@@ -15,8 +15,8 @@ inline constexpr std::uint32_t commands_in_flight_max =
 inline constexpr std::uint32_t messages_per_turn_max = 64;
 inline constexpr std::uint32_t pieces_per_turn_max = 16;         // pieces of copies to one receiver
 inline constexpr std::uint64_t move_bytes_max = 1024ULL * 1024;  // bytes moved in one go
-inline constexpr std::uint32_t any_epoch =
-    0;  // for a process (the gateway) that outlives the ranks' epochs
+// for a process (the gateway) that outlives the ranks' epochs
+inline constexpr std::uint32_t any_epoch = 0;
 
 // How a forwarded command ended.
 struct ForwardedEnd {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Claiming lines, and the owner's side of revocation.
+// Claims lines for threads, and does the owner's part of a revocation.
 #include "local/hazards.hpp"
 
 #include <array>
@@ -17,7 +17,7 @@
 namespace acp::local {
 
 #if defined(__SANITIZE_THREAD__)
-#define ACP_PLAIN_HAZARDS 0  // the tool sees neither membarrier nor fences
+#define ACP_PLAIN_HAZARDS 0  // ThreadSanitizer sees neither membarrier nor fences
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define ACP_PLAIN_HAZARDS 0
@@ -32,17 +32,17 @@ struct Hazards::Holding {
     Claims* claims = nullptr;
     memory::HazardLine* line = nullptr;
     memory::HazardLine** place =
-        nullptr;  // the thread's variable that names the line too; nullptr: none
+        nullptr;  // the thread's variable that also points to the line; nullptr: none
 };
 
-// Which lines are taken.
+// The lines of this process, and which of them are taken.
 class Hazards::Claims {
 public:
     Claims(const node::Segment& segment, std::uint32_t slot)
         : lines_(segment.hazards(slot)), slot_(&segment.slot(slot)) {
         for (memory::HazardLine& line : lines_) {
             if (line.is_claimed.load(std::memory_order_relaxed) !=
-                0) {  // of an earlier view of this process
+                0) {  // left by an earlier Hazards of this process
                 line.target.store(0, std::memory_order_relaxed);
                 line.is_claimed.store(0, std::memory_order_relaxed);
             }
@@ -52,7 +52,7 @@ public:
         }
     }
 
-    // A line nobody has, for the calling thread; nullptr when there is none.
+    // Claims a free line for the calling thread; nullptr when all are taken.
     Holding* claim() {
         const std::scoped_lock lock(mutex_);
         for (std::uint32_t i = 0; i + 1 < lines_.size(); ++i) {  // the last one is shared
@@ -69,7 +69,7 @@ public:
     }
 
     void give_back(memory::HazardLine* line) {
-        // relaxed: stored by the only thread of a forked child, before it gives anything back
+        // relaxed: the only thread of a forked child stores it before it gives a line back
         if (is_abandoned_.load(std::memory_order_relaxed)) return;
         const std::scoped_lock lock(mutex_);
         line->target.store(0, std::memory_order_release);
@@ -91,10 +91,11 @@ constinit thread_local detail::ThreadLine detail::thread_line
 
 namespace {
 
-// Numbers of views: an address may be another view's later.
+// Numbers the Hazards objects: a later object may have the same address.
 std::uint64_t next_view() noexcept {
     static std::atomic<std::uint64_t> views{0};
-    return views.fetch_add(1, std::memory_order_relaxed) + 1;  // only to be different
+    return views.fetch_add(1, std::memory_order_relaxed) +
+           1;  // relaxed: the numbers need only differ
 }
 
 bool names(const memory::HazardLine& line,
@@ -126,7 +127,7 @@ void Hazards::abandon() noexcept {
     claims_->abandon();
 }
 
-// Runs in a thread that ends. What it calls later takes a line per call, for it is not told again.
+// Runs in a thread that ends. Its later calls take a line per call, because this function is not called for it again.
 void Hazards::at_thread_exit(void* holding) {
     auto& held = *static_cast<Holding*>(holding);
     detail::thread_line = {0, nullptr, true};
@@ -136,12 +137,12 @@ void Hazards::at_thread_exit(void* holding) {
     held.claims->give_back(held.line);
 }
 
-// A thread that is not told of its end, or was told already, keeps no line.
+// A thread keeps no line if at_thread_exit() is not called for it, or was called already.
 bool Hazards::may_keep_line() const noexcept {
     return !detail::thread_line.is_ending && thread_exit_.is_open();
 }
 
-// The calling thread's, claimed at its first call.
+// The calling thread's line, claimed at its first call.
 Hazards::Holding* Hazards::own_holding() {
     if (!may_keep_line()) {
         return nullptr;

@@ -80,8 +80,8 @@ public:
     private:
         std::unique_lock<std::mutex> lock_;
         memory::HazardLine* line_;
-        Hazards* lender_ =
-            nullptr;  // gives the line back; nullptr: the line is not to be given back
+        // gives the line back; nullptr: the line is not to be given back
+        Hazards* lender_ = nullptr;
     };
 
     // Waits until no living thread of the node names an address for which is_named(address) is true. The caller has already
@@ -138,8 +138,8 @@ private:
     std::uint64_t view_;  // unique number of this object; 0 is none
     bool has_membarrier_;
     std::unique_ptr<Claims> claims_;
-    os::ThreadExit
-        thread_exit_;  // its values are Holdings; if it is not open, no thread keeps a line
+    // its values are Holdings; if it is not open, no thread keeps a line
+    os::ThreadExit thread_exit_;
     std::mutex shared_line_mutex_;
 };
 

@@ -31,7 +31,8 @@ struct MessageHead {
     std::uint8_t code = 0;       // end: base::Code
     std::uint16_t origin = 0;    // slot of the command's initiator
     std::uint8_t is_last = 0;    // data: the copy's last piece
-    std::uint8_t blame = 0;    // end: which address is to blame (Blame in forwarder_types.hpp), < 4
+    // end: which address is to blame (Blame in forwarder_types.hpp), < 4
+    std::uint8_t blame = 0;
     std::uint64_t token = 0;   // the name that the initiator gave the command
     std::uint64_t target = 0;  // data: address of this piece
     std::uint64_t source = 0;

@@ -41,8 +41,8 @@ MpscPort::~MpscPort() {
 }
 
 void MpscPort::reclaim_from(Flight& flight) noexcept {
-    for (std::uint32_t i = 0; i < flight.count;
-         ++i) {  // they will be written: prefetch them all together
+    // they will be written: prefetch them all together
+    for (std::uint32_t i = 0; i < flight.count; ++i) {
         os::prefetch_for_write(&pool(slot_)[flight.cells[(flight.first + i) % cells_to_one_max]]);
     }
     while (flight.count > 0 && pool(slot_)[flight.oldest()].is_free()) {

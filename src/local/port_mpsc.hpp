@@ -85,8 +85,8 @@ private:
     std::uint32_t free_ = ~0U;                               // own free cells, a bit each
     std::array<std::uint16_t, node::pool_cells> sent_to_{};  // receivers of the busy cells
     std::vector<Flight> flights_;                            // by receiver
-    std::atomic<std::uint32_t> kept_{
-        0};  // index of the oldest message taken from the inbox and not handled, 0 = none; writer: the driver
+    // index of the oldest message taken from the inbox and not handled, 0 = none; writer: the driver
+    std::atomic<std::uint32_t> kept_{0};
 };
 
 }  // namespace acp::local

@@ -47,8 +47,8 @@ bool RingsPort::send(std::uint32_t receiver,
     // seq_cst: partner is is_full(), which then sees the cell; the exchange also precedes our look at the receiver's bells
     next.state.exchange(is_filled, std::memory_order_seq_cst);
     if (find_ == Find::by_bitmap) {
-        (void)segment_.slot(receiver).rung.set(
-            slot_);  // the result is of no use: no thread sleeps on the bitmap itself
+        // the result is of no use: no thread sleeps on the bitmap itself
+        (void)segment_.slot(receiver).rung.set(slot_);
     }
     knock(receiver);
     return true;
@@ -155,8 +155,8 @@ std::uint32_t RingsPort::drain_kept(std::uint32_t word,
         const std::uint32_t taken = drain(sender, handler, bound);
         handled += taken;
         next_sender_ = sender + 1 == slots_ ? 0 : sender + 1;
-        if (taken <
-            bound) {  // the ring was found empty after its bit was taken: a later message sets the bit again
+        // the ring was found empty after its bit was taken: a later message sets the bit again
+        if (taken < bound) {
             kept_[word] &= ~(std::uint64_t{1} << bit);
         }
     }

@@ -41,8 +41,8 @@ protected:
     const node::Segment& segment_;
     const std::uint32_t slot_;
     const std::uint32_t datagram_bytes_;
-    const std::uint32_t
-        slots_;  // number of processes that may send and receive: the ranks and the gateway
+    // number of processes that may send and receive: the ranks and the gateway
+    const std::uint32_t slots_;
 };
 
 }  // namespace acp::local

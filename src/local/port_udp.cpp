@@ -204,8 +204,8 @@ bool UdpPort::has_room(std::uint32_t receiver) const {
 
 void UdpPort::on_acknowledged(std::uint32_t sender, const DatagramHead& head) {
     UdpPeer& peer = peers_[sender];
-    if (head.acknowledged > peer.sent)
-        return;  // the answer was meant for an earlier port of this process
+    // the answer was meant for an earlier port of this process
+    if (head.acknowledged > peer.sent) return;
     bool has_progress = false;
     while (!peer.unanswered.is_empty() &&
            kept_[peer.unanswered.first].packet.head.number <= head.acknowledged) {
@@ -242,9 +242,8 @@ void UdpPort::resend_what_is_due() {
         UdpPeer& peer = peers_[slot];
         if (!peer.unanswered.is_empty() && now >= peer.resend_at_ns) {
             const std::uint32_t oldest = peer.unanswered.first;
-            (void)transmit(
-                slot, kept_[oldest].packet,
-                payload_of(oldest));  // if the kernel refuses it now, the next timeout sends it
+            // if the kernel refuses it now, the next timeout sends it
+            (void)transmit(slot, kept_[oldest].packet, payload_of(oldest));
             peer.doubtful_up_to = peer.sent;
             peer.patience_ns = std::min(2 * peer.patience_ns, resend_after_max_ns);
             peer.resend_at_ns = now + peer.patience_ns;
@@ -319,8 +318,8 @@ void UdpPort::answer() {
     for (const std::uint32_t slot : to_answer_) {
         UdpPeer& peer = peers_[slot];
         peer.is_listed = false;
-        if (!std::exchange(peer.owes_answer, false) && !peer.has_gap)
-            continue;  // a message carried the answer
+        // a message carried the answer
+        if (!std::exchange(peer.owes_answer, false) && !peer.has_gap) continue;
         const bool has_gap = std::exchange(peer.has_gap, false);
         const DatagramHead head{job_id_,
                                 has_gap ? DatagramHead::Kind::gap : DatagramHead::Kind::answer,
@@ -376,9 +375,8 @@ void UdpPort::wake_service() {
     // seq_cst: the work we wake the service thread for is published before; partner: sleep_service(), which sets the flag and
     // then looks
     if (is_asleep_.exchange(false, std::memory_order_seq_cst) && !ways().event.signal()) {
-        is_event_lost_.store(
-            true,
-            std::memory_order_relaxed);  // the program closed the event; receive() checks this flag
+        // the program closed the event; receive() checks this flag
+        is_event_lost_.store(true, std::memory_order_relaxed);
     }
 }
 

@@ -41,8 +41,8 @@ static_assert(sizeof(DatagramHead) == 32);
 inline constexpr std::uint64_t resend_after_ns = 20'000'000;  // doubled each time
 inline constexpr std::uint64_t resend_after_max_ns = 200'000'000;
 inline constexpr std::uint32_t unanswered_max = 64;  // datagrams to one receiver
-inline constexpr std::uint32_t kept_at_once =
-    64;  // datagrams for which memory is allocated in one step
+// datagrams for which memory is allocated in one step
+inline constexpr std::uint32_t kept_at_once = 64;
 
 class UdpPort final : public Port {
 public:
@@ -94,14 +94,15 @@ private:
         std::uint64_t charged_bytes = 0;
         std::uint64_t resend_at_ns = 0;  // valid while a datagram is unanswered
         std::uint64_t patience_ns = resend_after_ns;
-        std::uint64_t resent_up_to = 0;  // number of the last datagram sent again because of a gap
-        std::uint64_t doubtful_up_to =
-            0;  // number of the last datagram that was unanswered at the last timeout
+        // number of the last datagram sent again because of a gap
+        std::uint64_t resent_up_to = 0;
+        // number of the last datagram that was unanswered at the last timeout
+        std::uint64_t doubtful_up_to = 0;
         bool owes_answer = false;
         bool is_listed = false;  // in to_answer_
         bool has_gap = false;
-        bool is_put_off =
-            false;  // a message of this peer arrived while none was wanted; the peer must send it again
+        // a message of this peer arrived while none was wanted; the peer must send it again
+        bool is_put_off = false;
         bool is_dead = false;
     };
 
@@ -166,8 +167,8 @@ private:
     // Unanswered datagrams: one place is reserved for each peer, the others are shared by all. There are as many as payloads_
     // has room for.
     LinkedPool<Kept> kept_{0};
-    std::uint32_t
-        reserved_;  // free places of kept_ that are reserved for peers without unanswered datagrams
+    // free places of kept_ that are reserved for peers without unanswered datagrams
+    std::uint32_t reserved_;
     std::vector<std::unique_ptr<char[]>> payloads_;     // blocks of kept_at_once payloads each
     bool has_put_off_ = false;                          // is_put_off of some peer is set
     std::vector<std::byte> buffer_;                     // the datagram being received

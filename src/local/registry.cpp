@@ -61,7 +61,8 @@ std::uint32_t Registry::next_generation(std::uint32_t first, std::uint64_t count
             return candidate;
         }
     }
-    return candidate;  // there are more granules than generations: no generation is new for all of them
+    // there are more granules than generations: no generation is new for all of them
+    return candidate;
 }
 
 void Registry::publish(std::uint32_t first,
@@ -162,9 +163,8 @@ std::uint32_t Registry::count_of(std::uint32_t first) const noexcept {
 
 void Registry::kill(std::uint32_t first, std::uint32_t count) noexcept {
     const auto clear = [](memory::TableEntry& entry) {
-        entry.direct_bytes.store(
-            0,
-            std::memory_order_seq_cst);  // seq_cst: precedes the scan of the hazard lines
+        // seq_cst: precedes the scan of the hazard lines
+        entry.direct_bytes.store(0, std::memory_order_seq_cst);
         entry.bytes.store(0, std::memory_order_seq_cst);
     };
     for (std::uint32_t g = first; g < first + count; ++g) {

@@ -67,8 +67,8 @@ private:
     Space& space_;
     Hazards& hazards_;
     mutable std::mutex mutex_;
-    std::vector<State>
-        states_;  // states of the granules; their generations are in the row of the table, which outlives epochs
+    // states of the granules; their generations are in the row of the table, which outlives epochs
+    std::vector<State> states_;
     std::uint32_t first_own_;  // first granule behind those of the shared segments
     std::uint32_t cursor_;
     std::uint32_t live_ = 0;

@@ -83,10 +83,8 @@ void Space::close() noexcept {
         memory::TableEntry& entry = shared_row_[g];
         if (entry.start.load(std::memory_order_relaxed) != 0) {
             entry.direct_bytes.store(0, std::memory_order_release);
-            entry.bytes.store(
-                0,
-                std::
-                    memory_order_release);  // start stays set, so that old addresses are stale rather than wild
+            // start stays set, so that old addresses are stale rather than wild
+            entry.bytes.store(0, std::memory_order_release);
         }
     }
     used_granules_ = 0;

@@ -71,8 +71,8 @@ static_assert(sizeof(View) == 64);
 
 // Where an access lies. Valid while the caller's hazard line names the address.
 struct Place {
-    char* direct =
-        nullptr;  // pointer by which this process reaches it; nullptr: loads and stores do not reach it
+    // pointer by which this process reaches it; nullptr: loads and stores do not reach it
+    char* direct = nullptr;
     std::uint64_t owner_address = 0;  // in the owner's address space
     std::uint32_t slot = 0;           // the owner's slot
     bool is_own = false;
@@ -96,8 +96,8 @@ public:
     Space() noexcept = default;
 
     // Opens the view of the process that sits on `slot`.
-    //   own_row  the row of this slot, must outlive this; nullptr: no private window (a view that only reads, or a test in which
-    //            several ranks are threads of one process and share one mapping)
+    //   own_row  the row of this slot, must outlive this; nullptr: no private window (a view that only reads, or a test in
+    //            which several ranks are threads of one process and share one mapping)
     // Errors: memory, system.
     base::Status open(const node::Segment& segment,
                       std::uint32_t slot,
@@ -210,8 +210,8 @@ public:
         return offset_in_process(address) < shared_room_;
     }
 
-    // Says in words what is wrong with an address that find() refused. About memory of another node this process knows no more
-    // than its owner.
+    // Says in words what is wrong with an address that find() refused. About memory of another node this process knows only
+    // its owner.
     [[nodiscard]] std::string explain(GlobalAddress address, std::uint64_t bytes) const;
 
     // "8 bytes at global address 0x100000000000000"
@@ -278,8 +278,8 @@ private:
     std::uint32_t claims_granule_ = 0;  // first granule after the starter memory, in each process
     std::uint64_t shared_room_ = 0;     // bytes before the first registration, in each process
     Reach reach_;
-    std::uint32_t used_granules_ =
-        0;  // in the own row: from this granule on no entry was written since open()
+    // in the own row: from this granule on no entry was written since open()
+    std::uint32_t used_granules_ = 0;
     memory::TableEntry* window_row_ = nullptr;
     memory::TableEntry* shared_row_ = nullptr;
 };

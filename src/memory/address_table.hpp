@@ -18,21 +18,23 @@ namespace acp::memory {
 
 // The kind of memory of a segment, which decides who can reach it. Memory of a device would be a kind of its own.
 enum class MemoryKind : std::uint64_t {
-    private_pages,  // private to the owner's process; others reach it through the kernel, or by asking the owner
+    // private to the owner's process; others reach it through the kernel, or by asking the owner
+    private_pages,
     shared,  // in the node segment, which every process of the node has mapped
-    hidden  // pages to which the kernel gives no other process access (memfd_secret): only the owner reaches them
+    // pages to which the kernel gives no other process access (memfd_secret): only the owner reaches them
+    hidden
 };
 
 // One granule of one segment. Writer: the process that owns the row. Readers: every process of the node.
 // A zero entry is free.
 struct alignas(64) TableEntry {
-    std::atomic<std::uint64_t>
-        direct_bytes;  // size if loads and stores reach the memory, else 0; stored with release
+    // size if loads and stores reach the memory, else 0; stored with release
+    std::atomic<std::uint64_t> direct_bytes;
     std::atomic<std::uint64_t> start;  // address of the segment's byte 0, colour 0
     std::atomic<std::uint64_t>
         base;  // position of its byte 0 relative to the node segment's mapping (may wrap)
-    std::atomic<std::uint64_t>
-        bytes;  // size of the segment, 0 = free or revoked; stored with release
+    // size of the segment, 0 = free or revoked; stored with release
+    std::atomic<std::uint64_t> bytes;
     std::atomic<std::uint64_t> owner_address;  // address of its byte 0 in the owner's address space
     std::atomic<MemoryKind> kind;
     std::atomic<std::uint64_t>

@@ -25,11 +25,11 @@ struct alignas(64) HazardLineOf {
     Atomic<std::uint64_t> is_claimed;  // 1 while a thread owns the line
     Atomic<std::uint64_t> commands;    // commands run directly by this thread
     Atomic<std::uint64_t> bytes;       // bytes they moved
-    Atomic<std::uint64_t>
-        attached_commands;  // commands that this thread ran at once through the kernel
+    // commands that this thread ran at once through the kernel
+    Atomic<std::uint64_t> attached_commands;
     Atomic<std::uint64_t> attached_bytes;
-    Atomic<std::uint64_t>
-        attach_choices;  // how often the thread decided whether to run a command at once
+    // how often the thread decided whether to run a command at once
+    Atomic<std::uint64_t> attach_choices;
 };
 
 using HazardLine = HazardLineOf<std::atomic>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rows of all layers. A program that links the layers and defines library_operations() itself has its own table: a test
-// library comes to its ranks and its agents so.
+// The rows of all layers. A program that links the layers and defines library_operations() itself has a table of its own: this
+// is how a test library reaches its ranks and its agents.
 #include "operations/library_operations.hpp"
 
 #include <array>

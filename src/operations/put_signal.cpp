@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes, then the word: whoever acquires the word's new value sees the bytes.
+// Writes the bytes, then the word: a thread that acquires the word's new value sees the bytes.
 #include "operations/put_signal.hpp"
 
 #include <cstring>

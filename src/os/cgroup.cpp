@@ -52,8 +52,8 @@ void append_chain(std::vector<CgroupDirectory>& directories,
                   std::string_view path,
                   bool is_v2) {
     if (root != "/" && path.starts_with(root)) path.remove_prefix(root.size());
-    if (path.starts_with("/.."))
-        path = "";  // the cgroup is outside the namespace: only the mount point is visible
+    // the cgroup is outside the namespace: only the mount point is visible
+    if (path.starts_with("/..")) path = "";
     std::string below(path);
     while (!below.empty() && below != "/") {
         directories.push_back({std::string(mount_point) + below, is_v2});

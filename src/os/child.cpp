@@ -158,9 +158,8 @@ Result<int> start_child(const ChildPlan& plan) {
 }
 
 Status adopt_orphans() {
-    signal(
-        SIGCHLD,
-        SIG_DFL);  // if SIGCHLD were ignored, as some parents leave it, the kernel would reap children itself
+    // if SIGCHLD were ignored, as some parents leave it, the kernel would reap children itself
+    signal(SIGCHLD, SIG_DFL);
     siginfo_t unused{};
     const int waited = waitid(P_ALL, 0, &unused, WEXITED | WNOHANG | WNOWAIT);
     if (waited != 0 && errno != ECHILD) {

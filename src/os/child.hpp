@@ -24,19 +24,23 @@ struct ChildPlan {
     std::string path;                      // path of the program; it is not searched for
     std::vector<std::string> arguments;    // with the program's name first
     std::vector<std::string> environment;  // all of it, "NAME=VALUE"
-    int input = keep_stream;  // descriptors that become 0, 1 and 2; the caller keeps them
+    // descriptors that become 0, 1 and 2; the caller keeps them
+    int input = keep_stream;
     int output = keep_stream;
     int error = keep_stream;
-    std::vector<int> inherited;  // descriptors that stay open across exec, under their own numbers
-    int failures = -1;           // write end of a pipe that receives an ExecFailure; -1 = none
-    std::uint32_t number = 0;    // named in ExecFailure
-    int nth_cpu = any_cpu;       // index into the usable CPUs, taken modulo their count
+    // descriptors that stay open across exec, under their own numbers
+    std::vector<int> inherited;
+    // write end of a pipe that receives an ExecFailure; -1 = none
+    int failures = -1;
+    std::uint32_t number = 0;           // named in ExecFailure
+    int nth_cpu = any_cpu;              // index into the usable CPUs, taken modulo their count
     std::uint64_t descriptors_max = 0;  // soft RLIMIT_NOFILE of the child; 0 = as the caller's
     std::optional<std::uint64_t>
         core_bytes;                 // soft RLIMIT_CORE of the child; none = as the caller's
     bool leads_group = false;       // becomes the leader of a process group of its own
     bool dies_with_parent = false;  // the kernel kills it when the calling thread ends
-    bool hears_signals = true;  // true: no signal is blocked in the child; false: as in the caller
+    // true: no signal is blocked in the child; false: as in the caller
+    bool hears_signals = true;
 };
 
 // Written when the child could not run the program; the child ends right afterwards.

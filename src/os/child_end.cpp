@@ -76,8 +76,8 @@ std::vector<int> listed_children() {
     }
     if (is_told) return found;
     found.clear();
-    for (const std::string& name :
-         entries_of("/proc")) {  // this kernel does not list children: search all processes
+    // this kernel does not list children: search all processes
+    for (const std::string& name : entries_of("/proc")) {
         if (name.front() >= '1' && name.front() <= '9' && parent_of(name) == getpid()) {
             found.push_back(std::stoi(name));
         }
@@ -142,8 +142,8 @@ std::size_t signal_children(int signal) {
 }
 
 bool end_all_children(std::uint64_t deadline_ns) {
-    constexpr std::uint64_t unlisted_ns =
-        1'000'000'000;  // how long to wait for children that /proc does not list
+    // how long to wait for children that /proc does not list
+    constexpr std::uint64_t unlisted_ns = 1'000'000'000;
     std::uint64_t unlisted_until_ns = deadline_ns;
     while (has_children()) {
         const bool is_any_signalled = signal_children(SIGKILL) != 0;

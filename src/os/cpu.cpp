@@ -53,7 +53,8 @@ void yield_cpu() noexcept {
 }
 
 void nap() noexcept {
-    const timespec moment{0, 1000};  // the kernel adds the timer's slack
+    // the kernel adds the timer's slack
+    const timespec moment{0, 1000};
     (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, nullptr);  // lint: sleep is the subject
 }
 

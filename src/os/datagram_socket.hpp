@@ -26,7 +26,8 @@ enum class SendOutcome : std::uint8_t {
     busy,      // the kernel's buffers are full: send the rest later (poll for writing)
     too_long,  // a datagram is longer than the path carries without fragments, or than UDP allows
     closed,    // the descriptor is no longer a socket: the program has closed it
-    unreachable,  // no route, forbidden, port 0, or the other address family: the rest of the burst would fail too
+    // no route, forbidden, port 0, or the other address family: the rest of the burst would fail too
+    unreachable,
 };
 
 struct Sent {
@@ -86,8 +87,8 @@ public:
     // divide. A datagram that the kernel took may still be lost.
     //   burst          at least 1 byte
     //   segment_bytes  1 .. 65507
-    //   may_fragment   false: the network must not fragment these datagrams; the outcome is too_long when this host's own interface
-    //                  would have had to
+    //   may_fragment   false: the network must not fragment these datagrams; the outcome is too_long when this host's own
+    //                  interface would have had to
     Sent send_burst(const SocketAddress& to,
                     std::span<const std::byte> burst,
                     std::uint32_t segment_bytes,

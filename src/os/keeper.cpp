@@ -23,11 +23,12 @@ namespace acp::os {
 
 namespace {
 
-constexpr std::uint64_t patience_ns =
-    10'000'000'000;  // how long to wait for processes that do not die
-constexpr std::int64_t abandoned_ns =
-    5'000'000'000;                      // how long a child may live after its starter has ended
-constexpr std::size_t name_bytes = 16;  // length of a thread's name, with its terminating zero
+// how long to wait for processes that do not die
+constexpr std::uint64_t patience_ns = 10'000'000'000;
+// how long a child may live after its starter has ended
+constexpr std::int64_t abandoned_ns = 5'000'000'000;
+// length of a thread's name, with its terminating zero
+constexpr std::size_t name_bytes = 16;
 
 // Closes all descriptors: another process may wait until the other ends of the child's pipes are closed.
 void close_descriptors() noexcept {

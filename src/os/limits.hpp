@@ -12,9 +12,10 @@ namespace acp::os {
 inline constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
 
 struct MemoryLimits {
-    std::uint64_t cgroup_limit_bytes =
-        unlimited;                         // the tightest limit of the cgroup and its ancestors
-    std::uint64_t cgroup_usage_bytes = 0;  // used in that cgroup, without droppable file pages
+    // the tightest limit of the cgroup and its ancestors
+    std::uint64_t cgroup_limit_bytes = unlimited;
+    // used in that cgroup, without droppable file pages
+    std::uint64_t cgroup_usage_bytes = 0;
     std::uint64_t machine_available_bytes = unlimited;  // MemAvailable + SwapFree
 
     // Memory that can still be allocated: the lesser of what the machine and the cgroup have left.

@@ -16,8 +16,8 @@ namespace acp::os {
 
 using base::Status;
 
-inline constexpr const char* private_interface =
-    "acp0";  // the interface in each network on the bridge
+// the interface in each network on the bridge
+inline constexpr const char* private_interface = "acp0";
 
 // Leaves the machine's networks for a new one with a bridge, to which join_private_network() adds networks.
 // Errors: system (the message says that root is required), unsupported (a kernel without bridges).

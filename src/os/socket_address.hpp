@@ -17,8 +17,8 @@ namespace acp::os {
 using base::Result;
 
 struct SocketAddress {
-    std::array<std::uint8_t, 16>
-        ip{};                  // network order; IPv4 in the first four bytes, the others zero
+    // network order; IPv4 in the first four bytes, the others zero
+    std::array<std::uint8_t, 16> ip{};
     std::uint16_t port = 0;    // host order
     std::uint16_t family = 0;  // 4, 6; 0 = none
 

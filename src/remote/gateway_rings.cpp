@@ -78,7 +78,8 @@ GatewayRings::Offer GatewayRings::offer(std::uint32_t slot,
             close(slot);
             return Offer::taken_all;
         }
-        ++ring.outstanding;  // counted before the taker runs, which may complete the command at once
+        // counted before the taker runs, which may complete the command at once
+        ++ring.outstanding;
         if (!is_sound(record.command)) {
             complete(slot, {.token = record.token, .code = base::Code::argument});
         } else if (!taker(slot, record.token, record.command)) {
@@ -169,7 +170,7 @@ void GatewayRings::flush() noexcept {
         }
         node::Door& door = segment_.slot(slot).door;
         // seq_cst, both: after publish(). Partners: a waiter that attends, or announces its sleep, and then looks; and
-        // RingLink::set_service_wanted(). The waiters' bell rings even if is_attended() is false, since a thread may still wait.
+        // RingLink::set_service_wanted(). The waiters' bell rings even if is_attended() is false: a thread may still wait.
         node::ring_bell_after_rmw(door.waiter_bell);
         if (!door.is_attended() && door.is_end_awaited.load(std::memory_order_seq_cst) != 0) {
             node::wake_service(segment_, slot);

@@ -96,9 +96,10 @@ private:
     std::vector<std::uint32_t> waiting_;
     std::size_t waiting_first_ = 0;
     std::size_t waiting_count_ = 0;
-    bool is_refused_ = false;  // all rings in waiting_ found no room when they were last offered
-    std::vector<std::uint32_t>
-        to_ring_;  // slots whose bells flush() must ring, each once; capacity for all
+    // all rings in waiting_ found no room when they were last offered
+    bool is_refused_ = false;
+    // slots whose bells flush() must ring, each once; capacity for all
+    std::vector<std::uint32_t> to_ring_;
 };
 
 }  // namespace acp::remote

@@ -32,8 +32,8 @@ struct Ended {
     // Why the node of that process is gone, if the link knows this before the node segment does.
     node::NodeFate fate = node::NodeFate::told;
     std::uint32_t result_bytes = 0;  // for an invoke that succeeded
-    const std::byte* result =
-        nullptr;  // of that invoke: memory of the link, valid until the next call of turn() or flush()
+    // of that invoke: memory of the link, valid until the next call of turn() or flush()
+    const std::byte* result = nullptr;
 };
 
 // A numbered operation that the gateway of the process's node is to run.

@@ -82,8 +82,8 @@ void RingLink::flush() {
 bool RingLink::turn(std::vector<Ended>& ended) {
     bool has_moved = false;
     for (const EndedRecord* front = ended_.front(); front != nullptr; front = ended_.front()) {
-        if (!has_room_for_one(ended))
-            break;  // memory allocation failed: the rest stays in the ring
+        // memory allocation failed: the rest stays in the ring
+        if (!has_room_for_one(ended)) break;
         const EndedRecord record = *front;
         ended_.pop();
         has_moved = true;

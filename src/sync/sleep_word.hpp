@@ -23,7 +23,7 @@ template <template <class> class Atomic = std::atomic>
 class SleepWord {
 public:
     // Publishes epoch; epochs of one word are published in rising order (mod 2^28). true when
-    // somebody sleeps: the caller must then wake all sleepers on word().
+    // a thread sleeps: the caller must then wake all sleepers on word().
     [[nodiscard]] bool publish(std::uint32_t epoch) noexcept {
         // acq_rel: release for load() of the waiters, which then see all that came before; acquire
         // takes over what an earlier publisher released, so that it is passed on. Against

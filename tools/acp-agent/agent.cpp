@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The agent's loop: waits for events and hands them out.
+// The agent's loop: waits for events and calls their handlers.
 #include "agent.hpp"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ int Agent::run() {
     if (!status.is_ok()) {
         std::string why(status.message());
         if (status.code() == base::Code::memory) why += os::memory_limit_text().data();
-        if (!poll_ || !signals_) {  // nothing to wait with, and nothing was started
+        if (!poll_ || !signals_) {  // there is no way to wait for events, and nothing was started
             channel_.send("error " + std::to_string(launch::exit_unavailable) + " " + why);
             channel_.send("ended " + std::to_string(launch::exit_unavailable) + " 0 0");
             return launch::exit_unavailable;
@@ -45,7 +45,7 @@ int Agent::run() {
 
 void Agent::loop() {
     std::array<os::PollEvent, events_max> events;
-    obey_all();  // what came with the plan, or while the ranks were started
+    obey_all();  // lines that came with the plan, or while the ranks were started
     settle();
     while (phase_ != Phase::over) {
         const std::uint64_t now = os::now_ns();

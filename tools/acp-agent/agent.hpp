@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The parent of a node's ranks: makes the node segment, starts the ranks, watches them end and publishes
-// deaths before a process number can be used again, passes signals and output on, and leaves last with no
-// process left behind. Sleeps when nothing happens. Knows nothing of the launcher's options, only of the
-// plan it was sent. Runs in the main thread; output has threads of its own. Its members live in several
-// files, one per kind of event: launch, meet, watch, command,
+// The parent of a node's ranks: makes the node segment, starts the ranks, watches them end and publishes deaths before a
+// process id can be used again, passes signals and output on, and ends last, with no process left behind. Sleeps when nothing
+// happens. Knows nothing of the launcher's options, only of the plan that it was sent. Runs in the main thread; output has
+// threads of its own. Its members are implemented in several files, one per kind of event: launch, meet, watch, command,
 // ending.
 #pragma once
 
@@ -34,29 +33,30 @@ namespace acp::agent {
 
 class Agent {
 public:
-    // Takes the plan, the job's key and the connection they came over.
+    // Takes the plan, the job's key and the channel over which they came.
     Agent(launch::LaunchPlan plan, launch::JobKey key, launch::LineChannel channel)
         : plan_(std::move(plan)), key_(std::move(key)), channel_(std::move(channel)) {}
 
-    // Runs the job to its end and returns the job's exit code. Afterwards the process must end without
-    // destroying anything: an output thread may still be blocked.
+    // Runs the job to its end and returns the job's exit code. Afterwards the process must end without destroying any object:
+    // an output thread may still be blocked.
     int run();
 
 private:
     struct Rank {
         int pid = 0;
         os::FileDescriptor
-            process;  // readable once it has ended; none where the kernel has no such thing
+            process;  // pidfd: readable once it has ended; not open where the kernel has no pidfds
         bool is_running = false;
-        std::uint64_t gone_ns =
-            0;  // when the process that joined was found gone; our child is its parent
-        bool is_judged = false;           // counted as failed already, though its process runs on
-        bool was_ending = false;          // when the others were told to end: not because of that
-        bool has_ended_unjoined = false;  // well, and without acp_init
+        // when the process that joined was found gone, while our child, its parent, still ran
+        std::uint64_t gone_ns = 0;
+        bool is_judged = false;  // was counted as failed, though its process runs on
+        // was about to end already when the others were told to end
+        bool was_ending = false;
+        bool has_ended_unjoined = false;  // ended without an error and without acp_init
         int start_error = 0;              // errno when the program could not be run
     };
 
-    // Streams of one rank, ours and its own.
+    // The standard streams that a rank gets.
     struct Streams {
         os::FileDescriptor input;
         os::FileDescriptor output;
@@ -66,11 +66,11 @@ private:
     enum class Phase {
         meeting,  // nothing is started: the other nodes' addresses are not known yet
         running,
-        ending,     // told to end; at the deadline they are killed
-        killing,    // killed; whoever appears is killed too
-        lingering,  // all ranks are gone, some of their descendants are not
-        finishing,  // no process is left; output is passed on to its end
-        staying,    // nothing is left to do here, but other nodes' ranks may still need this one
+        ending,     // the ranks were told to end; at the deadline they are killed
+        killing,    // the ranks were killed; processes that appear are killed too
+        lingering,  // all ranks have ended, some of their descendants have not
+        finishing,  // no process is left; the rest of the output is passed on
+        staying,    // nothing is left to do here, but other nodes' ranks may still need this node
         over
     };
 
@@ -135,33 +135,33 @@ private:
     [[nodiscard]] bool is_output_complete() const noexcept;
 
     launch::LaunchPlan plan_;
-    launch::JobKey key_;  // until the network is open
+    launch::JobKey key_;  // kept until the network is open
     launch::LineChannel channel_;
-    std::optional<std::size_t> awaited_bytes_;  // of the table of peers, which has been announced
+    std::optional<std::size_t> awaited_bytes_;  // size of the announced table of peers
     base::Config config_;
     os::DescriptorLimit descriptors_;
-    std::optional<std::uint64_t>
-        core_bytes_;  // soft limit of core dumps found, where it was lowered
+    std::optional<std::uint64_t> core_bytes_;  // the soft limit of core dumps before it was lowered
     std::optional<os::PollSet> poll_;
     std::optional<os::SignalFd> signals_;
     node::Segment segment_;
     LifeWatch lives_;
     std::optional<os::Pipe> start_errors_;
     std::unique_ptr<Network> network_;  // in a job of several nodes
-    std::vector<Rank> ranks_;           // of this node, by slot
+    std::vector<Rank> ranks_;           // the ranks of this node, by slot
     std::array<std::unique_ptr<OutputThread>, 2>
-        outputs_;                        // stdout, stderr; none when files take all
-    os::FileDescriptor terminal_input_;  // to rank 0, until the pump takes it
+        outputs_;                        // stdout, stderr; none when output goes to files
+    os::FileDescriptor terminal_input_;  // leads to rank 0, until the pump takes it
     StdinPump pump_;
 
     Phase phase_ = Phase::running;
     std::uint64_t deadline_ns_ = os::poll_forever;
-    std::uint32_t running_ = 0;      // ranks
-    std::uint32_t failed_ = 0;       // ranks that ended as they should not
-    std::uint32_t ended_by_us_ = 0;  // ranks that ran when we began to end them
-    int failure_code_ = 0;           // of the first that failed by itself
-    int asked_signal_ = 0;           // the user's wish that the job end
-    int fixed_code_ = 0;             // timeout, broken output, no start: overrides all others
+    std::uint32_t running_ = 0;  // number of ranks that run
+    std::uint32_t failed_ = 0;   // number of ranks that failed
+    // number of ranks that still ran when this agent began to end them
+    std::uint32_t ended_by_us_ = 0;
+    int failure_code_ = 0;  // exit code of the first rank that failed by itself
+    int asked_signal_ = 0;  // the signal by which the user asked for the end
+    int fixed_code_ = 0;    // timeout, broken output, no start: overrides all others
     bool is_launcher_lost_ = false;
 };
 

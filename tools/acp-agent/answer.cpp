@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The far end of a reach.
+// acp-agent --relay, on the far machine.
 #include "answer.hpp"
 
 #include <string>
@@ -25,9 +25,10 @@ using launch::RelayStream;
 
 namespace {
 
-constexpr std::uint64_t unheard_ns = 5'000'000'000;  // once nobody listens any more
+// time for the agent to end after the connection is gone
+constexpr std::uint64_t unheard_ns = 5'000'000'000;
 
-// The agent, its streams in the relay's hands. Returns its process number.
+// Starts the agent and gives its streams to the relay. Returns its process id.
 Result<int> start_agent(Relay& relay) {
     auto channel = os::make_stream_pair();
     auto input = os::make_pipe();
@@ -64,8 +65,8 @@ Result<int> start_agent(Relay& relay) {
     return started;
 }
 
-// While the connection lasts, as long as it takes; afterwards a moment, for the agent to end its ranks. One that has not
-// by then is stopped, and is killed.
+// Carries as long as the connection lasts, and then for a limited time in which the agent can end its ranks. An agent that has
+// not ended by then is stopped, and is killed.
 void carry_to_the_end(Relay& relay) {
     std::uint64_t deadline = os::poll_forever;
     while (!relay.has_sent_all()) {

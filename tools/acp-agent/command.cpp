@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the launcher asks of a running job.
+// Handles the launcher's commands to a running job.
 #include <csignal>
 
 #include "base/parse.hpp"
@@ -45,7 +45,8 @@ void Agent::obey(const std::string& line) {
         awaited_bytes_ = base::parse_unsigned(words[1]).value_or(0);
     } else if (words[0] == "end") {
         constexpr std::uint64_t grace_ns = 200'000'000;
-        if (phase_ != Phase::finishing) end_soon(grace_ns);  // output may take its time
+        // if it is finishing, the output may take its time
+        if (phase_ != Phase::finishing) end_soon(grace_ns);
     } else if (words[0] == "leave") {
         if (phase_ == Phase::staying) phase_ = Phase::over;
     } else if (words[0] == "doings") {
@@ -62,7 +63,7 @@ void Agent::obey(const std::string& line) {
     }
 }
 
-// What each rank of this node does, as it stands in the node segment: none of them has to help.
+// Sends what each rank of this node does, read from the node segment: the ranks need not help.
 void Agent::tell_doings() const {
     if (!segment_.is_open()) return;
     const std::uint64_t now_ns = os::now_ns();
@@ -83,7 +84,7 @@ void Agent::pass_signal(int signal) {
     if (!asks_for_end) return;
     if (phase_ == Phase::finishing) {
         phase_ =
-            Phase::over;  // nobody takes the output, and the user does not want to wait for that
+            Phase::over;  // the output is not read, and the user does not want to wait for that
     } else if (phase_ == Phase::meeting) {
         kill_now();
     } else if (phase_ == Phase::running) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bringing a job to its end, in time and with nobody left behind.
+// Ends a job in limited time, with no process left behind.
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -14,15 +14,15 @@ namespace acp::agent {
 
 namespace {
 
-constexpr std::uint64_t stragglers_ns =
-    200'000'000;  // to end by themselves after the last rank, and once told
+// time for descendants to end by themselves after the last rank, and again after SIGTERM
+constexpr std::uint64_t stragglers_ns = 200'000'000;
 constexpr std::uint64_t unread_ns =
-    2'000'000'000;  // for output nobody takes, once the job shall end
+    2'000'000'000;  // time for output that is not read, once the job is to end
 constexpr std::uint64_t unkillable_ns = 5'000'000'000;  // a process in an uninterruptible call
 
 }  // namespace
 
-// Tells all ranks to end; kills those that have not after the grace.
+// Tells all ranks to end; kills those that have not ended after grace_ns.
 void Agent::end_soon(std::uint64_t grace_ns) {
     if (phase_ == Phase::finishing) {
         phase_ = Phase::over;
@@ -47,20 +47,21 @@ void Agent::kill_now() {
     if (phase_ == Phase::running) ended_by_us_ = others_running();
     phase_ = Phase::killing;
     deadline_ns_ = os::now_ns() + unkillable_ns;
-    for (const Rank& rank : ranks_) {  // without /proc the others are not known, but these are
+    // without /proc the descendants are not known, but the ranks are
+    for (const Rank& rank : ranks_) {
         if (rank.is_running) os::send_signal(rank.pid, SIGKILL);
     }
     os::signal_children(SIGKILL);
 }
 
-// The ranks that run, are not about to end, and have not failed themselves.
+// The number of ranks that run, are not about to end, and have not failed themselves.
 std::uint32_t Agent::others_running() const noexcept {
     return static_cast<std::uint32_t>(std::count_if(
         ranks_.begin(), ranks_.end(),
         [](const Rank& rank) { return rank.is_running && !rank.is_judged && !rank.was_ending; }));
 }
 
-// The job cannot go on: says why, and kills what was started.
+// The job cannot go on: reports the reason, and kills what was started.
 void Agent::give_up(int code, const std::string& text) {
     channel_.send("error " + std::to_string(code) + " " + text);
     if (fixed_code_ == 0) fixed_code_ = code;
@@ -95,11 +96,10 @@ void Agent::on_deadline(std::uint64_t now_ns) {
     }
 }
 
-// After every event: whether all ranks are gone, and who else is still there.
+// After every event: checks whether all ranks have ended, and which other processes are left.
 void Agent::settle() {
     reap_strangers();
-    if (phase_ == Phase::killing)
-        os::signal_children(SIGKILL);  // whose parents are gone are ours now
+    if (phase_ == Phase::killing) os::signal_children(SIGKILL);  // orphans have become our children
     const bool is_past_ranks =
         phase_ == Phase::finishing || phase_ == Phase::staying || phase_ == Phase::over;
     if (running_ > 0 || phase_ == Phase::meeting || is_past_ranks) return;
@@ -126,12 +126,14 @@ void Agent::on_output_news() {
         if (output != nullptr) output->take_news();
     }
     int failure = outputs_[0] == nullptr ? 0 : outputs_[0]->failure();
-    // Where standard error cannot be written there is nobody to be told; that memory is short is told all the same.
+    // If standard error cannot be written, that is not reported, since nobody could read it; a lack of memory is reported all
+    // the same.
     const bool is_short = outputs_[1] != nullptr && outputs_[1]->failure() == ENOMEM;
     if (failure == 0 && is_short) failure = ENOMEM;
     if (failure != 0 && fixed_code_ == 0) {
         if (failure == EPIPE) {
-            fixed_code_ = launch::exit_signal_base + SIGPIPE;  // quietly, as every other tool
+            // without a message, as other tools do
+            fixed_code_ = launch::exit_signal_base + SIGPIPE;
             kill_now();
         } else {
             const OutputFailure told = describe_output_failure(failure);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Making the node segment and starting the ranks.
+// Makes the node segment and starts the ranks.
 #include <csignal>
 #include <filesystem>
 
@@ -21,7 +21,7 @@ using base::Status;
 
 namespace {
 
-constexpr std::uint64_t descriptors_per_rank = 3;  // stdout, stderr, and the process itself
+constexpr std::uint64_t descriptors_per_rank = 3;  // stdout, stderr, and the pidfd
 constexpr std::uint64_t descriptors_beside = 64;
 constexpr std::array<int, 2> targets{os::standard_output, os::standard_error};
 constexpr std::array<const char*, 2> thread_names{"acp-stdout", "acp-stderr"};
@@ -41,13 +41,13 @@ std::string tag_of(std::uint32_t rank) {
 
 std::uint32_t datagram_bytes(const base::Config& config) {
     constexpr std::uint32_t ethernet_datagram_bytes =
-        1408;  // the udp path is a network's, on loopback
+        1408;  // on loopback the udp path uses the datagram size of a network
     if (config.datagram_bytes != 0) return config.datagram_bytes;
     return config.intranode == base::IntraNode::udp ? ethernet_datagram_bytes
                                                     : node::auto_datagram_bytes;
 }
 
-// What this process inherited, and what the plan sets.
+// The inherited environment, and what the plan sets.
 std::vector<std::string> merged_environment(const launch::LaunchPlan& plan) {
     std::vector<std::string> entries;
     for (std::string& entry : os::environment()) {
@@ -87,7 +87,8 @@ Status Agent::prepare() {
         return status;
     if (auto status = prepare_outputs(); !status.is_ok()) return status;
     if (plan_.nodes() == 1) return {};
-    core_bytes_ = os::forbid_core_dumps();  // libcrypto keeps the gateway's keys where it likes
+    // libcrypto keeps copies of the gateway's keys in memory of its own
+    core_bytes_ = os::forbid_core_dumps();
     return open_network();
 }
 
@@ -95,7 +96,7 @@ Status Agent::prepare_events() {
     auto poll = os::PollSet::create();
     if (!poll.is_ok()) return std::move(poll).failure();
     poll_ = std::move(poll).value();
-    // A terminal's signals reach the whole group: those are the launcher's to pass on.
+    // A terminal sends its signals to the whole process group; the launcher passes them on, so this process ignores them.
     constexpr std::array<int, 2> heard{SIGCHLD, SIGTERM};
     auto signals = os::SignalFd::create(heard);
     if (!signals.is_ok()) return std::move(signals).failure();
@@ -130,7 +131,7 @@ Status Agent::make_segment() {
     auto segment = node::Segment::create(shape);
     if (!segment.is_ok()) return std::move(segment).failure();
     segment_ = std::move(segment).value();
-    // Read by waiting ranks, which then leave looking for deaths to us; they start after this store.
+    // Waiting ranks read it, and leave the search for deaths to this agent. relaxed: they start after this store.
     segment_.control().watcher_pid.store(static_cast<std::uint64_t>(os::own_pid()),
                                          std::memory_order_relaxed);
     if (segment_.was_left_sparse()) {
@@ -144,9 +145,10 @@ Status Agent::make_segment() {
 
 Status Agent::prepare_outputs() {
     if (!plan_.output_directory.empty()) {
-        std::error_code error;  // on another machine than the launcher's it may be missing
+        // on another machine than the launcher's the directory may be missing
+        std::error_code error;
         std::filesystem::create_directories(plan_.output_directory, error);
-        return {};  // a file that cannot be opened tells more
+        return {};  // a failure to open a file gives a better message
     }
     constexpr std::array<std::uint64_t, 2> tokens{token_stdout, token_stderr};
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
@@ -201,17 +203,18 @@ Status Agent::start_rank(std::uint32_t slot, const os::ChildPlan& common) {
     ranks_[slot].pid = started.value();
     ranks_[slot].is_running = true;
     ++running_;
-    // For messages; a process that joins writes its own. Readers that see 0 say so.
+    // For messages; a process that joins writes its own pid. Readers that see 0 say so.
     segment_.slot(slot).pid.store(static_cast<std::uint32_t>(started.value()),
                                   std::memory_order_relaxed);
-    auto process = os::open_process(started.value());  // cannot name another: we have not reaped it
+    // cannot name another process: this one is not reaped
+    auto process = os::open_process(started.value());
     if (!process.is_ok())
-        return {};  // SIGCHLD tells of its end, if not in which order several ended
+        return {};  // SIGCHLD reports its end, but not in which order several ranks ended
     ranks_[slot].process = std::move(process).value();
     return poll_->add(ranks_[slot].process.get(), slot);
 }
 
-// The i-th rank of a machine goes to its i-th core; nodes on one machine share its cores.
+// Binds the i-th rank of a machine to its i-th core; nodes on one machine share its cores.
 int Agent::cpu_of(std::uint32_t slot) const noexcept {
     if (!plan_.is_bound_to_cores) return os::any_cpu;
     const bool shares_machine = segment_.shape().machine_procs > plan_.local_procs();
@@ -233,7 +236,7 @@ Result<Agent::Streams> Agent::make_streams(std::uint32_t slot) {
     return streams;
 }
 
-// Rank 0 takes our own input, unless that is a terminal, which only our own group may read.
+// Rank 0 gets our own input, unless that is a terminal, which only our own process group may read.
 Result<os::FileDescriptor> Agent::make_input(std::uint32_t rank) {
     if (rank != 0) return os::open_null();
     if (!os::is_terminal(os::standard_input)) return os::FileDescriptor();
@@ -258,7 +261,7 @@ Result<os::FileDescriptor> Agent::make_output(std::uint32_t rank, std::size_t wh
     return std::move(pipe.value().writing);
 }
 
-// A question at a terminal is no whole line, and its answer is rank 0's to read.
+// Rank 0 may print a question, which is no whole line, and read the answer from the terminal.
 Passing Agent::passing_of(std::uint32_t rank, std::size_t which) const {
     if (plan_.procs == 1 && !plan_.has_tags) return Passing::at_once;
     const bool is_heard = plan_.nodes() > 1 || os::is_terminal(targets[which]);
@@ -277,8 +280,8 @@ Status Agent::start_carrying() {
     if (terminal_input_.is_open()) {
         return pump_.start(*poll_, std::move(terminal_input_), token_terminal, token_rank_0_input);
     }
-    return os::
-        detach_standard_input();  // it is rank 0's now: when that closes it, its writer shall notice
+    // standard input is rank 0's now: when rank 0 closes it, the writer must notice
+    return os::detach_standard_input();
 }
 
 std::vector<std::string> Agent::rank_environment(std::uint32_t slot) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Looking at all life locks when one may have come free.
+// Checks all life locks when one may have come free.
 #include "life_watch.hpp"
 
 #include "node/death.hpp"
@@ -8,8 +8,8 @@ namespace acp::agent {
 
 namespace {
 
-// Whether another process found the slot's process gone and marked it dead before this agent looked. How that process
-// ended is this agent's to say: it may have run another program, and then no end of a child will tell.
+// Whether another process found the slot's process gone and marked it dead before this agent did. Then this agent must still
+// find out how it ended: it may have run another program, so that no end of a child shows it.
 bool is_end_untold(const node::Segment& segment, std::uint32_t slot) noexcept {
     if (!node::is_dead(segment, slot)) return false;
     const node::Slot& dead = segment.slot(slot);

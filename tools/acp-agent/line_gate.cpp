@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cutting a stream at its line ends.
+// Cuts a stream at its line ends.
 #include "line_gate.hpp"
 
 namespace acp::agent {
@@ -46,7 +46,7 @@ void LineGate::append_tagged(std::string_view bytes, std::string& out) {
         const std::size_t length = end == std::string_view::npos ? bytes.size() : end + 1;
         const std::string_view line = bytes.substr(0, length);
         bytes.remove_prefix(length);
-        const bool completes_return = is_after_return_ && line == "\n";  // "\r\n" is one end
+        const bool completes_return = is_after_return_ && line == "\n";  // "\r\n" is one line end
         if (is_at_line_start_ && !completes_return) out += tag_;
         out.append(line);
         is_at_line_start_ = end != std::string_view::npos;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One stream of one rank on its way to a shared one: holds back a line until it is whole, so that lines of
-// several ranks do not mix, and puts a tag before each. Knows no descriptor. Bytes are never changed. Pure.
+// Passes one stream of one rank on to a shared one: holds a line back until it is complete, so that lines of several ranks do
+// not mix, and puts a tag before each. Knows no descriptor. Never changes a byte. Pure.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace acp::agent {
 
-// A longer line is passed on in pieces.
+// A longer line is passed on in pieces of this size.
 inline constexpr std::size_t line_piece_bytes = 65536;
 
 class LineGate {
@@ -16,17 +16,17 @@ public:
     //   tag  put before each line; "" for none
     explicit LineGate(std::string tag) : tag_(std::move(tag)) {}
 
-    // Takes bytes of the stream, and appends to `out` what may be passed on now: whole lines, what ends
-    // in '\r' (progress bars), and pieces of lines longer than line_piece_bytes.
+    // Takes bytes of the stream, and appends to `out` what may be passed on now: complete lines, text that ends in '\r'
+    // (progress bars), and pieces of lines longer than line_piece_bytes.
     void pass(std::string_view bytes, std::string& out);
 
-    // Something is held back.
+    // Whether an incomplete line is held back.
     [[nodiscard]] bool is_holding() const noexcept { return !held_.empty(); }
 
-    // Appends the unfinished line as it is: somebody is being asked something.
+    // Appends the incomplete line as it is, because it may be a question to the user.
     void release(std::string& out);
 
-    // The stream has ended: appends the unfinished line, with a newline where lines carry tags.
+    // Call at the end of the stream: appends the incomplete line, with a newline if lines have tags.
     void finish(std::string& out);
 
 private:
@@ -34,8 +34,8 @@ private:
     void append_tagged(std::string_view bytes, std::string& out);
 
     std::string tag_;
-    std::string held_;              // the line that is not yet whole
-    bool is_at_line_start_ = true;  // of what was passed on
+    std::string held_;              // the incomplete line
+    bool is_at_line_start_ = true;  // in the bytes passed on
     bool is_after_return_ = false;  // the last byte passed on was '\r'
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acp-agent: the parent of a node's ranks. Started by acprun, which sends the launch plan over an inherited
-// descriptor; knows no option a user would set.
+// acp-agent: the parent of a node's ranks. acprun starts it and sends the launch plan over an inherited descriptor; it has no
+// options for users.
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -29,7 +29,7 @@ namespace {
 
 using namespace acp;
 
-// The directory and the network the plan wants this process in.
+// Enters the directory and the network that the plan names.
 base::Status take_place(const launch::LaunchPlan& plan) {
     std::error_code error;
     if (!plan.directory.empty()) std::filesystem::current_path(plan.directory, error);
@@ -43,7 +43,7 @@ base::Status take_place(const launch::LaunchPlan& plan) {
     return os::join_private_network(plan.node, *address, prefix_bits);
 }
 
-// Nothing to be told to acprun: it is gone, which needs no message, or it is none.
+// The failure cannot be sent to acprun: acprun is gone, which needs no message, or the other side is not acprun.
 int refuse_talk(const base::Status& status) {
     if (status.code() != base::Code::peer) {
         os::write_line(os::standard_error, "acp-agent: " + std::string(status.message()));
@@ -58,7 +58,7 @@ int refuse_plan(const launch::LineChannel& channel, const base::Status& status) 
     return launch::exit_unavailable;
 }
 
-// What was being made when memory ran out is not known here: the node as a whole.
+// What was allocated when memory ran out is not known here, so the message names the node as a whole.
 int refuse_for_memory(std::uint32_t procs) {
     os::write_line(os::standard_error, "acp-agent: no memory for the node of " +
                                            std::to_string(procs) +
@@ -83,7 +83,7 @@ int serve(int descriptor) {
     if (const auto status = take_place(plan.value()); !status.is_ok()) {
         return refuse_plan(channel, status);
     }
-    // Never destroyed: an output thread may be blocked on a reader that never reads.
+    // Never destroyed: an output thread may be blocked by a reader that never reads.
     const std::uint32_t procs = plan.value().local_procs();
     try {
         auto* agent =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The other nodes of the job: hearing where they are, and leaving only when nobody there needs this one any more.
+// The other nodes of the job: receives their addresses, and stays until no rank there needs this node any more.
 #include "agent.hpp"
 #include "launch/exit_codes.hpp"
 
@@ -29,8 +29,8 @@ Status Agent::launch_with(std::string_view peers) {
     return launch();
 }
 
-// Nothing is left of this node's ranks. Their memory is: ranks of other nodes may be reading it still, and what
-// the gateway owes them goes out meanwhile. So the launcher tells when all nodes have come as far.
+// The ranks of this node have ended, but ranks of other nodes may still read their memory, and the gateway may still have data
+// to send. So the agent stays until the launcher says that all nodes have come this far.
 void Agent::stay_or_end() {
     if (network_ == nullptr) {
         phase_ = Phase::over;

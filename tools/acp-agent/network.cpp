@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which addresses a node has, and the gateway's life.
+// Chooses a node's addresses, and runs the gateway.
 #include "network.hpp"
 
 #include <algorithm>
@@ -148,8 +148,8 @@ void Network::on_local_death(std::uint32_t slot, std::uint32_t wait_status) noex
 }
 
 void Network::leave() noexcept {
-    constexpr std::int64_t farewell_ns = 0;  // nobody is left to whom anything could be owed
-    constexpr std::int64_t patience_ns = 2'000'000'000;  // many rounds of its loop
+    constexpr std::int64_t farewell_ns = 0;              // no rank is left that could wait for data
+    constexpr std::int64_t patience_ns = 2'000'000'000;  // many rounds of the gateway's loop
     is_leaving_.store(true, std::memory_order_release);  // partner: the loop of run()
     gateway_->wake();
     if (thread_.is_joinable() && !os::wait_readable(end_.fd(), -1, patience_ns)) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The agent's side of its node's gateway in a job of several nodes: chooses the addresses, opens it, tells it and the
-// node where the other nodes are, runs it in a thread, tells it of deaths, and takes leave at the end. Knows nothing of
-// ranks' output or of the launcher. The agent's main thread; the gateway runs in a thread of its own. A rank that is
-// alone on its node may one day run the gateway itself: then this opens the sockets and hands them on.
+// The agent's side of its node's gateway in a job of several nodes: chooses the addresses, opens the gateway, passes the other
+// nodes' addresses to it and to the node segment, runs it in a thread, reports deaths to it, and ends it. Knows nothing of the
+// ranks' output or of the launcher. Called by the agent's main thread; the gateway runs in a thread of its own.
 #pragma once
 
 #include <atomic>
@@ -25,33 +24,33 @@ namespace acp::agent {
 
 class Network {
 public:
-    // Opens the gateway's sockets on the node's addresses, and sends nothing yet.
-    //   segment  of this node; must outlive this
-    //   key      of the job; gone afterwards
+    // Opens the gateway's sockets on the node's addresses; sends nothing yet.
+    //   segment  the segment of this node; must outlive this
+    //   key      the job's key; wiped before the call returns
     // Errors: argument (no address of this machine fits), config, system, limit, memory, unsupported (no cipher).
     static base::Result<std::unique_ptr<Network>> open(const node::Segment& segment,
                                                        const launch::LaunchPlan& plan,
                                                        const base::Config& config,
                                                        launch::JobKey key);
 
-    // Where this node listens; for the launcher to tell all nodes.
+    // The addresses on which this node listens, which the launcher sends to all nodes.
     [[nodiscard]] std::vector<os::SocketAddress> addresses() const;
 
-    // Descriptors the ranks inherit under their numbers: what wakes the gateway, and the key of ranks that reach other
-    // nodes themselves.
+    // Descriptors that the ranks inherit under their numbers: the event that wakes the gateway, and the key for ranks that run
+    // a gateway of their own.
     [[nodiscard]] std::vector<int> inherited() const;
 
-    // Where all nodes listen, a row per node; before any rank starts. Errors: argument.
+    // Sets the addresses of all nodes, a row per node; call it before any rank starts. Errors: argument.
     base::Status set_peers(const launch::GatewayTable& peers);
 
-    // Starts the gateway's thread, when all processes have been started. Errors: limit, system.
+    // Starts the gateway's thread; call it when all processes have been started. Errors: limit, system.
     base::Status start();
 
-    // A process of this node has ended (after node::mark_dead).
+    // Tells the gateway that a process of this node has ended (after node::mark_dead).
     void on_local_death(std::uint32_t slot, std::uint32_t wait_status) noexcept;
 
-    // Takes leave of the other nodes, for at most a moment: a gateway that does not come to an end is left behind in
-    // its thread, so the process must end soon.
+    // Leaves the other nodes within limited time: a gateway that does not end by then is left running in its thread, so the
+    // process must end soon.
     void leave() noexcept;
 
 private:
@@ -59,10 +58,10 @@ private:
         : segment_(segment), first_process_(std::move(first_process)), end_(std::move(end)) {}
 
     const node::Segment& segment_;
-    std::vector<std::uint32_t> first_process_;  // of each node
+    std::vector<std::uint32_t> first_process_;  // first process of each node
     std::unique_ptr<gateway::Gateway> gateway_;
-    os::FileDescriptor own_key_;  // of the ranks, where each node has one
-    os::Event end_;               // of the gateway's thread
+    os::FileDescriptor own_key_;  // the key for the ranks, if each node has one
+    os::Event end_;               // signalled when the gateway's thread has ended
     std::atomic<bool> is_leaving_{false};
     os::Thread thread_;
 };

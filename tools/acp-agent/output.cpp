@@ -21,7 +21,8 @@ using base::Status;
 namespace {
 
 constexpr std::size_t read_bytes_max = 65536;
-constexpr std::uint64_t question_ns = 100'000'000;  // a line unfinished for longer asks something
+// a line incomplete for longer is taken for a question
+constexpr std::uint64_t question_ns = 100'000'000;
 constexpr std::uint64_t finish_token = ~0ULL;
 constexpr std::size_t stream_events_max = 32;
 
@@ -61,18 +62,19 @@ void OutputThread::finish() noexcept {
     if (thread_.is_joinable()) {
         finish_.signal();
     } else {
-        is_done_.store(true, std::memory_order_relaxed);  // never started: nobody else looks
+        // relaxed: the thread was never started, so no other thread looks
+        is_done_.store(true, std::memory_order_relaxed);
     }
 }
 
-// Without memory the streams stay open, unread: their writers wait until the job is ended.
+// When memory runs out the streams stay open, unread: their writers wait until the job is ended.
 void OutputThread::run() noexcept {
     try {
         carry_all();
     } catch (const std::bad_alloc&) {
         fail(ENOMEM);
     }
-    is_done_.store(true, std::memory_order_release);  // partner: is_done
+    is_done_.store(true, std::memory_order_release);  // release: partner is is_done()
     news_.signal();
 }
 
@@ -94,7 +96,8 @@ void OutputThread::carry_all() {
     for (Stream& stream : streams_) {
         while (stream.descriptor.is_open() && carry(stream)) {
         }
-        if (stream.descriptor.is_open()) end(stream);  // a stranger still holds the other end
+        // a process that is not ours still has the other end open
+        if (stream.descriptor.is_open()) end(stream);
     }
 }
 

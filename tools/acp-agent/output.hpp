@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Carries one output stream, stdout or stderr, of all ranks to this process's own, in a thread of its own:
-// when nobody takes the output it blocks there, reads no more, and so the ranks block, while deaths are
-// still watched. Memory is bounded by one unfinished line per rank. Knows nothing of the ranks' fates.
-// Built, filled and started by one thread, which also asks and finishes; the rest runs in the thread.
+// Passes one output stream, stdout or stderr, of all ranks on to this process's own, in a thread of its own. When the reader of
+// that stream does not read, the thread blocks and reads no more, so the ranks block too, while the main thread still watches
+// deaths. Memory is bounded by one incomplete line per rank. Knows nothing of how ranks end. One thread builds, fills and
+// starts the object, and calls all functions; the rest runs in the object's thread.
 #pragma once
 
 #include <atomic>
@@ -24,43 +24,46 @@ namespace acp::agent {
 // When bytes of a stream are passed on.
 enum class Passing {
     at_once,
-    by_lines,               // once their line is whole
-    by_lines_and_questions  // likewise, or when nothing followed for a moment: a user is being asked
+    by_lines,  // when their line is complete
+    // likewise, or when nothing followed for a moment: the line may be a question to the user
+    by_lines_and_questions
 };
 
 class OutputThread {
 public:
-    //   target  descriptor written to, not owned
+    //   target  descriptor that is written to; stays the caller's
     // Errors: limit (descriptors used up), system.
     static base::Result<std::unique_ptr<OutputThread>> create(const char* name, int target);
 
-    // Adds a rank's stream, before start().
-    //   tag  before each line; "" for none
+    // Adds a rank's stream; call it before start().
+    //   tag  put before each line; "" for none
     base::Status add(os::FileDescriptor stream, std::string tag, Passing passing);
 
-    // After the last process was started. Errors: limit, system.
+    // Starts the thread; call it after the last process was started. Errors: limit, system.
     base::Status start();
 
-    // All writers are gone: passes on what is still in the pipes, then ends. Does not block.
+    // Call when all writers have ended: passes on what is still in the pipes, then ends. Does not block.
     void finish() noexcept;
 
-    // Readable when is_done() or failure() has something new to tell.
+    // Readable when is_done() or failure() has changed.
     [[nodiscard]] int news_fd() const noexcept { return news_.fd(); }
 
     void take_news() noexcept { news_.drain(); }
 
-    // All streams have been passed on to their ends.
+    // Whether all streams have been passed on to their ends.
     [[nodiscard]] bool is_done() const noexcept {
-        return is_done_.load(std::memory_order_acquire);  // partner: the thread's last store
+        // acquire: partner is the thread's last store
+        return is_done_.load(std::memory_order_acquire);
     }
 
-    // errno of the write that failed, EPIPE when nobody reads, ENOMEM when there was no memory to carry output; 0 = none.
-    // From then on output is dropped.
+    // errno of the write that failed: EPIPE when the reader has closed its end; ENOMEM when memory for the output ran out; 0 =
+    // none. After a failure output is dropped.
     [[nodiscard]] int failure() const noexcept {
-        return failure_.load(std::memory_order_relaxed);  // the number alone is told
+        // relaxed: no other data depends on the number
+        return failure_.load(std::memory_order_relaxed);
     }
 
-    // Lets the thread go, blocked or not; the process is about to end.
+    // Forgets the thread, blocked or not; the process is about to end.
     void abandon() noexcept { thread_.forget(); }
 
 private:
@@ -78,8 +81,8 @@ private:
           news_(std::move(news)) {}
 
     void run() noexcept;
-    void carry_all();            // these four throw std::bad_alloc
-    bool carry(Stream& stream);  // false when there is nothing more to read now
+    void carry_all();            // this and the next three throw std::bad_alloc
+    bool carry(Stream& stream);  // false when nothing more can be read now
     void end(Stream& stream);
     void release_questions();
     [[nodiscard]] bool has_question() const noexcept;
@@ -100,7 +103,7 @@ private:
     os::Thread thread_;
 };
 
-// What a failure() other than EPIPE is told as, and the exit code it gives the job.
+// The message for a failure() other than EPIPE, and the job's exit code that follows from it.
 struct OutputFailure {
     std::string text;
     int code;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starting ssh, waiting for the greeting, and passing on.
+// Starts ssh, waits for the greeting, and carries the streams.
 #include "reach.hpp"
 
 #include <algorithm>
@@ -30,14 +30,16 @@ using launch::RelayStream;
 
 namespace {
 
-constexpr std::size_t noise_bytes_max = 65536;         // that a login may print
-constexpr std::size_t said_bytes_max = 1000;           // of it, for people
-constexpr std::uint64_t farewell_ns = 10'000'000'000;  // once nobody here listens any more
+// most bytes that a login may print before the greeting
+constexpr std::size_t noise_bytes_max = 65536;
+// most bytes of it that are shown to the user
+constexpr std::size_t said_bytes_max = 1000;
+constexpr std::uint64_t farewell_ns = 10'000'000'000;  // after acprun has closed its end
 constexpr std::uint64_t token_output = 0;
 constexpr std::uint64_t token_error = 1;
 constexpr std::uint64_t token_channel = 2;
 
-// ssh, connected to us.
+// A running ssh, with pipes to it.
 struct Ssh {
     int pid = 0;
     os::FileDescriptor input;
@@ -45,7 +47,7 @@ struct Ssh {
     os::FileDescriptor error;
 };
 
-// As one word for any shell.
+// Quotes a text as one word for any shell.
 std::string quoted(const std::string& text) {
     std::string word = "'";
     for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -69,14 +71,14 @@ Result<Ssh> start_ssh(const Reach& wanted) {
     child.output = output.value().writing.get();
     child.error = error.value().writing.get();
     child.dies_with_parent = true;
-    child.hears_signals = false;  // a terminal's are not for it
+    child.hears_signals = false;  // signals of a terminal are not for ssh
     auto started = os::start_child(child);
     if (!started.is_ok()) return std::move(started).failure().within("starting " + child.path);
     return Ssh{started.value(), std::move(input.value().writing), std::move(output.value().reading),
                std::move(error.value().reading)};
 }
 
-// The last words of what was printed, on one line; "" for none.
+// The end of what was printed, on one line; "" for none.
 std::string last_words(const std::string& text) {
     std::string words;
     for (const char c : text) {
@@ -89,14 +91,14 @@ std::string last_words(const std::string& text) {
     return words;
 }
 
-// Waiting for the machine to answer.
+// Waits for the other machine's answer.
 class Greeting {
 public:
     Greeting(const Reach& wanted, Ssh& ssh, int channel)
         : wanted_(wanted), ssh_(ssh), channel_(channel) {}
 
-    // ok: the relay is there, and the next byte is its. Errors: timeout, peer (ssh has ended, or nobody is
-    // interested any more), system.
+    // Returns ok when the relay has answered; the next byte then belongs to it. Errors: timeout, peer (ssh has ended, or acprun
+    // has closed its end), system.
     Status await() {
         auto poll = os::PollSet::create();
         if (!poll.is_ok()) return std::move(poll).failure();
@@ -140,7 +142,7 @@ private:
         return true;
     }
 
-    // Byte by byte, so that nothing behind the greeting is taken.
+    // Reads byte by byte, so that nothing behind the greeting is taken.
     bool hear_output() {
         char byte = 0;
         const os::ReadResult result = os::read_some(ssh_.output.get(), {&byte, 1});
@@ -170,12 +172,12 @@ private:
     const Reach& wanted_;
     Ssh& ssh_;
     int channel_;
-    std::string said_;   // on standard error
-    std::string noise_;  // before the greeting
+    std::string said_;   // text on ssh's standard error
+    std::string noise_;  // text before the greeting
     bool is_there_ = false;
 };
 
-// A terminal belongs to the job's foreground only: read by a thread that knows that, into a pipe.
+// Only the foreground process group may read a terminal: this thread, which observes that, reads it into a pipe.
 class Terminal {
 public:
     Result<os::FileDescriptor> start() {
@@ -190,7 +192,7 @@ public:
         }
         auto thread = os::Thread::start("acp-terminal", [this] { run(); });
         if (!thread.is_ok()) return std::move(thread).failure();
-        thread.value().forget();  // the process ends without it
+        thread.value().forget();  // not joined: the process ends without waiting for it
         return std::move(pipe.value().reading);
     }
 
@@ -218,10 +220,10 @@ private:
 };
 
 Result<os::FileDescriptor> own_input() {
-    static Terminal terminal;  // its thread lives as long as the process
+    static Terminal terminal;  // its thread runs until the process ends
     if (os::is_terminal(os::standard_input)) return terminal.start();
     auto copy = os::duplicate(os::standard_input);
-    // So that whoever writes there notices when rank 0 reads no more.
+    // Closed here, so that the writer notices when rank 0 reads no more.
     if (copy.is_ok()) static_cast<void>(os::detach_standard_input());
     return copy;
 }
@@ -234,7 +236,7 @@ Status connect(Relay& relay, os::FileDescriptor channel) {
     for (auto* fd : {&copy, &input, &output, &error}) {
         if (!fd->is_ok()) return std::move(*fd).failure();
     }
-    // acprun takes the end of the talk for the end of everything, so it comes last.
+    // acprun takes the end of the channel for the end of everything, so the channel must end last: the relay keeps it open.
     auto status = relay.give_to(RelayStream::channel, std::move(copy).value(), true);
     if (status.is_ok()) status = relay.take_from(RelayStream::channel, std::move(channel));
     if (status.is_ok()) status = relay.take_from(RelayStream::input, std::move(input).value());
@@ -243,14 +245,14 @@ Status connect(Relay& relay, os::FileDescriptor channel) {
     return status;
 }
 
-// In the agent's stead. Whatever it was saying is broken off.
+// Sends an error in the agent's place. A line that the agent had begun is cut off by the newline.
 void say_error(int channel, const std::string& text) {
     const std::string code = std::to_string(launch::exit_unavailable);
     static_cast<void>(
         os::write_all(channel, "\nerror " + code + " " + text + "\nended " + code + " 0 0\n"));
 }
 
-// While acprun is there, as long as it takes; afterwards a moment, for the agent to end its ranks.
+// Carries as long as acprun is there, and then for a limited time in which the agent can end its ranks.
 void carry(Relay& relay) {
     std::uint64_t deadline = os::poll_forever;
     while (!relay.has_given_all()) {

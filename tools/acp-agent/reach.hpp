@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acp-agent --reach, as acprun starts it for a node on another machine: runs ssh, waits for the relay there, and
-// carries the streams of the agent, so that to acprun it looks like an agent of this machine. Says by the talk with
-// acprun why a machine could not be reached, with what ssh said. Asks for no password. One thread, and another
-// where standard input is a terminal.
+// acp-agent --reach, which acprun starts for a node on another machine: runs ssh, waits for the relay there, and carries the
+// agent's streams, so that acprun sees it like an agent of this machine. If a machine cannot be reached, it tells acprun the
+// reason over the channel, with what ssh printed. Never asks for a password. One thread, and a second one if standard input is
+// a terminal.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ namespace acp::agent {
 
 struct Reach {
     std::string host;
-    std::string agent;              // the path of acp-agent there
-    std::vector<std::string> ssh;   // the command, before host and command
-    std::uint64_t patience_ns = 0;  // for the machine to answer
+    std::string agent;              // path of acp-agent on that machine
+    std::vector<std::string> ssh;   // the command, to which host and remote command are appended
+    std::uint64_t patience_ns = 0;  // time for the machine to answer
 };
 
-// Runs until the agent there is gone. Returns its exit code.
-//   channel  the talk with acprun
+// Runs until the agent there has ended. Returns its exit code.
+//   channel  the channel to acprun
 int reach(const Reach& wanted, os::FileDescriptor channel);
 
 }  // namespace acp::agent

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From the terminal to a pipe.
+// Reads from the terminal and writes to a pipe.
 #include "stdin_pump.hpp"
 
 #include <array>
@@ -12,7 +12,7 @@ namespace acp::agent {
 namespace {
 
 constexpr std::size_t typed_bytes_max = 4096;
-// Nobody tells a background process that it has come to the foreground without having been stopped.
+// The kernel does not tell a background process that was never stopped when it comes to the foreground, so it must check.
 constexpr std::uint64_t background_look_ns = 1'000'000'000;
 
 }  // namespace
@@ -49,7 +49,7 @@ void StdinPump::on_readable(std::uint64_t now_ns) {
 
 void StdinPump::on_writable() {
     const std::int64_t taken = os::write_some(target_.get(), held_);
-    if (taken < 0) {  // rank 0 does not read any more
+    if (taken < 0) {  // rank 0 has closed its input
         stop();
         return;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Carries what is typed at the terminal to rank 0, which lives in another process group and so may not
-// read it itself. At most a pipe's worth is taken ahead of the reader. While the job is in the background
-// the terminal is left alone. Knows nothing of ranks. The agent's main thread.
+// Carries what is typed at the terminal to rank 0, which is in another process group and so may not read the terminal itself.
+// Reads at most a pipe's size ahead of rank 0. Does not read the terminal while the job is in the background. Knows nothing of
+// ranks. The agent's main thread.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ public:
     StdinPump() noexcept = default;
 
     // Starts carrying.
-    //   poll    must outlive the pump; events with the tokens are to be handed to on_*()
+    //   poll    must outlive the pump; the caller calls on_*() for events with the tokens
     //   target  writing end of rank 0's input
     // Errors: system.
     base::Status start(os::PollSet& poll,
@@ -42,7 +42,7 @@ private:
     os::FileDescriptor target_;
     std::uint64_t read_token_ = 0;
     std::uint64_t write_token_ = 0;
-    std::string held_;  // read and not yet taken
+    std::string held_;  // bytes that were read and not yet written
     std::uint64_t look_again_ns_ = os::poll_forever;
 };
 

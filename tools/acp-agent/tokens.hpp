@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the agent's poll set watches, by token: a rank's number, or one of these. Constants only.
+// The tokens of the agent's poll set: a rank's number, or one of these. Constants only.
 #pragma once
 
 #include <cstdint>

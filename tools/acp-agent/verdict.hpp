@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Judging a rank's end: was it a failure, what does it do to the others, which exit code does it give the
-// job. Knows nothing of how the end was noticed. Pure.
+// Judges a rank's end: whether it was a failure, whether it ends the others, and which exit code it gives the job. Knows
+// nothing of how the end was noticed. Pure.
 #pragma once
 
 #include "node/control.hpp"
@@ -10,13 +10,13 @@ namespace acp::agent {
 
 struct RankEnd {
     os::WaitStatus status;
-    node::SlotState state;    // of its slot when it was gone
-    bool have_others_joined;  // some other rank has called acp_init by now
+    node::SlotState state;    // state of its slot when it ended
+    bool have_others_joined;  // another rank has called acp_init by now
 };
 
 struct Verdict {
-    bool is_failure = false;   // to be reported, and it sets the job's exit code
-    bool ends_others = false;  // unless the user lets them go on
+    bool is_failure = false;   // is reported, and sets the job's exit code
+    bool ends_others = false;  // unless the user asked to let them go on
     int code = 0;
 };
 

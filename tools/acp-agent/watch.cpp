@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ends of processes: ranks, whose deaths are published before they are reaped, and strangers, which
-// are orphans among the ranks' descendants.
+// Handles the ends of processes: of ranks, whose deaths are published before they are reaped, and of strangers, which are
+// orphans among the ranks' descendants.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -30,7 +30,8 @@ void Agent::on_rank_ended(std::uint32_t slot_index) {
     take_start_errors();
     const node::SlotState state = last_state_of(slot_index);
     const Verdict verdict = judge({found->status, state, have_others_joined(slot_index)});
-    // Told first: ranks of other nodes that fail because of it must not be heard of before.
+    // Reported first, before the death is published: a rank of another node that fails because of this one must not be reported
+    // earlier.
     const bool is_asked_for = !has_ended_by_itself(ended, found->status);
     const bool is_news = verdict.is_failure && !is_asked_for && !ended.is_judged;
     if (is_news && ++failed_ <= reports_max) report(slot_index, found->status, state);
@@ -41,7 +42,7 @@ void Agent::on_rank_ended(std::uint32_t slot_index) {
     if (network_ != nullptr && ended.has_ended_unjoined) {
         channel_.send("unjoined " + std::to_string(plan_.first() + slot_index));
     }
-    // Whoever waits for it waits in vain, if only in a later acp_init of a job this rank left in order.
+    // Marks it dead even after an end in order: a rank that waits for it would wait in vain, if only in a later acp_init.
     node::mark_dead(segment_, slot_index, found->status.raw());
     if (network_ != nullptr) network_->on_local_death(slot_index, found->status.raw());
     if (ended.process.is_open()) poll_->remove(ended.process.get());
@@ -63,9 +64,9 @@ void Agent::on_rank_ended(std::uint32_t slot_index) {
     }
 }
 
-// Whether its end is told as a failure of its own: a rank of another node may have failed because of it and have been heard
-// of first, and then this node was told to end before this end was seen here. Nobody here kills by SIGKILL while the ranks
-// have time to end.
+// Whether this end is reported as a failure of its own. A rank of another node may have failed because of it and been reported
+// first, so that this node was told to end before its agent saw this end. While the ranks have time to end, this agent sends no
+// SIGKILL, so a SIGKILL came from elsewhere.
 bool Agent::has_ended_by_itself(const Rank& ended, os::WaitStatus status) const noexcept {
     if (asked_signal_ != 0) return false;
     if (phase_ == Phase::running) return true;
@@ -74,16 +75,17 @@ bool Agent::has_ended_by_itself(const Rank& ended, os::WaitStatus status) const 
     return ended.was_ending || (phase_ == Phase::ending && is_killed);
 }
 
-// How far the process of a slot had come. One that was found dead before its watcher could tell how it ended had come
-// as far as was noted then.
+// The last state of a slot's process. If the process was found dead before its watcher could see how it ended, that is the
+// state noted at its death.
 node::SlotState Agent::last_state_of(std::uint32_t slot_index) const noexcept {
     const node::Slot& slot = segment_.slot(slot_index);
-    // acquire: whatever the rank did before it joined or left is done; or partner is mark_dead
+    // acquire: what the rank did before it joined or left has happened; or the partner is mark_dead
     const auto state = static_cast<node::SlotState>(slot.state.load(std::memory_order_acquire));
     if (state != node::SlotState::dead) return state;
     switch (slot.wait_status.load(std::memory_order_relaxed)) {
         case node::
-            departed_status:  // it has marked itself, and left a job whose ranks could not meet any more
+            // it has marked itself, and left a job whose ranks could no longer meet
+            departed_status:
             return node::SlotState::left;
         case node::gave_up_status:
             return state;
@@ -97,14 +99,16 @@ void Agent::on_lives_lost(std::uint64_t now_ns) {
     for (const std::uint32_t slot : lives_.take_lost(now_ns)) on_life_lost(slot, now_ns);
 }
 
-// The process that joined is gone. If our own child is about to end, its end tells more. If the process was our child,
-// it has run another program, and will never do what the others expect of it. Else our child is a wrapper, which knows
-// how the process ended and mostly ends likewise: its status is waited for, but not long, for others wait too.
+// The process that joined is gone. If our own child is about to end, its end tells more, and is waited for. If the process was
+// our child, it has run another program, and will never do what the other ranks expect of it. Else our child is a wrapper,
+// which knows how the process ended and mostly ends likewise: its status is waited for, but only briefly, because other ranks
+// wait too.
 void Agent::on_life_lost(std::uint32_t slot_index, std::uint64_t now_ns) {
     constexpr std::uint64_t wrapper_grace_ns = 100'000'000;
     Rank& lost = ranks_[slot_index];
-    const auto pid = static_cast<int>(
-        segment_.slot(slot_index).pid.load(std::memory_order_relaxed));  // published with joined
+    // relaxed: published with `joined`
+    const auto pid =
+        static_cast<int>(segment_.slot(slot_index).pid.load(std::memory_order_relaxed));
     const bool is_child = pid == lost.pid;
     if (os::is_ending(lost.pid).value_or(is_child)) return;
     if (!is_child) {
@@ -142,7 +146,7 @@ void Agent::report(std::uint32_t slot, os::WaitStatus status, node::SlotState st
     for (std::uint32_t other = 0; other < plan_.local_procs(); ++other) {
         if (ranks_[other].has_ended_unjoined) unjoined.push_back(plan_.first() + other);
     }
-    // As acp_reset left it.
+    // The rank after any acp_reset.
     const std::uint32_t present_rank = segment_.rank_of(plan_.first() + slot);
     channel_.send("failed " + std::to_string(present_rank) + " " + std::to_string(ended.pid) + " " +
                   std::to_string(status.raw()) + " " +
@@ -151,7 +155,8 @@ void Agent::report(std::uint32_t slot, os::WaitStatus status, node::SlotState st
                   std::to_string(plan_.first() + slot));
 }
 
-// What the process left in its slot about its end: OwnEnd, and whose memory acp_query_address had no pointer for.
+// What the process left in its slot about its end: OwnEnd, and the rank + 1 for whose memory acp_query_address returned no
+// pointer.
 std::string Agent::own_account_of(std::uint32_t slot_index) const {
     const node::Slot& slot = segment_.slot(slot_index);
     // relaxed: the process has ended
@@ -167,10 +172,11 @@ void Agent::reap_strangers() {
         if (rank == ranks_.end()) {
             os::reap(ended->pid);
         } else if (rank->process.is_open()) {
-            return;  // its own event tells in which order ranks ended; we are called again after it
+            // its own event shows in which order ranks ended; this function is called again after it
+            return;
         } else {
-            on_rank_ended(
-                static_cast<std::uint32_t>(rank - ranks_.begin()));  // it was never watched
+            // its end has no event of its own
+            on_rank_ended(static_cast<std::uint32_t>(rank - ranks_.begin()));
         }
     }
 }
@@ -189,7 +195,7 @@ void Agent::take_start_errors() {
 
 bool Agent::have_others_joined(std::uint32_t slot) const noexcept {
     for (std::uint32_t other = 0; other < plan_.local_procs(); ++other) {
-        // Relaxed: the fact alone is asked for.
+        // relaxed: no other data of the rank is read
         const auto state = segment_.slot(other).state.load(std::memory_order_relaxed);
         const bool has_joined = static_cast<node::SlotState>(state) == node::SlotState::joined ||
                                 static_cast<node::SlotState>(state) == node::SlotState::left;

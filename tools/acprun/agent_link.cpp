@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starting an agent.
+// Starts an agent and sends to it.
 #include "agent_link.hpp"
 
 #include <csignal>
@@ -38,7 +38,8 @@ Status AgentLink::start(const PlannedJob& job, std::uint32_t node, const AgentSt
     if (streams.input.is_open()) child.input = streams.input.get();
     if (streams.output.is_open()) child.output = streams.output.get();
     if (streams.error.is_open()) child.error = streams.error.get();
-    child.hears_signals = false;  // those of the terminal reach it too, and are not for it
+    // signals of the terminal reach the agent too; it must ignore them
+    child.hears_signals = false;
     auto started = os::start_child(child);
     if (!started.is_ok()) return std::move(started).failure().within("starting acp-agent");
     pid = started.value();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One agent as acprun knows it: its process, the talk with it and how far it has come. Decides nothing about the
-// job. Main thread.
+// One agent as acprun sees it: its process, the channel to it, and its state. Decides nothing about the job. Main thread.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +17,14 @@
 
 namespace acp::run {
 
-// What an agent said last.
+// The content of an agent's last line, `ended`.
 struct Ended {
     int code = 0;
-    std::uint64_t failed = 0;  // ranks
-    std::uint64_t killed = 0;  // ranks, because another failed
+    std::uint64_t failed = 0;  // number of ranks that failed
+    std::uint64_t killed = 0;  // number of ranks that were killed because another failed
 };
 
-// Streams of an agent that are not acprun's own.
+// Streams that an agent gets instead of acprun's own.
 struct AgentStreams {
     os::FileDescriptor input;
     os::FileDescriptor output;
@@ -34,29 +33,30 @@ struct AgentStreams {
 
 class AgentLink {
 public:
-    // Starts the agent of a node, here or on another machine, where it is reached by acp-agent --reach.
+    // Starts the agent of a node, here or on another machine through acp-agent --reach.
     // Errors: limit, memory, system.
     base::Status start(const PlannedJob& job, std::uint32_t node, const AgentStreams& streams);
 
-    // Sends key and plan: to an agent on another machine when it has been reached. false: it is gone.
+    // Sends key and plan; to an agent on another machine only after it was reached. false: the agent is gone.
     bool send_plan(const PlannedJob& job, std::uint32_t node, launch::JobKey& key);
 
-    // Nothing when there is no agent any more.
+    // Sends a line; does nothing when the agent is gone.
     void send(std::string_view line) const;
 
-    // Ends an agent on another machine that was not reached yet: it hears nothing.
+    // Ends the process that tries to reach another machine's agent; that agent cannot receive lines yet.
     void cut_off();
 
-    // Ends an agent that does not answer: kills the one here, whose ranks die with it, or drops the connection to the one
-    // on another machine.
+    // Ends an agent that does not answer: kills a local agent, whose ranks die with it, or drops the connection to one on
+    // another machine.
     void give_up();
 
-    // Ends what stands for an agent on another machine that has said its last: it carries output nobody takes.
+    // Ends the local process of an agent on another machine that has sent its last line, when it still carries output that
+    // nobody reads.
     void drop_output() const;
 
     [[nodiscard]] bool is_running() const noexcept { return channel && !is_gone; }
 
-    // It runs, was reached, and has not said its last.
+    // Whether the agent runs, was reached, and has not sent its last line.
     [[nodiscard]] bool can_answer() const noexcept {
         return is_running() && !is_awaited() && !ended && !is_cut_off;
     }
@@ -68,15 +68,16 @@ public:
     bool is_far = false;      // on another machine
     bool is_reached = false;  // that machine has answered
     bool is_cut_off = false;
-    bool is_done = false;                      // nothing is left to do on its node
-    bool has_told_running = false;             // in answer to timeout
-    bool owes_doings = false;                  // what its ranks do
-    bool owes_sign_of_life = false;            // it was asked for one
-    std::uint32_t silences = 0;                // times in turn that it gave none in time
-    bool is_given_up = false;                  // it gave none
-    bool has_passed_stop = false;              // SIGTSTP, to its ranks
-    bool is_gone = false;                      // it has closed the talk
-    std::vector<os::SocketAddress> addresses;  // of its gateway, once told
+    bool is_done = false;           // the agent has sent `done`
+    bool has_told_running = false;  // it has answered `timeout`
+    bool owes_doings = false;       // it has yet to report what its ranks do
+    // it was asked for a sign of life and has not answered
+    bool owes_sign_of_life = false;
+    std::uint32_t silences = 0;                // consecutive times that it did not answer in time
+    bool is_given_up = false;                  // it was ended because it did not answer
+    bool has_passed_stop = false;              // it has passed SIGTSTP to its ranks
+    bool is_gone = false;                      // it has closed the channel
+    std::vector<os::SocketAddress> addresses;  // addresses of its gateway, once it has sent them
     std::optional<Ended> ended;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading the variables of Slurm, PBS and LSF.
+// Reads the variables of Slurm, PBS and LSF.
 #include "allocation.hpp"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ std::string padded(std::uint64_t number, std::size_t digits) {
     return text;
 }
 
-// "01-03,7": each number with as many digits as the first of its range. false when it does not parse.
+// Adds "01-03,7": each number with as many digits as the first one of its range. false when it does not parse.
 bool add_range(std::string_view range, std::vector<std::string>& numbers) {
     const std::size_t dash = range.find('-');
     const std::string_view low = range.substr(0, dash);
@@ -67,7 +67,7 @@ bool add_ranges(std::string_view ranges, std::vector<std::string>& numbers) {
     }
 }
 
-// One element of a node list, with any number of brackets: every text before one is joined with every number in it.
+// Adds one element of a node list, with any number of brackets: each text before a bracket is combined with each number in it.
 bool add_element(std::string_view element, std::vector<std::string>& hosts) {
     std::vector<std::string> made{""};
     while (!element.empty()) {
@@ -93,7 +93,7 @@ bool add_element(std::string_view element, std::vector<std::string>& hosts) {
     return true;
 }
 
-// Where the next element of a list ends: at a comma outside brackets.
+// The end of the next element of a list: a comma outside brackets.
 std::size_t element_end(std::string_view list) {
     bool is_inside = false;
     for (std::size_t i = 0; i < list.size(); ++i) {
@@ -108,7 +108,7 @@ std::string_view short_name(std::string_view host) {
     return host.substr(0, host.find('.'));
 }
 
-// Hosts with slots, once each, in the order in which they came.
+// Hosts with slots, each once, in the order in which they were added.
 class Hosts {
 public:
     Hosts(std::string own_name, std::string own_alias)
@@ -130,7 +130,7 @@ public:
 
 private:
     std::string own_name_;
-    std::string own_alias_;  // as the batch system calls it; "" when it does not say
+    std::string own_alias_;  // the batch system's name for this host; "" when it gives none
     std::vector<HostSlots> hosts_;
 };
 

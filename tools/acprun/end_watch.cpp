@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asking again and again until the job is over.
+// Asks the agents for signs of life until the job is over.
 #include "end_watch.hpp"
 
 #include "os/clock.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Watches, while a job is to end or is over on some of its nodes, that its agents still answer: asks each for a sign of
-// life, and names those that have given none in time. An agent that is stopped, or whose host or connection is frozen,
-// would else keep the job for ever. Ends nothing itself. Main thread.
+// While a job is to end, or is over on some of its nodes, checks that its agents still answer: asks each for a sign of life,
+// and returns those that gave none in time. Otherwise an agent that is stopped, or whose host or connection is frozen, would
+// keep the job for ever. Ends nothing itself. Main thread.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,23 @@
 
 namespace acp::run {
 
-inline constexpr std::uint64_t answer_ns = 5'000'000'000;  // for an agent to give a sign of life
-// So many times in turn where the job is not asked to end: its host may have been suspended, and its ranks may go on.
+// time for an agent to give a sign of life
+inline constexpr std::uint64_t answer_ns = 5'000'000'000;
+// Consecutive silences allowed while the job was not asked to end: the agent's host may have been suspended, and its ranks may
+// go on.
 inline constexpr std::uint32_t silences_max = 3;
 
 class EndWatch {
 public:
-    // The job is to end, or is over on a node: asks all agents that run and have not said their last. Those that were asked
-    // before, and have not answered, keep their time.
+    // Call when the job is to end, or is over on a node: asks all agents that run and have not sent their last line. Agents
+    // that were asked before and have not answered keep their deadline.
     void ask(std::span<AgentLink> agents);
 
-    // The nodes whose agents have not answered in time, which is noted in them; then asks the others again. Nothing before
-    // ask().
+    // Returns the nodes whose agents have not answered in time, notes that in them, and asks the others again. Returns none
+    // before ask().
     [[nodiscard]] std::vector<std::uint32_t> take_silent(std::span<AgentLink> agents);
 
-    // When take_silent() is to be called; poll_forever before ask().
+    // When take_silent() must be called; poll_forever before ask().
     [[nodiscard]] std::uint64_t deadline_ns() const noexcept { return deadline_ns_; }
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The end of a job: what is told then, and the exit code.
+// The end of a job: the final messages, and the exit code.
 #include <algorithm>
 #include <array>
 #include <csignal>
@@ -40,10 +40,10 @@ int Launcher::end() {
     return code;
 }
 
-// Says how the agent ended that gave no account of its ranks, and returns the job's exit code.
+// Prints how the agent that reported no end of its ranks ended, and returns the job's exit code.
 int Launcher::tell_lost() {
     const AgentLink& lost = agents_[*lost_node_];
-    os::send_signal(lost.pid, SIGCONT);  // its process here may be a stopped keeper
+    os::send_signal(lost.pid, SIGCONT);  // its local process may be a stopped keeper
     const os::WaitStatus status = os::wait_for_end(lost.pid);
     std::string who = "the agent";
     if (agents_.size() > 1) who += " of " + job_.nodes[*lost_node_].name;
@@ -60,7 +60,8 @@ int Launcher::tell_lost() {
     return is_first ? status.shell_code() : job_code();
 }
 
-// That of the rank told as the cause; else of the node where something went wrong first; else of the first node that tells of anything.
+// The code of the rank that was reported as the cause; else of the node where something failed first; else of the first node
+// that reports a failure.
 int Launcher::job_code() const {
     if (fixed_code_ != 0) return fixed_code_;
     const bool is_told_otherwise = has_told_error_ || has_told_start_ || fallback_code_ != 0;
@@ -74,7 +75,7 @@ int Launcher::job_code() const {
     }
     if (deciding_node_) return launch::exit_unavailable;  // an agent that could not work
     if (fallback_code_ != 0) return fallback_code_;
-    // Hosts that were not reached yet have nobody to say so.
+    // No agent reports for hosts that were not reached yet.
     const bool was_cut_off = std::any_of(agents_.begin(), agents_.end(),
                                          [](const AgentLink& agent) { return agent.is_cut_off; });
     if ((was_cut_off || has_given_up_any()) && asked_signal_ != 0) {
@@ -88,7 +89,7 @@ bool Launcher::has_given_up_any() const noexcept {
                        [](const AgentLink& agent) { return agent.is_given_up; });
 }
 
-// The job is over on other nodes. Once for each time that a node falls silent.
+// Tells the user that the job is over on other nodes; once for each time that a node falls silent.
 void Launcher::tell_awaited(const std::vector<std::uint32_t>& nodes) const {
     for (const std::uint32_t node : nodes) {
         if (agents_[node].silences != 1) continue;
@@ -99,7 +100,7 @@ void Launcher::tell_awaited(const std::vector<std::uint32_t>& nodes) const {
     }
 }
 
-// Those here and those on other machines, each kind on one line.
+// Lists the silent agents on this machine and those on other machines, each kind on one line.
 void Launcher::tell_silent(const std::vector<std::uint32_t>& nodes) const {
     constexpr std::size_t names_max = 8;
     std::array<std::string, 2> names;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the agents report, turned into what the user is told.
+// Turns the agents' reports into messages for the user.
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -36,7 +36,7 @@ void Launcher::hear(std::uint32_t node, std::string_view line) {
     }
 }
 
-// What an agent says because it has come so far, or was asked.
+// Handles the lines that an agent sends on its own progress or as an answer.
 void Launcher::hear_answer(std::uint32_t node, std::string_view word, std::string_view rest) {
     AgentLink& agent = agents_[node];
     if (word == "reached") {
@@ -46,7 +46,7 @@ void Launcher::hear_answer(std::uint32_t node, std::string_view word, std::strin
         agent.addresses = launch::addresses_from(rest);
     } else if (word == "done") {
         agent.is_done = true;
-        if (agents_.size() > 1) end_watch_.ask(agents_);  // for those that are not
+        if (agents_.size() > 1) end_watch_.ask(agents_);  // asks the agents that are not done
     } else if (word == "alive") {
         agent.owes_sign_of_life = false;
         agent.silences = 0;
@@ -60,9 +60,9 @@ void Launcher::hear_answer(std::uint32_t node, std::string_view word, std::strin
     }
 }
 
-// Failures that end the job are told when that has happened, below all output and when all agents have been heard; others at
-// once. What ranks do once the user asked for the end is none: one may fail because another node's ranks were ended before
-// its own agent had heard.
+// A failure that ends the job is reported after the job has ended, below all output and when all agents have reported; others
+// at once. After the user asked for the end, failures of ranks are ignored: a rank may fail because another node's ranks were
+// ended before its own agent was told.
 void Launcher::hear_failed(std::uint32_t node, std::string_view words) {
     auto failed = failed_rank_from(words);
     if (!failed || failed->process >= job_.common.procs || asked_signal_ != 0) return;
@@ -128,7 +128,7 @@ void Launcher::hear_running(std::uint32_t node, std::string_view ranges) {
     settle_running();
 }
 
-// All that are left have answered when each still running agent has; those that are gone have nobody.
+// The answers are complete when each agent that still runs has answered; agents that are gone cannot answer.
 void Launcher::settle_running() {
     if (fallback_code_ != launch::exit_timeout) return;
     const auto owes_answer = [](const AgentLink& agent) {
@@ -146,14 +146,14 @@ void Launcher::tell_running() {
     std::string who;
     if (ranges != "none") {
         who = ": " + ranks_phrase(ranges) + (is_one ? " was" : " were") + " still running";
-    } else if (!has_given_up_any()) {  // what the ranks of silent agents did is not known
+    } else if (!has_given_up_any()) {  // what the ranks of silent agents did is unknown
         who = ": no rank was still running";
     }
     say("timeout of " + base::seconds_text(options_.timeout_ns) + " s" + who +
         "; the job was ended" + doings_text());
 }
 
-// The user asks what the ranks do (SIGUSR2). One question at a time.
+// The user asks by SIGUSR2 what the ranks do. One request at a time.
 void Launcher::ask_doings() {
     if (is_asked_for_doings_) return;
     constexpr std::uint64_t doings_wait_ns = 2'000'000'000;
@@ -167,7 +167,7 @@ void Launcher::ask_doings() {
     settle_doings();
 }
 
-// Told when all agents that are still there have answered, or have had their time.
+// Reports once all agents that still run have answered, or their time is over.
 void Launcher::settle_doings() {
     if (!is_asked_for_doings_) return;
     std::string silent;
@@ -184,7 +184,7 @@ void Launcher::settle_doings() {
         (silent.empty() ? "" : "\n  no answer from " + silent));
 }
 
-// A line per group of ranks, each after a line break.
+// One line per group of ranks, each after a line break.
 std::string Launcher::doings_text() {
     std::string text;
     for (const std::string& line : node::describe(std::move(doings_))) text += "\n  " + line;
@@ -192,8 +192,8 @@ std::string Launcher::doings_text() {
     return text;
 }
 
-// When the ranks of all nodes have been stopped, so is this process. SIGCONT, which wakes it, is passed on like any
-// other.
+// When the ranks of all nodes have been stopped, stops this process too. SIGCONT, which wakes it, is passed on like any other
+// signal.
 void Launcher::hear_stopped(std::uint32_t node) {
     agents_[node].has_passed_stop = true;
     const auto is_awaited = [](const AgentLink& agent) {
@@ -204,7 +204,7 @@ void Launcher::hear_stopped(std::uint32_t node) {
     os::stop_this_process();
 }
 
-// Nodes alike have the same to tell: each text once.
+// Similar nodes send the same notes: prints each text once.
 void Launcher::hear_note(std::string_view text) {
     const bool is_known =
         std::find(told_notes_.begin(), told_notes_.end(), text) != told_notes_.end();
@@ -213,8 +213,8 @@ void Launcher::hear_note(std::string_view text) {
     say(text);
 }
 
-// What is told when all agents have ended knows every rank that had ended before; what is told at once knows those of
-// which the other nodes' agents have already spoken.
+// A failure that is reported after all agents have ended lists every rank that had ended before. One that is reported at once
+// lists those that the other nodes' agents have already reported.
 void Launcher::tell_failure(NodeFailure failure, std::uint64_t ended_others) {
     if (!unjoined_.empty()) {
         std::sort(unjoined_.begin(), unjoined_.end());
@@ -224,7 +224,7 @@ void Launcher::tell_failure(NodeFailure failure, std::uint64_t ended_others) {
     hint(hint_for(failure.rank));
 }
 
-// The cause first, and the others below it.
+// Reports the cause first, and the other failures below it.
 void Launcher::tell_failures(std::uint64_t ended_others) {
     const std::size_t cause = find_cause(failures_);
     if (cause != 0) cause_code_ = code_of(failures_[cause].rank);

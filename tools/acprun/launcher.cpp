@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The loop that waits for the agents and for the user.
+// The loop that waits for the agents and the user's signals.
 #include "launcher.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace acp::run {
 namespace {
 
 constexpr std::uint64_t unread_ns =
-    2'000'000'000;  // for output nobody takes, once the job shall end
+    2'000'000'000;  // time for output that is not read, once the job is to end
 constexpr std::size_t events_max = 64;
 
 }  // namespace
@@ -73,7 +73,7 @@ void Launcher::on_time() {
     if (os::now_ns() < deadline_ns_) return;
     deadline_ns_ = os::poll_forever;
     if (is_finishing_) {
-        outputs_.abandon();  // nobody takes it
+        outputs_.abandon();  // the output is not read
         is_abandoned_ = true;
         return;
     }
@@ -88,7 +88,7 @@ void Launcher::on_time() {
     expect_end(launch::exit_timeout);
 }
 
-// From now on the agents have a limited time to end the job, whatever state they are in.
+// From now on the agents have a limited time to end the job, in whatever state they are.
 void Launcher::expect_end(int fallback_code) {
     if (fallback_code_ != 0) return;
     fallback_code_ = fallback_code;
@@ -98,14 +98,15 @@ void Launcher::expect_end(int fallback_code) {
 void Launcher::on_signals() {
     while (const auto signal = signals_->take()) {
         const bool asks_for_end = *signal == SIGINT || *signal == SIGTERM;
-        if (is_finishing_ && asks_for_end) deadline_ns_ = os::now_ns();  // of carrying output
+        if (is_finishing_ && asks_for_end) deadline_ns_ = os::now_ns();  // of passing on output
         for (AgentLink& agent : agents_) {
             if (asks_for_end) agent.drop_output();
         }
         if (*signal == SIGINT && ++interrupts_ > 1) {
             end_all("kill");
             expect_end(launch::exit_signal_base + SIGINT);
-            if (interrupts_ > 2) os::signal_children(SIGKILL);  // the user has no more patience
+            // the user has interrupted a third time
+            if (interrupts_ > 2) os::signal_children(SIGKILL);
             continue;
         }
         if (*signal == SIGUSR2) {
@@ -141,7 +142,7 @@ void Launcher::on_output_news() {
     const int failure = outputs_.failure();
     if (failure == 0 || fixed_code_ != 0) return;
     if (failure == EPIPE) {
-        fixed_code_ = launch::exit_signal_base + SIGPIPE;  // quietly, as every other tool
+        fixed_code_ = launch::exit_signal_base + SIGPIPE;  // without a message, as other tools do
     } else {
         const agent::OutputFailure told = agent::describe_output_failure(failure);
         fixed_code_ = told.code;
@@ -154,7 +155,7 @@ void Launcher::send_all(std::string_view line) const {
     for (const AgentLink& agent : agents_) agent.send(line);
 }
 
-// Something went wrong on a node: the job ends on all others.
+// Something failed on a node: ends the job on all others.
 void Launcher::end_others(std::uint32_t node, std::string_view line) {
     is_ending_ = true;
     for (std::uint32_t other = 0; other < agents_.size(); ++other) {
@@ -174,8 +175,8 @@ void Launcher::end_all(std::string_view line) {
     end_watch_.ask(agents_);
 }
 
-// An agent that is stopped, or whose host or connection is, cannot keep the job from its end. Where the job was not asked to
-// end it gets more time, for its ranks may be at work.
+// An agent that is stopped, or whose host or connection is frozen, must not keep the job from ending. If the job was not asked
+// to end, the agent gets more time, for its ranks may be at work.
 void Launcher::give_up_on_silent() {
     std::vector<std::uint32_t> silent = end_watch_.take_silent(agents_);
     if (!is_ending_) {
@@ -194,7 +195,7 @@ void Launcher::give_up_on_silent() {
     settle_running();
 }
 
-// After every event: whether another agent may be started, all have come to the end of their ranks, all are gone.
+// After every event: starts another agent if it may, and checks whether all agents are done or gone.
 void Launcher::settle() {
     if (const auto status = start_more(); !status.is_ok()) {
         say(status.message());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs a planned job: starts an agent per node, tells them of each other, passes the user's signals on, tells the
-// user what the agents report, and ends everybody when a rank fails, an agent is gone or the user wants it. With one
-// agent it touches no output of the ranks. Sleeps when nothing happens. The main thread; its members live in several
-// files: launcher (the loop), start, hear, finish.
+// Runs a planned job: starts an agent per node, sends them each other's addresses, passes the user's signals on, prints what
+// the agents report, and ends the job when a rank fails, an agent is gone or the user asks for it. With one agent it does not
+// handle the ranks' output. Sleeps when nothing happens. Main thread. Its members are implemented in several files: launcher
+// (the loop), start, hear, finish.
 #pragma once
 
 #include <cstdint>
@@ -30,18 +30,19 @@ struct LaunchOptions {
     bool is_quiet = false;
 };
 
-inline constexpr std::uint64_t patience_ns = 10'000'000'000;  // with processes that do not die
-inline constexpr std::uint32_t reached_at_once_max = 32;      // hosts that are being reached
+inline constexpr std::uint64_t patience_ns = 10'000'000'000;  // time for processes that do not die
+// agents on other machines that are being started at the same time
+inline constexpr std::uint32_t reached_at_once_max = 32;
 
-// One line of acprun's own on stderr.
+// Prints a line of acprun's own to stderr.
 void say(std::string_view text);
 
 class Launcher {
 public:
     Launcher(PlannedJob job, LaunchOptions options);
 
-    // Runs the job to its end; nobody is left behind. Returns the exit code. Blocks. Afterwards the process must
-    // end without destroying anything: an output thread may still be blocked.
+    // Runs the job to its end; no process is left behind. Returns the exit code. Blocks. Afterwards the process must end
+    // without destroying any object: an output thread may still be blocked.
     int run();
 
 private:
@@ -104,30 +105,31 @@ private:
     Outputs outputs_;
     std::vector<AgentLink> agents_;  // by node
     EndWatch end_watch_;
-    std::uint32_t started_ = 0;  // agents
-    bool have_peers_ = false;    // all agents know of each other
+    std::uint32_t started_ = 0;  // number of agents started
+    bool have_peers_ = false;    // all agents have been sent the addresses of all nodes
     bool is_ending_ = false;     // no further agent is started
-    bool is_finishing_ = false;  // all agents are gone, output is carried to its end
-    bool is_abandoned_ = false;  // or is not
+    bool is_finishing_ = false;  // all agents are gone, the rest of the output is passed on
+    bool is_abandoned_ = false;  // the rest of the output is dropped
     std::uint64_t deadline_ns_ = os::poll_forever;
     std::uint32_t interrupts_ = 0;
-    int fallback_code_ =
-        0;  // once the job shall be over: the exit code if the agents do not see to it
-    int fixed_code_ = 0;           // broken output: overrides all others
-    int asked_signal_ = 0;         // the last of SIGINT and SIGTERM that was passed on
-    bool has_told_start_ = false;  // that the program could not be run
-    bool has_told_error_ = false;  // why the job cannot go on
-    std::optional<std::uint32_t> deciding_node_;  // where something went wrong first
-    std::optional<std::uint32_t> lost_node_;      // whose agent ended without a word
-    std::vector<NodeFailure> failures_;           // that ended the job, as heard; told when it has
-    std::optional<int> cause_code_;        // of the one told first, where it was not heard first
-    std::vector<std::uint32_t> unjoined_;  // ranks that ended well and without acp_init
-    std::vector<std::uint32_t> still_running_;  // ranks, at the timeout
+    int fallback_code_ = 0;  // set once the job is to end: the exit code if the agents report none
+    int fixed_code_ = 0;     // broken output: overrides all others
+    int asked_signal_ = 0;   // the last of SIGINT and SIGTERM that was passed on
+    bool has_told_start_ = false;                 // "the program could not be run" was printed
+    bool has_told_error_ = false;                 // the reason why the job cannot go on was printed
+    std::optional<std::uint32_t> deciding_node_;  // the node where something failed first
+    std::optional<std::uint32_t> lost_node_;      // the node whose agent ended without `ended`
+    // failures that end the job, in order of arrival; printed when it has ended
+    std::vector<NodeFailure> failures_;
+    // code of the failure printed first, if it did not arrive first
+    std::optional<int> cause_code_;
+    std::vector<std::uint32_t> unjoined_;  // ranks that ended without an error and without acp_init
+    std::vector<std::uint32_t> still_running_;  // ranks that still ran at the timeout
     bool has_told_running_ = false;
-    bool is_asked_for_doings_ = false;  // by SIGUSR2, and not yet told
-    std::uint64_t doings_until_ns_ =
-        os::poll_forever;              // then it is told without those that are silent
-    std::vector<node::Doing> doings_;  // as the agents have told so far
+    bool is_asked_for_doings_ = false;  // SIGUSR2 came, and the answer is not printed yet
+    // at this time the answer is printed without the silent agents
+    std::uint64_t doings_until_ns_ = os::poll_forever;
+    std::vector<node::Doing> doings_;  // what the agents have reported so far
     std::vector<std::string> told_notes_;
 };
 

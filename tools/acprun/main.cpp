@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acprun: runs a program as N ranks of a job, here or on several machines. Options are in options.cpp, what can be refused
-// beforehand in plan.cpp, the running job in launcher.cpp.
+// acprun: runs a program as N ranks of a job, on this machine or several. options.cpp has the options, plan.cpp the checks
+// before the start, launcher.cpp the running job.
 #include <cstdlib>
 #include <iostream>
 
@@ -41,12 +41,12 @@ int run_with(int argc, char** argv) {
         std::cout << run::describe(job);
         return 0;
     }
-    // Never destroyed: an output thread may be blocked on a reader that never reads.
+    // Never destroyed: an output thread may be blocked by a reader that never reads.
     const run::LaunchOptions how{options.timeout_ns, options.is_quiet};
     return (new run::Launcher(std::move(job), how))->run();
 }
 
-// Help, version and --dry-run are written here.
+// Flushes stdout, to which help, version and --dry-run are written.
 int run_and_flush(int argc, char** argv) {
     int code = run_with(argc, argv);
     if (!std::cout.flush()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The options and what fits them.
+// The options and their allowed values.
 #include "options.hpp"
 
 #include <iostream>
@@ -35,11 +35,11 @@ constexpr const char* footer =
     "the program is missing or not executable, 64 usage, 69 resources, 78 configuration.\n"
     "More: man acprun; acpinfo -c lists the ACP_* variables.";
 
-// Programs and their arguments are no options, and CLI11 does not know them.
+// CLI11 sees only the options, not the programs and their arguments.
 constexpr const char* usage =
     "Usage: acprun [OPTIONS] [--] PROGRAM [ARGUMENTS...] [: -n N [--] PROGRAM [ARGUMENTS...]]...\n";
 
-// Options as they are given, before they are understood.
+// Options as texts, before they are parsed.
 struct Texts {
     std::string procs;
     std::string nodes;
@@ -171,7 +171,7 @@ void understand_nodes(const Texts& texts, Options& options) {
     }
 }
 
-// What stands behind the -n of a later part; "" without one.
+// The value of -n in a later part; "" without one.
 std::string procs_of(const Part& part) {
     std::string procs;
     cli::App app("", "acprun");
@@ -180,7 +180,7 @@ std::string procs_of(const Part& part) {
     return procs;
 }
 
-// How many ranks run each program, and all of them together.
+// Sets how many ranks run each program, and how many there are in all.
 void understand_programs(const Texts& texts, const std::vector<Part>& parts, Options& options) {
     const bool is_one_node = !options.is_emulated && options.hosts.empty() &&
                              options.hostfile.empty() && !options.is_allocated;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two output threads, and the pipes that lead to them.
+// Runs two output threads, and makes the pipes that lead to them.
 #include "outputs.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the agents of several nodes write, on its way to acprun's own stdout and stderr: lines of several nodes do
-// not mix, and a reader that reads nothing stops neither acprun nor what it watches. With one agent on this machine
-// there is none of this: it writes there itself. Main thread; two threads of its own carry.
+// Passes what the agents of several nodes write on to acprun's own stdout and stderr: lines of several nodes do not mix, and a
+// reader that does not read blocks neither acprun nor its watch over the agents. Not used with one agent on this machine, which
+// writes there itself. Called by the main thread; two threads of its own move the bytes.
 #pragma once
 
 #include <array>
@@ -17,17 +17,17 @@ namespace acp::run {
 
 class Outputs {
 public:
-    // Makes the carriers; events with this token are to be handed to take_news(). Errors: limit, system.
+    // Makes the output threads; the caller must call take_news() for events with this token. Errors: limit, system.
     base::Status prepare(os::PollSet& poll, std::uint64_t token);
 
-    // Makes the pipes of one agent; the ends it writes to are given back. Errors: limit, system.
-    //   passing  of its lines
+    // Makes the pipes of one agent and returns the ends to which it writes. Errors: limit, system.
+    //   passing  when its lines are passed on
     base::Result<AgentStreams> add(agent::Passing passing);
 
-    // When all agents have been started. Errors: limit, system.
+    // Call when all agents have been started. Errors: limit, system.
     base::Status start();
 
-    // All agents are gone: what is still in the pipes is carried on, then is_complete().
+    // Call when all agents are gone: passes on what is still in the pipes; then is_complete().
     void finish() noexcept;
 
     void take_news() noexcept;
@@ -36,10 +36,10 @@ public:
 
     [[nodiscard]] bool is_complete() const noexcept;
 
-    // errno of writing to stdout, or ENOMEM of either; 0 = none.
+    // errno of a failed write to stdout, or ENOMEM of either stream; 0 = none.
     [[nodiscard]] int failure() const noexcept;
 
-    // Lets the threads go, blocked or not: the process is about to end without destroying anything.
+    // Forgets the threads, blocked or not: the process is about to end without destroying objects.
     void abandon() noexcept;
 
 private:

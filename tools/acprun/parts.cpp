@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cutting the words from left to right.
+// Cuts the words of the command line from left to right.
 #include "parts.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ bool takes_value(const cli::App& app, const std::string& name) {
     return option != nullptr && option->get_items_expected_min() > 0;
 }
 
-// The long name of an option, so that its value can be attached whatever it begins with.
+// The long name of an option, to which its value can be attached whatever character the value begins with.
 std::string long_name(const cli::App& app, const std::string& name) {
     return "--" + app.get_option(name)->get_lnames().front();
 }
@@ -34,7 +34,7 @@ OptionNames names_of(const cli::App& app) {
     return names;
 }
 
-// Goes through the words; each call takes what comes next.
+// Walks through the words; each call takes the next ones.
 class Cutter {
 public:
     Cutter(const cli::App& app, const std::vector<std::string>& words)
@@ -55,7 +55,7 @@ public:
         return part;
     }
 
-    // Whether another part follows, which begins behind the ":".
+    // Whether another part follows; skips the ":" before it.
     bool take_separator() { return at_ < words_.size() && ++at_ != 0; }
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Splitting ranks, and reading hosts word by word.
+// Splits ranks, and reads hosts word by word.
 #include "placement.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view blanks = " \t\r";
 
-// What is wrong, and with which part of the text.
+// A mistake in a text, and the part of the text that it is about.
 struct Mistake {
     std::string problem;
     std::string_view where;
@@ -55,7 +55,7 @@ private:
 constexpr std::string_view name_letters =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_@:%";
 
-// What is wrong with a word that names a host and perhaps its slots; nullopt: nothing.
+// Checks a word that names a host and perhaps its slots; nullopt when it is correct.
 std::optional<Mistake> check_word(std::string_view word) {
     if (word.empty()) return Mistake{"a host is missing", word};
     if (word.front() == '-') return Mistake{"the name of a host begins with \"-\"", word};
@@ -79,7 +79,7 @@ std::optional<Mistake> read_slots(std::string_view text, std::uint32_t& slots) {
     return std::nullopt;
 }
 
-// "host", "host:N", "[fd00::1]", "[fd00::1]:N"; ssh wants the address without brackets.
+// Reads "host", "host:N", "[fd00::1]" or "[fd00::1]:N"; ssh needs the address without brackets.
 std::optional<Mistake> read_host(std::string_view word, std::string& host, std::uint32_t& slots) {
     if (auto mistake = check_word(word)) return mistake;
     const std::size_t open = word.find('[');
@@ -99,7 +99,7 @@ std::optional<Mistake> read_host(std::string_view word, std::string& host, std::
         host = std::string(word.substr(0, colon));
     }
     if (host.empty()) return Mistake{"a host is missing", word};
-    // Without its brackets a name is another one, and what begins with "-" would be an option for ssh.
+    // Without its brackets the name may begin with "-", which ssh would take for an option.
     if (host.front() == '-') {
         return Mistake{"the name of a host begins with \"-\"", word.substr(word.find('-'))};
     }
@@ -108,7 +108,7 @@ std::optional<Mistake> read_host(std::string_view word, std::string& host, std::
     return read_slots(word.substr(colon + 1), slots);
 }
 
-// One line of a host file, its comment cut off.
+// Reads one line of a host file, without its comment.
 std::optional<Mistake> read_line(std::string_view line, HostList& hosts) {
     std::string host;
     std::uint32_t slots = 1;
@@ -136,7 +136,7 @@ std::optional<Mistake> read_line(std::string_view line, HostList& hosts) {
     return hosts.add(host_word, host, slots);
 }
 
-// The line, and a caret below the place.
+// The line, and below it a caret at the mistake.
 std::string pointing(std::string_view line, std::string_view where) {
     std::string under;
     const auto column = static_cast<std::size_t>(where.data() - line.data());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which node gets how many of a job's ranks, and how lists of hosts are written. Reads no file and starts nothing.
-// Pure; any thread.
+// How many of a job's ranks each node gets, and the syntax of lists of hosts. Reads no file and starts nothing. Pure; any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -12,35 +12,35 @@
 
 namespace acp::run {
 
-inline constexpr std::uint32_t nodes_max = 62'500;  // of a job
+inline constexpr std::uint32_t nodes_max = 62'500;  // most nodes of a job
 
-// A machine and how many ranks it shall have at once.
+// A machine and its slots: the number of ranks to place on it before the next machine.
 struct HostSlots {
-    std::string host;  // as ssh takes it
+    std::string host;  // in the form that ssh takes
     std::uint32_t slots = 1;
 
     friend bool operator==(const HostSlots&, const HostSlots&) = default;
 };
 
-// Whether a text can be given to ssh and to a shell as the name of a machine: letters, digits and ".-_@:%", and no "-"
-// in front.
+// Whether a text can be passed to ssh and to a shell as the name of a machine: letters, digits and ".-_@:%", and no leading
+// "-".
 [[nodiscard]] bool is_host_name(std::string_view host) noexcept;
 
-// n ranks over nodes, as evenly as possible, more on the first ones.   1 <= nodes <= ranks
+// Splits ranks over nodes as evenly as possible, more on the first ones.   1 <= nodes <= ranks
 [[nodiscard]] std::vector<std::uint32_t> split_evenly(std::uint32_t ranks, std::uint32_t nodes);
 
-// "a:4,b,user@[fd00::1]:2": hosts with slots, 1 where none are said; a host that comes again has more slots.
-// Errors: argument (the message shows the place).
+// Parses "a:4,b,user@[fd00::1]:2": hosts with slots, 1 by default; the slots of a host that is named again are added.
+// Errors: argument (the message shows the mistake).
 base::Result<std::vector<HostSlots>> hosts_from_list(std::string_view list);
 
-// The text of a host file: a host per line, then "slots=N", or "host:N"; "#" begins a comment. Hosts that come again
-// have more slots. Errors: argument (the message says name and line, and points at the place).
-//   name  of the file, for messages
+// Parses a host file: a host per line, then "slots=N", or "host:N"; "#" begins a comment. The slots of a host that is named
+// again are added. Errors: argument (the message has name and line, and points at the mistake).
+//   name  name of the file, for messages
 base::Result<std::vector<HostSlots>> hosts_from_file(std::string_view text,
                                                      const std::string& name);
 
-// Ranks per host, filling slots in order; what does not fit starts again at the first host when it may. Hosts that
-// get none are 0. Errors: argument (more ranks than slots, and it may not).
+// Ranks per host: fills slots in order; if may_oversubscribe, the remaining ranks start again at the first host. A host may get
+// 0. Errors: argument (more ranks than slots without may_oversubscribe).
 base::Result<std::vector<std::uint32_t>> fill_slots(const std::vector<HostSlots>& hosts,
                                                     std::uint32_t ranks,
                                                     bool may_oversubscribe);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checking what the user wants against what is there.
+// Checks the user's request against the system.
 #include "plan.hpp"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ std::optional<Refusal> add_exports(const Options& options, launch::LaunchPlan& p
     return std::nullopt;
 }
 
-// What the ranks will see, as the configuration is read from it.
+// The environment of the ranks, from which their configuration will be read.
 base::Environment future_environment(const launch::LaunchPlan& plan) {
     base::Environment entries = os::environment();
     for (const std::string& entry : plan.variables) {
@@ -91,7 +91,7 @@ std::vector<std::string> command_words(const std::string& text) {
     return words;
 }
 
-// What another machine does not have by itself: the directory, the variables for ACP, the way to get there.
+// Sets what another machine needs: the directory, the variables for ACP, and the command that reaches it.
 std::optional<Refusal> plan_reaching(const Options& options, PlannedJob& job) {
     const auto is_far = [](const PlannedNode& node) { return !node.host.empty(); };
     if (std::none_of(job.nodes.begin(), job.nodes.end(), is_far)) return std::nullopt;
@@ -121,7 +121,7 @@ std::optional<Refusal> plan_reaching(const Options& options, PlannedJob& job) {
     const Program ssh = find_program(job.ssh.front(), variable("PATH").value_or(path_default));
     if (ssh.path.empty())
         return Refusal{launch::exit_unavailable, "--ssh: " + ssh.problem, ssh.hint};
-    // Whatever the host is called, ssh takes it for no option. Other commands may not know "--".
+    // "--" keeps ssh from taking a host's name for an option. Other commands may not know "--".
     const bool is_ssh = std::filesystem::path(job.ssh.front()).filename() == "ssh";
     if (is_ssh && job.ssh.back() != "--") job.ssh.emplace_back("--");
     job.ssh.front() = ssh.path;
@@ -157,7 +157,7 @@ std::string describe_nodes(const PlannedJob& job) {
     return text;
 }
 
-// A single program is run by all ranks, however many there are.
+// If there is a single program, all ranks run it.
 std::optional<Refusal> find_programs(const Options& options, launch::LaunchPlan& plan) {
     const std::string search_path = variable("PATH").value_or(path_default);
     for (const ProgramPart& part : options.programs) {

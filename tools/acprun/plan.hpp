@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From options and environment to the plans the agents are sent; everything that can be refused before a
-// process is started is refused here. One thread.
+// Makes the plans for the agents from options and environment; every refusal that is possible before a process is started
+// happens here. One thread.
 #pragma once
 
 #include <string>
@@ -20,32 +20,33 @@ struct Refusal {
 
 // One node of the job.
 struct PlannedNode {
-    std::string host;     // to be reached by ssh; "" = this machine
+    std::string host;     // reached by ssh; "" = this machine
     std::string name;     // for messages: "node 1", or the host
-    std::string address;  // of its gateway; "" = the agent finds out
+    std::string address;  // address of its gateway; "" = the agent finds it
 };
 
 struct PlannedJob {
-    launch::LaunchPlan common;       // what all nodes share
+    launch::LaunchPlan common;       // the part that all nodes share
     std::vector<PlannedNode> nodes;  // at least one
-    std::vector<std::string> ssh;    // the command and its options, before host and command
-    std::string agent_path;          // of acp-agent on the hosts
+    // the command and its options, to which host and remote command are appended
+    std::vector<std::string> ssh;
+    std::string agent_path;  // path of acp-agent on the hosts
     std::uint64_t ssh_timeout_ns = 0;
     bool is_netns = false;
     std::vector<std::string> warnings;  // about the environment
-    std::vector<std::string> notes;     // about what was chosen without being asked for
+    std::vector<std::string> notes;     // about defaults that were chosen
 
-    // What one node is sent.
+    // The plan that is sent to one node.
     [[nodiscard]] launch::LaunchPlan plan_of(std::uint32_t node) const;
 
-    // What the process of an index runs, as the user wrote it; "" where all run programs of one name.
+    // The program that a process runs, as the user wrote it; "" if all ranks run programs of one name.
     [[nodiscard]] std::string distinct_program_of(std::uint32_t process) const;
 };
 
-// May make the output directory.
+// Plans the job. May create the output directory.
 std::variant<PlannedJob, Refusal> plan_job(const Options& options);
 
-// What would be started, for people.
+// Describes what would be started, for people.
 [[nodiscard]] std::string describe(const PlannedJob& job);
 
 }  // namespace acp::run

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the ranks of a job go: all to this machine, to emulated nodes of it, or to hosts.
+// Places the ranks of a job: on this machine, on emulated nodes of it, or on hosts.
 #include "plan_nodes.hpp"
 
 #include <utility>
@@ -22,7 +22,7 @@ namespace {
 constexpr std::uint32_t per_octet = 250;
 constexpr const char* together = "the -n of all programs count together";
 
-// 127.0.1.1 and on, or 10.77.1.1 and on where each node has a network.
+// 127.0.1.1 and on, or 10.77.1.1 and on if each node has a private network.
 std::string emulated_address(std::uint32_t node, bool is_netns) {
     return (is_netns ? "10.77." : "127.0.") + std::to_string(1 + node / per_octet) + "." +
            std::to_string(1 + node % per_octet);
@@ -32,9 +32,9 @@ Refusal refuse(const base::Status& status, const char* hint = "") {
     return {launch::exit_usage, std::string(status.message()), hint};
 }
 
-// Nodes begin where the ones before end.
+// Sets the first process of each node.
 std::optional<Refusal> give_processes(const std::vector<std::uint32_t>& counts, PlannedJob& job) {
-    // Where there are several, each node's gateway takes a place, too.
+    // With several nodes, each node's gateway needs a place too.
     const std::uint32_t most = node::local_procs_max - (counts.size() > 1 ? 1 : 0);
     std::uint32_t first = 0;
     for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -92,7 +92,7 @@ bool is_this_machine(const std::string& host) {
     return host == "localhost" || host == os::host_name();
 }
 
-// Shares the ranks out over hosts and their slots.
+// Distributes the ranks over hosts and their slots.
 std::optional<Refusal> plan_slots(const Options& options,
                                   const std::vector<HostSlots>& hosts,
                                   PlannedJob& job) {
@@ -122,7 +122,7 @@ std::optional<Refusal> plan_hosts(const Options& options, PlannedJob& job) {
     return plan_slots(options, hosts.value(), job);
 }
 
-// Several machines of a batch system are hosts. On a single one -n counts alone, as without a batch system.
+// Several machines of a batch system count as hosts. If there is one machine, only -n counts, as without a batch system.
 std::optional<Refusal> plan_allocated(const Options& options,
                                       const Allocation& given,
                                       PlannedJob& job) {

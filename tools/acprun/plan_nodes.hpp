@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of planning that says which nodes a job has and which ranks each of them. Reads the host file; starts
-// nothing. One thread.
+// The part of planning that chooses the nodes of a job and the ranks of each. Reads the host file; starts nothing. One thread.
 #pragma once
 
 #include <optional>
@@ -9,7 +8,7 @@
 
 namespace acp::run {
 
-// Fills in the nodes, the number of processes and how they are shared out.
+// Fills in the nodes, the number of processes, and the processes of each node.
 std::optional<Refusal> plan_nodes(const Options& options, PlannedJob& job);
 
 }  // namespace acp::run

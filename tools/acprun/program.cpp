@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The search for the program.
+// Searches the program.
 #include "program.hpp"
 
 #include "os/program_file.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finding the program a user named, as a shell does, and saying why it cannot be run. Starts nothing.
+// Finds the program that a user named, as a shell does, and explains why it cannot be run. Starts nothing.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 namespace acp::run {
 
 struct Program {
-    std::string path;     // to be run; "" when there is none
-    int exit_code = 0;    // 126 or 127 when there is none
-    std::string problem;  // why there is none
-    std::string hint;     // what to do, may be empty
+    std::string path;     // path of the program; "" when it was not found
+    int exit_code = 0;    // 126 or 127 when path is ""
+    std::string problem;  // why path is ""
+    std::string hint;     // the remedy; may be empty
 };
 
-//   name         as given; with a slash it is a path, else it is looked up
-//   search_path  directories between colons, "" = the current one; as in PATH
+//   name         as given; a name with a slash is a path, others are searched for
+//   search_path  directories between colons, "" = the current one; the form of PATH
 [[nodiscard]] Program find_program(const std::string& name, std::string_view search_path);
 
 }  // namespace acp::run

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sentences about failures.
+// Writes the sentences about failures.
 #include "report.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::string how(const FailedRank& failed) {
            (failed.status.dumped_core() ? " and dumped core" : "");
 }
 
-// Whether the process ended itself, and has said why. Another signal than its own came from elsewhere.
+// Whether the process ended itself and has said why. A signal other than SIGABRT came from another process.
 bool is_own_end(const FailedRank& failed) {
     return failed.own_end != node::OwnEnd::none && !failed.status.is_exit() &&
            failed.status.signal() == SIGABRT;
@@ -41,7 +41,7 @@ std::string how_by_itself(const FailedRank& failed) {
            (failed.status.dumped_core() ? " and dumped core" : "");
 }
 
-// A plain program, which never joins, is not told about calls it does not know.
+// For a plain program, which never joins, no ACP call is mentioned.
 std::string when(const FailedRank& failed) {
     switch (failed.state) {
         case node::SlotState::joined:
@@ -56,7 +56,7 @@ std::string when(const FailedRank& failed) {
     return is_clean ? " without acp_init, in which others wait for it" : "";
 }
 
-// How and when it ended, without who.
+// How and when the rank ended, without its name.
 std::string end_of(const FailedRank& failed) {
     return is_own_end(failed) ? how_by_itself(failed) : how(failed) + when(failed);
 }
@@ -77,7 +77,7 @@ Kind kind_of(const FailedRank& failed) {
 std::size_t find_cause(std::span<const NodeFailure> failures) {
     std::size_t cause = 0;
     std::optional<Kind> best;
-    std::set<std::uint32_t> judged_nodes;  // whose first candidate is known
+    std::set<std::uint32_t> judged_nodes;  // nodes whose first candidate was considered
     for (std::size_t i = 0; i < failures.size(); ++i) {
         const Kind kind = kind_of(failures[i].rank);
         const bool is_candidate =
@@ -96,7 +96,7 @@ int code_of(const FailedRank& failed) {
 }
 
 std::vector<std::string> describe_others(std::span<const NodeFailure> failures, std::size_t cause) {
-    // What ran, how it ended; the ranks that did so.
+    // Key: program and kind of end; value: the ranks that ended so.
     std::vector<std::pair<std::pair<std::string, std::string>, std::vector<std::uint32_t>>> kinds;
     for (std::size_t i = 0; i < failures.size(); ++i) {
         if (i == cause) continue;

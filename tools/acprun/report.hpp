@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What acprun tells about a job that did not go well: one clear line, and a hint where there is one. Knows
-// no process and no stream. Pure; any thread.
+// What acprun prints about a job that failed: one clear line, and a hint if there is one. Knows no process and no stream. Pure;
+// any thread.
 #pragma once
 
 #include <cstddef>
@@ -16,53 +16,56 @@
 
 namespace acp::run {
 
-// A rank that ended as it should not, as the agent tells it.
+// A rank that failed, as the agent reports it.
 struct FailedRank {
     std::uint32_t rank = 0;
     int pid = 0;
     os::WaitStatus status{0};
-    node::SlotState state = node::SlotState::empty;  // of its slot when it was gone
-    std::string unjoined_ranks;                      // that ended well and without acp_init; "none"
-    node::OwnEnd own_end = node::OwnEnd::none;       // what it wrote before it ended itself
-    std::uint32_t unmapped_rank_plus_1 = 0;  // for whose memory acp_query_address gave it NULL
-    std::uint32_t process = 0;               // its rank at the start, before any acp_reset
-    std::string program;                     // that it ran, where ranks run different ones; else ""
+    node::SlotState state = node::SlotState::empty;  // state of its slot when it ended
+    // ranks that ended without an error and without acp_init; or "none"
+    std::string unjoined_ranks;
+    // what it wrote to its slot before it ended itself
+    node::OwnEnd own_end = node::OwnEnd::none;
+    // the rank + 1 for whose memory acp_query_address returned NULL; 0 = none
+    std::uint32_t unmapped_rank_plus_1 = 0;
+    std::uint32_t process = 0;  // its rank at the start, before any acp_reset
+    // the program that it ran, if ranks run different ones; else ""
+    std::string program;
 };
 
-// A failure, and whose agent told it.
+// A failure, and the node whose agent reported it.
 struct NodeFailure {
     std::uint32_t node = 0;
     FailedRank rank;
 };
 
-// Which of the failures that ended a job is told as its cause. Agents are heard in any order: a rank that fails because one
-// of another node died may be heard of before that one. So of each node counts the first rank that did not end itself
-// because of an error it told; and of these a signal or an exec goes before an exit code, which goes before such an end.
-//   failures  as they were heard, at least one   Returns an index.
+// Finds the failure to report as the cause of the job's end. Agents report in any order: a rank that fails because one of
+// another node died may be reported before that one. So for each node the first rank counts that did not end itself because of
+// an ACP error; among these, a signal or an exec is preferred to an exit code, which is preferred to an end by an ACP error.
+//   failures  in order of arrival, at least one   Returns an index.
 [[nodiscard]] std::size_t find_cause(std::span<const NodeFailure> failures);
 
-// The exit code that the failure gives the job.
+// The job's exit code that follows from this failure.
 [[nodiscard]] int code_of(const FailedRank& failed);
 
-// The other failures, a line for each kind: "also ranks 0,2 exited with code 5 without acp_finalize", or "also ranks 0,2
-// (./client) ..." where ranks run different programs. At most kinds_max kinds, the earliest.
+// The other failures, one line for each kind: "also ranks 0,2 exited with code 5 without acp_finalize", or "also ranks 0,2
+// (./client) ..." if ranks run different programs. At most kinds_max kinds, in order of arrival.
 inline constexpr std::size_t kinds_max = 8;
 [[nodiscard]] std::vector<std::string> describe_others(std::span<const NodeFailure> failures,
                                                        std::size_t cause);
 
-// From the words after "failed"; nullopt when they do not parse.
+// Parses the words after "failed"; nullopt when they do not parse.
 [[nodiscard]] std::optional<FailedRank> failed_rank_from(std::string_view words);
 
-// "rank 2 (process 4711 on host) was killed by signal 9 (SIGKILL: killed) without acp_finalize", or
-// "... gave up because of the error it told" where the process says so; "rank 2 (./client, process 4711 ..." where ranks
-// run different programs
-//   place  the host, and the node where there are several
+// "rank 2 (process 4711 on host) was killed by signal 9 (SIGKILL: killed) without acp_finalize", or "... gave up because of the
+// error it told" if the process says so; "rank 2 (./client, process 4711 ..." if ranks run different programs
+//   place  the host, and the node if there are several
 [[nodiscard]] std::string describe_failure(const FailedRank& failed, const std::string& place);
 
-// What to do about it; "" when there is nothing to say.
+// The remedy; "" when there is none.
 [[nodiscard]] std::string hint_for(const FailedRank& failed);
 
-// "; the other 3 ranks were ended", "" for none.
+// "; the other 3 ranks were ended"; "" for 0.
 [[nodiscard]] std::string fate_of_others(std::uint64_t ended);
 
 // "rank 2", "ranks 0-3"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tables of old and foreign names, and the search for what was meant.
+// The tables of old and foreign names, and the search for the option that was meant.
 #include "spelling.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace acp::run {
 
 namespace {
 
-// An option of version 3.0 that is called otherwise today.
+// An option of version 3.0 that has another name now.
 struct OldName {
     std::string_view name;
     std::string_view today;
@@ -28,7 +28,7 @@ constexpr std::array old_names{
     OldName{"startermemsize", "starter-size"},
 };
 
-// An option of version 3.0 or of another launcher that has no equivalent: the sentence says what there is instead.
+// An option of version 3.0 or of another launcher without an equivalent; the sentence says what to use instead.
 struct GoneName {
     std::string_view name;
     std::string_view instead;
@@ -88,10 +88,10 @@ constexpr std::array gone_names{
     GoneName{"wd", by_cd},
 };
 
-// The network of version 3.0: between nodes there is UDP alone.
+// Names of networks of version 3.0: now there is only UDP between nodes.
 constexpr std::array network_names{std::string_view("envnet"), std::string_view("ndev")};
 
-// "-np=4": the name without dashes and without the "acp-" of version 3.0, and what follows it from "=" on.
+// "-np=4" cut into the dashes, the name without the "acp-" of version 3.0, and the rest from "=" on.
 struct Parts {
     std::string_view dashes;
     std::string_view name;
@@ -114,7 +114,7 @@ bool has(std::string_view letters, char letter) {
     return letters.find(letter) != std::string_view::npos;
 }
 
-// "-n4", "-n=4", "-xNAME=VALUE", "-qh": letters, with what belongs to the last one.
+// Accepts "-n4", "-n=4", "-xNAME=VALUE", "-qh": letters of options, the last one with its value.
 bool is_letters(const Parts& parts, const OptionNames& names) {
     const std::string_view name = parts.name;
     if (parts.dashes.size() != 1 || name.empty()) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starting the agents, a few at a time, until all know of each other.
+// Starts the agents, a few at a time, and sends each the addresses of all.
 #include <algorithm>
 #include <csignal>
 
@@ -40,7 +40,8 @@ Status Launcher::prepare_events() {
     poll_ = std::move(poll).value();
     std::vector<int> heard{SIGTSTP, SIGCONT};
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) {
-        if (!os::is_signal_ignored(signal)) heard.push_back(signal);  // nohup, a shell's "&"
+        // ignored after nohup or a shell's "&"
+        if (!os::is_signal_ignored(signal)) heard.push_back(signal);
     }
     auto signals = os::SignalFd::create(heard);
     if (!signals.is_ok()) return std::move(signals).failure();
@@ -56,7 +57,8 @@ Status Launcher::make_key() {
     return {};
 }
 
-// As many as may be under way. Once all have been started, their output is carried, and standard input is theirs.
+// Starts as many agents as may be reached at once. When all have been started, starts the output threads and leaves standard
+// input to them.
 Status Launcher::start_more() {
     const auto is_awaited = [](const AgentLink& agent) { return agent.is_awaited(); };
     const auto nodes = static_cast<std::uint32_t>(agents_.size());
@@ -94,12 +96,12 @@ Status Launcher::start_agent(std::uint32_t node) {
     return {};
 }
 
-// An agent that is gone is noticed when its talk is read.
+// If the agent is gone, reading its channel shows it.
 void Launcher::plan_is_due(std::uint32_t node) {
     static_cast<void>(agents_[node].send_plan(job_, node, key_));
 }
 
-// When all have told where they listen, all are told.
+// When all agents have sent their addresses, sends the table to all.
 void Launcher::tell_peers() {
     const auto has_told = [](const AgentLink& agent) { return !agent.addresses.empty(); };
     if (have_peers_ || !std::all_of(agents_.begin(), agents_.end(), has_told)) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What acprun's poll set watches, by token: a node's number, or one of these. Constants only.
+// The tokens of acprun's poll set: a node's number, or one of these. Constants only.
 #pragma once
 
 #include <cstdint>
