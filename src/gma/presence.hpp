@@ -3,7 +3,9 @@
 // count on their return when they are not: a program that only communicates is back at once, one that computes, or that
 // polls its own memory until something has come, is not. This is learned: once the service thread had something to do
 // in an absence that was not short, it listens in the next absences_to_listen ones, until as many were over before anything
-// came. A wrong guess costs time, never progress. Any thread.
+// came. Learned as well is whether the program reacts to what comes: where it calls the library between one piece of the
+// service thread's work and the next, the next one comes only after the program has run. A wrong guess costs time, never
+// progress. Any thread.
 // Tests: tests/unit/gma/presence_test.cpp.
 #pragma once
 
@@ -17,6 +19,8 @@ public:
     static constexpr std::uint32_t absences_to_listen = 16;
     // As long as it takes to wake a thread that finds the work done and sleeps again.
     static constexpr std::uint64_t short_absence_ns = 5'000;
+    // For how many pieces of work a program that reacted once is taken to react.
+    static constexpr std::uint32_t works_to_believe = 8;
 
     //   ticks_per_ns  of the clock whose readings leave() and note_work() are given
     explicit Presence(double ticks_per_ns) noexcept
@@ -47,6 +51,7 @@ public:
         // Before the thread is counted out: a thread that finds nobody there must see whether somebody is expected.
         const bool is_listened = is_for_long || is_service_needed();
         is_expected_.store(!is_listened, std::memory_order_relaxed);
+        is_asleep_.store(is_for_long, std::memory_order_relaxed);
         is_listened_.store(is_listened && !is_for_long, std::memory_order_relaxed);
         if (is_listened) left_at_.store(now(), std::memory_order_relaxed);
         // seq_cst: partner is the service thread, which announces its sleep, then asks is_anybody_there()
@@ -73,15 +78,23 @@ public:
         is_listened_.store(true, std::memory_order_relaxed);
     }
 
-    // Called by the service thread, which has something to do. Counts when nobody has come for longer than a short absence
-    // since it was told to listen.
+    // Called by the service thread, which has done something.
     void note_work(std::uint64_t now) noexcept {
-        if (!is_listened_.load(std::memory_order_relaxed) ||
-            now - left_at_.load(std::memory_order_relaxed) <= short_absence_ticks_) {
-            return;
+        const std::uint32_t visits = visits_.load(std::memory_order_relaxed);
+        if (visits != visits_at_work_) {
+            works_to_believe_ = works_to_believe;
+        } else if (works_to_believe_ != 0) {
+            --works_to_believe_;
         }
-        is_listened_.store(false, std::memory_order_relaxed);
-        to_listen_.store(absences_to_listen, std::memory_order_relaxed);
+        visits_at_work_ = visits;
+        note_absence(now);
+    }
+
+    // Asked by the service thread, which has nothing to do: whether the program runs outside the library, and must run
+    // before more can come. Then looking on would only take the CPU from it.
+    [[nodiscard]] bool is_program_next() const noexcept {
+        return works_to_believe_ != 0 && threads_.load(std::memory_order_relaxed) == 0 &&
+               !is_asleep_.load(std::memory_order_relaxed);
     }
 
     // The program comes again and again, for too short to be counted.
@@ -93,6 +106,16 @@ public:
     }
 
 private:
+    // Counts an absence in which nobody has come for longer than a short one since the service thread was told to listen.
+    void note_absence(std::uint64_t now) noexcept {
+        if (!is_listened_.load(std::memory_order_relaxed) ||
+            now - left_at_.load(std::memory_order_relaxed) <= short_absence_ticks_) {
+            return;
+        }
+        is_listened_.store(false, std::memory_order_relaxed);
+        to_listen_.store(absences_to_listen, std::memory_order_relaxed);
+    }
+
     std::uint64_t short_absence_ticks_;
     std::atomic<std::uint32_t> threads_{0};
     std::atomic<bool> is_expected_{false};
@@ -102,6 +125,10 @@ private:
     std::atomic<std::uint32_t> to_listen_{absences_to_listen};
     std::atomic<std::uint32_t> visits_{0};
     std::atomic<std::uint64_t> left_at_{0};  // ticks; of the last absence that is listened to
+    std::atomic<bool> is_asleep_{false};  // the thread that left last went to sleep in the library
+    // The service thread's own:
+    std::uint32_t works_to_believe_ = 0;
+    std::uint32_t visits_at_work_ = 0;
 };
 
 }  // namespace acp::gma

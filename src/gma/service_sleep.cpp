@@ -69,7 +69,6 @@ bool ServiceSleep::sleep_on_link(const std::function<bool()>& is_idle,
     is_asleep_.store(false, std::memory_order_relaxed);
     if (has_fired) {
         is_armed_.store(false, std::memory_order_relaxed);
-        presence_.note_work(os::ticks());
     }
     return has_fired || !is_trusting_.load(std::memory_order_relaxed) ||
            !presence_.is_anybody_there();
@@ -115,6 +114,10 @@ void ServiceSleep::leave(bool is_for_long) {
         settle();
         wake_in_time();
     }
+}
+
+void ServiceSleep::note_work() {
+    if (link_ != nullptr) presence_.note_work(os::ticks());
 }
 
 void ServiceSleep::note_turn(bool has_moved) {

@@ -66,6 +66,9 @@ public:
     // content: only then the next deadline is compared
     void note_turn(bool has_moved);
 
+    // The service thread has done something, in a sleep that ended or since.
+    void note_work();
+
     // Who is there to turn the gateway.
     [[nodiscard]] const Presence& presence() const noexcept { return presence_; }
 

@@ -83,6 +83,13 @@ bool ServiceThread::is_attended() const noexcept {
                : manner.may_waiter_turn && progress_.attendance().is_attended();
 }
 
+// Looks once at everything. True when something was done.
+bool ServiceThread::work() {
+    const bool has_done = progress_.drive(Driver::service);
+    if (has_done) sleep_.note_work();
+    return has_done;
+}
+
 void ServiceThread::serve() {
     const os::RobustHold hold(slot_.service_hold);
     is_holding_.store(1, std::memory_order_release);  // partner: ensure()
@@ -90,7 +97,7 @@ void ServiceThread::serve() {
     (void)hazards_.own_line();  // claimed now: a turn takes no memory for it later
     const auto ready = [this] {
         return is_stopping_.load(std::memory_order_relaxed) ||
-               is_watching_.load(std::memory_order_relaxed) || progress_.drive(Driver::service);
+               is_watching_.load(std::memory_order_relaxed) || work();
     };
     const auto sleep_once = [this](std::int64_t timeout_ns) {
         (void)pause(timeout_ns);
@@ -101,6 +108,8 @@ void ServiceThread::serve() {
         is_watching_.store(false, std::memory_order_seq_cst);
         if (is_attended()) {
             leave_work_to_others();
+        } else if (sleep_.presence().is_program_next()) {
+            if (!work()) (void)pause(node::for_ever);
         } else {
             progress_.service_waiter().wait(ready, sleep_once, node::for_ever);
         }

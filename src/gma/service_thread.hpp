@@ -62,6 +62,7 @@ private:
 
     void serve();
     [[nodiscard]] bool is_attended() const noexcept;
+    bool work();
     void leave_work_to_others();
     bool pause(std::int64_t timeout_ns, bool is_watch = false);
 

@@ -123,5 +123,36 @@ TEST(Presence, short_calls_are_visits) {
     EXPECT_FALSE(presence.is_service_needed());
 }
 
+TEST(Presence, a_program_that_calls_between_two_pieces_of_work_must_run_before_the_next) {
+    Presence presence(1.0);
+    EXPECT_FALSE(presence.is_program_next());
+    (void)visit(presence);
+    presence.note_work(later);
+    EXPECT_TRUE(presence.is_program_next());
+}
+
+TEST(Presence, a_program_in_the_library_or_asleep_there_need_not_run_outside) {
+    Presence presence(1.0);
+    (void)visit(presence);
+    presence.note_work(later);
+    presence.enter();
+    EXPECT_FALSE(presence.is_program_next());
+    (void)presence.leave(to_sleep, now);
+    EXPECT_FALSE(presence.is_program_next());
+    (void)visit(presence);
+    EXPECT_TRUE(presence.is_program_next());
+}
+
+TEST(Presence, a_program_that_never_calls_while_work_comes_is_not_waited_for) {
+    Presence presence(1.0);
+    (void)visit(presence);
+    presence.note_work(later);
+    for (std::uint32_t i = 0; i < Presence::works_to_believe; ++i) {
+        EXPECT_TRUE(presence.is_program_next()) << i;
+        presence.note_work(later);
+    }
+    EXPECT_FALSE(presence.is_program_next());
+}
+
 }  // namespace
 }  // namespace acp::gma

@@ -134,6 +134,7 @@ TEST_F(ServiceSleepTest, hears_the_gateway_after_a_nap_when_who_was_expected_has
     (void)sleep();  // a nap
     EXPECT_FALSE(sleep_.presence().is_anybody_there());
     EXPECT_TRUE(sleep());
+    sleep_.note_work();
     EXPECT_TRUE(sleep_.presence().is_service_needed());  // next time it listens at once
 }
 
