@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lets a thread that waits in a barrier make progress on global memory access. In a job with one rank on each node the rank
-// carries its own commands (ADR 0010): while its only thread sits in a barrier, nobody else would send or receive. So the
+// carries its own commands (ADR 0004): while its only thread sits in a barrier, nobody else would send or receive. So the
 // barrier calls help() between two looks at its own condition, as long as global memory access is open.
 // One thread: the one that makes the collective calls.
 // Tests: tests/unit/gma/gma_remote_test.cpp.

@@ -3,7 +3,7 @@
 // and runs commands that nobody waits for. It is made in acp_init where others
 // may need this process from the start, else with the first command or registration that may need it. While other threads
 // of the process wait and work, and while they are expected to be back at once, it leaves the work and the core to them and
-// naps (gma/service_sleep.hpp, ADR 0008); then it sleeps until somebody rings. While it lives it holds the slot's
+// naps (gma/service_sleep.hpp, ADR 0004); then it sleeps until somebody rings. While it lives it holds the slot's
 // service_hold, by which others see that the memory they copied was this process's.
 #pragma once
 
