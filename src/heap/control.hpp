@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The words by which a heap is managed. They lie apart from the blocks, where no program writes, and zero pages are those of an
+// empty heap: setting up costs nothing, and a word takes memory only once it is used. The processes of a node map them at different
+// addresses. Any thread of any process.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "heap/size_classes.hpp"
+#include "heap/unit_word.hpp"
+
+namespace acp::heap {
+
+// Units are looked for by areas, a word of 64 bits each; memory is given back by whole areas.
+inline constexpr std::uint32_t area_units = 64;
+inline constexpr std::uint64_t area_bytes = area_units * unit_bytes;
+
+inline constexpr std::uint32_t words_per_unit = unit_bytes / granule_bytes / 64;
+
+// A span has at least four units, so no two begin in the same four.
+inline constexpr std::uint32_t units_per_room_bit = span_units_min;
+
+struct HeapShape {
+    std::uint32_t areas = 0;   // the heap's limit: 1 .. 2^26
+    std::uint32_t caches = 0;  // 1 .. caches_max
+
+    [[nodiscard]] constexpr std::uint32_t units() const noexcept { return areas * area_units; }
+};
+
+// What a cache tells of itself, so that others can finish its work if its process is killed.
+template <template <class> class Atomic>
+struct alignas(64) CacheRecord {
+    Atomic<std::uint64_t>
+        pending;  // offset + 1 of a block that its caller has not stored yet; 0: none
+    Atomic<std::uint64_t>
+        freed_to;  // head + 1 of the span to which the cache gave a block last; 0: none
+    Atomic<std::uint64_t> recoverer;  // cache number + 1 of who recovers this cache; 0: nobody
+};
+
+template <template <class> class Atomic = std::atomic>
+class Control {
+public:
+    using Word = Atomic<std::uint64_t>;
+
+    //   memory  bytes(shape) of shared memory, zero at first, aligned to 64
+    Control(char* memory, HeapShape shape) noexcept : shape_(shape), parts_(shape) {
+        idle_areas_ = at(memory, 0);
+        used_ = at(memory, parts_.used);
+        backed_ = at(memory, parts_.backed);
+        units_ = at(memory, parts_.units);
+        blocks_ = at(memory, parts_.blocks);
+        room_ = at(memory, parts_.room);
+        summary_ = at(memory, parts_.summary);
+        caches_ = reinterpret_cast<CacheRecord<Atomic>*>(memory + parts_.caches);
+    }
+
+    [[nodiscard]] static constexpr std::uint64_t bytes(HeapShape shape) noexcept {
+        return Parts(shape).end;
+    }
+
+    [[nodiscard]] HeapShape shape() const noexcept { return shape_; }
+
+    // A UnitWord.
+    [[nodiscard]] Word& unit(std::uint32_t unit) const noexcept { return units_[unit]; }
+
+    // Whether units are in use, a bit each: 1 where they may be. Finds free ones fast; the unit's word decides.
+    [[nodiscard]] Word& used(std::uint32_t area) const noexcept { return used_[area]; }
+
+    // Whether areas have memory, a bit each.
+    [[nodiscard]] Word& backed(std::uint32_t word) const noexcept { return backed_[word]; }
+
+    // How many areas have memory and no used unit: about, for a process may be killed while it counts.
+    [[nodiscard]] Word& idle_areas() const noexcept { return *idle_areas_; }
+
+    // The blocks of the span that begins with this unit, a bit each: 1 where they are free. The first of its words.
+    [[nodiscard]] Word* blocks(std::uint32_t head) const noexcept {
+        return blocks_ + std::size_t{head} * words_per_unit;
+    }
+
+    // The spans of a class that have room, a bit for four units; and which of those words are not zero, a bit each.
+    [[nodiscard]] Word& room(std::uint32_t size_class, std::uint32_t word) const noexcept {
+        return room_[std::size_t{size_class} * parts_.room_words + word];
+    }
+
+    [[nodiscard]] Word& room_summary(std::uint32_t size_class, std::uint32_t word) const noexcept {
+        return summary_[std::size_t{size_class} * parts_.summary_words + word];
+    }
+
+    [[nodiscard]] std::uint32_t summary_words() const noexcept { return parts_.summary_words; }
+
+    [[nodiscard]] CacheRecord<Atomic>& cache(CacheNumber number) const noexcept {
+        return caches_[number];
+    }
+
+    // The last block of a cache is no longer pending.
+    void keep(CacheNumber number) const noexcept {
+        cache(number).pending.store(0, std::memory_order_relaxed);
+    }
+
+private:
+    // Where each part begins, in bytes.
+    struct Parts {
+        std::uint32_t room_words;     // of a class
+        std::uint32_t summary_words;  // of a class
+        std::uint64_t used;
+        std::uint64_t backed;
+        std::uint64_t units;
+        std::uint64_t blocks;
+        std::uint64_t room;
+        std::uint64_t summary;
+        std::uint64_t caches;
+        std::uint64_t end;
+
+        explicit constexpr Parts(HeapShape shape) noexcept
+            : room_words((shape.units() / units_per_room_bit + 63) / 64),
+              summary_words((room_words + 63) / 64),
+              used(behind(0, 1)),
+              backed(behind(used, shape.areas)),
+              units(behind(backed, (shape.areas + 63) / 64)),
+              blocks(behind(units, shape.units())),
+              room(behind(blocks, std::uint64_t{shape.units()} * words_per_unit)),
+              summary(behind(room, std::uint64_t{size_class_count} * room_words)),
+              caches(behind(summary, std::uint64_t{size_class_count} * summary_words)),
+              end(caches + std::uint64_t{shape.caches} * sizeof(CacheRecord<Atomic>)) {}
+
+        // The end of so many words, at the next cache line.
+        static constexpr std::uint64_t behind(std::uint64_t start, std::uint64_t words) noexcept {
+            return (start + words * sizeof(Word) + 63) / 64 * 64;
+        }
+    };
+
+    [[nodiscard]] static Word* at(char* memory, std::uint64_t offset) noexcept {
+        return reinterpret_cast<Word*>(memory + offset);
+    }
+
+    HeapShape shape_;
+    Parts parts_;
+    Word* idle_areas_;
+    Word* used_;
+    Word* backed_;
+    Word* units_;
+    Word* blocks_;
+    Word* room_;
+    Word* summary_;
+    CacheRecord<Atomic>* caches_;
+};
+
+}  // namespace acp::heap

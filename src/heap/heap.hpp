@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A heap in shared memory: blocks of any size up to the whole heap, allocated and freed by any thread of any process of a node. It
+// deals in offsets and never touches the blocks. One bit per small block says whether it is free: to allocate is one atomic
+// `and`, to free one atomic `or`, by whoever wants to.
+//
+// Contract:
+// - Nobody waits for anybody: there is no lock, and a process that is stopped at any instruction keeps others from nothing but the
+//   free blocks of the spans that its caches hold.
+// - A process that is killed at any instruction leaves nothing that is lost: recover() finishes or undoes what its caches were
+//   doing, and frees the block that a cache had allocated last, unless the caller had kept it (see keep()) or finds it stored.
+//   Blocks that the dead process knew, or was about to free, are the business of whoever allocates.
+// - A double free, an address that is no block's start, and one outside the heap are told from each other and change nothing. A block
+//   that was freed and is allocated again cannot be told from a new one.
+// - Blocks are aligned to 16 bytes, or as asked for. The start of the blocks' memory must be aligned as the largest alignment asked
+//   for. What a new block holds is unspecified.
+// - Memory is taken when a page is first touched, and given back by areas of 1 MiB (heap/units.hpp).
+//
+// Atomic: std::atomic, or one of a test that is run by a scheduler or kills the process between two accesses.
+// Tests: tests/unit/heap/heap_test.cpp (model, bad frees), kill_test.cpp (kill and stop at every access), concurrency_test.cpp.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+#include "heap/control.hpp"
+#include "heap/large_blocks.hpp"
+#include "heap/offset.hpp"
+#include "heap/size_classes.hpp"
+#include "heap/spans.hpp"
+#include "heap/thread_cache.hpp"
+#include "heap/unit_word.hpp"
+#include "heap/units.hpp"
+
+namespace acp::heap {
+
+// The alignments that allocate() takes.
+inline constexpr std::uint64_t alignment_max = std::uint64_t{1} << 30;
+
+template <template <class> class Atomic = std::atomic>
+class Heap {
+public:
+    //   control    zero at first, of Control::bytes(shape); must outlive this
+    //   give_back  called with whole areas that hold no block
+    Heap(char* control, HeapShape shape, GiveBack give_back)
+        : control_(control, shape),
+          units_(control_, std::move(give_back)),
+          spans_(control_, units_),
+          large_(control_, units_) {}
+
+    Heap(const Heap&) = delete;
+    Heap& operator=(const Heap&) = delete;
+
+    [[nodiscard]] const Control<Atomic>& control() const noexcept { return control_; }
+
+    [[nodiscard]] std::uint64_t limit_bytes() const noexcept {
+        return std::uint64_t{control_.shape().areas} * area_bytes;
+    }
+
+    // Takes a block, which is pending until keep() or the cache's next allocate(). no_block: there is no room for it.
+    //   bytes      0 is taken for 1
+    //   alignment  power of two, <= alignment_max
+    [[nodiscard]] Offset allocate(ThreadCache& cache,
+                                  std::uint64_t bytes,
+                                  std::uint64_t alignment = granule_bytes) const {
+        if (bytes <= small_max && alignment <= granule_bytes) [[likely]] {
+            return spans_.allocate(cache, class_of(bytes != 0 ? bytes : 1));
+        }
+        if (bytes > limit_bytes() || alignment > alignment_max) return no_block;
+        if (bytes <= small_max && alignment <= unit_bytes) {
+            return spans_.allocate_exactly(cache, class_with(bytes, alignment));
+        }
+        const Offset block = large_.allocate(cache, bytes, alignment);
+        if (block != no_block) return block;
+        spans_.let_go(cache);  // those that lie empty become units
+        return large_.allocate(cache, bytes, alignment);
+    }
+
+    // The caller has stored where the cache's last block is: if the process is killed from now on, the block is not freed.
+    void keep(const ThreadCache& cache) const noexcept { control_.keep(cache.number()); }
+
+    // Frees a block, whoever allocated it.
+    Freed free(ThreadCache& cache, Offset block) const {
+        if (block >= limit_bytes()) [[unlikely]]
+            return Freed::outside;
+        const auto unit = static_cast<std::uint32_t>(block >> unit_shift);
+        const UnitWord word = units_.word(unit);
+        if (is_in_span(word)) [[likely]] {
+            if (!is_credible(unit, word)) [[unlikely]]
+                return Freed::smashed;
+            return spans_.free(cache, unit - word.back, word.size_class, block);
+        }
+        if (word.state == UnitState::large) return large_.free(cache, unit, word, block);
+        return word.state == UnitState::large_part ? Freed::not_a_block : Freed::not_allocated;
+    }
+
+    // What a block has room for, in bytes; 0: there is no block allocated that begins there.
+    [[nodiscard]] std::uint64_t usable_bytes(Offset block) const noexcept {
+        if (block >= limit_bytes()) return 0;
+        const auto unit = static_cast<std::uint32_t>(block >> unit_shift);
+        const UnitWord word = units_.word(unit);
+        if (word.state == UnitState::large) {
+            return block % unit_bytes == 0 ? std::uint64_t{word.units} * unit_bytes : 0;
+        }
+        return is_in_span(word) && is_credible(unit, word) ? spans_.usable_bytes(unit, word, block)
+                                                           : 0;
+    }
+
+    // Gives up all spans that the cache holds, so that others may take blocks from them: before a thread ends or is idle for long.
+    void let_go(ThreadCache& cache) const { spans_.let_go(cache); }
+
+    // Finishes what the caches of a dead process were doing. Any survivor calls it, again if the survivor was killed meanwhile.
+    //   is_dead(number)   whether the process of a cache is dead
+    //   is_stored(block)  whether a block that was pending can be found by others: the process was killed before keep()
+    // false: a process that lives is at it.
+    template <typename IsDead, typename IsStored>
+    bool recover(ThreadCache& cache,
+                 CacheNumbers dead,
+                 const IsDead& is_dead,
+                 const IsStored& is_stored) const {
+        auto& claim = control_.cache(dead.first).recoverer;
+        std::uint64_t recoverer = claim.load(std::memory_order_acquire);
+        if (recoverer != 0 && !is_dead(static_cast<CacheNumber>(recoverer - 1))) return false;
+        if (!claim.compare_exchange_strong(recoverer, cache.number() + 1, std::memory_order_acq_rel,
+                                           std::memory_order_relaxed)) {
+            return false;
+        }
+        for_each(dead, [&](CacheNumber number, CacheRecord<Atomic>& record) {
+            const std::uint64_t pending = record.pending.load(std::memory_order_relaxed);
+            if (pending != 0 && is_stored(Offset{pending - 1})) control_.keep(number);
+            large_.free_pending(number);
+        });
+        for (std::uint32_t unit = 0; unit < control_.shape().units(); ++unit) {
+            const UnitWord word = units_.word(unit);
+            if (word.is_held_by_any(dead)) recover_unit(cache, unit, word);
+        }
+        for_each(dead, [&](CacheNumber number, CacheRecord<Atomic>& record) {
+            const std::uint64_t head = record.freed_to.load(std::memory_order_relaxed);
+            if (head != 0) spans_.look_again(cache, static_cast<std::uint32_t>(head - 1));
+            control_.keep(number);
+            record.freed_to.store(0, std::memory_order_relaxed);
+        });
+        units_.repair_used();
+        claim.store(0, std::memory_order_release);
+        return true;
+    }
+
+private:
+    [[nodiscard]] static bool is_in_span(const UnitWord& word) noexcept {
+        return word.state == UnitState::span || word.state == UnitState::span_part;
+    }
+
+    [[nodiscard]] static bool is_credible(std::uint32_t unit, const UnitWord& word) noexcept {
+        return word.size_class < size_class_count && word.back <= unit;
+    }
+
+    // Spans begin at units, so a class whose blocks are a multiple of the alignment keeps it. The largest class is one of every
+    // such alignment.
+    [[nodiscard]] static std::uint32_t class_with(std::uint64_t bytes,
+                                                  std::uint64_t alignment) noexcept {
+        std::uint32_t which = class_of(std::max(bytes, alignment));
+        while (size_classes[which].block_bytes % alignment != 0) ++which;
+        return which;
+    }
+
+    template <typename Visit>
+    void for_each(CacheNumbers numbers, const Visit& visit) const {
+        for (std::uint32_t i = 0; i < numbers.count; ++i) {
+            visit(numbers.first + i, control_.cache(numbers.first + i));
+        }
+    }
+
+    void recover_unit(ThreadCache& cache, std::uint32_t unit, UnitWord word) const {
+        const CacheNumber dead = word.holder - 1;
+        switch (word.state) {
+            case UnitState::claimed:
+                return units_.give_up_claimed(unit);
+            case UnitState::opening:
+                word.state = UnitState::freeing;
+                units_.store(unit, word);
+                return units_.give_up(cache, unit, dead);
+            case UnitState::freeing:
+                return spans_.finish_closing(cache, unit, word.size_class, dead);
+            case UnitState::span:
+                return spans_.recover(cache, dead, unit, word.size_class);
+            default:
+                return;
+        }
+    }
+
+    Control<Atomic> control_;
+    Units<Atomic> units_;
+    Spans<Atomic> spans_;
+    LargeBlocks<Atomic> large_;
+};
+
+}  // namespace acp::heap

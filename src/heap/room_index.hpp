@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which spans of a class have room and are held by nobody: two levels of bits over the units. A bit is a hint: whoever takes it
+// must look whether the span is there, and get hold of it. Any thread of any process.
+// Tests: tests/unit/heap/heap_test.cpp.
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <optional>
+
+#include "heap/control.hpp"
+
+namespace acp::heap {
+
+template <template <class> class Atomic = std::atomic>
+class RoomIndex {
+public:
+    explicit RoomIndex(const Control<Atomic>& control) noexcept : control_(control) {}
+
+    void add(std::uint32_t size_class, std::uint32_t head) const noexcept {
+        const std::uint32_t place = head / units_per_room_bit;
+        set(control_.room(size_class, place / 64), place % 64);
+        set(control_.room_summary(size_class, place / 64 / 64), place / 64 % 64);
+    }
+
+    void remove(std::uint32_t size_class, std::uint32_t head) const noexcept {
+        const std::uint32_t place = head / units_per_room_bit;
+        clear(control_.room(size_class, place / 64), place % 64);
+    }
+
+    // Takes a bit out: a span of this class may begin in the units_per_room_bit units from the one returned.
+    //   note(unit)  called before the bit is taken
+    template <typename Note>
+    [[nodiscard]] std::optional<std::uint32_t> take(std::uint32_t size_class,
+                                                    const Note& note) const noexcept {
+        for (std::uint32_t i = 0; i < control_.summary_words(); ++i) {
+            auto& summary = control_.room_summary(size_class, i);
+            // acquire, both: pairs with add()
+            std::uint64_t words = summary.load(std::memory_order_acquire);
+            for (; words != 0; words &= words - 1) {
+                const auto which = static_cast<std::uint32_t>(std::countr_zero(words));
+                const std::uint32_t word = i * 64 + which;
+                auto& room = control_.room(size_class, word);
+                std::uint64_t bits = room.load(std::memory_order_acquire);
+                for (; bits != 0; bits &= bits - 1) {
+                    const auto bit = static_cast<std::uint32_t>(std::countr_zero(bits));
+                    const std::uint32_t unit = (word * 64 + bit) * units_per_room_bit;
+                    note(unit);
+                    if (clear(room, bit)) return unit;
+                }
+                // seq_cst, both: a bit that is set between the two is seen by the second one, or its summary bit is set after
+                clear(summary, which);
+                if (room.load(std::memory_order_seq_cst) != 0) set(summary, which);
+            }
+        }
+        return std::nullopt;
+    }
+
+private:
+    using Word = typename Control<Atomic>::Word;
+
+    static void set(Word& word, std::uint32_t bit) noexcept {
+        const std::uint64_t mask = std::uint64_t{1} << bit;
+        // seq_cst: partner is take(), which clears a summary bit, then looks
+        if ((word.load(std::memory_order_seq_cst) & mask) == 0) {
+            word.fetch_or(mask, std::memory_order_seq_cst);
+        }
+    }
+
+    // Whether it was set.
+    static bool clear(Word& word, std::uint32_t bit) noexcept {
+        const std::uint64_t mask = std::uint64_t{1} << bit;
+        return (word.fetch_and(~mask, std::memory_order_seq_cst) & mask) != 0;
+    }
+
+    const Control<Atomic>& control_;
+};
+
+}  // namespace acp::heap

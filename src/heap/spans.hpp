@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Small blocks: they lie in spans of one size class. A span is held by the cache of one thread, which alone takes blocks from it, or
+// by nobody; everybody frees blocks of any span. A span that nobody holds is noted in the index when it has room, and becomes
+// units again when it is empty: whoever frees its last block, or gives it up, gets hold of it for that.
+// As Heap (heap/heap.hpp) otherwise.
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <utility>
+
+#include "heap/control.hpp"
+#include "heap/offset.hpp"
+#include "heap/room_index.hpp"
+#include "heap/size_classes.hpp"
+#include "heap/thread_cache.hpp"
+#include "heap/unit_word.hpp"
+#include "heap/units.hpp"
+
+namespace acp::heap {
+
+template <template <class> class Atomic = std::atomic>
+class Spans {
+public:
+    //   control, units  must outlive this
+    Spans(const Control<Atomic>& control, const Units<Atomic>& units) noexcept
+        : control_(control), units_(units), room_(control) {}
+
+    // A block of the class; where there is no room for a span, of a larger one.
+    Offset allocate(ThreadCache& cache, std::uint32_t size_class) const {
+        ThreadCache::Hold& hold = cache.hold(size_class);
+        if (hold.head != no_unit) [[likely]] {
+            const Offset block = take(cache, hold, size_class);
+            if (block != no_block) [[likely]]
+                return block;
+        }
+        while (refill(cache, size_class)) {
+            const Offset block = take(cache, hold, size_class);
+            if (block != no_block) return block;
+        }
+        return take_larger(cache, size_class);
+    }
+
+    // A block of this class and no other.
+    Offset allocate_exactly(ThreadCache& cache, std::uint32_t size_class) const {
+        ThreadCache::Hold& hold = cache.hold(size_class);
+        do {
+            if (hold.head == no_unit) continue;
+            const Offset block = take(cache, hold, size_class);
+            if (block != no_block) return block;
+        } while (refill(cache, size_class));
+        return no_block;
+    }
+
+    //   block  in the span that begins with the unit `head`
+    Freed free(ThreadCache& cache,
+               std::uint32_t head,
+               std::uint32_t size_class,
+               Offset block) const {
+        const SizeClass& size = size_classes[size_class];
+        const std::uint32_t which = size.block_at(block - offset_of(head));
+        if (which >= size.blocks) [[unlikely]]
+            return Freed::not_a_block;
+        const std::uint64_t mask = std::uint64_t{1} << (which % 64);
+        auto& word = control_.blocks(head)[which / 64];
+        // relaxed: before the next line in the order of this thread, which is all that a kill respects
+        control_.cache(cache.number()).freed_to.store(head + 1, std::memory_order_relaxed);
+        // seq_cst: then we look whether the span is held; partner: release, which gives it up, then looks for room
+        const std::uint64_t before = word.fetch_or(mask, std::memory_order_seq_cst);
+        if ((before & mask) != 0) [[unlikely]]
+            return Freed::not_allocated;
+        const UnitWord span =
+            UnitWord::unpacked(control_.unit(head).load(std::memory_order_seq_cst));
+        if (span.holder == 0) note_freed(cache, head, size_class, before | mask, which / 64);
+        return Freed::done;
+    }
+
+    // What the block has room for; 0: it is not allocated.
+    //   word  of the block's unit
+    [[nodiscard]] std::uint64_t usable_bytes(std::uint32_t unit,
+                                             const UnitWord& word,
+                                             Offset block) const noexcept {
+        const SizeClass& size = size_classes[word.size_class];
+        const std::uint32_t head = unit - word.back;
+        const std::uint32_t which = size.block_at(block - offset_of(head));
+        if (which >= size.blocks) return 0;
+        const std::uint64_t bits =
+            control_.blocks(head)[which / 64].load(std::memory_order_acquire);
+        return (bits >> (which % 64) & 1) == 0 ? size.block_bytes : 0;
+    }
+
+    // Gives up all spans that the cache holds.
+    void let_go(ThreadCache& cache) const {
+        for (std::uint32_t c = 0; c < size_class_count; ++c) {
+            ThreadCache::Hold& hold = cache.hold(c);
+            if (hold.head != no_unit) release(cache, std::exchange(hold.head, no_unit), c);
+        }
+    }
+
+    // Gives up a span that a dead cache held, and the block that it had pending there.
+    void recover(ThreadCache& cache,
+                 CacheNumber dead,
+                 std::uint32_t head,
+                 std::uint32_t size_class) const {
+        free_pending(dead, head, size_class);
+        release(cache, head, size_class);
+    }
+
+    // Finishes what a dead cache had begun to give up.
+    void finish_closing(ThreadCache& cache,
+                        std::uint32_t head,
+                        std::uint32_t size_class,
+                        CacheNumber holder) const {
+        room_.remove(size_class, head);
+        units_.give_up(cache, head, holder);
+    }
+
+    // The dead cache may have freed a block, or taken a span out of the index, and not noted that the span has room.
+    void look_again(ThreadCache& cache, std::uint32_t head) const {
+        const std::uint32_t first = head / units_per_room_bit * units_per_room_bit;
+        for (std::uint32_t unit = first; unit < first + units_per_room_bit; ++unit) {
+            const UnitWord word = units_.word(unit);
+            if (word.state == UnitState::span && word.holder == 0) {
+                note_room(cache, unit, word.size_class);
+            }
+        }
+    }
+
+private:
+    // Only the holder of a span takes blocks from it: a bit that it sees set stays set until it clears it.
+    [[gnu::always_inline]] Offset take(ThreadCache& cache,
+                                       ThreadCache::Hold& hold,
+                                       std::uint32_t size_class) const noexcept {
+        const SizeClass& size = size_classes[size_class];
+        auto* words = control_.blocks(hold.head);
+        for (; hold.word < size.words; ++hold.word) {
+            auto& word = words[hold.word];
+            const std::uint64_t bits = word.load(std::memory_order_relaxed);
+            if (bits == 0) continue;
+            const auto bit = static_cast<std::uint32_t>(std::countr_zero(bits));
+            const Offset block =
+                offset_of(hold.head) + std::uint64_t{hold.word * 64 + bit} * size.block_bytes;
+            // relaxed: before the next line in the order of this thread, which is all that a kill respects
+            control_.cache(cache.number()).pending.store(block + 1, std::memory_order_relaxed);
+            // acq_rel: what the thread that freed the block did to it comes before; partner: free()
+            word.fetch_and(~(std::uint64_t{1} << bit), std::memory_order_acq_rel);
+            return block;
+        }
+        return no_block;
+    }
+
+    // Finds the cache a span of this class with free blocks. false: there is none, and no room for a new one.
+    bool refill(ThreadCache& cache, std::uint32_t size_class) const {
+        control_.keep(cache.number());  // the cache may let go of the span of its last block
+        ThreadCache::Hold& hold = cache.hold(size_class);
+        if (hold.head != no_unit) {
+            hold.word = word_with_room(hold.head, size_classes[size_class]);
+            if (hold.word != no_unit) return true;
+            release(cache, std::exchange(hold.head, no_unit), size_class);
+        }
+        hold.word = 0;
+        hold.head = take_room(cache, size_class);
+        if (hold.head == no_unit) hold.head = open(cache, size_class);
+        if (hold.head == no_unit) {
+            // Spans of other classes that lie empty become units.
+            let_go(cache);
+            hold.head = open(cache, size_class);
+        }
+        if (hold.head == no_unit) hold.head = take_rest(cache, size_class);
+        return hold.head != no_unit;
+    }
+
+    // The first word of a span in which several blocks are free; no_unit: none.
+    [[nodiscard]] std::uint32_t word_with_room(std::uint32_t head,
+                                               const SizeClass& size) const noexcept {
+        for (std::uint32_t i = 0; i < size.words; ++i) {
+            // seq_cst: partner is free_small, which sets a bit, then looks whether the span is held
+            const std::uint64_t bits = control_.blocks(head)[i].load(std::memory_order_seq_cst);
+            if (static_cast<std::uint32_t>(std::popcount(bits)) >= size.room) return i;
+        }
+        return no_unit;
+    }
+
+    // A span that was noted to have room.
+    std::uint32_t take_room(ThreadCache& cache, std::uint32_t size_class) const {
+        auto& freed_to = control_.cache(cache.number()).freed_to;
+        const auto note = [&](std::uint32_t unit) {
+            freed_to.store(unit + 1, std::memory_order_relaxed);
+        };
+        while (const auto place = room_.take(size_class, note)) {
+            for (std::uint32_t unit = *place; unit < *place + units_per_room_bit; ++unit) {
+                if (acquire(cache, unit, size_class)) return unit;
+            }
+        }
+        return no_unit;
+    }
+
+    // Any span of the class with a free block. Looks at all units.
+    std::uint32_t take_rest(ThreadCache& cache, std::uint32_t size_class) const {
+        for (std::uint32_t unit = 0; unit < control_.shape().units(); ++unit) {
+            const UnitWord word = units_.word(unit);
+            if (word.state != UnitState::span || word.size_class != size_class ||
+                word.holder != 0 || !acquire(cache, unit, size_class)) {
+                continue;
+            }
+            const auto* bits = control_.blocks(unit);
+            for (std::uint32_t i = 0; i < size_classes[size_class].words; ++i) {
+                if (bits[i].load(std::memory_order_relaxed) != 0) return unit;
+            }
+            release(cache, unit, size_class);
+        }
+        return no_unit;
+    }
+
+    // Where the heap is full: a block of a larger class, from spans that exist.
+    Offset take_larger(ThreadCache& cache, std::uint32_t size_class) const {
+        for (std::uint32_t c = size_class + 1; c < size_class_count; ++c) {
+            ThreadCache::Hold& hold = cache.hold(c);
+            if (hold.head == no_unit) {
+                hold.word = 0;
+                hold.head = take_room(cache, c);
+            }
+            if (hold.head == no_unit) continue;
+            const Offset block = take(cache, hold, c);
+            if (block != no_block) return block;
+        }
+        return no_block;
+    }
+
+    // A new span, held by the cache.
+    std::uint32_t open(ThreadCache& cache, std::uint32_t size_class) const {
+        const SizeClass& size = size_classes[size_class];
+        const std::uint32_t head = units_.claim(cache, size.span_units, 1, size_class);
+        if (head == no_unit) return no_unit;
+        for (std::uint32_t i = 0; i < size.words; ++i) {
+            control_.blocks(head)[i].store(size.full_word(i), std::memory_order_relaxed);
+        }
+        for (std::uint32_t i = 1; i < size.span_units; ++i) {
+            units_.store(head + i, {UnitState::span_part, size_class, i, 0, 0});
+        }
+        units_.store(head, held(cache, size_class));
+        return head;
+    }
+
+    [[nodiscard]] static UnitWord unheld(std::uint32_t size_class) noexcept {
+        return {UnitState::span, size_class, 0, 0, size_classes[size_class].span_units};
+    }
+
+    [[nodiscard]] static UnitWord held(const ThreadCache& cache,
+                                       std::uint32_t size_class) noexcept {
+        UnitWord word = unheld(size_class);
+        word.holder = cache.number() + 1;
+        return word;
+    }
+
+    // Makes a span that nobody holds the cache's.
+    bool acquire(const ThreadCache& cache,
+                 std::uint32_t head,
+                 std::uint32_t size_class) const noexcept {
+        std::uint64_t expected = unheld(size_class).packed();
+        return control_.unit(head).compare_exchange_strong(
+            expected, held(cache, size_class).packed(), std::memory_order_seq_cst,
+            std::memory_order_relaxed);
+    }
+
+    // Gives a held span up, and notes that it has room; an empty one becomes units.
+    void release(ThreadCache& cache, std::uint32_t head, std::uint32_t size_class) const {
+        control_.cache(cache.number()).freed_to.store(head + 1, std::memory_order_relaxed);
+        // seq_cst: then we look for room; partner: free(), which sets a bit, then looks whether the span is held
+        control_.unit(head).store(unheld(size_class).packed(), std::memory_order_seq_cst);
+        note_room(cache, head, size_class);
+    }
+
+    // After a block of a span that nobody holds was freed, or after it was given up.
+    void note_room(ThreadCache& cache, std::uint32_t head, std::uint32_t size_class) const {
+        const SizeClass& size = size_classes[size_class];
+        if (is_empty(head, size)) {
+            if (!acquire(cache, head, size_class)) return;  // who holds it notes its room
+            if (is_empty(head, size)) return close(cache, head, size_class);
+            return release(cache, head, size_class);
+        }
+        if (word_with_room(head, size) != no_unit) room_.add(size_class, head);
+    }
+
+    [[nodiscard]] bool is_empty(std::uint32_t head, const SizeClass& size) const noexcept {
+        for (std::uint32_t i = 0; i < size.words; ++i) {
+            if (control_.blocks(head)[i].load(std::memory_order_seq_cst) != size.full_word(i))
+                return false;
+        }
+        return true;
+    }
+
+    // The units of an empty span that the cache holds become free. No block of it can be taken or freed meanwhile.
+    void close(ThreadCache& cache, std::uint32_t head, std::uint32_t size_class) const {
+        const SizeClass& size = size_classes[size_class];
+        units_.store(head,
+                     {UnitState::freeing, size_class, 0, cache.number() + 1, size.span_units});
+        finish_closing(cache, head, size_class, cache.number());
+    }
+
+    // A cheaper look than note_room's: one word of the span changed.
+    void note_freed(ThreadCache& cache,
+                    std::uint32_t head,
+                    std::uint32_t size_class,
+                    std::uint64_t bits,
+                    std::uint32_t word) const {
+        const SizeClass& size = size_classes[size_class];
+        if (bits == size.full_word(word)) {
+            note_room(cache, head, size_class);
+        } else if (static_cast<std::uint32_t>(std::popcount(bits)) >= size.room) {
+            room_.add(size_class, head);
+        }
+    }
+
+    // Only a span's holder takes blocks from it: a block of it that is pending and not free is the dead cache's.
+    void free_pending(CacheNumber dead,
+                      std::uint32_t head,
+                      std::uint32_t size_class) const noexcept {
+        const SizeClass& size = size_classes[size_class];
+        const std::uint64_t pending = control_.cache(dead).pending.load(std::memory_order_relaxed);
+        if (pending == 0 || pending - 1 < offset_of(head)) return;
+        const std::uint64_t distance = pending - 1 - offset_of(head);
+        if (distance >= size.span_units * unit_bytes) return;
+        const std::uint32_t which = size.block_at(distance);
+        if (which >= size.blocks) return;
+        control_.blocks(head)[which / 64].fetch_or(std::uint64_t{1} << (which % 64),
+                                                   std::memory_order_seq_cst);
+    }
+
+    const Control<Atomic>& control_;
+    const Units<Atomic>& units_;
+    RoomIndex<Atomic> room_;
+};
+
+}  // namespace acp::heap

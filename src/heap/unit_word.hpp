@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the heap knows of a unit of 16 KiB, in one word: what it is used for and, while somebody works on it, by which thread. It is
+// the truth about the unit: a unit belongs to whoever changed its word from free to claimed. Zero, as of a fresh page, is a free
+// unit. Values; any thread.
+#pragma once
+
+#include <cstdint>
+
+namespace acp::heap {
+
+// A span or a large block is its head, the first unit, and parts. While it is made its units are claimed; opening and freeing are
+// states of the head, while its parts are being written or given up.
+enum class UnitState : std::uint8_t {
+    free,
+    claimed,     // by its holder, for a span or a large block
+    opening,     // head: all units are claimed, and become parts
+    span,        // head of small blocks
+    span_part,   // `back` units behind its head
+    large,       // head of one large block
+    large_part,  // of the nearest head before it
+    freeing      // head: its holder gives the parts up, the last one first
+};
+
+// A thread that uses the heap, as a number among all threads of the node (heap/thread_cache.hpp).
+using CacheNumber = std::uint32_t;
+inline constexpr CacheNumber caches_max = 0xffff;
+
+// The caches of one process: numbers that follow each other.
+struct CacheNumbers {
+    CacheNumber first = 0;
+    std::uint32_t count = 1;
+
+    [[nodiscard]] constexpr bool contain(CacheNumber number) const noexcept {
+        return number >= first && number - first < count;
+    }
+};
+
+struct UnitWord {
+    UnitState state = UnitState::free;
+    std::uint32_t size_class = 0;  // of a span, and of its parts
+    std::uint32_t back = 0;        // of a part of a span: how far behind the head it lies
+    std::uint32_t holder = 0;      // cache number + 1; 0: nobody
+    std::uint32_t units = 0;       // of a head
+
+    [[nodiscard]] constexpr bool is_held_by(CacheNumber cache) const noexcept {
+        return holder == cache + 1;
+    }
+
+    [[nodiscard]] constexpr bool is_held_by_any(CacheNumbers caches) const noexcept {
+        return holder != 0 && caches.contain(holder - 1);
+    }
+
+    [[nodiscard]] constexpr std::uint64_t packed() const noexcept {
+        return static_cast<std::uint64_t>(state) | std::uint64_t{size_class} << 3 |
+               std::uint64_t{back} << 10 | std::uint64_t{holder} << 16 | std::uint64_t{units} << 32;
+    }
+
+    [[nodiscard]] static constexpr UnitWord unpacked(std::uint64_t word) noexcept {
+        return {static_cast<UnitState>(word & 7), static_cast<std::uint32_t>(word >> 3 & 127),
+                static_cast<std::uint32_t>(word >> 10 & 63),
+                static_cast<std::uint32_t>(word >> 16 & 0xffff),
+                static_cast<std::uint32_t>(word >> 32)};
+    }
+};
+
+}  // namespace acp::heap

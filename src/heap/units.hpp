@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Runs of units: found by bits, claimed unit by unit, given up from the last unit to the first. What was given up by a whole area
+// of 1 MiB returns to the system, except for a few areas that are kept for the next claim. Any thread of any process; a
+// cache that is killed or stopped at any point keeps nobody from claiming other units, and recover() finishes its work.
+// Tests: tests/unit/heap/heap_test.cpp, tests/unit/heap/kill_test.cpp.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+#include "heap/control.hpp"
+#include "heap/thread_cache.hpp"
+
+namespace acp::heap {
+
+// Gives memory back to the system: the bytes read as zero afterwards. A range of whole areas of the heap.
+using GiveBack = std::function<void(std::uint64_t offset, std::uint64_t bytes)>;
+
+template <template <class> class Atomic = std::atomic>
+class Units {
+public:
+    //   control  must outlive this
+    Units(const Control<Atomic>& control, GiveBack give_back)
+        : control_(control), give_back_(std::move(give_back)) {}
+
+    // Claims a run, and marks its head as opening: the caller then writes the parts and the head.
+    //   units       >= 1
+    //   alignment   of the head's number: a power of two
+    //   size_class  of a span; 0: none
+    // no_unit: there is no such run.
+    [[nodiscard]] std::uint32_t claim(ThreadCache& cache,
+                                      std::uint32_t units,
+                                      std::uint32_t alignment,
+                                      std::uint32_t size_class) const {
+        const std::uint32_t areas = control_.shape().areas;
+        const std::uint32_t needed = (units + area_units - 1) / area_units;
+        if (needed > areas) return no_unit;
+        std::uint32_t& from = cache.search_from(units);
+        for (std::uint32_t i = 0; i < areas; ++i) {
+            const std::uint32_t area = (from + i) % areas;
+            if (area + needed > areas) continue;
+            const std::uint32_t head = units <= area_units
+                                           ? claim_in_area(cache, area, units, alignment)
+                                           : claim_areas(cache, area, units, alignment);
+            if (head == no_unit) continue;
+            from = area;
+            store(head, {UnitState::opening, size_class, 0, cache.number() + 1, units});
+            return head;
+        }
+        return no_unit;
+    }
+
+    // Gives up a run whose head is marked as freeing by `holder`.
+    void give_up(ThreadCache& cache, std::uint32_t head, CacheNumber holder) const {
+        const UnitWord what = word(head);
+        std::uint32_t end = head + 1;
+        while (end < head + what.units && is_part_of(end, head, what, holder)) ++end;
+        for (std::uint32_t unit = end; unit-- > head;) {
+            // release: whoever claims the unit sees that its blocks' bits are zero; partner: try_claim
+            control_.unit(unit).store(0, std::memory_order_release);
+        }
+        clear_used(head, end - head);
+        // The lowest place first: what lives long gathers there, and whole areas become free behind it.
+        std::uint32_t& from = cache.search_from(what.units);
+        from = std::min(from, head / area_units);
+        for (std::uint32_t area = head / area_units; area <= (end - 1) / area_units; ++area) {
+            note_idle(cache, area);
+        }
+    }
+
+    // After the units of a killed cache were given up: those that are free are found again.
+    void repair_used() const noexcept {
+        for (std::uint32_t area = 0; area < control_.shape().areas; ++area) {
+            std::uint64_t used = control_.used(area).load(std::memory_order_relaxed);
+            for (; used != 0; used &= used - 1) {
+                const std::uint32_t unit =
+                    area * area_units + static_cast<std::uint32_t>(std::countr_zero(used));
+                if (control_.unit(unit).load(std::memory_order_acquire) == 0) clear_used(unit, 1);
+            }
+        }
+    }
+
+    // Gives up a unit that a killed cache had claimed for a run that it has not begun to open.
+    void give_up_claimed(std::uint32_t unit) const noexcept {
+        control_.unit(unit).store(0, std::memory_order_release);
+        clear_used(unit, 1);
+    }
+
+    [[nodiscard]] UnitWord word(std::uint32_t unit) const noexcept {
+        return UnitWord::unpacked(control_.unit(unit).load(std::memory_order_acquire));
+    }
+
+    void store(std::uint32_t unit, UnitWord word) const noexcept {
+        // release: what was written before the unit changed its state; partner: word()
+        control_.unit(unit).store(word.packed(), std::memory_order_release);
+    }
+
+private:
+    // Areas that keep their memory while nothing lies in them.
+    static constexpr std::uint64_t idle_areas_kept = 8;
+
+    static constexpr std::uint64_t mask_of(std::uint32_t first, std::uint32_t units) noexcept {
+        return (~std::uint64_t{0} >> (area_units - units)) << first;
+    }
+
+    // The places in an area at which a run of free units begins, a bit each.
+    static std::uint64_t runs_in(std::uint64_t free, std::uint32_t units) noexcept {
+        std::uint32_t known = 1;
+        for (; known * 2 <= units; known *= 2) free &= free >> known;
+        return units > known ? free & free >> (units - known) : free;
+    }
+
+    static std::uint64_t aligned_places(std::uint32_t alignment) noexcept {
+        std::uint64_t places = 1;
+        for (std::uint32_t i = alignment; i < area_units; i += alignment) {
+            places |= std::uint64_t{1} << i;
+        }
+        return places;
+    }
+
+    std::uint32_t claim_in_area(const ThreadCache& cache,
+                                std::uint32_t area,
+                                std::uint32_t units,
+                                std::uint32_t alignment) const {
+        if (alignment > area_units && area % (alignment / area_units) != 0) return no_unit;
+        auto& used = control_.used(area);
+        std::uint64_t bits = used.load(std::memory_order_relaxed);
+        while (true) {
+            const std::uint64_t places = runs_in(~bits, units) & aligned_places(alignment);
+            if (places == 0) return no_unit;
+            const auto first = static_cast<std::uint32_t>(std::countr_zero(places));
+            const std::uint64_t mask = mask_of(first, units);
+            if (!used.compare_exchange_weak(bits, bits | mask, std::memory_order_acq_rel,
+                                            std::memory_order_relaxed)) {
+                continue;
+            }
+            if (bits == 0) note_in_use(area);
+            const std::uint32_t head = area * area_units + first;
+            if (try_claim(cache, head, units)) return head;
+            bits = used.load(std::memory_order_relaxed);
+        }
+    }
+
+    // A run longer than an area begins with one.
+    std::uint32_t claim_areas(const ThreadCache& cache,
+                              std::uint32_t area,
+                              std::uint32_t units,
+                              std::uint32_t alignment) const {
+        if (alignment > area_units && area % (alignment / area_units) != 0) return no_unit;
+        std::uint32_t done = 0;
+        for (; done < units; done += area_units) {
+            auto& used = control_.used(area + done / area_units);
+            const std::uint64_t mask = mask_of(0, std::min(units - done, area_units));
+            std::uint64_t bits = used.load(std::memory_order_relaxed);
+            bool is_taken = false;
+            while (!is_taken && (bits & mask) == 0) {
+                is_taken = used.compare_exchange_weak(bits, bits | mask, std::memory_order_acq_rel,
+                                                      std::memory_order_relaxed);
+            }
+            if (!is_taken) break;
+            if (bits == 0) note_in_use(area + done / area_units);
+        }
+        const std::uint32_t head = area * area_units;
+        if (done < units) {
+            clear_used(head, done);
+            return no_unit;
+        }
+        return try_claim(cache, head, units) ? head : no_unit;
+    }
+
+    // Makes the units of a run whose bits were free the cache's own. false: some were not, and none is claimed.
+    bool try_claim(const ThreadCache& cache,
+                   std::uint32_t head,
+                   std::uint32_t units) const noexcept {
+        const std::uint64_t mine =
+            UnitWord{UnitState::claimed, 0, 0, cache.number() + 1, 0}.packed();
+        for (std::uint32_t i = 0; i < units; ++i) {
+            std::uint64_t expected = 0;
+            // acq_rel: partner is whoever gave the unit up
+            if (control_.unit(head + i).compare_exchange_strong(
+                    expected, mine, std::memory_order_acq_rel, std::memory_order_relaxed)) {
+                continue;
+            }
+            // A bit said wrongly that the unit is free, as after a repair: it stays set now.
+            for (std::uint32_t j = 0; j < units; ++j) {
+                if (j < i) control_.unit(head + j).store(0, std::memory_order_release);
+                if (j != i) clear_used(head + j, 1);
+            }
+            return false;
+        }
+        return true;
+    }
+
+    [[nodiscard]] bool is_part_of(std::uint32_t unit,
+                                  std::uint32_t head,
+                                  const UnitWord& what,
+                                  CacheNumber holder) const noexcept {
+        const UnitWord part = word(unit);
+        switch (part.state) {
+            case UnitState::claimed:
+                return part.is_held_by(holder);
+            case UnitState::span_part:
+                return part.back == unit - head && part.size_class == what.size_class;
+            case UnitState::large_part:
+                return true;  // the last ones are given up first: no other block's part lies before one of ours
+            default:
+                return false;
+        }
+    }
+
+    void clear_used(std::uint32_t head, std::uint32_t units) const noexcept {
+        for (std::uint32_t done = 0; done < units;) {
+            const std::uint32_t first = (head + done) % area_units;
+            const std::uint32_t here = std::min(units - done, area_units - first);
+            // acq_rel: partner is whoever claims next
+            control_.used((head + done) / area_units)
+                .fetch_and(~mask_of(first, here), std::memory_order_acq_rel);
+            done += here;
+        }
+    }
+
+    void note_in_use(std::uint32_t area) const noexcept {
+        const std::uint64_t mask = std::uint64_t{1} << (area % 64);
+        auto& backed = control_.backed(area / 64);
+        if ((backed.load(std::memory_order_relaxed) & mask) == 0) {
+            backed.fetch_or(mask, std::memory_order_relaxed);
+        } else if (control_.idle_areas().load(std::memory_order_relaxed) != 0) {
+            control_.idle_areas().fetch_add(~std::uint64_t{0}, std::memory_order_relaxed);
+        }
+    }
+
+    // After units of an area were given up.
+    void note_idle(const ThreadCache& cache, std::uint32_t area) const {
+        if (control_.used(area).load(std::memory_order_relaxed) != 0) return;
+        const std::uint64_t idle =
+            control_.idle_areas().fetch_add(1, std::memory_order_relaxed) + 1;
+        // A count below zero: an area was counted out twice, by a race or before a kill.
+        if (static_cast<std::int64_t>(idle) <= static_cast<std::int64_t>(idle_areas_kept)) return;
+        std::uint64_t none = 0;
+        const std::uint32_t head = area * area_units;
+        if (!control_.used(area).compare_exchange_strong(
+                none, ~std::uint64_t{0}, std::memory_order_acq_rel, std::memory_order_relaxed)) {
+            return;
+        }
+        note_in_use(area);
+        if (!try_claim(cache, head, area_units)) return;
+        give_back_(std::uint64_t{area} * area_bytes, area_bytes);
+        control_.backed(area / 64).fetch_and(~(std::uint64_t{1} << (area % 64)),
+                                             std::memory_order_relaxed);
+        for (std::uint32_t i = 0; i < area_units; ++i) {
+            control_.unit(head + i).store(0, std::memory_order_release);
+        }
+        clear_used(head, area_units);
+    }
+
+    const Control<Atomic>& control_;
+    GiveBack give_back_;
+};
+
+}  // namespace acp::heap

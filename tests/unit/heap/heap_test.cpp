@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The heap against a model: blocks lie apart, every bad free is told, and what is freed is there again.
+#include "heap/heap.hpp"
+
+#include <gtest/gtest.h>
+#include <memory>
+#include <vector>
+
+#include "heap_memory.hpp"
+#include "support/random.hpp"
+
+namespace acp::heap {
+namespace {
+
+class HeapTest : public testing::Test {
+protected:
+    static constexpr std::uint32_t caches = 8;
+
+    void make(std::uint32_t areas) {
+        const HeapShape shape{areas, caches};
+        pages_ = std::make_unique<SharedPages>(Control<>::bytes(shape));
+        heap_ = std::make_unique<Heap<>>(pages_->data(), shape,
+                                         [this](Offset offset, std::uint64_t bytes) {
+                                             EXPECT_EQ(offset % area_bytes, 0U);
+                                             given_back_ += bytes;
+                                         });
+    }
+
+    void expect_sound() const {
+        for (const std::string& finding : findings_of(heap_->control())) ADD_FAILURE() << finding;
+    }
+
+    [[nodiscard]] Usage usage() const { return usage_of(heap_->control()); }
+
+    std::unique_ptr<SharedPages> pages_;
+    std::unique_ptr<Heap<>> heap_;
+    ThreadCache cache_{0};
+    std::uint64_t given_back_ = 0;
+};
+
+TEST_F(HeapTest, is_empty_at_first) {
+    make(4);
+    EXPECT_EQ(usage().blocks, 0U);
+    EXPECT_EQ(usage().unit_bytes, 0U);
+    EXPECT_EQ(usage().limit_bytes, 4 * area_bytes);
+    EXPECT_EQ(heap_->usable_bytes(0), 0U);
+    expect_sound();
+}
+
+TEST_F(HeapTest, blocks_of_all_sizes_lie_apart) {
+    make(64);
+    Blocks blocks;
+    for (std::uint64_t bytes = 0; bytes < 3 * area_bytes; bytes += bytes / 3 + 1) {
+        const Offset block = heap_->allocate(cache_, bytes);
+        ASSERT_NE(block, no_block) << bytes;
+        EXPECT_EQ(block % granule_bytes, 0U);
+        EXPECT_GE(heap_->usable_bytes(block), bytes);
+        ASSERT_TRUE(blocks.add(block, heap_->usable_bytes(block), heap_->limit_bytes())) << bytes;
+    }
+    EXPECT_EQ(usage().blocks, blocks.all().size());
+    expect_sound();
+    for (const auto& each : blocks.all()) EXPECT_EQ(heap_->free(cache_, each.first), Freed::done);
+    heap_->let_go(cache_);
+    EXPECT_EQ(usage().unit_bytes, 0U);
+    expect_sound();
+}
+
+TEST_F(HeapTest, blocks_are_aligned_as_asked_for) {
+    make(256);
+    Blocks blocks;
+    for (std::uint64_t alignment = 16; alignment <= 4 * area_bytes; alignment *= 2) {
+        for (const std::uint64_t bytes : {1ULL, 24ULL, 100ULL, 5000ULL, 40000ULL, 1500000ULL}) {
+            const Offset block = heap_->allocate(cache_, bytes, alignment);
+            ASSERT_NE(block, no_block) << bytes << " at " << alignment;
+            EXPECT_EQ(block % alignment, 0U);
+            ASSERT_TRUE(blocks.add(block, heap_->usable_bytes(block), heap_->limit_bytes()));
+            ASSERT_GE(heap_->usable_bytes(block), bytes);
+        }
+    }
+    for (const auto& each : blocks.all()) EXPECT_EQ(heap_->free(cache_, each.first), Freed::done);
+    expect_sound();
+}
+
+TEST_F(HeapTest, every_bad_free_is_told_and_changes_nothing) {
+    make(8);
+    const Offset small = heap_->allocate(cache_, 100);
+    const Offset large = heap_->allocate(cache_, 100'000);
+    const Usage before = usage();
+    EXPECT_EQ(heap_->free(cache_, small + 1), Freed::not_a_block);
+    EXPECT_EQ(heap_->free(cache_, small + 16), Freed::not_a_block);
+    EXPECT_EQ(heap_->free(cache_, large + 16), Freed::not_a_block);
+    EXPECT_EQ(heap_->free(cache_, large + unit_bytes), Freed::not_a_block);
+    EXPECT_EQ(heap_->free(cache_, heap_->limit_bytes()), Freed::outside);
+    EXPECT_EQ(heap_->free(cache_, no_block), Freed::outside);
+    EXPECT_EQ(heap_->free(cache_, 7 * area_bytes), Freed::not_allocated);
+    // a place of the same span at which a block may begin, but none was allocated
+    EXPECT_EQ(heap_->free(cache_, small + size_classes[class_of(100)].block_bytes),
+              Freed::not_allocated);
+    EXPECT_EQ(usage().blocks, before.blocks);
+    EXPECT_EQ(usage().block_bytes, before.block_bytes);
+    for (const Offset block : {small, large}) {
+        EXPECT_EQ(heap_->free(cache_, block), Freed::done);
+        EXPECT_EQ(heap_->free(cache_, block), Freed::not_allocated);
+        EXPECT_EQ(heap_->usable_bytes(block), 0U);
+    }
+    expect_sound();
+}
+
+TEST_F(HeapTest, a_full_heap_says_so_and_serves_again_after_frees) {
+    make(4);
+    std::vector<Offset> blocks;
+    for (;;) {
+        const Offset block = heap_->allocate(cache_, 1000);
+        if (block == no_block) break;
+        blocks.push_back(block);
+    }
+    EXPECT_GT(blocks.size() * 1000, heap_->limit_bytes() * 85 / 100);
+    EXPECT_EQ(heap_->allocate(cache_, 16), no_block);
+    EXPECT_EQ(heap_->allocate(cache_, heap_->limit_bytes()), no_block);
+    EXPECT_EQ(heap_->free(cache_, blocks[blocks.size() / 2]), Freed::done);
+    EXPECT_EQ(heap_->allocate(cache_, 1000), blocks[blocks.size() / 2]);
+    for (const Offset block : blocks) EXPECT_EQ(heap_->free(cache_, block), Freed::done);
+    EXPECT_NE(heap_->allocate(cache_, heap_->limit_bytes()), no_block);
+    expect_sound();
+}
+
+TEST_F(HeapTest, one_block_may_be_the_whole_heap) {
+    make(70);
+    const Offset whole = heap_->allocate(cache_, heap_->limit_bytes());
+    EXPECT_EQ(whole, 0U);
+    EXPECT_EQ(heap_->usable_bytes(whole), heap_->limit_bytes());
+    EXPECT_EQ(heap_->allocate(cache_, 1), no_block);
+    EXPECT_EQ(heap_->allocate(cache_, heap_->limit_bytes() + 1), no_block);
+    EXPECT_EQ(heap_->allocate(cache_, ~0ULL), no_block);
+    EXPECT_EQ(heap_->free(cache_, whole), Freed::done);
+    expect_sound();
+}
+
+TEST_F(HeapTest, memory_of_whole_areas_is_given_back) {
+    make(64);
+    const Offset block = heap_->allocate(cache_, 40 * area_bytes);
+    EXPECT_EQ(usage().backed_bytes, 40 * area_bytes);
+    EXPECT_EQ(heap_->free(cache_, block), Freed::done);
+    EXPECT_GE(given_back_, 30 * area_bytes);
+    EXPECT_EQ(usage().backed_bytes, 40 * area_bytes - given_back_);
+    given_back_ = 0;
+    for (int i = 0; i < 100; ++i) {
+        ASSERT_EQ(heap_->free(cache_, heap_->allocate(cache_, area_bytes)), Freed::done);
+    }
+    EXPECT_EQ(given_back_, 0U);  // a few areas are kept for the next block
+    expect_sound();
+}
+
+// Blocks that others free while this cache holds their span, and after it let go of it.
+TEST_F(HeapTest, a_cache_frees_what_another_allocated) {
+    make(16);
+    ThreadCache other(1);
+    std::vector<Offset> blocks;
+    for (int i = 0; i < 20'000; ++i) blocks.push_back(heap_->allocate(cache_, 64));
+    for (std::size_t i = 0; i < blocks.size(); i += 2) {
+        EXPECT_EQ(heap_->free(other, blocks[i]), Freed::done);
+    }
+    const std::uint64_t units = usage().unit_bytes;
+    for (int i = 0; i < 9'000; ++i) ASSERT_NE(heap_->allocate(cache_, 64), no_block);
+    EXPECT_EQ(usage().unit_bytes, units);  // the freed ones were found again
+    heap_->let_go(cache_);
+    for (int i = 0; i < 900; ++i) ASSERT_NE(heap_->allocate(other, 64), no_block);
+    EXPECT_EQ(usage().unit_bytes, units);
+    expect_sound();
+}
+
+TEST_F(HeapTest, agrees_with_a_model_over_a_million_operations) {
+    make(64);
+    test::Random random(7);
+    std::array<ThreadCache, 3> caches_here{ThreadCache{0}, ThreadCache{1}, ThreadCache{2}};
+    Blocks blocks;
+    std::vector<Offset> order;
+    std::uint64_t bytes_live = 0;
+    for (int i = 0; i < 1'000'000; ++i) {
+        ThreadCache& cache = caches_here[random.below(3)];
+        const bool is_growing = bytes_live < heap_->limit_bytes() / 2 && random.below(100) < 55;
+        if (is_growing || order.empty()) {
+            const std::uint64_t bytes =
+                random.below(200) == 0 ? random.below(500'000) : random.below(2'000);
+            const Offset block = heap_->allocate(cache, bytes);
+            ASSERT_NE(block, no_block);
+            const std::uint64_t usable = heap_->usable_bytes(block);
+            ASSERT_GE(usable, bytes);
+            ASSERT_TRUE(blocks.add(block, usable, heap_->limit_bytes()));
+            order.push_back(block);
+            bytes_live += usable;
+        } else {
+            const std::size_t which = random.below(order.size());
+            const Offset block = std::exchange(order[which], order.back());
+            order.pop_back();
+            bytes_live -= blocks.all()[block];
+            blocks.remove(block);
+            ASSERT_EQ(heap_->free(cache, block), Freed::done);
+        }
+        if (i % 100'000 == 0) {
+            EXPECT_EQ(usage().blocks, order.size());
+            EXPECT_EQ(usage().block_bytes, bytes_live);
+            expect_sound();
+        }
+    }
+    for (const Offset block : order) ASSERT_EQ(heap_->free(cache_, block), Freed::done);
+    for (ThreadCache& cache : caches_here) heap_->let_go(cache);
+    EXPECT_EQ(usage().unit_bytes, 0U);
+    expect_sound();
+}
+
+// A program that allocates and frees at random sizes with a heap that is 70 % full.
+TEST_F(HeapTest, wastes_little_after_many_random_operations) {
+    make(512);
+    test::Random random(11);
+    std::vector<std::pair<Offset, std::uint64_t>> live;
+    std::uint64_t asked = 0;
+    const std::uint64_t wanted = heap_->limit_bytes() * 7 / 10;
+    for (int i = 0; i < 4'000'000; ++i) {
+        if (asked < wanted) {
+            const std::uint64_t bytes = 1 + random.below(32'768) / (1 + random.below(64));
+            const Offset block = heap_->allocate(cache_, bytes);
+            ASSERT_NE(block, no_block) << asked;
+            live.emplace_back(block, bytes);
+            asked += bytes;
+        } else {
+            const std::size_t which = random.below(live.size());
+            const auto [block, bytes] = std::exchange(live[which], live.back());
+            live.pop_back();
+            ASSERT_EQ(heap_->free(cache_, block), Freed::done);
+            asked -= bytes;
+        }
+    }
+    const auto used = static_cast<double>(usage().unit_bytes);
+    const double waste = (used - static_cast<double>(asked)) / static_cast<double>(asked);
+    RecordProperty("waste_percent", static_cast<int>(waste * 100));
+    EXPECT_LE(waste, 0.15);
+    expect_sound();
+}
+
+TEST_F(HeapTest, smashed_words_are_found) {
+    make(8);
+    std::vector<Offset> blocks;
+    for (int i = 0; i < 5'000; ++i) blocks.push_back(heap_->allocate(cache_, 200));
+    blocks.push_back(heap_->allocate(cache_, 3 * area_bytes));
+    expect_sound();
+    test::Random random(3);
+    const Control<>& control = heap_->control();
+    int found = 0;
+    constexpr int tries = 400;
+    for (int i = 0; i < tries; ++i) {
+        const Offset block = blocks[random.below(blocks.size())];
+        auto& word = control.unit(static_cast<std::uint32_t>(block >> unit_shift));
+        const std::uint64_t before = word.load(std::memory_order_relaxed);
+        const std::uint64_t junk = random.next() | 1;
+        if (junk == before) continue;
+        word.store(junk, std::memory_order_relaxed);
+        found += findings_of(control).empty() ? 0 : 1;
+        (void)heap_->usable_bytes(block);  // neither reads outside
+        word.store(before, std::memory_order_relaxed);
+    }
+    EXPECT_GE(found, tries * 99 / 100);
+    expect_sound();
+}
+
+}  // namespace
+}  // namespace acp::heap

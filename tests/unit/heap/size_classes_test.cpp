@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Size classes: each request fits, little is wasted, and the arithmetic by reciprocals is exact.
+#include "heap/size_classes.hpp"
+
+#include <gtest/gtest.h>
+
+namespace acp::heap {
+namespace {
+
+TEST(SizeClasses, hold_each_request_and_waste_an_eighth_at_most) {
+    for (std::uint64_t bytes = 1; bytes <= small_max; ++bytes) {
+        const std::uint32_t which = class_of(bytes);
+        ASSERT_GE(size_classes[which].block_bytes, bytes);
+        if (which != 0) {
+            ASSERT_LT(size_classes[which - 1].block_bytes, bytes);
+        }
+        if (bytes >= 128) {
+            ASSERT_LE(size_classes[which].block_bytes, bytes + bytes / 8 + granule_bytes) << bytes;
+        }
+    }
+}
+
+TEST(SizeClasses, know_the_block_at_every_distance) {
+    for (const SizeClass& size : size_classes) {
+        const std::uint64_t span = size.span_units * unit_bytes;
+        ASSERT_LE(std::uint64_t{size.blocks} * size.block_bytes, span);
+        ASSERT_LE(size.blocks, size.span_units * (unit_bytes / granule_bytes));
+        for (std::uint64_t distance = 0; distance < span; distance += granule_bytes / 2) {
+            const std::uint32_t expected =
+                distance % size.block_bytes == 0
+                    ? static_cast<std::uint32_t>(distance / size.block_bytes)
+                    : ~0U;
+            ASSERT_EQ(size.block_at(distance), expected) << size.block_bytes << " " << distance;
+        }
+    }
+}
+
+TEST(SizeClasses, have_a_bit_for_each_block_and_no_more) {
+    for (const SizeClass& size : size_classes) {
+        std::uint32_t bits = 0;
+        for (std::uint32_t i = 0; i < size.words; ++i) {
+            bits += static_cast<std::uint32_t>(std::popcount(size.full_word(i)));
+        }
+        EXPECT_EQ(bits, size.blocks);
+    }
+}
+
+}  // namespace
+}  // namespace acp::heap
