@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cubic's reactions. One thread.
+// The reactions of CUBIC to samples, silence and spurious loss. One thread.
 #include "datagram/cubic.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Making peers, and turning them into a few bytes and back. One thread.
+// Makes peers, and folds and wakes them. One thread.
 #include "datagram/peers.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace acp::datagram {
 namespace {
 
-// Every peer with something in flight needs a block of records, busy ones several.
+// Every peer with something in flight needs one block of records, busy peers several.
 std::uint16_t record_blocks(std::uint32_t send_buffers) {
     return static_cast<std::uint16_t>(std::min(send_buffers / 8 + 64, 65'000U));
 }
@@ -36,7 +36,7 @@ Peer* Peers::meet(NodeId node, Time now) {
     std::unique_ptr<Peer> made = make(node);
     if (made == nullptr) return nullptr;
     entropy_.fill(made->handshake.nonce);
-    made->handshake.began = never;  // when its first INIT is sent
+    made->handshake.began = never;  // set when the first INIT is sent
     made->handshake.inits_due = 1;
     Peer& peer = seat(std::move(made));
     make_ready(peer);
@@ -129,7 +129,7 @@ void Peers::bury(NodeId node) noexcept {
     table_.bury(node);
 }
 
-// Of everything but the table.
+// Removes a peer from everything but the table.
 void Peers::take_out(Peer& peer) noexcept {
     if (peer.state == Peer::State::half_open) --half_open_;
     timers_.remove(peer);

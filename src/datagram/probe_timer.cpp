@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The probe timeout and its backoff. One thread.
+// Computes the probe timeout and its backoff. One thread.
 #include "datagram/probe_timer.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace acp::datagram {
 Time ProbeTimer::timeout(const RttEstimator& rtt) const noexcept {
     const Time single =
         rtt.smoothed() + std::max(4 * rtt.variation(), granularity_ns) + ack_delay_max_ns;
-    // The first probe is as likely to be lost as what it asks for: the second waits no longer.
+    // The first probe is as likely to be lost as the datagram it asks about, so the second timeout is no longer than the first.
     std::uint32_t doublings = std::min(expirations_ == 0 ? 0 : expirations_ - 1, 16U);
     Time most = timeout_max_ns;
     Time first = single;

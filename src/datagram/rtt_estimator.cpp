@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes samples of the round trip into the averages and into the sliding minimum. One thread.
+// Updates the RTT averages and the windowed minimum. One thread.
 #include "datagram/rtt_estimator.hpp"
 
 #include <algorithm>

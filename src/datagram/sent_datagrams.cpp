@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The shared pool of blocks, and one peer's directory of them. One thread.
+// The shared pool of blocks, and a peer's directory of its blocks. One thread.
 #include "datagram/sent_datagrams.hpp"
 
 #include "base/assert.hpp"
