@@ -23,7 +23,7 @@ BufferIndex next_buffer(SendBuffers& buffers, Peer& peer, const Batch& batch, Ti
     const bool is_again = !peer.queue.lost.empty();
     const BufferIndex buffer = is_again ? peer.queue.lost.front() : peer.queue.waiting.front();
     if (buffer == no_buffer || pool[buffer].frame_bytes == 0) return no_buffer;
-    if (is_again && peer.flight.bypass > batch.count) return buffer;
+    if (is_again && peer.flight.probe_budget > batch.count) return buffer;
     // WIRE-55 WIRE-58: without credit no new content is sent. If nothing is in flight either, no acknowledgement would ever
     // bring new credit, so a ping asks for one.
     if (!is_again && peer.path.credit.left(now, peer.path.next_dsn) == 0) {
@@ -32,7 +32,7 @@ BufferIndex next_buffer(SendBuffers& buffers, Peer& peer, const Batch& batch, Ti
     }
     // WIRE-52: when a probe timeout allows more datagrams than are in flight, new content may leave too, whatever the window
     // says.
-    if (peer.flight.bypass > batch.count) return buffer;
+    if (peer.flight.probe_budget > batch.count) return buffer;
     const std::uint64_t bytes = peer.flight.sent.bytes_in_flight() + batch.bytes;
     const std::uint64_t size = pool[buffer].frame_bytes + overhead_bytes;
     if (bytes != 0 && bytes + size > peer.flight.congestion->window_bytes()) return no_buffer;
@@ -67,7 +67,7 @@ Batch BatchPlanner::plan(Peer& peer, Time now) {
                 batch.bytes + batch.segment_bytes > Batch::bytes_max) {
                 break;
             }
-            if (batch.bytes + bytes > burst && peer.flight.bypass <= batch.count) break;
+            if (batch.bytes + bytes > burst && peer.flight.probe_budget <= batch.count) break;
         }
         if (!peer.flight.sent.has_room(peer.keys.next_number + batch.count)) {
             peer.flight.is_starved = peer.flight.sent.count() == 0;

@@ -67,7 +67,7 @@ void LossRecovery::on_ack(Peer& peer, const AckFrame& ack, Time now) {
     if (has_sample || settled.acked != 0) {
         peer.flight.probe.on_ack();
         peer.probes_in_vain = 0;
-        peer.flight.bypass = peer.flight.pings_due = 0;
+        peer.flight.probe_budget = peer.flight.pings_due = 0;
     }
     if (settled.acked + settled.lost != 0 || has_sample) {
         CongestionSample sample;
@@ -173,7 +173,7 @@ void LossRecovery::on_probe_timeout(Peer& peer, Time now) {
         peer.flight.pacer.set_rate(peer.flight.congestion->pacing_window_bytes(),
                                    peer.flight.rtt.smoothed(), false);
     }
-    peer.flight.bypass = count;
+    peer.flight.probe_budget = count;
     peer.flight.pings_due = count - taken;
     peer.flight.is_short_due = is_long;
     peer.flight.is_ping_due = is_long || peer.queue.lost.empty();

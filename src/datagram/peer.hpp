@@ -106,7 +106,8 @@ struct FlightState {
     ProbeTimer probe;
     std::unique_ptr<Congestion> congestion;
     Pacer pacer;
-    std::uint32_t bypass = 0;  // datagrams that may be sent whatever window, pacer and credit say
+    // WIRE-52: datagrams that a probe timeout may still send whatever window, pacer and credit say
+    std::uint32_t probe_budget = 0;
     std::uint32_t pings_due = 0;  // pings due after a probe timeout, beside what is sent again
     bool is_ping_due = false;
     bool is_short_due = false;  // the ping due must be a short datagram; data does not replace it

@@ -52,7 +52,7 @@ Transmit Transmitter::transmit_batch(Peer& peer, const Batch& batch, MutableByte
         ++transmit.count;
     }
     if (transmit.count == 0) return {};
-    peer.flight.bypass -= std::min(peer.flight.bypass, transmit.count);
+    peer.flight.probe_budget -= std::min(peer.flight.probe_budget, transmit.count);
     peer.flight.is_ping_due = peer.flight.is_short_due;
     peer.flight.pacer.on_sent(now, transmit.bytes);
     peer.life.active = now;
