@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Coming to meetings, and judging what they gather.
+// Sends nodes to meetings, and judges what these gather.
 #include "sim/meeting_judge.hpp"
 
 #include <algorithm>
