@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Flows of work by initiator and node, and lists of parked work by process.
+// Keeps flows of work by initiator and node, and lists of parked work by process.
 #include "router/backlog.hpp"
 
 #include "base/assert.hpp"
@@ -37,7 +37,7 @@ void Backlog::enqueue(std::uint32_t index, bool is_first) {
     std::uint32_t found = flow_index_.find(operation.initiator, 2ULL * to.node);
     if (found == no_index) {
         found = flows_.take();
-        ACP_ASSERT(found != no_index);  // never more flows than operations
+        ACP_ASSERT(found != no_index);  // there are never more flows than operations
         Flow& flow = flows_[found];
         flow.token = 2ULL * to.node;
         flow.initiator = operation.initiator;
@@ -59,7 +59,7 @@ void Backlog::go_on(std::uint32_t index, StepOutcome step) {
     if (step == StepOutcome::again || step == StepOutcome::blocked) enqueue(index);
 }
 
-// Gives work for a severed node up, and says so.
+// Gives up work for a severed node and tells the initiator.
 void Backlog::abandon(std::uint32_t index) {
     const OperationRecord& operation = operations_[index];
     if (!operation.is_cancelled && operation.work == Work::request) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Telling initiators, here or by short frames.
+// Tells initiators of this node directly, and those of others by short frames.
 #include "router/ends.hpp"
 
 namespace acp::router {

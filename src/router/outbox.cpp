@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asking the endpoint for room, and keeping short frames while there is none.
+// Asks the endpoint for room, and keeps short frames while there is none.
 #include "router/outbox.hpp"
 
 #include <new>

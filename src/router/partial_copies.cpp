@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counting the pieces of copies that have come in part.
+// Counts the pieces of copies that have arrived in part.
 #include "router/partial_copies.hpp"
 
 namespace acp::router {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The beginning of a command: its record, whether it can end well at all, and to whom its first step belongs.
+// Begins commands: makes the record, checks whether the command can end well at all, and chooses the part that makes its first
+// step.
 #include "router/submitter.hpp"
 
 #include "base/assert.hpp"
@@ -11,7 +12,7 @@ using base::Code;
 
 namespace {
 
-// What a process asks for is not to be trusted.
+// Processes are not trusted to ask for valid operations.
 std::uint8_t operation_of(const memory::Command& command) noexcept {
     return memory::is_sound(command.operation, command.width)
                ? static_cast<std::uint8_t>(command.operation)
@@ -87,8 +88,8 @@ void Submitter::fill_in(Outstanding& record,
     record.age = static_cast<std::uint8_t>(activity_.scan_number());
 }
 
-// The shortest way of the most frequent commands: puts of one piece each, side by side into the datagrams being filled
-// for one node. How many of the run began so; the next must go the long way, or to another node.
+// The fast path of the most frequent commands: puts of one piece each, written side by side into the datagrams being filled for
+// one node. Returns how many of the run began so; the next one must take the general path, or goes to another node.
 std::size_t Submitter::begin_short_puts(std::uint32_t initiator, CommandRun run) {
     std::size_t begun = 0;
     while (begun < run.size()) {
@@ -151,14 +152,14 @@ bool Submitter::invoke(const InvokeRequest& call, Bytes arguments) {
     return begin(index);
 }
 
-// Whether a datagram to its node carries an operation's arguments.
+// Whether a datagram to the node carries an operation's arguments.
 bool Submitter::fits(const Outstanding& call) {
     RouterPeer& to = nodes_.peer_of(nodes_.named(call.target));
     if (to.node == nodes_.self()) return true;
     return outbox_.update_frame_bytes(to) >= sizeof(InvokeFrame) + call.bytes;
 }
 
-// ORD-22: what involves a lost node or a dead process ends before it begins.
+// ORD-22: a command that involves a severed node or a dead process fails before it begins.
 bool Submitter::is_lost(const Outstanding& command, CommandFailure& failure) {
     const std::uint64_t source = own_.source_process(command);
     const std::uint64_t target = own_.target_process(command);
@@ -201,7 +202,8 @@ bool Submitter::begin(std::uint32_t index) {
     return is_begun;
 }
 
-// At the node of the source: here, or by asking another. false: no room for a record.
+// Begins a part of a command at the node of its source: here, or by asking another one. Returns false if there is no free
+// record.
 bool Submitter::begin_part(const Outstanding& record, std::uint64_t offset, std::uint64_t bytes) {
     const std::uint64_t source = own_.source_process(record);
     if (nodes_.is_mine(source)) return executor_.begin(task_of(record, offset, bytes));
