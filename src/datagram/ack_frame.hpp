@@ -25,7 +25,7 @@
 
 namespace acp::datagram {
 
-// packet numbers per word of a bitmap, on the wire and in memory
+// Packet numbers per word of a bitmap, on the wire and in memory.
 inline constexpr std::uint64_t block_packets = 64;
 
 [[nodiscard]] constexpr std::uint64_t block_of(PacketNumber number) noexcept {

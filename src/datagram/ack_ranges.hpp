@@ -18,7 +18,7 @@ namespace acp::datagram {
 class AckRanges {
 public:
     static constexpr std::uint64_t span_blocks = 32;
-    // packet numbers in the window
+    // Packet numbers in the window.
     static constexpr std::uint64_t span = span_blocks * block_packets;
     static constexpr std::size_t repeats = 8;  // acknowledgements that report each packet
     // Every drain_every_ns, for drain_asked_ns, each acknowledgement asks its sender to drain the path. All senders are asked

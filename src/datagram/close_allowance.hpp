@@ -18,7 +18,7 @@ class CloseAllowance {
 public:
     static constexpr Time every_ns = 1'000'000;        // each bucket gains one token per tick
     static constexpr std::uint32_t node_at_once = 16;  // bucket size: the addresses of one node
-    // bucket size: all addresses outside the book
+    // Bucket size: all addresses outside the book.
     static constexpr std::uint32_t other_at_once = 64;
     static constexpr std::uint32_t all_every = 8;      // tokens per every_ns, all nodes together
     static constexpr std::uint32_t all_at_once = 256;  // bucket size: all nodes together

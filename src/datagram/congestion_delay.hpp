@@ -21,9 +21,9 @@ namespace acp::datagram {
 
 class CongestionDelay final : public Congestion {
 public:
-    // target RTT where the minimum RTT is small
+    // Target RTT where the minimum RTT is small.
     static constexpr Time short_path_target_ns = 350'000;
-    // else the target exceeds the minimum RTT by this
+    // Else the target exceeds the minimum RTT by this.
     static constexpr Time long_path_extra_ns = 150'000;
     static constexpr Time long_path_share = 8;  // or by 1 / long_path_share of it, if more
     // Added to the target for a window of scale_bytes; proportional to 1 / sqrt(window), at most scale_max_ns.

@@ -28,7 +28,7 @@ public:
 
     [[nodiscard]] Dsn base() const noexcept { return base_; }  // all before it were received
 
-    // received after base()
+    // Received after base().
     [[nodiscard]] std::uint32_t beyond() const noexcept { return beyond_; }
 
 private:

@@ -27,7 +27,7 @@ namespace acp::datagram {
 using NodeId = std::uint32_t;
 
 enum class SeverReason : std::uint8_t {
-    // no authentic packet for peer_timeout although something was owed, or the node watched
+    // No authentic packet for peer_timeout although something was owed, or the node watched.
     silent,
     unreachable,  // no answer to the handshake within connect_timeout on any address
     restarted,    // another instance of that gateway answered: it was restarted

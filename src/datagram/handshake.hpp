@@ -20,7 +20,7 @@ namespace acp::datagram {
 
 class Handshake {
 public:
-    // interval between the first tries; it doubles
+    // Interval between the first tries; it doubles.
     static constexpr Time init_retry_ns = 30'000'000;
     static constexpr Time init_retry_max_ns = 200'000'000;  // the longest interval
 

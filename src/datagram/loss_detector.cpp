@@ -46,7 +46,7 @@ std::uint32_t LossDetector::recognise(const AckFrame& ack) noexcept {
             continue;
         }
         ++spurious;
-        // the packet was overtaken by at most this many, as far as the acknowledgement shows
+        // The packet was overtaken by at most this many, as far as the acknowledgement shows.
         const auto distance =
             std::min<PacketNumber>(ack.largest - number + 1, packet_threshold_max);
         packet_threshold_ = std::max(packet_threshold_, static_cast<std::uint32_t>(distance));

@@ -36,7 +36,7 @@ class LossDetector {
 public:
     static constexpr std::uint32_t packet_threshold_min = 3;
     static constexpr std::uint32_t packet_threshold_max = 64;
-    // a smaller threshold takes a late thread for a loss
+    // A smaller threshold takes a late thread for a loss.
     static constexpr Time time_floor_ns = 200'000;
     static constexpr std::size_t remembered_max = 32;  // losses that may still prove spurious
 

@@ -21,7 +21,7 @@ public:
     static constexpr std::uint32_t tries_max = 3;  // probes of one length
     // After so many losses of long datagrams without one arriving, the path falls back to least().
     static constexpr std::uint32_t silent_losses = 4;
-    // pause after the first probe; then ten times that
+    // Pause after the first probe; then ten times that.
     static constexpr Time try_gap_ns = 10'000'000;
     static constexpr Time again_min_ns = 1'000'000'000;    // pause after all lengths were tried
     static constexpr Time again_max_ns = 600'000'000'000;  // it doubles up to this

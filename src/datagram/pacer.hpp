@@ -17,7 +17,7 @@ namespace acp::datagram {
 class Pacer {
 public:
     static constexpr std::uint64_t burst_bytes_max = 65507;  // largest UDP payload over IPv4
-    // smallest burst, if the window allows it
+    // Smallest burst, if the window allows it.
     static constexpr std::uint64_t burst_datagrams_min = 16;
     // datagrams; reached on paths with short queues
     static constexpr std::uint32_t burst_limit_min = 2;

@@ -18,7 +18,7 @@ public:
     static constexpr Time ping_after_ns = 1'000'000'000;  // WIRE-85
     // An alarm that rings so late shows that the process was stopped.
     static constexpr Time stopped_after_ns = 1'000'000'000;
-    // pause before a starved peer is tried again
+    // Pause before a starved peer is tried again.
     static constexpr Time starved_retry_ns = 1'000'000;
 
     //   settings  must outlive it
@@ -54,7 +54,7 @@ private:
 
     const Settings& settings_;
     TimerHeap<Peer> alarms_;
-    // when the process last ran on after being stopped; silence counts from here
+    // When the process last ran on after being stopped; silence counts from here.
     Time resumed_ = 0;
 };
 

@@ -15,7 +15,7 @@ namespace acp::datagram {
 
 class ProbeTimer {
 public:
-    // the longest a receiver delays an acknowledgement
+    // The longest a receiver delays an acknowledgement.
     static constexpr Time ack_delay_max_ns = 500'000;
     static constexpr Time granularity_ns = 1'000'000;
     static constexpr Time timeout_max_ns = 500'000'000;
@@ -30,7 +30,7 @@ public:
     static constexpr Time timeouts_per_silence = 4;  // no timeout exceeds peer_timeout / 4
     static constexpr std::uint32_t probes_min = 2;
     static constexpr std::uint32_t probes_max = 8;
-    // timeouts in a row: persistent congestion
+    // Timeouts in a row: persistent congestion.
     static constexpr std::uint32_t persistent_count = 3;
 
     //   peer_timeout_ns  silence after which a peer is severed; 0: never. No timeout exceeds a quarter of it, whatever RTT was

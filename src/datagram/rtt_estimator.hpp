@@ -14,7 +14,7 @@ namespace acp::datagram {
 class RttEstimator {
 public:
     static constexpr Time min_window_ns = 10'000'000'000;
-    // longest acknowledgement delay that is believed
+    // Longest acknowledgement delay that is believed.
     static constexpr Time delay_max_ns = 50'000'000;
 
     explicit RttEstimator(Time initial_rtt_ns) noexcept : smoothed_(initial_rtt_ns) {}

@@ -22,7 +22,7 @@ class SendBuffers {
 public:
     static constexpr std::uint32_t waiting_min = 128;  // bounds of waiting_limit(), in datagrams
     static constexpr std::uint32_t waiting_max = 1024;
-    // bound of share(), however many peers there are
+    // Bound of share(), however many peers there are.
     static constexpr std::uint32_t waiting_share_min = 16;
 
     // All arguments must outlive it. Throws std::bad_alloc.

@@ -13,7 +13,7 @@ namespace acp::datagram {
 
 class SendCredit {
 public:
-    // half of CreditBudget's: the sender gives credit up first
+    // Half of CreditBudget::lease_ns: the sender gives credit up first.
     static constexpr Time lease_ns = 500'000'000;
 
     //   first        serial number of the first content

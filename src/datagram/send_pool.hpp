@@ -95,7 +95,7 @@ public:
 
 private:
     std::size_t stride_;
-    // left uninitialised: pages are touched when they are used
+    // Left uninitialised: pages are touched when they are used.
     std::unique_ptr<std::byte[]> bytes_;
     std::vector<SendBuffer> buffers_;
     BufferIndex free_ = no_buffer;

@@ -140,7 +140,7 @@ private:
     void advance() noexcept;  // moves oldest_block_ to the next block with packets in flight
 
     SentPool& pool_;
-    // index in the pool by block % blocks_max, or none
+    // Index in the pool by block % blocks_max, or none.
     std::array<std::uint16_t, blocks_max> directory_{};
     std::uint64_t oldest_block_ = 0;  // not none in directory_, unless count_ == 0
     std::uint64_t newest_block_ = 0;

@@ -16,9 +16,9 @@ namespace acp::datagram {
 
 class WakeKeys {
 public:
-    // how long a slot is kept before another node may take it
+    // How long a slot is kept before another node may take it.
     static constexpr Time kept_ns = 100'000'000;
-    // least interval between keys beyond the next epoch, all nodes together
+    // Least interval between keys beyond the next epoch, all nodes together.
     static constexpr Time skip_every_ns = 10'000'000;
     static constexpr std::uint32_t slots_max = 256;  // nodes that share a slot take turns
 

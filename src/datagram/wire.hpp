@@ -23,7 +23,7 @@ enum class PacketType : std::uint8_t { init = 1, cookie = 2, response = 3, data 
 struct OuterHeader {
     std::uint8_t version = wire_version;
     std::uint8_t type = 0;
-    // length of the whole datagram: separates those that the kernel coalesced
+    // Length of the whole datagram: separates those that the kernel coalesced.
     std::uint16_t bytes = 0;
     // The node that sent it; the receiver finds the connection by it.
     std::uint32_t source = 0;

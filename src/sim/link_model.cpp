@@ -19,7 +19,7 @@ struct LinkModel::Flow {
           congestion(datagram::make_congestion(settings.control, settings.datagram_bytes)) {}
 
     std::uint32_t index;
-    // the sender's state
+    // The sender's state.
     datagram::SentDatagrams sent;
     datagram::RttEstimator rtt{10'000'000};
     datagram::LossDetector losses;
@@ -31,7 +31,7 @@ struct LinkModel::Flow {
     Time ready = 0;  // when the sender's processor is free to make more datagrams
     std::uint32_t allowed_probes = 0;
     std::uint16_t marked_heard = 0;
-    // the receiver's state
+    // The receiver's state.
     AckRanges ranges;
     std::uint16_t marked = 0;
     std::uint64_t arrived = 0;

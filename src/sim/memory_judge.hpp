@@ -37,9 +37,9 @@ public:
 private:
     // The commands on one shared word.
     struct Count {
-        // ended well: old value, operand
+        // Ended well: old value, operand.
         std::vector<std::pair<std::uint64_t, std::uint64_t>> seen;
-        // operands of those that ran, but whose old value is lost
+        // Operands of those that ran, but whose old value is lost.
         std::vector<std::uint64_t> unseen;
         std::vector<std::uint64_t> doubtful;  // operands of those that may have run
     };

@@ -10,7 +10,7 @@ namespace acp::sim {
 
 namespace {
 
-// headers of UDP, IP and Ethernet, and the gap between frames
+// Headers of UDP, IP and Ethernet, and the gap between frames.
 constexpr std::uint64_t wire_overhead_bytes = 66;
 constexpr std::uint16_t port_number = 7000;
 constexpr std::uint32_t nodes_per_byte = 250;

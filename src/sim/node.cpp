@@ -17,7 +17,7 @@ constexpr std::uint32_t turns_max = 4;
 constexpr std::uint32_t transmits_max = 4096;  // transmissions of one wake: more are a storm
 constexpr Time turn_cost_ns = 300;
 constexpr Time datagram_cost_ns = 400;
-// datagrams per second to a node not heard for silence_ns
+// Datagrams per second to a node not heard for silence_ns.
 constexpr std::uint32_t silent_sends_max = 64;
 constexpr Time silence_ns = 3 * s;
 constexpr std::uint64_t forged_keys_max = 400;  // keys per second made for forged datagrams

@@ -111,7 +111,7 @@ private:
         bool is_told = false;           // a fault called sever()
         std::uint32_t incarnation = 0;  // incarnation that sent the last datagram
         std::uint64_t largest = 0;      // largest packet number of that incarnation
-        // since when content is owed to it without a connection
+        // Since when content is owed to it without a connection.
         Time waits_since = datagram::never;
     };
 

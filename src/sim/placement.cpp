@@ -182,7 +182,7 @@ bool ArrayPlacement::on_event(const AgendaEntry& event) {
 }
 
 base::Code ArrayPlacement::do_job(const PendingAccess& job, std::uint64_t& value) const {
-    // the process itself was to do the access
+    // The process itself was to do the access.
     if ((*around_.dead)[job.process] != 0) return base::Code::peer;
     if (job.kind == Kind::put) {
         std::memcpy(around_.memory->held(job.range).data(), job.bytes.data(), job.bytes.size());

@@ -54,7 +54,7 @@ void choose_endpoint(Plan& plan, base::Random& random, Scale scale) {
     plan.executions_max = static_cast<std::uint32_t>(log_uniform(random, 8, 256));
     plan.undelivered_bytes_max = log_uniform(random, 16 * kib, 256 * kib);
     if (random.below(3) == 0) {
-        // it wraps around soon
+        // It wraps around soon.
         plan.first_delivery = 0U - static_cast<std::uint32_t>(random.below(64));
     }
     if (random.below(4) == 0) plan.idle_fold_ns = log_uniform(random, 10 * ms, 10 * s);

@@ -13,7 +13,7 @@ constexpr std::uint64_t guard_bytes = 24;  // between blocks; nobody may write t
 constexpr std::uint32_t blocks_per_process = 4;
 constexpr std::uint64_t block_bytes_min = 64;
 constexpr std::uint64_t short_bytes_max = 64;  // longest copy that may be followed by similar ones
-// steps searched for conflicts; ordered after all before these
+// Steps searched for conflicts; ordered after all before these.
 constexpr std::size_t conflict_window = 48;
 constexpr std::uint32_t argument_bytes_max = 1024;
 
@@ -129,7 +129,7 @@ private:
         set_operands(step, width);
         if (!memory::row_of(step.command.operation).has_expected) step.command.expected = 0;
         if (random_.below(4) == 0 && !is_near(self, step.source.process)) {
-            // the old value is not wanted
+            // The old value is not wanted.
             step.target = {step.source.process, step.source.offset, 0};
         }
     }

@@ -126,7 +126,7 @@ std::size_t Referee::submit(std::uint32_t process,
     std::array<memory::Command, run_max> commands;
     std::array<memory::NumberedCommand, run_max> numbered;
     for (std::size_t i = 0; i < run.size(); ++i) {
-        // before the call, for the command may end within it
+        // Before the call, for the command may end within it.
         initiator.steps[run[i]].state = State::issued;
         commands[i] = memory_.command_of(step_of(process, run[i]));
         numbered[i] = {2 * std::uint64_t{run[i]} + 2, &commands[i]};

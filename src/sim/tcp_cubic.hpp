@@ -19,7 +19,7 @@ public:
     static constexpr double aggressiveness = 0.4;  // RFC 9438's C, segments per cubic second
     static constexpr double initial_window = 10;   // segments
     static constexpr Time timeout_min_ns = 200'000'000;
-    // a segment is lost when so many later ones came
+    // A segment is lost when so many later ones came.
     static constexpr std::uint64_t overtaken_by = 3;
 
     // Segments that may be sent now.
@@ -34,10 +34,8 @@ public:
     // To be called at deadline(), unless that has moved: everything in flight is lost, and the window falls to one segment.
     void on_timeout(Time now);
 
-    [[nodiscard]] Time deadline() const noexcept {
-        return deadline_;
-        // When the retransmission timeout expires; datagram::never: nothing is in flight.
-    }
+    // When the retransmission timeout expires; datagram::never: nothing is in flight.
+    [[nodiscard]] Time deadline() const noexcept { return deadline_; }
 
     [[nodiscard]] double window() const noexcept { return window_; }  // segments
 

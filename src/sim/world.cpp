@@ -229,7 +229,7 @@ void World::check_silence() {
 void World::check_closing() {
     std::vector<std::uint8_t> was_severed;
     for (const auto& node : nodes_) was_severed.push_back(node->is_severed(0) ? 1 : 0);
-    // a node that leaves severs all others
+    // A node that leaves severs all others.
     std::fill(cuts_[0].begin(), cuts_[0].end(), std::uint8_t{1});
     const bool is_restarted = incarnations_[0] != 0;
     nodes_[0]->close();

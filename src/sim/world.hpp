@@ -34,7 +34,7 @@ struct WorldOptions {
     std::FILE* story = nullptr;
     std::uint32_t rounds = 1;  // how often all programs run, one round after the other
     Time round_ns = 0;         // least time from the start of a round to the next
-    // called after each round; may be empty
+    // Called after each round; may be empty.
     std::function<void(std::uint32_t rounds, const RunVerdict&)> on_round;
 };
 
