@@ -35,7 +35,9 @@ BufferIndex next_buffer(SendBuffers& buffers, Peer& peer, const Batch& batch, Ti
     if (peer.flight.probe_budget > batch.count) return buffer;
     const std::uint64_t bytes = peer.flight.sent.bytes_in_flight() + batch.bytes;
     const std::uint64_t size = pool[buffer].frame_bytes + overhead_bytes;
+    // With nothing in flight one datagram may always be sent, however long.
     if (bytes != 0 && bytes + size > peer.flight.congestion->window_bytes()) return no_buffer;
+    // The pacer is asked once per batch; burst_bytes() bounds the rest of it.
     if (batch.count == 0 && !peer.flight.pacer.may_send(now)) {
         peer.flight.is_paced = true;
         return no_buffer;
@@ -70,11 +72,13 @@ Batch BatchPlanner::plan(Peer& peer, Time now) {
             if (batch.bytes + bytes > burst && peer.flight.probe_budget <= batch.count) break;
         }
         if (!peer.flight.sent.has_room(peer.keys.next_number + batch.count)) {
+            // Records become free by acknowledgements; with nothing in flight only time helps.
             peer.flight.is_starved = peer.flight.sent.count() == 0;
             break;
         }
         const bool is_again = !peer.queue.lost.empty();
         (is_again ? peer.queue.lost : peer.queue.waiting).pop(pool);
+        // It is sent now, so no more frames are added to it.
         if (buffer == peer.queue.filling) peer.queue.filling = no_buffer;
         if (!is_again) {
             pool[buffer].dsn = peer.path.next_dsn++;

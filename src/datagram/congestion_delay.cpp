@@ -55,6 +55,7 @@ void CongestionDelay::on_sample(const CongestionSample& sample) noexcept {
 
 void CongestionDelay::end_round(const CongestionSample& sample) noexcept {
     set_target();
+    // The window changes at most once per round.
     const bool was_reduced = reduced_at_ > round_.began;
     if (!is_draining_ && !was_reduced && !judge_marks(sample) && !judge_delay(sample)) grow(sample);
     round_ = Round{};

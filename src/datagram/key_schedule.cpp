@@ -120,6 +120,7 @@ DirectionKey* ReceiveKeys::find(Time now,
         return previous_.aead != nullptr && epoch == previous_.epoch ? &previous_ : nullptr;
     }
     if (later_.aead != nullptr && epoch == later_.epoch) return &later_;
+    // Keys beyond the next epoch are rarely needed, so they are rationed.
     if (epoch != current_.epoch + 1) {
         if (now < may_skip_) return nullptr;
         may_skip_ = now + skip_every_ns;

@@ -49,6 +49,7 @@ void LossRecovery::on_ack(Peer& peer, const AckFrame& ack, Time now) {
     if (peer.path.narrow_since != never && peer.path.credit.cumulative() != cumulative) {
         peer.path.narrow_since = now;
     }
+    // Order matters: records are removed first, then the RTT is sampled, by which the loss detector then judges the rest.
     const std::uint64_t in_flight = peer.flight.sent.bytes_in_flight();
     SettledPackets settled = peer.flight.loss.on_ack(
         peer.flight.sent, ack, [&](PacketNumber number, const SentDatagram& record) {
@@ -173,6 +174,7 @@ void LossRecovery::on_probe_timeout(Peer& peer, Time now) {
         peer.flight.pacer.set_rate(peer.flight.congestion->pacing_window_bytes(),
                                    peer.flight.rtt.smoothed(), false);
     }
+    // The oldest datagrams may be sent again whatever the window says; pings stand in for those that do not exist.
     peer.flight.probe_budget = count;
     peer.flight.pings_due = count - taken;
     peer.flight.is_short_due = is_long;

@@ -19,6 +19,7 @@ void Pacer::set_rate(std::uint64_t window_bytes,
 }
 
 std::uint64_t Pacer::burst_bytes(std::uint32_t datagram_bytes) const noexcept {
+    // A quarter of the window, but at least burst_datagrams_min datagrams, if the window allows as many.
     const std::uint64_t few = burst_datagrams_min * datagram_bytes;
     const std::uint64_t wanted = window_ < few ? window_ : std::max(few, window_ / 4);
     const std::uint64_t datagrams =

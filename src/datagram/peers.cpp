@@ -59,6 +59,7 @@ std::unique_ptr<Peer> Peers::wake(const FoldedPeer& folded, NodeId node, Time no
     peer->instance = folded.instance;
     *peer->keys.secret = folded.secret;
     peer->keys.next_number = folded.next_number;
+    // Packet numbers continue: none is ever used twice under one key.
     if (folded.next_number != 0) peer->flight.sent.skip(folded.next_number - 1);
     peer->path.next_dsn = folded.next_dsn;
     peer->path.unscheduled = folded.unscheduled;
@@ -90,6 +91,7 @@ Peer& Peers::seat(std::unique_ptr<Peer> peer) {
 }
 
 bool Peers::fold(Peer& peer) {
+    // Folding would lose any of these.
     if (peer.state != Peer::State::connected || peer.queue.held != 0 ||
         peer.flight.sent.count() != 0 || peer.life.watchers != 0 || peer.queue.wants_room ||
         peer.is_ready || peer.ack.is_wanted() || peer.flight.is_ping_due ||

@@ -159,6 +159,7 @@ void Receiver::take(
     Content content;
     const bool is_sound = parse(plain, content, parts_.counters);
     const Seen seen = is_sound ? look(peer, content, parts_.counters) : Seen::refused;
+    // A refused datagram is recorded against replay, but not acknowledged.
     peer.received.came.record(now, outer.number, seen != Seen::refused && content.wants_ack);
     peer.received.largest_came =
         peer.received.has_come ? std::max(peer.received.largest_came, outer.number) : outer.number;
@@ -194,6 +195,7 @@ void Receiver::take(
         ++parts_.counters.delivered;
         parts_.handler.on_frames(peer.node, content.frames);
     }
+    // The handler may have severed the peer.
     if (!parts_.peers.is_severed(peer.node)) parts_.peers.arm(peer, now);
 }
 

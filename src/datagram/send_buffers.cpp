@@ -80,6 +80,7 @@ void SendBuffers::offer_released(EndpointHandler& handler) {
     for (std::size_t i = 0; i < count; ++i) {
         const NodeId node = room_wanted_[i];
         Peer* peer = table_.hot(node);
+        // The node was severed, or its record dropped, meanwhile.
         if (peer == nullptr || !peer->queue.wants_room || table_.is_severed(node)) continue;
         // Not for every single buffer: only when at least a quarter of what may wait is free.
         const std::uint32_t limit = waiting_limit(*peer);

@@ -47,6 +47,7 @@ void Severing::on_close(const OuterHeader& outer, Bytes datagram) {
     const NodeId node = outer.source;
     const Peer* peer = parts_.peers.hot(node);
     const FoldedPeer* folded = parts_.peers.folded(node);
+    // The instance of the node as known here; 0: unknown.
     const std::uint64_t known = peer != nullptr     ? peer->instance
                                 : folded != nullptr ? folded->instance
                                                     : 0;

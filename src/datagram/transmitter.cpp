@@ -43,6 +43,7 @@ Transmit Transmitter::transmit_batch(Peer& peer, const Batch& batch, MutableByte
         const std::uint32_t bytes =
             transmit_buffer(peer, batch, i, into.data() + transmit.bytes, now);
         if (bytes == 0) {
+            // The buffers were taken out of their queues; the peer is being severed, which frees those in queues.
             for (; i < batch.count; ++i)
                 peer.queue.lost.push(parts_.buffers.pool(), batch.buffers[i]);
             break;
@@ -53,6 +54,7 @@ Transmit Transmitter::transmit_batch(Peer& peer, const Batch& batch, MutableByte
     }
     if (transmit.count == 0) return {};
     peer.flight.probe_budget -= std::min(peer.flight.probe_budget, transmit.count);
+    // Data is ack-eliciting, so it replaces a ping, unless that must be short.
     peer.flight.is_ping_due = peer.flight.is_short_due;
     peer.flight.pacer.on_sent(now, transmit.bytes);
     peer.life.active = now;
@@ -170,6 +172,7 @@ Transmit Transmitter::transmit_path_probe(Peer& peer, MutableBytes into, Time no
     const std::uint32_t bytes = peer.path.mtu.wanted(now);
     if (bytes == 0 || !peer.flight.sent.has_room(peer.keys.next_number)) return {};
     SendPool& pool = parts_.buffers.pool();
+    // A buffer of the pool serves as scratch memory for the padding.
     const BufferIndex scratch = pool.take();
     if (scratch == no_buffer) return {};
     std::byte* plain = pool.plain(scratch);

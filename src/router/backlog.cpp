@@ -39,6 +39,7 @@ void Backlog::enqueue(std::uint32_t index, bool is_first) {
         found = flows_.take();
         ACP_ASSERT(found != no_index);  // there are never more flows than operations
         Flow& flow = flows_[found];
+        // Index assumes even tokens.
         flow.token = 2ULL * to.node;
         flow.initiator = operation.initiator;
         flow.work = Queue{};
@@ -104,6 +105,8 @@ void Backlog::end_turn(RouterPeer& to, Turn turn, StepOutcome step) noexcept {
     Flow& flow = flows_[turn.flow];
     if (step == StepOutcome::done) operations_.release(turn.operation);
     if (step == StepOutcome::again) flow.work.push(operations_.pool(), turn.operation);
+    // The endpoint has no room: this work keeps its place in its flow, and the flow its turn. Otherwise the flow goes to the
+    // end of the node's queue, so that initiators take turns.
     if (step == StepOutcome::blocked) {
         flow.work.push_front(operations_.pool(), turn.operation);
         to.flows.push_front(flows_, turn.flow);

@@ -45,6 +45,7 @@ StepOutcome CommandRunner::step(std::uint32_t index) {
     command.operand = operation.operand;
     command.expected = operation.expected;
     if (!command.is_copy()) command.bytes = operation.width;
+    // If the target is on this node, placement writes the old value there itself.
     const bool is_value_wanted = !nodes_.is_mine(nodes_.where(operation.target));
     std::uint64_t old = 0;
     const Settlement ran =

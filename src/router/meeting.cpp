@@ -120,6 +120,7 @@ Fault Meeting::hear(std::uint32_t from, const Part& part, std::span<const std::b
         span_of(from, part.round, start, count);
         if (part.total != count) return Fault::bad_meeting;
         if (heard.values[part.round] + part.count > count) return Fault::overrun;
+        // Parts of the next meeting may come before this node has come to it.
         if (heard.table.empty()) heard.table.resize(procs());
         for (std::uint32_t i = 0; i < part.count; ++i) {
             const std::uint64_t at = (std::uint64_t{start} + part.offset + i) % procs();

@@ -96,6 +96,7 @@ void Operations::release(std::uint32_t index) noexcept {
             arguments_.give(operation.buffer);
         }
     }
+    // Generation 0 is skipped when the number wraps around: records begin with 1.
     if (++operation.generation == 0) operation.generation = 1;
     --shares_[static_cast<std::size_t>(operation.share)];
     operations_.give(index);

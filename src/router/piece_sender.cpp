@@ -197,6 +197,7 @@ void PieceSender::on_staged(std::uint32_t index, Code code) {
         return;
     }
     const OperationRecord& piece = operations_[index];
+    // The copy's other pieces need not be sent any more.
     if (OperationRecord* const copy = operations_.parent_of(piece)) copy->is_cancelled = true;
     ends_.fail(piece.initiator, piece.token,
                {code, BlamedAddress::source, nodes_.named(nodes_.where(piece.source))});

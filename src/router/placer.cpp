@@ -240,7 +240,9 @@ void Placer::settle(const OperationRecord& piece, Code code) {
 
 void Placer::end_copies_of(const RouterPeer& gone) {
     partials_.for_each([&](const Partial& shown) {
+        // drop() releases the record.
         const Partial copy = shown;
+        // The rest of the copy would have come from the severed node.
         const bool is_half = copy.from == gone.node && copy.arrived < copy.total;
         const bool is_wanted = !gone.has(copy.initiator);
         if (is_wanted && !is_half) return;

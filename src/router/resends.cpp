@@ -19,6 +19,7 @@ void Resends::add(std::uint32_t command, std::uint64_t offset, std::uint64_t byt
     const Outstanding& record = own_[command];
     const Queue& queue = queues_[level_of(record)];
     if (!queue.is_empty()) {
+        // Neighbouring parts of one copy are joined, so that a long copy needs few records.
         Resend& last = resends_[queue.tail];
         if (last.initiator == record.initiator && last.token == record.token && !last.is_value &&
             last.offset + last.bytes == offset) {

@@ -96,6 +96,7 @@ std::size_t Submitter::begin_short_puts(std::uint32_t initiator, CommandRun run)
         const std::uint64_t target = nodes_.where(run[begun].command->target);
         if (target >= nodes_.procs() || nodes_.is_any_lost()) break;
         RouterPeer& to = nodes_.peer_of(static_cast<std::uint32_t>(target));
+        // Work that waits for the node goes first.
         if (!to.flows.is_empty() || to.is_blocked || to.node == nodes_.self()) break;
         const std::size_t filled = fill_datagram(to, initiator, run.subspan(begun));
         if (filled == 0) break;
@@ -119,6 +120,7 @@ std::size_t Submitter::fill_datagram(RouterPeer& to, std::uint32_t initiator, Co
         const std::uint32_t index = room == nullptr ? no_index : own_.take();
         if (index == no_index) break;
         const Settlement got = placement_.get_now(command.source, {room, command.bytes});
+        // The general path stages it, or reports the error.
         if (got.progress != SettlementState::settled || got.code != Code::ok) {
             own_.give_back(index);
             break;
@@ -187,6 +189,7 @@ bool Submitter::is_lost(const Outstanding& command, CommandFailure& failure) {
 bool Submitter::begin(std::uint32_t index) {
     const Outstanding& record = own_[index];
     const std::uint64_t source = own_.source_process(record);
+    // All rare reasons to look closer are tested at once.
     if (source >= nodes_.procs() || own_.target_process(record) >= nodes_.procs() ||
         nodes_.is_any_lost() || record.operation >= invoke_operation) [[unlikely]] {
         CommandFailure failure;
@@ -198,6 +201,7 @@ bool Submitter::begin(std::uint32_t index) {
     const bool is_invoke_here = record.operation == invoke_operation && nodes_.is_mine(source);
     const bool is_begun =
         is_invoke_here ? requests_.begin_here(record) : begin_part(record, 0, record.bytes);
+    // Nothing was sent, so the caller may submit the command again.
     if (!is_begun) own_.withdraw(index);
     return is_begun;
 }
@@ -220,6 +224,8 @@ bool Submitter::resend(const Resend& again) {
     if (index == no_index) return true;
     Outstanding& record = own_[index];
     const std::uint8_t attempts = record.attempts;
+    // The count comes first: the part may be refused within begin_part(), and then waits for the next longer pause. It is
+    // undone if there was no room to begin.
     if (attempts < 0xffU) ++record.attempts;
     ++activity_.counters().resends;
     const bool is_begun = again.is_value ? executor_.begin_value(record, again.offset)

@@ -17,6 +17,7 @@ void WatchList::want(NodeId node) {
     if (wanted.is_severed) return;
     const std::uint32_t scan = activity_.scan_number();
     if (wanted.is_watched) {
+        // A watch that was asked for longer is not shortened.
         if (!is_wanted(wanted)) wanted.watch_scan = scan;
         return;
     }
@@ -30,6 +31,7 @@ void WatchList::ask(RouterPeer& source, NodeId target) {
     const NodeId self = nodes_.self();
     if (source.node == self || target == self || target == source.node) return;
     const std::uint32_t scan = activity_.scan_number();
+    // Asks once per scan and target, and only if no other short frame waits for the node: a request that is late is of no use.
     const bool is_asked = source.asked_scan == scan && source.asked_node == target;
     if (is_asked || source.is_severed || !source.notes.is_empty()) return;
     source.asked_scan = scan;

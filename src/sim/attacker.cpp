@@ -71,6 +71,7 @@ void Attacker::see(Time now,
     const AttackPlan& attack = plan_->attack;
     const bool is_data = type_of(bytes) == PacketType::data;
     if (!chance(random_, is_data ? attack.data_copy_ppm : attack.copy_ppm)) return;
+    // The first copy arrives just before the original.
     if (attack.overtakes && arrival > now) return copy(arrival - 1, to, bytes, out);
     copy(arrival + random_.below(attack.late_ns + 1), to, bytes, out);
 }
@@ -127,6 +128,7 @@ void Attacker::forge_one(Time now, NodeId to, NodeId named, std::vector<Forgery>
     outer.type = static_cast<std::uint8_t>(PacketType::data);
     outer.bytes = forged_bytes;
     outer.source = forged.named;
+    // Half of the forged packet numbers are plausible ones.
     outer.number = random_.below(2) == 0 ? random_.below(4096) : random_();
     datagram::store(forged.bytes.data(), outer);
     if (forged.from == elsewhere()) sent_bytes_ += forged_bytes;
@@ -135,6 +137,7 @@ void Attacker::forge_one(Time now, NodeId to, NodeId named, std::vector<Forgery>
 bool Attacker::takes_off(NodeId asker, std::span<const std::byte> bytes) {
     if (!plan_->attack.takes_asker_off || has_taken_off_ || asker >= plan_->nodes) return false;
     if (bytes.size() < datagram::outer_bytes || type_of(bytes) != PacketType::init) return false;
+    // Not always the first INIT of a run.
     has_taken_off_ = random_.below(3) == 0;
     return has_taken_off_;
 }

@@ -163,6 +163,7 @@ void LinkModel::send(Flow& flow) {
         std::uint64_t burst = flow.pacer.burst_bytes(settings_.datagram_bytes);
         burst = std::min(burst, window - std::min(window, in_flight)) / one;
         if (!flow.pacer.may_send(now_) || flow.ready > now_) burst = 0;
+        // A probe timeout sends its probes regardless of window and pacer.
         if (flow.allowed_probes != 0) burst = std::exchange(flow.allowed_probes, 0);
         if (burst == 0) break;
         const auto made =
@@ -191,6 +192,7 @@ void LinkModel::plan_wake(Flow& flow) {
         at = std::min(at, std::max(flow.pacer.deadline(), flow.ready));
     }
     at = std::max(at, now_ + 1);
+    // An earlier wake event is scheduled, and will plan the next one.
     if (at >= flow.planned && flow.planned > now_) return;
     flow.planned = at;
     if (at != never) schedule(at, Kind::wake, flow.index, 0);
@@ -199,6 +201,8 @@ void LinkModel::plan_wake(Flow& flow) {
 // Puts the flow's datagrams from `first` on into the queue at the time they are made, and schedules their arrival.
 void LinkModel::carry(Flow& flow, PacketNumber first) {
     const auto at = static_cast<double>(flow.ready);
+    // Datagrams are handed over in groups, as a receiver that acknowledges several at a time sees them; a group arrives when
+    // its last datagram has left the queue.
     Packets told;
     const auto pass_on = [&](Time done) {
         if (told.numbers.empty()) return;

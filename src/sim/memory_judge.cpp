@@ -115,6 +115,7 @@ void MemoryJudge::check_word(std::size_t word) {
     const Range& range = work_->words[word].range;
     const std::string name = "the shared word of process " + std::to_string(range.process);
     const std::uint64_t end = load(memory_->held(range));
+    // The word's final value is checked here, not by the comparison of memory.
     store(memory_->expected(range), end);
     if (work_->words[word].is_swapped) {
         check_swaps(word, end, name);
@@ -125,6 +126,7 @@ void MemoryJudge::check_word(std::size_t word) {
 
 void MemoryJudge::check_swaps(std::size_t word, std::uint64_t end, const std::string& name) {
     const Count& count = counts_[word];
+    // Each value put into the word can leave it only once: as the old value of one swap, or as the final value.
     std::set<std::uint64_t> possible{word_starts_[word]};
     for (const auto& seen : count.seen) possible.insert(seen.second);
     possible.insert(count.unseen.begin(), count.unseen.end());
@@ -141,6 +143,7 @@ void MemoryJudge::check_swaps(std::size_t word, std::uint64_t end, const std::st
 void MemoryJudge::check_additions(std::size_t word, std::uint64_t end, const std::string& name) {
     Count& count = counts_[word];
     const std::uint64_t start = word_starts_[word];
+    // Sorted by old value, each addition must begin where the one before ended, unless one between them was not seen.
     std::uint64_t surplus = end - start;
     for (auto& seen : count.seen) {
         seen.first -= start;  // relative to the start, so that sorting works despite wrap-around

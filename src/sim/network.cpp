@@ -100,6 +100,7 @@ void Network::send(NodeId from,
         ++counts_.queue_full;
         return;
     }
+    // A lost datagram takes its time on the link too.
     link.free_at = start + taking;
     if (is_lost(link, bytes.size(), may_fragment)) return;
     Time at = link.free_at + plan_->link.delay_ns;
@@ -128,6 +129,7 @@ bool Network::is_lost(Pair& link, std::uint64_t bytes, bool may_fragment) {
     }
     if (is_healed_) return false;
     const LinkPlan& plan = plan_->link;
+    // Two states (Gilbert-Elliott): in a burst everything is lost.
     if (link.is_in_burst) {
         link.is_in_burst = !chance(random_, plan.burst_leave_ppm);
     } else {

@@ -103,6 +103,7 @@ void Node::wake() {
     check_counters();
     if (common_.plan->attack.is_on() && now >= checked_ + wait_check_ns) check_waiting(now);
     const NetworkCounts& counts = common_.network->counts();
+    // The gateway's own computing time: it cannot run again before that.
     const Time cost = turn_cost_ns + datagram_cost_ns * (counts.handed - handed_before +
                                                          counts.sent - sent_before);
     Time next = std::min({next_issue, endpoint_->deadline(), router_->deadline()});
@@ -275,6 +276,7 @@ void Node::restart() {
     common_.network->drop_socket(self_);
     endpoint_.reset();
     router_.reset();
+    // The new instance has severed no one and has seen nothing.
     sights_.assign(common_.plan->nodes, Sight{});
     taken_ = NonceLedger();
     std::fill((*common_.cuts)[self_].begin(), (*common_.cuts)[self_].end(), std::uint8_t{0});
@@ -283,6 +285,7 @@ void Node::restart() {
     router_->set_now(common_.agenda->now());
     for (std::uint32_t process = common_.plan->first_process[self_];
          process < common_.plan->first_process[self_ + 1]; ++process) {
+        // Processes that died stay dead; the new router tells the others again.
         if (common_.referee->is_dead(process)) router_->on_local_death(process, process + 1);
     }
     wake_at(common_.agenda->now());
@@ -343,6 +346,8 @@ void Node::tell_counters() const {
 
 void Node::check_counters() {
     const datagram::EndpointCounters& counters = endpoint_->counters();
+    // These counters rise only for authenticated datagrams, so any increase is a defect of an endpoint. With security off,
+    // corrupted datagrams pass for authentic.
     const char* wrong = counters.malformed != 0       ? "malformed datagrams"
                         : counters.unknown_frame != 0 ? "unknown frames"
                         : counters.beyond_window != 0 ? "delivery numbers beyond its window"

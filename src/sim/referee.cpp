@@ -129,6 +129,7 @@ std::size_t Referee::submit(std::uint32_t process,
         // Before the call, for the command may end within it.
         initiator.steps[run[i]].state = State::issued;
         commands[i] = memory_.command_of(step_of(process, run[i]));
+        // Tokens are even and follow from the step, so that they name it.
         numbered[i] = {2 * std::uint64_t{run[i]} + 2, &commands[i]};
     }
     const bool is_invoke = step_of(process, run.front()).kind == StepKind::invoke;
@@ -347,6 +348,7 @@ void Referee::abandon(std::uint32_t process) {
     initiator.waiting.clear();
     for (std::uint32_t index = 0; index < initiator.steps.size(); ++index) {
         const State state = initiator.steps[index].state;
+        // Its commands may run on, and nobody will be told how they ended.
         if (state == State::issued) memory_.doubt(step_of(process, index));
         if (state != State::well && state != State::badly) --left_;
     }
@@ -366,6 +368,7 @@ void Referee::restart(NodeId node) {
 
 bool Referee::is_done() const {
     if (left_ != 0) return false;
+    // After a cut, meetings cannot end and news may not reach everybody.
     if (casualties_.is_any_cut()) return true;
     return casualties_.is_job_whole() ? meetings_.is_done() : casualties_.are_all_heard_of();
 }

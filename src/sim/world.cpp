@@ -115,6 +115,7 @@ RunVerdict World::run() {
 }
 
 Time World::limit() const {
+    // Generous bounds: all data over one link, and all timeouts several times over.
     const Time bytes_ns =
         plan_.copy_bytes_max * plan_.steps * plan_.procs() / 1024 * plan_.link.ns_per_kib;
     return 4 * (plan_.peer_timeout_ns + plan_.connect_timeout_ns) + 120 * s + 8 * bytes_ns;
@@ -212,6 +213,7 @@ bool World::run_for(Time duration) {
 }
 
 void World::check_silence() {
+    // At rest, hardly anything may be sent.
     const std::uint64_t sent = network_.counts().sent;
     std::uint64_t probes = 0;
     for (const auto& node : nodes_) probes += node->counters().path_probes;
