@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The wish, the processor and the libraries brought together.
+// Chooses a cipher suite from the user's wish, the processor's features and the libraries installed.
 #include "crypto/choose.hpp"
 
 #include <array>
@@ -48,7 +48,7 @@ Result<std::unique_ptr<datagram::CipherSuite>> choose(CipherWish cipher,
                                                       BackendWish backend,
                                                       const LibraryNames& names) {
     cipher = resolve(cipher);
-    // Whichever computes the cipher: gateways agree on keys by libcrypto.
+    // Key agreement needs libcrypto, whichever library computes the cipher.
     auto library = Libcrypto::load(names.libcrypto);
     if (!library.is_ok()) return std::move(library).failure();
     if (backend != BackendWish::libcrypto) {

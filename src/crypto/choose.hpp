@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which cipher protects the datagrams and which library computes it. The libraries are looked for when the
-// program runs; nothing is linked. The cipher must be the same on all nodes of a job, the library need not be.
-// Knows nothing of protocols. Any thread; a suite belongs to one. Tests: tests/unit/crypto.
+// Chooses the cipher that protects the datagrams and the library that computes it. Libraries are loaded at run time; nothing is
+// linked. All nodes of a job must use the same cipher; each may use another library. Knows no protocol. Any thread may call; a
+// suite belongs to one thread. Tests: tests/unit/crypto.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@ enum class CipherWish : std::uint8_t { automatic, aes_128_gcm, chacha20_poly1305
 enum class BackendWish : std::uint8_t { automatic, libcrypto, ipsec_mb };
 
 // Whether the processor has instructions for AES and for GCM's multiplication. Without them AES-GCM is slow, and
-// ChaCha20-Poly1305 the better choice.
+// ChaCha20-Poly1305 is the better choice.
 [[nodiscard]] bool has_aes_hardware() noexcept;
 
-// What `automatic` means on this machine; never `automatic`. Whoever starts a job decides once, for all nodes.
+// What `automatic` means on this machine; never `automatic`. The process that starts a job resolves it once, for all nodes.
 [[nodiscard]] CipherWish resolve(CipherWish wish) noexcept;
 
-// The files in which the libraries are looked for, the first that is there is taken; tests name others.
+// The file names under which the libraries are searched; the first one that exists is loaded. Tests pass others.
 struct LibraryNames {
     std::span<const char* const> libcrypto;
     std::span<const char* const> ipsec_mb;
@@ -33,13 +33,13 @@ struct LibraryNames {
 
 [[nodiscard]] LibraryNames usual_library_names() noexcept;
 
-// libcrypto is always needed: by it gateways agree on keys. Automatic backend: libipsec-mb where it is installed and the processor is fit for it, for ChaCha20-Poly1305 in
-// version 1.3 only; else libcrypto. Errors: unsupported (a library is missing, or has not what is needed; the message names it and the
-// package that brings it), memory.
+// Loads the libraries and makes a suite. libcrypto is always needed, for key agreement. The automatic backend is libipsec-mb if
+// it is installed and supports this processor (for ChaCha20-Poly1305 only its version 1.3), otherwise libcrypto.
+// Errors: unsupported (a library is missing or lacks something; the message names it and the package to install), memory.
 Result<std::unique_ptr<datagram::CipherSuite>> choose(
     CipherWish cipher, BackendWish backend, const LibraryNames& names = usual_library_names());
 
-// Random bytes by the kernel.
+// Random bytes from the kernel.
 class SystemEntropy final : public datagram::Entropy {
 public:
     void fill(datagram::MutableBytes out) noexcept override;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages are put together in the scratch memory, so that the library's function for one piece of memory will do.
+// HMAC and HKDF. Messages are assembled in the scratch memory, so that a hash function for one contiguous message suffices.
 #include "crypto/hashed_suite.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ constexpr std::byte inner_pad{0x36};
 constexpr std::byte outer_pad{0x5c};
 constexpr std::size_t expansions_max = 255;
 
-// The scratch memory: a padded key and a message behind it, and three digests.
+// Layout of the scratch memory: a padded key with a message behind it, then three digests.
 constexpr std::size_t message_at = hash_block_bytes;
 constexpr std::size_t inner_at = message_at + message_bytes_max;
 constexpr std::size_t extracted_at = inner_at + hash_bytes;
@@ -34,7 +34,8 @@ base::Result<os::SecretMemory> HashedSuite::make_scratch() {
     return os::SecretMemory::allocate(scratch_bytes);
 }
 
-// H((K ^ opad) || H((K ^ ipad) || message)). The parts and the key may lie in the digests of the scratch memory.
+// HMAC (RFC 2104): H((K ^ opad) || H((K ^ ipad) || message)). The key and the parts of the message may lie in the digests of
+// the scratch memory.
 void HashedSuite::mac(Bytes key, std::initializer_list<Bytes> parts, Digest result) noexcept {
     const MutableBytes scratch = scratch_.bytes();
     const auto block = scratch.first(hash_block_bytes);
@@ -67,8 +68,9 @@ void HashedSuite::derive(Bytes secret, Bytes salt, Bytes info, MutableBytes out)
     ACP_ASSERT(out.size() <= expansions_max * hash_bytes);
     const Digest extracted(scratch_.bytes().subspan(extracted_at, hash_bytes));
     const Digest expanded(scratch_.bytes().subspan(expanded_at, hash_bytes));
+    // HKDF-Extract (RFC 5869, 2.2), then HKDF-Expand (2.3).
     mac(salt, {secret}, extracted);
-    Bytes before;  // the expansion before this one; none at first
+    Bytes before;  // the previous block of the expansion; none at first
     std::array<std::byte, 1> number{};
     while (!out.empty()) {
         number[0] = static_cast<std::byte>(std::to_integer<unsigned>(number[0]) + 1);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What all suites have in common: HMAC and HKDF over a SHA-256 that a library computes (RFC 2104 and RFC 5869; what is
-// secret between the steps is wiped after them), key agreement by libcrypto, and memory for secrets. One thread. Tests:
-// tests/unit/crypto/hash_test.cpp.
+// The part that all suites share: HMAC and HKDF (RFC 2104 and RFC 5869) over a SHA-256 that a library computes, key agreement
+// by libcrypto, and memory for secrets. Secret intermediate values lie in the scratch memory and are wiped after use. One
+// thread.
+// Tests: tests/unit/crypto/hash_test.cpp.
 #pragma once
 
 #include <cstddef>
@@ -18,17 +19,17 @@ namespace acp::crypto {
 
 inline constexpr std::size_t hash_bytes = 32;
 inline constexpr std::size_t hash_block_bytes = 64;
-inline constexpr std::size_t message_bytes_max =
-    65'536;  // of all parts together: more than any datagram
+// The most bytes of a message, all parts together: more than any datagram.
+inline constexpr std::size_t message_bytes_max = 65'536;
 
 using Digest = std::span<std::byte, hash_bytes>;
 
 class HashedSuite : public datagram::CipherSuite {
 public:
-    // Memory for the constructor. Errors: memory, unsupported.
+    // Allocates the scratch memory for the constructor. Errors: memory, unsupported.
     static base::Result<os::SecretMemory> make_scratch();
 
-    //   agreement  what agrees on keys
+    //   agreement  the library that computes key agreement
     HashedSuite(os::SecretMemory scratch, std::shared_ptr<const Libcrypto> agreement) noexcept
         : scratch_(std::move(scratch)), agreement_(std::move(agreement)) {}
 
@@ -44,6 +45,7 @@ public:
     void give_back_secret_memory(MutableBytes memory) noexcept final { store_.give_back(memory); }
 
 protected:
+    // Computes SHA-256 of a contiguous message.
     virtual void sha256(Bytes data, Digest digest) noexcept = 0;
 
 private:

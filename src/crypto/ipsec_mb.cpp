@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finding the library and the best of its variants that this processor can run.
+// Loads the library and finds the best of its variants that this processor can run.
 #include "crypto/ipsec_mb.hpp"
 
 #include <array>
@@ -16,7 +16,7 @@ struct Variant {
     const char* name;
 };
 
-// Best first.
+// The variants of the library's functions, best first.
 constexpr std::array<Variant, 5> variants = {{{os::AesUnit::vaes, "vaes_avx512"},
                                               {os::AesUnit::avx512, "avx512"},
                                               {os::AesUnit::avx2, "avx_gen4"},
@@ -54,7 +54,7 @@ Result<std::shared_ptr<const IpsecMb>> IpsecMb::load(std::span<const char* const
 bool IpsecMb::find_variant(const char* variant) {
     const std::string suffix = std::string("_128_") + variant;
     variant_ = variant;
-    // Hashing is needed for a few bytes now and then.
+    // Only a few bytes are hashed now and then, so the plainest SHA-256 will do.
     return library_.find(("aes_gcm_pre" + suffix).c_str(), expand_key) &&
            library_.find(("aes_gcm_enc" + suffix).c_str(), encrypt) &&
            library_.find(("aes_gcm_dec" + suffix).c_str(), decrypt) &&

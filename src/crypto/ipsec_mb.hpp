@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Intel's libipsec-mb, looked for at run time: its functions for single messages of AES-128-GCM in the variant
-// that fits the processor, declared by hand, and the cipher suite made of them. Expanded keys lie in secret
-// memory. x86-64 only: elsewhere the library does not exist. Loading: any thread; a suite: one. Tests:
-// tests/unit/crypto/suite_test.cpp.
+// Intel's libipsec-mb, loaded at run time: its functions for single messages of AES-128-GCM in the variant that fits the
+// processor, declared by hand, and the cipher suite made of them. Expanded keys lie in secret memory. x86-64 only: elsewhere
+// the library does not exist. Any thread may load it; a suite belongs to one thread.
+// Tests: tests/unit/crypto/suite_test.cpp.
 #pragma once
 
 #include <cstddef>
@@ -20,15 +20,17 @@ namespace acp::crypto {
 
 class IpsecMb {
 public:
-    // What the library keeps of a key, and of a message under way: 1024 and 96 bytes in the versions known,
-    // and room for more.
+    // Sizes of the library's expanded key and of its state for a message in progress: 1024 and 96 bytes in the known versions,
+    // with room to spare.
     static constexpr std::size_t key_data_bytes = 2048;
     static constexpr std::size_t message_data_bytes = 512;
 
-    // Errors: unsupported (none of these libraries is there, or it lacks a function, or the processor has no
-    // instructions for AES; what to do).
+    // Loads the first library that exists and binds its functions.
+    // Errors: unsupported (no library was found, it lacks a function, or the processor has no AES instructions; says what to
+    // do).
     static Result<std::shared_ptr<const IpsecMb>> load(std::span<const char* const> names);
 
+    // The functions, bound by load(). Whatever is named key_data or message_data must have the sizes above.
     void (*expand_key)(const void* key, void* key_data) = nullptr;
     void (*encrypt)(const void* key_data,
                     void* message_data,
@@ -41,7 +43,7 @@ public:
                     std::uint8_t* tag,
                     std::uint64_t tag_bytes) = nullptr;
     decltype(encrypt) decrypt = nullptr;
-    // The same by pieces.
+    // Encryption of a message piece by piece.
     void (*begin)(const void* key_data,
                   void* message_data,
                   const std::uint8_t* nonce,
@@ -72,7 +74,7 @@ private:
     const char* variant_ = "";
 };
 
-// AES-128-GCM. Errors: memory.
+// Makes the suite AES-128-GCM. Errors: memory.
 Result<std::unique_ptr<datagram::CipherSuite>> make_suite(
     std::shared_ptr<const IpsecMb> library, std::shared_ptr<const Libcrypto> agreement);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ChaCha20-Poly1305 by libipsec-mb: one job per datagram.
+// The suite ChaCha20-Poly1305 by libipsec-mb: one job per datagram.
 #include <algorithm>
 #include <array>
 #include <new>
@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t chacha_key_bytes = 32;
 constexpr std::size_t cell_bytes = 64;
 
-// What all ciphers of a suite share, and outlives them all.
+// What all ciphers of a suite share. Each cipher holds a reference, so it lives until the last one is destroyed.
 struct ChaChaShared {
     explicit ChaChaShared(std::unique_ptr<IpsecMbJobs> opened) noexcept : jobs(std::move(opened)) {}
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The words of version 1.3, and one job at a time.
+// The constants and layouts of libipsec-mb 1.3, and running one job at a time.
 #include "crypto/ipsec_mb_jobs.hpp"
 
 #include <string>
@@ -20,7 +20,8 @@ constexpr std::uint64_t key_bytes = 32;
 
 }  // namespace
 
-// Writer: the caller up to `additional_bytes` and from `cipher` to `order`; the library the rest.
+// The library's IMB_JOB. The caller writes the fields up to `additional_bytes` and from `cipher` to `order`, the library the
+// others.
 struct IpsecMbJobs::Job {
     const void* sealing_key;
     const void* opening_key;
@@ -37,7 +38,7 @@ struct IpsecMbJobs::Job {
     std::uint64_t tag_bytes;
     const void* additional;
     std::uint64_t additional_bytes;
-    void* context;  // of messages in parts
+    void* context;  // only for messages in several parts
     std::uint32_t status;
     std::uint32_t cipher;
     std::uint32_t direction;
@@ -45,7 +46,7 @@ struct IpsecMbJobs::Job {
     std::uint32_t order;
 };
 
-// Its first words; the library's to write.
+// The first words of the library's IMB_MGR, which only the library writes.
 struct IpsecMbJobs::Manager {
     std::uint64_t flags;
     std::uint64_t features;
@@ -121,7 +122,7 @@ void IpsecMbJobs::run(Direction direction, const Message& message) noexcept {
     job->hash = hash_chacha20_poly1305;
     job->order = direction == Direction::seal ? cipher_then_hash : hash_then_cipher;
     const Job* done = manager_->submit(manager_);
-    // Messages of one piece are never kept back: the library computes them one by one.
+    // The library computes jobs of this cipher one by one, so a submitted job is never kept back.
     ACP_ASSERT(done == job && done->status == status_done);
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Intel's libipsec-mb as it computes ChaCha20-Poly1305: by jobs that are handed to a manager and are done when it
-// returns, a third of what libcrypto takes for a short message. The layout of a job and of the manager's
-// first words is that of version 1.3, declared by hand, so no other version is used. Keys are not copied by it. A
-// manager belongs to one thread. Tests: tests/unit/crypto/suite_test.cpp, choose_test.cpp.
+// Intel's libipsec-mb computes ChaCha20-Poly1305 only as jobs that are submitted to a manager; they are complete when submit
+// returns. A short message takes a third of libcrypto's time. The layouts of a job and of the manager's first words are those
+// of version 1.3, declared by hand, so no other version is used. The library does not copy keys. A manager belongs to one
+// thread.
+// Tests: tests/unit/crypto/suite_test.cpp, choose_test.cpp.
 #pragma once
 
 #include <cstddef>
@@ -20,23 +21,26 @@ public:
 
     enum class Direction : std::uint32_t { seal = 1, open = 2 };
 
-    // What a job works on.   key  32 bytes.   out  as many bytes as in; the two are the same or do not overlap
+    // The input and output of one job.
+    //   key      32 bytes
+    //   in, out  of equal length; either the same bytes, or they do not overlap
     struct Message {
         const std::byte* key;
         const datagram::Nonce& nonce;
         datagram::Bytes additional;
         datagram::Bytes in;
         std::byte* out;
-        std::byte* tag;  // datagram::tag_bytes; written also when opening: the caller compares
+        std::byte* tag;  // tag_bytes long; also written on opening: the caller compares
     };
 
-    // Errors: unsupported (another version, or a function is missing), memory.
+    // Makes a manager. Errors: unsupported (another version, or a function is missing), memory.
     static Result<std::unique_ptr<IpsecMbJobs>> open(std::shared_ptr<const IpsecMb> library);
 
     ~IpsecMbJobs();
     IpsecMbJobs(const IpsecMbJobs&) = delete;
     IpsecMbJobs& operator=(const IpsecMbJobs&) = delete;
 
+    // Computes one message. Cannot fail.
     void run(Direction direction, const Message& message) noexcept;
 
     [[nodiscard]] const IpsecMb& library() const noexcept { return *library_; }
@@ -56,7 +60,7 @@ private:
     void (*free_manager_)(Manager*) = nullptr;
 };
 
-// ChaCha20-Poly1305. Errors: memory.
+// Makes the suite ChaCha20-Poly1305. Errors: memory.
 Result<std::unique_ptr<datagram::CipherSuite>> make_suite(
     std::unique_ptr<IpsecMbJobs> jobs, std::shared_ptr<const Libcrypto> agreement);
 

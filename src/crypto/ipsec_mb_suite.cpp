@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The cipher of libipsec-mb: one call per datagram of one piece.
+// The suite AES-128-GCM by libipsec-mb: one call for a datagram in one piece.
 #include <array>
 #include <new>
 #include <utility>
@@ -17,7 +17,7 @@ namespace {
 
 using MessageData = std::array<std::byte, IpsecMb::message_data_bytes>;
 
-// What all ciphers of a suite share, and outlives them all.
+// What all ciphers of a suite share. Each cipher holds a reference, so it lives until the last one is destroyed.
 struct AesShared {
     explicit AesShared(std::shared_ptr<const IpsecMb> loaded) noexcept
         : library(std::move(loaded)) {}

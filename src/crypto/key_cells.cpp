@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A free list over pieces of secret memory, which are kept until the end.
+// A free list of cells in pieces of secret memory. Pieces are kept until destruction.
 #include "crypto/key_cells.hpp"
 
 #include <new>
@@ -14,12 +14,12 @@ std::span<std::byte> KeyCells::take() noexcept {
     return {cell, cell_bytes_};
 }
 
-// False, with nothing changed: there is no memory.
+// Allocates another piece. Returns false, with nothing changed, if there is no memory.
 bool KeyCells::add_piece() noexcept {
     try {
         auto piece = os::SecretMemory::allocate(cells_per_piece * cell_bytes_);
         if (!piece.is_ok()) return false;
-        // Room for every cell there is: giving back allocates nothing.
+        // Room for every cell, so that giving back never allocates.
         free_.reserve((pieces_.size() + 1) * cells_per_piece);
         pieces_.push_back(std::move(piece).value());
     } catch (const std::bad_alloc&) {

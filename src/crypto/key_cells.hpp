@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Many small keys in few pieces of secret memory: cells of one size, taken and given back. Knows nothing of what
-// is kept in them. One thread. Tests: tests/unit/crypto/choose_test.cpp.
+// Stores many small keys in few pieces of secret memory: cells of one size, taken and given back. Does not know what they hold.
+// One thread. Tests: tests/unit/crypto/choose_test.cpp.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,12 @@ public:
     //   cell_bytes  a multiple of 64
     explicit KeyCells(std::size_t cell_bytes) noexcept : cell_bytes_(cell_bytes) {}
 
-    // Zeroed, aligned to 64 bytes; empty when no memory is left. Valid until given back, at most as long as
-    // this object lives.
+    // Takes a cell, zeroed and aligned to 64 bytes; empty if there is no memory. It is valid until given back, and no longer
+    // than this object lives.
     [[nodiscard]] std::span<std::byte> take() noexcept;
 
-    // Wipes it.   cell: from take()
+    // Wipes a cell and puts it on the free list.
+    //   cell  from take()
     void give_back(std::span<std::byte> cell) noexcept;
 
 private:
@@ -30,7 +31,7 @@ private:
 
     std::size_t cell_bytes_;
     std::vector<os::SecretMemory> pieces_;
-    std::vector<std::byte*> free_;
+    std::vector<std::byte*> free_;  // capacity for all cells, see add_piece()
 };
 
 }  // namespace acp::crypto

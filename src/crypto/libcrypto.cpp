@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finding the library and each of its functions.
+// Loads the library and binds its functions.
 #include "crypto/libcrypto.hpp"
 
 #include <string>
@@ -29,7 +29,7 @@ Result<std::shared_ptr<const Libcrypto>> Libcrypto::load(std::span<const char* c
             base::Code::unsupported,
             loaded->library_.name() + " has no " + missing + "; 1.1.1 or newer does" + advice);
     }
-    // Its other functions take for granted that this went well, and use what is not there when it did not.
+    // The library's other functions assume that initialisation succeeded, and would use what is missing if it did not.
     if (loaded->initialize(0, nullptr) == 0 ||
         (loaded->get_default_context != nullptr && loaded->get_default_context() == nullptr)) {
         return base::Status(base::Code::memory,
@@ -38,7 +38,7 @@ Result<std::shared_ptr<const Libcrypto>> Libcrypto::load(std::span<const char* c
     return std::shared_ptr<const Libcrypto>(std::move(loaded));
 }
 
-// The name of a function that is missing; nullptr when all are there.
+// Binds all functions. Returns the name of one that is missing; nullptr if all are there.
 const char* Libcrypto::find_all() noexcept {
     const char* missing = nullptr;
     const auto find = [&](const char* symbol, auto*& function) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// OpenSSL's libcrypto, 1.1.1 or 3, looked for at run time: the functions used of it, declared by hand, and the
-// cipher suites made of them. The key schedule of a cipher in use lies in the library's own memory, which it
-// wipes when the cipher ends. Loading: any thread; a suite: one. Tests: tests/unit/crypto/suite_test.cpp.
+// OpenSSL's libcrypto, 1.1.1 or 3, loaded at run time: the functions used, declared by hand, and the cipher suites made of
+// them. The expanded key of a cipher lies in the library's own memory, which the library wipes when the cipher is freed. Any
+// thread may load it; a suite belongs to one thread.
+// Tests: tests/unit/crypto/suite_test.cpp.
 #pragma once
 
 #include <memory>
@@ -17,19 +18,19 @@ namespace acp::crypto {
 using datagram::Bytes;
 using datagram::MutableBytes;
 
-// The library's types; never looked into.
+// The library's opaque types.
 struct EvpCipher;
 struct EvpCipherContext;
 struct Engine;
 struct EvpKey;
 struct EvpKeyContext;
 
-// Room for the library's own, of 112 bytes.
+// Room for the library's SHA256_CTX of 112 bytes.
 struct alignas(16) Sha256Context {
     std::byte state[256];
 };
 
-// The functions, in the library's terms: 1 is success.
+// The library's functions; find_all() says which is which. 1 means success.
 struct LibcryptoFunctions {
     EvpCipherContext* (*new_context)() = nullptr;
     void (*free_context)(EvpCipherContext*) = nullptr;
@@ -50,7 +51,8 @@ struct LibcryptoFunctions {
     int (*control)(EvpCipherContext*, int command, int argument, void* pointer) = nullptr;
     const EvpCipher* (*aes_128_gcm)() = nullptr;
     const EvpCipher* (*chacha20_poly1305)() = nullptr;
-    // SHA-256 by the plain functions: those of EVP take memory for each hash, and nobody could be told that there was none.
+    // SHA-256 by the low-level functions: those of EVP allocate memory for each hash, and a failure of that could not be
+    // reported.
     int (*sha256_init)(Sha256Context*) = nullptr;
     int (*sha256_update)(Sha256Context*, const void* data, std::size_t bytes) = nullptr;
     int (*sha256_final)(unsigned char* out, Sha256Context*) = nullptr;
@@ -68,7 +70,8 @@ struct LibcryptoFunctions {
     int (*begin_derivation)(EvpKeyContext*) = nullptr;
     int (*set_derivation_peer)(EvpKeyContext*, EvpKey*) = nullptr;
     int (*derive)(EvpKeyContext*, unsigned char* out, std::size_t* bytes) = nullptr;
-    // Sets the library up. Of 1.1.1 and 3; what it returns is success but for 0 and nullptr. The second is of 3 alone.
+    // Initialisation. initialize() returns 0 on failure. get_default_context() exists in version 3 only and returns nullptr on
+    // failure.
     int (*initialize)(std::uint64_t options, const void* settings) = nullptr;
     void* (*get_default_context)() = nullptr;
     int (*set_error_mark)() = nullptr;
@@ -77,7 +80,8 @@ struct LibcryptoFunctions {
 
 class Libcrypto : public LibcryptoFunctions {
 public:
-    // Errors: unsupported (none of these libraries is there, or it lacks a function; what to install).
+    // Loads the first library that exists and binds its functions.
+    // Errors: unsupported (no library was found, or it lacks a function; says what to install), memory.
     static Result<std::shared_ptr<const Libcrypto>> load(std::span<const char* const> names);
 
 private:
@@ -88,7 +92,8 @@ private:
     os::SharedLibrary library_;
 };
 
-// Errors: memory, unsupported (this build of the library refuses the cipher).   cipher: not automatic
+// Makes a suite. Errors: memory, unsupported (this build of the library refuses the cipher).
+//   cipher  not automatic
 Result<std::unique_ptr<datagram::CipherSuite>> make_suite(std::shared_ptr<const Libcrypto> library,
                                                           CipherWish cipher);
 

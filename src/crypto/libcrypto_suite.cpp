@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ciphers of libcrypto: the key is expanded once, and each datagram sets its nonce alone.
+// The suites of libcrypto. The key is expanded once per cipher; each datagram only sets its nonce.
 #include <array>
 #include <new>
 #include <string>
@@ -65,7 +65,7 @@ public:
         const MutableBytes tag = sealed.first(datagram::tag_bytes);
         is_ok = library.encrypt_final(context_, unsigned_of(tag), &done) == 1 && is_ok;
         is_ok = library.control(context_, get_tag, tag_size, tag.data()) == 1 && is_ok;
-        // It fails only when called in a wrong order.
+        // These calls fail only if made in a wrong order.
         ACP_ASSERT(is_ok);
     }
 
@@ -128,7 +128,7 @@ public:
             library_->free_context(context);
             return nullptr;
         }
-        // Both directions use the same expanded key, and the ciphers' own length of nonce is ours.
+        // Encryption and decryption share the expanded key, and the cipher's default nonce length is ours (12 bytes).
         const bool is_ok =
             library_->encrypt_init(context, cipher_, nullptr, unsigned_of(key), nullptr) == 1;
         return is_ok ? std::move(aead) : nullptr;
@@ -142,7 +142,7 @@ private:
                            library_->sha256_update(&context, data.data(), data.size()) == 1 &&
                            library_->sha256_final(unsigned_of(MutableBytes(digest)), &context) == 1;
         os::wipe(std::as_writable_bytes(std::span(&context, 1)));
-        // It fails only when called in a wrong order.
+        // These calls fail only if made in a wrong order.
         ACP_ASSERT(is_ok);
     }
 
@@ -159,7 +159,7 @@ Result<std::unique_ptr<datagram::CipherSuite>> make_suite(std::shared_ptr<const 
     if (!scratch.is_ok()) return std::move(scratch).failure();
     auto suite =
         std::make_unique<LibcryptoSuite>(std::move(scratch).value(), std::move(library), cipher);
-    // A library can be built, or told by its configuration, to refuse a cipher: find out now.
+    // A library may be built or configured to refuse a cipher. Finds that out now rather than at the first handshake.
     const std::array<std::byte, datagram::key_bytes_max> key{};
     if (suite->make(Bytes(key).first(suite->key_bytes())) == nullptr) {
         return base::Status(base::Code::unsupported,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cells for the small, a list of mappings for the large, of which there are few.
+// Small requests take cells; large ones, of which there are few, have a mapping each.
 #include "crypto/secret_store.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Secret memory in pieces of any size: small ones share pages, large ones have their own. Knows nothing of what is
-// kept in them. One thread. Tests: tests/unit/crypto/secret_store_test.cpp.
+// Allocates secret memory of any size: small pieces share pages, large ones have pages of their own. Does not know what they
+// hold. One thread. Tests: tests/unit/crypto/secret_store_test.cpp.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,13 @@ namespace acp::crypto {
 
 class SecretStore {
 public:
-    static constexpr std::size_t cell_bytes = 64;  // pieces up to this share pages
+    static constexpr std::size_t cell_bytes = 64;  // pieces up to this size share pages
 
-    // Zeroed, aligned to 64 bytes; empty when no memory is left. Valid until given back.
+    // Takes memory, zeroed and aligned to 64 bytes; empty if there is none. Valid until given back.
     [[nodiscard]] std::span<std::byte> take(std::size_t bytes) noexcept;
 
-    // Wipes it.   memory: from take()
+    // Wipes and frees memory.
+    //   memory  from take()
     void give_back(std::span<std::byte> memory) noexcept;
 
 private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Comparing authentication tags in the same time wherever they differ. Knows no library. Any thread.
+// Compares authentication tags in constant time, so that an attacker cannot find a tag byte by byte. Knows no library. Any
+// thread.
 // Tests: tests/unit/crypto/suite_test.cpp.
 #pragma once
 
@@ -12,13 +13,13 @@ namespace acp::crypto {
 
 using Tag = std::array<std::byte, datagram::tag_bytes>;
 
-//   received  datagram::tag_bytes
+//   received  datagram::tag_bytes long
 [[nodiscard]] inline bool is_equal(const Tag& computed, datagram::Bytes received) noexcept {
     unsigned difference = 0;
     for (std::size_t i = 0; i < computed.size(); ++i) {
         difference |= std::to_integer<unsigned>(computed[i] ^ received[i]);
     }
-    // Not to be turned into a loop that stops early.
+    // Keeps the compiler from making this a loop that stops at the first difference.
     asm volatile("" : "+r"(difference));
     return difference == 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bytes as the C libraries of ciphers want them. Pure; any thread.
+// Converts byte spans to the pointers that C libraries of ciphers take. Pure; any thread.
 #pragma once
 
 #include "datagram/cipher.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One exchange: both keys become objects of the library, which are freed, and wiped by it, when it is done.
+// Key agreement: for each exchange both keys become objects of the library, which wipes and frees them afterwards.
 #include "crypto/x25519.hpp"
 
 #include <algorithm>
@@ -13,7 +13,8 @@ namespace {
 
 constexpr int key_type = 1034;  // NID_X25519
 
-// What the library notes about calls that failed is not left to the program, which may use the library itself.
+// Removes what failed calls add to the library's error queue: the program may use the library too and would find our errors
+// there.
 class QuietErrors {
 public:
     explicit QuietErrors(const Libcrypto& library) noexcept : library_(library) {
@@ -71,8 +72,8 @@ bool X25519::compute_public_key() noexcept {
            bytes == public_key_.size();
 }
 
-// Whether an agreement works, with this very side. What the library makes at the first one it would lack for ever if memory
-// was refused to it then: it is made now, when a refusal is still an answer, and not at the first contact.
+// Whether an agreement works, tried with our own public key. At its first agreement the library allocates objects that it would
+// lack for ever if memory was refused then. So the first one is made here, where a refusal can still be reported.
 bool X25519::has_agreed() {
     auto shared = os::SecretMemory::allocate(datagram::public_key_bytes);
     return shared.is_ok() &&
@@ -101,7 +102,8 @@ bool X25519::derive(EvpKey* own, EvpKey* other, std::span<std::byte, 32> out) co
         bytes != out.size()) {
         return false;
     }
-    // RFC 7748, 6.1: a key of small order makes it all zero, whatever ours is. The library refuses it as well.
+    // RFC 7748, 6.1: a public key of small order makes the result all zero, whatever our private key is. The library refuses it
+    // too.
     std::byte any{};
     for (const std::byte byte : out) any |= byte;
     return any != std::byte{};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A key pair of X25519 (RFC 7748) that libcrypto computes with. The private key lies in secret memory; the library has
-// a copy of it only while it computes. One thread. Tests: tests/unit/crypto/x25519_test.cpp.
+// A key pair of X25519 (RFC 7748), computed by libcrypto. The private key lies in secret memory; the library has a copy only
+// while it computes. One thread.
+// Tests: tests/unit/crypto/x25519_test.cpp.
 #pragma once
 
 #include <memory>
@@ -14,12 +15,12 @@ namespace acp::crypto {
 
 class X25519 final : public datagram::KeyAgreement {
 public:
-    // With this private key. Errors: memory, unsupported (this build of the library refuses X25519).
+    // Makes a pair with this private key. Errors: memory, unsupported (this build of the library refuses X25519).
     static Result<std::unique_ptr<X25519>> make(
         std::shared_ptr<const Libcrypto> library,
         std::span<const std::byte, datagram::public_key_bytes> private_key);
 
-    // With a fresh private key. Errors: as make().
+    // Makes a pair with a fresh private key. Errors: as make().
     static Result<std::unique_ptr<X25519>> draw(std::shared_ptr<const Libcrypto> library,
                                                 datagram::Entropy& entropy);
 
@@ -34,7 +35,7 @@ private:
     X25519(std::shared_ptr<const Libcrypto> library, os::SecretMemory memory)
     noexcept : library_(std::move(library)), private_key_(std::move(memory)) {}
 
-    // false: the library refuses.
+    // These return false if the library refuses the algorithm or a key, or if there is no memory.
     [[nodiscard]] bool compute_public_key() noexcept;
     [[nodiscard]] bool has_agreed();
     [[nodiscard]] bool derive(EvpKey* own,

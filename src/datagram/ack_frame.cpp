@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes and reads acknowledgements, field by field and little endian. Any thread.
+// Encodes and decodes acknowledgements field by field, little endian. Any thread.
 #include "datagram/ack_frame.hpp"
 
 #include <algorithm>
@@ -16,8 +16,9 @@ static_assert(std::endian::native == std::endian::little, "the wire's order is t
 
 constexpr std::uint8_t drain_bit = 0x80;
 
-// Bits first..last of a word.
+// Returns a word in which the bits first .. last are set.
 constexpr std::uint64_t bits(std::uint64_t first, std::uint64_t last) noexcept {
+    // Both shifts are below 64, because first <= last < 64.
     return (~std::uint64_t{0} << first) & (~std::uint64_t{0} >> (block_packets - 1 - last));
 }
 
@@ -33,7 +34,7 @@ std::uint64_t AckFrame::mask_of(std::uint64_t block) const noexcept {
                     block == top_block ? largest % block_packets : block_packets - 1);
     }
     if (block <= run_block && run_block - block < count) {
-        // above the run's start a word says nothing
+        // The bits of a word above the run's start carry no information: the run covers those packets.
         const std::uint64_t told =
             block == run_block ? (std::uint64_t{1} << (run_start() % block_packets)) - 1 : ~0ULL;
         mask |= words[run_block - block] & told;
@@ -83,6 +84,8 @@ std::size_t decode_ack(std::span<const std::byte> in, AckFrame& ack) noexcept {
     read.credit = load<std::uint16_t>(at + 20);
     read.marked = load<std::uint16_t>(at + 22);
     if (read.count > AckFrame::words_max || in.size() < read.encoded_bytes()) return 0;
+    // The run must not reach below packet 0, and no word may describe a block below 0. Packet number 2^64 - 1 is never used:
+    // one more than the largest must not wrap.
     if (read.run > read.largest || read.largest == ~PacketNumber{0}) return 0;
     if (read.count > block_of(read.run_start()) + 1) return 0;
     std::memcpy(read.words.data(), at + AckFrame::head_bytes, std::size_t{8} * read.count);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sliding bitmap of packet numbers: looking, recording, reporting. One thread.
+// Looks packet numbers up in the sliding bitmap, records them, and builds acknowledgements from it. One thread.
 #include "datagram/ack_ranges.hpp"
 
 #include <algorithm>
@@ -17,6 +17,7 @@ AckRanges::Seen AckRanges::look(PacketNumber number) const noexcept {
 void AckRanges::record(Time now, PacketNumber number, bool wants_ack) noexcept {
     const std::uint64_t block = block_of(number);
     if (block > top_block_) {
+        // The ring's entries for the blocks in between still hold bits of blocks `span_blocks` lower.
         const std::uint64_t fresh = std::min(block - top_block_, span_blocks);
         for (std::uint64_t i = 0; i < fresh; ++i) words_[(block - i) % span_blocks] = 0;
         top_block_ = block;
@@ -29,13 +30,15 @@ void AckRanges::record(Time now, PacketNumber number, bool wants_ack) noexcept {
         largest_came_ = now;
         has_wanting_ = true;
     }
-    // A late one has been told of in no report yet.
+    // A packet that arrives late, below an earlier report's largest, was in none of those reports. Lowering their marks makes
+    // the next `repeats` reports reach back to it.
     for (PacketNumber& reported : reported_) reported = std::min(reported, number);
 }
 
 void AckRanges::forget_up_to(PacketNumber largest) noexcept {
     words_.fill(~0ULL);
     top_block_ = block_of(largest);
+    // In the top block only the bits up to `largest` count as seen; higher numbers are still to come.
     words_[top_block_ % span_blocks] = ~0ULL >> (block_packets - 1 - largest % block_packets);
     next_ = forgotten_ = largest + 1;
     reported_.fill(largest);
@@ -58,9 +61,9 @@ std::uint32_t AckRanges::run_below(PacketNumber number, PacketNumber known) cons
 void AckRanges::report(Time now, AckFrame& ack) noexcept {
     ack.largest = largest_wanting_;
     ack.delay_ns = now - std::min(now, largest_came_);
-    // What lies further back the peer has been told in `repeats` reports.
+    // Everything below `known` was in at least `repeats` reports already.
     const PacketNumber known = *std::min_element(reported_.begin(), reported_.end());
-    // Whether what is forgotten came is not known: the peer must not take it for received.
+    // Packets below forgotten_ may never have been received, so the run must not cover them: the peer would drop their content.
     ack.run = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(run_below(largest_wanting_, known), largest_wanting_ - forgotten_));
     ack.is_drain = now % drain_every_ns < drain_asked_ns;  // WIRE-65
@@ -68,6 +71,7 @@ void AckRanges::report(Time now, AckFrame& ack) noexcept {
     const PacketNumber start = ack.run_start();
     const std::uint64_t first = block_of(start);
     if (start > known) {
+        // The frame has room for words_max words, counted from the run's block downwards.
         const std::uint64_t back =
             first < AckFrame::words_max ? 0 : first + 1 - AckFrame::words_max;
         const std::uint64_t last =

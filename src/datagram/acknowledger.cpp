@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Deciding when an acknowledgement is due, and writing it. One thread.
+// Decides when an acknowledgement is due, and writes it. One thread.
 #include "datagram/acknowledger.hpp"
 
 #include <algorithm>
@@ -28,11 +28,15 @@ std::uint32_t Acknowledger::append(Peer& peer, MutableBytes room, Time now) noex
     AckFrame ack;
     peer.received.came.report(now, ack);
     if (ack.encoded_bytes() > room.size()) return 0;
+    // The credit is computed last, when it is certain that the frame will be sent: grant() is a promise.
     const std::uint32_t credit = budget_.grant(
         now, peer.received.share, std::max(peer.received.longest_came, settings_.datagram_bytes));
     ack.cumulative = peer.received.content.base();
+    // `credit` counts new datagrams. Those received beyond `cumulative` lie in the same range of serial numbers, so they are
+    // added.
     ack.credit = static_cast<std::uint16_t>(
         std::min(credit + peer.received.content.beyond(), DuplicateWindow::span));
+    // A sender with little credit must hear of more credit sooner.
     peer.ack.every = std::clamp(credit / 4, AckState::every_min, AckState::every_max);
     const std::size_t bytes = encode_ack(ack, static_cast<std::uint8_t>(ControlFrame::ack), room);
     peer.ack.unacknowledged = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Acknowledgements of what came from a peer: when one is due (WIRE-44), what it tells, and how much credit it gives.
-// Seals nothing: it writes a control frame where the caller has room. One thread.
+// Decides when an acknowledgement for a peer is due (WIRE-44), what it reports, and how much credit it grants. It writes a
+// control frame into room that the caller provides, and seals nothing. One thread.
 // Tests: tests/unit/datagram/endpoint_delivery_test.cpp, endpoint_life_test.cpp.
 #pragma once
 
@@ -14,20 +14,22 @@ namespace acp::datagram {
 
 class Acknowledger {
 public:
-    static constexpr Time ack_delay_ns = 500'000;  // WIRE-44
+    static constexpr Time ack_delay_ns = 500'000;  // WIRE-44: the longest an acknowledgement waits
 
-    // Both outlive it.
+    // Both arguments must outlive it.
     Acknowledger(const Settings& settings, CreditBudget& budget) noexcept
         : settings_(settings), budget_(budget) {}
 
-    // A datagram came that wants an acknowledgement: at once when something is amiss, or much has come; else soon, for an
-    // answer may take it along.   true: one is due now
+    // Notes an ack-eliciting datagram. An acknowledgement is due at once if `at_once` is set or enough datagrams or bytes are
+    // unacknowledged; otherwise within ack_delay_ns, so that data on the way back can carry it.
+    //   at_once  something is amiss: a hole, a duplicate
+    // Returns true if an acknowledgement is due now.
     [[nodiscard]] bool want(AckState& ack,
                             std::uint32_t bytes,
                             bool at_once,
                             Time now) const noexcept;
 
-    // Writes an acknowledgement when one is wanted and there is room. Returns its bytes.
+    // Writes an acknowledgement if one is wanted and fits. Returns its bytes; 0: nothing was written.
     [[nodiscard]] std::uint32_t append(Peer& peer, MutableBytes room, Time now) noexcept;
 
 private:

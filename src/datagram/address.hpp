@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a datagram comes from or goes to: an IP address and a UDP port as plain bytes. Knows no socket and
-// resolves no name. A value; any thread.
+// The source or destination of a datagram: an IP address and a UDP port as plain bytes. Knows no socket and resolves no name. A
+// value; any thread.
 #pragma once
 
 #include <array>
@@ -9,9 +9,9 @@
 namespace acp::datagram {
 
 struct Address {
-    std::array<std::uint8_t, 16> ip{};  // network order; IPv4 in the first four bytes
-    std::uint16_t port = 0;             // host order
-    std::uint16_t family = 0;           // 4, 6; 0 = none
+    std::array<std::uint8_t, 16> ip{};  // network byte order; IPv4 uses the first four bytes
+    std::uint16_t port = 0;             // host byte order
+    std::uint16_t family = 0;           // 4 or 6; 0: no address
 
     friend bool operator==(const Address&, const Address&) = default;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Signed messages of handshakes and CLOSEs that wait to be sent: copies, so that nothing need be kept of whom they go
-// to. When the queue is full, a further one is dropped and counted. One thread.
+// Signed handshake messages and CLOSEs that wait to be sent. The queue holds copies, so that no state is kept for the nodes
+// they go to: most of those nodes are unauthenticated. A message that finds the queue full is dropped and counted. One thread.
 // Tests: tests/unit/datagram/answer_queue_test.cpp.
 #pragma once
 
@@ -19,13 +19,13 @@ class AnswerQueue {
 public:
     static constexpr std::uint32_t answers_max = 64;
 
-    // Both outlive it.
+    // Both arguments must outlive it.
     AnswerQueue(const Credentials& credentials, EndpointCounters& counters)
         : credentials_(credentials), counters_(counters) {}
 
     [[nodiscard]] bool is_empty() const noexcept { return count_ == 0; }
 
-    // Signs a message and keeps it for transmit().
+    // Signs a message and appends it to the queue.
     template <typename Packet>
     void push(const Address& to, Packet& packet) noexcept {
         if (count_ == answers_max) {
@@ -39,7 +39,7 @@ public:
         store(answer.data.data(), packet);
     }
 
-    // The oldest one, out of the queue; there is one.
+    // Moves the oldest message from the queue to `into`. The queue must not be empty.
     [[nodiscard]] Transmit transmit(MutableBytes into) noexcept {
         const Answer& answer = answers_[first_];
         first_ = (first_ + 1) % answers_max;
@@ -60,7 +60,7 @@ private:
     const Credentials& credentials_;
     EndpointCounters& counters_;
     std::array<Answer, answers_max> answers_;
-    std::uint32_t first_ = 0;
+    std::uint32_t first_ = 0;  // index of the oldest in the ring
     std::uint32_t count_ = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which buffers of a peer leave together now (WIRE-89): what was lost first, then what waits, as far as credit, window,
-// pace and room for records let it. Takes them out of their queues; seals nothing. One thread.
+// Chooses the buffers of a peer that are sent together now (WIRE-89): lost content first, then new content, as far as credit,
+// congestion window, pacing and room for sent records allow. Removes them from their queues; seals nothing. One thread.
 // Tests: tests/unit/datagram/endpoint_delivery_test.cpp.
 #pragma once
 
@@ -13,27 +13,27 @@
 
 namespace acp::datagram {
 
-// What one batch will be made of.
+// The buffers of one batch: datagrams that are handed to the kernel in one call.
 struct Batch {
-    static constexpr std::uint32_t datagrams_max = 63;  // and an acknowledgement
-    static constexpr std::uint32_t bytes_max = 65000;   // without that
+    static constexpr std::uint32_t datagrams_max = 63;  // an acknowledgement may follow
+    static constexpr std::uint32_t bytes_max = 65000;   // without the acknowledgement
 
     std::array<BufferIndex, datagrams_max> buffers{};
     std::uint32_t count = 0;
-    std::uint32_t segment_bytes = 0;  // of every datagram but the last
-    std::uint32_t last_bytes = 0;
-    std::uint32_t bytes = 0;
-    bool may_fragment = false;
+    std::uint32_t segment_bytes = 0;  // length of every datagram but the last
+    std::uint32_t last_bytes = 0;     // length of the last one; <= segment_bytes
+    std::uint32_t bytes = 0;          // of the whole batch
+    bool may_fragment = false;        // its datagrams are longer than the path carries whole
 };
 
 class BatchPlanner {
 public:
-    //   buffers         outlive it
-    //   datagram_bytes_min  what wants an acknowledgement is at least so long
+    //   buffers             must outlive it
+    //   datagram_bytes_min  an ack-eliciting datagram is padded to at least this length
     BatchPlanner(SendBuffers& buffers, std::uint32_t datagram_bytes_min) noexcept
         : buffers_(buffers), datagram_bytes_min_(datagram_bytes_min) {}
 
-    // Empty when nothing may leave now; the peer says why (is_paced, is_starved, is_ping_due).
+    // Empty if nothing may be sent now; the peer's fields is_paced, is_starved and is_ping_due say why.
     [[nodiscard]] Batch plan(Peer& peer, Time now);
 
 private:

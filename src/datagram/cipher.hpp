@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the protocol asks of cryptography: authenticated encryption of one datagram, key derivation, agreement on a
-// secret, memory for secrets and random bytes. Knows no library: crypto/ implements it with real ones, the simulator with one that checks instead that
-// no key and nonce are used twice. An Aead belongs to one thread; a CipherSuite and Entropy too.
+// What the protocol needs from cryptography: an AEAD cipher for datagrams, key derivation, Diffie-Hellman key agreement, memory
+// for secrets, and random bytes. Knows no library: crypto/ implements it with real ones; the simulator implements it with one
+// that checks that no key and nonce are used twice. Each object belongs to one thread.
 #pragma once
 
 #include <array>
@@ -23,8 +23,8 @@ using Bytes = std::span<const std::byte>;
 using MutableBytes = std::span<std::byte>;
 using Nonce = std::array<std::byte, nonce_bytes>;
 
-// A text of several pieces, one behind another. Into one place it goes piece by piece, and a piece may lie at its own
-// place there already; else it does not overlap.
+// A text in several pieces, in order. It is assembled in one place piece by piece. A piece may lie already where it belongs in
+// the result; otherwise no piece may overlap the result.
 using Pieces = std::span<const Bytes>;
 
 inline std::size_t bytes_of(Pieces pieces) noexcept {
@@ -40,7 +40,8 @@ inline void gather(Pieces pieces, std::byte* into) noexcept {
     }
 }
 
-// One key of one direction. Seals at most 2^23 datagrams: the owner changes the key before.
+// An AEAD cipher with the key of one direction of a connection. It seals at most 2^23 datagrams: the owner changes the key
+// before (WIRE-30). The owner never passes the same nonce twice to seal().
 class Aead {
 public:
     Aead() = default;
@@ -48,13 +49,16 @@ public:
     Aead(const Aead&) = delete;
     Aead& operator=(const Aead&) = delete;
 
-    // Writes plain.size() + tag_bytes bytes to sealed. The two begin at the same place or do not overlap. Never fails.
+    // Writes plain.size() + tag_bytes bytes to `sealed`. Never fails.
+    //   nonce           never used before with this key
+    //   additional      authenticated, but not encrypted
+    //   plain, sealed   begin at the same place, or do not overlap
     virtual void seal(const Nonce& nonce,
                       Bytes additional,
                       Bytes plain,
                       MutableBytes sealed) noexcept = 0;
 
-    // As seal() of the pieces one behind another. Saves the copying where the library takes pieces.
+    // Seals the concatenation of the pieces. Spares the copy if the library accepts pieces; this fallback makes it.
     virtual void seal_pieces(const Nonce& nonce,
                              Bytes additional,
                              Pieces plain,
@@ -63,8 +67,8 @@ public:
         seal(nonce, additional, sealed.first(bytes_of(plain)), sealed);
     }
 
-    // Opens in place: sealed includes the tag; on true its first size - tag_bytes bytes are the plain text. On
-    // false its bytes are unspecified and must not be used.
+    // Verifies and decrypts in place. `sealed` includes the tag. On true its first size - tag_bytes bytes are the plain text.
+    // On false its bytes are unspecified and must not be used.
     [[nodiscard]] virtual bool open(const Nonce& nonce,
                                     Bytes additional,
                                     MutableBytes sealed) noexcept = 0;
@@ -83,8 +87,8 @@ public:
 inline constexpr std::size_t public_key_bytes = 32;
 using PublicKey = std::array<std::byte, public_key_bytes>;
 
-// One side's key pair of a Diffie-Hellman exchange (X25519, RFC 7748): what two of them agree on cannot be computed
-// from all that was sent, whatever else becomes known later.
+// One side's key pair of a Diffie-Hellman exchange (X25519, RFC 7748). Pairs live no longer than an endpoint, so the secrets
+// agreed on cannot be computed later, even by someone who recorded all traffic and then learns the job key (forward secrecy).
 class KeyAgreement {
 public:
     KeyAgreement() = default;
@@ -94,18 +98,18 @@ public:
 
     [[nodiscard]] virtual const PublicKey& public_key() const noexcept = 0;
 
-    // What this side and the owner of the other key share. Costs about a tenth of a millisecond.
-    //   out  written on true only; the caller wipes it
-    // false: nothing secret can be agreed on with that key (RFC 7748, 6.1), or no memory is left.
+    // Computes the secret that this side shares with the owner of the other key. Takes about a tenth of a millisecond.
+    //   out  written on true only; the caller must wipe it
+    // Returns false if the result would be all zero, so not secret (RFC 7748, 6.1), or if there is no memory.
     [[nodiscard]] virtual bool agree(const PublicKey& other,
                                      std::span<std::byte, 32> out) noexcept = 0;
 };
 
-// Numbers of ciphers in the features of a handshake (WIRE-10).
+// Numbers of the ciphers in a handshake's features (WIRE-10).
 inline constexpr std::uint8_t number_of_aes_128_gcm = 1;
 inline constexpr std::uint8_t number_of_chacha20_poly1305 = 2;
 
-// A cipher and the functions that go with it.
+// A cipher suite: an AEAD, and the key derivation and MAC that go with it.
 class CipherSuite {
 public:
     CipherSuite() = default;
@@ -116,24 +120,26 @@ public:
     [[nodiscard]] virtual const char* name() const noexcept = 0;  // "aes-128-gcm/libcrypto"
     [[nodiscard]] virtual std::size_t key_bytes() const noexcept = 0;
 
-    // Which cipher this is, whoever computes it; both sides' must be equal.
+    // The number of the cipher, which does not depend on the library that computes it. Both sides of a connection must have the
+    // same.
     [[nodiscard]] virtual std::uint8_t number() const noexcept = 0;
 
-    // A fresh key pair. nullptr when no memory is left.
+    // Makes a fresh key pair; nullptr if there is no memory.
     [[nodiscard]] virtual std::unique_ptr<KeyAgreement> make_agreement(Entropy& entropy) = 0;
 
-    // Memory for secrets, kept out of core dumps where the platform can: zeroed, aligned to 64 bytes; empty when none
-    // is left. To be given back before the suite ends, which wipes it.
+    // Takes memory for secrets, which is kept out of core dumps where the platform allows it: zeroed and aligned to 64 bytes;
+    // empty if there is none. It must be given back before the suite is destroyed; giving it back wipes it.
     [[nodiscard]] virtual MutableBytes take_secret_memory(std::size_t bytes) noexcept = 0;
     virtual void give_back_secret_memory(MutableBytes memory) noexcept = 0;
 
-    // nullptr when no memory is left.   key.size() == key_bytes()
+    // Makes an AEAD with this key; nullptr if there is no memory.
+    //   key  key_bytes() long
     [[nodiscard]] virtual std::unique_ptr<Aead> make(Bytes key) noexcept = 0;
 
-    // HKDF with SHA-256 (RFC 5869): extract with salt, expand with info into out, out.size() <= 255 * 32.
+    // HKDF with SHA-256 (RFC 5869): extracts with `salt`, then expands with `info` to out.size() <= 255 * 32 bytes.
     virtual void derive(Bytes secret, Bytes salt, Bytes info, MutableBytes out) noexcept = 0;
 
-    // HMAC with SHA-256, cut to 16 bytes: cookies and handshake messages.
+    // HMAC with SHA-256, truncated to 16 bytes; used for cookies and handshake messages.
     virtual void authenticate(Bytes key, Bytes message, std::span<std::byte, 16> mac) noexcept = 0;
 };
 

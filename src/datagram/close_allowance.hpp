@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many CLOSE may answer what anybody may have made up: some for each node, to its own addresses, however much is asked for in the names of
-// others; and few to all other addresses together. Knows no packet. One thread. Tests:
-// tests/unit/datagram/close_allowance_test.cpp.
+// Limits the CLOSEs that answer unauthenticated data, which anybody can forge, so that the endpoint does not become a
+// reflector. Each node has a token bucket of its own for its own addresses, which forged requests in other nodes' names do not
+// use up; all other addresses share one small bucket. Knows no packet. One thread.
+// Tests: tests/unit/datagram/close_allowance_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -15,16 +16,17 @@ namespace acp::datagram {
 // WIRE-82
 class CloseAllowance {
 public:
-    static constexpr Time every_ns = 1'000'000;         // one more each, for a node
-    static constexpr std::uint32_t node_at_once = 16;   // to the addresses of one node
-    static constexpr std::uint32_t other_at_once = 64;  // to addresses that are in no book
-    static constexpr std::uint32_t all_every = 8;       // per every_ns, to all nodes
-    static constexpr std::uint32_t all_at_once = 256;
+    static constexpr Time every_ns = 1'000'000;        // each bucket gains one token per tick
+    static constexpr std::uint32_t node_at_once = 16;  // bucket size: the addresses of one node
+    // Bucket size: all addresses outside the book.
+    static constexpr std::uint32_t other_at_once = 64;
+    static constexpr std::uint32_t all_every = 8;      // tokens per every_ns, all nodes together
+    static constexpr std::uint32_t all_at_once = 256;  // bucket size: all nodes together
 
     explicit CloseAllowance(NodeId nodes) : spent_until_(nodes) {}
 
-    // Takes one, if there is one.
-    //   is_listed  the address it goes to is one of the node's own
+    // Takes a token. Returns false if there is none: the CLOSE must not be sent.
+    //   is_listed  the destination is one of the node's addresses in the book
     [[nodiscard]] bool take(Time now, NodeId node, bool is_listed) noexcept {
         const auto tick = static_cast<std::uint32_t>(now / every_ns);
         if (!is_listed) return take_from(other_until_, tick, other_at_once);
@@ -34,8 +36,9 @@ public:
     }
 
 private:
-    // Each one taken moves the mark one tick on; what lies behind now is forgotten, so that at most `at_once` are
-    // saved up. Ticks wrap; a mark is never further ahead than `at_once`.
+    // A bucket is stored as the tick at which it will be full again. Taking a token moves that mark one tick ahead; a mark in
+    // the past counts as now, so at most `at_once` tokens are saved up. Ticks wrap around; a mark is never more than `at_once`
+    // ahead.
     static bool take_from(std::uint32_t& until,
                           std::uint32_t tick,
                           std::uint32_t at_once) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes the congestion control a setting names. Any thread.
+// Makes the congestion control that a setting names. Any thread.
 #include "datagram/congestion.hpp"
 
 #include <new>

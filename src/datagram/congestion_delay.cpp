@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Control by delay: what happens with each acknowledgement and at the end of each round. One thread.
+// Delay-based congestion control: reactions to each acknowledgement and at the end of each round. One thread.
 #include "datagram/congestion_delay.hpp"
 
 #include <algorithm>
@@ -9,18 +9,20 @@ namespace acp::datagram {
 
 namespace {
 
-constexpr double delay_gain = 0.8;          // reduction per relative excess over the target
-constexpr double delay_factor_min = 0.5;    // at most halved per round
-constexpr double far_below = 0.5;           // fullness: there is room
-constexpr double growth_far_below = 0.125;  // of the window, per round
-constexpr double loss_usual = 0.01;         // of all: may be chance
-constexpr std::uint32_t loss_memory = 512;  // datagrams the share is reckoned over
-constexpr double mark_gain = 1.0 / 16;
-constexpr Time standing_min_ns = 20'000;  // above the least round trip; or
-constexpr Time standing_share = 8;        // this part of it: a queue stands, and loss is congestion
-constexpr Time drain_hold_max_ns = 5'000'000;
-constexpr std::uint32_t drained_datagrams = 2;  // in flight while the least round trip is measured
-constexpr double slowest = 1.0 / 8;             // of a datagram: the least window, kept by pacing
+constexpr double delay_gain = 0.8;          // window reduction per relative excess of delay
+constexpr double delay_factor_min = 0.5;    // so the window is at most halved per round
+constexpr double far_below = 0.5;           // below this fullness() the path has spare room
+constexpr double growth_far_below = 0.125;  // growth in that case: share of the window, per round
+constexpr double loss_usual = 0.01;         // share of datagrams that random loss may take
+constexpr std::uint32_t loss_memory = 512;  // datagrams over which the loss rate is estimated
+constexpr double mark_gain = 1.0 / 16;      // DCTCP's g: weight of the newest round in alpha
+// A queue stands when the RTT exceeds the minimum by standing_min_ns or by 1 / standing_share of it, whichever is more. Then
+// loss is taken for congestion.
+constexpr Time standing_min_ns = 20'000;
+constexpr Time standing_share = 8;
+constexpr Time drain_hold_max_ns = 5'000'000;   // longest time that a drained path is kept empty
+constexpr std::uint32_t drained_datagrams = 2;  // in flight while the minimum RTT is measured
+constexpr double slowest = 1.0 / 8;  // minimum window in datagrams; the pacer enforces it
 
 }  // namespace
 
@@ -30,7 +32,7 @@ CongestionDelay::CongestionDelay(std::uint32_t datagram_bytes) noexcept
 void CongestionDelay::on_sample(const CongestionSample& sample) noexcept {
     datagram_ = sample.datagram_bytes;
     if (round_.began == 0) round_.began = std::max<Time>(sample.now, 1);
-    // Whether the sender used most of the window.
+    // Whether the window limited the sender. Otherwise the sample says nothing about a larger window.
     const bool is_limited = static_cast<double>(sample.in_flight + datagram_) >=
                             window_ * (is_slow_start_ ? 0.5 : 0.75);
     round_.acked_bytes += sample.acked_bytes;
@@ -53,13 +55,15 @@ void CongestionDelay::on_sample(const CongestionSample& sample) noexcept {
 
 void CongestionDelay::end_round(const CongestionSample& sample) noexcept {
     set_target();
+    // The window changes at most once per round.
     const bool was_reduced = reduced_at_ > round_.began;
     if (!is_draining_ && !was_reduced && !judge_marks(sample) && !judge_delay(sample)) grow(sample);
     round_ = Round{};
     round_.began = std::max<Time>(sample.now, 1);
 }
 
-// WIRE-61
+// WIRE-61: the target has a term that falls with the square root of the window, so that small windows tolerate more delay than
+// large ones and flows converge to equal shares (Swift, 3.5).
 void CongestionDelay::set_target() noexcept {
     const double scaled =
         static_cast<double>(scale_ns) * std::sqrt(static_cast<double>(scale_bytes) / window_);
@@ -75,7 +79,7 @@ double CongestionDelay::fullness(Time rtt_ns) const noexcept {
     return above / static_cast<double>(target_ - least_rtt_);
 }
 
-// WIRE-62
+// WIRE-62: one reduction per round, in proportion to the excess over the target. Returns whether the window was reduced.
 bool CongestionDelay::judge_delay(const CongestionSample& sample) noexcept {
     const double delay = static_cast<double>(round_.least_rtt);
     const double target = static_cast<double>(target_ns());
@@ -95,12 +99,13 @@ bool CongestionDelay::judge_delay(const CongestionSample& sample) noexcept {
     return true;
 }
 
-// From here on the window grows as that of the rivals.
+// Grows the window like that of loss-based rivals from now on.
 void CongestionDelay::compete() noexcept {
     if (!curve_.is_active()) curve_.begin(window_ / datagram_, window_ / datagram_);
 }
 
-// WIRE-64
+// WIRE-64: reduces by half of the smoothed share of marked datagrams, as DCTCP (RFC 8257). Returns whether the window was
+// reduced.
 bool CongestionDelay::judge_marks(const CongestionSample& sample) noexcept {
     if (round_.acked == 0) return false;
     const double share =
@@ -118,14 +123,14 @@ bool CongestionDelay::has_queue(Time rtt_ns) const noexcept {
            rtt_ns > least_rtt_ + std::max(standing_min_ns, least_rtt_ / standing_share);
 }
 
-// WIRE-63
+// WIRE-63: reacts to loss at most once per round trip, and only if there is a queue or the loss is too much for chance.
 void CongestionDelay::judge_loss(const CongestionSample& sample) noexcept {
     losses_.all += sample.acked + sample.lost;
     losses_.lost += sample.lost;
     if (sample.lost != 0) {
         is_slow_start_ = false;
         const bool is_late = has_queue(latest_rtt_);
-        // more than chance makes of a loss of 1 %: two, and two and a half deviations above the mean
+        // More than random loss of 1 % explains: more than two datagrams and two and a half standard deviations above the mean.
         const double usual = loss_usual * static_cast<double>(losses_.all);
         const bool is_much = losses_.lost > 2 + usual + 2.5 * std::sqrt(usual);
         if ((is_late || is_much) && sample.newest_lost_sent >= reduced_at_) {
@@ -151,12 +156,13 @@ void CongestionDelay::grow(const CongestionSample& sample) noexcept {
     }
     const bool is_fast = fullness(round_.least_rtt) < far_below;
     const double more = is_fast ? std::max(one, window_ * growth_far_below) : one;
-    // a window of less than a few datagrams grows by its own measure
+    // A window below a few datagrams grows in proportion to itself.
     window_ += std::min(more, std::max(window_ / 2, one * slowest));
     limit_window();
 }
 
-// WIRE-65
+// WIRE-65: drains the path now and then to measure its minimum RTT afresh. Steps: wait until a drain is due; hold the window at
+// drained_datagrams until no more is in flight; keep it there for drain_hold_; take the least RTT of datagrams sent meanwhile.
 void CongestionDelay::drain_when_due(const CongestionSample& sample) noexcept {
     const Time now = sample.now;
     if (!is_draining_) {
@@ -173,8 +179,8 @@ void CongestionDelay::drain_when_due(const CongestionSample& sample) noexcept {
         return;
     }
     if (emptied_at_ == never) {
-        // From then on, what is sent finds nothing of ours before it; and a round trip later, nothing of those
-        // who began to drain with us.
+        // The path is now empty of our own datagrams. After one more round trip it is also empty of those of senders that began
+        // to drain at the same time; only then does a sample measure the path without a queue.
         if (sample.in_flight > std::uint64_t{drained_datagrams} * datagram_) return;
         emptied_at_ = now;
         drain_hold_ = std::min(sample.smoothed_rtt_ns, drain_hold_max_ns);
@@ -190,6 +196,7 @@ void CongestionDelay::drain_when_due(const CongestionSample& sample) noexcept {
     if (!rivals_.is_of_others(drained_least_)) least_rtt_ = drained_least_;
 }
 
+// Keeps the minimum RTT. A sample within 1/16 of the minimum confirms it and postpones the next drain.
 void CongestionDelay::note_least(const CongestionSample& sample) noexcept {
     rivals_.note_round_trip(sample.rtt_ns);
     if (least_rtt_ != never && sample.rtt_ns > least_rtt_ + least_rtt_ / 16) return;
@@ -225,7 +232,7 @@ void CongestionDelay::on_spurious() noexcept {
     window_ = std::max(window_, before_reduction_);
 }
 
-// WIRE-60
+// WIRE-60: never below floor_datagrams, even if window_ is smaller; then the pacer limits the rate.
 std::uint64_t CongestionDelay::window_bytes() const noexcept {
     if (is_draining_) return std::uint64_t{drained_datagrams} * datagram_;
     return std::max(static_cast<std::uint64_t>(window_),

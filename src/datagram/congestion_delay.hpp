@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Congestion control by delay, after Swift (Kumar et al., SIGCOMM 2020), changed for kernel sockets. The target is
-// the same for all short paths, whatever round trip a newcomer finds, and grows as a window gets smaller: so large
-// windows give way to small ones. It leaves room for the batches of 64 KiB that sender and receiver handle at once.
-// A round counts by its least delay, so that a thread that was late is no congestion. Loss counts as congestion
-// when a queue stands, however short, or it is more than a few per cent; so scattered loss costs little. After it
-// the window grows as TCP's does (CubicCurve), until delay is reason to reduce it. Marks count as in DCTCP. Additive
-// increase makes flows equal; far below the target the window grows by an eighth per round, so that it recovers soon.
-// Where flows that do not give way for delay keep the queue full (RivalDetector), it does not give way either.
-// The least round trip is measured anew, with an emptied path, when it was not seen for long.
-// Knows no clock. One thread.
+// Delay-based congestion control after Swift (Kumar et al., SIGCOMM 2020), adapted to kernel sockets. The target delay is the
+// same for all short paths, whatever RTT a new flow happens to find, and grows as the window shrinks, so that large windows
+// give way to small ones. It leaves room for the batches of 64 KiB that sender and receiver handle at once. A round is judged
+// by its least RTT, so that a thread that was scheduled late does not look like congestion. Loss counts as congestion if there
+// is a queue, however short, or if it exceeds a few per cent; so random loss costs little. After such a loss the window grows
+// as TCP's does (CubicCurve), until delay gives reason to reduce it. ECN marks count as in DCTCP. Additive increase makes flows
+// equal; far below the target the window grows by an eighth per round, so that it recovers soon. If flows that do not react to
+// delay keep the queue full (RivalDetector), it does not react to delay either. If the minimum RTT was not seen for long, the
+// path is drained and the minimum measured afresh. Knows no clock. One thread.
 // Tests: tests/unit/datagram/congestion_delay_test.cpp, congestion_link_test.cpp.
 #pragma once
 
@@ -22,18 +21,21 @@ namespace acp::datagram {
 
 class CongestionDelay final : public Congestion {
 public:
-    static constexpr Time short_path_target_ns = 350'000;  // of the whole round trip
-    static constexpr Time long_path_extra_ns = 150'000;    // above the least, where that is more
-    static constexpr Time long_path_share = 8;             // or this part of the least
-    static constexpr Time scale_ns =
-        100'000;  // more, for a window of scale_bytes; as its inverse root
+    // Target RTT where the minimum RTT is small.
+    static constexpr Time short_path_target_ns = 350'000;
+    // Else the target exceeds the minimum RTT by this.
+    static constexpr Time long_path_extra_ns = 150'000;
+    static constexpr Time long_path_share = 8;  // or by 1 / long_path_share of it, if more
+    // Added to the target for a window of scale_bytes; proportional to 1 / sqrt(window), at most scale_max_ns.
+    static constexpr Time scale_ns = 100'000;
     static constexpr std::uint64_t scale_bytes = 1U << 20;
     static constexpr Time scale_max_ns = 3'000'000;
     static constexpr std::uint32_t initial_datagrams = 32;
     static constexpr std::uint32_t floor_datagrams = 2;
     static constexpr std::uint64_t window_max = 1ULL << 30;
-    // The receiver asks for drains; without it, one begins when the least round trip was not seen for so long.
-    static constexpr Time drain_pause_ns = 100'000'000;  // at least, from one drain to the next
+    // Receivers ask their senders for drains (AckFrame::is_drain). Without such a request a drain begins when the minimum RTT
+    // was not seen for patience_rounds round trips, within the bounds of patience_*_ns.
+    static constexpr Time drain_pause_ns = 100'000'000;  // least time from one drain to the next
     static constexpr std::uint64_t drain_pause_rounds = 30;
     static constexpr std::uint64_t patience_rounds = 200;
     static constexpr Time patience_min_ns = 1'000'000'000;
@@ -52,30 +54,31 @@ public:
     [[nodiscard]] Time target_ns() const noexcept { return target_; }
 
 private:
-    // One round trip: from when something was sent until it was acknowledged.
+    // One round: from the sending of a datagram until its acknowledgement. Collects what the samples of the round showed.
     struct Round {
-        Time began = 0;  // 0: not yet
+        Time began = 0;  // 0: no round has begun
         Time least_rtt = never;
         std::uint64_t acked_bytes = 0;
         std::uint32_t acked = 0;
         std::uint32_t marked = 0;
-        bool is_window_limited = false;
+        bool is_window_limited = false;  // the window was the limit at least once
     };
 
-    // Losses among the last some hundred datagrams.
+    // Losses among the last few hundred datagrams.
     struct LossCount {
         std::uint32_t lost = 0;
         std::uint32_t all = 0;
     };
 
     void end_round(const CongestionSample& sample) noexcept;
-    [[nodiscard]] bool judge_delay(const CongestionSample& sample) noexcept;  // true: reduced
+    // These two return whether they reduced the window.
+    [[nodiscard]] bool judge_delay(const CongestionSample& sample) noexcept;
     [[nodiscard]] bool judge_marks(const CongestionSample& sample) noexcept;
     void judge_loss(const CongestionSample& sample) noexcept;
     void compete() noexcept;
     void grow(const CongestionSample& sample) noexcept;
     [[nodiscard]] bool has_queue(Time rtt_ns) const noexcept;
-    // Where between the least round trip (0) and the target (1) a round trip lies.
+    // Where an RTT lies between the minimum RTT (0) and the target (1).
     [[nodiscard]] double fullness(Time rtt_ns) const noexcept;
     void note_least(const CongestionSample& sample) noexcept;
     void drain_when_due(const CongestionSample& sample) noexcept;
@@ -84,20 +87,20 @@ private:
     void set_target() noexcept;
 
     std::uint32_t datagram_;
-    double window_;  // bytes; below floor_datagrams it is kept by pacing
-    double before_reduction_ = 0;
-    double marked_ = 1;  // DCTCP's alpha
+    double window_;                // bytes; may be below floor_datagrams: the pacer enforces it
+    double before_reduction_ = 0;  // window_ before the last reduction; on_spurious() restores it
+    double marked_ = 1;            // DCTCP's alpha: smoothed share of marked datagrams
     CubicCurve curve_;
     RivalDetector rivals_;
     Time target_ = short_path_target_ns;
-    Time least_rtt_ = never;
-    Time least_seen_ = 0;
+    Time least_rtt_ = never;  // minimum RTT
+    Time least_seen_ = 0;     // when it was last measured or confirmed
     Time latest_rtt_ = 0;
-    Time reduced_at_ = 0;
-    Time emptied_at_ = never;  // while draining: when the path was empty of ours; never: not yet
-    Time drained_at_ = 0;
-    Time drain_hold_ = 0;
-    Time drained_least_ = never;
+    Time reduced_at_ = 0;         // losses of datagrams sent earlier cause no reduction
+    Time emptied_at_ = never;     // while draining: when the path became empty of our datagrams
+    Time drained_at_ = 0;         // end of the last drain
+    Time drain_hold_ = 0;         // how long this drain keeps the path empty
+    Time drained_least_ = never;  // minimum RTT found by this drain
     Round round_;
     LossCount losses_;
     bool is_slow_start_ = true;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cookies: a proof that whoever sent an INIT receives at the address it came from, made and checked without
-// keeping anything about it. Bound to address, node, nonce and a stretch of ten seconds. Knows no packet. One
-// thread. Tests: tests/unit/datagram/cookie_jar_test.cpp.
+// Stateless cookies (RFC 9147, 5.1): they prove that the sender of an INIT receives at the address it came from, and nothing is
+// kept to make or check them. A cookie is a MAC over address, node, nonce and a time bucket of ten seconds. Knows no packet.
+// One thread.
+// Tests: tests/unit/datagram/cookie_jar_test.cpp.
 #pragma once
 
 #include "datagram/address.hpp"
@@ -16,7 +17,8 @@ class CookieJar {
 public:
     static constexpr Time bucket_ns = 10'000'000'000;
 
-    // Throws std::bad_alloc.
+    // Draws the secret under which cookies are made. Throws std::bad_alloc.
+    //   suite  must outlive it
     CookieJar(CipherSuite& suite, Entropy& entropy)
         : suite_(suite), secret_(make_in_secret_memory<Secret>(suite)) {
         if (secret_ == nullptr) throw std::bad_alloc();
@@ -28,6 +30,8 @@ public:
     CookieJar(const CookieJar&) = delete;
     CookieJar& operator=(const CookieJar&) = delete;
 
+    // Makes the cookie for an INIT.
+    //   from, node, nonce  the INIT's source address, node and nonce
     [[nodiscard]] Random16 make(Time now,
                                 const Address& from,
                                 NodeId node,
@@ -35,7 +39,7 @@ public:
         return bake(now / bucket_ns, from, node, nonce);
     }
 
-    // WIRE-16: of this stretch of ten seconds or the one before.
+    // WIRE-16: whether a cookie was made here for this INIT, in the current time bucket or the one before.
     [[nodiscard]] bool is_mine(Time now,
                                const Address& from,
                                NodeId node,
@@ -62,6 +66,7 @@ private:
         return cookie;
     }
 
+    // Compares in constant time, so that a forger learns nothing from how long it takes.
     [[nodiscard]] static bool equal(const Random16& a, const Random16& b) noexcept {
         std::byte difference{};
         for (std::size_t i = 0; i < a.size(); ++i) difference |= a[i] ^ b[i];

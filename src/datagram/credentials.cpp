@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Drawing what is new with each endpoint, and agreeing on the keys of a connection. One thread.
+// Draws the key pair and instance of an endpoint, and derives the keys of a connection. One thread.
 #include "datagram/credentials.hpp"
 
 #include <array>
@@ -47,6 +47,7 @@ bool Credentials::agree(NodeId node,
         ++counters_.weak_key;
         return false;
     }
+    // With security off there is no key pair: the connection's secret then depends on the job key and nonces alone.
     const Bytes agreed = agreement_ == nullptr ? Bytes{} : Bytes(*shared);
     derive_connection_secret(secrets_.traffic, agreed, parties, suite_, *keys.secret);
     if (!keys.receive.begin(*keys.secret, node, 0, suite_) ||

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this endpoint is to others, and what it proves that by: node, instance, the job's keys, its key pair and the
-// features it must share with them. Signs and checks the messages of a handshake, and computes what two sides agree on.
-// Keeps nothing of any peer. One thread. Tests: tests/unit/datagram/endpoint_bad_handshake_test.cpp.
+// The identity of this endpoint: node, instance, the keys of the job, its key pair, and the features that both sides must
+// share. Signs and checks handshake messages, and derives the keys of a connection. Keeps no state of any peer. One thread.
+// Tests: tests/unit/datagram/endpoint_bad_handshake_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace acp::datagram {
 
-// What a handshake agrees on.
+// The keys that result from a handshake: the connection's secret, and the first key of each direction.
 struct ConnectionKeys {
     SecretPointer<Secret> secret;
     ReceiveKeys receive;
@@ -25,8 +25,8 @@ struct ConnectionKeys {
 
 class Credentials {
 public:
-    // Draws a key pair and the instance. All arguments outlive it; the job key is not read later.
-    //   counters  what a failed check or agreement is counted in
+    // Draws the key pair and the instance. All arguments must outlive it; the job key in `settings` is read only here.
+    //   counters  where failed checks and agreements are counted
     // Throws std::bad_alloc.
     Credentials(const Settings& settings,
                 CipherSuite& suite,
@@ -37,27 +37,30 @@ public:
 
     [[nodiscard]] std::uint64_t job() const noexcept { return settings_.job_id; }
 
-    // Of this endpoint's life: another one on the same node has another instance. Never 0.
+    // A random number that identifies this endpoint: a gateway that restarts on the same node has another one. Never 0.
     [[nodiscard]] std::uint64_t instance() const noexcept { return instance_; }
 
     [[nodiscard]] Features features() const noexcept;
 
-    // Zero with security off.
+    // The public key of this endpoint; zero with security off.
     [[nodiscard]] PublicKey public_key() const noexcept {
         return agreement_ == nullptr ? PublicKey{} : agreement_->public_key();
     }
 
+    // The outer header of a message from this node; the caller sets length and number.
     [[nodiscard]] OuterHeader outer_of(PacketType type) const noexcept {
         return {wire_version, static_cast<std::uint8_t>(type), 0, settings_.node, 0};
     }
 
-    // Fills in the length and the MAC.
+    // Fills in the length and the MAC of a handshake message.
     template <typename Packet>
     void sign(Packet& packet) const noexcept {
         datagram::sign(packet, secrets_.handshake, suite_);
     }
 
-    // WIRE-6 WIRE-15: length, then MAC, then what every message has. false: the first that is wrong was counted.
+    // WIRE-6 WIRE-15: checks length, then MAC, then the fields that all handshake messages share. On false the first failed
+    // check is counted.
+    //   packet  written from the datagram unless the length is wrong; to be used on true only
     template <typename Packet>
     [[nodiscard]] bool check(Bytes datagram, Packet& packet) noexcept {
         if (datagram.size() != sizeof(Packet)) {
@@ -80,8 +83,8 @@ public:
         return true;
     }
 
-    // The secret of a connection and the keys of both its directions. false: nothing can be agreed on with the other
-    // side's public key (WIRE-96), or there is no memory; both are counted.
+    // Derives the secret of a connection and the first keys of both directions. Returns false if no secret can be agreed on
+    // with the other side's public key (WIRE-96), or if there is no memory; both are counted.
     //   node, other  the other side and its public key
     [[nodiscard]] bool agree(NodeId node,
                              const Parties& parties,

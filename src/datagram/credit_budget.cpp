@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Divides the receive buffer: equal parts for those active, no more than what is free, back after silence. One
+// Divides the receive buffer: equal parts for active peers, never more than is free, and promises taken back after silence. One
 // thread.
 #include "datagram/credit_budget.hpp"
 
@@ -13,10 +13,10 @@ namespace acp::datagram {
 
 namespace {
 
-// Of the kernel's buffer for a datagram that fits one Ethernet frame of 1500 bytes.
+// What the kernel charges to the receive buffer for a datagram that fits an Ethernet frame of 1500 bytes.
 constexpr std::uint32_t small_datagram = 1472;
 constexpr std::uint32_t small_true_bytes = 2304;
-// Longer ones lie in memory rounded up to a power of two, with headers and bookkeeping.
+// Longer datagrams lie in memory rounded up to a power of two, and carry headers and bookkeeping.
 constexpr std::uint32_t headers = 384;
 constexpr std::uint32_t bookkeeping = 256;
 constexpr std::uint32_t unscheduled_min = 2;
@@ -62,7 +62,8 @@ CreditBudget::CreditBudget(std::uint64_t receive_bytes,
     const std::uint64_t usable = usable_bytes_;
     std::uint64_t& each = each_bytes_;
     each = std::uint64_t{unscheduled_} * true_bytes(least);
-    // WIRE-78: the allowance of one datagram and a probe of each take half of it at most.
+    // WIRE-78: a longer datagram is admitted only if one datagram of allowance and one path probe of every sender take at most
+    // half of the budget.
     const auto take = [&](std::uint32_t bytes) {
         const std::uint64_t longer = true_bytes(bytes);
         const bool has_room = std::uint64_t{4} * senders * longer <= usable;
@@ -89,8 +90,9 @@ CreditBudget::~CreditBudget() {
 void CreditBudget::on_received(CreditShare& share) noexcept {
     share.came_ = std::min(share.came_ + 1, early_datagrams);
     ++share.of_slice_;
-    if (share.promised_ == 0) return;  // it was of the allowance
+    if (share.promised_ == 0) return;  // it was covered by the allowance
     --share.promised_;
+    // Datagrams promised while they were short arrive first.
     if (share.short_ != 0) {
         --share.short_;
         promised_bytes_ -= share.short_each_;
@@ -100,6 +102,7 @@ void CreditBudget::on_received(CreditShare& share) noexcept {
 }
 
 std::uint64_t CreditBudget::part_of(const CreditShare& share) const noexcept {
+    // A talker gets an equal part. Any other peer gets a few datagrams, and only from what remains if all nodes begin to talk.
     std::uint64_t part = shared_bytes() / std::max(talkers_, 1U);
     if (!share.is_talker_) {
         const std::uint64_t few = std::uint64_t{talker_datagrams} * share.each_;
@@ -107,6 +110,7 @@ std::uint64_t CreditBudget::part_of(const CreditShare& share) const noexcept {
             {part, few,
              bytes_of(share) + certain_bytes_ - std::min(certain_bytes_, promised_bytes_)});
     }
+    // A peer that may yet find a longer path is promised little: each promise is charged at the length of the day it was made.
     const bool is_early = share.came_ < early_datagrams && share.each_ < true_bytes(longest_);
     return is_early ? std::min(part, std::uint64_t{early_promise} * share.each_) : part;
 }
@@ -116,8 +120,9 @@ std::uint64_t CreditBudget::bytes_of(const CreditShare& share) noexcept {
            std::uint64_t{share.promised_ - share.short_} * share.each_;
 }
 
-// What was promised so far stays as it was. Two growths in a row are taken together, as of the longer.
-// true: datagrams have become longer
+// Notes that the peer's datagrams have become longer. Earlier promises stay charged at the earlier length. If they grow twice
+// while short promises remain, all those are charged at the length before the second growth. Returns whether datagrams have
+// become longer.
 bool CreditBudget::lengthen(CreditShare& share, std::uint32_t each) noexcept {
     if (each <= share.each_) return false;
     share.short_ = share.promised_;
@@ -143,7 +148,8 @@ std::uint32_t CreditBudget::grant(Time now,
     const std::uint64_t part = part_of(share);
     const std::uint64_t shared = shared_bytes();
     const std::uint64_t free = shared - std::min(shared, promised_bytes_);
-    // The acknowledgement that tells a sender of its longer path promises nothing that it would take for short.
+    // The acknowledgement that confirms a longer path to the sender makes no new promise: the sender would count it as one for
+    // short datagrams (PathState::long_from).
     if (held < part && !is_longer) {
         const auto more = static_cast<std::uint32_t>(std::min(part - held, free) / share.each_);
         share.promised_ += more;
@@ -166,7 +172,7 @@ void CreditBudget::expire(Time now) noexcept {
     while (oldest_ != nullptr && oldest_->granted_at_ + lease_ns <= now) leave(*oldest_);
 }
 
-// Who talked in the last slice does so until this one has ended, too.
+// A peer that talked in the last time slice stays a talker until the current slice has ended.
 void CreditBudget::judge_talk(Time now, CreditShare& share) noexcept {
     const std::uint64_t slice = now / slice_ns;
     const bool is_much = share.of_slice_ >= talker_datagrams;
@@ -185,6 +191,7 @@ void CreditBudget::set_talker(CreditShare& share, bool is_talker) noexcept {
     talkers_ += is_talker ? 1U : ~0U;
 }
 
+// Appends a share to the list in order of the last grant, so that expire() finds the oldest first.
 void CreditBudget::append(CreditShare& share) noexcept {
     share.budget_ = this;
     share.older_ = newest_;

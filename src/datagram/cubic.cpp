@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cubic's reactions. One thread.
+// The reactions of CUBIC to samples, silence and spurious loss. One thread.
 #include "datagram/cubic.hpp"
 
 #include <algorithm>
@@ -28,6 +28,7 @@ void Cubic::on_sample(const CongestionSample& sample) noexcept {
         window_ = std::min(window_ + static_cast<double>(sample.acked_bytes),
                            static_cast<double>(window_max));
     }
+    // A datagram sent in this round was acknowledged, so the round is over.
     if (sample.sent != never && sample.sent >= round_began_) end_round(sample);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Congestion control by loss alone, as TCP's CUBIC (RFC 9438): for paths whose delay says nothing of their queue, and
-// for whoever wants to share exactly as TCP does. Slow start ends when the least delay of a round has grown by an
-// eighth (HyStart++, RFC 9406), at least 4 ms. Knows no clock. One thread.
+// Loss-based congestion control as in TCP's CUBIC (RFC 9438): for paths whose delay says nothing about their queue, and for
+// users who want exactly TCP's share. Slow start ends when the least RTT of a round has grown by an eighth, at least by 4 ms
+// (HyStart++, RFC 9406). Knows no clock. One thread.
 // Tests: tests/unit/datagram/congestion_conformance_test.cpp; tests/unit/sim/rival_test.cpp.
 #pragma once
 
@@ -41,13 +41,13 @@ private:
 
     std::uint32_t datagram_;
     double window_;             // bytes
-    double window_before_ = 0;  // the last reduction; 0: nothing to restore
+    double window_before_ = 0;  // before the last reduction; 0: nothing to restore
     CubicCurve curve_;
-    Time reduced_at_ = 0;
-    Time round_began_ = 0;  // 0: not yet
-    Time round_least_ = never;
-    Time least_ = never;
-    bool is_round_limited_ = false;
+    Time reduced_at_ = 0;            // losses of datagrams sent earlier cause no reduction
+    Time round_began_ = 0;           // 0: no round has begun
+    Time round_least_ = never;       // least RTT of this round
+    Time least_ = never;             // least RTT of all rounds
+    bool is_round_limited_ = false;  // the window limited the sender during this round
     bool is_slow_start_ = true;
 };
 

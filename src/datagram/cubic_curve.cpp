@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The curve's arithmetic. One thread.
+// The arithmetic of CUBIC's curve. One thread.
 #include "datagram/cubic_curve.hpp"
 
 #include <algorithm>
@@ -8,7 +8,8 @@
 namespace acp::datagram {
 
 void CubicCurve::begin(double before, double after) noexcept {
-    // Fast convergence, RFC 9438, section 4.7: who met it earlier than the last time leaves room for others.
+    // Fast convergence (RFC 9438, 4.7): a flow that met congestion at a smaller window than the last time leaves room for
+    // others.
     most_ = is_active_ && before < most_ ? before * (1 + beta) / 2 : before;
     most_ = std::max(most_, after);
     friendly_ = after;
@@ -21,6 +22,7 @@ double CubicCurve::grow(Time now, Time rtt_ns, double window) noexcept {
         began_ = now;
         reached_s_ = std::cbrt((most_ - std::min(most_, window)) / aggressiveness);
     }
+    // W_cubic(t) of RFC 9438, 4.2, one round trip ahead; t counts seconds from the curve's inflection point.
     const double t = static_cast<double>(now + rtt_ns - began_) / 1e9 - reached_s_;
     const double target = aggressiveness * t * t * t + most_;
     friendly_ += friendly_ < most_ ? friendly_growth : 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each event given to the part whose affair it is, and what is told of all parts together. One thread.
+// Passes each event to the part that handles it, and reports on all parts together. One thread.
 #include "datagram/endpoint_machine.hpp"
 
 #include <algorithm>
@@ -39,7 +39,8 @@ EndpointMachine::EndpointMachine(const Settings& settings,
     wipe(settings_.job_key);
 }
 
-// nullptr: nothing may be owed to the node any more. Throws std::bad_alloc.
+// Returns the full record of a node to which content is to be sent; nullptr if it is severed or this gateway leaves. Throws
+// std::bad_alloc.
 inline Peer* EndpointMachine::peer_to_owe(NodeId node) {
     ACP_ASSERT(node < settings_.nodes && node != settings_.node);
     if (peers_.is_severed(node) || severing_.is_closing()) return nullptr;
@@ -60,7 +61,7 @@ MutableBytes EndpointMachine::reserve_rest(NodeId node, std::uint32_t bytes_min)
 
 void EndpointMachine::commit(NodeId node, std::uint32_t bytes) {
     Peer* peer = peers_.hot(node);
-    // Severed since it reserved: the bytes go nowhere, as all that was not acknowledged.
+    // The node was severed after reserve(): the frame is dropped like all that was not acknowledged.
     if (peer == nullptr || peer->queue.filling == no_buffer) return;
     buffers_.commit(*peer, bytes);
     peers_.make_ready(*peer);
@@ -138,7 +139,7 @@ void EndpointMachine::on_datagram(Time now, const Address& from, MutableBytes da
     settle();
 }
 
-// false: counted under what was wrong with it.
+// Checks the outer header. On false the first failed check was counted.
 bool EndpointMachine::is_header_sound(const OuterHeader& outer, std::size_t bytes) noexcept {
     // WIRE-3
     if (outer.version != wire_version) {
@@ -182,7 +183,7 @@ Time EndpointMachine::deadline() const noexcept {
     return peers_.has_ready() ? 0 : peers_.timers().next();
 }
 
-// Answers first, then one peer's datagrams at a time.
+// Sends answers first, then the datagrams of one peer.
 Transmit EndpointMachine::next_transmit(Time now, MutableBytes into) {
     ACP_ASSERT(into.size() >= 65536);
     now_ = std::max(now_, now);
@@ -197,7 +198,7 @@ Transmit EndpointMachine::next_transmit(Time now, MutableBytes into) {
         if (transmit.bytes == 0) continue;
         counters_.datagrams_sent += transmit.count;
         counters_.bytes_sent += transmit.bytes;
-        // It may have more; the others come first.
+        // The peer may have more to send: it goes to the end of the queue, so that peers take turns.
         peers_.make_ready(*peer);
         return transmit;
     }
@@ -210,14 +211,15 @@ Transmit EndpointMachine::transmit_peer(Peer& peer, MutableBytes into) {
             return peer.handshake.inits_due != 0 ? handshake_.transmit_init(peer, into, now_)
                                                  : Transmit{};
         case Peer::State::half_open:
-            return {};  // WIRE-74: a responder waits for a sign that its answer has come
+            // WIRE-74: a responder sends no data until authentic data shows that its RESPONSE arrived
+            return {};
         case Peer::State::connected:
             break;
     }
     return transmitter_.transmit(peer, into, now_);
 }
 
-// What the handler must hear of and what must not vanish under a function that uses it.
+// Calls the handler and frees what it held. Only here, so that no function finds a peer or buffer gone that it still uses.
 void EndpointMachine::settle() {
     severing_.tell_news(handler_);
     buffers_.offer_room(handler_);

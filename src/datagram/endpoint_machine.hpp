@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The endpoint itself: it owns the parts and connects them, and gives each event (a datagram, an alarm, a call from
-// above, room on the wire) to the part whose affair it is. Each part has its own fields and its contract in its own
-// header; calls run one way, from a line to lines below it:
+// The endpoint itself: it owns and connects the parts, and passes each event (a datagram, an alarm, a call from above, room to
+// send) to the part that handles it. Each part has its own fields, and its contract in its own header; calls run one way, from
+// a
+// line to lines below it:
 //
 //   Receiver        data: open, acknowledge, deliver             TimerEvents   what is due when an alarm rings
 //   Transmitter     data and control frames, sealed              Handshake     INIT, COOKIE, RESPONSE
-//   BatchPlanner    which buffers leave together                 LossRecovery  acknowledged, lost, probe timeout
-//   Severing        nodes given up, and the CLOSEs that say so
+//   BatchPlanner    which buffers are sent together              LossRecovery  acknowledged, lost, probe timeout
+//   Severing        severed nodes, and the CLOSEs that say so
 //   SendBuffers     room for frames, divided among the peers     PacketProtection  sealing and opening under keys
-//   PeerAddresses   where a node is sent to, cookies             Acknowledger  when and what to acknowledge
-//   Peers           table, alarms and ready queue of the peers   AnswerQueue   signed messages that wait
-//   Credentials     who this endpoint is: keys, instance, features
+//   PeerAddresses   addresses of the nodes, cookies              Acknowledger  when and what to acknowledge
+//   Peers           table, alarms and ready queue of the peers   AnswerQueue   signed messages that wait to be sent
+//   Credentials     identity of this endpoint: keys, instance, features
 //
-// Handlers are called only from settle(), and for frames; so no function finds its peer gone halfway. Knows neither
-// socket nor clock. One thread.
+// The handler is called only from settle(), and to deliver frames; so no function finds that its peer vanished halfway. Knows
+// neither
+// neither socket nor clock. One thread.
 #pragma once
 
 #include "datagram/acknowledger.hpp"
@@ -37,7 +39,7 @@ namespace acp::datagram {
 
 class EndpointMachine final : public Endpoint {
 public:
-    // As Endpoint::create(), with settings that were found good. Throws std::bad_alloc.
+    // Like Endpoint::create(), with settings that were checked. Throws std::bad_alloc.
     EndpointMachine(const Settings& settings,
                     CipherSuite& suite,
                     Entropy& entropy,
@@ -65,7 +67,7 @@ public:
     [[nodiscard]] Features differing_features() const noexcept override;
     [[nodiscard]] bool stats(NodeId node, PeerStats& stats) const noexcept override;
 
-    // Memory of peers without full records, for the test that holds it to 128 bytes each.
+    // For the test that an idle peer takes 128 bytes.
     [[nodiscard]] const PeerTable& table() const noexcept { return peers_.table(); }
 
 private:
@@ -76,10 +78,10 @@ private:
 
     Settings settings_;
     EndpointHandler& handler_;
-    Time now_ = 0;  // the latest that was told
+    Time now_ = 0;  // the latest time passed in
     EndpointCounters counters_;
     Credentials credentials_;
-    CreditBudget budget_;  // before peers_, whose parts of it leave it
+    CreditBudget budget_;  // declared before peers_: their shares leave it when they are destroyed
     AnswerQueue answers_;
     PeerAddresses addresses_;
     Peers peers_;

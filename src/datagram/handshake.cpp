@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The three messages, as they come and as they go. One thread.
+// Handles received INIT, COOKIE and RESPONSE messages, and makes those that are sent. One thread.
 #include "datagram/handshake.hpp"
 
 #include <algorithm>
@@ -59,7 +59,8 @@ void Handshake::on_init(const OuterHeader& outer, const Address& from, Bytes dat
     respond(peer, init, from, now);
 }
 
-// WIRE-95: they can never talk, and both shall say so. A node we have dealings with has said something else before.
+// WIRE-95: nodes with different features can never be connected, and both sides shall report it. An INIT of a node that we have
+// already shaken hands with is ignored: its features matched before, so this INIT is a copy or comes from someone else.
 void Handshake::on_other_features(const InitPacket& init, const Address& from, Time now) {
     ++parts_.counters.wrong_features;
     const NodeId node = init.outer.source;
@@ -70,22 +71,22 @@ void Handshake::on_other_features(const InitPacket& init, const Address& from, T
     parts_.severing.sever_mismatched(init, from);
 }
 
-// WIRE-18: many handshakes are half open when a quarter of those allowed are.
+// WIRE-18: the endpoint counts as flooded when a quarter of the half-open handshakes allowed exist.
 bool Handshake::has_shown_address(const InitPacket& init, const Address& from, Time now) {
     const bool is_busy = parts_.peers.half_open() >= std::max(settings_.half_open_max / 4, 1U);
     return parts_.addresses.has_shown_address(init, from, is_busy, now);
 }
 
-// Whether an INIT of a node we have dealings with is to be answered by a new response. It may be a copy. An INIT of the
-// same instance is answered again only while half open and with the same nonce; one of another instance counts only
-// with a cookie, which a copy sent from elsewhere does not have.
+// Whether to answer an INIT by a new RESPONSE although the node has a record here. The INIT may be a replayed copy. One of the
+// known instance is answered again only while the handshake is half open, and only with the same nonce. One of another instance
+// counts only with a cookie, which a copy sent from elsewhere cannot have.
 bool Handshake::may_respond(Peer& peer, const InitPacket& init, const Address& from, Time now) {
     if (peer.state == Peer::State::connecting) {
-        // WIRE-70: both asked; the lower node's question counts.
+        // WIRE-70: both sides sent an INIT; that of the lower node number counts.
         if (peer.node < settings_.node) return true;
         ++parts_.counters.init_crossed;
         if (peer.handshake.inits_due == 0 && now + init_retry_ns / 2 >= peer.handshake.next_init) {
-            // Where it asked from comes first, if it is one of its own addresses.
+            // Our next INIT goes to the source of this one, if that is one of the node's own addresses.
             if (parts_.addresses.is_listed(peer.node, from)) peer.address = from;
             peer.handshake.inits_due = 1;
             parts_.peers.make_ready(peer);
@@ -93,14 +94,15 @@ bool Handshake::may_respond(Peer& peer, const InitPacket& init, const Address& f
         return false;
     }
     if (peer.instance != init.instance) {
-        // WIRE-73: nothing was said yet with one that is half open: the new one takes its place.
+        // WIRE-73: no data was exchanged with a half-open peer, so the new instance takes its place.
         if (!parts_.addresses.has_cookie(init, from, now)) return false;
         if (peer.state == Peer::State::half_open) return true;
         parts_.severing.sever(peer.node, SeverReason::restarted);
         return false;
     }
     if (peer.state == Peer::State::half_open && peer.handshake.other_nonce == init.nonce) {
-        // WIRE-72: the same answer to the same question. Its age stays what it is.
+        // WIRE-72: the same INIT gets the same RESPONSE. The age of the handshake does not change, or repeated INITs would keep
+        // it open for ever.
         if (!has_shown_address(init, from, now)) return false;
         parts_.addresses.note_source(peer, from);
         ++parts_.counters.init_repeated;
@@ -111,8 +113,9 @@ bool Handshake::may_respond(Peer& peer, const InitPacket& init, const Address& f
     return false;
 }
 
-// All memory is taken before anything is changed: where there is none, the INIT counts as lost.
-//   known  the node's record; nullptr: it has none yet
+// Answers an INIT by a new RESPONSE. All memory is taken before anything is changed, so that an INIT for which there is none
+// counts as lost.
+//   known  the node's record; nullptr if it has none yet
 void Handshake::respond(Peer* known, const InitPacket& init, const Address& from, Time now) {
     const NodeId node = init.outer.source;
     Random16 nonce{};
@@ -198,7 +201,7 @@ void Handshake::on_response(const OuterHeader& outer,
         return;
     }
     if (parts_.peers.is_severed(outer.source) || parts_.severing.is_closing()) {
-        // WIRE-80: it has just answered what we asked before that.
+        // WIRE-80: this answers an INIT that we sent before we severed the node or began to leave.
         ++parts_.counters.response_severed;
         parts_.severing.send_close(from, outer.source, response.instance);
         return;
@@ -218,7 +221,7 @@ void Handshake::on_response(const OuterHeader& outer,
                           peer->handshake.nonce, response.nonce, parts_.credentials.public_key(),
                           response.public_key};
     ConnectionKeys keys;
-    // Where there is no memory for them the next INIT is answered by the same response (WIRE-72).
+    // If there is no memory for the keys, our next INIT brings the same RESPONSE again (WIRE-72).
     if (!parts_.credentials.agree(peer->node, parties, response.public_key, keys)) return;
     peer->address = from;
     peer->instance = response.instance;
@@ -228,7 +231,8 @@ void Handshake::on_response(const OuterHeader& outer,
     connect(*peer, std::move(keys), now);
     parts_.peers.set_connected(*peer);
     ++parts_.counters.connections;
-    // WIRE-74: the other side waits for a sign; data does as well, and takes the ping's place.
+    // WIRE-74: the responder waits for authentic data that shows that its RESPONSE arrived. A ping serves; data takes its
+    // place.
     peer->flight.is_ping_due = true;
     parts_.peers.make_ready(*peer);
     parts_.peers.arm(*peer, now);
@@ -239,16 +243,17 @@ Transmit Handshake::transmit_init(Peer& peer, MutableBytes into, Time now) noexc
     const std::span<const Address> addresses = parts_.addresses.of(peer.node);
     --peer.handshake.inits_due;
     if (peer.handshake.began == never) peer.handshake.began = now;
-    // WIRE-71: the addresses in turn; where the other side was heard from comes first.
+    // WIRE-71: the addresses are tried in turn, beginning with the one the other side was heard from.
     if (peer.address.family == 0 && !addresses.empty()) {
         peer.address = addresses[peer.handshake.inits % addresses.size()];
     }
     const Time retry = std::max(init_retry_ns, 3 * settings_.initial_rtt_ns);
     const Time most = std::max(init_retry_max_ns, retry);
     peer.handshake.next_init = now + std::min(retry << std::min(peer.handshake.inits, 8U), most);
-    if (peer.address.family == 0)
-        peer.handshake.inits_due = 0;  // no way there is a try all the same
-    // Those sent together are one try, or two addresses would never take turns.
+    // A node without an address counts as tried, so that connect_timeout applies to it too.
+    if (peer.address.family == 0) peer.handshake.inits_due = 0;
+    // INITs sent together count as one try: all go to one address, and counting each would skip every other address of the
+    // node.
     if (peer.handshake.inits_due == 0) ++peer.handshake.inits;
     if (peer.address.family == 0) return {};
     InitPacket init{.outer = credentials.outer_of(PacketType::init)};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How two gateways come to share a secret: INIT, perhaps COOKIE, RESPONSE. A node is connected to once: there is no
-// second handshake with the same instance. Takes these messages in, sends INITs, leaves answers in the queue; knows no
-// data. One thread.
+// The handshake by which two gateways agree on keys: INIT, a COOKIE if the responder asks for one, RESPONSE. A node is
+// connected to once: there is no second handshake with the same instance. Handles the messages received, makes INITs to send,
+// and leaves its answers in the queue. Knows no data. One thread.
 // Tests: tests/unit/datagram/endpoint_handshake_test.cpp, endpoint_bad_handshake_test.cpp, endpoint_copies_test.cpp.
 #pragma once
 
@@ -20,10 +20,11 @@ namespace acp::datagram {
 
 class Handshake {
 public:
+    // Interval between the first tries; it doubles.
     static constexpr Time init_retry_ns = 30'000'000;
-    static constexpr Time init_retry_max_ns = 200'000'000;
+    static constexpr Time init_retry_max_ns = 200'000'000;  // the longest interval
 
-    // What it works with. All outlive it.
+    // The parts it calls. All must outlive it.
     struct Parts {
         Entropy& entropy;
         const CreditBudget& budget;
@@ -35,16 +36,17 @@ public:
         EndpointCounters& counters;
     };
 
-    //   settings  outlive it
+    //   settings  must outlive it
     Handshake(const Settings& settings, const Parts& parts) noexcept
         : settings_(settings), parts_(parts) {}
 
-    // A message came whose outer header is sound. It is taken, or counted under what was wrong with it.
+    // Handle a received message whose outer header was checked. A message that is not accepted is counted under the reason, and
+    // changes nothing.
     void on_init(const OuterHeader& outer, const Address& from, Bytes datagram, Time now);
     void on_cookie(const OuterHeader& outer, const Address& from, Bytes datagram);
     void on_response(const OuterHeader& outer, const Address& from, Bytes datagram, Time now);
 
-    // An INIT that is due (HandshakeState::inits_due != 0). Nothing where the node has no address.
+    // Makes an INIT that is due (HandshakeState::inits_due != 0). Returns nothing if the node has no address.
     [[nodiscard]] Transmit transmit_init(Peer& peer, MutableBytes into, Time now) noexcept;
 
 private:

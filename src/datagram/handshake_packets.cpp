@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Features in words, for the message that two gateways differ.
+// Puts features in words, for the error message that two gateways differ.
 #include "datagram/handshake_packets.hpp"
 
 #include "datagram/endpoint.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Derivation of keys: every label is of its own, so that no two derivations share an input.
+// Derives keys. Every derivation has a label of its own, so that no two share an input.
 #include "datagram/key_schedule.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace acp::datagram {
 namespace {
 
-// Collects the info of a derivation: fixed-length fields after a label.
+// Builds the `info` argument of HKDF: a label, then fields of fixed length.
 class Info {
 public:
     explicit Info(const char* label) noexcept {
@@ -56,7 +56,8 @@ void derive_connection_secret(const Secret& traffic,
                               const Parties& parties,
                               CipherSuite& suite,
                               Secret& out) noexcept {
-    // WIRE-35: of the traffic secret, so that the job key vouches for it, and of what only these two can compute.
+    // WIRE-35: the input is the traffic secret, which proves knowledge of the job key, and the Diffie-Hellman result, which
+    // only these two can compute.
     std::array<std::byte, 64> secret{};
     std::copy(traffic.begin(), traffic.end(), secret.begin());
     std::copy(shared.begin(), shared.end(), secret.begin() + 32);
@@ -119,6 +120,7 @@ DirectionKey* ReceiveKeys::find(Time now,
         return previous_.aead != nullptr && epoch == previous_.epoch ? &previous_ : nullptr;
     }
     if (later_.aead != nullptr && epoch == later_.epoch) return &later_;
+    // Keys beyond the next epoch are rarely needed, so they are rationed.
     if (epoch != current_.epoch + 1) {
         if (now < may_skip_) return nullptr;
         may_skip_ = now + skip_every_ns;

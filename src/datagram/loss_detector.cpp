@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The loss detector's bookkeeping: what was lost, and what was not after all. One thread.
+// Counts lost datagrams and recognises spurious losses. One thread.
 #include "datagram/loss_detector.hpp"
 
 namespace acp::datagram {
 
 namespace {
 
-// What overflows a queue is lost in a row, or every other one of it; chance seldom takes two so near.
+// When a queue overflows, it loses datagrams in a row or every other one; random loss seldom takes two so close together.
 constexpr PacketNumber lost_together_gap = 2;
 
 }  // namespace
@@ -46,7 +46,7 @@ std::uint32_t LossDetector::recognise(const AckFrame& ack) noexcept {
             continue;
         }
         ++spurious;
-        // so far it was overtaken, as far as can be known
+        // The packet was overtaken by at most this many, as far as the acknowledgement shows.
         const auto distance =
             std::min<PacketNumber>(ack.largest - number + 1, packet_threshold_max);
         packet_threshold_ = std::max(packet_threshold_, static_cast<std::uint32_t>(distance));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which datagrams are lost (RFC 9002, section 6.1): those sent so many packets, or so long, before one that was
-// acknowledged. Packets overtaken without being lost raise the number of packets, up to 64. Removes records from
-// SentDatagrams and tells the caller of each; resends nothing, and knows no congestion. One thread.
+// Loss detection (RFC 9002, 6.1): a datagram is lost if another one that was sent so many packets later, or so long after it,
+// was acknowledged. When a loss proves spurious (the packet was only overtaken), the packet threshold rises, up to 64. Removes
+// records from SentDatagrams and reports each to the caller; does not send anything again, and knows no congestion control. One
+// thread.
 // Tests: tests/unit/datagram/loss_detector_test.cpp.
 #pragma once
 
@@ -16,30 +17,31 @@
 
 namespace acp::datagram {
 
-// What an acknowledgement, or the time, settled. Path probes count in neither sum.
+// The datagrams that one acknowledgement, or the passing of time, settled as acknowledged or lost. Path probes are not counted.
 struct SettledPackets {
     std::uint64_t acked_bytes = 0;
     std::uint32_t acked = 0;
     std::uint64_t lost_bytes = 0;
     std::uint32_t lost = 0;
-    std::uint32_t lost_together =
-        0;                       // of them, those that left in one burst with the one just before
-    std::uint32_t spurious = 0;  // taken for lost earlier, and acknowledged now
-    Time largest_sent =
-        never;  // when the largest was sent, if only now acknowledged: an RTT sample
-    Time newest_lost_sent = 0;     // the latest sending time among the lost
-    PacketNumber latest_lost = 0;  // the last that was added
+    // Of the lost: those sent in one burst with another lost one directly before. A queue overflowed.
+    std::uint32_t lost_together = 0;
+    std::uint32_t spurious = 0;  // declared lost earlier, and acknowledged now
+    // When the largest acknowledged packet was sent, if it is newly acknowledged (an RTT sample); else never.
+    Time largest_sent = never;
+    Time newest_lost_sent = 0;     // when the most recently sent of the lost left
+    PacketNumber latest_lost = 0;  // the last that was counted as lost
 };
 
 class LossDetector {
 public:
     static constexpr std::uint32_t packet_threshold_min = 3;
     static constexpr std::uint32_t packet_threshold_max = 64;
-    static constexpr Time time_floor_ns = 200'000;  // below it, a late thread is taken for a loss
-    static constexpr std::size_t remembered_max = 32;
+    // A smaller threshold takes a late thread for a loss.
+    static constexpr Time time_floor_ns = 200'000;
+    static constexpr std::size_t remembered_max = 32;  // losses that may still prove spurious
 
-    // Takes what the acknowledgement names. acked(number, const SentDatagram&) for each. To be followed by detect().
-    // The caller has checked that ack.largest < sent.next().
+    // Removes the records of newly acknowledged packets and calls acked(number, const SentDatagram&) for each. To be followed
+    // by detect(). The caller has checked that ack.largest < sent.next().
     template <class Acked>
     SettledPackets on_ack(SentDatagrams& sent, const AckFrame& ack, Acked&& acked) {
         SettledPackets settled;
@@ -56,8 +58,8 @@ public:
         return settled;
     }
 
-    // Takes what is lost as things stand; lost(number, const SentDatagram&) for each, adding to `settled`. Sets
-    // deadline() to when the oldest that remains would be.
+    // Removes the records of packets that are lost by now, calls lost(number, const SentDatagram&) for each, and adds them to
+    // `settled`. Sets deadline() to the time when the oldest remaining packet will be lost by the time threshold.
     template <class Lost>
     void detect(SentDatagrams& sent,
                 Time now,
@@ -77,7 +79,7 @@ public:
         deadline_ = is_overtaken ? oldest->sent + delay : never;
     }
 
-    // Gives up all that is in flight, as after several probes without any answer.
+    // Declares all packets in flight lost, as after persistent congestion (RFC 9002, 7.6).
     template <class Lost>
     void lose_all(SentDatagrams& sent, SettledPackets& settled, Lost&& lost) {
         sent.take_lost([&](PacketNumber number, const SentDatagram& record) {
@@ -88,11 +90,12 @@ public:
         deadline_ = never;
     }
 
-    // When detect() should be called although nothing was acknowledged; never: no need to.
+    // When to call detect() although nothing was acknowledged; never: no need.
     [[nodiscard]] Time deadline() const noexcept { return deadline_; }
 
     [[nodiscard]] std::uint32_t packet_threshold() const noexcept { return packet_threshold_; }
 
+    // A packet is lost if one sent later was acknowledged and this much time has passed since it was sent.
     [[nodiscard]] static Time time_threshold(const RttEstimator& rtt) noexcept;
 
 private:
@@ -109,15 +112,16 @@ private:
                        SettledPackets& settled) noexcept;
     void remember(PacketNumber number) noexcept;
 
-    // Those of the remembered that are acknowledged after all; raises the threshold by them.
+    // Finds remembered losses that an acknowledgement shows to be spurious, raises the packet threshold accordingly, and
+    // returns how many there are.
     std::uint32_t recognise(const AckFrame& ack) noexcept;
 
-    PacketNumber largest_acked_ = 0;  // one more than it; 0: none
+    PacketNumber largest_acked_ = 0;  // one more than the largest acknowledged; 0: none yet
     Time deadline_ = never;
     std::uint32_t packet_threshold_ = packet_threshold_min;
     std::uint32_t remembered_ = 0;
     std::uint32_t next_remembered_ = 0;
-    std::array<PacketNumber, remembered_max> lost_{};  // the last taken for lost, as a ring
+    std::array<PacketNumber, remembered_max> lost_{};  // ring: the last packets declared lost
 };
 
 }  // namespace acp::datagram

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Acknowledgements taken in, losses found, and the probe timeout. One thread.
+// Processes acknowledgements, losses and probe timeouts. One thread.
 #include "datagram/loss_recovery.hpp"
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 namespace acp::datagram {
 namespace {
 
-// Tells the window and the pace what has been learned.
-//   sample  what the caller alone knows
+// Updates the congestion window and the pacer with what was settled.
+//   sample  filled with what only the caller knows; the rest is filled here
 void adapt(Peer& peer, const SettledPackets& settled, CongestionSample sample, Time now) {
     sample.now = now;
     sample.acked_bytes = settled.acked_bytes;
@@ -40,7 +40,7 @@ void rearm_probe(Peer& peer, Time now) noexcept {
 
 void LossRecovery::on_ack(Peer& peer, const AckFrame& ack, Time now) {
     const Dsn cumulative = peer.path.credit.cumulative();
-    // WIRE-25: what was never sent cannot have come.
+    // WIRE-25: an acknowledgement of packets or content never sent violates the protocol.
     if (ack.largest >= peer.flight.sent.next() ||
         !peer.path.credit.on_ack(now, ack.cumulative, ack.credit, peer.path.next_dsn)) {
         ++counters_.unsent_acknowledged;
@@ -49,6 +49,7 @@ void LossRecovery::on_ack(Peer& peer, const AckFrame& ack, Time now) {
     if (peer.path.narrow_since != never && peer.path.credit.cumulative() != cumulative) {
         peer.path.narrow_since = now;
     }
+    // Order matters: records are removed first, then the RTT is sampled, by which the loss detector then judges the rest.
     const std::uint64_t in_flight = peer.flight.sent.bytes_in_flight();
     SettledPackets settled = peer.flight.loss.on_ack(
         peer.flight.sent, ack, [&](PacketNumber number, const SentDatagram& record) {
@@ -67,7 +68,7 @@ void LossRecovery::on_ack(Peer& peer, const AckFrame& ack, Time now) {
     if (has_sample || settled.acked != 0) {
         peer.flight.probe.on_ack();
         peer.probes_in_vain = 0;
-        peer.flight.bypass = peer.flight.pings_due = 0;
+        peer.flight.probe_budget = peer.flight.pings_due = 0;
     }
     if (settled.acked + settled.lost != 0 || has_sample) {
         CongestionSample sample;
@@ -110,11 +111,11 @@ void LossRecovery::on_acked(Peer& peer, PacketNumber number, const SentDatagram&
     buffers_.release(peer, record.buffer);
 }
 
-// Something sent later has come.
+// A datagram was lost: one sent later was acknowledged.
 void LossRecovery::on_lost(Peer& peer, PacketNumber number, const SentDatagram& record, Time now) {
     if (!record.is_path_probe && record.bytes > peer.path.mtu.least() &&
         peer.path.mtu.on_long_lost(now, record.sent, number)) {
-        // The path was cut back.
+        // The path no longer carries long datagrams.
         ++counters_.path_fallbacks;
         peer.path.narrow_since = now;
         peer.path.fit_allowance();
@@ -133,8 +134,8 @@ void LossRecovery::give_up(Peer& peer, const SentDatagram& record, Time now) noe
     }
 }
 
-// WIRE-79: what was promised so far was promised for short datagrams. The acknowledgement of the probe told of all
-// those promises; those after it are for long ones. Where these take no more room, it is all the same.
+// WIRE-79: credit promised so far was for short datagrams. The acknowledgement of the probe reported all those promises; later
+// ones are for long datagrams. If longer datagrams take no more room at the receiver, there is no difference.
 void LossRecovery::on_longer_path(Peer& peer, std::uint32_t before, Time now) noexcept {
     if (peer.path.mtu.current() <= before) return;
     if (true_bytes(peer.path.mtu.current()) > true_bytes(before)) {
@@ -145,11 +146,11 @@ void LossRecovery::on_longer_path(Peer& peer, std::uint32_t before, Time now) no
         peer.path.long_from = peer.path.credit.limit(now);
     }
     peer.path.fit_allowance();
-    buffers_.note_room();  // more fits into what may be reserved
+    buffers_.note_room();  // longer frames fit now
 }
 
-// WIRE-51 WIRE-52 WIRE-53: the oldest go again. Long datagrams may be too long by now: a short one beside them
-// tells (WIRE-77).
+// WIRE-51 WIRE-52 WIRE-53: sends the oldest datagrams again. Long datagrams may be too long for the path by now; a short one
+// sent beside them shows it (WIRE-77).
 void LossRecovery::on_probe_timeout(Peer& peer, Time now) {
     const std::uint32_t count = peer.flight.probe.expire(now, peer.flight.rtt);
     ++peer.life.probes_unanswered;
@@ -173,7 +174,8 @@ void LossRecovery::on_probe_timeout(Peer& peer, Time now) {
         peer.flight.pacer.set_rate(peer.flight.congestion->pacing_window_bytes(),
                                    peer.flight.rtt.smoothed(), false);
     }
-    peer.flight.bypass = count;
+    // The oldest datagrams may be sent again whatever the window says; pings stand in for those that do not exist.
+    peer.flight.probe_budget = count;
     peer.flight.pings_due = count - taken;
     peer.flight.is_short_due = is_long;
     peer.flight.is_ping_due = is_long || peer.queue.lost.empty();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What acknowledgements, losses and silence do to a peer: buffers come free or are queued again, and all that estimates
-// the path is told. Decides neither when something is lost nor how large the window is; the peer's parts do. Sends
-// nothing itself. One thread. Tests: tests/unit/datagram/endpoint_delivery_test.cpp, endpoint_mtu_test.cpp.
+// Applies acknowledgements, losses and probe timeouts to a peer: frees buffers or queues them again, and updates all that
+// estimates the path. It decides neither when a datagram is lost nor how large the window is: parts of the peer do. Sends
+// nothing itself. One thread.
+// Tests: tests/unit/datagram/endpoint_delivery_test.cpp, endpoint_mtu_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +19,18 @@ namespace acp::datagram {
 
 class LossRecovery {
 public:
-    // All outlive it.
+    // All arguments must outlive it.
     LossRecovery(const PeerAddresses& addresses,
                  Peers& peers,
                  SendBuffers& buffers,
                  EndpointCounters& counters) noexcept
         : addresses_(addresses), peers_(peers), buffers_(buffers), counters_(counters) {}
 
-    // An authentic acknowledgement came.
+    // Processes an authentic acknowledgement.
     void on_ack(Peer& peer, const AckFrame& ack, Time now);
 
-    // A connected peer's alarm rang: takes what is lost by now, and when the probe timeout has come, queues the oldest
-    // again and has pings sent.
+    // The alarm of a connected peer rang: detects losses by time. If the probe timeout has expired, queues the oldest datagrams
+    // again and requests pings.
     void on_timer(Peer& peer, Time now);
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NewReno's reactions. One thread.
+// The reactions of NewReno to samples, silence and spurious loss. One thread.
 #include "datagram/new_reno.hpp"
 
 #include <algorithm>
@@ -19,8 +19,8 @@ void NewReno::on_sample(const CongestionSample& sample) noexcept {
         reduce(sample.now);
         return;
     }
-    if (sample.in_flight + datagram_ < window_ / 4 * 3)
-        return;  // not the window kept it from sending
+    // The window did not limit the sender, so it does not grow (RFC 9002, 7.8).
+    if (sample.in_flight + datagram_ < window_ / 4 * 3) return;
     if (is_slow_start()) {
         window_ = std::min(window_ + sample.acked_bytes, window_max);
         return;

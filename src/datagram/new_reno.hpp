@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Congestion control by loss alone, as RFC 9002, section 7: slow start, halving at most once per round trip,
-// otherwise one datagram more per round trip. Here as a yardstick for the other, and where delay says nothing. Knows
-// no clock. One thread.
+// Loss-based congestion control as in RFC 9002, section 7: slow start, then one datagram more per round trip, and halving at
+// most once per round trip. It serves as a yardstick for the other algorithms, and on paths whose delay says nothing. Knows no
+// clock. One thread.
 // Tests: tests/unit/datagram/congestion_conformance_test.cpp.
 #pragma once
 
@@ -34,11 +34,11 @@ private:
 
     std::uint32_t datagram_;
     std::uint64_t window_;
-    std::uint64_t threshold_ = window_max;
-    std::uint64_t window_before_ = 0;  // the last reduction; 0: nothing to restore
+    std::uint64_t threshold_ = window_max;  // slow start ends here (ssthresh), bytes
+    std::uint64_t window_before_ = 0;       // before the last reduction; 0: nothing to restore
     std::uint64_t threshold_before_ = 0;
-    std::uint64_t acked_ = 0;  // towards the next datagram of growth
-    Time reduced_at_ = 0;
+    std::uint64_t acked_ = 0;  // bytes acknowledged towards the next datagram of growth
+    Time reduced_at_ = 0;      // losses of datagrams sent earlier cause no reduction
 };
 
 }  // namespace acp::datagram

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keys by epoch, and the three kinds of security. Before authentication nothing is noted. One thread.
+// Seals and opens datagrams in the three security modes, with the key of the packet's epoch. One thread.
 #include "datagram/packet_protection.hpp"
 
 namespace acp::datagram {
@@ -52,6 +52,7 @@ inline bool PacketProtection::open_with(DirectionKey& key,
                                         const OuterHeader& outer,
                                         MutableBytes datagram,
                                         MutableBytes& plain) noexcept {
+    // The part of the datagram that is authenticated but not encrypted.
     const std::size_t clear =
         settings_.security == base::Security::encrypt ? outer_bytes : datagram.size() - tag_bytes;
     if (!key.aead->open(key.nonce(outer.number), datagram.first(clear), datagram.subspan(clear))) {
@@ -65,7 +66,8 @@ inline bool PacketProtection::open_with(DirectionKey& key,
 bool PacketProtection::open(
     Peer& peer, const OuterHeader& outer, MutableBytes datagram, MutableBytes& plain, Time now) {
     const std::uint64_t epoch = epoch_of(outer.number);
-    // WIRE-31: before authentication nothing is noted.
+    // WIRE-31: an unauthenticated datagram must not change the anti-replay window: a forger could otherwise make genuine ones
+    // look replayed.
     if (peer.received.came.look(outer.number) != AckRanges::Seen::fresh) {
         ++counters_.replayed;
         return false;
@@ -89,7 +91,7 @@ bool PacketProtection::open_idle(const FoldedPeer& folded,
                                  MutableBytes datagram,
                                  MutableBytes& plain,
                                  Time now) {
-    // WIRE-31: what is not later than the last one that came counts as seen.
+    // WIRE-31: for a folded peer all numbers up to the largest received count as seen.
     if (folded.has_come && outer.number <= folded.largest_came) {
         ++counters_.replayed;
         return false;

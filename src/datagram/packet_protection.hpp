@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Datagrams sealed and opened under the keys of a peer, with the key that belongs to a packet's number. Knows headers
-// and tags, and nothing of what is inside. One thread. Tests: tests/unit/datagram/endpoint_security_test.cpp,
-// endpoint_bad_input_test.cpp.
+// Packet protection: seals and opens datagrams with the key that belongs to the epoch of the packet number. Knows headers and
+// tags, and nothing of the plain text. One thread.
+// Tests: tests/unit/datagram/endpoint_security_test.cpp, endpoint_bad_input_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -18,32 +18,34 @@ namespace acp::datagram {
 
 class PacketProtection {
 public:
-    // All outlive it. Throws std::bad_alloc.
+    // All arguments must outlive it. Throws std::bad_alloc.
     PacketProtection(const Settings& settings,
                      CipherSuite& suite,
                      const Credentials& credentials,
                      EndpointCounters& counters);
 
-    // Of a datagram: none without security.
+    // Length of the tag of a datagram; 0 with security off.
     [[nodiscard]] std::uint32_t tag_bytes_used() const noexcept { return tag_bytes_; }
 
-    // Seals plain text under a peer's next packet number and keeps count. Returns the datagram's bytes; 0: there is no
-    // memory for its next key, and nothing is sent to this peer any more.
+    // Seals plain text under the peer's next packet number, which it advances. Returns the length of the datagram. Returns 0 if
+    // there is no memory for the peer's next key; the caller must sever the peer then, for a packet number may be used only
+    // under its own key.
     [[nodiscard]] std::uint32_t seal(PeerKeys& keys, Pieces plain, std::byte* into);
 
-    // Opens data of a peer in place; `plain` is what was inside. false: dropped and counted, and nothing noted.
+    // Opens data of a peer in place; `plain` becomes the plain text. On false the datagram was counted and must be dropped; the
+    // peer is unchanged.
     [[nodiscard]] bool open(
         Peer& peer, const OuterHeader& outer, MutableBytes datagram, MutableBytes& plain, Time now);
 
-    // open() of data for an idle peer, which stays folded (WIRE-91): to see that it is its own costs no more than for
-    // others, but for a key now and then.
+    // Like open(), for a folded peer, which stays folded (WIRE-91): a forged datagram costs no more than one for any other
+    // peer, except for a key now and then.
     [[nodiscard]] bool open_idle(const FoldedPeer& folded,
                                  const OuterHeader& outer,
                                  MutableBytes datagram,
                                  MutableBytes& plain,
                                  Time now);
 
-    // The peer was woken by the packet that open_idle() opened.
+    // Notes that a peer was woken by the packet that open_idle() opened.
     void on_woken(Peer& peer, PacketNumber number, Time now);
 
 private:

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an endpoint knows of one node it talks to, or tries to: plain data and the parts that judge it, in groups that
-// belong to one affair each. And the few bytes that stay of it when it has been idle for long. Knows no socket; decides
-// nothing. One thread: the endpoint's.
+// The state of one peer: plain data and the algorithms that judge it, grouped by purpose; and the few bytes kept of a peer that
+// has long been idle. Knows no socket; decides nothing. One thread: the endpoint's.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +25,7 @@
 
 namespace acp::datagram {
 
-// A connected peer that has long been idle: nothing is in flight, and nothing came out of order.
+// What is kept of a connected peer that has long been idle. Nothing is in flight, and all content received is complete.
 struct FoldedPeer {
     Secret secret{};
     std::uint64_t instance = 0;
@@ -34,69 +33,72 @@ struct FoldedPeer {
     PacketNumber largest_came = 0;
     Address address;
     Dsn next_dsn = 0;
-    Dsn next_content = 0;  // first not yet received
+    Dsn next_content = 0;  // first serial number not yet received
     std::uint32_t smoothed_rtt_us = 0;
     std::uint16_t datagram_bytes = 0;
     std::uint16_t longest_came = 0;
     std::uint8_t unscheduled = 0;
-    bool has_come = false;  // largest_came counts
+    bool has_come = false;  // largest_came is valid
 };
 
 // docs/spec/wire.md, WIRE-92: 128 bytes per idle peer, with its seat in the table.
 static_assert(sizeof(FoldedPeer) <= 104);
 
-// Both sides of a handshake: what was asked, and when it is asked again.
+// The state of a handshake, of either side.
 struct HandshakeState {
-    Random16 nonce{};        // ours
-    Random16 other_nonce{};  // half open: the initiator's
+    Random16 nonce{};        // this side's
+    Random16 other_nonce{};  // half open: the nonce of the initiator
     Random16 cookie{};
-    Time began = 0;      // first INIT sent, or received
-    Time next_init = 0;  // when to send INIT again
-    std::uint32_t inits = 0;
-    std::uint32_t inits_due = 0;
+    Time began = 0;               // when the first INIT was sent or received
+    Time next_init = 0;           // when to send the next INIT
+    std::uint32_t inits = 0;      // tries so far
+    std::uint32_t inits_due = 0;  // INITs to be sent now
 };
 
-// The keys of a connection. The secret is wiped when they go.
+// The keys of a connection. The secret is wiped on destruction.
 struct PeerKeys {
     SecretPointer<Secret> secret;  // nullptr before there is a connection
     DirectionKey send;
     ReceiveKeys receive;
-    PacketNumber next_number = 0;  // of the next datagram sealed
+    PacketNumber next_number = 0;  // number of the next datagram sealed
 };
 
-// What is to be sent, as buffers of the endpoint's pool.
+// The content to be sent, as buffers of the endpoint's pool.
 struct SendQueue {
-    BufferQueue waiting;              // never sent
-    BufferQueue lost;                 // to be sent again
+    BufferQueue waiting;              // content never sent
+    BufferQueue lost;                 // content to be sent again
     BufferIndex filling = no_buffer;  // the last of waiting, while frames are added to it
-    std::uint32_t filling_bytes = 0;  // how long its datagram may become
-    std::uint32_t held = 0;           // buffers: waiting, lost and in flight
-    bool wants_room = false;          // reserve() found none
+    std::uint32_t filling_bytes = 0;  // the most that its datagram may become long
+    std::uint32_t held = 0;           // buffers of this peer: waiting, lost and in flight
+    bool wants_room = false;          // reserve() found no room
 };
 
-// How long datagrams to this peer may be, and how many it has room for.
+// The path to a peer: the length of datagrams, and the credit granted by the peer.
 struct PathState {
     Dsn next_dsn;
     SendCredit credit;
-    std::uint8_t unscheduled = 0;  // credit it gives unasked
+    std::uint8_t unscheduled = 0;  // datagrams that the peer takes unasked
     MtuProber mtu;
-    Dsn long_from = 0;  // content before it was promised room for datagrams of short_bytes
-    std::uint32_t short_bytes = 0;  // 0: none was
-    Time narrow_since = never;      // the path was cut back: when content from before came last
+    // Content before this serial number was promised room when datagrams were short_bytes long, and must stay that short.
+    Dsn long_from = 0;
+    std::uint32_t short_bytes = 0;  // 0: there was none
+    // After a fallback to shorter datagrams: when content was last acknowledged, or the time of the fallback. never: no
+    // fallback.
+    Time narrow_since = never;
 
-    // How long the datagram of the content with this number may be.
+    // The longest that the datagram with this content may be.
     [[nodiscard]] std::uint32_t bytes_of(Dsn dsn) const noexcept {
         const bool is_short = short_bytes != 0 && static_cast<std::int32_t>(dsn - long_from) < 0;
         return is_short ? std::min(short_bytes, mtu.current()) : mtu.current();
     }
 
-    // The path has another length than before: what may be sent unasked is as many bytes as it was.
+    // Called when the path length changed: the allowance keeps its size in bytes, so its number of datagrams changes.
     void fit_allowance() noexcept {
         credit.set_allowance(allowance_of(unscheduled, mtu.least(), mtu.current()));
     }
 };
 
-// What was sent and is not acknowledged, and what tells when more may leave.
+// What is in flight, and the algorithms that decide when more may be sent.
 struct FlightState {
     SentDatagrams sent;
     RttEstimator rtt;
@@ -104,49 +106,53 @@ struct FlightState {
     ProbeTimer probe;
     std::unique_ptr<Congestion> congestion;
     Pacer pacer;
-    std::uint32_t bypass = 0;     // datagrams that may leave whatever window, pace and credit say
-    std::uint32_t pings_due = 0;  // of a probe timeout, beside what it sends again
+    // WIRE-52: datagrams that a probe timeout may still send whatever window, pacer and credit say
+    std::uint32_t probe_budget = 0;
+    std::uint32_t pings_due = 0;  // pings due after a probe timeout, beside what is sent again
     bool is_ping_due = false;
-    bool is_short_due = false;  // data does not take that ping's place
-    bool is_paced = false;      // waits for the pacer
-    bool is_starved = false;    // found no record to note a datagram in, and has nothing in flight
+    bool is_short_due = false;  // the ping due must be a short datagram; data does not replace it
+    bool is_paced = false;      // waiting for the pacer
+    // There is no free record for a sent datagram and nothing is in flight that would free one, so a timer retries.
+    bool is_starved = false;
 };
 
-// What came.
+// What was received.
 struct ReceiveState {
-    AckRanges came;
-    PacketNumber largest_came = 0;
-    bool has_come = false;
-    DuplicateWindow content;
-    CreditShare share;
-    std::uint32_t longest_came = 0;  // bytes of a datagram
+    AckRanges came;                  // packet numbers
+    PacketNumber largest_came = 0;   // largest packet number, ack-eliciting or not
+    bool has_come = false;           // largest_came is valid
+    DuplicateWindow content;         // serial numbers of content
+    CreditShare share;               // credit granted to the peer
+    std::uint32_t longest_came = 0;  // longest datagram received, in bytes
 };
 
-// What is to be acknowledged, and when.
+// Acknowledgements that are owed to the peer.
 struct AckState {
-    // WIRE-44: after so many datagrams, however short, an acknowledgement is due.
+    // WIRE-44: bounds of `every`, below.
     static constexpr std::uint32_t every_min = 2;
     static constexpr std::uint32_t every_max = 16;
 
-    std::uint32_t unacknowledged = 0;  // datagrams received that want it
+    // ack-eliciting datagrams received since the last acknowledgement
+    std::uint32_t unacknowledged = 0;
     std::uint64_t unacknowledged_bytes = 0;
-    std::uint32_t every = every_min;  // datagrams, however short
-    std::uint32_t echoes_due = 0;     // acknowledgements of their own, for pings that came together
+    std::uint32_t every = every_min;  // after so many datagrams an acknowledgement is due
+    // Acknowledgements to be sent one by one, for pings that arrived together: each ping is a try to get an answer through.
+    std::uint32_t echoes_due = 0;
     bool is_due = false;
-    bool is_left_out = false;  // of a batch, for want of room
-    Time at = never;
+    bool is_left_out = false;  // did not fit into the last batch
+    Time at = never;           // when an acknowledgement becomes due
 
-    // Whether an acknowledgement would tell the other side something.
+    // Whether an acknowledgement would carry news.
     [[nodiscard]] bool is_wanted() const noexcept { return unacknowledged != 0 || is_due; }
 };
 
-// Who cares for the peer, and when it was last heard.
+// Signs of life of a peer, and reasons to expect them.
 struct PeerLife {
-    std::uint32_t watchers = 0;
-    Time heard = 0;  // last authentic datagram, or the connection's beginning
-    Time owing_since = never;
-    Time active = 0;  // last datagram that mattered, in either direction
-    std::uint32_t probes_unanswered = 0;
+    std::uint32_t watchers = 0;           // calls of watch() without unwatch()
+    Time heard = 0;                       // last authentic datagram, or start of the connection
+    Time owing_since = never;             // since when an answer is expected; never: none is
+    Time active = 0;                      // last ack-eliciting datagram in either direction
+    std::uint32_t probes_unanswered = 0;  // probe timeouts since the peer was last heard
 };
 
 struct PeerTraffic {
@@ -158,8 +164,8 @@ struct PeerTraffic {
 
 struct Peer : Timed {
     enum class State : std::uint8_t {
-        connecting,  // our INIT has not been answered
-        half_open,   // we answered one; nobody has proved to have got the answer
+        connecting,  // our INIT was not answered yet
+        half_open,   // we sent a RESPONSE; no authentic data shows yet that it arrived
         connected
     };
 
@@ -180,19 +186,19 @@ struct Peer : Timed {
     Peer(const Peer&) = delete;
     Peer& operator=(const Peer&) = delete;
 
-    // How long the datagram may be that the content behind all that waits will travel in.
+    // The longest that the next datagram to be filled may be: the one behind all that wait.
     [[nodiscard]] std::uint32_t next_bytes() const noexcept {
         return path.bytes_of(path.next_dsn + queue.waiting.size());
     }
 
     NodeId node;
     State state = State::connecting;
-    std::uint64_t instance = 0;        // of its gateway; 0: not known
-    Address address;                   // where datagrams go to: one of the book, or `shown`
-    Address shown;                     // not in the book: whence a cookie came back; family 0: none
-    std::uint32_t probes_in_vain = 0;  // since something was acknowledged
-    bool is_ready = false;             // in the queue of those that may have something to send
-    Peer* next_ready = nullptr;        // behind it in that queue
+    std::uint64_t instance = 0;  // instance of its gateway; 0: not known
+    Address address;             // destination: an address of the book, or `shown`
+    Address shown;  // address not in the book from which a cookie came back; family 0: none
+    std::uint32_t probes_in_vain = 0;  // probe timeouts since something was acknowledged
+    bool is_ready = false;             // linked into the ReadyQueue
+    Peer* next_ready = nullptr;        // the next peer in that queue
     HandshakeState handshake;
     PeerKeys keys;
     SendQueue queue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Looking addresses up in the book, and asking sources that are not in it for a cookie. One thread.
+// Looks addresses up in the book, and asks sources outside it for a cookie. One thread.
 #include "datagram/peer_addresses.hpp"
 
 #include <algorithm>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a node is sent to. Its addresses are those of the book; another one counts when a cookie sent there came back,
-// and only until the node was heard from one of its own. A handshake message may be a copy that somebody sends from
-// elsewhere: it is answered where it came from, and decides nothing (WIRE-18, WIRE-93, WIRE-94). Keeps no peer; writes
-// the addresses of those it is given. One thread. Tests: tests/unit/datagram/endpoint_copies_test.cpp.
+// Chooses the address to which a peer's datagrams are sent. The addresses of the book count; another one counts only after a
+// cookie sent there came back, and only until the node is heard from an address of the book. A handshake message may be a copy
+// sent from elsewhere: it is answered at its source, but does not change where data goes (WIRE-18, WIRE-93, WIRE-94). Keeps no
+// peers; writes the addresses of those it is given. One thread.
+// Tests: tests/unit/datagram/endpoint_copies_test.cpp.
 #pragma once
 
 #include "datagram/answer_queue.hpp"
@@ -18,7 +19,7 @@ class PeerAddresses {
 public:
     static constexpr std::uint32_t probes_per_address = 2;  // WIRE-94
 
-    // All outlive it. Throws std::bad_alloc.
+    // All arguments must outlive it. Throws std::bad_alloc.
     PeerAddresses(const AddressBook& book,
                   CipherSuite& suite,
                   Entropy& entropy,
@@ -30,28 +31,31 @@ public:
         return book_.addresses_of(node);
     }
 
+    // Whether the book has this address for the node.
     [[nodiscard]] bool is_listed(NodeId node, const Address& address) const noexcept;
 
-    // WIRE-18: whether an INIT may be worked on. Sources that are not in the book, and all while the endpoint is busy,
-    // must show that they receive at their address before anything is kept of them or computed for them.
+    // WIRE-18: whether an INIT may be processed. Sources outside the book, and all sources while the endpoint is flooded, must
+    // first prove by a cookie that they receive at their address, before any state is kept or any key computed for them. If
+    // not, a COOKIE is sent.
     //   is_busy  many handshakes are half open
     [[nodiscard]] bool has_shown_address(const InitPacket& init,
                                          const Address& from,
                                          bool is_busy,
                                          Time now);
 
-    // Whether an INIT brings back a cookie that was sent where it came from, and so is no copy of an earlier time. Else
-    // it is answered by one.
+    // Whether an INIT brings a valid cookie for its source, and so is no replayed copy. If not, a COOKIE is sent in answer.
     [[nodiscard]] bool has_cookie(const InitPacket& init, const Address& from, Time now);
 
-    // WIRE-93: keeps whence an INIT came that has shown its address: in case nothing comes from the node's own.
+    // WIRE-93: notes the source of an INIT that has shown its address. An address outside the book is used only as long as
+    // nothing comes from an address in the book.
     void note_source(Peer& peer, const Address& from) const noexcept;
 
-    // WIRE-93: the first authentic data of a node that asked tells where it is, unless it came from where nobody has
-    // shown to be.
+    // WIRE-93: takes the source of the first authentic data of a half-open peer as its address, if the book has it or a cookie
+    // has shown it.
     void settle(Peer& peer, const Address& from) const noexcept;
 
-    // WIRE-94: two probes in a row were not answered: the addresses of the book take turns, and what was shown.
+    // WIRE-94: a probe timeout expired. After every second one in a row the next address is used: those of the book in turn,
+    // then `shown`.
     void turn(Peer& peer) const noexcept;
 
 private:

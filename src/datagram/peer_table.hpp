@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All nodes of a job as one endpoint sees them: a seat of 16 bytes each, found by node number; beside it a full
-// record while there is something to do with the node, few bytes while it is idle, and a reason once it is severed.
-// Knows not when which is due. One thread. Tests: tests/unit/datagram/endpoint_idle_test.cpp.
+// All nodes of a job as one endpoint sees them: a seat of 16 bytes per node, indexed by node number. A seat refers to a full
+// record while the endpoint has something to do with the node, to a folded record while the node is idle, and holds the reason
+// once it is severed. Timers are kept elsewhere (PeerTimers): the table does not know when a peer is due. One thread.
+// Tests: tests/unit/datagram/endpoint_idle_test.cpp.
 #pragma once
 
 #include <array>
@@ -17,7 +18,7 @@ namespace acp::datagram {
 
 class PeerTable {
 public:
-    // Idle peers lie in the suite's memory for secrets.
+    // Folded records lie in the suite's memory for secrets.
     PeerTable(NodeId nodes, CipherSuite& suite) : suite_(suite), seats_(nodes) {}
 
     ~PeerTable() {
@@ -31,7 +32,7 @@ public:
 
     [[nodiscard]] NodeId nodes() const noexcept { return static_cast<NodeId>(seats_.size()); }
 
-    // The full record; nullptr: there is none.
+    // The full record of a node; nullptr if there is none.
     [[nodiscard]] Peer* hot(NodeId node) const noexcept {
         const Seat& seat = seats_[node];
         return seat.place == SeatState::hot ? seat.peer : nullptr;
@@ -44,13 +45,13 @@ public:
 
     [[nodiscard]] bool is_severed(NodeId node) const noexcept { return seats_[node].is_severed; }
 
-    // Of a severed node's gateway, if it was ever known; else 0.
+    // The instance of a severed node's gateway; 0 if it was never known.
     [[nodiscard]] std::uint64_t instance_of_severed(NodeId node) const noexcept {
         const Seat& seat = seats_[node];
         return seat.place == SeatState::severed ? seat.instance : 0;
     }
 
-    // Takes a full record; a folded one of that node is forgotten.
+    // Enters a full record; a folded one of that node is wiped.
     Peer& seat(std::unique_ptr<Peer> peer) {
         Seat& seat = seats_[peer->node];
         ACP_ASSERT(!seat.is_severed && seat.place != SeatState::hot);
@@ -61,7 +62,7 @@ public:
         return *seat.peer;
     }
 
-    // The full record becomes a few bytes. false: there is no memory for them, it stays.
+    // Replaces a full record by a folded one. Returns false if there is no memory for that; then the full one stays.
     [[nodiscard]] bool fold(NodeId node, const FoldedPeer& folded) noexcept {
         if (free_.empty() && !add_records()) return false;
         const std::uint32_t index = free_.back();
@@ -73,7 +74,7 @@ public:
         return true;
     }
 
-    // The full record goes, without a trace.
+    // Deletes a full record without a trace.
     void drop(NodeId node) noexcept {
         Seat& seat = seats_[node];
         ACP_ASSERT(seat.place == SeatState::hot);
@@ -83,19 +84,21 @@ public:
         --hot_count_;
     }
 
-    // For good. A full record stays until bury(), so that it can be taken apart in peace.
+    // Marks a node as severed, for good. A full record stays until bury(), so that its owner can free what it holds.
     void mark_severed(NodeId node, SeverReason reason) noexcept {
         seats_[node].is_severed = true;
         seats_[node].reason = reason;
     }
 
-    // Of a severed node.
+    // Why a severed node was severed.
     [[nodiscard]] SeverReason reason_of(NodeId node) const noexcept { return seats_[node].reason; }
 
+    // Whether bury() was called for a severed node: nothing more needs to be done for it.
     [[nodiscard]] bool is_buried(NodeId node) const noexcept {
         return seats_[node].place == SeatState::severed;
     }
 
+    // Deletes the record of a severed node; its instance and reason remain.
     void bury(NodeId node) noexcept {
         Seat& seat = seats_[node];
         std::uint64_t instance = 0;
@@ -114,7 +117,7 @@ public:
 
     [[nodiscard]] std::uint32_t hot_count() const noexcept { return hot_count_; }
 
-    // Of everything but full records.
+    // Memory of everything but full records.
     [[nodiscard]] std::size_t bytes() const noexcept {
         return seats_.capacity() * sizeof(Seat) + chunks_.size() * sizeof(Chunk) +
                chunks_.capacity() * sizeof(chunks_[0]) + free_.capacity() * sizeof(free_[0]);
@@ -126,11 +129,11 @@ private:
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): one member of a union is enough
     struct Seat {
         union {
-            Peer* peer = nullptr;    // hot; owned
-            std::uint64_t instance;  // severed
+            Peer* peer = nullptr;    // hot: the full record, owned
+            std::uint64_t instance;  // severed: of its gateway
         };
 
-        std::uint32_t folded = 0;  // index of the record
+        std::uint32_t folded = 0;  // folded: index of its record
         SeatState place = SeatState::unknown;
         bool is_severed = false;
         SeverReason reason = SeverReason::told;
@@ -151,7 +154,7 @@ private:
         if (chunk == nullptr) return false;
         const auto first = static_cast<std::uint32_t>(chunks_.size() * chunk_records);
         try {
-            // Forgetting a record must not allocate.
+            // Room for all indices, so that returning a record never allocates.
             free_.reserve((chunks_.size() + 1) * chunk_records);
             chunks_.push_back(std::move(chunk));
         } catch (const std::bad_alloc&) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The deadlines of a peer, each computed from what the peer holds at that moment. One thread.
+// Computes the deadlines of a peer from its present state. One thread.
 #include "datagram/peer_timers.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ Time after(Time begin, Time span) noexcept {
 
 }  // namespace
 
-// Never for a time already past: ring() comes to an end, whatever a deadline says.
+// An alarm is never set to a time already past, so that ring() comes to an end whatever the deadlines are.
 void PeerTimers::arm(Peer& peer, Time now) noexcept {
     alarms_.set(peer, std::max(deadline_of(peer, now), now + 1));
 }
@@ -26,7 +26,7 @@ Time PeerTimers::connect_deadline(const Peer& peer) const noexcept {
     return after(peer.handshake.began, settings_.connect_timeout_ns);
 }
 
-// An initiator asks for connect_timeout, and once answered probes for peer_timeout.
+// The initiator sends INITs for connect_timeout; once answered, it probes for peer_timeout. After both it has given up.
 Time PeerTimers::half_open_deadline(const Peer& peer) const noexcept {
     if (settings_.peer_timeout_ns == 0) return never;
     return after(connect_deadline(peer), settings_.peer_timeout_ns + settings_.initial_rtt_ns);
@@ -38,13 +38,13 @@ Time PeerTimers::silence_deadline(const Peer& peer) const noexcept {
                  settings_.peer_timeout_ns);
 }
 
-// It answers, but what is owed does not come, fragments or not.
+// The peer answers, but the content owed does not arrive, in fragments or whole.
 Time PeerTimers::narrow_deadline(const Peer& peer) const noexcept {
     if (settings_.peer_timeout_ns == 0 || peer.path.narrow_since == never) return never;
     return after(std::max(peer.path.narrow_since, resumed_), settings_.peer_timeout_ns);
 }
 
-// Only when nothing is in flight; what is gets probes anyway.
+// Pings are needed only if nothing is in flight: otherwise the probe timer asks for acknowledgements.
 Time PeerTimers::ping_deadline(const Peer& peer) noexcept {
     if (peer.life.watchers == 0 || peer.flight.sent.count() != 0 || peer.flight.is_ping_due)
         return never;
@@ -61,9 +61,9 @@ Time PeerTimers::fold_deadline(const Peer& peer) const noexcept {
 Time PeerTimers::deadline_of(const Peer& peer, Time now) const noexcept {
     switch (peer.state) {
         case Peer::State::connecting: {
-            // A try that is due is sent by next_transmit, which sets the alarm for the next one.
+            // An INIT that is due is sent by next_transmit(), which then sets the alarm for the next one.
             if (peer.handshake.inits_due != 0) return never;
-            // Past it, but not enough tries were made: the next try rings.
+            // Past the deadline, but with too few tries: the alarm rings for the next try.
             const Time end = connect_deadline(peer);
             return end > now ? std::min(peer.handshake.next_init, end) : peer.handshake.next_init;
         }
@@ -80,7 +80,7 @@ Time PeerTimers::deadline_of(const Peer& peer, Time now) const noexcept {
         at = std::min(at, now + 3 * peer.flight.probe.timeout(peer.flight.rtt));
     at = std::min(at, ping_deadline(peer));
     const Time silence = silence_deadline(peer);
-    // Past it, but not enough probes were sent: the probe timer rings.
+    // Past the deadline, but with too few probes: the probe timer rings.
     if (silence > now) at = std::min(at, silence);
     at = std::min(at, std::max(narrow_deadline(peer), now + 1));
     const Time fold = fold_deadline(peer);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When a peer must be looked at although nothing came from it: the deadline of each reason there is, and one alarm per
-// peer that rings not after the earliest of them. Reads peers and decides nothing: what an alarm means is told by the
-// deadlines once more, when it rings. One thread. Tests: tests/unit/datagram/peer_timers_test.cpp.
+// The deadlines of peers: one function for each reason to act on a peer from which nothing came, and one alarm per peer that
+// rings no later than the earliest of them. Only reads peers; when an alarm rings, the caller asks the deadlines again what is
+// due. One thread.
+// Tests: tests/unit/datagram/peer_timers_test.cpp.
 #pragma once
 
 #include <cstddef>
@@ -15,29 +16,30 @@ namespace acp::datagram {
 class PeerTimers {
 public:
     static constexpr Time ping_after_ns = 1'000'000'000;  // WIRE-85
-    // An alarm so late shows that the process was stopped.
+    // An alarm that rings so late shows that the process was stopped.
     static constexpr Time stopped_after_ns = 1'000'000'000;
+    // Pause before a starved peer is tried again.
     static constexpr Time starved_retry_ns = 1'000'000;
 
-    //   settings  outlive it
+    //   settings  must outlive it
     explicit PeerTimers(const Settings& settings) : settings_(settings) {}
 
-    // Makes room for the alarms of so many peers. Throws std::bad_alloc.
+    // Makes room for the alarms of this many peers. Throws std::bad_alloc.
     void reserve(std::size_t peers) { alarms_.reserve(peers); }
 
-    // Sets the alarm of a peer as its deadlines stand. It never rings in a call of ring() with the same `now`, so
-    // that whoever looks after all that rang comes to an end.
+    // Sets the alarm of a peer from its deadlines. The alarm never rings in a call of ring() with the same `now`, so a loop
+    // over all alarms that are due terminates.
     void arm(Peer& peer, Time now) noexcept;
 
     void remove(Peer& peer) noexcept { alarms_.remove(peer); }
 
     [[nodiscard]] Time next() const noexcept { return alarms_.next(); }
 
-    // A peer whose alarm has come, which has none from then on; nullptr: no alarm is due.
+    // Returns a peer whose alarm is due and removes the alarm; nullptr if none is due.
     [[nodiscard]] Peer* ring(Time now) noexcept { return alarms_.ring(now); }
 
-    // WIRE-87: to be told of the time before alarms ring. When they are so late that the process must have been
-    // stopped, silence counts from now on: it has not listened either.
+    // WIRE-87: to be called with the time before alarms ring. If they are so late that the process must have been stopped,
+    // silence counts from now on: peers may well have answered meanwhile.
     void note_time(Time now) noexcept;
 
     [[nodiscard]] Time connect_deadline(const Peer& peer) const noexcept;    // WIRE-86
@@ -52,7 +54,8 @@ private:
 
     const Settings& settings_;
     TimerHeap<Peer> alarms_;
-    Time resumed_ = 0;  // after the process had been stopped
+    // When the process last ran on after being stopped; silence counts from here.
+    Time resumed_ = 0;
 };
 
 }  // namespace acp::datagram

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Making peers, and turning them into a few bytes and back. One thread.
+// Makes peers, and folds and wakes them. One thread.
 #include "datagram/peers.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace acp::datagram {
 namespace {
 
-// Every peer with something in flight needs a block of records, busy ones several.
+// Every peer with something in flight needs one block of records, busy peers several.
 std::uint16_t record_blocks(std::uint32_t send_buffers) {
     return static_cast<std::uint16_t>(std::min(send_buffers / 8 + 64, 65'000U));
 }
@@ -36,7 +36,7 @@ Peer* Peers::meet(NodeId node, Time now) {
     std::unique_ptr<Peer> made = make(node);
     if (made == nullptr) return nullptr;
     entropy_.fill(made->handshake.nonce);
-    made->handshake.began = never;  // when its first INIT is sent
+    made->handshake.began = never;  // set when the first INIT is sent
     made->handshake.inits_due = 1;
     Peer& peer = seat(std::move(made));
     make_ready(peer);
@@ -59,6 +59,7 @@ std::unique_ptr<Peer> Peers::wake(const FoldedPeer& folded, NodeId node, Time no
     peer->instance = folded.instance;
     *peer->keys.secret = folded.secret;
     peer->keys.next_number = folded.next_number;
+    // Packet numbers continue: none is ever used twice under one key.
     if (folded.next_number != 0) peer->flight.sent.skip(folded.next_number - 1);
     peer->path.next_dsn = folded.next_dsn;
     peer->path.unscheduled = folded.unscheduled;
@@ -90,6 +91,7 @@ Peer& Peers::seat(std::unique_ptr<Peer> peer) {
 }
 
 bool Peers::fold(Peer& peer) {
+    // Folding would lose any of these.
     if (peer.state != Peer::State::connected || peer.queue.held != 0 ||
         peer.flight.sent.count() != 0 || peer.life.watchers != 0 || peer.queue.wants_room ||
         peer.is_ready || peer.ack.is_wanted() || peer.flight.is_ping_due ||
@@ -129,7 +131,7 @@ void Peers::bury(NodeId node) noexcept {
     table_.bury(node);
 }
 
-// Of everything but the table.
+// Removes a peer from everything but the table.
 void Peers::take_out(Peer& peer) noexcept {
     if (peer.state == Peer::State::half_open) --half_open_;
     timers_.remove(peer);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The peers of an endpoint through their lives: made when something is first owed to a node or a node first asks, half
-// open, connected, folded when idle for long, woken, and gone. Each has a place in the table, one alarm, and a place in
-// the queue of those that may have something to send. Knows no datagram. One thread.
+// The peers of an endpoint through their life cycle: made when content is first owed to a node or a node's INIT arrives; half
+// open; connected; folded after long idleness; woken; removed. Each full record has a seat in the table, at most one alarm, and
+// at most one place in the queue of peers that may have something to send. Knows no datagram. One thread.
 // Tests: tests/unit/datagram/endpoint_idle_test.cpp, endpoint_memory_test.cpp.
 #pragma once
 
@@ -21,7 +21,7 @@ namespace acp::datagram {
 
 class Peers {
 public:
-    // All outlive it. Throws std::bad_alloc.
+    // All arguments must outlive it. Throws std::bad_alloc.
     Peers(const Settings& settings,
           CipherSuite& suite,
           Entropy& entropy,
@@ -29,7 +29,7 @@ public:
 
     [[nodiscard]] const PeerTable& table() const noexcept { return table_; }
 
-    // The full record; nullptr: there is none.
+    // The full record of a node; nullptr if there is none.
     [[nodiscard]] Peer* hot(NodeId node) const noexcept { return table_.hot(node); }
 
     [[nodiscard]] const FoldedPeer* folded(NodeId node) const noexcept {
@@ -38,36 +38,36 @@ public:
 
     [[nodiscard]] bool is_severed(NodeId node) const noexcept { return table_.is_severed(node); }
 
-    // A full record of a node that has none: an idle peer is woken, a new one is to be connected to. nullptr: no
-    // memory. Throws std::bad_alloc likewise.
+    // Makes a full record for a node that has none: wakes a folded peer, or begins to connect to a new one. Returns nullptr, or
+    // throws std::bad_alloc, if there is no memory; nothing is changed then.
     [[nodiscard]] Peer* meet(NodeId node, Time now);
 
-    // A record that is not in the table yet; nullptr: no memory.
+    // Makes a record that is not in the table yet; nullptr if there is no memory.
     [[nodiscard]] std::unique_ptr<Peer> make(NodeId node);
 
-    // A connected one of what a node long idle left; nullptr: no memory, and it stays idle.
+    // Makes a connected record from a folded one, not in the table yet; nullptr if there is no memory: the peer stays folded.
     [[nodiscard]] std::unique_ptr<Peer> wake(const FoldedPeer& folded, NodeId node, Time now);
 
-    // A peer that sits takes no memory any more but for its next key: its alarm has a place, whatever it is set to.
-    // Where there is none for that, nothing is changed (std::bad_alloc).
+    // Enters a record into the table and reserves its alarm, so that the peer needs no more memory except for its next key.
+    // Throws std::bad_alloc if there is none for the alarm; nothing is changed then.
     Peer& seat(std::unique_ptr<Peer> peer);
 
-    // WIRE-90: leaves a few bytes of a peer that has nothing under way in either direction, and misses nothing.
-    //   false: that is not so, or there is no memory, and the peer stays
+    // WIRE-90: folds a peer that has nothing under way in either direction. Returns false if something is under way, or if
+    // there is no memory; the peer stays.
     [[nodiscard]] bool fold(Peer& peer);
 
-    // The record goes without a trace. It holds no buffer.
+    // Deletes a record without a trace. It must hold no buffer.
     void drop(Peer& peer) noexcept;
 
-    // For good. The record stays until bury(), so that it can be taken apart in peace.
+    // Marks a node as severed, for good. Its record stays until bury(), so that its owner can free what it holds.
     void mark_severed(NodeId node, SeverReason reason) noexcept {
         table_.mark_severed(node, reason);
     }
 
-    // The record of a severed node goes; its instance and the fact remain. It holds no buffer.
+    // Deletes the record of a severed node; its instance and reason remain. It must hold no buffer.
     void bury(NodeId node) noexcept;
 
-    // How many peers were answered and have not been heard again.
+    // The number of half-open peers.
     [[nodiscard]] std::uint32_t half_open() const noexcept { return half_open_; }
 
     void set_half_open(Peer& peer) noexcept {
@@ -80,10 +80,10 @@ public:
         peer.state = Peer::State::connected;
     }
 
-    // It may have something to send.
+    // Notes that a peer may have something to send.
     void make_ready(Peer& peer) noexcept { ready_.push(peer); }
 
-    // nullptr: there is none.
+    // Takes the first peer from the queue; nullptr if it is empty.
     [[nodiscard]] Peer* take_ready() noexcept { return ready_.take(); }
 
     [[nodiscard]] bool has_ready() const noexcept { return !ready_.is_empty(); }

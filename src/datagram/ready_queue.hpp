@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The peers that may have something to send, first in, first out, linked through the peers themselves: each stands in
-// the queue once at most. Knows not what they have to send. One thread.
+// The peers that may have something to send, first in, first out. The links are in the peers themselves, and each is in the
+// queue at most once. Does not know what they have to send. One thread.
 // Tests: tests/unit/datagram/ready_queue_test.cpp.
 #pragma once
 
@@ -12,7 +12,7 @@ class ReadyQueue {
 public:
     [[nodiscard]] bool is_empty() const noexcept { return first_ == nullptr; }
 
-    // Nothing when the peer is in the queue already.
+    // Appends a peer unless it is in the queue already.
     void push(Peer& peer) noexcept {
         if (peer.is_ready) return;
         peer.is_ready = true;
@@ -25,7 +25,7 @@ public:
         last_ = &peer;
     }
 
-    // nullptr: there is none.
+    // Removes and returns the first peer; nullptr if the queue is empty.
     [[nodiscard]] Peer* take() noexcept {
         Peer* peer = first_;
         if (peer == nullptr) return nullptr;
@@ -35,7 +35,7 @@ public:
         return peer;
     }
 
-    // Takes out a peer that goes. That is rare, so the queue is searched for the one before it.
+    // Removes a peer that is about to be deleted. This is rare, so the queue is searched for the one before it.
     void remove(Peer& peer) noexcept {
         if (!peer.is_ready) return;
         Peer* before = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From the bytes of a datagram to what it says, and then to what it does. One thread.
+// Parses received data, checks it as a whole, and then acts on it. One thread.
 #include "datagram/receiver.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 enum class Seen : std::uint8_t { fresh, repeated, no_content, refused };
 
-// What is inside a datagram.
+// The parsed plain text of a datagram.
 struct Content {
     SealedHeader header;
     Bytes frames;
@@ -23,7 +23,8 @@ struct Content {
     bool wants_ack = false;
 };
 
-// Of the control frame at the front.   0: it is not one, and counted
+// Returns the length of the control frame at the front; 0 if there is none that is valid, which is counted.
+//   ack  written if the frame is an acknowledgement
 std::size_t control_frame_bytes(Bytes control, AckFrame& ack, EndpointCounters& counters) noexcept {
     switch (static_cast<ControlFrame>(control[0])) {
         case ControlFrame::padding:
@@ -52,7 +53,7 @@ bool parse_control(Bytes control, bool& wants_ack, EndpointCounters& counters) n
     return true;
 }
 
-// WIRE-20 WIRE-25: all lengths must add up, before anything is acted upon.
+// WIRE-20 WIRE-25: all lengths must add up before anything is acted on. Returns false if they do not, which is counted.
 bool parse(Bytes plain, Content& content, EndpointCounters& counters) noexcept {
     Reader reader(plain);
     content.header = reader.take<SealedHeader>();
@@ -70,8 +71,8 @@ bool parse(Bytes plain, Content& content, EndpointCounters& counters) noexcept {
     return parse_control(content.control, content.wants_ack, counters);
 }
 
-// WIRE-33: content that came before is acknowledged again, and not delivered; content beyond the window is
-// neither.
+// WIRE-33: content received before is acknowledged again but not delivered; content beyond the window is neither acknowledged
+// nor delivered.
 Seen look(Peer& peer, const Content& content, EndpointCounters& counters) noexcept {
     if (content.header.flags != has_dsn) return Seen::no_content;
     switch (peer.received.content.insert(content.header.dsn)) {
@@ -107,7 +108,7 @@ void Receiver::on_data(const OuterHeader& outer,
     }
     if (parts_.peers.is_severed(outer.source) || parts_.severing.is_closing()) {
         ++parts_.counters.from_severed;
-        // WIRE-14: no answer longer than its question.
+        // WIRE-14: no answer is longer than the message it answers.
         if (datagram.size() >= sizeof(ClosePacket)) {
             parts_.severing.send_close_for_data(from, outer, now);
         }
@@ -134,7 +135,7 @@ void Receiver::on_data(const OuterHeader& outer,
     }
 }
 
-// WIRE-91: it stays folded unless the datagram proves to be its own.
+// WIRE-91: a folded peer stays folded unless the datagram proves authentic.
 void Receiver::on_data_of_idle(const FoldedPeer& folded,
                                const OuterHeader& outer,
                                MutableBytes datagram,
@@ -151,12 +152,14 @@ void Receiver::on_data_of_idle(const FoldedPeer& folded,
     take(peer, outer, static_cast<std::uint32_t>(datagram.size()), plain, now);
 }
 
-// An authentic datagram.
+// Processes an authentic datagram.
+//   datagram_bytes  its length on the wire
 void Receiver::take(
     Peer& peer, const OuterHeader& outer, std::uint32_t datagram_bytes, Bytes plain, Time now) {
     Content content;
     const bool is_sound = parse(plain, content, parts_.counters);
     const Seen seen = is_sound ? look(peer, content, parts_.counters) : Seen::refused;
+    // A refused datagram is recorded against replay, but not acknowledged.
     peer.received.came.record(now, outer.number, seen != Seen::refused && content.wants_ack);
     peer.received.largest_came =
         peer.received.has_come ? std::max(peer.received.largest_came, outer.number) : outer.number;
@@ -177,7 +180,8 @@ void Receiver::take(
     act_on_control(peer, content.control, now);
     if (content.wants_ack) {
         peer.life.active = now;
-        // WIRE-44: the second of some pings before an acknowledgement has one of its own, and so on.
+        // WIRE-44: if several pings arrive before an acknowledgement is sent, each but the first gets an acknowledgement of its
+        // own.
         if (seen == Seen::no_content && peer.ack.unacknowledged != 0) {
             peer.ack.echoes_due = std::min(peer.ack.echoes_due + 1, ProbeTimer::probes_max);
         }
@@ -191,10 +195,11 @@ void Receiver::take(
         ++parts_.counters.delivered;
         parts_.handler.on_frames(peer.node, content.frames);
     }
+    // The handler may have severed the peer.
     if (!parts_.peers.is_severed(peer.node)) parts_.peers.arm(peer, now);
 }
 
-// What parse_control() found sound.
+// Acts on control frames that parse_control() has checked.
 void Receiver::act_on_control(Peer& peer, Bytes control, Time now) {
     if (control.empty()) return;
     AckFrame ack;

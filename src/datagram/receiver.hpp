@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Data coming in. Checks run from cheap to dear (WIRE-7), each failure has its counter, and nothing changes before the
-// tag has been found right. What is inside is checked as a whole before any of it is acted upon: control frames, then
-// frames that have not come before, which the handler gets. Sends nothing but through the parts. One thread.
+// Processes received data. Checks run from cheap to expensive (WIRE-7), each has a counter, and no state changes before the tag
+// was verified. The plain text is checked as a whole before any of it is acted on: first control frames, then the content,
+// which the handler gets if it is new. Sends nothing itself. One thread.
 // Tests: tests/unit/datagram/endpoint_bad_input_test.cpp, endpoint_delivery_test.cpp, endpoint_idle_test.cpp.
 #pragma once
 
@@ -22,7 +22,7 @@ namespace acp::datagram {
 
 class Receiver {
 public:
-    // What it works with. All outlive it.
+    // The parts it calls. All must outlive it.
     struct Parts {
         EndpointHandler& handler;
         CreditBudget& budget;
@@ -37,7 +37,7 @@ public:
 
     explicit Receiver(const Parts& parts) noexcept : parts_(parts) {}
 
-    // A datagram came whose outer header is sound and says that it holds data.
+    // Takes a received datagram whose outer header was checked and says that it holds data.
     void on_data(const OuterHeader& outer, const Address& from, MutableBytes datagram, Time now);
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counting rounds and drains that are late. One thread.
+// Counts the rounds and drains in which the delay was too long. One thread.
 #include "datagram/rival_detector.hpp"
 
 #include <algorithm>
@@ -20,6 +20,7 @@ bool RivalDetector::on_round(Time now, Time least_rtt_ns, bool is_late, double w
         return false;
     }
     if (!is_long_path() || !was_calm_) return false;
+    // As long as the window is still large, the delay may be our own queue.
     before_ = std::max(before_, window);
     if (window > window_share * before_) return false;
     return ++late_rounds_ >= late_rounds_min && find(now, least_rtt_ns);

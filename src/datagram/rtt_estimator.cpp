@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes samples of the round trip into the averages and into the sliding minimum. One thread.
+// Updates the RTT averages and the windowed minimum. One thread.
 #include "datagram/rtt_estimator.hpp"
 
 #include <algorithm>
@@ -10,6 +10,7 @@ namespace acp::datagram {
 void RttEstimator::sample(Time now, Time sent, Time delay_ns) noexcept {
     const Time raw = now - std::min(now, sent);
     const Time delay = std::min(delay_ns, delay_max_ns);
+    // 0 is not a valid RTT: it stands for "not measured" elsewhere.
     latest_ = std::max<Time>(1, delay < raw ? raw - delay : raw);
     note_least(now, latest_);
     if (!has_sample_) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Dividing the pool of buffers among the peers, and filling buffers with frames. One thread.
+// Divides the pool of buffers among the peers, and fills buffers with frames. One thread.
 #include "datagram/send_buffers.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ SendBuffers::SendBuffers(const Settings& settings,
       pool_(settings.send_buffers, settings.datagram_bytes_max) {}
 
 std::byte* SendBuffers::reserve(Peer& peer, std::uint32_t bytes) {
-    // What was asked for a path that has become shorter since goes in fragments.
+    // A frame may be longer than the path is by now, up to datagram_bytes_max_; its datagram is sent in fragments.
     ACP_ASSERT(bytes >= 1 && bytes <= datagram_bytes_max_ - overhead_bytes);
     if (peer.queue.filling != no_buffer) {
         SendBuffer& buffer = pool_[peer.queue.filling];
@@ -23,7 +23,7 @@ std::byte* SendBuffers::reserve(Peer& peer, std::uint32_t bytes) {
             buffer.frame_bytes + bytes <= peer.queue.filling_bytes - overhead_bytes) {
             return pool_.frames(peer.queue.filling) + buffer.frame_bytes;
         }
-        // Nothing of it is in use but room that does not suffice: it is full. An empty one always suffices.
+        // The buffer has room left, but too little for this frame: it is full. An empty buffer is never full.
         peer.queue.filling = no_buffer;
     }
     const std::uint32_t most = peer.next_bytes();
@@ -31,7 +31,7 @@ std::byte* SendBuffers::reserve(Peer& peer, std::uint32_t bytes) {
     if (buffer == no_buffer) {
         ++counters_.no_buffer;
         if (!peer.queue.wants_room) {
-            room_wanted_.push_back(peer.node);  // before it is said: it may throw
+            room_wanted_.push_back(peer.node);  // before wants_room is set, since it may throw
             peer.queue.wants_room = true;
         }
         return nullptr;
@@ -59,7 +59,7 @@ void SendBuffers::commit_with_tail(Peer& peer, std::uint32_t bytes, Bytes tail) 
     commit(peer, bytes + tail_bytes);
     pool_[index].tail_bytes = static_cast<std::uint16_t>(tail_bytes);
     pool_.set_tail(index, tail.data());
-    peer.queue.filling = no_buffer;  // nothing goes behind it
+    peer.queue.filling = no_buffer;  // the tail ends the datagram
 }
 
 void SendBuffers::release_all(Peer& peer) noexcept {
@@ -80,8 +80,9 @@ void SendBuffers::offer_released(EndpointHandler& handler) {
     for (std::size_t i = 0; i < count; ++i) {
         const NodeId node = room_wanted_[i];
         Peer* peer = table_.hot(node);
+        // The node was severed, or its record dropped, meanwhile.
         if (peer == nullptr || !peer->queue.wants_room || table_.is_severed(node)) continue;
-        // Not for every single one: a quarter of what may wait, at least.
+        // Not for every single buffer: only when at least a quarter of what may wait is free.
         const std::uint32_t limit = waiting_limit(*peer);
         if (peer->queue.waiting.size() > limit - limit / 4 || !has_room(*peer) ||
             pool_.free_count() == 0) {
@@ -91,12 +92,13 @@ void SendBuffers::offer_released(EndpointHandler& handler) {
         peer->queue.wants_room = false;
         handler.on_room(node);
     }
-    // What was asked for meanwhile stands behind the old ones.
+    // Peers that found no room during the loop were appended behind `count`.
     room_wanted_.erase(room_wanted_.begin() + static_cast<std::ptrdiff_t>(kept),
                        room_wanted_.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
-// How many datagrams may wait: enough to fill a window that opens at once, not so many that one peer has all.
+// How many datagrams of a peer may wait: enough to fill a window that opens at once, but not so many that one peer takes the
+// whole pool.
 std::uint32_t SendBuffers::waiting_limit(const Peer& peer) const noexcept {
     const std::uint64_t window = peer.flight.congestion->window_bytes() / peer.path.mtu.current();
     return std::min(
@@ -105,12 +107,12 @@ std::uint32_t SendBuffers::waiting_limit(const Peer& peer) const noexcept {
 }
 
 bool SendBuffers::has_room(const Peer& peer) const noexcept {
-    // Who holds more than a share leaves the last of the pool to others.
+    // A peer that holds more than its share leaves the last eighth of the pool to others.
     return peer.queue.waiting.size() < waiting_limit(peer) &&
            (peer.queue.held < share() || pool_.free_count() > pool_.size() / 8);
 }
 
-// Of the pool, for each of those who talk.
+// The number of buffers that each peer with a full record may hold: an equal part of half the pool.
 std::uint32_t SendBuffers::share() const noexcept {
     return std::max(waiting_share_min, pool_.size() / 2 / std::max(table_.hot_count(), 1U));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Room for what is to be sent: one pool of buffers that all peers share, and who may have how many of them. A buffer
-// fills with frames, waits, is sent, and comes free when it was acknowledged; a peer that found no room hears of it when
-// there is some. Knows not what frames hold, and sends nothing. One thread.
+// Buffers for content to be sent: one pool that all peers share, and rules for how many each may hold. A buffer is filled with
+// frames, waits, is sent, and is freed when its content was acknowledged. A peer that found no room is told when there is some.
+// Does not know what frames hold, and sends nothing. One thread.
 // Tests: tests/unit/datagram/send_buffers_test.cpp.
 #pragma once
 
@@ -20,21 +20,23 @@ namespace acp::datagram {
 
 class SendBuffers {
 public:
-    static constexpr std::uint32_t waiting_min = 128;  // datagrams a peer may have waiting
+    static constexpr std::uint32_t waiting_min = 128;  // bounds of waiting_limit(), in datagrams
     static constexpr std::uint32_t waiting_max = 1024;
-    static constexpr std::uint32_t waiting_share_min = 16;  // however many peers there are
+    // Bound of share(), however many peers there are.
+    static constexpr std::uint32_t waiting_share_min = 16;
 
-    // All outlive it. Throws std::bad_alloc.
+    // All arguments must outlive it. Throws std::bad_alloc.
     SendBuffers(const Settings& settings, const PeerTable& table, EndpointCounters& counters);
 
-    // Room for one frame of exactly `bytes` in the datagram being filled for a peer; nullptr when there is none now: then
-    // offer_room() will name the peer. Throws std::bad_alloc.
+    // Returns room for one frame of exactly `bytes` in the datagram being filled for a peer. Returns nullptr if there is none
+    // now; then offer_room() will name the peer. Throws std::bad_alloc.
     [[nodiscard]] std::byte* reserve(Peer& peer, std::uint32_t bytes);
 
-    // reserve() of all that is left in the datagram that has room for a frame of `bytes_min`.
+    // Like reserve(), but returns all the room left in the datagram, at least `bytes_min`.
     [[nodiscard]] MutableBytes reserve_rest(Peer& peer, std::uint32_t bytes_min);
 
-    // `bytes` of what was reserved were written. After reserve() gave room, and not after the buffers were released.
+    // Commits the first `bytes` of the room reserved. Only after reserve() returned room, and not after the buffers were
+    // released.
     void commit(Peer& peer, std::uint32_t bytes) noexcept {
         SendBuffer& buffer = pool_[peer.queue.filling];
         ACP_ASSERT(buffer.frame_bytes + bytes <= datagram_bytes_max_ - overhead_bytes);
@@ -42,10 +44,10 @@ public:
         buffer.frame_bytes += bytes;
     }
 
-    // commit() of a frame that ends in bytes which lie elsewhere.
+    // Commits a frame whose last bytes lie elsewhere (Endpoint::commit_with_tail()).
     void commit_with_tail(Peer& peer, std::uint32_t bytes, Bytes tail) noexcept;
 
-    // A buffer of the peer, in none of its queues, comes free.
+    // Frees a buffer of the peer that is in none of its queues.
     void release(Peer& peer, BufferIndex buffer) noexcept {
         if (pool_[buffer].frame_bytes == 0) --uncommitted_;
         pool_.give_back(buffer);
@@ -53,25 +55,25 @@ public:
         was_released_ = true;
     }
 
-    // All buffers of a peer that goes.
+    // Frees all buffers of a peer that is about to be deleted.
     void release_all(Peer& peer) noexcept;
 
-    // More fits than before, though no buffer came free: something left a queue, or a path became longer.
+    // Notes that more fits than before although no buffer was freed: a datagram left a queue, or a path became longer.
     void note_room() noexcept { was_released_ = true; }
 
-    // Tells the handler of peers that found no room and may find some now. It may reserve and commit meanwhile.
+    // Tells the handler which peers found no room and may find some now. The handler may reserve and commit meanwhile.
     void offer_room(EndpointHandler& handler) {
         if (was_released_ && !room_wanted_.empty()) offer_released(handler);
     }
 
-    // How many buffers hold something of the peer that was not yet acknowledged.
+    // How many buffers hold content that the peer has not acknowledged.
     [[nodiscard]] std::uint32_t owed(const Peer& peer) noexcept {
         const bool has_empty =
             peer.queue.filling != no_buffer && pool_[peer.queue.filling].frame_bytes == 0;
         return peer.queue.held - (has_empty ? 1 : 0);
     }
 
-    // Silence counts from when there was a reason to expect an answer.
+    // Starts or ends the wait for an answer: silence counts only while there is a reason to expect one.
     void note_owing(Peer& peer, Time now) noexcept {
         if (owed(peer) == 0 && peer.flight.sent.count() == 0 && peer.life.watchers == 0) {
             peer.life.owing_since = never;
@@ -82,10 +84,10 @@ public:
         }
     }
 
-    // The buffers' bytes, for who seals them.
+    // The pool, for the code that seals the buffers.
     [[nodiscard]] SendPool& pool() noexcept { return pool_; }
 
-    // Whether nothing committed is unacknowledged.
+    // Whether all content committed has been acknowledged.
     [[nodiscard]] bool is_quiet() const noexcept {
         return pool_.free_count() + uncommitted_ == pool_.size();
     }
@@ -103,8 +105,8 @@ private:
     std::uint32_t datagram_bytes_max_;
     SendPool pool_;
     std::vector<NodeId> room_wanted_;  // peers whose reserve() found no room
-    std::uint32_t uncommitted_ = 0;    // buffers reserved in and never committed to
-    bool was_released_ = false;        // buffers since room was last offered
+    std::uint32_t uncommitted_ = 0;    // buffers taken, but without a committed frame
+    bool was_released_ = false;        // more room since room was last offered
 };
 
 }  // namespace acp::datagram

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sender's credit: serial arithmetic on what the peer promised. One thread.
+// The sender's credit: serial number arithmetic (RFC 1982) on what the peer promised. One thread.
 #include "datagram/send_credit.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@ namespace acp::datagram {
 
 namespace {
 
-// How far a lies after b, as serial numbers: negative when before.
+// How far serial number a lies after b; negative if before.
 std::int32_t distance(Dsn a, Dsn b) noexcept {
     return static_cast<std::int32_t>(a - b);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sender's credit: how much new content one peer has room for. Before its first acknowledgement, and after a silence
-// of half the receiver's lease, that is the unscheduled allowance. Content sent before may always be sent again.
-// Knows no clock. One thread.
+// Credit-based flow control, sender's side: how much new content the peer has room for. Before its first acknowledgement, and
+// after a silence of half the receiver's lease, that is the unscheduled allowance. Content sent before may always be sent
+// again. Knows no clock. One thread.
 // Tests: tests/unit/datagram/credit_test.cpp.
 #pragma once
 
@@ -13,23 +13,27 @@ namespace acp::datagram {
 
 class SendCredit {
 public:
-    static constexpr Time lease_ns = 500'000'000;  // half of CreditBudget's
+    // Half of CreditBudget::lease_ns: the sender gives credit up first.
+    static constexpr Time lease_ns = 500'000'000;
 
-    //   first  serial number of the first content
+    //   first        serial number of the first content
+    //   unscheduled  the allowance, in datagrams
     SendCredit(Dsn first, std::uint32_t unscheduled) noexcept
         : cumulative_(first), unscheduled_(unscheduled) {}
 
-    // An acknowledgement came. An old one, overtaken by a newer, changes nothing.
-    //   next  serial number of the next new content: a `cumulative` beyond it is refused. Returns false then.
+    // Takes an acknowledgement. An older one that was overtaken changes nothing.
+    //   credit  datagrams from `cumulative` on
+    //   next    serial number of the next new content
+    // Returns false if `cumulative` lies beyond `next`: the peer acknowledges what was never sent.
     bool on_ack(Time now, Dsn cumulative, std::uint32_t credit, Dsn next) noexcept;
 
-    // New datagrams that may be sent from serial number `next` on.
+    // How many new datagrams may be sent from serial number `next` on.
     [[nodiscard]] std::uint32_t left(Time now, Dsn next) const noexcept;
 
-    // The serial number from which on nothing may be sent now.
+    // The first serial number that may not be sent now.
     [[nodiscard]] Dsn limit(Time now) const noexcept;
 
-    // Datagrams have become longer or shorter: how many may be sent unasked.
+    // Sets the allowance, after the length of datagrams changed.
     void set_allowance(std::uint32_t unscheduled) noexcept { unscheduled_ = unscheduled; }
 
     [[nodiscard]] Dsn cumulative() const noexcept { return cumulative_; }
@@ -37,10 +41,10 @@ public:
 private:
     [[nodiscard]] bool is_stale(Time now) const noexcept;
 
-    Dsn cumulative_;  // all before came
+    Dsn cumulative_;  // all content before it was received
     std::uint32_t unscheduled_;
-    Dsn limit_ = 0;  // where the promised end
-    Time heard_ = 0;
+    Dsn limit_ = 0;   // the first serial number beyond the promise
+    Time heard_ = 0;  // when the last acknowledgement came
     bool has_heard_ = false;
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The plain text of datagrams until they are acknowledged: a fixed number of equal buffers, and queues of them. The
-// buffer given back last is taken first, so that little memory is touched when little is under way. Knows no peer.
-// One thread. Tests: tests/unit/datagram/send_pool_test.cpp.
+// The plain text of datagrams until they are acknowledged: a fixed number of equal buffers, and queues of them. The pool is a
+// stack: the buffer freed last is taken first, so that little memory is touched when little is in flight. Knows no peer. One
+// thread.
+// Tests: tests/unit/datagram/send_pool_test.cpp.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +20,10 @@ using BufferIndex = std::uint32_t;
 inline constexpr BufferIndex no_buffer = ~0U;
 
 struct SendBuffer {
-    BufferIndex next = no_buffer;   // in its queue
-    Dsn dsn = 0;                    // once numbered
-    std::uint32_t frame_bytes = 0;  // committed, with the tail
-    std::uint16_t tail_bytes = 0;   // of these, last, those that lie elsewhere
+    BufferIndex next = no_buffer;   // the next buffer in its queue, or in the list of free ones
+    Dsn dsn = 0;                    // serial number, once is_numbered
+    std::uint32_t frame_bytes = 0;  // bytes of frames committed, with the tail
+    std::uint16_t tail_bytes = 0;   // the last of these bytes, which lie elsewhere
     bool is_numbered = false;       // sent at least once
 };
 
@@ -30,7 +31,8 @@ static_assert(sizeof(SendBuffer) == 16);
 
 class SendPool {
 public:
-    //   frame_bytes_max  per buffer; the pool adds room for header and tag
+    //   buffers             how many, at least 1
+    //   datagram_bytes_max  size of each: headers, frames and tag
     SendPool(std::uint32_t buffers, std::uint32_t datagram_bytes_max)
         : stride_((std::size_t{datagram_bytes_max} + 63) & ~std::size_t{63}),
           bytes_(new std::byte[std::size_t{buffers} * stride_]),
@@ -41,7 +43,7 @@ public:
         free_ = buffers == 0 ? no_buffer : 0;
     }
 
-    // no_buffer when there is none.
+    // Takes a buffer; no_buffer if all are in use.
     [[nodiscard]] BufferIndex take() noexcept {
         const BufferIndex index = free_;
         if (index == no_buffer) return index;
@@ -60,7 +62,7 @@ public:
 
     [[nodiscard]] SendBuffer& operator[](BufferIndex index) noexcept { return buffers_[index]; }
 
-    // Of the plain text: sealed header, frames, then room for control frames.
+    // The plain text of a buffer: sealed header, frames, then room for control frames.
     [[nodiscard]] std::byte* plain(BufferIndex index) noexcept {
         return bytes_.get() + std::size_t{index} * stride_;
     }
@@ -69,7 +71,8 @@ public:
         return plain(index) + sealed_bytes;
     }
 
-    // Where the tail of the frames lies: noted behind those that are here, for there is its room.
+    // Notes where the tail of the frames lies. The pointer is kept behind the frames in the buffer, in the room the tail would
+    // have taken.
     void set_tail(BufferIndex index, const std::byte* tail) noexcept {
         std::memcpy(frames(index) + own_frame_bytes(index), &tail, sizeof tail);
     }
@@ -92,13 +95,14 @@ public:
 
 private:
     std::size_t stride_;
-    std::unique_ptr<std::byte[]> bytes_;  // not touched before it is used
+    // Left uninitialised: pages are touched when they are used.
+    std::unique_ptr<std::byte[]> bytes_;
     std::vector<SendBuffer> buffers_;
     BufferIndex free_ = no_buffer;
     std::uint32_t free_count_;
 };
 
-// First in, first out, through the buffers' own links.
+// A queue of buffers, first in, first out, linked through SendBuffer::next. A buffer is in one queue at most.
 class BufferQueue {
 public:
     [[nodiscard]] bool empty() const noexcept { return first_ == no_buffer; }

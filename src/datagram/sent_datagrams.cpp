@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The shared pool of blocks, and one peer's directory of them. One thread.
+// The shared pool of blocks, and a peer's directory of its blocks. One thread.
 #include "datagram/sent_datagrams.hpp"
 
 #include "base/assert.hpp"
@@ -38,6 +38,7 @@ SentDatagrams::~SentDatagrams() {
 bool SentDatagrams::has_room(PacketNumber number) const noexcept {
     const std::uint64_t block = block_of(number);
     if (count_ != 0) {
+        // The directory is a ring of blocks_max entries.
         if (block - oldest_block_ >= blocks_max) return false;
         if (index_of(block) != SentPool::none) return true;
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What was sent to one peer and is neither acknowledged nor given up: a record per packet number, found and
-// removed in constant time. Records lie in blocks of 64 packet numbers, taken from a pool all peers share and
-// given back as soon as nothing of a block is in flight; so an idle peer holds none. Only packets that want an
-// acknowledgement are added; the others leave holes. Bounded: a peer's packets in flight lie within 64 blocks, and
-// the pool has so many blocks as it was made with. Decides not what is lost. One thread.
+// The datagrams in flight to one peer: a record per packet number, found and removed in constant time. Records lie in blocks of
+// 64 packet numbers, which are taken from a pool that all peers share and returned as soon as nothing in a block is in flight;
+// so an idle peer holds none. Only ack-eliciting packets have records; the numbers of others leave holes. Bounds: a peer's
+// packets in flight lie within 64 consecutive blocks, and the pool has a fixed number of blocks. Does not decide what is lost.
+// One thread.
 // Tests: tests/unit/datagram/sent_datagrams_test.cpp.
 #pragma once
 
@@ -20,15 +20,15 @@ namespace acp::datagram {
 
 struct SentDatagram {
     Time sent = 0;
-    Dsn dsn = 0;               // 0 may be a serial number: has_dsn tells
-    std::uint32_t buffer = 0;  // of the sender's pool; the caller's meaning
-    std::uint32_t bytes = 0;   // of the datagram as it travels
+    Dsn dsn = 0;               // serial number of its content, if has_dsn
+    std::uint32_t buffer = 0;  // buffer of its content; not interpreted here
+    std::uint32_t bytes = 0;   // length on the wire
     bool has_dsn = false;
-    bool is_path_probe =
-        false;  // its loss says something of the path's datagram size, not of congestion
+    // Its loss tells about the length that the path carries, not about congestion.
+    bool is_path_probe = false;
 };
 
-// Blocks of records for all peers of an endpoint. Allocates once.
+// Blocks of records for all peers of an endpoint. Allocates only in its constructor.
 class SentPool {
 public:
     static constexpr std::uint16_t none = 0xFFFF;
@@ -38,9 +38,9 @@ public:
         std::array<SentDatagram, block_packets> records;
     };
 
-    explicit SentPool(std::uint16_t blocks);  // 1 .. 65534
+    explicit SentPool(std::uint16_t blocks);  // blocks  1 .. 65534
 
-    [[nodiscard]] std::uint16_t take() noexcept;  // none: all are in use
+    [[nodiscard]] std::uint16_t take() noexcept;  // `none` if all are in use
     void give_back(std::uint16_t index) noexcept;
 
     [[nodiscard]] Block& at(std::uint16_t index) noexcept { return blocks_[index]; }
@@ -64,13 +64,13 @@ public:
     SentDatagrams(const SentDatagrams&) = delete;
     SentDatagrams& operator=(const SentDatagrams&) = delete;
 
-    // Whether a packet with this number, which is at least next(), can be added now.
+    // Whether a record for this packet number, which is at least next(), can be added now.
     [[nodiscard]] bool has_room(PacketNumber number) const noexcept;
 
-    // After has_room() for the same number. Numbers and times never decrease.
+    // Adds a record; only after has_room() for the same number. Numbers and times never decrease.
     void add(PacketNumber number, const SentDatagram& record) noexcept;
 
-    // Removes what the acknowledgement names, oldest last; visit(number, const SentDatagram&) for each.
+    // Removes the records that an acknowledgement names, newest first, and calls visit(number, const SentDatagram&) for each.
     template <class Visit>
     void take_acked(const AckFrame& ack, Visit&& visit) {
         if (count_ == 0) return;
@@ -82,8 +82,8 @@ public:
         advance();
     }
 
-    // Removes from the oldest on as long as is_lost(number, const SentDatagram&) says so, which is also where the
-    // caller takes note of them. Returns the first that stays, or nullptr.
+    // Removes records, oldest first, as long as is_lost(number, const SentDatagram&) returns true; the caller may process them
+    // there. Returns the first record that stays, or nullptr.
     template <class IsLost>
     const SentDatagram* take_lost(IsLost&& is_lost) {
         while (count_ != 0) {
@@ -99,13 +99,13 @@ public:
 
     [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
 
-    // Path probes included: they are in the network like all others.
+    // Bytes in flight. Path probes are included: they load the network like all others.
     [[nodiscard]] std::uint64_t bytes_in_flight() const noexcept { return bytes_; }
 
-    // One more than the largest number added, or told by skip(); what is at or above it was never sent.
+    // One more than the largest number passed to add() or skip(). Higher numbers were never sent.
     [[nodiscard]] PacketNumber next() const noexcept { return next_; }
 
-    // A packet that wants no acknowledgement was sent with this number.
+    // Notes that a packet that is not ack-eliciting was sent with this number.
     void skip(PacketNumber number) noexcept { next_ = number + 1; }
 
     [[nodiscard]] PacketNumber oldest() const noexcept;  // count() != 0
@@ -137,11 +137,12 @@ private:
     }
 
     void release(std::uint64_t block) noexcept;
-    void advance() noexcept;  // oldest_block_ to the next block with something in flight
+    void advance() noexcept;  // moves oldest_block_ to the next block with packets in flight
 
     SentPool& pool_;
+    // Index in the pool by block % blocks_max, or none.
     std::array<std::uint16_t, blocks_max> directory_{};
-    std::uint64_t oldest_block_ = 0;
+    std::uint64_t oldest_block_ = 0;  // not none in directory_, unless count_ == 0
     std::uint64_t newest_block_ = 0;
     PacketNumber next_ = 0;
     std::uint64_t bytes_ = 0;

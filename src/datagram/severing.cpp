@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Marking nodes as severed, telling of it, and judging the CLOSEs of others. One thread.
+// Marks nodes as severed, reports them, and judges the CLOSEs of others. One thread.
 #include "datagram/severing.hpp"
 
 #include <bit>
@@ -14,7 +14,7 @@ void Severing::sever(NodeId node, SeverReason reason) {
     if (peers.is_severed(node)) return;
     peers.mark_severed(node, reason);
     ++parts_.counters.severed;
-    // WIRE-83: the other side learns of it now if it listens, else when it asks.
+    // WIRE-83: the other side is told now; if that CLOSE is lost, it is told again when it sends data.
     const bool is_its_doing = reason == SeverReason::closed || reason == SeverReason::restarted ||
                               reason == SeverReason::mismatched;
     if (const Peer* peer = peers.hot(node);
@@ -26,7 +26,7 @@ void Severing::sever(NodeId node, SeverReason reason) {
     try {
         news_.push_back(node);
     } catch (const std::bad_alloc&) {
-        has_more_news_ = true;  // tell_news() searches for it
+        has_more_news_ = true;  // tell_news() searches the table for it
     }
 }
 
@@ -47,14 +47,15 @@ void Severing::on_close(const OuterHeader& outer, Bytes datagram) {
     const NodeId node = outer.source;
     const Peer* peer = parts_.peers.hot(node);
     const FoldedPeer* folded = parts_.peers.folded(node);
+    // The instance of the node as known here; 0: unknown.
     const std::uint64_t known = peer != nullptr     ? peer->instance
                                 : folded != nullptr ? folded->instance
                                                     : 0;
     const bool is_connected =
         folded != nullptr || (peer != nullptr && peer->state == Peer::State::connected);
     const bool is_known_one = known == 0 || known == close.instance;
-    // WIRE-81: it means this very instance, and comes from the one we know; or from one that has taken its place
-    // and never met us. All else is of another time, or asked for by somebody else.
+    // WIRE-81: the CLOSE is valid if it is addressed to this instance and comes from the instance we know; or if it comes from
+    // a new instance that replaced that one and has never met us. All others are out of date, or were provoked by a forger.
     const bool is_meant = close.other_instance == parts_.credentials.instance() && is_known_one;
     const bool is_replaced =
         close.other_instance == 0 && is_connected && !is_known_one &&
@@ -122,7 +123,8 @@ void Severing::tell_all(EndpointHandler& handler) {
     }
 }
 
-// Everything a severed node held comes free. Nothing when it is not severed, or was told already.
+// Frees everything that a severed node holds and tells the handler. Does nothing if the node is not severed, or was reported
+// already.
 void Severing::tell(NodeId node, EndpointHandler& handler) {
     const PeerTable& table = parts_.peers.table();
     if (!table.is_severed(node) || table.is_buried(node)) return;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nodes given up for good, and how two gateways come to agree on it: whoever has severed a node answers whatever it
-// still sends with an authenticated CLOSE, which severs at the other end. Answers are few and short, so that nobody can
-// use them against others. A severed node is marked at once; its peer is taken apart, and the handler told, in
-// tell_news(), so that no function finds a peer gone halfway. One thread.
+// Severs nodes for good, and makes both gateways agree on it: a gateway that has severed a node answers all data from it with
+// an authenticated CLOSE, upon which the other side severs too. Answers are few and short, so that they cannot be used for
+// reflection attacks. A node is marked as severed at once; its record is deleted and the handler told later, in tell_news(), so
+// that no function finds that a peer vanished halfway. One thread.
 // Tests: tests/unit/datagram/endpoint_life_test.cpp, endpoint_bad_handshake_test.cpp.
 #pragma once
 
@@ -23,7 +23,7 @@ namespace acp::datagram {
 
 class Severing {
 public:
-    // What it works with. All outlive it.
+    // The parts it calls. All must outlive it.
     struct Parts {
         Credentials& credentials;
         AnswerQueue& answers;
@@ -36,41 +36,41 @@ public:
     // Throws std::bad_alloc.
     explicit Severing(const Parts& parts);
 
-    // Gives a node up: marked at once; tell_news() does the rest. Nothing when it is severed already.
+    // Severs a node: marks it at once; tell_news() does the rest. Does nothing if it is severed already.
     void sever(NodeId node, SeverReason reason);
 
-    // WIRE-95: the node asked with other features than ours: answers it, and severs it unless it is severed already.
+    // WIRE-95: answers an INIT with other features than ours, and severs the node unless it is severed already.
     void sever_mismatched(const InitPacket& init, const Address& from);
 
-    // A CLOSE came.
+    // Processes a received CLOSE.
     void on_close(const OuterHeader& outer, Bytes datagram);
 
-    // WIRE-80: a CLOSE in answer to what passed its MAC, or unasked: once for each such question, which cost whoever sent
-    // it no less.
-    //   other_instance  of the node, as it is known here
+    // WIRE-80: sends a CLOSE unasked, or in answer to a handshake message with a valid MAC: one for each such message, so that
+    // it costs its sender no less.
+    //   other_instance  instance of the node as known here
     void send_close(const Address& to, NodeId node, std::uint64_t other_instance) noexcept;
 
-    // WIRE-82: a CLOSE in answer to data, which anybody may have made up.
+    // WIRE-82: sends a CLOSE in answer to unauthenticated data, within CloseAllowance.
     void send_close_for_data(const Address& to, const OuterHeader& data, Time now) noexcept;
 
-    // This gateway leaves: transmit_farewell() tells every connected node.
+    // Begins to leave: transmit_farewell() will tell every connected node.
     void close() noexcept { is_closing_ = true; }
 
     [[nodiscard]] bool is_closing() const noexcept { return is_closing_; }
 
-    // WIRE-84: one CLOSE for each node that is connected, then nothing.
+    // WIRE-84: returns one CLOSE for each connected node in turn, then nothing.
     [[nodiscard]] Transmit transmit_farewell(MutableBytes into) noexcept;
 
     [[nodiscard]] bool is_farewell_sent() const noexcept;
 
     [[nodiscard]] bool has_news() const noexcept { return !news_.empty() || has_more_news_; }
 
-    // Takes the peers of severed nodes apart and tells the handler of each, once.
+    // Deletes the records of severed nodes and tells the handler of each, once.
     void tell_news(EndpointHandler& handler) {
         if (has_news()) tell_all(handler);
     }
 
-    // What the last node did that differed (all 0: none did).
+    // The features of the last node that differed (all 0: none did).
     [[nodiscard]] const Features& differing_features() const noexcept { return differing_; }
 
 private:
@@ -83,10 +83,10 @@ private:
 
     Parts parts_;
     CloseAllowance closes_;
-    std::vector<NodeId> news_;    // severed, the handler not yet told
-    bool has_more_news_ = false;  // of nodes for which news_ had no room and no memory
+    std::vector<NodeId> news_;    // severed nodes of which the handler was not told yet
+    bool has_more_news_ = false;  // there are more for which news_ found no memory
     bool is_closing_ = false;
-    NodeId farewell_next_ = 0;
+    NodeId farewell_next_ = 0;  // next node that transmit_farewell() looks at
     Features differing_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One function for each state of a peer: what is due is done, and the alarm is set again. One thread.
+// Does what is due for a peer, by one function per state, and sets its alarm again. One thread.
 #include "datagram/timer_events.hpp"
 
 namespace acp::datagram {
@@ -19,14 +19,14 @@ void TimerEvents::ring(Peer& peer, Time now) {
 }
 
 void TimerEvents::ring_connecting(Peer& peer, Time now) {
-    // WIRE-86: not before some tries, so that a gateway that was stopped does not blame the others.
+    // WIRE-86: only after some tries, so that a gateway that was itself stopped does not blame the others.
     if (now >= peers_.timers().connect_deadline(peer) &&
         peer.handshake.inits >= probes_before_severing) {
         severing_.sever(peer.node, SeverReason::unreachable);
         return;
     }
     if (now >= peer.handshake.next_init && peer.handshake.inits_due == 0) {
-        // WIRE-71: later tries are doubled, for paths that lose half of what they carry.
+        // WIRE-71: later tries send two INITs, for paths that lose half of what they carry.
         peer.handshake.inits_due = peer.handshake.inits < 4 ? 1 : 2;
         peer.handshake.next_init = never;
         peers_.make_ready(peer);
@@ -43,7 +43,7 @@ void TimerEvents::ring_half_open(Peer& peer, Time now) {
         severing_.sever(peer.node, SeverReason::unreachable);
         return;
     }
-    // It asked, and then was never heard of again; nobody here has missed it.
+    // The initiator was never heard again after our RESPONSE, and nothing is owed to it here.
     buffers_.release_all(peer);
     peers_.drop(peer);
 }
@@ -69,7 +69,7 @@ void TimerEvents::ring_connected(Peer& peer, Time now) {
     }
     recovery_.on_timer(peer, now);
     if (now >= PeerTimers::ping_deadline(peer)) peer.flight.is_ping_due = true;
-    // make_ready() below: next_transmit looks again.
+    // Because of make_ready() below next_transmit() decides anew whether the peer must wait.
     peer.flight.is_paced = peer.flight.is_starved = false;
     // WIRE-39
     peer.keys.receive.retire(now, 3 * peer.flight.probe.timeout(peer.flight.rtt));

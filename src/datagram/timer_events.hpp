@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What happens because nothing happened: handshakes tried again, acknowledgements that waited long enough, probes,
-// pings, nodes given up, idle peers folded. An alarm may ring early: what is due is seen by the deadlines. Sends nothing:
-// it marks in the peer what is to be sent. One thread.
+// Reactions to the passing of time: handshakes are tried again, delayed acknowledgements become due, probes and pings are
+// requested, nodes are severed, idle peers folded. An alarm may ring early, so what is due is decided by the deadlines. Sends
+// nothing: it marks in the peer what is to be sent. One thread.
 // Tests: tests/unit/datagram/endpoint_life_test.cpp, endpoint_handshake_test.cpp, endpoint_idle_test.cpp.
 #pragma once
 
@@ -17,7 +17,7 @@ class TimerEvents {
 public:
     static constexpr std::uint32_t probes_before_severing = 3;
 
-    // All outlive it.
+    // All arguments must outlive it.
     TimerEvents(Peers& peers,
                 SendBuffers& buffers,
                 LossRecovery& recovery,
@@ -29,7 +29,7 @@ public:
           severing_(severing),
           handler_(handler) {}
 
-    // The peer's alarm rang. The peer may be gone afterwards.
+    // Handles the alarm of a peer. The peer may be deleted afterwards.
     void ring(Peer& peer, Time now);
 
 private:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One alarm per member, the earliest on top: a binary heap in which each member knows its place. An alarm that is
-// put off is left where it is until it comes: most are put off with every datagram, and that must cost nothing. Knows
-// no clock. One thread. Tests: tests/unit/datagram/timer_heap_test.cpp.
+// One alarm per member: a binary heap with the earliest alarm on top, in which each member knows its place. An alarm that is
+// postponed stays where it is until it rings early: most alarms are postponed with every datagram, and that must cost nothing.
+// Knows no clock. One thread.
+// Tests: tests/unit/datagram/timer_heap_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 
 namespace acp::datagram {
 
-// Base of what is in a heap. Not copied while it is.
+// Base class of members. A member must not be copied or moved while it is in a heap.
 struct Timed {
     static constexpr std::uint32_t nowhere = ~0U;
     std::uint32_t place = nowhere;
@@ -22,8 +23,8 @@ struct Timed {
 template <typename Member>
 class TimerHeap {
 public:
-    // Rings the member not after `at`; it may ring earlier, never later. never: leaves an alarm where it is.
-    //   Of no more members than reserve() made room for.
+    // Sets an alarm. It rings at `at` or earlier, never later; `never` leaves an alarm as it is. There may be no more members
+    // than reserve() made room for.
     void set(Member& member, Time at) noexcept {
         if (member.place == Timed::nowhere) {
             if (at == never) return;
@@ -50,7 +51,7 @@ public:
 
     [[nodiscard]] Time next() const noexcept { return entries_.empty() ? never : entries_[0].at; }
 
-    // The member that rings at or before `now`, out of the heap; nullptr: none.
+    // Removes and returns a member whose alarm is at or before `now`; nullptr if there is none.
     [[nodiscard]] Member* ring(Time now) noexcept {
         if (next() > now || entries_.empty()) return nullptr;
         Member* member = entries_[0].member;
@@ -58,7 +59,7 @@ public:
         return member;
     }
 
-    // Makes room for the alarms of so many members. Throws std::bad_alloc, and has the room it had.
+    // Makes room for this many members. Throws std::bad_alloc; then the room is what it was.
     void reserve(std::size_t members) {
         if (members > entries_.capacity()) {
             entries_.reserve(std::max(members, 2 * entries_.capacity()));

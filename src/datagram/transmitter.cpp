@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sealing a batch, and what goes alone: an acknowledgement, a ping, a probe of the path. One thread.
+// Seals batches of data, and datagrams that are sent alone: acknowledgements, pings, path probes. One thread.
 #include "datagram/transmitter.hpp"
 
 #include <algorithm>
@@ -17,14 +17,14 @@ Transmit single(Peer& peer, std::uint32_t bytes) noexcept {
 }  // namespace
 
 Transmit Transmitter::transmit(Peer& peer, MutableBytes into, Time now) {
-    // An acknowledgement that found no room in the last batch waits for no other.
+    // An acknowledgement that did not fit into the last batch is sent first, alone.
     if (peer.ack.is_left_out) return transmit_control(peer, into, now);
     const Batch batch = planner_.plan(peer, now);
     if (batch.count != 0) {
         const Transmit transmit = transmit_batch(peer, batch, into, now);
         if (transmit.bytes != 0) return transmit;
     }
-    // WIRE-52: where less is in flight than a timeout sends, pings make up for it, and each is answered.
+    // WIRE-52: if less is in flight than a probe timeout may send, pings make up for the rest; each of them is answered.
     if (peer.flight.pings_due != 0) {
         --peer.flight.pings_due;
         peer.flight.is_ping_due = true;
@@ -43,6 +43,7 @@ Transmit Transmitter::transmit_batch(Peer& peer, const Batch& batch, MutableByte
         const std::uint32_t bytes =
             transmit_buffer(peer, batch, i, into.data() + transmit.bytes, now);
         if (bytes == 0) {
+            // The buffers were taken out of their queues; the peer is being severed, which frees those in queues.
             for (; i < batch.count; ++i)
                 peer.queue.lost.push(parts_.buffers.pool(), batch.buffers[i]);
             break;
@@ -52,7 +53,8 @@ Transmit Transmitter::transmit_batch(Peer& peer, const Batch& batch, MutableByte
         ++transmit.count;
     }
     if (transmit.count == 0) return {};
-    peer.flight.bypass -= std::min(peer.flight.bypass, transmit.count);
+    peer.flight.probe_budget -= std::min(peer.flight.probe_budget, transmit.count);
+    // Data is ack-eliciting, so it replaces a ping, unless that must be short.
     peer.flight.is_ping_due = peer.flight.is_short_due;
     peer.flight.pacer.on_sent(now, transmit.bytes);
     peer.life.active = now;
@@ -62,7 +64,7 @@ Transmit Transmitter::transmit_batch(Peer& peer, const Batch& batch, MutableByte
     return transmit;
 }
 
-// Seals one datagram of a batch. Returns its bytes; 0: no key.
+// Seals one datagram of a batch. Returns its length; 0: there is no key.
 std::uint32_t Transmitter::transmit_buffer(
     Peer& peer, const Batch& batch, std::uint32_t i, std::byte* into, Time now) {
     SendPool& pool = parts_.buffers.pool();
@@ -75,10 +77,11 @@ std::uint32_t Transmitter::transmit_buffer(
           SealedHeader{buffer.dsn, static_cast<std::uint16_t>(buffer.frame_bytes), has_dsn, 0});
     std::uint32_t used = sealed_bytes + buffer.frame_bytes;
     const std::uint32_t content = used;
-    // A tail is sealed from where it lies; what comes behind it is written where that is sealed.
+    // A tail is sealed from where it lies. Whatever follows it is assembled in the output, at the place where it will be
+    // sealed.
     std::byte* const text = has_tail ? into + outer_bytes : start;
     if (is_last && peer.ack.is_wanted()) {
-        // WIRE-44: along with data, where that has room.
+        // WIRE-44: an acknowledgement travels with the data if there is room.
         const std::uint32_t most =
             std::max(batch.segment_bytes, batch.count == 1 ? peer.path.mtu.current() : 0);
         used += parts_.acknowledger.append(
@@ -109,7 +112,7 @@ std::uint32_t Transmitter::transmit_buffer(
     return bytes;
 }
 
-// An acknowledgement that found no room with data becomes a shorter datagram at the end of the batch.
+// Appends an acknowledgement that did not fit into the data as a shorter datagram at the end of the batch.
 void Transmitter::add_ack(
     Peer& peer, const Batch& batch, MutableBytes into, Transmit& transmit, Time now) {
     std::array<std::byte, sealed_bytes + AckFrame::bytes_max> plain{};
@@ -133,7 +136,7 @@ void Transmitter::add_ack(
     ++transmit.count;
 }
 
-// An acknowledgement, a ping, or both: nothing that would be sent again.
+// Sends an acknowledgement, a ping, or both: none of this is ever sent again.
 Transmit Transmitter::transmit_control(Peer& peer, MutableBytes into, Time now) {
     std::array<std::byte, sealed_bytes + AckFrame::bytes_max + wanting_bytes_min> plain{};
     std::uint32_t used = sealed_bytes;
@@ -163,12 +166,13 @@ Transmit Transmitter::transmit_control(Peer& peer, MutableBytes into, Time now) 
     return single(peer, bytes);
 }
 
-// WIRE-75: only on a path that is in use, beside its data.
+// WIRE-75: paths are probed only while they are in use, beside their data.
 Transmit Transmitter::transmit_path_probe(Peer& peer, MutableBytes into, Time now) {
     if (peer.keys.next_number < path_probe_after || parts_.buffers.owed(peer) == 0) return {};
     const std::uint32_t bytes = peer.path.mtu.wanted(now);
     if (bytes == 0 || !peer.flight.sent.has_room(peer.keys.next_number)) return {};
     SendPool& pool = parts_.buffers.pool();
+    // A buffer of the pool serves as scratch memory for the padding.
     const BufferIndex scratch = pool.take();
     if (scratch == no_buffer) return {};
     std::byte* plain = pool.plain(scratch);
@@ -186,7 +190,7 @@ Transmit Transmitter::transmit_path_probe(Peer& peer, MutableBytes into, Time no
     return single(peer, sealed);
 }
 
-// 0: there is no key, and the peer is severed for it.
+// Seals a datagram. Returns 0 if there is no key; then the peer is severed.
 std::uint32_t Transmitter::seal(Peer& peer, Pieces plain, std::byte* into) {
     const std::uint32_t bytes = parts_.protection.seal(peer.keys, plain, into);
     if (bytes == 0) parts_.severing.sever(peer.node, SeverReason::no_memory);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Data going out to a connected peer, as batches of equal datagrams that the kernel cuts apart: frames, acknowledgements,
-// pings, and probes of a longer path. What is planned is sealed at once into the caller's memory; the plain text stays in
-// its buffer until acknowledged. Decides not which peer is next. One thread.
+// Makes the datagrams sent to a connected peer: batches of equal datagrams, which the kernel segments, of frames and
+// acknowledgements; pings; and path probes. A batch is planned and sealed at once into the caller's memory; the plain text
+// stays in its buffer until acknowledged. Does not decide which peer is next. One thread.
 // Tests: tests/unit/datagram/endpoint_delivery_test.cpp, endpoint_mtu_test.cpp.
 #pragma once
 
@@ -22,14 +22,14 @@ namespace acp::datagram {
 class Transmitter {
 public:
     static constexpr std::uint32_t wanting_bytes_min = sizeof(ClosePacket);  // WIRE-26
-    static constexpr PacketNumber path_probe_after = 16;                     // packets
+    static constexpr PacketNumber path_probe_after = 16;  // packets sent before the path is probed
 
-    // What it works with. All outlive it.
+    // The parts it calls. All must outlive it.
     struct Parts {
         PacketProtection& protection;
         Acknowledger& acknowledger;
         SendBuffers& buffers;
-        Severing& severing;  // a peer for whose next key there is no memory
+        Severing& severing;  // severs a peer for whose next key there is no memory
         EndpointCounters& counters;
     };
 
@@ -39,6 +39,7 @@ public:
           tag_bytes_(parts.protection.tag_bytes_used()) {}
 
     // Seals what may be sent to the peer now. To be called until it returns nothing.
+    //   into  at least 65536 bytes
     [[nodiscard]] Transmit transmit(Peer& peer, MutableBytes into, Time now);
 
 private:

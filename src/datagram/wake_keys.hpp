@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keys to tell whether a datagram for an idle peer is its own, before the peer is woken: kept for a while, so that a
-// forger makes none derived but the first, and every node has one while it is spoken for. Knows no packet. One
-// thread. Tests: tests/unit/datagram/wake_keys_test.cpp.
+// Keys with which a datagram for a folded peer is authenticated before the peer is woken. They are cached for a while, so that
+// a forger causes only one key derivation, and every node still gets its own key while forged datagrams arrive in its name.
+// Knows no packet. One thread.
+// Tests: tests/unit/datagram/wake_keys_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -15,15 +16,17 @@ namespace acp::datagram {
 
 class WakeKeys {
 public:
-    static constexpr Time kept_ns = 100'000'000;       // then another node may have the slot
-    static constexpr Time skip_every_ns = 10'000'000;  // keys beyond the next epoch's, of all nodes
-    static constexpr std::uint32_t slots_max = 256;    // nodes that share one take turns
+    // How long a slot is kept before another node may take it.
+    static constexpr Time kept_ns = 100'000'000;
+    // Least interval between keys beyond the next epoch, all nodes together.
+    static constexpr Time skip_every_ns = 10'000'000;
+    static constexpr std::uint32_t slots_max = 256;  // nodes that share a slot take turns
 
     explicit WakeKeys(NodeId nodes) : slots_(std::bit_ceil(std::min(nodes, slots_max))) {}
 
-    // The key for a packet of an idle peer; nullptr when its epoch is over, or it is not the node's turn, or no
-    // memory is left.
-    //   connection, first_epoch  of the idle peer
+    // Returns the key for a packet of a folded peer; nullptr if its epoch is over, if another node occupies the slot, or if
+    // there is no memory.
+    //   connection, first_epoch  of the folded peer: its secret, and the epoch of the largest packet received
     [[nodiscard]] DirectionKey* find(Time now,
                                      NodeId node,
                                      const Secret& connection,
@@ -46,7 +49,7 @@ public:
         return slot.keys.find(now, connection, epoch, suite);
     }
 
-    // The node is idle no more.
+    // Frees the slot of a node that was woken.
     void forget(NodeId node) noexcept {
         KeptKeys& slot = slots_[node % slots_.size()];
         if (slot.is_used && slot.node == node) slot = {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes of a datagram that are in clear and the first ones inside: outer header and sealed header, and a
-// reader that cannot leave its bytes. Knows no key, no state and no handshake message. Pure; any thread. Layouts:
-// docs/spec/wire.md. Tests: tests/unit/datagram/wire_test.cpp.
+// The outer header of a datagram, which is in clear, and the sealed header, the first bytes of the encrypted part; and a reader
+// that cannot leave its bytes. Knows no key, no state and no handshake message. Pure; any thread. Layouts: docs/spec/wire.md.
+// Tests: tests/unit/datagram/wire_test.cpp.
 #pragma once
 
 #include <bit>
@@ -23,37 +23,38 @@ enum class PacketType : std::uint8_t { init = 1, cookie = 2, response = 3, data 
 struct OuterHeader {
     std::uint8_t version = wire_version;
     std::uint8_t type = 0;
-    std::uint16_t bytes = 0;  // of the whole datagram: those that a kernel joined can be told apart
-    std::uint32_t source =
-        0;  // node that sent it, which is the index of its connection at the target
-    std::uint64_t number =
-        0;  // packet number of data; of a close, that of the data it answers; else 0
+    // Length of the whole datagram: separates those that the kernel coalesced.
+    std::uint16_t bytes = 0;
+    // The node that sent it; the receiver finds the connection by it.
+    std::uint32_t source = 0;
+    // The packet number of data; in a CLOSE that of the data it answers; else 0.
+    std::uint64_t number = 0;
 };
 
 static_assert(sizeof(OuterHeader) == 16 && offsetof(OuterHeader, number) == 8);
 
 // WIRE-20: the first 8 bytes of the sealed part. Then `frame_bytes` of frames, then control frames to the end.
 struct SealedHeader {
-    std::uint32_t dsn = 0;          // serial number; 0 when it has none
-    std::uint16_t frame_bytes = 0;  // 0 without a serial number
+    std::uint32_t dsn = 0;          // serial number of the content; 0 if there is none
+    std::uint16_t frame_bytes = 0;  // length of the frames; 0 without a serial number
     std::uint8_t flags = 0;         // bit 0: has a serial number; others 0
     std::uint8_t reserved = 0;
 };
 
 static_assert(sizeof(SealedHeader) == 8 && offsetof(SealedHeader, flags) == 6);
 
-// WIRE-21: what stands at the front of a control frame.
+// WIRE-21: the first byte of a control frame, its type.
 enum class ControlFrame : std::uint8_t {
-    padding = 0,  // so is all that follows
+    padding = 0,  // all that follows is padding too
     ack = 1,      // AckFrame
-    ping = 2      // nothing more: wants an acknowledgement
+    ping = 2      // one byte; asks for an acknowledgement
 };
 
 inline constexpr std::uint8_t has_dsn = 1;
 inline constexpr std::uint32_t outer_bytes = sizeof(OuterHeader);
 inline constexpr std::uint32_t sealed_bytes = sizeof(SealedHeader);
 
-// A datagram's bytes that are not frames.
+// The bytes of a datagram that are not frames.
 inline constexpr std::uint32_t overhead_bytes = outer_bytes + sealed_bytes + tag_bytes;
 
 // The smallest and the largest UDP payload that Settings may ask for.
@@ -73,7 +74,7 @@ template <typename T>
     return value;
 }
 
-// How long the first of some datagrams in a row says that it is; all bytes, where that cannot be.
+// The length of the first of several coalesced datagrams, as its header says; all bytes if that length is impossible.
 [[nodiscard]] inline std::uint32_t first_datagram_bytes(Bytes joined) noexcept {
     const auto all = static_cast<std::uint32_t>(joined.size());
     if (all < outer_bytes) return all;
@@ -81,7 +82,7 @@ template <typename T>
     return first < outer_bytes || first > all ? all : first;
 }
 
-// Takes fields off the front of some bytes; once one did not fit, nothing does and is_good() is false.
+// Reads fields from the front of a span. Once a field did not fit, no further one does, and is_good() is false.
 class Reader {
 public:
     explicit Reader(Bytes bytes) noexcept : rest_(bytes) {}

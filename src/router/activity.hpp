@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What all parts of a router share of the call under way: its time, the counters, whether it has moved anything, and when
-// the next scan for what is overdue is due. The router sets the time in each call that has one; any part may arm the scan and
-// count. Knows no other part. One thread.
+// What all parts of a router share during a call: its time, the counters, whether anything moved, and when the next scan for
+// overdue commands is due. The router sets the time in each call that has one; any part may count and arm the scan. Knows no
+// other part. One thread.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace acp::router {
 
-inline constexpr Time scan_ns = 500'000'000;  // ORD-31: overdue after one to two of these
+inline constexpr Time scan_ns = 500'000'000;  // ORD-31: a command is overdue after one to two scans
 
 class Activity {
 public:
@@ -23,22 +23,22 @@ public:
 
     [[nodiscard]] const RouterCounters& counters() const noexcept { return counters_; }
 
-    // Something was done, which a turn reports.
+    // Notes that something was done; Router::turn() reports it.
     void note_move() noexcept { ++moves_; }
 
     [[nodiscard]] std::uint64_t moves() const noexcept { return moves_; }
 
-    // Something is under way that may be overdue one day: there is a scan within scan_ns.
+    // Notes that something may become overdue: a scan follows within scan_ns.
     void arm_scan() noexcept {
         if (scan_at_ == datagram::never) scan_at_ = now_ + scan_ns;
     }
 
     [[nodiscard]] Time scan_at() const noexcept { return scan_at_; }
 
-    // From 1; the scan that is under way, or the last one.
+    // The number of the scan in progress, or of the last one; begins at 1.
     [[nodiscard]] std::uint32_t scan_number() const noexcept { return scan_number_; }
 
-    // While a scan is under way, arming has no effect.
+    // Between these two calls arm_scan() has no effect.
     void begin_scan() noexcept { ++scan_number_; }
 
     void end_scan() noexcept { scan_at_ = datagram::never; }

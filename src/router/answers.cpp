@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames about commands of this node's processes, checked against the commands.
+// Checks frames about commands of this node's processes against those commands.
 #include "router/answers.hpp"
 
 namespace acp::router {
@@ -20,8 +20,8 @@ Fault Answers::on_long(const RouterPeer& from, const LongFrame& frame) {
     return Fault::none;
 }
 
-// From the node of the word, when the target is here; or from the target's node, which has no room for it now:
-// it is sent there again, from here, since the atomic must not run again.
+// A VALUE comes from the word's node if the target is here; or from the target's node, which has no room for the value now.
+// Then this node sends it there again later, for the atomic must not run twice.
 Fault Answers::on_value(const RouterPeer& from, std::uint32_t index, std::uint64_t value) {
     const Outstanding& record = own_[index];
     if (record.operation == invoke_operation || record.operation == 0 ||
@@ -38,7 +38,7 @@ Fault Answers::on_value(const RouterPeer& from, std::uint32_t index, std::uint64
     return Fault::none;
 }
 
-// ORD-40: a command by the node of its source, a piece by that of its target.
+// ORD-40: the source's node refuses commands, the target's node refuses pieces.
 Fault Answers::on_refused(const RouterPeer& from, const RefusedFrame& frame) {
     if (!nodes_.is_mine(frame.initiator)) return Fault::misdirected;
     const std::uint32_t index = own_.find_involved(from, frame.initiator, frame.token);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What other nodes say about commands of this node's processes, beside that they are in place (OwnCommands::on_end): old
-// values, failures, refusals, results; and the question whether a command is still outstanding. Who says something that is
-// not its to say is told apart. One thread. Tests: tests/unit/router/router_test.cpp, room_test.cpp, failure_test.cpp.
+// Handles what other nodes report about commands of this node's processes, except their ENDs (OwnCommands::on_end): old values,
+// failures, refusals, results; and the question whether a command is still outstanding. Reports of nodes that may not make them
+// are recognised. One thread. Tests: tests/unit/router/router_test.cpp, room_test.cpp, failure_test.cpp.
 #pragma once
 
 #include "router/activity.hpp"
@@ -17,16 +17,16 @@ class Answers {
 public:
     Answers(Nodes& nodes, OwnCommands& own, Resends& resends, Placer& placer, Outbox& outbox);
 
-    // WIRE-114, WIRE-115
+    // WIRE-114, WIRE-115: an old value, or a failure.
     [[nodiscard]] Fault on_long(const RouterPeer& from, const LongFrame& frame);
 
-    // WIRE-116
+    // WIRE-116: another node had no room for a part of a command.
     [[nodiscard]] Fault on_refused(const RouterPeer& from, const RefusedFrame& frame);
 
-    // WIRE-118
+    // WIRE-118: the result of an invoke.
     [[nodiscard]] Fault on_result(const RouterPeer& from, const ResultFrame& frame, Bytes result);
 
-    // ORD-32: says OVER of a command that is not outstanding, and nothing of one that is.
+    // ORD-32: answers OVER for a command that is not outstanding, and nothing for one that is.
     [[nodiscard]] Fault on_ask(RouterPeer& from, const ShortFrame& frame);
 
 private:

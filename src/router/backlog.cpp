@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Flows of work by initiator and node, and lists of parked work by process.
+// Keeps flows of work by initiator and node, and lists of parked work by process.
 #include "router/backlog.hpp"
 
 #include "base/assert.hpp"
@@ -37,8 +37,9 @@ void Backlog::enqueue(std::uint32_t index, bool is_first) {
     std::uint32_t found = flow_index_.find(operation.initiator, 2ULL * to.node);
     if (found == no_index) {
         found = flows_.take();
-        ACP_ASSERT(found != no_index);  // never more flows than operations
+        ACP_ASSERT(found != no_index);  // there are never more flows than operations
         Flow& flow = flows_[found];
+        // Index assumes even tokens.
         flow.token = 2ULL * to.node;
         flow.initiator = operation.initiator;
         flow.work = Queue{};
@@ -59,7 +60,7 @@ void Backlog::go_on(std::uint32_t index, StepOutcome step) {
     if (step == StepOutcome::again || step == StepOutcome::blocked) enqueue(index);
 }
 
-// Gives work for a severed node up, and says so.
+// Gives up work for a severed node and tells the initiator.
 void Backlog::abandon(std::uint32_t index) {
     const OperationRecord& operation = operations_[index];
     if (!operation.is_cancelled && operation.work == Work::request) {
@@ -104,6 +105,8 @@ void Backlog::end_turn(RouterPeer& to, Turn turn, StepOutcome step) noexcept {
     Flow& flow = flows_[turn.flow];
     if (step == StepOutcome::done) operations_.release(turn.operation);
     if (step == StepOutcome::again) flow.work.push(operations_.pool(), turn.operation);
+    // The endpoint has no room: this work keeps its place in its flow, and the flow its turn. Otherwise the flow goes to the
+    // end of the node's queue, so that initiators take turns.
     if (step == StepOutcome::blocked) {
         flow.work.push_front(operations_.pool(), turn.operation);
         to.flows.push_front(flows_, turn.flow);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where work of this node waits: in the flow of its initiator for its turn to be sent to a node (ORD-50), or at a process
-// of this node for room that placement did not have (ORD-41). Says what comes next, and not what is then done with it:
-// scheduler.hpp does that. Work for a node that is severed is given up at once. One thread.
+// Where work of this node waits: in a flow for its turn to be sent to a node (ORD-50), or parked at a process of this node
+// until placement has room (ORD-41). A flow holds the work of one initiator for one node; the flows of a node take turns, so
+// that no initiator delays the others. Says which work is next, not how it is done (scheduler.hpp). Work for a severed node is
+// given up at once. One thread.
 // Tests: tests/unit/router/backlog_test.cpp.
 #pragma once
 
@@ -17,22 +18,25 @@
 
 namespace acp::router {
 
-inline constexpr std::uint32_t retries_per_turn_max = 64;  // of one process's waiting work
-inline constexpr Time retry_ns_min = 10'000;               // placement had no room
+// Parked work of one process that is tried in one turn.
+inline constexpr std::uint32_t retries_per_turn_max = 64;
+inline constexpr Time retry_ns_min = 10'000;  // pause after a refusal by placement
 inline constexpr Time retry_ns_max = 1'000'000;
 
-// What a step of some work leaves: nothing, more to be sent at once, work that waits elsewhere, or no room to send.
+// What a step of work results in: the work is done; it has more to send at once; it waits elsewhere; or the endpoint has no
+// room.
 enum class StepOutcome : std::uint8_t { done, again, parked, blocked };
 
 class Backlog {
 public:
-    // Work that has its turn, and the flow it comes from.
+    // The work whose turn it is, and its flow.
     struct Turn {
         std::uint32_t flow = no_index;
         std::uint32_t operation = no_index;
     };
 
-    // All must outlive this. Throws std::bad_alloc; later calls take no memory but for the index to grow.
+    // All arguments must outlive this. Throws std::bad_alloc; later calls allocate only when the index grows.
+    //   kept_bytes_max  bytes of pieces that may be kept for each process
     Backlog(Nodes& nodes,
             Operations& operations,
             Outbox& outbox,
@@ -40,25 +44,25 @@ public:
             Activity& activity,
             std::uint64_t kept_bytes_max);
 
-    // Work waits for its turn to be sent to its node, behind the other work of its initiator or before it.
+    // Appends work to the flow of its initiator to its node, or puts it first there.
     void enqueue(std::uint32_t index, bool is_first = false);
 
-    // What a step outside a turn leaves to be done.
+    // Acts on the outcome of a step that was made outside a turn.
     void go_on(std::uint32_t index, StepOutcome step);
 
-    // Placement has no room for work about a process of this node: it is asked again later.
+    // Parks work that placement has no room for at a process of this node; it is tried again later.
     void park(std::uint32_t index, std::uint64_t process);
 
-    // Takes the work whose turn it is at a node.   !to.flows.is_empty()
+    // Takes the work whose turn it is at a node. Only if !to.flows.is_empty().
     [[nodiscard]] Turn take_turn(RouterPeer& to) noexcept;
 
-    // After the step of that work.
+    // Ends that turn according to the outcome of the step.
     void end_turn(RouterPeer& to, Turn turn, StepOutcome step) noexcept;
 
-    // Gives all work up that waits for a severed node, and tells those who wait for it.
+    // Gives up all work that waits for a severed node, and tells the initiators.
     void abandon_all(RouterPeer& gone);
 
-    // Whether a piece may be kept for a process within kept_bytes_max, and the count of what is.
+    // Pieces kept for a process: may_keep() tells whether another one fits into kept_bytes_max, the others count.
     [[nodiscard]] bool may_keep(std::uint64_t process, std::uint64_t bytes) const noexcept {
         return waiting_[nodes_.local_index(process)].kept_bytes + bytes <= kept_bytes_max_;
     }
@@ -71,25 +75,25 @@ public:
         waiting_[nodes_.local_index(process)].kept_bytes -= bytes;
     }
 
-    // When it is time, calls ask(operation) for work that was parked, up to retries_per_turn_max for each process. It
-    // returns false when there is no room still: the work stays parked.
+    // If it is time, calls ask(operation) for parked work, up to retries_per_turn_max times per process. ask() returns false if
+    // there is still no room: the work stays parked.
     template <typename Ask>
     void retry_due(Ask ask);
 
-    // There may be room for a process of this node, earlier than it would be asked.
+    // Notes that there may be room at a process of this node, so that its parked work is tried at the next turn.
     void retry_soon(std::uint64_t process) noexcept {
         if (waiting_[nodes_.local_index(process)].is_listed) retry_at_ = 0;
     }
 
-    // When parked work is asked again; datagram::never: there is none.
+    // When parked work is tried again; datagram::never: there is none.
     [[nodiscard]] Time retry_at() const noexcept { return retry_at_; }
 
 private:
-    // Work that placement had no room for, of one process.
+    // The parked work of one process.
     struct Waiting {
         Queue work;
         std::uint64_t kept_bytes = 0;
-        bool is_listed = false;
+        bool is_listed = false;  // it is in listed_
     };
 
     void abandon(std::uint32_t index);
@@ -101,14 +105,15 @@ private:
     Outbox& outbox_;
     Ends& ends_;
     Activity& activity_;
-    Pool<Flow> flows_;
+    Pool<Flow> flows_;  // only flows with work exist
     Index<Flow> flow_index_;
     std::uint64_t kept_bytes_max_;
-    std::vector<Waiting> waiting_;        // by process of this node
-    std::vector<std::uint32_t> listed_;   // those with waiting work
-    std::vector<std::uint32_t> retried_;  // those being asked again; both have room for all
+    std::vector<Waiting> waiting_;       // one per process of this node
+    std::vector<std::uint32_t> listed_;  // processes with parked work
+    // Processes being tried now; both vectors have capacity for all.
+    std::vector<std::uint32_t> retried_;
     Time retry_at_ = datagram::never;
-    Time retry_wait_ = retry_ns_min;
+    Time retry_wait_ = retry_ns_min;  // present pause between tries
 };
 
 template <typename Ask>
@@ -120,7 +125,7 @@ void Backlog::retry(Waiting& process, Ask& ask) {
         const std::uint32_t index = todo.pop(pool);
         if (!ask(index)) process.work.push(pool, index);
     }
-    // Those not asked come first next time.
+    // Work that was not tried this time comes first the next time.
     if (todo.is_empty()) return;
     pool[todo.tail].next = process.work.head;
     if (!process.work.is_empty()) todo.tail = process.work.tail;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Having placement run commands, and what follows from how they went.
+// Has placement run commands, and acts on the outcome.
 #include "router/command_runner.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ CommandRunner::CommandRunner(Nodes& nodes,
 
 bool CommandRunner::begin(const Task& task) {
     const auto target = static_cast<std::uint32_t>(nodes_.where(task.command.target_or_word()));
-    // An atomic whose value could not be delivered any more does not run.
+    // An atomic whose old value could not be delivered does not run.
     if (!nodes_.is_mine(target) && nodes_.peer_of(target).is_severed) {
         ends_.fail(task.initiator, task.token, {Code::peer, BlamedAddress::target, target});
         return true;
@@ -45,6 +45,7 @@ StepOutcome CommandRunner::step(std::uint32_t index) {
     command.operand = operation.operand;
     command.expected = operation.expected;
     if (!command.is_copy()) command.bytes = operation.width;
+    // If the target is on this node, placement writes the old value there itself.
     const bool is_value_wanted = !nodes_.is_mine(nodes_.where(operation.target));
     std::uint64_t old = 0;
     const Settlement ran =
@@ -78,7 +79,8 @@ StepOutcome CommandRunner::after_run(std::uint32_t index, Code code, std::uint64
     return StepOutcome::done;
 }
 
-// Sees to the old value: written already, unwanted, told to the initiator, or sent to a third node. ORD-62
+// Brings the old value to its target: it is there already, is not wanted, goes to the initiator, or is sent to a third node.
+// ORD-62
 StepOutcome CommandRunner::after_atomic(std::uint32_t index, std::uint64_t old) {
     OperationRecord& operation = operations_[index];
     const auto target = static_cast<std::uint32_t>(nodes_.where(operation.target));

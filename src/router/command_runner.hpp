@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Commands that placement runs here: copies between processes of this node, and atomics whose word is here. A long copy is
-// run in parts, an atomic once; then its old value goes where the command wants it. Knows nothing of who asked. One thread.
+// Runs commands by placement on this node: copies between its processes, and atomics whose word is here. A long copy is run in
+// parts, so that it does not hold up other work; an atomic is run once, and then its old value goes to its target. Does not
+// know who asked. One thread.
 // Tests: tests/unit/router/room_test.cpp.
 #pragma once
 
@@ -15,7 +16,8 @@
 
 namespace acp::router {
 
-inline constexpr std::uint64_t run_bytes_max = 256ULL * 1024;  // of a local copy in one go
+// Longest part of a local copy run in one step.
+inline constexpr std::uint64_t run_bytes_max = 256ULL * 1024;
 
 class CommandRunner {
 public:
@@ -26,13 +28,14 @@ public:
                   Placement& placement,
                   Activity& activity);
 
-    // Runs a command, or its first part. false: no room for a record, nothing done.
+    // Runs a command, or its first part. Returns false if there is no free record; nothing was done then.
     [[nodiscard]] bool begin(const Task& task);
 
-    // Runs it, or its next part.
+    // Runs the next part of a command.
     [[nodiscard]] StepOutcome step(std::uint32_t index);
 
-    // Placement has run it, or a part of it.   old  the old value of an atomic
+    // Placement has run a command or a part of it.
+    //   old  the old value of an atomic
     [[nodiscard]] StepOutcome after_run(std::uint32_t index, base::Code code, std::uint64_t old);
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a router counts: a named counter for every reason to refuse a frame, and what it did. Since the router was
-// made. Written by the router's thread.
+// The counters of a router: what it did, and one counter for each reason to refuse a frame. They count from the router's
+// construction and are written by the router's thread.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace acp::router {
 
-// Why a frame is refused. Its sender is then severed: it is not of this protocol, and what it lost would be
-// lost in silence otherwise (WIRE-104).
+// Why a frame is refused. Its sender is then severed, for it violates the protocol, and whatever the frame carried would
+// otherwise be lost silently (WIRE-104).
 enum class Fault : std::uint8_t {
     none,
     short_frame,    // the datagram ends inside the frame
@@ -20,50 +20,50 @@ enum class Fault : std::uint8_t {
     bad_process,    // a process index the job does not have
     bad_node,       // a node the job does not have
     bad_count,      // a count of zero, or more than there can be
-    bad_code,       // no such code, or ok where a failure must be
-    bad_operation,  // no such operation, or not of this width
-    bad_length,     // more bytes than the whole has, or none where some must be
+    bad_code,       // an unknown code, or ok where a failure is reported
+    bad_operation,  // an unknown operation, or not of this width
+    bad_length,     // more bytes than the whole copy, or none where there must be some
     misdirected,    // about memory or a process of another node
-    forged,         // from a node that cannot say this
-    overrun,        // more bytes of a copy than it has
-    contradiction,  // of a copy, but with another total
-    bad_meeting     // of a meeting or round that cannot be now, or with values that do not fit it
+    forged,         // from a node that has no say in this
+    overrun,        // more bytes of a copy arrived than it has
+    contradiction,  // a piece of a copy with another total than the first
+    bad_meeting     // about a meeting or round that cannot be in progress, or with wrong values
 };
 
 inline constexpr std::size_t fault_count = 15;
 
-// "short_frame", ...; static text.
+// The name of a fault ("short_frame"), a static text.
 [[nodiscard]] std::string_view name_of(Fault fault) noexcept;
 
 struct RouterCounters {
-    std::array<std::uint64_t, fault_count> faults{};  // by Fault; [none] stays 0
+    std::array<std::uint64_t, fault_count> faults{};  // indexed by Fault; [none] stays 0
 
-    // Initiator's side.
+    // At the initiator's node.
     std::uint64_t commands = 0;
     std::uint64_t completions = 0;
-    std::uint64_t late_ends = 0;      // of a command that is not outstanding: ignored
-    std::uint64_t stranger_ends = 0;  // from a node the command does not involve: ignored
-    std::uint64_t resends = 0;        // commands and pieces sent again because they were refused
+    std::uint64_t late_ends = 0;      // ENDs of commands that are not outstanding: ignored
+    std::uint64_t stranger_ends = 0;  // reports of nodes that the command does not involve: ignored
+    std::uint64_t resends = 0;        // commands and pieces sent again after a refusal
 
-    // Source's side.
+    // At the source's node.
     std::uint64_t puts_sent = 0;
     std::uint64_t bytes_sent = 0;
-    std::uint64_t runs = 0;              // commands and operations run here for others
-    std::uint64_t commands_refused = 0;  // no room to keep them: REFUSED
+    std::uint64_t runs = 0;              // commands and operations run for other nodes
+    std::uint64_t commands_refused = 0;  // answered by REFUSED for lack of room
 
-    // Target's side.
+    // At the target's node.
     std::uint64_t puts = 0;
     std::uint64_t bytes_placed = 0;
-    std::uint64_t late_puts = 0;     // of a get that has ended: not placed
-    std::uint64_t puts_kept = 0;     // no room at the process: kept here
-    std::uint64_t puts_refused = 0;  // nor here: REFUSED
-    std::uint64_t forgotten = 0;     // copies given up half placed
-    std::uint64_t bad_tickets = 0;   // on_settled for what is not under way
+    std::uint64_t late_puts = 0;     // pieces of a get that has ended: not placed
+    std::uint64_t puts_kept = 0;     // kept here because the process had no room
+    std::uint64_t puts_refused = 0;  // answered by REFUSED: no room here either
+    std::uint64_t forgotten = 0;     // copies given up when only a part was placed
+    std::uint64_t bad_tickets = 0;   // calls of on_settled() with an unknown ticket
 
-    // Both.
-    std::uint64_t ends_overflows = 0;  // nodes severed because they take no ends
-    std::uint64_t news = 0;            // deaths heard of
-    std::uint64_t no_memory = 0;       // room at the endpoint that was refused for want of memory
+    // On all nodes.
+    std::uint64_t ends_overflows = 0;  // nodes severed because they let us send no ENDs
+    std::uint64_t news = 0;            // deaths of processes learnt
+    std::uint64_t no_memory = 0;       // reservations refused by the endpoint for lack of memory
 };
 
 }  // namespace acp::router

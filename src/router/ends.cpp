@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Telling initiators, here or by short frames.
+// Tells initiators of this node directly, and those of others by short frames.
 #include "router/ends.hpp"
 
 namespace acp::router {
@@ -15,6 +15,7 @@ void Ends::finish(std::uint32_t initiator, std::uint64_t token) {
         if (index != no_index) own_.complete(index, {Code::ok, BlamedAddress::none, 0});
         return;
     }
+    // ENDs are collected until flush(), as long as tokens are consecutive and the slot is not needed for another initiator.
     Run& run = runs_[initiator & (runs_open_max - 1)];
     if (run.count != 0) {
         if (run.initiator == initiator && run.token + 2ULL * run.count == token &&

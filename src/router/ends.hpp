@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the initiator of a command is told: that all is in place, that it failed, an old value, that something was refused.
-// An initiator of this node is told at once; the node of another one by a short frame, and ends that follow each other by one
-// frame for many. Knows neither how a command is carried out nor what the initiator does then. One thread.
+// Tells the initiators of commands how these end: all is in place, it failed, an old value, a part was refused. An initiator of
+// this node is told at once, the node of another one by a short frame; ENDs of consecutive commands share a frame. Knows
+// neither how a command is carried out nor what the initiator does then. One thread.
 // Tests: tests/unit/router/outbox_test.cpp.
 #pragma once
 
@@ -16,36 +16,38 @@
 
 namespace acp::router {
 
-inline constexpr std::uint32_t runs_open_max = 64;  // a power of two
+inline constexpr std::uint32_t runs_open_max = 64;  // slots of the table below; a power of two
 
 class Ends {
 public:
     Ends(Nodes& nodes, OwnCommands& own, Resends& resends, Outbox& outbox, Activity& activity);
 
-    // All of a copy, or an atomic's old value, is in place here. ORD-60
+    // ORD-60: all bytes of a copy, or an atomic's old value, are in place here: ends the command well.
     void finish(std::uint32_t initiator, std::uint64_t token);
 
-    // A command cannot end well: tells its initiator, on whatever node that is. ORD-21
+    // ORD-21: a command has failed: tells its initiator, on whichever node it is.
     void fail(std::uint32_t initiator, std::uint64_t token, const CommandFailure& failure);
 
-    // WIRE-114: the old value of an atomic goes to the node of the initiator.   to  that node, another one
+    // WIRE-114: sends the old value of an atomic to the initiator's node.
+    //   to  that node, which is not this one
     void send_value(RouterPeer& to,
                     std::uint32_t initiator,
                     std::uint64_t token,
                     std::uint64_t value);
 
-    // WIRE-116: a command, of which only these fields count, finds no room here and is to be sent again.
-    //   to  the node of the initiator, another one
+    // WIRE-116: there is no room here for a command, which is to be sent again. Only the fields written here are used of
+    // `task`.
+    //   to  the node of the initiator, which is not this one
     void refuse_command(RouterPeer& to, const Task& task);
 
-    // WIRE-116: a piece that came finds no room here and is to be sent again.
+    // WIRE-116: there is no room here for a piece, which is to be sent again.
     void refuse_piece(const PutFrame& frame);
 
-    // Whether the command has ended, as far as this node knows; where it does not know it asks the node of the initiator
-    // (ORD-32), which answers with OVER.
+    // Whether the command has ended, as far as this node knows. If it cannot know, it asks the node of the initiator (ORD-32),
+    // which answers by OVER.
     [[nodiscard]] bool is_over_or_ask(std::uint32_t initiator, std::uint64_t token);
 
-    // Sends the ends that were collected.
+    // Sends the ENDs that were collected.
     void flush() {
         if (runs_open_ != 0) flush_all();
     }
@@ -53,7 +55,7 @@ public:
     [[nodiscard]] bool is_any_collected() const noexcept { return runs_open_ != 0; }
 
 private:
-    // Consecutive ends of one initiator, collected.
+    // Consecutive ENDs of one initiator, collected for one frame.
     struct Run {
         std::uint64_t token = 0;
         std::uint32_t initiator = 0;
@@ -68,7 +70,7 @@ private:
     Resends& resends_;
     Outbox& outbox_;
     Activity& activity_;
-    std::array<Run, runs_open_max> runs_{};  // by initiator, which may share one
+    std::array<Run, runs_open_max> runs_{};  // hashed by initiator; two may share a slot in turn
     std::uint32_t runs_open_ = 0;
 };
 

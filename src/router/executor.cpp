@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Commands of other nodes, and which part a step of work belongs to.
+// Begins commands of other nodes, and gives each step of work to its part.
 #include "router/executor.hpp"
 
 namespace acp::router {

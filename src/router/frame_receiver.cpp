@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which frame is for whom.
+// Gives each frame to the part that handles it.
 #include "router/frame_receiver.hpp"
 
 namespace acp::router {
@@ -17,7 +17,7 @@ void FrameReceiver::on_frames(NodeId node, Bytes frames) {
     if (to_.nodes.has_to_sever()) to_.losses.sever_noted();
 }
 
-// The most frequent ones first.
+// Tries the most frequent types first.
 Fault FrameReceiver::on_frame(RouterPeer& from, Bytes& frames) {
     const auto type = static_cast<FrameType>(frames[0]);
     if (type == FrameType::put) {
@@ -92,7 +92,7 @@ Fault FrameReceiver::on_short(RouterPeer& from, const ShortFrame& frame) {
             to_.watch_list.watch_for(from, frame.initiator);
             return Fault::none;
         default:
-            // Others may think this node gone: then they answer it no more, which it will notice.
+            // Others may take this node for lost: then they stop answering it, which it will notice.
             if (frame.initiator != to_.nodes.self()) to_.nodes.sever_later(frame.initiator);
             return Fault::none;
     }

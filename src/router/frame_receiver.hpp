@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The frames of a datagram, told apart, checked, and given to the part they are for. A frame that is not of the protocol is
-// counted under what is wrong with it, and its sender severed (WIRE-104): the rest of the datagram cannot be read, and nothing
-// is lost in silence. One thread. Tests: tests/unit/router/frames_test.cpp, router_test.cpp, failure_test.cpp.
+// Parses the frames of a datagram, checks them, and gives each to the part that handles it. A frame that violates the protocol
+// is counted under the reason and its sender severed (WIRE-104): the rest of the datagram cannot be parsed, and nothing may be
+// lost silently. One thread. Tests: tests/unit/router/frames_test.cpp, router_test.cpp, failure_test.cpp.
 #pragma once
 
 #include "router/activity.hpp"
@@ -19,7 +19,7 @@ namespace acp::router {
 
 class FrameReceiver {
 public:
-    // Whom frames are for. All must outlive the FrameReceiver.
+    // The parts that handle frames. All must outlive the FrameReceiver.
     struct Addressees {
         Nodes& nodes;
         Placer& placer;
@@ -36,6 +36,7 @@ public:
     explicit FrameReceiver(const Addressees& addressees) noexcept
         : to_(addressees), shape_{to_.nodes.nodes(), to_.nodes.procs()} {}
 
+    // Handles all frames of one datagram.
     void on_frames(NodeId node, Bytes frames);
 
 private:
@@ -43,7 +44,7 @@ private:
     [[nodiscard]] Fault on_other_frame(RouterPeer& from, FrameType type, Bytes& frames);
     [[nodiscard]] Fault on_short(RouterPeer& from, const ShortFrame& frame);
 
-    // Takes a frame off `frames`, and gives it with what follows it to handle() if there is nothing wrong with it.
+    // Takes a frame off the front of `frames` and, if it is valid, passes it with the bytes that follow it to handle().
     template <typename Frame, typename Handle>
     [[nodiscard]] Fault take(Bytes& frames, Handle handle) {
         Frame frame;

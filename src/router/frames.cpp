@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The checks of frames that are not on the shortest path, and the faults' names.
+// The checks of the less frequent frames, and the names of faults.
 #include "router/frames.hpp"
 
 #include "base/status.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The frames routers send each other, as they lie in a datagram: little endian, back to back, no alignment. Each
-// struct is a frame's fixed part. read() takes one off the front of a datagram's frames and checks whatever can
-// be checked without knowing what is under way. Knows no state. Any thread.
+// The frames that routers send each other, as they lie in a datagram: little endian, back to back, without alignment. Each
+// struct is the fixed part of a frame. read() takes a frame off the front and checks all that can be checked without knowing
+// what is in progress. Has no state. Any thread.
 // Protocol: docs/spec/frames.md. Tests: tests/unit/router/frames_test.cpp.
 #pragma once
 
@@ -40,29 +40,29 @@ enum class FrameType : std::uint8_t {
     puts = 15
 };
 
-// WIRE-110. `bytes` bytes follow.
+// WIRE-110. PUT: a piece of a copy, whose `bytes` bytes follow.
 struct PutFrame {
     FrameType type = FrameType::put;
     std::uint8_t is_value = 0;  // 1: the old value of an atomic, which cannot be sent again
     std::uint16_t bytes = 0;
     std::uint32_t initiator = 0;
     std::uint64_t token = 0;
-    std::uint64_t target = 0;  // of this piece
-    std::uint64_t total = 0;   // of the copy
+    std::uint64_t target = 0;  // where this piece goes
+    std::uint64_t total = 0;   // bytes of the whole copy
 };
 
-// WIRE-111
+// WIRE-111. COMMAND: asks the source's node for a copy, a part of one, or an atomic.
 struct CommandFrame {
     FrameType type = FrameType::command;
     memory::Operation operation = memory::Operation::copy;
-    std::uint8_t width = 0;  // 0 of a copy
+    std::uint8_t width = 0;  // 4 or 8; copy: 0
     std::uint8_t reserved = 0;
     std::uint32_t initiator = 0;
     std::uint64_t token = 0;
     std::uint64_t target = 0;
     std::uint64_t source = 0;
-    std::uint64_t operand = 0;   // of a copy: bytes to do
-    std::uint64_t expected = 0;  // of a copy: bytes in all
+    std::uint64_t operand = 0;   // copy: bytes to do
+    std::uint64_t expected = 0;  // copy: bytes of the whole copy
 };
 
 // WIRE-112. END: commands token, token + 2, ... are in place.
@@ -87,7 +87,7 @@ struct LongFrame {
     std::uint64_t detail = 0;
 };
 
-// WIRE-116. What is to be sent again: of a copy, the bytes that were to go to `target`.
+// WIRE-116. REFUSED: what is to be sent again; for a copy, the bytes that were to go to `target`.
 struct RefusedFrame {
     FrameType type = FrameType::refused;
     std::uint8_t is_command = 0;  // 1: a COMMAND or INVOKE, 0: a PUT
@@ -98,7 +98,7 @@ struct RefusedFrame {
     std::uint64_t bytes = 0;
 };
 
-// WIRE-117. `bytes` bytes of arguments follow.
+// WIRE-117. INVOKE: `bytes` bytes of arguments follow.
 struct InvokeFrame {
     FrameType type = FrameType::invoke;
     std::uint8_t reserved = 0;
@@ -109,7 +109,7 @@ struct InvokeFrame {
     std::uint32_t process = 0;
 };
 
-// WIRE-118. `bytes` bytes of the result follow.
+// WIRE-118. RESULT: `bytes` bytes of the result follow.
 struct ResultFrame {
     FrameType type = FrameType::result;
     std::uint8_t code = 0;
@@ -118,24 +118,24 @@ struct ResultFrame {
     std::uint64_t token = 0;
 };
 
-// WIRE-119. `count` values of four bytes follow.
+// WIRE-119. MEET: `count` values of four bytes follow.
 struct MeetFrame {
     FrameType type = FrameType::meet;
     std::uint8_t round = 0;
     std::uint16_t count = 0;
     std::uint32_t number = 0;
-    std::uint32_t offset =
-        0;  // of the first value in the round's message, or Meeting::offset_of_least
+    // Index of the first value in the round's message, or Meeting::offset_of_least.
+    std::uint32_t offset = 0;
     std::uint32_t total = 0;  // values in the round's message
 };
 
-// WIRE-120. `count` times the target of a copy and its `bytes` bytes follow.
+// WIRE-120. PUTS: short copies. For each of `count`, its target and its `bytes` bytes follow.
 struct PutsFrame {
     FrameType type = FrameType::puts;
     std::uint8_t count = 0;
-    std::uint16_t bytes = 0;  // of each
+    std::uint16_t bytes = 0;  // bytes of each copy
     std::uint32_t initiator = 0;
-    std::uint64_t token = 0;  // of the first
+    std::uint64_t token = 0;  // token of the first copy; each next one is greater by 2
 };
 
 inline constexpr std::uint32_t puts_count_max = 255;
@@ -150,7 +150,8 @@ inline void write(std::byte* at, const Frame& frame) noexcept {
     std::memcpy(at, &frame, sizeof frame);
 }
 
-// By whole words: a frame put together field by field in memory would be read back before it is there.
+// Writes whole words. If a frame were assembled field by field in memory and then copied, the wide loads would stall on the
+// narrow stores.
 inline void write(std::byte* at, const PutFrame& frame) noexcept {
     const std::array<std::uint64_t, 4> words = {
         static_cast<std::uint64_t>(frame.type) | std::uint64_t{frame.is_value} << 8U |
@@ -159,7 +160,7 @@ inline void write(std::byte* at, const PutFrame& frame) noexcept {
     std::memcpy(at, words.data(), sizeof words);
 }
 
-// What a codec must know of the job to check a frame.
+// What must be known of the job to check a frame.
 struct JobShape {
     std::uint32_t nodes = 1;
     std::uint32_t procs = 1;
@@ -190,7 +191,7 @@ struct JobShape {
     return frame.count == 0 ? Fault::bad_count : Fault::none;
 }
 
-// Bytes that follow the fixed part.
+// The number of bytes that follow the fixed part.
 [[nodiscard]] inline std::size_t tail_bytes(const PutFrame& frame) noexcept {
     return frame.bytes;
 }
@@ -216,7 +217,7 @@ template <typename Frame>
     return 0;
 }
 
-// Takes a frame and what follows it off `rest`. On a fault all three are unspecified (WIRE-102, WIRE-103).
+// Takes a frame and the bytes that follow it off `rest`. On a fault all three are unspecified (WIRE-102, WIRE-103).
 template <typename Frame>
 [[nodiscard]] inline Fault read(Bytes& rest, JobShape shape, Frame& frame, Bytes& tail) noexcept {
     if (rest.size() < sizeof frame) return Fault::short_frame;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Running operations for other nodes: a result is written where it is sent from.
+// Runs operations for other nodes. A result is written directly into the datagram.
 #include "router/invoke_runner.hpp"
 
 #include <algorithm>
@@ -70,7 +70,8 @@ StepOutcome InvokeRunner::step(std::uint32_t index, RouterPeer& to) {
     }
 }
 
-// WIRE-118. The operation writes its result into the datagram; so there is room before it runs.
+// WIRE-118. There must be room before the operation runs, because it writes its result into the datagram and must not run
+// twice.
 InvokeRunner::Ran InvokeRunner::run(const OperationRecord& operation,
                                     Bytes arguments,
                                     RouterPeer& to) {

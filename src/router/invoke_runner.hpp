@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbered operations that processes of other nodes want run here: at once if there is room for their result, or in turn with
-// what else goes to that node. Knows what placement does with them only by their result. One thread.
+// Runs numbered operations for processes of other nodes: at once if there is room for the result, otherwise in turn with what
+// else is sent to that node. Knows only the result of what placement does. One thread.
 // Tests: tests/unit/router/router_test.cpp.
 #pragma once
 
@@ -26,10 +26,10 @@ public:
                  Placement& placement,
                  Activity& activity);
 
-    // WIRE-117
+    // WIRE-117: an invoke of a process of this node.
     [[nodiscard]] Fault on_invoke(RouterPeer& from, const InvokeFrame& frame, Bytes arguments);
 
-    // Runs an operation whose turn it is.
+    // Runs an operation whose turn it is at a node.
     [[nodiscard]] StepOutcome step(std::uint32_t index, RouterPeer& to);
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ending what a loss involves, and passing the news on.
+// Ends what a loss involves, and passes the news on.
 #include "router/losses.hpp"
 
 namespace acp::router {
@@ -7,7 +7,7 @@ namespace acp::router {
 using base::Code;
 
 void Losses::sever(NodeId node, datagram::SeverReason reason) {
-    in_.nodes.endpoint().sever(node, reason);  // may tell us at once
+    in_.nodes.endpoint().sever(node, reason);  // this may call on_severed() at once
     on_severed(node, true);
 }
 
@@ -41,7 +41,7 @@ void Losses::on_severed(NodeId node, bool is_news) {
 
 Fault Losses::on_dead(const ShortFrame& frame) {
     if (in_.nodes.is_dead(frame.initiator)) return Fault::none;
-    // Of its own processes a node hears nothing new.
+    // A node knows of its own processes' deaths before any other.
     if (in_.nodes.is_mine(frame.initiator)) return Fault::forged;
     on_death(frame.initiator, static_cast<std::uint32_t>(frame.token), false);
     return Fault::none;
@@ -78,7 +78,7 @@ void Losses::end_work_of(std::uint32_t process) {
             operation.is_cancelled = true;
             in_.placer.settle(operation, Code::peer);
         } else if (operation.work != Work::request && (is_target || is_source)) {
-            // A request has ended with its command.
+            // A request has already ended together with its command.
             operation.is_cancelled = true;
             const BlamedAddress end =
                 is_target && !is_invoke ? BlamedAddress::target : BlamedAddress::source;
@@ -87,7 +87,7 @@ void Losses::end_work_of(std::uint32_t process) {
     });
 }
 
-// ORD-25: to the nodes 2^k above and below, each of which passes on what is new to it.
+// ORD-25: sends the news to the nodes 2^k above and below, each of which passes on what is new to it.
 void Losses::pass_on(const Note& news) {
     const std::uint64_t self = in_.nodes.self();
     const std::uint64_t nodes = in_.nodes.nodes();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A node or a process is lost: everything that involves it ends, with a code, and the news is passed on along the partners of
-// a dissemination (ORD-20 to ORD-26). What is with placement is left until it settles. Knows nothing of how losses are
-// noticed. One thread. Tests: tests/unit/router/failure_test.cpp, model_test.cpp.
+// Handles the loss of a node or process: ends everything that involves it with an error code, and passes the news on by a
+// dissemination pattern (ORD-20 to ORD-26). Work that placement has accepted is left until it settles. Does not know how losses
+// are detected. One thread. Tests: tests/unit/router/failure_test.cpp, model_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace acp::router {
 
 class Losses {
 public:
-    // What holds something that a loss ends, and whom to tell. All must outlive the Losses.
+    // The parts that hold something that a loss ends, and those to tell. All must outlive the Losses.
     struct Involved {
         Nodes& nodes;
         OwnCommands& own;
@@ -37,19 +37,21 @@ public:
 
     explicit Losses(const Involved& involved) noexcept : in_(involved) {}
 
-    // A node is severed.   is_news  others may not know
+    // A node was severed.
+    //   is_news  others may not know it yet
     void on_severed(NodeId node, bool is_news);
 
-    // A process has died.   is_local  of this node: its own processes need not be told
+    // A process has died.
+    //   is_local  it is of this node, whose processes need not be told
     void on_death(std::uint32_t process, std::uint32_t wait_status, bool is_local);
 
-    // Another node says that a process has died.
+    // Another node reports that a process has died.
     [[nodiscard]] Fault on_dead(const ShortFrame& frame);
 
-    // Severs a node, for a reason, and ends what involves it.
+    // Severs a node and ends what involves it.
     void sever(NodeId node, datagram::SeverReason reason);
 
-    // Severs the nodes that were to be severed later.
+    // Severs the nodes for which Nodes::sever_later() was called.
     void sever_noted();
 
 private:

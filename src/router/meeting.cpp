@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rounds of a meeting. A node's message of round r holds, where nodes are paired, the values of the 2^r nodes whose
-// numbers differ from its own in the lower r bits; else those of its own node and of the c - 1 nodes below it, c = min(2^r,
-// nodes - 2^r): a run of process indexes that may wrap, kept at its place in the table.
+// The rounds of a meeting. In round r a node sends a table of values: if nodes are paired, those of the 2^r nodes whose numbers
+// differ from its own in the lower r bits; otherwise those of its own node and of the c - 1 nodes below it, c = min(2^r, nodes
+// - 2^r). That is a run of process indexes, which may wrap around, and is kept at its place in the table.
 #include "router/meeting.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ Meeting::Meeting(std::uint32_t node, std::uint32_t nodes, const Layout& layout)
     for (Heard& heard : heard_) heard.table.reserve(procs());
 }
 
-// The table keeps its memory.
+// Prepares for another meeting. The table keeps its capacity.
 void Meeting::forget(Heard& heard) noexcept {
     heard.values.fill(0);
     heard.is_whole.fill(false);
@@ -32,7 +32,7 @@ Meeting::Content Meeting::gathered_by(const Part& part) noexcept {
     return part.total != 0 ? Content::table : Content::nothing;
 }
 
-// What is lowered twice by the same stays the same: it is no matter on which ways words come.
+// Taking a minimum twice changes nothing, so it does not matter on how many ways a node's words arrive.
 void Meeting::lower(Words& least, const Words& words) noexcept {
     for (std::uint32_t i = 0; i < least_words; ++i) least[i] = std::min(least[i], words[i]);
 }
@@ -76,7 +76,7 @@ void Meeting::begin(std::uint32_t number, Content gathers) {
     round_ = 0;
     sent_ = 0;
     is_round_sent_ = false;
-    // The next meeting's place still held the one before this.
+    // The next meeting uses the slot of the one before this.
     forget(heard_[(number + 1) & 1U]);
 }
 
@@ -99,6 +99,8 @@ void Meeting::come(std::uint32_t number, std::span<const std::uint32_t> values) 
 
 // WIRE-119
 Fault Meeting::hear(std::uint32_t from, const Part& part, std::span<const std::byte> values) {
+    // The sender may have ended this meeting and come to the next one; it cannot be further ahead, for no meeting ends without
+    // this node.
     const bool is_next = part.number == number_ + 1 && is_on_;
     if ((part.number != number_ && !is_next) || part.round >= rounds_) return Fault::bad_meeting;
     if (from != heard_in(part.round)) return Fault::forged;
@@ -118,6 +120,7 @@ Fault Meeting::hear(std::uint32_t from, const Part& part, std::span<const std::b
         span_of(from, part.round, start, count);
         if (part.total != count) return Fault::bad_meeting;
         if (heard.values[part.round] + part.count > count) return Fault::overrun;
+        // Parts of the next meeting may come before this node has come to it.
         if (heard.table.empty()) heard.table.resize(procs());
         for (std::uint32_t i = 0; i < part.count; ++i) {
             const std::uint64_t at = (std::uint64_t{start} + part.offset + i) % procs();

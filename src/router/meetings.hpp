@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The meetings of all nodes, carried in frames: sends the parts that Meeting says are due when there is room, hands it those
-// that come, and tells when a meeting is over. None can end any more once a node is lost (ORD-26). One thread.
+// The meetings (barriers) of all nodes, carried in frames: sends the parts that Meeting says are due when there is room, gives
+// it those received, and reports when a meeting has ended. None can end any more once a node is lost (ORD-26). One thread.
 // Tests: tests/unit/router/router_test.cpp, failure_test.cpp.
 #pragma once
 
@@ -17,46 +17,47 @@ namespace acp::router {
 
 class Meetings {
 public:
-    // All must outlive this. Throws std::bad_alloc.
+    // All arguments must outlive this. Throws std::bad_alloc.
     Meetings(
         Nodes& nodes, Outbox& outbox, Completions& completions, Activity& activity, const Map& map);
 
-    // This node has come to meeting `number`. As Router::meet() and Router::meet_for_least().
+    // This node comes to meeting `number`, as Router::meet() and Router::meet_for_least() say.
     void come(std::uint32_t number, std::span<const std::uint32_t> wanted);
     void come_for_least(std::uint32_t number, const Meeting::Words& words);
 
-    // WIRE-119
+    // WIRE-119: a part of another node's message.
     [[nodiscard]] Fault on_meet(const RouterPeer& from, const MeetFrame& frame, Bytes values);
 
-    // Sends what is due and has room; tells of a meeting that is over.
+    // Sends what is due, as far as there is room; reports a meeting that has ended.
     void send_due() {
         if (is_ready_) advance();
     }
 
-    // There is room again, at some node.
+    // Notes that there may be room again at some node.
     void note_room() noexcept { is_ready_ = is_ready_ || meeting_.is_on(); }
 
-    // A node is lost.
+    // A node is lost: no meeting can end any more.
     void give_up() noexcept { is_lost_ = true; }
 
-    // Whether this node has come to a meeting that may end and has not.
+    // Whether this node has come to a meeting that can end and has not.
     [[nodiscard]] bool is_on() const noexcept { return meeting_.is_on() && !is_lost_; }
 
     [[nodiscard]] bool is_awaited() const noexcept { return meeting_.is_awaited(); }
 
-    // Whom this node waits to hear from now, if it is on.
+    // From which node this one waits to hear now; nothing unless is_on().
     [[nodiscard]] std::optional<NodeId> awaited() const noexcept {
         return is_on() ? std::optional(meeting_.awaited()) : std::nullopt;
     }
 
-    // Whether something may be sent or said.
+    // Whether send_due() may have something to do.
     [[nodiscard]] bool is_ready() const noexcept { return is_ready_; }
 
-    // At a scan: whether this node has been waiting for longer than from one scan to the next.   node  for whom
+    // To be called at a scan. Whether this node has waited for longer than from one scan to the next.
+    //   node  set to the node it waits for
     [[nodiscard]] bool is_overdue(NodeId& node) noexcept;
 
 private:
-    // Where a node's processes start, as the job's map says.
+    // The first process of each node, as the job's map says.
     class Layout final : public Meeting::Layout {
     public:
         explicit Layout(const Map& map) noexcept : map_(map) {}
@@ -81,7 +82,7 @@ private:
     Meeting meeting_;
     bool is_lost_ = false;
     bool is_ready_ = false;
-    std::uint32_t scans_ = 0;  // since this node came
+    std::uint32_t scans_ = 0;  // scans since this node came
 };
 
 }  // namespace acp::router

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records of nodes that are met, and lists of who is lost: both have room for all from the start.
+// Keeps a record of each node that was met, and lists of what is lost; both have capacity for all from the start.
 #include "router/nodes.hpp"
 
 #include <algorithm>

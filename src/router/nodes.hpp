@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where everything is: which process an address lies in, which node a process is on, a record of each node that was met,
-// and who is lost. Severing is only noted here; losses.hpp carries it out at a safe point. Knows the job's map and the
-// endpoint, no command and no frame. One thread.
+// Where everything is: the process that an address belongs to, the node of a process, a record of each node that was met, and
+// who is lost. Severing is only noted here; losses.hpp carries it out at a safe point. Knows the job's map and the endpoint,
+// but neither commands nor frames. One thread.
 // Tests: tests/unit/router/nodes_test.cpp.
 #pragma once
 
@@ -16,10 +16,12 @@ namespace acp::router {
 
 class Nodes {
 public:
-    //   layout, map  must outlive this.   Throws std::bad_alloc; later calls take no memory
+    //   layout, map  must outlive this
+    // Throws std::bad_alloc; later calls allocate nothing.
     Nodes(const RouterSettings& settings, const memory::GaLayout& layout, const Map& map);
 
-    // Before anything else is called.   endpoint  must outlive this
+    // Must be called before anything else.
+    //   endpoint  must outlive this
     void bind(datagram::Endpoint& endpoint) noexcept { endpoint_ = &endpoint; }
 
     [[nodiscard]] datagram::Endpoint& endpoint() noexcept { return *endpoint_; }
@@ -32,65 +34,67 @@ public:
 
     [[nodiscard]] std::uint32_t procs() const noexcept { return procs_; }
 
-    // Whether a process is of this node. Any number may be asked about.
+    // Whether a process is of this node. Any number may be passed.
     [[nodiscard]] bool is_mine(std::uint64_t process) const noexcept {
         return process - first_process_ < local_count_;
     }
 
     [[nodiscard]] std::uint32_t local_count() const noexcept { return local_count_; }
 
-    // The place of a process of this node among them: 0 .. local_count() - 1.
+    // The index of a process among those of this node: 0 .. local_count() - 1.
     [[nodiscard]] std::uint32_t local_index(std::uint64_t process) const noexcept {
         return static_cast<std::uint32_t>(process - first_process_);
     }
 
-    // The process an address lies in; procs() or more when it lies in none.
+    // The process that an address belongs to; procs() or more if it belongs to none.
     [[nodiscard]] std::uint64_t where(GlobalAddress address) const noexcept {
         return process_of(layout_, address);
     }
 
-    // A process that fits into CommandFailure::process, whatever an address says: 0 instead of one that the job does not have.
+    // A process number for CommandFailure::process, whatever an address says: 0 instead of one that the job does not have.
     [[nodiscard]] std::uint32_t named(std::uint64_t process) const noexcept {
         return process < procs_ ? static_cast<std::uint32_t>(process) : 0;
     }
 
-    // The record of a node, made when it is first asked for. It stays where it is.
+    // The record of a node, which is made on first use and never moves.
     [[nodiscard]] RouterPeer& peer(NodeId node) {
         RouterPeer* const known = peer_at_[node];
         return known != nullptr ? *known : meet(node);
     }
 
-    // The record of the node of a process.   process  < procs()
+    // The record of a process's node.
+    //   process  < procs()
     [[nodiscard]] RouterPeer& peer_of(std::uint32_t process) {
         if (last_peer_ == nullptr || !last_peer_->has(process)) last_peer_ = &find_peer(process);
         return *last_peer_;
     }
 
-    // All that were made, in the order they were.
+    // All records made so far, in the order in which they were made.
     [[nodiscard]] std::span<RouterPeer> met() noexcept { return peers_; }
 
-    // Whether any node is severed or any process dead: until then nobody need be asked about.
+    // Whether any node is severed or any process dead. While this is false the checks below can be skipped.
     [[nodiscard]] bool is_any_lost() const noexcept { return is_any_lost_; }
 
     [[nodiscard]] bool is_dead(std::uint64_t process) const noexcept;
 
-    // Dead, or on a severed node.   process  < procs()
+    // Whether a process is dead, or on a severed node.
+    //   process  < procs()
     [[nodiscard]] bool is_gone(std::uint32_t process) {
         return is_dead(process) || peer_of(process).is_severed;
     }
 
-    // false: it was known to be dead.
+    // Notes a death. Returns false if it was known.
     bool note_dead(std::uint32_t process);
 
-    // false: it was known to be severed.
+    // Notes that a node is severed. Returns false if it was known.
     bool note_severed(NodeId node);
 
-    // Asks that a node be severed at the next safe point: not in the middle of a frame or of a step.
+    // Requests that a node be severed at the next safe point: not in the middle of a frame or a step.
     void sever_later(NodeId node);
 
     [[nodiscard]] bool has_to_sever() const noexcept { return !to_sever_.empty(); }
 
-    // The next node that sever_later() was asked for.   has_to_sever()
+    // Removes and returns the next node passed to sever_later(). Only if has_to_sever().
     NodeId take_to_sever() noexcept;
 
 private:
@@ -104,11 +108,11 @@ private:
     std::uint32_t procs_;
     std::uint32_t first_process_;
     std::uint32_t local_count_;
-    std::vector<RouterPeer*> peer_at_;  // by node; nullptr: never met
-    std::vector<RouterPeer> peers_;     // room for all, so that they stay where they are
-    RouterPeer* last_peer_ = nullptr;
-    std::vector<std::uint32_t> dead_;  // processes, sorted; room for all
-    std::vector<NodeId> to_sever_;     // each once; room for all
+    std::vector<RouterPeer*> peer_at_;  // one per node; nullptr: never met
+    std::vector<RouterPeer> peers_;     // capacity for all, so that records never move
+    RouterPeer* last_peer_ = nullptr;   // the last result of peer_of(), often the next one too
+    std::vector<std::uint32_t> dead_;   // processes, sorted; capacity for all
+    std::vector<NodeId> to_sever_;      // each once; capacity for all
     bool is_any_lost_ = false;
 };
 

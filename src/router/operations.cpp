@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Taking records of work and giving them back.
+// Takes and releases records of work.
 #include "router/operations.hpp"
 
 #include <cstring>
@@ -29,7 +29,7 @@ std::uint32_t Operations::take(Share share, Work work) noexcept {
     std::uint32_t& used = shares_[static_cast<std::size_t>(share)];
     if (used >= shares_max_[static_cast<std::size_t>(share)]) return no_index;
     const std::uint32_t index = operations_.take();
-    ACP_ASSERT(index != no_index);  // the pool holds all shares
+    ACP_ASSERT(index != no_index);  // the pool has room for all shares
     ++used;
     OperationRecord& operation = operations_[index];
     const std::uint32_t generation = operation.generation;
@@ -96,6 +96,7 @@ void Operations::release(std::uint32_t index) noexcept {
             arguments_.give(operation.buffer);
         }
     }
+    // Generation 0 is skipped when the number wraps around: records begin with 1.
     if (++operation.generation == 0) operation.generation = 1;
     --shares_[static_cast<std::size_t>(operation.share)];
     operations_.give(index);

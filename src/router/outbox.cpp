@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asking the endpoint for room, and keeping short frames while there is none.
+// Asks the endpoint for room, and keeps short frames while there is none.
 #include "router/outbox.hpp"
 
 #include <new>
@@ -73,6 +73,7 @@ bool Outbox::write_note(RouterPeer& to, const Note& note) {
 
 void Outbox::post(RouterPeer& to, const Note& note) {
     if (to.is_severed) return;
+    // Short frames keep their order: a new one is sent at once only if none waits.
     if (to.notes.is_empty() && !to.is_blocked && write_note(to, note)) return;
     const std::uint32_t index = notes_.take();
     if (index == no_index) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ways in which commands of this node's processes end. Each goes through forget() once.
+// All ways in which commands of this node's processes end. Each calls forget() once.
 #include "router/own_commands.hpp"
 
 #include <cstring>

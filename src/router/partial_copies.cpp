@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counting the pieces of copies that have come in part.
+// Counts the pieces of copies that have arrived in part.
 #include "router/partial_copies.hpp"
 
 namespace acp::router {
@@ -25,6 +25,7 @@ Fault PartialCopies::arrive(NodeId from, const PutFrame& frame, bool& is_full) {
     Partial& partial = partials_[index];
     if (partial.total != frame.total) return Fault::contradiction;
     if (frame.bytes > partial.total - partial.arrived) return Fault::overrun;
+    // Each piece arrives once, since the endpoint delivers each datagram once; so counting bytes suffices.
     partial.arrived += frame.bytes;
     partial.from = from;
     partial.quiet_scans = 0;

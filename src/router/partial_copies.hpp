@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies to this node of which a part has come: how many of their bytes have arrived and how many are in place or have
-// failed. A copy is whole when all are. Knows no placement and sends nothing. One thread.
+// Copies to this node that have arrived in part: how many of their bytes have arrived, and how many have settled (are in place,
+// or failed). A copy is complete when all have settled. Knows no placement and sends nothing. One thread.
 // Tests: tests/unit/router/partial_copies_test.cpp.
 #pragma once
 
@@ -15,28 +15,30 @@ class PartialCopies {
 public:
     // What the settling of a piece means for its copy.
     struct SettledPiece {
-        bool is_new_failure = false;  // its first piece that failed
-        bool is_in_place = false;     // all of it is, and no piece has failed
+        bool is_new_failure = false;  // this is the first piece that failed
+        bool is_in_place = false;     // all pieces are in place
     };
 
-    //   copies_max  at one time. Throws std::bad_alloc
+    //   copies_max  the most copies at a time
+    // Throws std::bad_alloc.
     PartialCopies(Activity& activity, std::uint32_t copies_max);
 
-    // Counts a piece in.   is_full  set when there is no room for another copy: nothing was counted
+    // Counts a piece that arrived.
+    //   is_full  set if there is no room for another copy; nothing was counted then
     [[nodiscard]] Fault arrive(NodeId from, const PutFrame& frame, bool& is_full);
 
-    // A piece that was counted in is refused and will come again.
+    // Undoes arrive() for a piece that is refused and will be sent again.
     void take_back(const PutFrame& frame) noexcept;
 
-    // A piece is in place, or failed. Nothing for a copy that was given up.
+    // A piece has settled. Does nothing for a copy that was given up.
     [[nodiscard]] SettledPiece settle(const OperationRecord& piece, bool is_ok) noexcept;
 
-    // Gives a copy up, if there is one by this name.
+    // Forgets a copy, if it is known.
     void drop(std::uint32_t initiator, std::uint64_t token) noexcept;
 
     [[nodiscard]] std::uint32_t used() const noexcept { return partials_.used(); }
 
-    // Calls see(copy) for each. It may drop the copy it is shown, by its name, and no other.
+    // Calls see(copy) for each. It may drop the copy that it is given, and no other.
     template <typename See>
     void for_each(See see) {
         for (std::uint32_t index = 0; index < partials_.touched(); ++index) {

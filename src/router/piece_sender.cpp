@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cutting copies into pieces, and the ways of a piece's bytes into a datagram.
+// Cuts copies into pieces, and moves the bytes of pieces into datagrams.
 #include "router/piece_sender.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ using base::Code;
 
 namespace {
 
-// The head of a frame for a record of work.
+// The fixed part of a PUT for a record of work.
 PutFrame head_of(const OperationRecord& operation,
                  std::uint64_t bytes,
                  std::uint64_t total) noexcept {
@@ -81,7 +81,7 @@ void PieceSender::count_sent(std::uint64_t bytes) noexcept {
     activity_.counters().bytes_sent += bytes;
 }
 
-// WIRE-110. One piece from memory of this node straight into the datagram, or to be fetched when that is sealed.
+// WIRE-110. Sends one piece of this node's memory: copies it into the datagram, or has it read when that is sealed.
 PieceSender::SendResult PieceSender::send(RouterPeer& to, const PutPiece& piece) {
     std::byte* room = outbox_.reserve(to, sizeof(PutFrame) + piece.bytes);
     if (room == nullptr) return SendResult::no_room;
@@ -108,15 +108,15 @@ PieceSender::SendResult PieceSender::send(RouterPeer& to, const PutPiece& piece)
     if (lasting == nullptr) {
         outbox_.commit(to, sizeof frame + piece.bytes);
     } else {
-        // The source keeps its bytes until the copy has ended, and then the target has all of them: what is sent
-        // again later is not looked at.
+        // The source must not change before the copy has ended, and by then the target has all bytes. A retransmission after
+        // that may carry other bytes, which the receiver drops as a duplicate.
         outbox_.commit_with_tail(to, sizeof frame, {lasting, piece.bytes});
     }
     count_sent(piece.bytes);
     return SendResult::sent;
 }
 
-// The longest piece of a copy that a datagram carries; whole words, so that the next starts aligned.
+// The longest piece that a datagram carries, in whole words, so that the next piece starts aligned.
 std::uint32_t PieceSender::piece_bytes(RouterPeer& to) const noexcept {
     const std::uint32_t frame_bytes = outbox_.update_frame_bytes(to);
     const std::uint64_t bytes = std::min<std::uint64_t>(frame_bytes - sizeof(PutFrame), 0xffffU);
@@ -151,7 +151,7 @@ StepOutcome PieceSender::step(std::uint32_t index, RouterPeer& to) {
     return stage(index, bytes);
 }
 
-// Lets placement read a piece in its own time; it is sent when it is there.
+// Has placement read a piece in its own time; it is sent when it has been read.
 StepOutcome PieceSender::stage(std::uint32_t index, std::uint32_t bytes) {
     OperationRecord& operation = operations_[index];
     const std::uint64_t process = nodes_.where(operation.source);
@@ -197,6 +197,7 @@ void PieceSender::on_staged(std::uint32_t index, Code code) {
         return;
     }
     const OperationRecord& piece = operations_[index];
+    // The copy's other pieces need not be sent any more.
     if (OperationRecord* const copy = operations_.parent_of(piece)) copy->is_cancelled = true;
     ends_.fail(piece.initiator, piece.token,
                {code, BlamedAddress::source, nodes_.named(nodes_.where(piece.source))});

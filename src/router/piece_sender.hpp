@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies from memory of this node to another one, cut into pieces as long as a datagram carries: read straight into the
-// datagram, left where they are until it is sealed, or, where placement needs time, staged in a buffer first. And old values
-// of atomics on their way to a third node. Knows nothing of who asked. One thread.
+// Sends copies from memory of this node to another one, cut into pieces as long as a datagram carries. A piece is read directly
+// into the datagram; or stays where it is until the datagram is sealed; or is staged in a buffer first if placement needs time
+// to read it. Also sends old values of atomics to third nodes. Does not know who asked. One thread.
 // Tests: tests/unit/router/room_test.cpp.
 #pragma once
 
@@ -17,7 +17,8 @@
 
 namespace acp::router {
 
-inline constexpr std::uint64_t lasting_bytes_min = 512;  // of a piece left where it is
+// Shortest piece that is not copied into the datagram before sealing.
+inline constexpr std::uint64_t lasting_bytes_min = 512;
 
 class PieceSender {
 public:
@@ -29,33 +30,34 @@ public:
                 Placement& placement,
                 Activity& activity);
 
-    // Begins a copy: a short one is sent at once if nothing waits for that node. false: no room for a record, nothing done.
+    // Begins a copy: a short one is sent at once if nothing else waits for that node. Returns false if there is no free record;
+    // nothing was done then.
     [[nodiscard]] bool begin(const Task& task, RouterPeer& to);
 
-    // The old value of an atomic of a process of this node, to be sent again to the target's node. false: no room for a
+    // Sends the old value of an atomic of this node's process to the target's node again. Returns false if there is no free
     // record.
     [[nodiscard]] bool begin_value(const Outstanding& command, std::uint64_t value);
 
-    // The next piece of a copy whose turn it is.
+    // Sends the next piece of a copy whose turn it is.
     [[nodiscard]] StepOutcome step(std::uint32_t index, RouterPeer& to);
 
-    // A staged piece whose turn it is.
+    // Sends a staged piece whose turn it is.
     [[nodiscard]] StepOutcome step_staged(const OperationRecord& piece, RouterPeer& to);
 
-    // An old value whose turn it is.
+    // Sends an old value whose turn it is.
     [[nodiscard]] StepOutcome step_value(const OperationRecord& value, RouterPeer& to);
 
-    // Placement has read a staged piece, or could not.
+    // Placement has read a staged piece, or failed to.
     void on_staged(std::uint32_t index, base::Code code);
 
 private:
     enum class SendResult : std::uint8_t { sent, failed, no_room, not_now };
 
-    // Bytes of memory of this node on their way to another.
+    // A piece of a copy from memory of this node.
     struct PutPiece {
         GlobalAddress source = 0;
         GlobalAddress target = 0;
-        std::uint64_t total = 0;  // of the whole copy
+        std::uint64_t total = 0;  // bytes of the whole copy
         std::uint64_t token = 0;
         std::uint32_t initiator = 0;
         std::uint32_t bytes = 0;

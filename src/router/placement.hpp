@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the router reaches the memory of its own node: the gateway implements it over local/, the simulator over
-// arrays. Each call settles at once, or is taken and settles later through Router::on_settled, or finds no room
-// now. Addresses come from the network: every one is checked here (segment, bounds, generation, alignment).
-// Knows no frame. One thread. Called from inside the router: may call on_settled (of earlier tickets), nothing else.
+// The interface by which the router accesses memory of its own node; the gateway implements it over local/, the simulator over
+// arrays. Each call settles at once; or is accepted and settles later through Router::on_settled(); or is refused because there
+// is no room now. Addresses come from the network, so implementations must check each one: segment, bounds, generation,
+// alignment. Knows no frame. One thread: the router calls it, and it may call on_settled() for earlier tickets, but nothing
+// else of the router.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +19,10 @@ using memory::GlobalAddress;
 using Ticket = std::uint64_t;
 
 enum class SettlementState : std::uint8_t {
-    settled,  // done, or failed: see code
-    taken,    // on_settled(ticket, code, value) comes later
-    refused  // no room for this process now: ask again later; Router::on_place_room() may tell when
+    settled,  // done or failed, see `code`
+    taken,    // accepted: Router::on_settled() will follow
+    // There is no room for this process now: try again later. Router::on_place_room() may tell when.
+    refused
 };
 
 struct Settlement {
@@ -35,48 +37,50 @@ public:
     Placement(const Placement&) = delete;
     Placement& operator=(const Placement&) = delete;
 
-    // Writes bytes to memory of this node. When taken, they have been copied.
+    // Writes bytes to memory of this node. If the call is accepted, they have been copied.
     virtual Settlement put(GlobalAddress target,
                            std::span<const std::byte> bytes,
                            Ticket ticket) = 0;
 
-    // Reads memory of this node into `into` during the call, or refuses, nothing done: what cannot be read at once
-    // is then asked of get(). Memory that is mapped here should be read here: it saves a copy.
+    // Reads memory of this node into `into` during the call; or refuses, and nothing was done: then get() is used instead.
+    // Implementations should read mapped memory here, which spares a copy.
     virtual Settlement get_now(GlobalAddress /*source*/, std::span<std::byte> /*into*/) {
         return {SettlementState::refused, base::Code::ok};
     }
 
-    // Where the bytes of memory of this node can be read as long as the router lives, whatever becomes of what is
-    // registered there; nullptr: nowhere, or not without more ado. It saves a copy of long pieces.
+    // Where these bytes can be read as long as the router lives, even if the memory is unregistered meanwhile; nullptr if
+    // nowhere, or not without effort. Spares copying long pieces.
     [[nodiscard]] virtual const std::byte* find_lasting(GlobalAddress /*source*/,
                                                         std::uint64_t /*bytes*/) {
         return nullptr;
     }
 
-    // Reads memory of this node into `into`, which stays valid until it settles.
+    // Reads memory of this node into `into`, which stays valid until the call settles.
     virtual Settlement get(GlobalAddress source, std::span<std::byte> into, Ticket ticket) = 0;
 
-    // Runs a command whose ends are both here, or an atomic whose word (source) is here and whose old value is
-    // wanted back (command.target is not written then).   old  written when settled at once with ok
+    // Runs a command. Either both ends are on this node; or it is an atomic whose word (source) is here and whose old value is
+    // to be returned (command.target is not written then).
+    //   old  written if the call settles at once with ok
     virtual Settlement run(const memory::Command& command,
                            bool is_value_wanted,
                            std::uint64_t& old,
                            Ticket ticket) = 0;
 
-    // A numbered operation on memory of a process of this node. It is settled, or refused (ask again later), never taken.
-    //   result  room for a result; result_bytes  written when settled with ok, <= result.size()
+    // Runs a numbered operation on memory of a process of this node. It is settled or refused, never accepted for later.
+    //   result        room for the result
+    //   result_bytes  written if settled with ok; <= result.size()
     virtual Settlement invoke(std::uint32_t operation,
                               std::uint32_t process,
                               std::span<const std::byte> arguments,
                               std::span<std::byte> result,
                               std::uint32_t& result_bytes) = 0;
 
-    // The longest result that an operation may have: for so much room is made in a datagram before it runs.
+    // The longest result that an operation may have: so much room is reserved in a datagram before it runs.
     [[nodiscard]] virtual std::uint32_t result_bytes_max(std::uint32_t /*operation*/) const {
         return memory::invoke_bytes_max;
     }
 
-    // Ends what was collected to be done together. Called at the end of a batch of frames, and of a turn.
+    // Completes the accesses that were collected to be done together. Called at the end of a batch of frames, and of a turn.
     virtual void flush() = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ways of a piece that came: to its place, to a record that placement settles later, to the process's waiting work, or
-// back.
+// Where a piece that arrives may go: to its place; to a record that placement settles later; to the parked work of the process;
+// or back to its sender.
 #include "router/placer.hpp"
 
 #include <cstring>
@@ -41,7 +41,8 @@ Placer::Placer(Nodes& nodes,
       placement_(placement),
       activity_(activity) {}
 
-// A piece for an initiator of this node: of a copy that is outstanding, and inside its target.
+// Checks a piece of a get, whose initiator is on this node: the copy must be outstanding, and the piece inside its target.
+//   is_late  set if the copy has ended
 Fault Placer::check_get(const PutFrame& frame, bool& is_late) {
     const std::uint32_t index = own_.find(frame.initiator, frame.token);
     is_late = index == no_index;
@@ -65,7 +66,7 @@ Fault Placer::on_put(const RouterPeer& from, const PutFrame& frame, Bytes bytes)
         const Fault fault = check_get(frame, is_late);
         if (fault != Fault::none || is_late) return fault;
     } else if (nodes_.is_any_lost() && nodes_.is_gone(frame.initiator)) {
-        // Nobody waits for it, and nobody would say when to forget it.
+        // The initiator is lost: it does not wait for the copy, and its node would never tell this one to forget it.
         ++activity_.counters().late_puts;
         return Fault::none;
     }
@@ -131,13 +132,13 @@ void Placer::place(const PutFrame& frame, Bytes bytes, NodeId from) {
     }
 }
 
-// The process has no room: the piece is kept here, within a limit, and placement is asked again. ORD-40
+// ORD-40: the process has no room, so the piece is kept here, within a limit, and placement is asked again.
 void Placer::keep(const PutFrame& frame, Bytes bytes, NodeId from) {
     const std::uint64_t process = nodes_.where(frame.target);
     const std::uint64_t cost = bytes.size() + kept_overhead_bytes;
     std::uint32_t index = no_index;
     std::byte* kept = nullptr;
-    // An atomic's value cannot be sent again, so it is kept beyond the limit.
+    // An old value cannot be refused like a piece, so it is kept even beyond the limit.
     if (frame.is_value != 0 || backlog_.may_keep(process, cost)) {
         kept = new (std::nothrow) std::byte[bytes.size() + 1];
         const Share share = frame.is_value != 0 ? Share::value : Share::inner;
@@ -181,11 +182,11 @@ bool Placer::place_again(std::uint32_t index) {
     return true;
 }
 
-// WIRE-114. Sends a value back that has no room here; the initiator's node sends it again.
+// WIRE-114. Returns an old value for which there is no room; the initiator's node sends it again.
 void Placer::return_value(const PutFrame& frame, Bytes bytes) {
     ++activity_.counters().puts_refused;
     if (nodes_.is_mine(frame.initiator)) {
-        // Out of memory: there is room for each of its commands' values.
+        // This happens only without memory: there are records for the values of all its commands.
         settle(frame, Code::limit);
         return;
     }
@@ -194,7 +195,7 @@ void Placer::return_value(const PutFrame& frame, Bytes bytes) {
     ends_.send_value(nodes_.peer_of(frame.initiator), frame.initiator, frame.token, value);
 }
 
-// The piece will come again.
+// Refuses a piece, which will be sent again.
 void Placer::refuse(const PutFrame& frame) {
     ++activity_.counters().puts_refused;
     if (frame.bytes != frame.total) partials_.take_back(frame);
@@ -211,7 +212,7 @@ void Placer::settle(const PutFrame& frame, Code code) {
     settle_other(frame, code);
 }
 
-// Apart from settle(), whose frequent case then needs no room for a record.
+// Kept out of settle(), so that its frequent case needs no stack for a record.
 void Placer::settle_other(const PutFrame& frame, Code code) {
     OperationRecord piece;
     describe(piece, frame, 0);
@@ -239,7 +240,9 @@ void Placer::settle(const OperationRecord& piece, Code code) {
 
 void Placer::end_copies_of(const RouterPeer& gone) {
     partials_.for_each([&](const Partial& shown) {
+        // drop() releases the record.
         const Partial copy = shown;
+        // The rest of the copy would have come from the severed node.
         const bool is_half = copy.from == gone.node && copy.arrived < copy.total;
         const bool is_wanted = !gone.has(copy.initiator);
         if (is_wanted && !is_half) return;

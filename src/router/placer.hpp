@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pieces of copies arrive at the node of their target: they are placed at once, or by placement in its time, or kept while
-// the process has no room, or refused. When all bytes of a copy are in place, and not before, its initiator is told (ORD-60).
-// Knows nothing of sources. One thread. Tests: tests/unit/router/router_test.cpp, room_test.cpp.
+// Places pieces of copies that arrive at the node of their target: at once; or by placement in its own time; or it keeps them
+// while the process has no room; or refuses them. When all bytes of a copy are in place, and not before, its initiator is told
+// (ORD-60). Does not know where pieces come from. One thread.
+// Tests: tests/unit/router/router_test.cpp, room_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +18,10 @@
 
 namespace acp::router {
 
-inline constexpr std::uint64_t kept_overhead_bytes =
-    128;                                             // what keeping a piece costs beside its bytes
-inline constexpr std::uint32_t quiet_scans_max = 4;  // then the initiator is asked
+// Memory that keeping a piece costs besides its bytes.
+inline constexpr std::uint64_t kept_overhead_bytes = 128;
+// Scans without progress until the initiator is asked.
+inline constexpr std::uint32_t quiet_scans_max = 4;
 
 class Placer {
 public:
@@ -32,28 +34,28 @@ public:
            Placement& placement,
            Activity& activity);
 
-    // WIRE-110
+    // WIRE-110: a piece of a copy, or an old value.
     [[nodiscard]] Fault on_put(const RouterPeer& from, const PutFrame& frame, Bytes bytes);
 
-    // WIRE-120: each as if it had come alone.
+    // WIRE-120: several short copies, each handled as if it had come alone.
     [[nodiscard]] Fault on_puts(const RouterPeer& from, const PutsFrame& frame, Bytes puts);
 
-    // The old value of an atomic has come to its initiator, which holds the target.
+    // Places the old value of an atomic that came to its initiator's node, which holds the target.
     void place_value(const Outstanding& command, std::uint64_t value);
 
-    // Asks placement again to put a piece that is kept. false: it has no room still.
+    // Tries again to place a piece that is kept. Returns false if there is still no room.
     [[nodiscard]] bool place_again(std::uint32_t index);
 
-    // A piece is in place, or failed.
+    // Notes that a piece is in place, or failed.
     void settle(const OperationRecord& piece, base::Code code);
 
-    // Gives up the copies that a severed node wanted or sent a part of, and fails the latter.
+    // Gives up copies that a severed node initiated or sent a part of; the latter fail.
     void end_copies_of(const RouterPeer& gone);
 
-    // Gives up the copies that a dead process wanted.
+    // Gives up copies that a dead process initiated.
     void drop_copies_of(std::uint32_t initiator);
 
-    // At a scan: of copies that have stopped half-way it is asked whether they are over (ORD-32).
+    // To be called at a scan: for copies that make no progress, asks the initiator whether they are over (ORD-32).
     void ask_about_quiet();
 
 private:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A fixed number of equal records named by index, taken and given back in constant time; and an index that finds
-// them by initiator and token. Memory is reserved at once and touched only as far as it was ever in use. Knows
-// nothing of what a record means. One thread. Tests: tests/unit/router/pool_test.cpp.
+// A pool of equal records, named by index, taken and released in constant time; an index that finds them by initiator and
+// token; and a queue of them. The memory of a pool is reserved at once, and touched only as far as it was ever in use. Does not
+// know what a record means. One thread.
+// Tests: tests/unit/router/pool_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +17,15 @@ namespace acp::router {
 
 inline constexpr std::uint32_t no_index = ~0U;
 
-// T has `std::uint32_t next`, the free list's while the record is free, and `bool is_taken`. A record taken
-// again keeps what it held: the taker writes all of it.
+// T has `std::uint32_t next`, which links free records, and `bool is_taken`. A record that is taken again still holds its old
+// contents: the taker writes all of it.
 template <typename T>
 class Pool {
     static_assert(std::is_trivially_destructible_v<T>);
 
 public:
-    //   capacity  < no_index; throws std::bad_alloc
+    //   capacity  < no_index
+    // Throws std::bad_alloc.
     explicit Pool(std::uint32_t capacity)
         : memory_(
               static_cast<T*>(::operator new(sizeof(T) * (std::size_t{capacity} + 1), alignment))),
@@ -34,7 +36,7 @@ public:
     Pool(const Pool&) = delete;
     Pool& operator=(const Pool&) = delete;
 
-    // no_index when all are taken.
+    // Takes a record; no_index if all are taken.
     [[nodiscard]] std::uint32_t take() noexcept {
         std::uint32_t index = free_;
         if (index != no_index) {
@@ -65,7 +67,7 @@ public:
 
     [[nodiscard]] std::uint32_t used() const noexcept { return used_; }
 
-    // Records with an index below this were taken once; the others were never touched.
+    // Only records with an index below this were ever taken.
     [[nodiscard]] std::uint32_t touched() const noexcept { return fresh_; }
 
     [[nodiscard]] std::uint32_t capacity() const noexcept { return capacity_; }
@@ -75,13 +77,14 @@ private:
 
     T* memory_;
     std::uint32_t capacity_;
-    std::uint32_t fresh_ = 0;
+    std::uint32_t fresh_ = 0;  // records from here on were never taken
     std::uint32_t used_ = 0;
-    std::uint32_t free_ = no_index;
+    std::uint32_t free_ = no_index;  // the first released record
 };
 
-// Finds records of a pool by (initiator, token). T has initiator, token and `std::uint32_t chain`. Tokens of an
-// initiator are even and nearly consecutive, so its records lie in neighbouring buckets and seldom share one.
+// A hash index that finds records of a pool by (initiator, token). T has initiator, token and `std::uint32_t chain`, which
+// links records of one bucket. The tokens of an initiator are even and nearly consecutive, so its records lie in neighbouring
+// buckets and seldom share one.
 template <typename T>
 class Index {
 public:
@@ -97,7 +100,7 @@ public:
         return index;
     }
 
-    // Grows to as many buckets as records; where no memory is left for that, more records share one.
+    // Grows to as many buckets as records. If there is no memory for that, buckets become longer.
     void insert(std::uint32_t index) noexcept {
         if (count_ >= buckets_.size()) grow();
         ++count_;
@@ -145,11 +148,11 @@ private:
     }
 
     Pool<T>& pool_;
-    std::vector<std::uint32_t> buckets_;  // a power of two
+    std::vector<std::uint32_t> buckets_;  // their number is a power of two
     std::size_t count_ = 0;
 };
 
-// A queue of records of a pool, linked by their `next`.
+// A first-in-first-out queue of records of a pool, linked by their `next`: a record can be in one queue at a time.
 struct Queue {
     std::uint32_t head = no_index;
     std::uint32_t tail = no_index;
@@ -174,7 +177,7 @@ struct Queue {
         head = index;
     }
 
-    //   not empty
+    // Removes and returns the first. The queue must not be empty.
     template <typename T>
     std::uint32_t pop(Pool<T>& pool) noexcept {
         const std::uint32_t index = head;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Short copies written side by side into a datagram, those alike under one head (WIRE-120): copies of one process,
-// of as many bytes each, numbered one after the other. One thread. Tests: tests/unit/router/puts_writer_test.cpp.
+// Writes short copies side by side into a datagram; consecutive similar ones share a PUTS frame (WIRE-120): copies of one
+// process, of equal length, with consecutive tokens. One thread. Tests: tests/unit/router/puts_writer_test.cpp.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,12 @@ namespace acp::router {
 
 class PutsWriter {
 public:
-    //   room  what is left of a datagram; may be empty
+    //   room  the rest of a datagram; may be empty
     explicit PutsWriter(std::span<std::byte> room) noexcept : room_(room) {}
 
     [[nodiscard]] bool has_room() const noexcept { return !room_.empty(); }
 
-    // Where the bytes of the next copy go; nullptr: they do not fit. Writes nothing.
+    // Where the bytes of the next copy are to be written; nullptr if they do not fit. Writes nothing.
     [[nodiscard]] std::byte* room_for(std::uint64_t token, std::uint64_t bytes) const noexcept {
         const std::size_t before = used_ + (goes_on(token, bytes) ? 0 : sizeof(PutsFrame));
         const std::size_t head = before + sizeof(std::uint64_t);
@@ -28,7 +28,7 @@ public:
         return room_.data() + head;
     }
 
-    // The bytes are where room_for() said.
+    // Adds a copy whose bytes are where room_for() said.
     void add(std::uint32_t initiator, std::uint64_t token, const memory::Command& copy) noexcept {
         if (!goes_on(token, copy.bytes)) {
             write_head();
@@ -47,7 +47,7 @@ public:
         ++count_;
     }
 
-    // No more is added. Returns the bytes written.
+    // Completes the last frame. Nothing may be added afterwards. Returns the number of bytes written.
     std::uint32_t end() noexcept {
         write_head();
         return static_cast<std::uint32_t>(used_);
@@ -58,7 +58,7 @@ public:
     [[nodiscard]] std::uint64_t copied_bytes() const noexcept { return copied_bytes_; }
 
 private:
-    // Under the head that was begun last.
+    // Whether a copy can join the frame begun last.
     [[nodiscard]] bool goes_on(std::uint64_t token, std::uint64_t bytes) const noexcept {
         return head_.count != 0 && head_.count != puts_count_max && bytes == head_.bytes &&
                token == head_.token + std::uint64_t{2} * head_.count;
@@ -69,7 +69,7 @@ private:
     }
 
     std::span<std::byte> room_;
-    PutsFrame head_;
+    PutsFrame head_;  // of the frame begun last; written when it ends
     std::size_t head_at_ = 0;
     std::size_t used_ = 0;
     std::uint64_t copied_bytes_ = 0;

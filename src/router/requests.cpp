@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// COMMAND and INVOKE frames, and invokes that need none.
+// Writes COMMAND and INVOKE frames, and runs invokes that need none.
 #include "router/requests.hpp"
 
 #include <array>

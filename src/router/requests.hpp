@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What commands of this node's processes ask for: of the node of their source by a frame, or, of an invoke of a process of
-// this node, of placement. Where there is no room it is kept for its turn. One thread.
+// Requests that commands of this node's processes make: to the node of their source, by a frame; or, for an invoke of a process
+// of this node, to placement. Without room a request waits for its turn. One thread.
 // Tests: tests/unit/router/router_test.cpp.
 #pragma once
 
@@ -26,20 +26,21 @@ public:
              Placement& placement,
              Activity& activity);
 
-    // Asks a node for a part of a copy, for an atomic, or for an invoke. false: no room for a record, nothing done.
-    //   offset, bytes  of the part; 0 and record.bytes of what is no copy
+    // Asks a node for a part of a copy, for an atomic, or for an invoke. Returns false if there is no free record; nothing was
+    // done then.
+    //   offset, bytes  the part; 0 and record.bytes unless it is a copy
     [[nodiscard]] bool begin(RouterPeer& to,
                              const Outstanding& record,
                              std::uint64_t offset,
                              std::uint64_t bytes);
 
-    // An invoke whose process is of this node. false: no room for a record, nothing done.
+    // Begins an invoke of a process of this node. Returns false if there is no free record; nothing was done then.
     [[nodiscard]] bool begin_here(const Outstanding& record);
 
-    // A request whose turn it is. Its command is outstanding.
+    // Sends a request whose turn it is. Its command is outstanding.
     [[nodiscard]] StepOutcome step(const OperationRecord& operation, RouterPeer& to);
 
-    // An invoke here whose turn it is. Its command is outstanding.
+    // Runs an invoke on this node whose turn it is. Its command is outstanding.
     [[nodiscard]] StepOutcome step_here(std::uint32_t index);
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Queues of what is to be sent again, one for each time to wait, so that each is in the order of due times.
+// Keeps a queue for each waiting time, so that each queue is in the order of due times.
 #include "router/resends.hpp"
 
 #include <algorithm>
@@ -19,6 +19,7 @@ void Resends::add(std::uint32_t command, std::uint64_t offset, std::uint64_t byt
     const Outstanding& record = own_[command];
     const Queue& queue = queues_[level_of(record)];
     if (!queue.is_empty()) {
+        // Neighbouring parts of one copy are joined, so that a long copy needs few records.
         Resend& last = resends_[queue.tail];
         if (last.initiator == record.initiator && last.token == record.token && !last.is_value &&
             last.offset + last.bytes == offset) {
@@ -40,7 +41,7 @@ void Resends::add_value(std::uint32_t command, std::uint64_t value) {
     again->offset = value;
 }
 
-// A record, queued; nullptr: there was none, and the command has failed.
+// Takes and queues a record. Returns nullptr if there was none: then the command has failed.
 Resend* Resends::take(std::uint32_t command) {
     const Outstanding& record = own_[command];
     const std::uint32_t taken = resends_.take();

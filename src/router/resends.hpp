@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parts of this node's commands that another node had no room for, until they are due to be sent again: later and later, by
-// how often the command was refused (ORD-40). A command for which there is no record left fails. Says when something is due;
-// submitter.hpp sends it. One thread.
+// Parts of this node's commands that another node refused for lack of room, until they are due to be sent again: after ever
+// longer pauses, by how often the command was refused (ORD-40). A command for which there is no free record fails. Says when
+// something is due; submitter.hpp sends it. One thread.
 // Tests: tests/unit/router/own_commands_test.cpp.
 #pragma once
 
@@ -13,22 +13,24 @@
 
 namespace acp::router {
 
-inline constexpr Time resend_ns_min = 200'000;      // another node had no room
-inline constexpr std::uint32_t resends_min = 4096;  // ranges kept to be sent again
-inline constexpr std::uint32_t resend_levels = 9;   // each waits twice as long: up to 51 ms
+inline constexpr Time resend_ns_min = 200'000;      // pause after the first refusal
+inline constexpr std::uint32_t resends_min = 4096;  // records to be sent again, at least
+// Each pause is twice as long as the one before: up to 51 ms.
+inline constexpr std::uint32_t resend_levels = 9;
 
 class Resends {
 public:
-    //   commands_max  of this node's processes. Throws std::bad_alloc; later calls take no memory
+    //   commands_max  most outstanding commands of this node's processes
+    // Throws std::bad_alloc; later calls allocate nothing.
     Resends(OwnCommands& own, Activity& activity, std::uint32_t commands_max);
 
-    // A part of a copy, or a whole command that is none, is to be sent again.
+    // Notes that a part of a copy, or the whole of another command, is to be sent again.
     void add(std::uint32_t command, std::uint64_t offset, std::uint64_t bytes);
 
-    // The old value of an atomic is to be sent to the target's node again: the atomic must not run again.
+    // Notes that the old value of an atomic is to be sent to the target's node again: the atomic must not run again.
     void add_value(std::uint32_t command, std::uint64_t value);
 
-    // Calls send(again) for all that are due. It returns false when there is no room: the others stay until the next call.
+    // Calls send(again) for all that are due. It returns false if there is no room: it and the others stay until the next call.
     template <typename Send>
     void send_due(Send send) {
         for (Queue& queue : queues_) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The parts of a router, connected, and the calls that go to one of them each. What a turn does, and in which order, is here.
+// Connects the parts of a router and passes each call to one of them. What a turn does, in which order, is here.
 #include "router/router.hpp"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ struct Router::Parts {
           receiver({nodes, placer, own, executor, answers, partials, meetings, watch_list, losses,
                     activity}) {}
 
-    // Each knows some of those before it, and none after it.
+    // Each part knows some of those before it, and none after it.
     Activity activity;
     Nodes nodes;
     Outbox outbox;
@@ -143,7 +143,7 @@ bool Router::turn(Time now) {
     Activity& activity = parts_->activity;
     activity.set_now(now);
     const std::uint64_t moves_before = activity.moves();
-    placement_.flush();  // what frames and submits brought together
+    placement_.flush();  // accesses that frames and submits have collected
     parts_->scheduler.retry_waiting();
     parts_->submitter.resend_due();
     parts_->scanner.scan_if_due();
@@ -151,7 +151,7 @@ bool Router::turn(Time now) {
     parts_->meetings.send_due();
     parts_->scheduler.send_all();
     const std::uint64_t moves_sent = activity.moves();
-    placement_.flush();  // what was asked to be read meanwhile
+    placement_.flush();  // reads requested meanwhile
     if (activity.moves() != moves_sent) {
         parts_->ends.flush();
         parts_->scheduler.send_all();
@@ -194,7 +194,7 @@ void Router::on_room(NodeId node) {
     parts_->meetings.note_room();
 }
 
-// A node that has left, or has severed this one, is no news: if it severed us, it tells of us itself.
+// The loss of a node that has closed the connection is no news to pass on: if it has severed us, it reports us itself.
 void Router::on_severed(NodeId node, datagram::SeverReason reason) {
     parts_->losses.on_severed(node, reason != datagram::SeverReason::closed);
 }

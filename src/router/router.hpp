@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Turns commands into frames and back: on the initiator's node it sends puts and asks other nodes to act; on the
-// node that holds the source it reads and sends; on the target's node it places, counts, and tells the initiator
-// when all is in place, never before. An atomic runs once. Nothing is dropped in silence: what cannot end well
-// ends with a code. Commands of one rank delay no other rank's. Pure: no socket, clock, thread; bounded memory.
-// One thread. Completions are called from inside any call, submit() included, and must not call the router.
-// Ends and pieces are collected and leave with the next turn(): call it after a batch of datagrams or submits.
+// The router turns commands into frames and back. At the initiator's node it sends puts, and asks other nodes to act; at the
+// source's node it reads and sends; at the target's node it places, counts, and tells the initiator when all bytes are in
+// place, never before. An atomic runs once. Nothing is dropped silently: a command that cannot end well ends with an error
+// code. Commands of one rank do not delay those of another.
+//
+// A pure state machine: no socket, clock or thread; bounded memory. One thread calls it. Completions are called from within any
+// call, submit() included, and must not call the router. ENDs and pieces are collected and sent by the next turn(), so call it
+// after a batch of datagrams or submits.
 // Protocol: docs/spec/frames.md, docs/spec/ordering.md. Tests: tests/unit/router/*_test.cpp.
 #pragma once
 
@@ -23,7 +25,7 @@ namespace acp::router {
 
 class Router final : public datagram::EndpointHandler {
 public:
-    //   all but settings must outlive the router; bind() is called before anything else
+    // All arguments but `settings` must outlive the router. bind() must be called before anything else. Throws std::bad_alloc.
     Router(const RouterSettings& settings,
            const memory::GaLayout& layout,
            const Map& map,
@@ -34,17 +36,19 @@ public:
     Router& operator=(const Router&) = delete;
     void bind(datagram::Endpoint& endpoint) noexcept;
 
-    // Takes a command. false: no room now, try after a turn; nothing was done then.
+    // Accepts a command. Returns false if there is no room now: nothing was done, try again after a turn.
     bool submit(Time now, const Request& request);
 
-    // Takes several of one process, first to last, as many as there is room for. How many: the rest is as if it had
-    // not been handed over.   initiator  a process of this node
+    // Accepts several commands of one process, in order, as many as there is room for. Returns how many; nothing was done for
+    // the others.
+    //   initiator  a process of this node
     std::size_t submit_all(Time now,
                            std::uint32_t initiator,
                            std::span<const memory::NumberedCommand> run);
 
-    // Runs a numbered operation on the node of a process. on_result comes before the completion, if it went well.
-    //   arguments.size() <= invoke_bytes_max; copied
+    // Runs a numbered operation on the node of a process. If it goes well, on_result() comes before the completion. Returns
+    // false if there is no room now.
+    //   arguments  at most invoke_bytes_max bytes; copied
     bool invoke(Time now,
                 std::uint32_t initiator,
                 std::uint64_t token,
@@ -52,45 +56,47 @@ public:
                 std::uint32_t process,
                 std::span<const std::byte> arguments);
 
-    // Whether another node has come to the next meeting, to which this one has not.
+    // Whether another node has come to the next meeting, and this one has not.
     [[nodiscard]] bool is_awaited() const noexcept;
 
-    // All processes of this node have come to meeting `number` (consecutive, from 0).
-    // Nothing comes of it when a node is gone: on_node_dead has told.
-    //   wanted  a value per process of this node, or empty; all nodes alike
+    // All processes of this node have come to meeting `number` (consecutive, from 0). The meeting never ends if a node is lost,
+    // which on_node_dead() has told.
+    //   wanted  one value per process of this node, or empty; the same choice on all nodes
     void meet(std::uint32_t number, std::span<const std::uint32_t> wanted);
 
-    // The same, to learn the least of each of some words; all nodes alike.
+    // The same, to learn the minimum of each of some words; the same choice on all nodes.
     void meet_for_least(std::uint32_t number, const Meeting::Words& words);
 
-    // Whom this node waits to hear from now, while it meets the others.
+    // From which node this one waits to hear now; nothing unless a meeting is in progress.
     [[nodiscard]] std::optional<NodeId> awaited() const noexcept;
 
-    // Watches a node for at least so long: it is severed if its gateway is silent meanwhile.
+    // Watches a node for at least this time: it is severed if its gateway is silent meanwhile.
     void watch(NodeId node, Time at_least);
 
-    // A process of this node is gone. Passed on to all nodes.
+    // A process of this node has died. The news is passed on to all nodes.
     void on_local_death(std::uint32_t process, std::uint32_t wait_status);
 
-    // What Placement took is done.   value  the old one of an atomic
+    // An access that Placement accepted has settled.
+    //   value  the old value of an atomic
     void on_settled(Ticket ticket, base::Code code, std::uint64_t value);
 
-    // Placement may have room again for what it refused for this process; earlier than the router would try.
+    // Placement may have room again for this process, earlier than the router would try.
     void on_place_room(std::uint32_t process);
 
-    // The time of what is told from now on, until a call that has a time of its own: frames, ends, deaths, meetings.
+    // Sets the time of what is reported from now on (frames, ENDs, deaths, meetings), until a call that has a time of its own.
     void set_now(Time now) noexcept;
 
-    // Sends what waits and has room; asks placement again what was refused; sees to what is overdue. true when
-    // something moved.
+    // Sends what waits, as far as there is room; tries again what placement refused; handles what is overdue. Returns whether
+    // anything moved.
     bool turn(Time now);
-    [[nodiscard]] Time deadline()
-        const noexcept;  // past: a turn would do something; never: nothing to wait for
+    // When to call turn(): a time already past if it has something to do; never: nothing is due.
+    [[nodiscard]] Time deadline() const noexcept;
 
     [[nodiscard]] const RouterCounters& counters() const noexcept;
-    [[nodiscard]] std::uint32_t outstanding() const noexcept;  // of this node's initiators
+    [[nodiscard]] std::uint32_t outstanding() const noexcept;  // commands of this node's processes
     [[nodiscard]] std::uint32_t outstanding_of(std::uint32_t initiator) const noexcept;
-    [[nodiscard]] bool is_idle() const noexcept;  // nothing of anybody's is under way here
+    // Whether no work for any node is in progress here.
+    [[nodiscard]] bool is_idle() const noexcept;
 
     void on_frames(NodeId from, datagram::Bytes frames) override;
     void on_room(NodeId node) override;

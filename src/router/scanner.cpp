@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One scan.
+// Makes one scan.
 #include "router/scanner.hpp"
 
 namespace acp::router {
@@ -20,7 +20,7 @@ void Scanner::watch_overdue() {
     const std::uint32_t scan = in_.activity.scan_number();
     in_.own.for_each([&](std::uint32_t /*index*/, Outstanding& record) {
         if (((scan - record.age) & 255U) < 2) return;
-        record.age = static_cast<std::uint8_t>(scan - 2);  // old, and never young again
+        record.age = static_cast<std::uint8_t>(scan - 2);  // marks it as old for all later scans
         RouterPeer& target = in_.nodes.peer_of(in_.nodes.named(in_.own.target_process(record)));
         RouterPeer& source = in_.nodes.peer_of(in_.nodes.named(in_.own.source_process(record)));
         in_.watch_list.want(target.node);
@@ -29,8 +29,7 @@ void Scanner::watch_overdue() {
     });
 }
 
-// Who was refused room for want of memory is told by nobody that there is room; and nobody would ever say that it cannot be
-// reached.
+// The endpoint does not tell when there is memory again, and would never report that such a node cannot be reached.
 void Scanner::offer_room_again() {
     const Time now = in_.activity.now();
     for (RouterPeer& to : in_.nodes.met()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is overdue, found by looking at everything twice a second instead of by a timer each (ORD-31): nodes that a command
-// outstanding for half a second to a second involves are watched, by the node of its source too; of copies that have stopped
-// half-way the initiator is asked; who was refused room for want of memory is offered it again. One thread.
+// Finds what is overdue by looking at everything twice a second, instead of by a timer each (ORD-31): nodes involved in a
+// command that has been outstanding for half a second to a second are watched, also by the node of its source; for copies that
+// make no progress the initiator is asked; nodes for which the endpoint had no memory are tried again. One thread.
 // Tests: tests/unit/router/failure_test.cpp, room_test.cpp.
 #pragma once
 
@@ -20,7 +20,7 @@ namespace acp::router {
 
 class Scanner {
 public:
-    // What is looked at, and who acts on it. All must outlive the Scanner.
+    // The parts that are scanned, and those that act. All must outlive the Scanner.
     struct Scanned {
         Nodes& nodes;
         OwnCommands& own;
@@ -34,16 +34,16 @@ public:
         Activity& activity;
     };
 
-    //   no_memory_max_ns  a node of which the endpoint has no memory to keep anything is severed after so long; 0: never
+    //   no_memory_max_ns  a node for which the endpoint has had no memory for so long is severed; 0: never
     Scanner(const Scanned& scanned, Time no_memory_max_ns) noexcept
         : in_(scanned), no_memory_max_ns_(no_memory_max_ns) {}
 
-    // Scans if it is time.
+    // Makes a scan if it is time.
     void scan_if_due() {
         if (in_.activity.now() >= in_.activity.scan_at()) scan();
     }
 
-    // Nothing of anybody's is under way here but what was sent to be sent again.
+    // Whether any work is in progress here, apart from parts that are to be sent again.
     [[nodiscard]] bool is_any_under_way() const noexcept;
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which part goes on with which work.
+// Decides which part continues which work.
 #include "router/scheduler.hpp"
 
 namespace acp::router {
@@ -25,7 +25,7 @@ StepOutcome Scheduler::step(std::uint32_t index, RouterPeer& to) {
     const OperationRecord& operation = operations_[index];
     if (operation.is_cancelled) return StepOutcome::done;
     if (operation.share == Share::own && !own_.has(operation.initiator, operation.token)) {
-        return StepOutcome::done;  // it ended meanwhile
+        return StepOutcome::done;  // it has ended meanwhile
     }
     if (operation.work == Work::request) return requests_.step(operation, to);
     const bool is_invoke_here = operation.work == Work::invoke && operation.share == Share::own;
@@ -56,7 +56,7 @@ void Scheduler::send_all() {
     }
 }
 
-// false: there is no room still.
+// Tries parked work again. Returns false if there is still no room.
 bool Scheduler::ask_again(std::uint32_t index) {
     const OperationRecord& operation = operations_[index];
     if (operation.work == Work::place) return placer_.place_again(index);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Work that waited goes on: when it has its turn at a node that has room (ORD-50), when a process may have room for what
-// placement refused, and when placement has settled what it took. One thread. Tests: tests/unit/router/room_test.cpp.
+// Continues work that waited: when it has its turn at a node that has room (ORD-50), when a process may have room for what
+// placement refused, and when placement has settled what it accepted. One thread. Tests: tests/unit/router/room_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace acp::router {
 
-inline constexpr std::uint32_t pieces_per_turn_max = 64;  // to one node
+inline constexpr std::uint32_t pieces_per_turn_max = 64;  // steps of work for one node in one turn
 
 class Scheduler {
 public:
@@ -29,13 +29,14 @@ public:
               Placer& placer,
               Activity& activity);
 
-    // Every node that is ready gets its turn once: short frames first, then up to pieces_per_turn_max steps of work.
+    // Gives each ready node its turn once: short frames first, then up to pieces_per_turn_max steps of work.
     void send_all();
 
-    // Asks placement again what it had no room for, if it is time.
+    // Tries parked work again, if it is time.
     void retry_waiting();
 
-    // What placement took is done.   value  the old one of an atomic
+    // An access that placement accepted has settled.
+    //   value  the old value of an atomic
     void on_settled(Ticket ticket, base::Code code, std::uint64_t value);
 
 private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The beginning of a command: its record, whether it can end well at all, and to whom its first step belongs.
+// Begins commands: makes the record, checks whether the command can end well at all, and chooses the part that makes its first
+// step.
 #include "router/submitter.hpp"
 
 #include "base/assert.hpp"
@@ -11,7 +12,7 @@ using base::Code;
 
 namespace {
 
-// What a process asks for is not to be trusted.
+// Processes are not trusted to ask for valid operations.
 std::uint8_t operation_of(const memory::Command& command) noexcept {
     return memory::is_sound(command.operation, command.width)
                ? static_cast<std::uint8_t>(command.operation)
@@ -87,14 +88,15 @@ void Submitter::fill_in(Outstanding& record,
     record.age = static_cast<std::uint8_t>(activity_.scan_number());
 }
 
-// The shortest way of the most frequent commands: puts of one piece each, side by side into the datagrams being filled
-// for one node. How many of the run began so; the next must go the long way, or to another node.
+// The fast path of the most frequent commands: puts of one piece each, written side by side into the datagrams being filled for
+// one node. Returns how many of the run began so; the next one must take the general path, or goes to another node.
 std::size_t Submitter::begin_short_puts(std::uint32_t initiator, CommandRun run) {
     std::size_t begun = 0;
     while (begun < run.size()) {
         const std::uint64_t target = nodes_.where(run[begun].command->target);
         if (target >= nodes_.procs() || nodes_.is_any_lost()) break;
         RouterPeer& to = nodes_.peer_of(static_cast<std::uint32_t>(target));
+        // Work that waits for the node goes first.
         if (!to.flows.is_empty() || to.is_blocked || to.node == nodes_.self()) break;
         const std::size_t filled = fill_datagram(to, initiator, run.subspan(begun));
         if (filled == 0) break;
@@ -118,6 +120,7 @@ std::size_t Submitter::fill_datagram(RouterPeer& to, std::uint32_t initiator, Co
         const std::uint32_t index = room == nullptr ? no_index : own_.take();
         if (index == no_index) break;
         const Settlement got = placement_.get_now(command.source, {room, command.bytes});
+        // The general path stages it, or reports the error.
         if (got.progress != SettlementState::settled || got.code != Code::ok) {
             own_.give_back(index);
             break;
@@ -151,14 +154,14 @@ bool Submitter::invoke(const InvokeRequest& call, Bytes arguments) {
     return begin(index);
 }
 
-// Whether a datagram to its node carries an operation's arguments.
+// Whether a datagram to the node carries an operation's arguments.
 bool Submitter::fits(const Outstanding& call) {
     RouterPeer& to = nodes_.peer_of(nodes_.named(call.target));
     if (to.node == nodes_.self()) return true;
     return outbox_.update_frame_bytes(to) >= sizeof(InvokeFrame) + call.bytes;
 }
 
-// ORD-22: what involves a lost node or a dead process ends before it begins.
+// ORD-22: a command that involves a severed node or a dead process fails before it begins.
 bool Submitter::is_lost(const Outstanding& command, CommandFailure& failure) {
     const std::uint64_t source = own_.source_process(command);
     const std::uint64_t target = own_.target_process(command);
@@ -186,6 +189,7 @@ bool Submitter::is_lost(const Outstanding& command, CommandFailure& failure) {
 bool Submitter::begin(std::uint32_t index) {
     const Outstanding& record = own_[index];
     const std::uint64_t source = own_.source_process(record);
+    // All rare reasons to look closer are tested at once.
     if (source >= nodes_.procs() || own_.target_process(record) >= nodes_.procs() ||
         nodes_.is_any_lost() || record.operation >= invoke_operation) [[unlikely]] {
         CommandFailure failure;
@@ -197,11 +201,13 @@ bool Submitter::begin(std::uint32_t index) {
     const bool is_invoke_here = record.operation == invoke_operation && nodes_.is_mine(source);
     const bool is_begun =
         is_invoke_here ? requests_.begin_here(record) : begin_part(record, 0, record.bytes);
+    // Nothing was sent, so the caller may submit the command again.
     if (!is_begun) own_.withdraw(index);
     return is_begun;
 }
 
-// At the node of the source: here, or by asking another. false: no room for a record.
+// Begins a part of a command at the node of its source: here, or by asking another one. Returns false if there is no free
+// record.
 bool Submitter::begin_part(const Outstanding& record, std::uint64_t offset, std::uint64_t bytes) {
     const std::uint64_t source = own_.source_process(record);
     if (nodes_.is_mine(source)) return executor_.begin(task_of(record, offset, bytes));
@@ -218,6 +224,8 @@ bool Submitter::resend(const Resend& again) {
     if (index == no_index) return true;
     Outstanding& record = own_[index];
     const std::uint8_t attempts = record.attempts;
+    // The count comes first: the part may be refused within begin_part(), and then waits for the next longer pause. It is
+    // undone if there was no room to begin.
     if (attempts < 0xffU) ++record.attempts;
     ++activity_.counters().resends;
     const bool is_begun = again.is_value ? executor_.begin_value(record, again.offset)

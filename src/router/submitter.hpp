@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Commands of processes of this node begin: what can be done from here is begun at once (a put, or a command whose source is
-// here), the rest is asked of the node that holds the source. What another node had no room for begins again. One thread.
+// Begins commands of this node's processes: what this node can do is begun at once (a command whose source is here); for the
+// rest it asks the node of the source. Also begins again what another node refused. One thread.
 // Tests: tests/unit/router/router_test.cpp, room_test.cpp.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace acp::router {
 
-// A numbered operation to be run on the node of a process.
+// A call of a numbered operation on the node of a process.
 struct InvokeRequest {
     std::uint64_t token = 0;
     std::uint32_t initiator = 0;
@@ -40,10 +40,10 @@ public:
               Placement& placement,
               Activity& activity);
 
-    // Begins commands of one process, first to last, as many as there is room for; returns how many.
+    // Begins commands of one process, in order, as many as there is room for. Returns how many.
     std::size_t submit(std::uint32_t initiator, CommandRun run);
 
-    // Begins an invoke. false: no room, nothing done.
+    // Begins an invoke. Returns false if there is no room; nothing was done then.
     bool invoke(const InvokeRequest& call, Bytes arguments);
 
     // Begins again what was refused and is due.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Watching, and having others watch.
+// Watches nodes, and asks other nodes to watch.
 #include "router/watch_list.hpp"
 
 #include <algorithm>
@@ -17,6 +17,7 @@ void WatchList::want(NodeId node) {
     if (wanted.is_severed) return;
     const std::uint32_t scan = activity_.scan_number();
     if (wanted.is_watched) {
+        // A watch that was asked for longer is not shortened.
         if (!is_wanted(wanted)) wanted.watch_scan = scan;
         return;
     }
@@ -30,6 +31,7 @@ void WatchList::ask(RouterPeer& source, NodeId target) {
     const NodeId self = nodes_.self();
     if (source.node == self || target == self || target == source.node) return;
     const std::uint32_t scan = activity_.scan_number();
+    // Asks once per scan and target, and only if no other short frame waits for the node: a request that is late is of no use.
     const bool is_asked = source.asked_scan == scan && source.asked_node == target;
     if (is_asked || source.is_severed || !source.notes.is_empty()) return;
     source.asked_scan = scan;
@@ -40,7 +42,7 @@ void WatchList::ask(RouterPeer& source, NodeId target) {
     outbox_.post(source, note);
 }
 
-// Who asks about a node that is lost has not heard of that: where nodes sever each other in all directions, nobody may be
+// A node that asks about a lost one has not heard of its loss: if nodes sever each other in all directions, perhaps none is
 // left to pass the news on.
 void WatchList::watch_for(RouterPeer& asking, NodeId node) {
     if (node == nodes_.self()) return;
@@ -62,7 +64,7 @@ void WatchList::watch_for_long(NodeId node, std::uint32_t scans) {
     activity_.arm_scan();
 }
 
-// Scan numbers wrap.
+// Whether a present or later scan wants the node watched. Scan numbers wrap around.
 bool WatchList::is_wanted(const RouterPeer& held) const noexcept {
     return static_cast<std::int32_t>(held.watch_scan - activity_.scan_number()) >= 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is copied, when the copies arrive, and the two rules that only an attacker can see broken: nothing but answers
-// comes to an address that is no node's, and less than was sent from there. One thread.
+// Decides what is copied and when copies arrive, and checks two rules that only an attacker can see broken: only answers are
+// sent to an address that is no node's, and fewer bytes than came from there. One thread.
 #include "sim/attacker.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ using datagram::PacketType;
 constexpr std::uint16_t port_elsewhere = 6666;
 constexpr std::uint32_t forged_bytes = 100;
 
-// What a kernel leaves in a connected socket when it is told one of these: the fatal codes of ICMP type 3 and type 12.
+// The errors that a kernel leaves in a connected socket on fatal ICMP messages: type 3 and type 12.
 constexpr std::array<int, 8> icmp_errors = {ENETUNREACH, EHOSTUNREACH, ENOPROTOOPT, ECONNREFUSED,
                                             EMSGSIZE,    EHOSTDOWN,    ENONET,      EPROTO};
 
@@ -35,8 +35,8 @@ datagram::Address Attacker::elsewhere() noexcept {
     return datagram::ipv4(127, 0, 0, 99, port_elsewhere);
 }
 
-// Mostly the attacker's own; sometimes that of a node, which gets the answer. The address of the node that is named
-// makes the copy the same datagram once more: that says something only where the node itself is gone.
+// The source address of a copy: mostly the attacker's own, sometimes that of another node, which then gets the answer. With the
+// address of the named node the copy equals the original, which matters only if that node itself is gone.
 datagram::Address Attacker::any_source(NodeId to, NodeId named) {
     if (plan_->attack.takes_asker_off && random_.below(2) == 0) return Network::address_of(named);
     if (random_.below(4) != 0) return elsewhere();
@@ -71,6 +71,7 @@ void Attacker::see(Time now,
     const AttackPlan& attack = plan_->attack;
     const bool is_data = type_of(bytes) == PacketType::data;
     if (!chance(random_, is_data ? attack.data_copy_ppm : attack.copy_ppm)) return;
+    // The first copy arrives just before the original.
     if (attack.overtakes && arrival > now) return copy(arrival - 1, to, bytes, out);
     copy(arrival + random_.below(attack.late_ns + 1), to, bytes, out);
 }
@@ -90,7 +91,7 @@ void Attacker::hear(Time now, std::span<const std::byte> bytes, std::vector<Forg
         return judge_->fail(who + " sends more to a stranger than came from there");
     }
     if (++relays_ > relays_max) return;
-    // To the node it is for, as its author's and as the attacker's own; and to whoever else may take it.
+    // The answer is passed on to the node it is addressed to, from its author's address or from the attacker's own.
     const auto target = datagram::load<std::uint32_t>(bytes.data() + datagram::outer_bytes + 8);
     if (target >= plan_->nodes || target == outer.source) return;
     Forgery& forged = out.emplace_back();
@@ -108,7 +109,7 @@ void Attacker::forge(Time now, std::vector<Forgery>& out) {
         const auto to = static_cast<NodeId>(random_.below(plan_->nodes));
         const auto named =
             static_cast<NodeId>((to + 1 + random_.below(plan_->nodes - 1)) % plan_->nodes);
-        // Many at once are a flood: to who severs, in the name of the last one it severs.
+        // Several at once are a flood: they go to the node that severs, in the name of the last one that it severs.
         const bool is_flood = attack.repeats != 0 && !plan_->faults.empty();
         if (is_flood) forge_one(now, plan_->faults.back().a, plan_->faults.back().b, out);
         if (!is_flood) forge_one(now, to, named, out);
@@ -127,6 +128,7 @@ void Attacker::forge_one(Time now, NodeId to, NodeId named, std::vector<Forgery>
     outer.type = static_cast<std::uint8_t>(PacketType::data);
     outer.bytes = forged_bytes;
     outer.source = forged.named;
+    // Half of the forged packet numbers are plausible ones.
     outer.number = random_.below(2) == 0 ? random_.below(4096) : random_();
     datagram::store(forged.bytes.data(), outer);
     if (forged.from == elsewhere()) sent_bytes_ += forged_bytes;
@@ -135,6 +137,7 @@ void Attacker::forge_one(Time now, NodeId to, NodeId named, std::vector<Forgery>
 bool Attacker::takes_off(NodeId asker, std::span<const std::byte> bytes) {
     if (!plan_->attack.takes_asker_off || has_taken_off_ || asker >= plan_->nodes) return false;
     if (bytes.size() < datagram::outer_bytes || type_of(bytes) != PacketType::init) return false;
+    // Not always the first INIT of a run.
     has_taken_off_ = random_.below(3) == 0;
     return has_taken_off_;
 }

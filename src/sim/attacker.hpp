@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Somebody on the simulated network who has no key: copies datagrams and sends them again from elsewhere, at once, so
-// that the copy overtakes the original, or again and again; passes on what is answered to the copies; sends data in
-// the names of others; cuts a node off behind its first question. Sees every datagram, loses and changes none. What
-// chance decides comes from a seed. One thread. Tests: tests/unit/sim/attacker_test.cpp.
+// An attacker on the simulated network, without a key. It copies datagrams and sends them again from elsewhere, once or
+// repeatedly, also so that the copy overtakes the original; passes answers to the copies on; sends data in other nodes' names;
+// and cuts a node off after its first INIT. It sees every datagram, but loses and changes none. A seed decides what it does.
+// One thread. Tests: tests/unit/sim/attacker_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -16,45 +16,45 @@
 
 namespace acp::sim {
 
-// A datagram as an attacker puts it onto the network.
+// A datagram that an attacker sends.
 struct Forgery {
     datagram::Address from;
     NodeId to = 0;
-    NodeId named = 0;  // the node in whose name it speaks
+    NodeId named = 0;  // the node that it claims to come from
     Time at = 0;
     std::vector<std::byte> bytes;
 };
 
 class Attacker {
 public:
-    static constexpr std::uint32_t relays_max = 4096;  // answers passed on in one run
-    static constexpr std::uint64_t copies_max =
-        300'000;  // answers that are copied make more answers
+    static constexpr std::uint32_t relays_max = 4096;  // answers passed on in one run, at most
+    // Copies in one run, at most: answers to copies are copied again, which would never end.
+    static constexpr std::uint64_t copies_max = 300'000;
 
-    //   both must outlive it
+    // Both arguments must outlive it.
     Attacker(const Plan& plan, Judge& judge);
 
-    // An address that is no node's.
+    // The attacker's own address, which is no node's.
     [[nodiscard]] static datagram::Address elsewhere() noexcept;
 
-    // A datagram goes from one node to another and will arrive at `arrival`.
-    // Appends what the attacker makes of it.
+    // Sees a datagram that is sent to node `to` and will arrive at `arrival`. Appends what the attacker sends because of it.
     void see(Time now,
              NodeId to,
              Time arrival,
              std::span<const std::byte> bytes,
              std::vector<Forgery>& out);
 
-    // A node has sent something to elsewhere().
+    // Receives what a node has sent to elsewhere().
     void hear(Time now, std::span<const std::byte> bytes, std::vector<Forgery>& out);
 
-    // One datagram in the name of a node, sent to another by somebody who can write its header and nothing else.
+    // Makes a datagram in the name of a node, as anybody can who knows only the outer header. Several if the plan asks for a
+    // flood.
     void forge(Time now, std::vector<Forgery>& out);
 
-    // Whether the node shall be cut off from all others now, since its question is on its way.
+    // Whether to cut a node off from all others now that its INIT is on its way. At most once in a run.
     [[nodiscard]] bool takes_off(NodeId asker, std::span<const std::byte> bytes);
 
-    // What the forged ICMP errors have left in a node's socket; 0: nothing.
+    // The error that a forged ICMP message has left in a node's socket (errno); 0: none.
     [[nodiscard]] int left_over_error();
 
 private:
@@ -65,8 +65,8 @@ private:
     const Plan* plan_;
     Judge* judge_;
     base::Random random_;
-    std::uint64_t sent_bytes_ = 0;   // from elsewhere()
-    std::uint64_t heard_bytes_ = 0;  // there
+    std::uint64_t sent_bytes_ = 0;   // bytes sent from elsewhere()
+    std::uint64_t heard_bytes_ = 0;  // bytes received there; never more than sent_bytes_
     std::uint32_t relays_ = 0;
     std::uint64_t copies_ = 0;
     bool has_taken_off_ = false;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the faults of a run have done to nodes and processes, and whether the news of it is right: a death is heard of once by
-// each node, and only of the dead; a lost node is one that somebody has severed or that began anew. Knows no command and no
-// router. One thread. Tests: tests/unit/sim/world_test.cpp.
+// What the faults of a run did to nodes and processes; and a check of the news about it: each node hears of each death once,
+// and only of processes that died; a node reported as lost has been severed or restarted. Knows no command and no router. One
+// thread.
+// Tests: tests/unit/sim/world_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +17,15 @@ namespace acp::sim {
 
 class Casualties {
 public:
-    //   both must outlive it
+    // Both arguments must outlive it.
     Casualties(const Plan& plan, Judge& judge);
 
-    // What the faults did. kill() returns false when the process was dead already.
+    // Note what a fault did. kill() returns false if the process was dead already.
     bool kill(std::uint32_t process);
     void restart(NodeId node);
-    void cut(NodeId a, NodeId b);  // one of them has severed the other
+    void cut(NodeId a, NodeId b);  // one of the two has severed the other
 
-    // What the router of a node tells.
+    // Judge what the router of a node reports.
     void on_process_dead(NodeId node, std::uint32_t process, std::uint32_t wait_status);
     void on_node_dead(NodeId node, NodeId dead);
 
@@ -32,30 +33,30 @@ public:
 
     [[nodiscard]] const std::vector<std::uint8_t>& dead() const noexcept { return dead_; }
 
-    // Some node has severed it, or it has severed some node, or it began anew.
+    // Whether any node has severed this one, it has severed any node, or it was restarted.
     [[nodiscard]] bool is_broken(NodeId node) const noexcept { return broken_[node] != 0; }
 
     [[nodiscard]] bool is_any_cut() const noexcept { return is_any_cut_; }
 
-    // No node is cut and no process dead.
+    // Whether no node was severed and no process died.
     [[nodiscard]] bool is_job_whole() const noexcept { return !is_any_cut_ && !is_any_dead_; }
 
-    // Whether one of the processes is dead, or on a broken node.
+    // Whether one of these processes is dead, or on a broken node.
     [[nodiscard]] bool is_any_lost(std::initializer_list<std::uint32_t> processes) const;
 
-    // Every node has heard of every death.
+    // Whether every node has heard of every death.
     [[nodiscard]] bool are_all_heard_of() const;
 
-    // A death that some node has not heard of, for a message; empty: none.
+    // Names a death that this node has not heard of, for a message; empty: none.
     [[nodiscard]] std::string unheard(NodeId node) const;
 
 private:
     const Plan* plan_;
     Judge* judge_;
-    std::vector<std::uint8_t> dead_;        // per process
-    std::vector<std::uint8_t> broken_;      // per node: some other has severed it, or it some other
-    std::vector<std::uint8_t> began_anew_;  // per node
-    std::vector<std::vector<std::uint8_t>> heard_;  // per node, per process: of its death
+    std::vector<std::uint8_t> dead_;                // per process: nonzero if it died
+    std::vector<std::uint8_t> broken_;              // per node: severed, severing, or restarted
+    std::vector<std::uint8_t> began_anew_;          // per node: nonzero if restarted
+    std::vector<std::vector<std::uint8_t>> heard_;  // [node][process]: has heard of its death
     bool is_any_cut_ = false;
     bool is_any_dead_ = false;
 };

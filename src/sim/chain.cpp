@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The chain experiment: process 0 copies from each node to the next, and looks when the copies of a chain have ended.
-// One thread.
+// The chain experiment: process 0 copies from each node to the next, and notes when each chain has ended. One thread.
 #include "sim/chain.hpp"
 
 #include <algorithm>
@@ -23,7 +22,7 @@ Plan make_chain_plan(const ChainOptions& options) {
     for (NodeId node = 0; node <= plan.nodes; ++node) plan.first_process.push_back(node);
     plan.manners.assign(plan.nodes, MemoryManner::prompt);
     plan.link.delay_ns = 20 * us;
-    // A burst ends with each datagram with this probability; so many begin that the share lost is as asked for.
+    // Each datagram in a burst ends it with probability `leave`. Bursts begin as often as gives the share of loss asked for.
     const double leave = 1.0 / options.burst;
     plan.link.burst_leave_ppm = parts_of_million(leave);
     plan.link.burst_enter_ppm =
@@ -76,7 +75,7 @@ ChainResult run_chains(const ChainOptions& options) {
         result.violation = std::to_string(result.took.size()) + " of " +
                            std::to_string(options.chains) + " chains ended";
     }
-    // The first one meets the other nodes, too.
+    // The first chain also pays for the handshakes.
     if (!result.took.empty()) result.took.erase(result.took.begin());
     std::sort(result.took.begin(), result.took.end());
     return result;

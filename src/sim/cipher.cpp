@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The checking cipher. Tags are two lanes of a multiply-and-mix over eight bytes at a time; each step can be
-// undone, so one changed word always changes the tag. Knows no attacker cleverer than a bit flip. One thread.
+// The checking cipher. A tag is two lanes of a multiply-and-mix over eight bytes at a time. Each step is invertible, so one
+// changed word always changes the tag. It resists bit flips and no cleverer attacker. One thread.
 #include "sim/cipher.hpp"
 
 #include <array>
@@ -31,7 +31,7 @@ struct Lanes {
             std::memcpy(&word, bytes.data() + at, 8);
             take(word);
         }
-        std::uint64_t word = bytes.size();  // the length ends it, with what is left over
+        std::uint64_t word = bytes.size();  // the length comes last, with the bytes left over
         std::uint64_t rest = 0;
         if (at < bytes.size()) std::memcpy(&rest, bytes.data() + at, bytes.size() - at);
         take(rest);
@@ -48,7 +48,7 @@ struct Lanes {
     }
 };
 
-// XORs bytes with a stream of the key and the nonce, from `from` to `to` (may be the same).
+// XORs bytes with a stream derived from key and nonce, from `from` to `to` (which may be equal).
 void cover(std::uint64_t stream, const std::byte* from, std::byte* to, std::size_t bytes) noexcept {
     std::size_t at = 0;
     for (; at + 8 <= bytes; at += 8) {
@@ -118,7 +118,7 @@ private:
     Judge* judge_;
 };
 
-// Multiplication modulo 2^64: both sides come to the same number, and nobody here tries to undo it.
+// A key agreement by multiplication modulo 2^64: both sides compute the same number, which anybody could compute too.
 class CheckingAgreement final : public datagram::KeyAgreement {
 public:
     explicit CheckingAgreement(std::uint64_t drawn) noexcept : own_(drawn | 1U) {

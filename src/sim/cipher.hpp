@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A cipher suite for the simulator: quick, of no cryptographic worth, but a changed bit fails to open, sealed
-// bytes look like nothing until they are opened, and a ledger that all endpoints of a run share, those before
-// and after a restart too, notices when a key and a nonce seal twice. One thread.
+// A cipher suite for the simulator: fast, and without cryptographic worth. But a changed bit makes open() fail, sealed bytes
+// are unreadable until they are opened, and a ledger that all endpoints of a run share, also across restarts, detects a key and
+// nonce that seal twice. One thread.
 // Tests: tests/unit/sim/cipher_test.cpp.
 #pragma once
 
@@ -15,12 +15,12 @@
 
 namespace acp::sim {
 
-// Every (key, nonce) that sealed something, as a set of 64-bit hashes: of 10^5 seals one in 10^9 runs would be
-// accused wrongly.
+// All pairs of key and nonce that sealed something, as a set of 64-bit hashes. With 10^5 seals a run is accused wrongly once in
+// 10^9 runs.
 class NonceLedger {
 public:
     NonceLedger();
-    // false: it was there.
+    // Adds a pair. Returns false if it was there already.
     bool add(std::uint64_t key, std::uint64_t nonce);
 
     [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
@@ -28,13 +28,13 @@ public:
 private:
     void grow();
 
-    std::vector<std::uint64_t> cells_;  // 0 = empty
+    std::vector<std::uint64_t> cells_;  // hash table with open addressing; 0: empty
     std::uint64_t size_ = 0;
 };
 
 class CheckingSuite final : public datagram::CipherSuite {
 public:
-    //   both must outlive the suite and what it makes
+    // Both arguments must outlive the suite and what it makes.
     CheckingSuite(NonceLedger& ledger, Judge& judge) noexcept : ledger_(&ledger), judge_(&judge) {}
 
     [[nodiscard]] const char* name() const noexcept override { return "checking"; }
@@ -59,7 +59,7 @@ public:
                       datagram::Bytes message,
                       std::span<std::byte, 16> mac) noexcept override;
 
-    // Keys made so far: what a forger can make a gateway do.
+    // Keys made so far: shows how much work a forger causes.
     [[nodiscard]] std::uint64_t made() const noexcept { return made_; }
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names of commands.
+// Puts the names of commands into words.
 #include "sim/command_name.hpp"
 
 namespace acp::sim {

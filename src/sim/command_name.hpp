@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A command's name in a message, put together only when it is told. Knows the program that the command is of. Any thread.
+// The name of a command for messages. The text is made only when it is needed. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace acp::sim {
 
 struct CommandName {
     const Workplan* work;
-    std::uint32_t process;  // whose command it is
-    std::uint32_t index;    // in its program
+    std::uint32_t process;  // the process that issued it
+    std::uint32_t index;    // its step in that process's program
 
     // "copy 3 of process 1 (64 B, process 1+0 to process 2+128)"
     [[nodiscard]] std::string text() const;

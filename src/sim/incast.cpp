@@ -8,7 +8,7 @@ namespace acp::sim {
 
 namespace {
 
-constexpr std::uint32_t copies_under_way = 16;  // of each sender
+constexpr std::uint32_t copies_under_way = 16;  // copies that each sender has in progress
 constexpr std::uint64_t ns_per_kib = 819;       // 10 Gb/s
 
 Plan make_incast_plan(const IncastOptions& options) {
@@ -27,7 +27,7 @@ Plan make_incast_plan(const IncastOptions& options) {
     plan.link.ns_per_kib = ns_per_kib;
     plan.link.queue_bytes = 4U << 20;
     plan.copy_bytes_max = options.copy_bytes;
-    // More than the link could carry if one sender had it alone.
+    // More copies than the link could carry if one sender had it alone, so that no sender runs out of them.
     plan.steps = static_cast<std::uint32_t>(
         (options.warm_up_ns + options.duration_ns) / (options.copy_bytes * ns_per_kib / 1024) + 64);
     plan.gap_ns_max = 0;

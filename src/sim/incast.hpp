@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Many nodes that all copy to one: does its socket overflow once things have settled, and does each sender get its
-// share? Or one node, in a job of so many others that say nothing: does it get all? Knows no command line. One run, one thread.
+// Two experiments. Incast: many nodes copy to one; does its socket overflow once credit has settled, and does each sender get
+// its share? And a job with many silent nodes, in which one node copies; does it get the whole link? Knows no command line. One
+// run, one thread.
 #pragma once
 
 #include <string>
@@ -13,23 +14,24 @@ namespace acp::sim {
 struct IncastOptions {
     std::uint64_t seed = 0;
     NodeId senders = 16;
-    NodeId silent_nodes = 0;  // of the job, beside them
+    NodeId silent_nodes = 0;  // further nodes of the job, which send nothing
     Time duration_ns = 1 * s;
-    Time warm_up_ns = 200 * ms;               // not counted
-    std::uint64_t receive_bytes = mib;        // of the receiver's socket
-    std::uint32_t datagram_bytes_max = 1472;  // paths carry as much
-    Time pause_ns = 0;  // so long does the receiver not read, of every three times as long
+    Time warm_up_ns = 200 * ms;               // at the beginning; not measured
+    std::uint64_t receive_bytes = mib;        // size of the receiver's socket buffer
+    std::uint32_t datagram_bytes_max = 1472;  // the path MTU is as large
+    // The receiver is stopped for pause_ns in every 3 * pause_ns.
+    Time pause_ns = 0;
     std::uint64_t copy_bytes = 64 * kib;
 };
 
 struct IncastResult {
-    std::string violation;                  // empty: none
-    std::vector<std::uint64_t> bytes;       // per sender, after the warm-up
-    std::uint64_t socket_full_warm_up = 0;  // datagrams dropped
-    std::uint64_t socket_full = 0;          // after the warm-up
-    std::uint64_t queue_full = 0;           // in the switch, after the warm-up
+    std::string violation;                  // what went wrong; empty: nothing
+    std::vector<std::uint64_t> bytes;       // copied per sender, after the warm-up
+    std::uint64_t socket_full_warm_up = 0;  // datagrams dropped by the socket during the warm-up
+    std::uint64_t socket_full = 0;          // datagrams dropped by the socket after it
+    std::uint64_t queue_full = 0;           // datagrams dropped by the switch after it
     double fairness = 0;                    // Jain's index
-    double share_of_link = 0;               // bytes copied of what the receiver's link carries
+    double share_of_link = 0;               // bytes copied as a share of what the link carries
 };
 
 [[nodiscard]] IncastResult run_incast(const IncastOptions& options);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a simulated run is judged by: the first violation, a hash over all that happened (two runs of one seed
-// must agree), and, when asked, the story line by line. Knows no rule itself. One run, one thread.
+// Collects the verdict of a run: the first violation, a hash over all events (two runs of one seed must have the same), and on
+// request the story, a log line per event. Knows no rule itself. One run, one thread.
 #pragma once
 
 #include <cstdarg>
@@ -23,14 +23,14 @@ inline constexpr Time s = 1'000'000'000;
 
 class Judge {
 public:
-    //   story  where the story goes; nullptr: nowhere
+    //   story  the file for the story; nullptr: none
     explicit Judge(std::FILE* story = nullptr) noexcept : story_(story) {}
 
     void set_now(Time now) noexcept { now_ = now; }
 
     [[nodiscard]] Time now() const noexcept { return now_; }
 
-    // Something that must never be. The first one counts.
+    // Reports a violation. Only the first one is kept.
     void fail(const std::string& what) {
         if (!violation_.empty()) return;
         char at[32];
@@ -43,14 +43,14 @@ public:
 
     [[nodiscard]] const std::string& violation() const noexcept { return violation_; }
 
-    // Adds to the hash of the run.
+    // Adds a word to the hash of the run.
     void note(std::uint64_t word) noexcept { hash_ = base::mix64(hash_ ^ word); }
 
     [[nodiscard]] std::uint64_t hash() const noexcept { return hash_; }
 
     [[nodiscard]] bool is_telling() const noexcept { return story_ != nullptr; }
 
-    // One line of the story, with the time before it.
+    // Writes one line of the story, after the virtual time in seconds.
     [[gnu::format(printf, 2, 3)]] void tell(const char* format, ...) noexcept {
         if (story_ == nullptr) return;
         std::fprintf(story_, "%14.6f  ", static_cast<double>(now_) / 1e9);

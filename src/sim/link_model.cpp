@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The modelled link's events: sending, the queue, arrival, acknowledgement. One thread.
+// The events of the modelled link: sending, queueing, arrival, acknowledgement. One thread.
 #include "sim/link_model.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct LinkModel::Flow {
           congestion(datagram::make_congestion(settings.control, settings.datagram_bytes)) {}
 
     std::uint32_t index;
-    // sender
+    // The sender's state.
     datagram::SentDatagrams sent;
     datagram::RttEstimator rtt{10'000'000};
     datagram::LossDetector losses;
@@ -28,10 +28,10 @@ struct LinkModel::Flow {
     datagram::Pacer pacer;
     PacketNumber next = 0;
     Time planned = never;
-    Time ready = 0;  // the processor that makes datagrams
+    Time ready = 0;  // when the sender's processor is free to make more datagrams
     std::uint32_t allowed_probes = 0;
     std::uint16_t marked_heard = 0;
-    // receiver
+    // The receiver's state.
     AckRanges ranges;
     std::uint16_t marked = 0;
     std::uint64_t arrived = 0;
@@ -39,7 +39,7 @@ struct LinkModel::Flow {
 
 struct LinkModel::Rival {
     std::uint32_t index = 0;
-    Time alarm = never;  // of the wake event that is to come
+    Time alarm = never;  // time of the wake event scheduled; never: none
     TcpCubic tcp;
     std::uint64_t arrived = 0;
 };
@@ -100,7 +100,7 @@ void LinkModel::handle(const LinkEvent& event) {
     }
 }
 
-// A datagram reaches the queue: true where it finds room, and then busy_until_ is when it has left.
+// A datagram reaches the queue. Returns whether it fits; then busy_until_ is when it has left the queue.
 bool LinkModel::enqueue(double at, bool& is_marked) {
     const double one = settings_.datagram_bytes;
     const double queued = std::max(0.0, busy_until_ - at) * settings_.bytes_per_ns;
@@ -111,7 +111,7 @@ bool LinkModel::enqueue(double at, bool& is_marked) {
     return true;
 }
 
-// All that the TCP sender's window allows, at once.
+// Sends all that the TCP sender's window allows, at once: TCP is not paced here.
 void LinkModel::send(Rival& rival) {
     if (!are_rivals_active_) return;
     for (std::uint64_t room = rival.tcp.room(); room != 0; --room) {
@@ -122,7 +122,7 @@ void LinkModel::send(Rival& rival) {
         schedule(static_cast<Time>(busy_until_) + settings_.base_rtt_ns, Kind::rival_acknowledge,
                  rival.index, segment);
     }
-    // One alarm is enough: on_timeout() looks at the deadline, which each acknowledgement moves.
+    // One alarm is enough: on_timeout() looks at the deadline again, which every acknowledgement moves.
     if (rival.tcp.deadline() != never && rival.alarm == never) {
         rival.alarm = std::max(rival.tcp.deadline(), now_ + 1);
         schedule(rival.alarm, Kind::rival_wake, rival.index, 0);
@@ -163,6 +163,7 @@ void LinkModel::send(Flow& flow) {
         std::uint64_t burst = flow.pacer.burst_bytes(settings_.datagram_bytes);
         burst = std::min(burst, window - std::min(window, in_flight)) / one;
         if (!flow.pacer.may_send(now_) || flow.ready > now_) burst = 0;
+        // A probe timeout sends its probes regardless of window and pacer.
         if (flow.allowed_probes != 0) burst = std::exchange(flow.allowed_probes, 0);
         if (burst == 0) break;
         const auto made =
@@ -191,14 +192,17 @@ void LinkModel::plan_wake(Flow& flow) {
         at = std::min(at, std::max(flow.pacer.deadline(), flow.ready));
     }
     at = std::max(at, now_ + 1);
+    // An earlier wake event is scheduled, and will plan the next one.
     if (at >= flow.planned && flow.planned > now_) return;
     flow.planned = at;
     if (at != never) schedule(at, Kind::wake, flow.index, 0);
 }
 
-// The flow's datagrams from `first` on reach the queue, when they are made.
+// Puts the flow's datagrams from `first` on into the queue at the time they are made, and schedules their arrival.
 void LinkModel::carry(Flow& flow, PacketNumber first) {
     const auto at = static_cast<double>(flow.ready);
+    // Datagrams are handed over in groups, as a receiver that acknowledges several at a time sees them; a group arrives when
+    // its last datagram has left the queue.
     Packets told;
     const auto pass_on = [&](Time done) {
         if (told.numbers.empty()) return;

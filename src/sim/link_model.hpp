@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A modelled link on which the real parts of the protocol run: senders with all the data in the world, one queue
-// that drops what does not fit, random loss, a receiver that acknowledges by batches, and, where asked for, TCP
-// senders (TcpCubic) that use the same queue. Acknowledgements are not lost. Events have times of their own; nothing
-// reads a clock, and the same settings give the same run. One thread.
+// A modelled bottleneck link on which the real parts of the protocol run: senders with endless data; one queue that drops what
+// does not fit (drop-tail); random loss; a receiver that acknowledges several datagrams at a time; and on request TCP senders
+// (TcpCubic) that share the queue. Acknowledgements are not lost. A run depends on nothing but its settings: time is virtual,
+// and chance comes from a seed. One thread.
 // Tests: tests/unit/sim/congestion_link_test.cpp, rival_test.cpp.
 #pragma once
 
@@ -29,18 +29,18 @@ using datagram::SettledPackets;
 
 struct LinkSettings {
     double bytes_per_ns = 1.25;  // 10 Gb/s
-    Time base_rtt_ns = 30'000;
+    Time base_rtt_ns = 30'000;   // without a queue
     std::uint64_t queue_bytes = 4U << 20;
-    std::uint64_t mark_above_bytes = ~0ULL;  // of queue: datagrams that find more are marked
-    double loss = 0;                         // probability per datagram
-    std::uint32_t flows = 1;
-    std::uint32_t rivals = 0;  // TCP senders beside them, from the beginning
-    Time flows_begin_ns = 0;   // the first flow's begin
-    Time stagger_ns = 0;       // flow k begins at k times this
+    std::uint64_t mark_above_bytes = ~0ULL;  // datagrams that find a longer queue get an ECN mark
+    double loss = 0;                         // probability of random loss per datagram
+    std::uint32_t flows = 1;                 // senders that run the protocol
+    std::uint32_t rivals = 0;                // TCP senders on the same link, from the beginning
+    Time flows_begin_ns = 0;                 // when the first flow begins
+    Time stagger_ns = 0;                     // flow k begins k times this later
     std::uint32_t datagram_bytes = 1472;
     std::uint32_t ack_every = 8;            // datagrams per acknowledgement, at most
-    double sender_bytes_per_ns = 1e9;       // how fast a sender makes datagrams
-    std::uint64_t credit_datagrams = 3600;  // per flow, at most in flight
+    double sender_bytes_per_ns = 1e9;       // speed of a sender's processor
+    std::uint64_t credit_datagrams = 3600;  // most datagrams in flight per flow
     base::CongestionAlgorithm control = base::CongestionAlgorithm::delay;
     std::uint64_t seed = 1;
 };
@@ -54,23 +54,23 @@ public:
 
     void run_until(Time end);
 
-    // Forgets what was measured so far.
+    // Restarts the measurements.
     void measure_from_here();
 
-    [[nodiscard]] double utilisation() const;  // of the link, by datagrams that arrived
-    [[nodiscard]] double fairness() const;     // Jain's index of what the flows got
+    [[nodiscard]] double utilisation() const;  // share of the link's rate that arrived
+    [[nodiscard]] double fairness() const;     // Jain's fairness index of what the flows got
 
-    // What a flow got on average, as a multiple of what a rival got.   rivals > 0
+    // What a flow got on average, as a multiple of what a TCP sender got. Only with rivals.
     [[nodiscard]] double share_beside_rivals() const;
 
-    // Of what the flows sent, how much was dropped for want of room.
+    // The share of the datagrams sent by the flows that the queue dropped.
     [[nodiscard]] double loss() const;
 
-    [[nodiscard]] std::uint64_t rival_window() const;  // of the first, in bytes
+    [[nodiscard]] std::uint64_t rival_window() const;  // window of the first TCP sender, in bytes
 
     [[nodiscard]] std::uint64_t queue_max() const { return measured_.queue_max; }
 
-    [[nodiscard]] std::uint64_t dropped() const { return measured_.dropped; }  // for want of room
+    [[nodiscard]] std::uint64_t dropped() const { return measured_.dropped; }  // by the queue
 
     [[nodiscard]] std::uint64_t window(std::size_t flow = 0) const;
     [[nodiscard]] std::uint64_t pacing_window(std::size_t flow = 0) const;
@@ -81,7 +81,7 @@ public:
 
     [[nodiscard]] const datagram::Congestion& congestion(std::size_t flow = 0) const;
 
-    // From now on.
+    // Change settings during a run.
     void set_loss(double loss) { settings_.loss = loss; }
 
     void set_base_rtt(Time base_rtt_ns) { settings_.base_rtt_ns = base_rtt_ns; }
@@ -99,24 +99,25 @@ private:
         Time at = 0;
         std::uint64_t order = 0;
         Kind kind = Kind::wake;
-        std::uint32_t flow = 0;   // or rival
-        std::uint64_t cargo = 0;  // index of packets_ or acks_; a rival's segment
+        std::uint32_t flow = 0;   // or number of the rival
+        std::uint64_t cargo = 0;  // index in packets_ or acks_; a rival's segment number
 
         bool operator<(const LinkEvent& other) const {
             return at != other.at ? at > other.at : order > other.order;
         }
     };
 
+    // The datagrams that one acknowledgement will report.
     struct Packets {
         std::vector<PacketNumber> numbers;
         std::uint32_t marked = 0;
     };
 
-    // Since measure_from_here().
+    // Measurements since measure_from_here().
     struct Measured {
         Time from = 0;
         std::uint64_t queue_max = 0;
-        std::uint64_t dropped = 0;  // for want of room: of the flows alone
+        std::uint64_t dropped = 0;  // by the queue; datagrams of the flows alone
         std::uint64_t sent = 0;     // by the flows
         std::uint64_t in_flight_max = 0;
     };
@@ -147,11 +148,11 @@ private:
     std::vector<std::uint32_t> free_packets_;
     std::vector<AckFrame> acks_;
     std::vector<std::uint32_t> free_acks_;
-    std::uint64_t order_ = 0;
+    std::uint64_t order_ = 0;  // number of the next event, to order those of equal time
     Time now_ = 0;
-    double busy_until_ = 0;
+    double busy_until_ = 0;  // when the link has sent all that is in the queue
     Measured measured_;
-    std::size_t active_flows_;
+    std::size_t active_flows_;  // flows from this index on send nothing any more
     bool are_rivals_active_ = true;
 };
 

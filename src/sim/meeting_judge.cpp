@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Coming to meetings, and judging what they gather.
+// Sends nodes to meetings, and judges what these gather.
 #include "sim/meeting_judge.hpp"
 
 #include <algorithm>
@@ -31,6 +31,7 @@ Time MeetingJudge::issue(NodeId node, Time now, router::Router& router) {
 
 void MeetingJudge::come(NodeId node, Time now, router::Router& router) {
     Met& met = meetings_[node];
+    // No meeting is begun that could not end.
     if (met.called == goal_ || met.called != met.ended || now < met.next_call ||
         !casualties_->is_job_whole()) {
         return;
@@ -53,6 +54,7 @@ void MeetingJudge::come(NodeId node, Time now, router::Router& router) {
 
 router::Meeting::Content MeetingJudge::gathers_in(std::uint32_t number) const noexcept {
     using Content = router::Meeting::Content;
+    // Mostly tables; every third meeting gathers nothing, or minima.
     const std::uint64_t kind = (plan_->seed + number) % 6;
     if (kind % 3 != 0) return Content::table;
     return kind == 0 ? Content::least : Content::nothing;

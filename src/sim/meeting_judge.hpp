@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Has nodes come to the meetings of a run and sees to their rules: a meeting is over when all nodes have come, not before, and
-// what it gathered is right everywhere. None is due once a node is cut or a process dead. Knows routers by what they are asked
-// and tell. One thread. Tests: tests/unit/sim/world_test.cpp.
+// Sends nodes to the meetings (barriers) of a run and checks the rules: a meeting ends when all nodes have come and not before,
+// and what it gathered is right everywhere. No meeting is begun once a node was severed or a process died. Knows routers by
+// their calls and reports alone. One thread. Tests: tests/unit/sim/world_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -17,32 +17,33 @@ namespace acp::sim {
 
 class MeetingJudge {
 public:
-    //   all must outlive it
+    // All arguments must outlive it.
     MeetingJudge(const Plan& plan, const Casualties& casualties, Judge& judge);
 
-    // As many meetings as the plan says follow.
+    // Begins a round: as many meetings as the plan says follow.
     void begin_round(Time now, base::Random& random);
 
-    // Has a node come to its next meeting, if it is time.   returns when to be asked again; datagram::never: it need not be
+    // Sends a node to its next meeting when it is time. Returns when to call again; datagram::never: no need.
     Time issue(NodeId node, Time now, router::Router& router);
 
-    // What the router of a node tells.
+    // Judges the end of a meeting, as the router of a node reports it.
+    //   table  what the meeting gathered
     void on_met(NodeId node, std::uint32_t number, std::span<const std::uint32_t> table);
 
-    // All meetings are over at all nodes.
+    // Whether all meetings have ended at all nodes.
     [[nodiscard]] bool is_done() const;
 
-    // A meeting some nodes came to will never be over, because a process that should come is dead.
+    // Whether a meeting that some nodes came to can never end, because a process that should come is dead.
     [[nodiscard]] bool is_stuck() const;
 
-    // The meeting that is due at a node, for a message; empty: none.
+    // The meeting that a node has still to attend, for a message; empty: none.
     [[nodiscard]] std::string unfinished(NodeId node) const;
 
 private:
-    // The meetings of a node.
+    // How far a node is with its meetings.
     struct Met {
-        std::uint32_t called = 0;
-        std::uint32_t ended = 0;
+        std::uint32_t called = 0;  // meetings that it came to
+        std::uint32_t ended = 0;   // of them, those that have ended; at most one has not
         Time next_call = 0;
     };
 
@@ -55,12 +56,12 @@ private:
     const Plan* plan_;
     const Casualties* casualties_;
     Judge* judge_;
-    std::vector<Met> meetings_;        // per node
-    std::vector<std::uint32_t> come_;  // per meeting: nodes that have
-    std::uint32_t goal_ = 0;
+    std::vector<Met> meetings_;        // one per node
+    std::vector<std::uint32_t> come_;  // per meeting: how many nodes have come
+    std::uint32_t goal_ = 0;           // meetings until the end of this round
 };
 
-// The value a process of a node brings to a meeting.
+// The value that a process brings to a meeting; follows from the arguments, so that every node can check the table.
 [[nodiscard]] std::uint32_t wanted_value(std::uint64_t seed,
                                          std::uint32_t number,
                                          std::uint32_t process);

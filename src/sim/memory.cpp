@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arrays that stand for memory. Little endian. One thread.
+// Arrays that stand for the memory of processes. Words are little endian. One thread.
 #include "sim/memory.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ constexpr std::uint32_t segment_granule = 3;
 constexpr std::uint32_t segment_generation = 2;
 constexpr std::uint32_t stale_generation = 1;
 
-// The word as a signed number.
+// Interprets a word of 4 or 8 bytes as a signed number.
 std::int64_t signed_of(std::uint64_t word, std::uint8_t width) noexcept {
     return width == 4 ? std::int64_t{static_cast<std::int32_t>(static_cast<std::uint32_t>(word))}
                       : static_cast<std::int64_t>(word);

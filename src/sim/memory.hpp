@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory of all simulated processes, three times: what it holds, what it must hold, and where that cannot be
-// known because a command failed half-way. Knows no router. One thread. Tests: tests/unit/sim/memory_test.cpp.
+// The memory of all simulated processes, kept threefold: what it holds; what it must hold; and which bytes may hold anything
+// because a command failed halfway. Knows no router. One thread. Tests: tests/unit/sim/memory_test.cpp.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace acp::sim {
 
-// Bytes of one process.
+// A range of bytes in the memory of one process.
 struct Range {
     std::uint32_t process = 0;
     std::uint64_t offset = 0;
@@ -30,7 +30,7 @@ struct Range {
 
 class Memory {
 public:
-    //   bytes  of each process's one segment
+    //   bytes  per process: size of its one segment
     Memory(std::uint64_t seed, const std::vector<std::uint64_t>& bytes);
 
     [[nodiscard]] const memory::GaLayout& layout() const noexcept { return layout_; }
@@ -38,7 +38,7 @@ public:
     [[nodiscard]] memory::GlobalAddress address(std::uint32_t process,
                                                 std::uint64_t offset) const noexcept;
 
-    // The same address as it was before the segment was registered again.
+    // The address of the same byte before its segment was registered anew: an owner must refuse it.
     [[nodiscard]] memory::GlobalAddress stale_address(std::uint32_t process,
                                                       std::uint64_t offset) const noexcept;
 
@@ -46,12 +46,12 @@ public:
         return arrays_[process].held.size();
     }
 
-    // Checks an address as an owner does. ok: `range` is set.
+    // Checks an address as its owner does. On ok `range` is set.
     base::Code find(memory::GlobalAddress address,
                     std::uint64_t bytes,
                     Range& range) const noexcept;
 
-    // What is really there.   the range lies within
+    // What memory holds, and must hold. The range lies within the process's memory.
     [[nodiscard]] std::span<std::byte> held(const Range& range) noexcept {
         return std::span(arrays_[range.process].held).subspan(range.offset, range.bytes);
     }
@@ -60,28 +60,28 @@ public:
         return std::span(arrays_[range.process].expected).subspan(range.offset, range.bytes);
     }
 
-    // Nobody can say any more what these bytes hold.
+    // Marks bytes as unknown: they may hold anything from now on.
     void forget(const Range& range);
     [[nodiscard]] bool is_known(const Range& range) const noexcept;
 
-    // Whether what is known is held; the first difference otherwise.
+    // Whether all known bytes hold what they must; otherwise describes the first difference.
     [[nodiscard]] bool is_as_expected(const Range& range, std::string& difference);
 
-    // Runs a command on what is held, or on what is expected; both ends within.   returns an atomic's old value
+    // Runs a command on the bytes held. Both ends lie within memory. Returns an atomic's old value.
     std::uint64_t run(const memory::Command& command, bool is_value_wanted);
 
 private:
     struct Array {
         std::vector<std::byte> held;
         std::vector<std::byte> expected;
-        std::vector<std::uint8_t> unknown;  // per byte; empty: all is known
+        std::vector<std::uint8_t> unknown;  // per byte: nonzero if unknown; empty: all is known
     };
 
     memory::GaLayout layout_;
     std::vector<Array> arrays_;
 };
 
-// The new value of an atomic's word.
+// Returns the value of an atomic's word after the command.
 [[nodiscard]] std::uint64_t apply(const memory::Command& command, std::uint64_t old) noexcept;
 
 [[nodiscard]] std::uint64_t load(std::span<const std::byte> word) noexcept;

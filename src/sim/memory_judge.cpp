@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Comparing memory with what it must hold.
+// Compares memory with what it must hold.
 #include "sim/memory_judge.hpp"
 
 #include <algorithm>
@@ -10,9 +10,9 @@ namespace acp::sim {
 
 namespace {
 
-constexpr std::size_t doubts_tried_max = 12;  // shared words with more are only checked for doubles
+constexpr std::size_t doubts_tried_max = 12;  // with more doubtful additions the sum is not checked
 
-// Whether some of the numbers add up to the sum.
+// Whether any subset of the numbers adds up to the sum.
 bool is_some_sum(const std::vector<std::uint64_t>& numbers, std::uint64_t sum) {
     if (numbers.size() > doubts_tried_max) return true;
     for (std::uint32_t chosen = 0; chosen < (1U << numbers.size()); ++chosen) {
@@ -102,7 +102,7 @@ void MemoryJudge::check_count(const ProgramStep& step, const CommandName& name) 
 void MemoryJudge::doubt(const ProgramStep& step) {
     if (step.kind == StepKind::invoke) return;
     if (step.kind == StepKind::bad) {
-        // Nothing of it may ever be placed, at its right end neither.
+        // A command with a wrong address must write nothing, not even at its right end.
         return;
     }
     memory_->forget(step.target);
@@ -115,6 +115,7 @@ void MemoryJudge::check_word(std::size_t word) {
     const Range& range = work_->words[word].range;
     const std::string name = "the shared word of process " + std::to_string(range.process);
     const std::uint64_t end = load(memory_->held(range));
+    // The word's final value is checked here, not by the comparison of memory.
     store(memory_->expected(range), end);
     if (work_->words[word].is_swapped) {
         check_swaps(word, end, name);
@@ -125,6 +126,7 @@ void MemoryJudge::check_word(std::size_t word) {
 
 void MemoryJudge::check_swaps(std::size_t word, std::uint64_t end, const std::string& name) {
     const Count& count = counts_[word];
+    // Each value put into the word can leave it only once: as the old value of one swap, or as the final value.
     std::set<std::uint64_t> possible{word_starts_[word]};
     for (const auto& seen : count.seen) possible.insert(seen.second);
     possible.insert(count.unseen.begin(), count.unseen.end());
@@ -141,9 +143,10 @@ void MemoryJudge::check_swaps(std::size_t word, std::uint64_t end, const std::st
 void MemoryJudge::check_additions(std::size_t word, std::uint64_t end, const std::string& name) {
     Count& count = counts_[word];
     const std::uint64_t start = word_starts_[word];
+    // Sorted by old value, each addition must begin where the one before ended, unless one between them was not seen.
     std::uint64_t surplus = end - start;
     for (auto& seen : count.seen) {
-        seen.first -= start;  // from here on small numbers
+        seen.first -= start;  // relative to the start, so that sorting works despite wrap-around
         surplus -= seen.second;
     }
     for (const std::uint64_t operand : count.unseen) surplus -= operand;

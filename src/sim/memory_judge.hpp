@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Judges what commands did to memory: what one that ended well must have left is there, and what one that failed may have
-// left is unknown from then on. Words that all processes count on are judged by what came back and by what is in them in the
-// end: additions form a chain, swaps a permutation. Knows no router. One thread. Tests: tests/unit/sim/world_test.cpp.
+// Judges the effects of commands on memory: a command that ended well has left what it must, and what a failed one may have
+// written is unknown from then on. Words that all processes use are judged by the old values returned and by their final value:
+// additions must form a chain, swaps a permutation. Knows no router. One thread. Tests: tests/unit/sim/world_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -16,30 +16,32 @@ namespace acp::sim {
 
 class MemoryJudge {
 public:
-    //   all must outlive it
+    // All arguments must outlive it.
     MemoryJudge(const Workplan& work, Memory& memory, Judge& judge);
 
-    // All programs begin anew over memory as it is now.
+    // Begins a round: all programs run again on memory as it is now.
     void begin_round();
 
-    // The command of a step in this round: what is swapped in is never the same twice.
+    // The command of a step in this round. Values to swap in differ in each round, so that none occurs twice.
     [[nodiscard]] memory::Command command_of(const ProgramStep& step) const noexcept;
 
-    // A copy, an atomic or a count has ended well.
+    // Checks memory after a copy, an atomic or a count that ended well.
     void check(const ProgramStep& step, const CommandName& name);
 
-    // A command may have done what it was to do, or a part of it.
+    // Marks as unknown what a command may have written: it failed, or its end was lost.
     void doubt(const ProgramStep& step);
 
-    // Looks at all memory and all shared words. Once in a round.
+    // Checks all memory and all shared words. To be called once at the end of each round.
     void look_at_all();
 
 private:
-    // What became of the commands on a shared word.
+    // The commands on one shared word.
     struct Count {
-        std::vector<std::pair<std::uint64_t, std::uint64_t>> seen;  // old value, operand
-        std::vector<std::uint64_t> unseen;    // ran, but what it returned is lost
-        std::vector<std::uint64_t> doubtful;  // may have run
+        // Ended well: old value, operand.
+        std::vector<std::pair<std::uint64_t, std::uint64_t>> seen;
+        // Operands of those that ran, but whose old value is lost.
+        std::vector<std::uint64_t> unseen;
+        std::vector<std::uint64_t> doubtful;  // operands of those that may have run
     };
 
     void check_copy(const ProgramStep& step, const CommandName& name);
@@ -52,8 +54,8 @@ private:
     const Workplan* work_;
     Memory* memory_;
     Judge* judge_;
-    std::vector<Count> counts_;               // per shared word
-    std::vector<std::uint64_t> word_starts_;  // what each held when the round began
+    std::vector<Count> counts_;               // one per shared word
+    std::vector<std::uint64_t> word_starts_;  // per shared word: its value when the round began
     std::uint32_t round_ = 0;
 };
 

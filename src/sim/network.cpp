@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What happens to a datagram on its way. All chance comes from one seeded generator. One thread.
+// What happens to a datagram in flight. All chance comes from one seeded generator. One thread.
 #include "sim/network.hpp"
 
 #include <cstring>
@@ -10,7 +10,8 @@ namespace acp::sim {
 
 namespace {
 
-constexpr std::uint64_t wire_overhead_bytes = 66;  // UDP, IP, Ethernet, gap
+// Headers of UDP, IP and Ethernet, and the gap between frames.
+constexpr std::uint64_t wire_overhead_bytes = 66;
 constexpr std::uint16_t port_number = 7000;
 constexpr std::uint32_t nodes_per_byte = 250;
 constexpr std::uint64_t bits_flipped_max = 4;
@@ -99,6 +100,7 @@ void Network::send(NodeId from,
         ++counts_.queue_full;
         return;
     }
+    // A lost datagram takes its time on the link too.
     link.free_at = start + taking;
     if (is_lost(link, bytes.size(), may_fragment)) return;
     Time at = link.free_at + plan_->link.delay_ns;
@@ -127,6 +129,7 @@ bool Network::is_lost(Pair& link, std::uint64_t bytes, bool may_fragment) {
     }
     if (is_healed_) return false;
     const LinkPlan& plan = plan_->link;
+    // Two states (Gilbert-Elliott): in a burst everything is lost.
     if (link.is_in_burst) {
         link.is_in_burst = !chance(random_, plan.burst_leave_ppm);
     } else {
@@ -172,7 +175,7 @@ void Network::dispatch(NodeId from,
     agenda_->add(at, has_ports_ ? EventKind::port : EventKind::arrive, to, index);
 }
 
-// Puts what the attacker has made onto the network, which carries it whole and past every cut.
+// Sends the attacker's datagrams. The network never loses or changes them, and cuts do not stop them.
 void Network::inject() {
     for (Forgery& forged : forgeries_) {
         if (is_healed_) break;
@@ -201,13 +204,13 @@ void Network::forge() {
 void Network::corrupt(Packet& packet) {
     ++counts_.corrupted;
     packet.is_intact = false;
-    if (random_.below(8) == 0) {  // cut short instead
+    if (random_.below(8) == 0) {  // truncate it instead
         packet.bytes.resize(random_.below(packet.bytes.size()));
         return;
     }
     const std::uint64_t bits = 1 + random_.below(bits_flipped_max);
     for (std::uint64_t i = 0; i < bits; ++i) {
-        // Half of them in the header: the rest of a datagram is much longer.
+        // Half of the errors hit the header, which would otherwise seldom be hit.
         const std::uint64_t within = random_.below(2) == 0
                                          ? std::min<std::uint64_t>(40, packet.bytes.size())
                                          : packet.bytes.size();
@@ -256,7 +259,7 @@ bool Network::receive(NodeId node, std::uint32_t& index) {
     if (socket.packets.empty()) return false;
     index = socket.packets.front();
     socket.packets.pop_front();
-    // As Linux does: what was read is taken off the account when nothing is left, or when it is a quarter.
+    // Like Linux: the charge for datagrams read is returned when nothing is left, or when it is a quarter of the buffer.
     socket.read += datagram::true_bytes(static_cast<std::uint32_t>(packets_[index].bytes.size()));
     if (socket.packets.empty() || socket.read >= plan_->receive_bytes / 4) {
         socket.bytes -= socket.read;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The simulated network: every datagram from one node to another is delayed, queued, lost, doubled, changed,
-// overtaken or cut off as the plan says, each node has a port of its rate and a socket of its size. Knows no
-// frame and no key. One thread. Tests: tests/unit/sim/network_test.cpp.
+// The simulated network: delays, queues, loses, duplicates, corrupts, reorders or cuts off datagrams between nodes as the plan
+// says. Each node has a switch port of a certain rate and a socket of a certain size. Knows no frame and no key. One thread.
+// Tests: tests/unit/sim/network_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ namespace acp::sim {
 struct Packet {
     NodeId from = 0;
     NodeId to = 0;
-    std::uint32_t incarnation = 0;  // of the sender's gateway
-    bool is_intact = true;          // as it was sent
-    bool is_copy = false;           // another one like it was sent on, too
-    bool is_forged = false;         // an attacker sent it
-    datagram::Address source;       // whence it seems to come
+    std::uint32_t incarnation = 0;  // counts restarts of the sender's gateway
+    bool is_intact = true;          // not corrupted
+    bool is_copy = false;           // a duplicate of another packet
+    bool is_forged = false;         // sent by the attacker
+    datagram::Address source;       // source address
     std::vector<std::byte> bytes;
 };
 
@@ -34,32 +34,34 @@ struct NetworkCounts {
     std::uint64_t doubled = 0;
     std::uint64_t corrupted = 0;
     std::uint64_t overtaken = 0;
-    std::uint64_t cut = 0;         // by partitions and holes
-    std::uint64_t queue_full = 0;  // in a link or port
+    std::uint64_t cut = 0;         // dropped by cuts and holes
+    std::uint64_t queue_full = 0;  // dropped by the queue of a link or port
     std::uint64_t socket_full = 0;
-    std::uint64_t handed = 0;  // to an endpoint
-    std::uint64_t forged = 0;  // by an attacker
+    std::uint64_t handed = 0;  // handed to an endpoint
+    std::uint64_t forged = 0;  // sent by an attacker
 };
 
 class Network {
 public:
-    //   all must outlive it
+    // All arguments must outlive it.
     Network(const Plan& plan, Agenda& agenda, Judge& judge);
 
     static datagram::Address address_of(NodeId node) noexcept;
     static bool node_at(const datagram::Address& address, NodeId nodes, NodeId& node) noexcept;
 
-    // Takes a copy of the datagram.
+    // Sends a datagram, of which it takes a copy.
+    //   may_fragment  it passes holes for long datagrams
     void send(NodeId from,
               std::uint32_t incarnation,
               const datagram::Address& to,
               std::span<const std::byte> bytes,
               bool may_fragment);
 
-    // An event of kind port or arrive. true: the node's socket holds something new.
+    // Handles an event of kind port or arrive. Returns true if the node's socket received something.
     bool on_event(const AgendaEntry& event);
 
-    // The oldest datagram in a node's socket, by index; false: none.
+    // Takes the oldest datagram from a node's socket, by index; false if there is none. The caller returns the index by
+    // release().
     bool receive(NodeId node, std::uint32_t& index);
 
     [[nodiscard]] Packet& packet(std::uint32_t index) noexcept { return packets_[index]; }
@@ -70,45 +72,45 @@ public:
 
     void release(std::uint32_t index) { free_.push_back(index); }
 
-    // What is in a node's socket is gone.
+    // Drops all that is in a node's socket, as a restart does.
     void drop_socket(NodeId node);
 
     void begin(const PlannedFault& fault) { change(fault, 1); }
 
     void end(const PlannedFault& fault) { change(fault, -1); }
 
-    // From now on nothing is lost, changed, doubled or overtaken.
+    // Ends all random faults: nothing is lost, corrupted, duplicated or reordered from now on.
     void heal() noexcept { is_healed_ = true; }
 
-    // An event of kind forge: the attacker sends something of its own, and asks for the next such event.
+    // Handles an event of kind forge: the attacker sends something of its own. Adds the next such event.
     void forge();
 
-    // What a forged ICMP message has left in a node's socket; 0: nothing.
+    // The error that a forged ICMP message has left in a node's socket (errno); 0: none.
     [[nodiscard]] int left_over_error() {
         return is_healed_ || !plan_->attack.is_on() ? 0 : attacker_.left_over_error();
     }
 
-    // Ports with queues shared by all senders, as a switch has them, are modelled only when asked for.
+    // Models a switch whose ports have queues that all senders share. Off unless called.
     void use_ports() noexcept { has_ports_ = true; }
 
-    // Nothing is on its way or in a socket.
+    // Whether no datagram is in flight or in a socket.
     [[nodiscard]] bool is_empty() const noexcept { return free_.size() == packets_.size(); }
 
     [[nodiscard]] const NetworkCounts& counts() const noexcept { return counts_; }
 
 private:
     struct Pair {
-        Time free_at = 0;  // when the link has sent all it took
-        std::uint32_t blocks = 0;
-        std::uint32_t hole_blocks = 0;
+        Time free_at = 0;               // when the link has sent all that it accepted
+        std::uint32_t blocks = 0;       // cuts in force
+        std::uint32_t hole_blocks = 0;  // holes in force: longer datagrams than hole_bytes vanish
         std::uint32_t hole_bytes = 0;
-        bool is_in_burst = false;
+        bool is_in_burst = false;  // in a burst of losses (Gilbert-Elliott model)
     };
 
     struct Socket {
         std::deque<std::uint32_t> packets;
-        std::uint64_t bytes = 0;  // in the kernel's accounting
-        std::uint64_t read = 0;   // of them, and still on the account
+        std::uint64_t bytes = 0;  // charged to the socket, as the kernel does (true_bytes())
+        std::uint64_t read = 0;   // of them read already, but still charged
         Time port_free_at = 0;
     };
 
@@ -137,7 +139,7 @@ private:
     std::vector<Packet> packets_;
     std::vector<std::uint32_t> free_;
     Attacker attacker_;
-    std::vector<Forgery> forgeries_;  // to be put onto the network
+    std::vector<Forgery> forgeries_;  // what the attacker sends next
     NetworkCounts counts_;
     bool is_healed_ = false;
     bool has_ports_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Turning one gateway in virtual time. One thread.
+// Drives one gateway in virtual time. One thread.
 #include "sim/node.hpp"
 
 #include <algorithm>
@@ -14,16 +14,17 @@ namespace {
 
 constexpr std::uint32_t receive_batch = 64;
 constexpr std::uint32_t turns_max = 4;
-constexpr std::uint32_t transmits_max = 4096;  // in one go, before it is called a storm
+constexpr std::uint32_t transmits_max = 4096;  // transmissions of one wake: more are a storm
 constexpr Time turn_cost_ns = 300;
 constexpr Time datagram_cost_ns = 400;
-constexpr std::uint32_t silent_sends_max = 64;  // in a second, to a node not heard for silence_ns
+// Datagrams per second to a node not heard for silence_ns.
+constexpr std::uint32_t silent_sends_max = 64;
 constexpr Time silence_ns = 3 * s;
-constexpr std::uint64_t forged_keys_max = 400;  // in a second: made for what nobody with a key sent
+constexpr std::uint64_t forged_keys_max = 400;  // keys per second made for forged datagrams
 constexpr std::uint32_t bursts_cost_max = 8;
 constexpr Time wait_slack_ns = 2 * s;
 constexpr Time wait_check_ns = 100 * ms;
-constexpr Time storm_gap_ns = 1500 * ms;  // who sends nothing for so long begins anew
+constexpr Time storm_gap_ns = 1500 * ms;  // a pause this long ends a series of datagrams
 
 }  // namespace
 
@@ -86,7 +87,7 @@ void Node::wake_at(Time at) {
 
 void Node::wake() {
     const Time now = common_.agenda->now();
-    if (now != wake_at_) return;  // an earlier one was asked for, and came
+    if (now != wake_at_) return;  // an earlier wake event came instead
     wake_at_ = datagram::never;
     if (now < paused_until_) return wake_at(paused_until_);
     router_->set_now(now);
@@ -102,6 +103,7 @@ void Node::wake() {
     check_counters();
     if (common_.plan->attack.is_on() && now >= checked_ + wait_check_ns) check_waiting(now);
     const NetworkCounts& counts = common_.network->counts();
+    // The gateway's own computing time: it cannot run again before that.
     const Time cost = turn_cost_ns + datagram_cost_ns * (counts.handed - handed_before +
                                                          counts.sent - sent_before);
     Time next = std::min({next_issue, endpoint_->deadline(), router_->deadline()});
@@ -145,7 +147,8 @@ void Node::hand(Time now, Packet& packet) {
     endpoint_->on_datagram(now, from, packet.bytes);
     const bool is_late = sight.incarnation == packet.incarnation && number < sight.largest;
     if ((is_late && counters.wrong_epoch != keyless) || counters.too_long != too_long) {
-        // So late that its key is gone (WIRE-39), or as if the path did not carry it (WIRE-78): no sign of life.
+        // The datagram arrived so late that its key was dropped (WIRE-39), or was too long for the receiver (WIRE-78): it is no
+        // sign of life to the endpoint.
         sight.heard = before_it.heard;
         sight.asked = before_it.asked;
         sight.sent_in_slice = before_it.sent_in_slice;
@@ -160,7 +163,7 @@ void Node::hand(Time now, Packet& packet) {
     }
 }
 
-// From an attacker: a copy of something authentic, or nothing that is.
+// Hands over a datagram of the attacker: a copy of an authentic one, or a forgery.
 void Node::hand_forged(Time now, Packet& packet) {
     datagram::PeerStats stats;
     const bool is_folded = endpoint_->stats(packet.from, stats) && stats.is_folded;
@@ -179,7 +182,7 @@ void Node::hand_forged(Time now, Packet& packet) {
     }
 }
 
-// Who owes something to a node without a connection is connected or told in time, whatever it hears meanwhile.
+// Checks that a node to which content is owed without a connection is connected or severed in time, whatever arrives meanwhile.
 void Node::check_waiting(Time now) {
     checked_ = now;
     const Time patience =
@@ -198,8 +201,8 @@ void Node::check_waiting(Time now) {
     }
 }
 
-// Whether the kernel takes a burst at last, as os::DatagramSocket tries: a forged ICMP message may have left an error
-// in the socket, which is reported instead of sending.
+// Whether the kernel accepts a burst in the end, if the sender tries as often as os::DatagramSocket: a forged ICMP message may
+// have left an error in the socket, which the kernel reports instead of sending.
 bool Node::is_sent(const datagram::Transmit& batch) {
     NodeId to = 0;
     if (!Network::node_at(batch.to, common_.plan->nodes, to)) return true;
@@ -246,7 +249,7 @@ void Node::send_one(Time now, const datagram::Transmit& batch, std::span<const s
         }
         if (now > sight.sent + storm_gap_ns) sight.busy = now;
         sight.sent = now;
-        // A CLOSE answers what has come, and there are few of them (WIRE-82).
+        // A CLOSE answers a received datagram, and their number is limited (WIRE-82).
         const bool is_answer = type_of(bytes) == datagram::PacketType::close;
         const bool is_silent =
             !is_answer && now > std::max({sight.heard, sight.busy, paused_until_}) + silence_ns;
@@ -273,6 +276,7 @@ void Node::restart() {
     common_.network->drop_socket(self_);
     endpoint_.reset();
     router_.reset();
+    // The new instance has severed no one and has seen nothing.
     sights_.assign(common_.plan->nodes, Sight{});
     taken_ = NonceLedger();
     std::fill((*common_.cuts)[self_].begin(), (*common_.cuts)[self_].end(), std::uint8_t{0});
@@ -281,6 +285,7 @@ void Node::restart() {
     router_->set_now(common_.agenda->now());
     for (std::uint32_t process = common_.plan->first_process[self_];
          process < common_.plan->first_process[self_ + 1]; ++process) {
+        // Processes that died stay dead; the new router tells the others again.
         if (common_.referee->is_dead(process)) router_->on_local_death(process, process + 1);
     }
     wake_at(common_.agenda->now());
@@ -341,6 +346,8 @@ void Node::tell_counters() const {
 
 void Node::check_counters() {
     const datagram::EndpointCounters& counters = endpoint_->counters();
+    // These counters rise only for authenticated datagrams, so any increase is a defect of an endpoint. With security off,
+    // corrupted datagrams pass for authentic.
     const char* wrong = counters.malformed != 0       ? "malformed datagrams"
                         : counters.unknown_frame != 0 ? "unknown frames"
                         : counters.beyond_window != 0 ? "delivery numbers beyond its window"
@@ -381,9 +388,9 @@ void Node::judge_severed(NodeId node, datagram::SeverReason reason) {
                              reason == datagram::SeverReason::narrowed;
     // NOLINTNEXTLINE(bugprone-branch-clone): each branch has a reason of its own
     if (common_.plan->attack.is_on() && common_.plan->is_calm() && is_given_up) {
-        is_right = false;  // nobody had a reason but the attacker; and who is severed is told so
+        is_right = false;  // only the attacker gave a reason; a severed node is told so
     } else if (reason == datagram::SeverReason::silent) {
-        // Not heard for so long, and asked for a good part of that time.
+        // Right if the node was not heard for the timeout, and was sent datagrams for a good part of it.
         const Time timeout = common_.plan->peer_timeout_ns;
         is_right = now - sight.heard + slack >= timeout &&
                    now - std::min(sight.asked, now) + slack >= timeout / 4;
@@ -394,7 +401,8 @@ void Node::judge_severed(NodeId node, datagram::SeverReason reason) {
     } else if (reason == datagram::SeverReason::closed) {
         is_right = is_other_new || (*common_.cuts)[node][self_] != 0;
     } else if (reason == datagram::SeverReason::told) {
-        // By the fault, or by the router, which heard of it from others or, begun anew, can make nothing of its frames.
+        // The fault called sever(), or the router did: it heard of the loss from others, or was restarted and cannot follow the
+        // node's frames.
         is_right = sight.is_told || common_.referee->is_broken(node) || incarnation_ != 0;
     } else {
         is_right = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One simulated gateway: endpoint, router and memory over the simulated network, turned as a real gateway turns
-// them. Stands between endpoint and router and holds the endpoint to its word: no frames of a severed node, a node
-// severed once and for a reason that the network gave, no storm into silence. One thread.
+// One simulated gateway: endpoint, router and memory on the simulated network, driven as a real gateway drives them. It stands
+// between endpoint and router and checks the endpoint's contract: no frames of a severed node; a node is severed once, and for
+// a reason that the network gave; no storm of datagrams to a node that does not answer. One thread.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace acp::sim {
 
 inline constexpr std::size_t transmit_bytes = 65536;
 
-// What all nodes of a run share.
+// What all nodes of a run share. All must outlive the nodes.
 struct Common {
     const Plan* plan;
     Judge* judge;
@@ -31,9 +31,9 @@ struct Common {
     NonceLedger* ledger;
     const datagram::AddressBook* book;
     const router::Map* map;
-    std::vector<std::byte>* scratch;               // transmit_bytes
-    std::vector<std::vector<std::uint8_t>>* cuts;  // [a][b]: a has severed b
-    std::vector<std::uint32_t>* incarnations;      // per node
+    std::vector<std::byte>* scratch;               // transmit_bytes long
+    std::vector<std::vector<std::uint8_t>>* cuts;  // [a][b]: nonzero if a has severed b
+    std::vector<std::uint32_t>* incarnations;      // per node: how often its gateway was restarted
 };
 
 class Node final : public datagram::EndpointHandler, public router::Completions {
@@ -43,14 +43,14 @@ public:
     Node(const Node&) = delete;
     Node& operator=(const Node&) = delete;
 
-    // Makes endpoint and router. false: the endpoint refused its settings, the judge knows.
+    // Makes endpoint and router. Returns false if the endpoint refused its settings, which the judge was told.
     bool start();
 
-    void wake();            // an event of kind wake
-    void wake_at(Time at);  // asks for one, unless an earlier one is coming
+    void wake();            // handles an event of kind wake
+    void wake_at(Time at);  // schedules one, unless an earlier one is scheduled
     void on_settle(const AgendaEntry& event);
 
-    // Faults.
+    // Faults, as the plan says.
     void pause(Time until) noexcept { paused_until_ = std::max(paused_until_, until); }
 
     void restart();
@@ -69,17 +69,17 @@ public:
         return endpoint_->stats(other, stats) && (stats.is_connected || stats.is_folded);
     }
 
-    // Nothing unacknowledged, nothing under way, nothing taken and not settled.
+    // Whether nothing is unacknowledged, in progress, or accepted by memory and not settled.
     [[nodiscard]] bool is_at_rest() const noexcept;
 
-    // Tells the story what its endpoint counted.
+    // Writes the endpoint's counters to the story.
     void tell_counters() const;
 
-    // What is still held although nothing is under way; empty: nothing. Beside what was never committed: at most
-    // one buffer per peer.
+    // Describes what is still held although nothing is in progress; empty: nothing. At most one buffer per peer may be held, in
+    // which nothing was committed.
     [[nodiscard]] std::string leaks() const;
 
-    // What keeps it from resting, for a message.
+    // Describes what keeps the node from rest, for a message.
     [[nodiscard]] std::string unrest() const;
 
     [[nodiscard]] const datagram::EndpointCounters& counters() const noexcept {
@@ -99,19 +99,20 @@ public:
     void on_met(std::uint32_t number, std::span<const std::uint32_t> table) override;
 
 private:
-    // What this node saw of another, to judge the endpoint by.
+    // What this node saw of another one; the endpoint is judged by it.
     struct Sight {
-        Time heard = 0;                // when the last whole datagram of it was handed over
-        Time asked = datagram::never;  // when the first one was sent to it after that
-        Time sent = 0;                 // when the last one was sent to it
-        Time busy = 0;                 // since when there was no long pause between two
-        Time slice = 0;                // start of the second in which sent_in_slice counts
+        Time heard = 0;                // when its last intact datagram was handed to the endpoint
+        Time asked = datagram::never;  // when the first datagram after that was sent to it
+        Time sent = 0;                 // when the last datagram was sent to it
+        Time busy = 0;                 // since when no long pause lay between two
+        Time slice = 0;                // start of the second that sent_in_slice counts
         std::uint32_t sent_in_slice = 0;
         bool is_severed = false;
-        bool is_told = false;                // the fault told the endpoint to
-        std::uint32_t incarnation = 0;       // whose packet came last
-        std::uint64_t largest = 0;           // of its packet numbers
-        Time waits_since = datagram::never;  // something is owed to it, and there is no connection
+        bool is_told = false;           // a fault called sever()
+        std::uint32_t incarnation = 0;  // incarnation that sent the last datagram
+        std::uint64_t largest = 0;      // largest packet number of that incarnation
+        // Since when content is owed to it without a connection.
+        Time waits_since = datagram::never;
     };
 
     void take_datagrams(Time now);
@@ -133,16 +134,16 @@ private:
     std::unique_ptr<router::Router> router_;
     std::unique_ptr<datagram::Endpoint> endpoint_;
     std::vector<Sight> sights_;
-    NonceLedger taken_;  // datagrams with content that were accepted, by sender and packet number
-    Time wake_at_ = datagram::never;
+    NonceLedger taken_;  // (sender, packet number) of content that the endpoint accepted
+    Time wake_at_ = datagram::never;  // time of the wake event scheduled; never: none
     Time paused_until_ = 0;
-    std::uint32_t full_buffers_ = 0;
-    std::uint64_t news_ = 0;  // things told by the router, to see whether something moved
+    std::uint32_t full_buffers_ = 0;  // free buffers when nothing is held
+    std::uint64_t news_ = 0;  // reports of router and endpoint: shows whether anything moved
     bool is_closed_ = false;
-    Time forged_slice_ = 0;            // start of the second in which keys_in_slice_ counts
-    std::uint64_t keys_in_slice_ = 0;  // made for forged datagrams of idle peers
-    std::uint32_t bursts_cost_ = 0;    // by errors that forged ICMP messages left
-    Time checked_ = 0;                 // when check_waiting() looked last
+    Time forged_slice_ = 0;            // start of the second that keys_in_slice_ counts
+    std::uint64_t keys_in_slice_ = 0;  // keys made for forged datagrams of folded peers
+    std::uint32_t bursts_cost_ = 0;    // bursts lost by errors that forged ICMP messages left
+    Time checked_ = 0;                 // when check_waiting() ran last
 };
 
 }  // namespace acp::sim

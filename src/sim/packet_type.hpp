@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What kind of packet a datagram on the simulated wire is, as anybody sees who hears it. Pure.
+// The packet type of a datagram on the simulated wire, which everybody can read. Pure.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace acp::sim {
 
-// A datagram shorter than the type's place has type 0, which is none.
+// Returns the type; 0, which is none, if the datagram is too short to have one.
 [[nodiscard]] inline datagram::PacketType type_of(std::span<const std::byte> bytes) noexcept {
     return static_cast<datagram::PacketType>(
         bytes.size() < 2 ? 0 : std::to_integer<std::uint8_t>(bytes[1]));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a simulated node's memory answers its router: at once, at the next flush, later, or not now, as the
-// process's manner says; wrong addresses are refused as a real node refuses them. One thread.
+// How a simulated node's memory answers its router: at once, at the next flush, later, or not now, as the process's manner
+// says. Wrong addresses are refused as on a real node. One thread.
 // Tests: tests/unit/sim/placement_test.cpp.
 #pragma once
 
@@ -14,13 +14,13 @@
 
 namespace acp::sim {
 
-inline constexpr std::uint32_t operation_echo = 1;  // every other number is unknown
+inline constexpr std::uint32_t operation_echo = 1;  // the only operation that is known
 
-// What operation_echo answers: a function of its arguments.
+// The result of operation_echo, a function of its arguments. Returns its length.
 [[nodiscard]] std::uint32_t echo(std::span<const std::byte> arguments,
                                  std::span<std::byte> result) noexcept;
 
-// Hears of each operation that ran.
+// Is told of each operation that ran.
 class Witness {
 public:
     Witness() = default;
@@ -37,7 +37,7 @@ public:
         Memory* memory;
         Agenda* agenda;
         Witness* witness;
-        const std::vector<std::uint8_t>* dead;  // per process
+        const std::vector<std::uint8_t>* dead;  // per process: nonzero if it died
     };
 
     ArrayPlacement(const Surroundings& around, NodeId node, std::uint32_t incarnation);
@@ -64,10 +64,10 @@ public:
                               std::uint32_t& result_bytes) override;
     void flush() override;
 
-    // An event of kind settle. false: it was of a placement before a restart.
+    // Handles an event of kind settle. Returns false if it belongs to a placement before a restart.
     bool on_event(const AgendaEntry& event);
 
-    // What was taken and has not settled.
+    // The number of accesses accepted and not settled.
     [[nodiscard]] std::uint32_t pending() const noexcept { return pending_; }
 
 private:
@@ -78,13 +78,13 @@ private:
         bool is_value_wanted = false;
         std::uint32_t process = 0;
         router::Ticket ticket = 0;
-        Range range;                   // of put and get
-        memory::Command command;       // of run
-        std::vector<std::byte> bytes;  // of put
-        std::span<std::byte> into;     // of get
+        Range range;                   // put and get
+        memory::Command command;       // run
+        std::vector<std::byte> bytes;  // put
+        std::span<std::byte> into;     // get
     };
 
-    // What the process does with the next request.
+    // Chooses how a process answers the next request, by its manner.
     router::SettlementState answer(std::uint32_t process);
     PendingAccess& take(std::uint32_t process, Kind kind, router::Ticket ticket);
     base::Code do_job(const PendingAccess& job, std::uint64_t& value) const;
@@ -97,8 +97,8 @@ private:
     router::Router* router_ = nullptr;
     std::vector<PendingAccess> jobs_;
     std::vector<std::uint32_t> free_;
-    std::vector<std::uint32_t> batch_;  // slots that settle in flush()
-    std::vector<Time> refuses_until_;   // per process of the job
+    std::vector<std::uint32_t> batch_;  // indices of the jobs that settle in flush()
+    std::vector<Time> refuses_until_;   // per process of the job: until when it refuses
     std::uint32_t pending_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From a seed to a plan. Knows what is worth trying, not what comes of it. Pure; any thread.
+// Makes plans from seeds. Knows what is worth trying, not what comes of it. Pure; any thread.
 #include "sim/plan.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ void choose_shape(Plan& plan, base::Random& random, Scale scale) {
         plan.first_process.push_back(plan.first_process.back() +
                                      static_cast<std::uint32_t>(1 + random.below(procs_max)));
     }
-    const std::uint64_t manners = random.below(3);  // all prompt, one other, mixed
+    const std::uint64_t manners = random.below(3);  // all prompt, all of one other manner, or mixed
     const auto other = static_cast<MemoryManner>(1 + random.below(3));
     for (std::uint32_t process = 0; process < plan.procs(); ++process) {
         MemoryManner manner = MemoryManner::prompt;
@@ -54,7 +54,8 @@ void choose_endpoint(Plan& plan, base::Random& random, Scale scale) {
     plan.executions_max = static_cast<std::uint32_t>(log_uniform(random, 8, 256));
     plan.undelivered_bytes_max = log_uniform(random, 16 * kib, 256 * kib);
     if (random.below(3) == 0) {
-        plan.first_delivery = 0U - static_cast<std::uint32_t>(random.below(64));  // it will wrap
+        // It wraps around soon.
+        plan.first_delivery = 0U - static_cast<std::uint32_t>(random.below(64));
     }
     if (random.below(4) == 0) plan.idle_fold_ns = log_uniform(random, 10 * ms, 10 * s);
     constexpr Time timeouts[] = {2 * s, 5 * s, 10 * s, 10 * s};
@@ -69,7 +70,7 @@ void choose_link(Plan& plan, base::Random& random) {
     link.ns_per_kib =
         static_cast<std::uint32_t>(log_uniform(random, 80, 80'000));  // 100 Gb/s .. 100 Mb/s
     link.queue_bytes = static_cast<std::uint32_t>(log_uniform(random, 32 * kib, 4 * mib));
-    if (random.below(6) == 0) return;  // clean
+    if (random.below(6) == 0) return;  // no faults on links
     if (random.below(2) == 0) {
         link.loss_ppm = static_cast<std::uint32_t>(
             log_uniform(random, 1000, random.below(4) == 0 ? 50 * percent : 10 * percent));
@@ -94,13 +95,13 @@ void choose_link(Plan& plan, base::Random& random) {
         link.corrupt_ppm = static_cast<std::uint32_t>(log_uniform(random, 1000, 10 * percent));
     }
     if (link.loss_ppm > 10 * percent || link.burst_enter_ppm > 0) {
-        // Else bad luck alone would sever nodes, and little would be tried.
+        // Otherwise bad luck alone would sever nodes, and little would be tried.
         plan.peer_timeout_ns = 30 * s;
         plan.connect_timeout_ns = 30 * s;
     }
 }
 
-// How long a fault lasts: mostly short, sometimes longer than a node waits for another.
+// How long a fault lasts: mostly shortly, sometimes longer than a node waits for another.
 Time lasting(base::Random& random, const Plan& plan) {
     if (random.below(5) == 0) return plan.peer_timeout_ns + random.below(5 * s);
     return log_uniform(random, 1 * ms, plan.peer_timeout_ns / 2);
@@ -147,7 +148,7 @@ void choose_faults(Plan& plan, base::Random& random, Scale scale) {
     }
 }
 
-// Short ones are changed many times within a burst of losses.
+// Chooses short-lived keys, which change many times within a burst of losses.
 void choose_keys(Plan& plan, base::Random& random) {
     if (random.below(2) == 0) return;
     plan.key_packets_log2 = static_cast<std::uint32_t>(4 + random.below(9));
@@ -174,9 +175,9 @@ void choose_work(Plan& plan, base::Random& random, Scale scale) {
     plan.is_closed_by_one = random.below(4) == 0;
 }
 
-constexpr Time harmless_cut = 5 * ms;  // half of what nobody is given up for
+constexpr Time harmless_cut = 5 * ms;  // half the time for which no node gives up another
 
-// One node severs two others, and is flooded with data in the name of the second: the first shall hear of it.
+// Plans a flood: one node severs two others and is flooded with data in the name of the second; the first must still be told.
 void choose_flood(Plan& plan, base::Random& random) {
     plan.attack.forge_every_ns = 1 * ms;
     plan.attack.repeats = 63;
@@ -184,7 +185,7 @@ void choose_flood(Plan& plan, base::Random& random) {
     plan.link.loss_ppm = plan.link.burst_enter_ppm = plan.link.corrupt_ppm = 0;
     plan.link.reorder_ppm = 0;
     plan.link.queue_bytes = mib;
-    // On a short path one of the many probes is answered by chance, however few answers there are.
+    // On a short path one of many probes would be answered by chance, however few answers are allowed.
     plan.link.delay_ns = std::max<Time>(plan.link.delay_ns, 50 * ms);
     plan.link.jitter_ns = 0;
     plan.receive_bytes = std::max<std::uint64_t>(plan.receive_bytes, 4 * mib);
@@ -197,7 +198,7 @@ void choose_flood(Plan& plan, base::Random& random) {
     PlannedFault flooded = sever;
     flooded.b = (sever.a + 2) % plan.nodes;
     flooded.from = flooded.until = 1 * ms;
-    // What it is told unasked is lost: it has to ask.
+    // The CLOSE that is sent unasked is lost, so the severed node must ask.
     PlannedFault deaf = sever;
     deaf.kind = FaultKind::one_way;
     deaf.from = sever.from - harmless_cut;
@@ -207,7 +208,7 @@ void choose_flood(Plan& plan, base::Random& random) {
     plan.faults_end = std::max(plan.faults_end, 3 * plan.peer_timeout_ns);
 }
 
-// From a generator of its own: the plans of seeds without an attacker stay what they were.
+// Chooses the attacker by a generator of its own, so that plans without one are the same as before it existed.
 void choose_attack(Plan& plan, std::uint64_t seed) {
     base::Random random(base::mix64(seed ^ 0x636f7079U));
     if (random.below(4) != 0) return;
@@ -221,7 +222,8 @@ void choose_attack(Plan& plan, std::uint64_t seed) {
         attack.copy_ppm = million;
         attack.data_copy_ppm = random.below(2) == 0 ? 0 : 10 * percent;
     } else if (kind < 70) {
-        // One node asks and is never heard of again, its question for ever: whoever waits for it must be told.
+        // One node sends an INIT and is never heard again, but its INIT is repeated for ever. A node that waits for it must be
+        // told.
         attack.copy_ppm = million;
         attack.takes_asker_off = true;
         attack.repeat_ns = 200 * ms;
@@ -234,13 +236,13 @@ void choose_attack(Plan& plan, std::uint64_t seed) {
     } else if (kind < 85) {
         attack.repeats = 0;
         attack.forge_every_ns = log_uniform(random, 100 * us, 2 * ms);
-        // Idle peers are what costs most to forge for.
+        // Forged data costs most if it names idle peers.
         plan.idle_fold_ns = log_uniform(random, 10 * ms, 100 * ms);
     } else {
         attack.icmp_ppm = static_cast<std::uint32_t>(log_uniform(random, percent, 30 * percent));
     }
     if (random.below(2) == 0) return;
-    // Nothing else is amiss: what goes wrong then is the attacker's doing.
+    // There are no other faults, so whatever goes wrong is the attacker's doing.
     plan.link.loss_ppm = plan.link.burst_enter_ppm = plan.link.corrupt_ppm = 0;
     plan.link.reorder_ppm = 0;
     plan.link.queue_bytes = std::max<std::uint32_t>(plan.link.queue_bytes, mib);
@@ -274,7 +276,7 @@ NodeId Plan::node_of(std::uint32_t process) const noexcept {
 }
 
 std::uint64_t log_uniform(base::Random& random, std::uint64_t low, std::uint64_t high) {
-    // A number of bits first, then a number of so many bits, drawn again when it lies outside.
+    // Draws a number of bits first, then a number of so many bits; draws again if it lies outside.
     const auto bits_low = static_cast<std::uint64_t>(std::bit_width(low));
     const auto bits_high = static_cast<std::uint64_t>(std::bit_width(high));
     const std::uint64_t bits = bits_low + random.below(bits_high - bits_low + 1);

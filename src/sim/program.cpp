@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes programs. Each process owns a few blocks of memory, on its own node and on others; its copies and
-// atomics go between them. Pure; any thread.
+// Makes programs. Each process owns a few blocks of memory, on its own node and on others; its copies and atomics run between
+// them. Pure; any thread.
 #include "sim/program.hpp"
 
 #include <algorithm>
@@ -9,11 +9,12 @@ namespace acp::sim {
 
 namespace {
 
-constexpr std::uint64_t guard_bytes = 24;  // between two blocks: nobody's
+constexpr std::uint64_t guard_bytes = 24;  // between blocks; nobody may write there
 constexpr std::uint32_t blocks_per_process = 4;
 constexpr std::uint64_t block_bytes_min = 64;
-constexpr std::uint64_t short_bytes_max = 64;  // of copies that may be followed by others alike
-constexpr std::size_t conflict_window = 48;    // steps looked back for conflicts; beyond: ordered
+constexpr std::uint64_t short_bytes_max = 64;  // longest copy that may be followed by similar ones
+// Steps searched for conflicts; ordered after all before these.
+constexpr std::size_t conflict_window = 48;
 constexpr std::uint32_t argument_bytes_max = 1024;
 
 std::uint64_t aligned(std::uint64_t bytes) noexcept {
@@ -69,7 +70,7 @@ private:
         return process;
     }
 
-    // A part of one of the blocks.
+    // Chooses a part of one of the blocks.
     Range part(std::uint64_t bytes_max, std::uint64_t alignment) {
         const Range& block = blocks_[random_.below(blocks_.size())];
         Range range = block;
@@ -78,7 +79,7 @@ private:
         return range;
     }
 
-    // Two parts of the same length that do not meet, at least one of them on another node.
+    // Chooses two disjoint parts of equal length, at least one of them on another node.
     void choose_ends(ProgramStep& step,
                      std::uint32_t self,
                      std::uint64_t bytes,
@@ -102,7 +103,7 @@ private:
         step.command.bytes = step.source.bytes;
     }
 
-    // Another copy like the one before it, for the same process: such go side by side.
+    // Makes another copy similar to the one before it, between the same processes, so that both may run side by side.
     bool make_alike(ProgramStep& step, const ProgramStep& before) {
         constexpr int tries = 8;
         if (before.kind != StepKind::copy || before.source.bytes > short_bytes_max) return false;
@@ -128,7 +129,8 @@ private:
         set_operands(step, width);
         if (!memory::row_of(step.command.operation).has_expected) step.command.expected = 0;
         if (random_.below(4) == 0 && !is_near(self, step.source.process)) {
-            step.target = {step.source.process, step.source.offset, 0};  // no old value is wanted
+            // The old value is not wanted.
+            step.target = {step.source.process, step.source.offset, 0};
         }
     }
 
@@ -169,7 +171,7 @@ private:
     bool make_bad(ProgramStep& step, std::uint32_t self) {
         make_copy(step, self);
         step.is_bad_target = random_.below(2) == 0;
-        // The wrong end must lie elsewhere: what is wrong here is found before the router is asked.
+        // The wrong end must be on another node: a wrong address on the own node is found before the router is called.
         const Range& end = step.is_bad_target ? step.target : step.source;
         if (is_near(self, end.process)) return false;
         step.kind = StepKind::bad;
@@ -197,7 +199,7 @@ private:
                earlier.source.meets(later.source);
     }
 
-    // After the newest step it conflicts with; now and then after more than it must.
+    // Orders a step after the newest one that it conflicts with, now and then after a later one.
     std::uint32_t order_of(const std::vector<ProgramStep>& steps, const ProgramStep& step) {
         const std::size_t oldest =
             steps.size() > conflict_window ? steps.size() - conflict_window : 0;
@@ -252,7 +254,7 @@ void address_all(Workplan& work, const Memory& memory) {
                                       : memory.address(step.target.process, step.target.offset);
             if (step.kind != StepKind::bad) continue;
             const Range& end = step.is_bad_target ? step.target : step.source;
-            // By turns: an older generation of the segment, and bytes beyond its end.
+            // Alternates between an older generation of the segment and bytes beyond its end.
             const bool is_stale = (step.source.offset + step.command.bytes) % 2 == 0;
             const memory::GlobalAddress address =
                 is_stale ? memory.stale_address(end.process, end.offset)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random programs: for each process a list of commands over memory that it alone may write, wherever that lies,
-// and over words that all count on. Two commands of one process that would race are ordered, so what every byte
-// must hold follows from the program. Knows no network. A value, made from the plan alone; any thread.
+// Random programs: for each process a list of commands over memory that it alone may write, on any node, and over words that
+// all processes use. Two commands of one process that would race are ordered, so the value of every byte follows from the
+// program. Knows no network. A value that follows from the plan alone; any thread.
 // Tests: tests/unit/sim/program_test.cpp.
 #pragma once
 
@@ -17,43 +17,43 @@ inline constexpr std::uint32_t no_step = ~0U;
 
 enum class StepKind : std::uint8_t {
     copy,
-    atomic,  // on a word of the process's own: what it returns is known
-    count,   // on a word that all processes add to or swap
+    atomic,  // on a word of the process's own: the value returned is known
+    count,   // on a shared word
     invoke,
-    bad  // a command with an address that is wrong
+    bad  // a command with a wrong address
 };
 
 struct ProgramStep {
     StepKind kind = StepKind::copy;
-    bool is_bad_target = false;     // of bad: the target, else the source
-    std::uint32_t after = no_step;  // begins when all steps up to this one have ended
-    Time gap_ns = 0;                // and so long after the step before it began
+    bool is_bad_target = false;     // bad: the target is wrong, else the source
+    std::uint32_t after = no_step;  // order: begins when all steps up to this one have ended
+    Time gap_ns = 0;                // least time after the step before it was issued
     Range source;
     Range target;
-    std::uint32_t word = 0;       // of count: which
+    std::uint32_t word = 0;       // count: index of the shared word
     std::uint32_t operation = 0;  // of invoke
     std::uint32_t process = 0;    // of invoke
     std::uint32_t argument_bytes = 0;
     memory::Command command;
 };
 
-// A word that all add to, or that all swap with values of their own.
+// A word that all processes add to, or all swap values of their own into.
 struct SharedWord {
     Range range;
     bool is_swapped = false;
 };
 
 struct Workplan {
-    std::vector<std::uint64_t> memory_bytes;  // per process
+    std::vector<std::uint64_t> memory_bytes;  // per process: size of its memory
     std::vector<SharedWord> words;
     std::vector<std::vector<ProgramStep>>
-        programs;  // per process; addresses are filled in by address_all()
+        programs;  // per process: its steps; address_all() fills in addresses
 };
 
-// Everything but the addresses.
+// Makes programs without global addresses.
 [[nodiscard]] Workplan make_workplan(const Plan& plan);
 
-// Writes the global addresses into the commands.
+// Fills the global addresses into the commands.
 void address_all(Workplan& work, const Memory& memory);
 
 }  // namespace acp::sim

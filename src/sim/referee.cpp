@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Running programs, and judging how their commands end.
+// Runs programs, and judges how their commands end.
 #include "sim/referee.hpp"
 
 #include <algorithm>
@@ -10,16 +10,16 @@ namespace acp::sim {
 namespace {
 
 constexpr Time retry_ns = 20 * us;
-constexpr std::size_t run_max = 16;  // handed over at once
-constexpr std::size_t waiting_max =
-    64;  // commands that wait for their order: a program waits at more
+constexpr std::size_t run_max = 16;  // commands given to the router in one call
+// Commands of a process that may wait for their order; then its program waits.
+constexpr std::size_t waiting_max = 64;
 constexpr std::uint64_t invoke_id_bytes = 8;
 
 std::uint64_t invoke_id(std::uint32_t process, std::uint32_t index) noexcept {
     return (std::uint64_t{process} << 32) | index;
 }
 
-// The arguments of an invoke: its name, then what follows from it.
+// The arguments of an invoke: its id, then bytes that follow from the id.
 std::span<const std::byte> arguments_of(std::uint64_t id,
                                         std::uint32_t bytes,
                                         std::array<std::byte, router::invoke_bytes_max>& room) {
@@ -97,7 +97,8 @@ Time Referee::issue(NodeId node, Time now, router::Router& router) {
     return next;
 }
 
-// Those from here that may begin now, by one call: an invoke alone; none if the first may not.
+// The waiting steps from `first` on that may be issued now in one call; an invoke is issued alone. Empty if the first may not
+// begin.
 std::span<const std::uint32_t> Referee::run_at(std::uint32_t process, std::size_t first) const {
     const Initiator& initiator = initiators_[process];
     const auto may_begin = [&](std::size_t at) {
@@ -116,7 +117,7 @@ std::span<const std::uint32_t> Referee::run_at(std::uint32_t process, std::size_
     return std::span(initiator.waiting).subspan(first, last - first);
 }
 
-// How many were taken.
+// Gives a run of steps to the router. Returns how many it took.
 std::size_t Referee::submit(std::uint32_t process,
                             std::span<const std::uint32_t> run,
                             Time now,
@@ -125,8 +126,10 @@ std::size_t Referee::submit(std::uint32_t process,
     std::array<memory::Command, run_max> commands;
     std::array<memory::NumberedCommand, run_max> numbered;
     for (std::size_t i = 0; i < run.size(); ++i) {
-        initiator.steps[run[i]].state = State::issued;  // it may end within the call
+        // Before the call, for the command may end within it.
+        initiator.steps[run[i]].state = State::issued;
         commands[i] = memory_.command_of(step_of(process, run[i]));
+        // Tokens are even and follow from the step, so that they name it.
         numbered[i] = {2 * std::uint64_t{run[i]} + 2, &commands[i]};
     }
     const bool is_invoke = step_of(process, run.front()).kind == StepKind::invoke;
@@ -240,7 +243,7 @@ void Referee::end_one(std::uint32_t process,
 void Referee::end_well(std::uint32_t process, std::uint32_t index) {
     const ProgramStep& step = step_of(process, index);
     ++counts_.ended_well;
-    if (initiators_[process].is_gone) return;  // what it did was given up on when its process went
+    if (initiators_[process].is_gone) return;  // its effects became unknown when the process ended
     if (step.kind == StepKind::bad) {
         return judge_->fail("ended well with a wrong address: " + name_of(process, index).text());
     }
@@ -294,7 +297,7 @@ void Referee::end_badly(std::uint32_t process,
                  " for no reason: " + name_of(process, index).text());
 }
 
-// A wrong address failed: was it told which?
+// Checks that a command with a wrong address failed with the right code, and that the completion names the wrong end.
 void Referee::check_bad(std::uint32_t process,
                         std::uint32_t index,
                         const router::CommandEnd& completion) {
@@ -303,7 +306,7 @@ void Referee::check_bad(std::uint32_t process,
         step.is_bad_target ? router::BlamedAddress::target : router::BlamedAddress::source;
     const bool is_code =
         completion.code == base::Code::stale || completion.code == base::Code::address;
-    // Where one node holds both ends, it need not say which is wrong.
+    // If one node holds both ends, it need not say which one is wrong.
     const bool is_one_place =
         plan_->node_of(step.source.process) == plan_->node_of(step.target.process);
     const bool is_end =
@@ -345,6 +348,7 @@ void Referee::abandon(std::uint32_t process) {
     initiator.waiting.clear();
     for (std::uint32_t index = 0; index < initiator.steps.size(); ++index) {
         const State state = initiator.steps[index].state;
+        // Its commands may run on, and nobody will be told how they ended.
         if (state == State::issued) memory_.doubt(step_of(process, index));
         if (state != State::well && state != State::badly) --left_;
     }
@@ -364,6 +368,7 @@ void Referee::restart(NodeId node) {
 
 bool Referee::is_done() const {
     if (left_ != 0) return false;
+    // After a cut, meetings cannot end and news may not reach everybody.
     if (casualties_.is_any_cut()) return true;
     return casualties_.is_job_whole() ? meetings_.is_done() : casualties_.are_all_heard_of();
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs the programs and sees to the rules: a process's command begins when its order allows, ends exactly once,
-// well only when all its bytes are in place, badly only for a reason the faults gave; an operation runs once; a
-// meeting is over when all have come; a death is heard of. Has parts judge meetings, memory and news of losses, none of which
-// knows it. Knows routers by what they are asked and tell, no endpoint and no network. One thread.
+// Runs the programs and checks the rules: a command begins when its order allows and ends exactly once; it ends well only when
+// all its bytes are in place, and badly only for a reason that the faults gave; an operation runs once; a meeting ends when all
+// have come; all nodes hear of a death. Other classes judge meetings, memory and news of losses; they do not know the referee.
+// Knows routers by their calls and reports alone, and neither endpoint nor network. One thread.
 // Tests: tests/unit/sim/world_test.cpp.
 #pragma once
 
@@ -21,18 +21,18 @@ namespace acp::sim {
 struct RefereeCounts {
     std::uint64_t ended_well = 0;
     std::uint64_t ended_badly = 0;
-    std::uint64_t bytes = 0;  // copied
+    std::uint64_t bytes = 0;  // copied by commands that ended well
 };
 
 class Referee final : public Witness {
 public:
-    //   all must outlive it
+    // All arguments must outlive it.
     Referee(const Plan& plan, const Workplan& work, Memory& memory, Judge& judge);
 
-    // Hands the router what the processes of its node are to begin now.   returns when to be asked again
+    // Gives the router of a node the commands that its processes are to begin now. Returns when to call again.
     Time issue(NodeId node, Time now, router::Router& router);
 
-    // What routers tell.
+    // Judge what routers report.
     void on_completion(NodeId node, const router::CommandEnd& completion);
     void on_result(NodeId node,
                    std::uint32_t initiator,
@@ -51,11 +51,11 @@ public:
 
     void on_invoked(std::uint32_t process, std::span<const std::byte> arguments) override;
 
-    // What the faults did.
+    // Note what the faults did.
     void kill(std::uint32_t process);
     void restart(NodeId node);
 
-    // One of them has severed the other.
+    // Notes that one of the two has severed the other.
     void cut(NodeId a, NodeId b) { casualties_.cut(a, b); }
 
     [[nodiscard]] bool is_dead(std::uint32_t process) const noexcept {
@@ -66,27 +66,27 @@ public:
         return casualties_.dead();
     }
 
-    // Some node has severed it, or it has severed some node, or it began anew.
+    // Whether any node has severed this one, it has severed any node, or it was restarted.
     [[nodiscard]] bool is_broken(NodeId node) const noexcept { return casualties_.is_broken(node); }
 
     [[nodiscard]] bool is_any_cut() const noexcept { return casualties_.is_any_cut(); }
 
-    // Everything that must end has ended.
+    // Whether everything that must end has ended.
     [[nodiscard]] bool is_done() const;
 
-    // A meeting some nodes came to will never be over, because a process that should come is dead.
+    // Whether a meeting that some nodes came to can never end, because a process that should come is dead.
     [[nodiscard]] bool is_meeting_stuck() const { return meetings_.is_stuck(); }
 
-    // What has not, for a message.
+    // Describes what has not ended, for a message.
     [[nodiscard]] std::string unfinished() const;
 
-    // Looks at all memory and all shared words.
+    // Checks all memory and all shared words. To be called once at the end of each round.
     void look_at_all() { memory_.look_at_all(); }
 
-    // All programs begin anew over memory as it is now, and as many meetings again.   is_done()
+    // Begins another round: all programs run again on memory as it is now, and as many meetings follow. Only when is_done().
     void begin_round(Time now);
 
-    // Bytes whose copies by this process have ended well.
+    // Bytes of the copies by this process that ended well.
     [[nodiscard]] std::uint64_t bytes_of(std::uint32_t process) const noexcept {
         return initiators_[process].bytes;
     }
@@ -98,19 +98,20 @@ private:
 
     struct StepProgress {
         State state = State::uncalled;
-        std::uint8_t invoked = 0;
+        std::uint8_t invoked = 0;  // how often its operation ran
         bool has_result = false;
         std::uint32_t result_bytes = 0;
     };
 
     struct Initiator {
         std::vector<StepProgress> steps;
-        std::uint32_t called = 0;  // steps the program has come to
-        std::uint32_t prefix = 0;  // all before have ended
+        std::uint32_t called = 0;  // steps that the program has reached
+        std::uint32_t prefix = 0;  // all steps before this one have ended
         std::uint64_t bytes = 0;
         Time next_call = 0;
-        std::vector<std::uint32_t> waiting;  // called, not issued
-        bool is_gone = false;
+        // called, but not yet issued: for their order, or for room
+        std::vector<std::uint32_t> waiting;
+        bool is_gone = false;  // the process died, or its node was restarted
     };
 
     void call(std::uint32_t process, Time now);
@@ -151,7 +152,7 @@ private:
     MemoryJudge memory_;
     std::vector<Initiator> initiators_;
     RefereeCounts counts_;
-    std::uint64_t left_ = 0;  // steps not ended, of processes that live
+    std::uint64_t left_ = 0;  // steps of living processes that have not ended
 };
 
 }  // namespace acp::sim

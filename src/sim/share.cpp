@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The experiments on the modelled link. One thread.
+// Runs the experiments on the modelled link. One thread.
 #include "sim/share.hpp"
 
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a sender gets beside TCP CUBIC on shallow and deep queues, what it loses alone on a queue of four packets, and
-// how soon it uses a path that became longer: a table of what was seen and its bounds. Knows no command line. One
-// thread.
+// Experiments on the modelled link: what a sender gets beside TCP CUBIC on shallow and deep queues, what it loses alone on a
+// queue of four packets, and how soon it uses a path that has become longer. The result is a table of values seen and their
+// bounds. Knows no command line. One thread.
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@
 namespace acp::sim {
 
 struct ShareRow {
-    std::string path;
-    std::string what;
+    std::string path;  // describes the link
+    std::string what;  // what was measured
     double seen = 0;
-    double least = 0;
-    double most = 0;
+    double least = 0;  // lower bound of `seen`
+    double most = 0;   // upper bound of `seen`
 
     [[nodiscard]] bool is_good() const noexcept { return seen >= least && seen <= most; }
 };

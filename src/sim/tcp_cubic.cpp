@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The TCP model's reactions. One thread.
+// The reactions of the TCP model. One thread.
 #include "sim/tcp_cubic.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr double window_min = 2;
 constexpr double friendly_growth = 3 * (1 - TcpCubic::beta) / (1 + TcpCubic::beta);
-constexpr double growth_max = 1.5;  // of the window, within a round trip
+constexpr double growth_max = 1.5;  // largest growth factor per round trip
 constexpr std::uint32_t hystart_samples = 8;
 constexpr Time hystart_least_ns = 4'000'000;
 constexpr Time hystart_most_ns = 16'000'000;
@@ -41,7 +41,7 @@ void TcpCubic::on_ack(Time now, std::uint64_t number) {
     const auto acked =
         std::find_if(in_flight_.begin(), in_flight_.end(),
                      [number](const SentSegment& segment) { return segment.number == number; });
-    if (acked == in_flight_.end()) return;  // a timeout gave it up
+    if (acked == in_flight_.end()) return;  // a timeout has given it up already
     const Time rtt = now - acked->sent;
     in_flight_.erase(acked);
     sample(now, rtt);
@@ -101,7 +101,8 @@ void TcpCubic::grow(Time now) noexcept {
 }
 
 void TcpCubic::reduce() noexcept {
-    // Fast convergence: who has less than before leaves room for others.
+    // Fast convergence (RFC 9438, 4.7): a flow that met congestion at a smaller window than the last time leaves room for
+    // others.
     window_max_ = window_ < window_max_ ? window_ * (1 + beta) / 2 : window_;
     window_ = std::max(window_min, window_ * beta);
     threshold_ = window_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The phases of a run. One thread.
+// Runs a job through its phases. One thread.
 #include "sim/world.hpp"
 
 #include <algorithm>
@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::uint64_t events_per_step_max = 200'000;
 constexpr std::uint64_t events_base_max = 2'000'000;
-constexpr std::uint64_t events_per_forgery_max = 4;  // an attacker may go on as long as faults do
-constexpr Time rest_limit = 90 * s;                  // until all is acknowledged and forgotten
-constexpr Time settle_time = 3 * s;  // after that, until the last acknowledgements have been sent
+constexpr std::uint64_t events_per_forgery_max = 4;  // events allowed for each forged datagram
+constexpr Time rest_limit = 90 * s;  // longest time until everything is acknowledged and freed
+constexpr Time settle_time = 3 * s;  // rest must last this long
 constexpr Time silence_time = 30 * s;
 constexpr Time close_time = 2 * s;
 constexpr std::uint64_t heal_argument = ~0ULL;
@@ -115,6 +115,7 @@ RunVerdict World::run() {
 }
 
 Time World::limit() const {
+    // Generous bounds: all data over one link, and all timeouts several times over.
     const Time bytes_ns =
         plan_.copy_bytes_max * plan_.steps * plan_.procs() / 1024 * plan_.link.ns_per_kib;
     return 4 * (plan_.peer_timeout_ns + plan_.connect_timeout_ns) + 120 * s + 8 * bytes_ns;
@@ -186,7 +187,7 @@ void World::run_until_rest() {
         return std::all_of(nodes_.begin(), nodes_.end(),
                            [](const auto& node) { return node->is_at_rest(); });
     };
-    // Rest must last: now and then somebody has something to say once more, such as who is gone.
+    // Rest must last: now and then a node has something more to report, such as who is lost.
     do {
         while (!is_rest()) {
             if (agenda_.now() < deadline && advance()) continue;
@@ -203,7 +204,7 @@ void World::run_until_rest() {
 }
 
 bool World::run_for(Time duration) {
-    // An event of nobody marks the end.
+    // An event without effect marks the end of the time.
     const Time until = agenda_.now() + duration;
     agenda_.add(until, EventKind::wake, 0, 0);
     while (agenda_.now() < until && advance()) {
@@ -212,12 +213,13 @@ bool World::run_for(Time duration) {
 }
 
 void World::check_silence() {
+    // At rest, hardly anything may be sent.
     const std::uint64_t sent = network_.counts().sent;
     std::uint64_t probes = 0;
     for (const auto& node : nodes_) probes += node->counters().path_probes;
     if (!run_for(silence_time)) return;
     for (const auto& node : nodes_) probes -= node->counters().path_probes;
-    // Looking for a longer path may go on, with what acknowledges it; and a node may ping once before it folds.
+    // Path probes may go on, and their acknowledgements; and a node may ping each peer once before it folds it.
     const std::uint64_t allowed =
         2 * (0 - probes) + 2 * std::uint64_t{plan_.nodes} * (plan_.nodes - 1);
     if (network_.counts().sent - sent > allowed) {
@@ -229,7 +231,8 @@ void World::check_silence() {
 void World::check_closing() {
     std::vector<std::uint8_t> was_severed;
     for (const auto& node : nodes_) was_severed.push_back(node->is_severed(0) ? 1 : 0);
-    std::fill(cuts_[0].begin(), cuts_[0].end(), std::uint8_t{1});  // who leaves cuts all
+    // A node that leaves severs all others.
+    std::fill(cuts_[0].begin(), cuts_[0].end(), std::uint8_t{1});
     const bool is_restarted = incarnations_[0] != 0;
     nodes_[0]->close();
     if (!run_for(close_time)) return;

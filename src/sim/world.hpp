@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A whole simulated job: from a plan to a verdict. First the faults rage, and nothing wrong may happen; then they
-// stop, and everything must end; then nothing may be left over. Knows no command line. One run, one thread; any
-// number of runs side by side. Tests: tests/unit/sim/world_test.cpp.
+// A whole simulated job, from a plan to a verdict. First the faults are active, and nothing wrong may happen; then they stop,
+// and everything must end; then nothing may be left over. Knows no command line. One thread runs it; any number of runs may go
+// on side by side.
+// Tests: tests/unit/sim/world_test.cpp.
 #pragma once
 
 #include <cstdio>
@@ -15,13 +16,13 @@
 namespace acp::sim {
 
 struct RunVerdict {
-    std::string violation;  // empty: none
-    std::uint64_t hash = 0;
+    std::string violation;   // the first violation; empty: none
+    std::uint64_t hash = 0;  // over all events
     Time virtual_ns = 0;
     std::uint64_t events = 0;
     RefereeCounts work;
     NetworkCounts network;
-    std::uint32_t severed = 0;  // pairs, each way counted
+    std::uint32_t severed = 0;  // ordered pairs of nodes, the first of which severed the second
     std::uint64_t retransmitted = 0;
     std::uint64_t key_changes = 0;
     std::uint64_t folded = 0;
@@ -31,24 +32,26 @@ struct RunVerdict {
 
 struct WorldOptions {
     std::FILE* story = nullptr;
-    std::uint32_t rounds = 1;  // of every program, one after the other
-    Time round_ns = 0;         // the next round begins no earlier than so long after the last began
-    std::function<void(std::uint32_t rounds, const RunVerdict&)> on_round;  // may be empty
+    std::uint32_t rounds = 1;  // how often all programs run, one round after the other
+    Time round_ns = 0;         // least time from the start of a round to the next
+    // Called after each round; may be empty.
+    std::function<void(std::uint32_t rounds, const RunVerdict&)> on_round;
 };
 
 class World {
 public:
     World(const Plan& plan, const WorldOptions& options);
-    //   work  made by hand, for the plan
+    //   work  programs made by hand, for the plan
     World(const Plan& plan, Workplan work, const WorldOptions& options);
     ~World();
     World(const World&) = delete;
     World& operator=(const World&) = delete;
 
-    // Runs it to its end.
+    // Runs the job to its end.
     RunVerdict run();
 
-    // Step by step, for who wants to look on: begin() once, then one event at a time. false: nothing follows.
+    // Runs the job step by step, for tests that look on: begin() once, then advance() for one event at a time. Both return
+    // false if nothing follows.
     bool begin();
     bool advance();
 
@@ -95,13 +98,13 @@ private:
     std::uint32_t rounds_done_ = 0;
 };
 
-// One seed, once.
+// Runs one seed once.
 [[nodiscard]] RunVerdict run_seed(std::uint64_t seed, Scale scale, std::FILE* story = nullptr);
 
-// One seed twice: also a violation when the two runs differ.
+// Runs one seed twice. It is a violation too if the two runs differ.
 [[nodiscard]] RunVerdict run_seed_twice(std::uint64_t seed, Scale scale);
 
-// Rounds of one job under faults that heal; each begins ten virtual seconds after the one before.
+// Runs rounds of one job under faults that heal; each round begins ten virtual seconds after the one before.
 [[nodiscard]] RunVerdict run_soak(
     std::uint64_t seed,
     std::uint32_t rounds,
