@@ -43,10 +43,12 @@ std::vector<std::string> follow_job(base::Config& config,
             std::any_of(arguments.begin(), arguments.end(),
                         [&](const std::string& entry) { return entry.starts_with(name + "="); });
         if (!is_argument) continue;
-        warnings.push_back("the argument " + option_of(name) + " " + wanted +
-                           " has no effect: acprun has fixed " + name + "=" + value +
-                           " for the whole job; acprun -x " + name + "=" + wanted + ", or " + name +
-                           "=" + wanted + " in its environment, sets it");
+        std::string& text = warnings.emplace_back("the argument ");
+        text.append(option_of(name)).append(" ").append(wanted);
+        text.append(" has no effect: acprun has fixed ").append(name).append("=").append(value);
+        text.append(" for the whole job; acprun -x ").append(name).append("=").append(wanted);
+        text.append(", or ").append(name).append("=").append(wanted);
+        text.append(" in its environment, sets it");
     }
     return warnings;
 }

@@ -281,11 +281,7 @@ Handle Issuer::queue(Queued queued, Route route) {
             progress.tell_waiters(Driver::passer_by);
         }
     }
-    if (route == Route::remote) {
-        progress.leave_rest();  // what the gateway has taken needs nobody here
-    } else {
-        progress.notify();
-    }
+    progress.leave_rest();  // what its owner or the gateway has taken needs nobody here
     return admission.number;
 }
 

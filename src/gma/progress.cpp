@@ -242,7 +242,8 @@ void Progress::notify() {
         node::ring_bell(door.waiter_bell);
         return;
     }
-    if (jobs_.is_program_away()) {
+    // relaxed: whoever queued a job sees its own count
+    if (jobs_.count(std::memory_order_relaxed) != 0 && jobs_.is_program_away()) {
         service_sleep_.wake();
     } else {
         service_sleep_.wake_unless_back_soon();

@@ -25,9 +25,9 @@ void ServiceSleep::wake() {
 
 bool ServiceSleep::wait(const std::function<bool()>& is_idle,
                         std::int64_t timeout_ns,
-                        bool is_nap,
+                        Depth depth,
                         bool is_turned_now) {
-    is_napping_.store(is_nap, std::memory_order_seq_cst);
+    depth_.store(depth, std::memory_order_seq_cst);
     const std::uint32_t visits = presence_.visits();
     bool is_needed = true;
     if (link_ == nullptr) {
@@ -35,7 +35,7 @@ bool ServiceSleep::wait(const std::function<bool()>& is_idle,
     } else {
         is_needed = sleep_on_link(is_idle, timeout_ns, is_turned_now);
     }
-    is_napping_.store(false, std::memory_order_relaxed);
+    depth_.store(Depth::awake, std::memory_order_relaxed);
     if (visits == presence_.visits()) presence_.expect_nobody();
     return is_needed;
 }

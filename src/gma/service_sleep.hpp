@@ -39,20 +39,30 @@ public:
 
     // wake(), unless the service thread naps and the program will be back before the nap is over, to do the work itself.
     void wake_unless_back_soon() {
-        if (!is_napping_.load(std::memory_order_seq_cst) ||
+        if (depth_.load(std::memory_order_seq_cst) != Depth::nap ||
             (link_ != nullptr && presence_.is_service_needed())) {
             wake();
         }
     }
 
+    // nap: the program issues commands, and does what is left when it comes back; see wake_unless_back_soon(). watchful: soon
+    // after that. Only a deep sleep lasts until somebody wakes the service thread.
+    enum class Depth : std::uint8_t { awake, nap, watchful, deep };
+
+    // Whether the service thread sleeps, and looks by itself soon.
+    [[nodiscard]] bool is_short() const noexcept {
+        const Depth depth = depth_.load(std::memory_order_seq_cst);
+        return depth == Depth::nap || depth == Depth::watchful;
+    }
+
     // Sleeps until woken, until mail or a datagram comes, or the timeout.
     //   is_idle  asked after the sleep was announced; false: there is no sleep
-    //   is_nap   a short one: see wake_unless_back_soon()
+    //   depth    as the caller has chosen timeout_ns
     //   is_turned_now  whether another thread is turning the gateway at this moment
     // True when the service thread must look at everything; false: other threads do.
     bool wait(const std::function<bool()>& is_idle,
               std::int64_t timeout_ns,
-              bool is_nap,
+              Depth depth,
               bool is_turned_now);
 
     // Where the gateway is in this process: whether other threads have turned it since the last sleep, or are at it: a turn
@@ -119,7 +129,7 @@ private:
     Presence presence_;
     std::optional<os::ArmedWait> armed_;
     remote::Link* link_;
-    std::atomic<bool> is_napping_{false};
+    std::atomic<Depth> depth_{Depth::awake};
     // Where the gateway is in this process:
     std::atomic<bool> is_asleep_{false};
     std::atomic<bool> is_trusting_{false};  // whoever is there stands in for the service thread

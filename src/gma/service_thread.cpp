@@ -61,18 +61,28 @@ void ServiceThread::take_over() noexcept {
     }
 }
 
+// How long a sleep of this depth may last.
+std::int64_t ServiceThread::bounded(std::int64_t timeout_ns, ServiceSleep::Depth depth) noexcept {
+    if (depth == ServiceSleep::Depth::deep) return timeout_ns;
+    const std::int64_t most_ns = depth == ServiceSleep::Depth::nap ? nap_ns : patience_ns;
+    return timeout_ns < 0 ? most_ns : std::min(most_ns, timeout_ns);
+}
+
 //   is_watch  threads that sleep attend: it does not end because one of them wants to be watched
 bool ServiceThread::pause(std::int64_t timeout_ns, bool is_watch) {
     const std::uint64_t issued = marks_.inline_handle.load(std::memory_order_relaxed);
-    naps_ = issued != issued_before_ ? 0 : naps_ + 1;
+    short_sleeps_ = issued != issued_before_ ? 0 : std::min(short_sleeps_ + 1, short_sleeps_max);
     issued_before_ = issued;
-    const bool is_nap = naps_ < naps_before_deep_sleep && progress_.manner().may_waiter_run;
+    using Depth = ServiceSleep::Depth;
+    const Depth depth = short_sleeps_ == short_sleeps_max ? Depth::deep
+                        : short_sleeps_ < naps_max && progress_.manner().may_waiter_run
+                            ? Depth::nap
+                            : Depth::watchful;
     const auto is_idle = [this, is_watch] {
         return !is_stopping_.load(std::memory_order_seq_cst) &&
                (is_watch || !is_watching_.load(std::memory_order_seq_cst)) && progress_.is_idle();
     };
-    return sleep_.wait(is_idle, is_nap ? std::min(nap_ns, timeout_ns) : timeout_ns, is_nap,
-                       progress_.is_turning());
+    return sleep_.wait(is_idle, bounded(timeout_ns, depth), depth, progress_.is_turning());
 }
 
 // Whether threads that wait do the work at present.

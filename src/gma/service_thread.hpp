@@ -41,14 +41,15 @@ public:
 
     void stop();
 
-    // A thread that attends is about to sleep. From now on the service thread checks now and then whether it wakes up when work
-    // comes.
+    // A thread that attends is about to sleep. The service thread then checks now and then whether it wakes up when work comes.
+    // Soon after work it does so by itself: to wake it for each wait would cost more than the wait. Where the gateway is in
+    // this process threads prove by their turns that they work.
     void watch() noexcept {
-        if (exists_.load(std::memory_order_relaxed) &&
-            !is_watching_.load(std::memory_order_relaxed) &&
-            !is_watching_.exchange(true, std::memory_order_seq_cst)) {
-            sleep_.wake();
+        if (progress_.manner().is_link_turned_here || sleep_.is_short() || !is_there() ||
+            is_watching_.load(std::memory_order_relaxed)) {
+            return;
         }
+        if (!is_watching_.exchange(true, std::memory_order_seq_cst)) sleep_.wake();
     }
 
     // A thread no longer waits: the service thread does the work that it would have done.
@@ -58,13 +59,17 @@ private:
     static constexpr std::int64_t nap_ns = 1'000'000;
     // How long threads that attend may leave work undone before they are doubted.
     static constexpr std::int64_t patience_ns = 100'000'000;
-    static constexpr std::uint32_t naps_before_deep_sleep = 16;
+    static constexpr std::uint32_t naps_max = 16;
+    // After them, for 2 s, it sleeps for as long as its patience lasts; then until it is woken.
+    static constexpr std::uint32_t short_sleeps_max = naps_max + 20;
 
     void serve();
     [[nodiscard]] bool is_attended() const noexcept;
     bool work();
     void leave_work_to_others();
     bool pause(std::int64_t timeout_ns, bool is_watch = false);
+    [[nodiscard]] static std::int64_t bounded(std::int64_t timeout_ns,
+                                              ServiceSleep::Depth depth) noexcept;
 
     Progress& progress_;
     ServiceSleep& sleep_;
@@ -80,7 +85,7 @@ private:
     std::atomic<bool> is_watching_{false};  // it checks whether the threads that attend work
     // The service thread's own:
     std::uint64_t issued_before_ = 0;
-    std::uint32_t naps_ = naps_before_deep_sleep;  // since something was issued
+    std::uint32_t short_sleeps_ = short_sleeps_max;  // since something was issued or done
 };
 
 }  // namespace acp::gma

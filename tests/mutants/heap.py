@@ -37,7 +37,7 @@ MUTANTS = {
             .pending.store(offset_of(head) + 1, std::memory_order_relaxed);
 """),
     "pending block of a span forgotten": ("spans.hpp", "        free_pending(dead, head, size_class);\n", ""),
-    "pending large block forgotten": ("heap.hpp", "        large_.free_pending(dead);\n", ""),
+    "pending large block forgotten": ("heap.hpp", "            large_.free_pending(number);\n", ""),
     "freed without saying where": ("spans.hpp", """\
         control_.cache(cache.number()).freed_to.store(head + 1, std::memory_order_relaxed);
         // seq_cst: then we look whether""", "        // seq_cst: then we look whether"),

@@ -58,7 +58,8 @@ class ServiceSleepTest : public testing::Test {
 protected:
     // Sleeps as the service thread. True: it must look at everything.
     bool sleep(std::int64_t timeout_ns = for_ever, bool is_turned_now = false) {
-        return sleep_.wait([] { return true; }, timeout_ns, false, is_turned_now);
+        return sleep_.wait([] { return true; }, timeout_ns, ServiceSleep::Depth::deep,
+                           is_turned_now);
     }
 
     // A program that is back at once, as was learned.
