@@ -52,19 +52,17 @@ base::Result<local::Key> api::add_registration(const char* call,
                                                void* address,
                                                std::size_t size,
                                                int color) {
-    if (size == 0) {
-        return base::Status(base::Code::argument, std::string(call) + ": the size is 0 bytes");
-    }
+    const auto refused = [&](base::Status why) {
+        return std::move(why).within(registration_phrase(call, address, size));
+    };
+    if (size == 0) return refused({base::Code::argument, "the size is 0 bytes"});
     if (color < 0 || static_cast<std::uint32_t>(color) >= library().config.colors) {
-        return base::Status(base::Code::argument, std::string(call) + ": colour " +
-                                                      std::to_string(color) +
-                                                      " is not one of 0 to " +
-                                                      std::to_string(library().config.colors - 1));
+        return refused({base::Code::argument, "colour " + std::to_string(color) +
+                                                  " is not one of 0 to " +
+                                                  std::to_string(library().config.colors - 1)});
     }
     auto key = library().gma->register_memory(address, size, static_cast<std::uint32_t>(color));
-    if (!key.is_ok()) {
-        return std::move(key).failure().within(registration_phrase(call, address, size));
-    }
+    if (!key.is_ok()) return refused(std::move(key).failure());
     return key;
 }
 
