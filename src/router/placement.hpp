@@ -23,9 +23,13 @@ enum class SettlementState : std::uint8_t {
     refused  // no room for this process now: ask again later; Router::on_place_room() may tell when
 };
 
+// Which address of a command a failure is about; none: it is not known, or neither.
+enum class BlamedAddress : std::uint8_t { none, target, source };
+
 struct Settlement {
     SettlementState progress = SettlementState::settled;
     base::Code code = base::Code::ok;
+    BlamedAddress blamed = BlamedAddress::none;  // of a command that failed; run() alone says it
 };
 
 class Placement {

@@ -10,6 +10,7 @@
 #include "base/status.hpp"
 #include "datagram/endpoint.hpp"
 #include "memory/command.hpp"
+#include "router/placement.hpp"
 
 namespace acp::router {
 
@@ -34,12 +35,6 @@ struct Request {
     std::uint64_t token = 0;  // the initiator's name for it; not used again while it is outstanding
     memory::Command command;
 };
-
-enum class BlamedAddress : std::uint8_t {
-    none,
-    target,
-    source
-};  // which address a failure is about
 
 // `count` commands of one initiator have ended: tokens token, token + 2, ...
 struct CommandEnd {

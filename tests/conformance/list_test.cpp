@@ -204,6 +204,23 @@ TEST_P(ListTest, more_ranges_than_may_be_outstanding) {
     sync_ranks();
 }
 
+// Both ends are one rank's, so the node that runs the copy looks at both.
+TEST_P(ListTest, the_message_of_a_range_names_the_address_at_fault) {
+    const Arena arena(GetParam(), 4096);
+    if (reaches(next())) {
+        const acp_ga_t good = arena.at(next(), 64);
+        const acp_ga_t bad = arena.at(next()) + (acp_ga_t{1} << 34);
+        for (const bool is_target : {true, false}) {
+            const acp_copy_range_t range{is_target ? bad : good, is_target ? good : bad, 8};
+            const acp_handle_t handle = acp_copy_v(&range, 1, ACP_HANDLE_NULL);
+            expect_failure(handle, ACP_ERR_ADDRESS,
+                           {is_target ? "the target is " : "the source is ", hexadecimal(bad)});
+            expect_failure(handle, ACP_ERR_ORDER);
+        }
+    }
+    sync_ranks();
+}
+
 TEST_P(ListTest, ranges_that_fail_leave_the_others_alone) {
     const Arena arena(GetParam(), 4096);
     std::ranges::fill(arena.local(), untouched);
