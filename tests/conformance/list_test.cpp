@@ -215,7 +215,8 @@ TEST_P(ListTest, the_message_of_a_range_names_the_address_at_fault) {
             const acp_handle_t handle = acp_copy_v(&range, 1, ACP_HANDLE_NULL);
             expect_failure(handle, ACP_ERR_ADDRESS,
                            {is_target ? "the target is " : "the source is ", hexadecimal(bad)});
-            expect_failure(handle, ACP_ERR_ORDER);
+            expect_failure(handle, ACP_ERR_ORDER,
+                           {"acp_copy_v by rank ", ": its one range failed"});
         }
     }
     sync_ranks();
@@ -238,7 +239,8 @@ TEST_P(ListTest, ranges_that_fail_leave_the_others_alone) {
             acp_copy(arena.at(next(), 104), arena.at(rank_), 8, ACP_HANDLE_NULL);
         expect_failure(handle, ACP_ERR_ADDRESS);
         expect_failure(handle, ACP_ERR_ADDRESS);
-        expect_failure(handle, ACP_ERR_ORDER);  // the list's own
+        expect_failure(handle, ACP_ERR_ORDER,
+                       {"acp_copy_v by rank ", ": some of its 5 ranges failed"});
         expect_failure(behind, ACP_ERR_ORDER);
         expect_done(next_one);
         const acp_copy_range_t late[] = {{arena.at(next(), 112), arena.at(rank_), 8},
@@ -246,7 +248,7 @@ TEST_P(ListTest, ranges_that_fail_leave_the_others_alone) {
         const acp_handle_t bad = acp_copy(ACP_GA_NULL, arena.at(rank_), 8, ACP_HANDLE_NULL);
         const acp_handle_t unrun = acp_copy_v(late, 2, bad);
         expect_failure(bad, ACP_ERR_ADDRESS);
-        expect_failure(unrun, ACP_ERR_ORDER);
+        expect_failure(unrun, ACP_ERR_ORDER, {"acp_copy_v by rank ", ": not run"});
         expect_done(unrun);  // one failure for the whole list
     }
     sync_ranks();
