@@ -67,8 +67,9 @@ base::Status CommandQueue::order_failure(const memory::Command& command,
         }
         return who + "not run (" +
                (command.has_target() ? "target " + base::hex(command.target) + ", " : "") +
-               "source " + base::hex(command.source) + "): the command of handle " +
-               std::to_string(failed) + ", which it was ordered after, failed";
+               memory::role_name(command, false) + " " + base::hex(command.source) +
+               "): the command of handle " + std::to_string(failed) +
+               ", which it was ordered after, failed";
     });
 }
 

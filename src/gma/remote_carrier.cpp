@@ -224,7 +224,7 @@ std::string RemoteCarrier::text_of(const Command& command, const remote::Ended& 
         what = "it lies at no multiple of " + std::to_string(command.width) + " in the memory of " +
                owner;
     }
-    return who + "the " + (is_target ? "target" : "source") + " is " +
+    return who + "the " + memory::role_name(command, is_target) + " is " +
            local::Space::range_name(address, command.bytes) + ": " + what;
 }
 

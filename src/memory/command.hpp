@@ -84,6 +84,12 @@ struct Command {
     return call_name(command.operation, command.width);
 }
 
+// What a message calls an address of a command.
+[[nodiscard]] inline const char* role_name(const Command& command, bool is_target) noexcept {
+    if (is_target) return "target";
+    return command.issued_by() == IssuedBy::put_signal && !command.is_copy() ? "signal" : "source";
+}
+
 // One of several commands that are handed over together, with the number under which its end is reported.
 struct NumberedCommand {
     std::uint64_t number = 0;
