@@ -18,10 +18,13 @@ using api::Gravity;
 
 // Copies each of the ranges that range(i) gives, for i = 0 .. count - 1 in this order.
 template <typename Range>
-gma::Handle copy_list(std::uint64_t count, const Range& range, acp_handle_t order) {
+gma::Handle copy_list(memory::IssuedBy call,
+                      std::uint64_t count,
+                      const Range& range,
+                      acp_handle_t order) {
     gma::Gma& gma = *api::library().gma;
     const auto given = static_cast<gma::Handle>(order);
-    if (!api::is_checking()) return gma.copy_list(count, range, given);
+    if (!api::is_checking()) return gma.copy_list(call, count, range, given);
     api::check_handle("the order of a copy by list", order);
     const auto checked = [&](std::uint64_t i) {
         const acp_copy_range_t next = range(i);
@@ -29,7 +32,7 @@ gma::Handle copy_list(std::uint64_t count, const Range& range, acp_handle_t orde
                            {memory::Operation::copy, 0, next.target, next.source, next.size, 0, 0});
         return next;
     };
-    return gma.copy_list(count, checked, given);
+    return gma.copy_list(call, count, checked, given);
 }
 
 template <typename Body>
@@ -102,7 +105,7 @@ acp_handle_t acp_copy_v(const acp_copy_range_t* ranges, size_t count, acp_handle
             return refuse("acp_copy_v", "the list of " + std::to_string(count) + " ranges is NULL");
         }
         return copy_list(
-            count, [ranges](std::uint64_t i) { return ranges[i]; }, order);
+            memory::IssuedBy::list, count, [ranges](std::uint64_t i) { return ranges[i]; }, order);
     });
 }
 
@@ -132,7 +135,8 @@ acp_handle_t acp_copy_strided(acp_ga_t target,
         if (!pieces) return refuse("acp_copy_strided", "the counts multiply to 2^64 or more");
         Walk walk(block);
         return copy_list(
-            *pieces, [&walk](std::uint64_t) { return walk.next(); }, order);
+            memory::IssuedBy::block, *pieces, [&walk](std::uint64_t) { return walk.next(); },
+            order);
     });
 }
 

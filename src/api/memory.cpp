@@ -19,11 +19,19 @@ using api::Gravity;
 using api::library;
 using api::run;
 
-// Whether the rank and colour of an address can be told: it names a process of this job.
+// Whether the rank and colour of an address can be told: it names a process of this job, in one of its colours, and has a
+// generation, as every address of memory.
 base::Status check_address(const char* call, acp_ga_t address) {
-    const gma::Gma& gma = *library().gma;
-    if (address == 0 || gma.space().layout().process(address) >= library().member->procs()) {
-        return {base::Code::address, std::string(call) + ": " + gma.space().explain(address, 1)};
+    const local::Space& space = library().gma->space();
+    const memory::GaLayout& layout = space.layout();
+    const std::uint32_t colors = library().config.colors;
+    if (layout.generation(address) == 0 || layout.process(address) >= library().member->procs()) {
+        return {base::Code::address, std::string(call) + ": " + space.explain(address, 1)};
+    }
+    if (layout.color(address) >= colors) {
+        return {base::Code::address, call + (": " + local::Space::range_name(address, 1)) +
+                                         ": colour " + std::to_string(layout.color(address)) +
+                                         " is not one of 0 to " + std::to_string(colors - 1)};
     }
     return {};
 }
@@ -52,19 +60,17 @@ base::Result<local::Key> api::add_registration(const char* call,
                                                void* address,
                                                std::size_t size,
                                                int color) {
-    if (size == 0) {
-        return base::Status(base::Code::argument, std::string(call) + ": the size is 0 bytes");
-    }
+    const auto refused = [&](base::Status why) {
+        return std::move(why).within(registration_phrase(call, address, size));
+    };
+    if (size == 0) return refused({base::Code::argument, "the size is 0 bytes"});
     if (color < 0 || static_cast<std::uint32_t>(color) >= library().config.colors) {
-        return base::Status(base::Code::argument, std::string(call) + ": colour " +
-                                                      std::to_string(color) +
-                                                      " is not one of 0 to " +
-                                                      std::to_string(library().config.colors - 1));
+        return refused({base::Code::argument, "colour " + std::to_string(color) +
+                                                  " is not one of 0 to " +
+                                                  std::to_string(library().config.colors - 1)});
     }
     auto key = library().gma->register_memory(address, size, static_cast<std::uint32_t>(color));
-    if (!key.is_ok()) {
-        return std::move(key).failure().within(registration_phrase(call, address, size));
-    }
+    if (!key.is_ok()) return refused(std::move(key).failure());
     return key;
 }
 

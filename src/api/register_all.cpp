@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "api/boundary.hpp"
+#include "api/fatal.hpp"
 #include "api/library.hpp"
 #include "api/registration.hpp"
 
@@ -22,6 +23,8 @@ using api::Gravity;
 using api::library;
 using api::Step;
 
+constexpr const char* this_call = "acp_register_all";
+
 // The caller's part while it is not certain that all ranks succeed.
 class Part {
 public:
@@ -32,7 +35,7 @@ public:
     // Errors: as acp_register_memory.
     base::Status add(void* address, std::size_t size, int color) {
         if (size == 0) return {};
-        auto key = api::add_registration("acp_register_all", address, size, color);
+        auto key = api::add_registration(this_call, address, size, color);
         if (!key.is_ok()) return std::move(key).failure();
         key_ = key.value();
         return {};
@@ -96,9 +99,9 @@ struct Wanted {
 
 base::Status prepare(const Wanted& wanted, Part& part, std::vector<acp_ga_t>& addresses) {
     if (wanted.addresses == nullptr || wanted.key == nullptr) {
-        return {base::Code::argument, std::string("acp_register_all: ") +
-                                          (wanted.key == nullptr ? "key" : "addresses") +
-                                          " is NULL"};
+        return api::in_call(
+            this_call,
+            {base::Code::argument, wanted.key == nullptr ? "key is NULL" : "addresses is NULL"});
     }
     addresses.resize(library().member->procs());
     return part.add(wanted.address, wanted.size, wanted.color);
@@ -143,17 +146,17 @@ base::Status register_all(const Wanted& wanted) {
     const node::BarrierCall call(member.barrier(), node::AwaitedCall::register_all);
     MeetingsByAgents meetings;
     if (auto status = meetings.begin(); !status.is_ok()) {
-        return std::move(status).within("acp_register_all");
+        return api::in_call(this_call, std::move(status));
     }
     Part part;
     std::vector<acp_ga_t> addresses;
     auto own = prepare_without_throwing(wanted, part, addresses);
     const bool is_own_good = own.is_ok();
     if (auto status = member.conclude(std::move(own)); !status.is_ok()) {
-        return is_own_good ? std::move(status).within("acp_register_all") : std::move(status);
+        return is_own_good ? api::in_call(this_call, std::move(status)) : std::move(status);
     }
     if (auto status = exchange_addresses(member, part.key(), addresses); !status.is_ok()) {
-        return std::move(status).within("acp_register_all");
+        return api::in_call(this_call, std::move(status));
     }
     std::copy(addresses.begin(), addresses.end(), wanted.addresses);
     *wanted.key = part.key();
@@ -167,11 +170,11 @@ extern "C" {
 
 int acp_register_all(void* address, size_t size, int color, acp_ga_t* addresses, acp_atkey_t* key) {
     if (!library().life.begin_meeting()) [[unlikely]] {
-        api::refuse("acp_register_all", true);
+        api::refuse(this_call, true);
         return -1;
     }
     const api::MeetingCall meeting;
-    const bool is_ok = api::run_always<Gravity::reported>("acp_register_all", false, [&] {
+    const bool is_ok = api::run_always<Gravity::reported>(this_call, false, [&] {
         return register_all({address, size, color, addresses, key});
     });
     return is_ok ? 0 : -1;

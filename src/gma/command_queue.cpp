@@ -55,10 +55,21 @@ bool CommandQueue::is_satisfied(Handle order) const {
 base::Status CommandQueue::order_failure(const memory::Command& command,
                                          std::uint64_t failed) const noexcept {
     return base::Status::worded(base::Code::order, [&] {
-        return std::string(memory::call_name(command)) + initiator_ + ": not run (" +
+        const std::string who = std::string(memory::call_name(command)) + initiator_ + ": ";
+        if (command.is_of_list() && command.operand != 0) {  // it is ordered after its ranges
+            return who + (command.operand == 1 ? "its one range failed"
+                                               : "some of its " + std::to_string(command.operand) +
+                                                     " ranges failed");
+        }
+        if (command.is_of_list()) {
+            return who + "not run: the command of handle " + std::to_string(failed) +
+                   ", which it was ordered after, failed";
+        }
+        return who + "not run (" +
                (command.has_target() ? "target " + base::hex(command.target) + ", " : "") +
-               "source " + base::hex(command.source) + "): the command of handle " +
-               std::to_string(failed) + ", which it was ordered after, failed";
+               memory::role_name(command, false) + " " + base::hex(command.source) +
+               "): the command of handle " + std::to_string(failed) +
+               ", which it was ordered after, failed";
     });
 }
 

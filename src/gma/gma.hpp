@@ -126,19 +126,22 @@ public:
 
     // The copies of a list, in no order among themselves: as copy() each, and the handle stands for all of them. It is that of
     // a copy of nothing, which is ordered after all.
+    //   call      list or block
     //   range(i)  copy i of `count`: target, source, size
     template <typename Range>
-    Handle copy_list(std::uint64_t count, const Range& range, Handle given) {
+    Handle copy_list(memory::IssuedBy call, std::uint64_t count, const Range& range, Handle given) {
         const GlobalAddress here = space().starter_address(space().process());
+        Command all{.target = here, .source = here, .expected = Command::note(call)};
         const std::optional<Handle> order = commands_.order_of_list(given);
-        if (!order || count == 0) return issue_copy(here, here, 0, given);
+        if (!order || count == 0) return issuer_.issue_long(all, given);
+        all.operand = count;
         Handle queued = handle_null;
         for (std::uint64_t i = 0; i < count; ++i) {
             const auto& [target, source, size] = range(i);
             if (try_copy(target, source, size, *order) != handle_null) continue;
             queued = std::max(queued, issue_copy(target, source, size, *order));
         }
-        return issue_copy(here, here, 0, queued);
+        return issuer_.issue_long(all, queued);
     }
 
     // A failed handle, for a call whose arguments are wrong.

@@ -107,18 +107,22 @@ base::Status Invokes::refusal(const Invocation& call) const {
     });
 }
 
-base::Status Invokes::failure_of(const Command& command, base::Code code) const {
+base::Status Invokes::failure_of(const Command& command,
+                                 std::span<const std::byte> arguments,
+                                 base::Code code) const {
     return base::Status::worded(code, [&] {
         std::string why = base::phrase(code);
+        const local::NumberedOperation* row =
+            table_.find(static_cast<std::uint32_t>(command.operand));
         if (code == base::Code::unsupported) {
-            const bool is_known =
-                table_.find(static_cast<std::uint32_t>(command.operand)) != nullptr;
-            why = is_known ? "it reaches memory that is private to that rank, and another process "
-                             "ran it; keep what operations work on in starter or claimed memory"
-                           : "no layer has an operation of this number";
+            why = row != nullptr
+                      ? "it reaches memory that is private to that rank, and another process "
+                        "ran it; keep what operations work on in starter or claimed memory"
+                      : "no layer has an operation of this number";
         } else if (code == base::Code::address || code == base::Code::stale) {
             why = "it reaches for an address that is no memory of that rank (" + why + ")";
         }
+        if (row != nullptr && row->places_of != nullptr) why += "; " + row->places_of(arguments);
         return subject(command) + ": " + why;
     });
 }

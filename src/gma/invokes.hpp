@@ -116,14 +116,22 @@ public:
                                         std::span<const std::byte> result) noexcept;
 
     // What became of an invoke, with the operation's name and the owner of the memory.
-    [[nodiscard, gnu::cold]] base::Status failure_of(const Command& command, base::Code code) const;
+    // command: it was kept
+    [[nodiscard, gnu::cold]] base::Status failure_of(const Command& command,
+                                                     base::Code code) const {
+        return failure_of(command, arguments_of(command), code);
+    }
 
     [[nodiscard, gnu::cold]] base::Status failure_of(const Invocation& call,
                                                      base::Code code) const {
-        return failure_of(command_of(call), code);
+        return failure_of(command_of(call), call.arguments, code);
     }
 
 private:
+    [[nodiscard]] base::Status failure_of(const Command& command,
+                                          std::span<const std::byte> arguments,
+                                          base::Code code) const;
+
     struct Call {
         std::uint64_t number = 0;  // 0: none. It is kept as long as this is outstanding.
         std::byte* result = nullptr;

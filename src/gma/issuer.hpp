@@ -66,6 +66,9 @@ public:
         return handle != handle_null ? handle : issue_long(command, order);
     }
 
+    // issue() without trying the short ways: for what they do not take.
+    Handle issue_long(const Command& command, Handle order);
+
     // Issues a numbered operation. One that cannot run gives a failed handle.
     Handle issue_invoke(const Invocation& call, Handle order);
 
@@ -105,7 +108,6 @@ private:
     Handle issue_invoke_long(const local::NumberedOperation& operation,
                              const Invocation& call,
                              Handle order);
-    Handle issue_long(const Command& command, Handle order);
     CommandQueue::Admission admit(std::unique_lock<std::mutex>& lock, Queued& queued);
     void make_room(std::unique_lock<std::mutex>& lock);
     bool make_room_for_two(std::unique_lock<std::mutex>& lock);

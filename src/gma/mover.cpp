@@ -92,18 +92,15 @@ void Mover::move_attached(std::span<const Job> batch,
 }
 
 base::Status Mover::outcome_of(const Command& command, const local::AttachCopy& copy) {
-    const bool is_target_far = copy.target.direct == nullptr;
+    const std::uint32_t slot = copy.is_target_refused ? copy.target.slot : copy.source.slot;
     if (copy.code == base::Code::peer) {
         node::find_the_dead(space_.segment());
         return base::Status::worded(base::Code::peer, [&] {
-            return subject_of(command, space_.rank()) + ": " +
-                   node::fate(space_.segment(),
-                              is_target_far ? copy.target.slot : copy.source.slot);
+            return subject_of(command, space_.rank()) + ": " + node::fate(space_.segment(), slot);
         });
     }
     if (copy.code == base::Code::unsupported) {
         return base::Status::worded(copy.code, [&] {
-            const std::uint32_t slot = is_target_far ? copy.target.slot : copy.source.slot;
             return subject_of(command, space_.rank()) +
                    ": the kernel no longer lets this process attach to " +
                    node::name_of(space_.segment(), slot) + ", " + attach_.refusal(slot) +
@@ -112,7 +109,8 @@ base::Status Mover::outcome_of(const Command& command, const local::AttachCopy& 
     }
     return base::Status::worded(copy.code, [&] {
         return subject_of(command, space_.rank()) + ": the kernel refused to move " +
-               space_.explain(is_target_far ? command.target : command.source, command.bytes) +
+               space_.explain(copy.is_target_refused ? command.target : command.source,
+                              command.bytes) +
                "; is the memory still mapped there?";
     });
 }

@@ -194,6 +194,11 @@ base::Status RemoteCarrier::failure_of(const Command& command, const remote::End
     return base::Status::worded(ended.code, [&] { return text_of(command, ended); });
 }
 
+// "8 bytes at global address 0x... of rank 3 on node 1 (10.0.0.4)"
+std::string RemoteCarrier::text_of_end(GlobalAddress address, std::uint64_t bytes) const {
+    return local::Space::range_name(address, bytes) + " of " + space_.owner_name(address);
+}
+
 std::string RemoteCarrier::text_of(const Command& command, const remote::Ended& ended) const {
     const std::string who =
         (command.is_invoke() ? invokes_.subject(command) : subject_of(command, space_.rank())) +
@@ -202,8 +207,9 @@ std::string RemoteCarrier::text_of(const Command& command, const remote::Ended& 
         return who + node::fate_of_process(space_.segment(), ended.process, ended.fate);
     }
     if (ended.end == remote::FailedEnd::none) {
-        return who + "the way between the nodes failed: " + routes_.where_is(command.source) +
-               ", " + routes_.where_is(command.target_or_word()) + ": " + base::phrase(ended.code);
+        return who + base::phrase(ended.code) + ": the target is " +
+               text_of_end(command.target_or_word(), command.bytes) + ", the source " +
+               text_of_end(command.source, command.bytes);
     }
     const bool is_target = ended.end == remote::FailedEnd::target && command.has_target();
     const GlobalAddress address = is_target ? command.target : command.source;
@@ -218,7 +224,7 @@ std::string RemoteCarrier::text_of(const Command& command, const remote::Ended& 
         what = "it lies at no multiple of " + std::to_string(command.width) + " in the memory of " +
                owner;
     }
-    return who + "the " + (is_target ? "target" : "source") + " is " +
+    return who + "the " + memory::role_name(command, is_target) + " is " +
            local::Space::range_name(address, command.bytes) + ": " + what;
 }
 

@@ -124,6 +124,7 @@ private:
     void count(std::uint64_t commands, std::uint64_t bytes);
     [[nodiscard]] base::Code take_result(const remote::Ended& ended) noexcept;
     [[gnu::cold]] base::Status failure_of(const Command& command, const remote::Ended& ended) const;
+    [[nodiscard]] std::string text_of_end(memory::GlobalAddress address, std::uint64_t bytes) const;
     [[nodiscard]] std::string text_of(const Command& command, const remote::Ended& ended) const;
 
     Commands& commands_;

@@ -196,16 +196,18 @@ Path Routes::private_path(std::uint32_t slot) {
 base::Status Routes::bad_address(const Command& command, bool is_target, base::Code code) const {
     const GlobalAddress address = is_target ? command.target : command.source;
     return base::Status::worded(code, [&] {
-        return subject_of(command, space_.rank()) + ": the " + (is_target ? "target" : "source") +
-               " is " + space_.explain(address, command.bytes);
+        return subject_of(command, space_.rank()) + ": the " +
+               memory::role_name(command, is_target) + " is " +
+               space_.explain(address, command.bytes);
     });
 }
 
 base::Status Routes::misaligned(const Command& command, bool is_target) const {
     const GlobalAddress address = is_target ? command.target : command.source;
     return base::Status::worded(base::Code::alignment, [&] {
-        return subject_of(command, space_.rank()) + ": the " + (is_target ? "target" : "source") +
-               " is " + space_.explain(address, command.bytes) + ", which lies at no multiple of " +
+        return subject_of(command, space_.rank()) + ": the " +
+               memory::role_name(command, is_target) + " is " +
+               space_.explain(address, command.bytes) + ", which lies at no multiple of " +
                std::to_string(command.width) + " in the memory of that rank";
     });
 }

@@ -117,10 +117,10 @@ public:
                                            base::Code code) const;
     [[gnu::cold]] base::Status misaligned(const Command& command, bool is_target) const;
     [[gnu::cold]] base::Status no_gateway(const Command& command) const;
-    [[nodiscard]] std::string where_is(GlobalAddress address) const;
 
 private:
     Route choose(const Command& command, const local::Place& target, const local::Place& source);
+    [[nodiscard]] std::string where_is(GlobalAddress address) const;
     [[nodiscard]] std::string why_forwarded(const local::Place& place) const;
     [[nodiscard]] const char* name_of_forwarding() const noexcept;
 

@@ -7,6 +7,7 @@
 
 #include "os/clock.hpp"
 #include "os/futex.hpp"
+#include "os/process.hpp"
 #include "os/robust_word.hpp"
 
 namespace acp::gma {
@@ -16,7 +17,13 @@ ServiceThread::ServiceThread(Progress& progress,
                              local::Hazards& hazards,
                              const Marks& marks,
                              node::Slot& slot) noexcept
-    : progress_(progress), sleep_(sleep), hazards_(hazards), marks_(marks), slot_(slot) {}
+    : progress_(progress), sleep_(sleep), hazards_(hazards), marks_(marks), slot_(slot) {
+    auto told = os::ThreadExit::create(at_exit_of_opener);
+    if (told.is_ok()) {
+        opener_exit_ = std::move(told).value();
+        (void)opener_exit_.set(this);
+    }
+}
 
 ServiceThread::~ServiceThread() {
     stop();
@@ -68,6 +75,17 @@ std::int64_t ServiceThread::bounded(std::int64_t timeout_ns, ServiceSleep::Depth
     return timeout_ns < 0 ? most_ns : std::min(most_ns, timeout_ns);
 }
 
+// Runs in the thread that called acp_init, or in a forked child in the copy of it.
+void ServiceThread::at_exit_of_opener(void* service) noexcept {
+    auto& self = *static_cast<ServiceThread*>(service);
+    // relaxed: this process stored it
+    const auto pid = static_cast<int>(self.slot_.pid.load(std::memory_order_relaxed));
+    if (pid != os::own_pid()) return;
+    // seq_cst; partner: pause(), which looks after the sleep was announced
+    self.has_opener_ended_.store(true, std::memory_order_seq_cst);
+    if (self.is_there()) self.sleep_.wake();
+}
+
 //   is_watch  threads that sleep attend: it does not end because one of them wants to be watched
 bool ServiceThread::pause(std::int64_t timeout_ns, bool is_watch) {
     const std::uint64_t issued = marks_.inline_handle.load(std::memory_order_relaxed);
@@ -78,11 +96,22 @@ bool ServiceThread::pause(std::int64_t timeout_ns, bool is_watch) {
                         : short_sleeps_ < naps_max && progress_.manner().may_waiter_run
                             ? Depth::nap
                             : Depth::watchful;
-    const auto is_idle = [this, is_watch] {
+    timeout_ns = bounded(timeout_ns, depth);
+    // Nobody tells of the end of a thread that made no call: from the opener's end on this thread looks.
+    const bool may_be_alone = has_opener_ended_.load(std::memory_order_relaxed);
+    if (may_be_alone) {
+        timeout_ns = timeout_ns < 0 ? look_ns_ : std::min(look_ns_, timeout_ns);
+        look_ns_ = std::min(2 * look_ns_, node::liveness_check_ns);
+    }
+    const auto is_idle = [this, is_watch, may_be_alone] {
         return !is_stopping_.load(std::memory_order_seq_cst) &&
-               (is_watch || !is_watching_.load(std::memory_order_seq_cst)) && progress_.is_idle();
+               (is_watch || !is_watching_.load(std::memory_order_seq_cst)) &&
+               may_be_alone == has_opener_ended_.load(std::memory_order_seq_cst) &&
+               progress_.is_idle();
     };
-    return sleep_.wait(is_idle, bounded(timeout_ns, depth), depth, progress_.is_turning());
+    const bool is_needed = sleep_.wait(is_idle, timeout_ns, depth, progress_.is_turning());
+    is_alone_ = may_be_alone && os::is_last_thread();
+    return is_needed;
 }
 
 // Whether threads that wait do the work at present.
@@ -106,14 +135,14 @@ void ServiceThread::serve() {
     os::futex_wake(is_holding_, os::everybody);
     (void)hazards_.own_line();  // claimed now: a turn takes no memory for it later
     const auto ready = [this] {
-        return is_stopping_.load(std::memory_order_relaxed) ||
+        return is_alone_ || is_stopping_.load(std::memory_order_relaxed) ||
                is_watching_.load(std::memory_order_relaxed) || work();
     };
     const auto sleep_once = [this](std::int64_t timeout_ns) {
         (void)pause(timeout_ns);
         return os::Wake::woken;
     };
-    while (!is_stopping_.load(std::memory_order_relaxed)) {
+    while (!is_alone_ && !is_stopping_.load(std::memory_order_relaxed)) {
         // seq_cst: store, then look; partner: who attends, and then asks in watch()
         is_watching_.store(false, std::memory_order_seq_cst);
         if (is_attended()) {
@@ -123,6 +152,12 @@ void ServiceThread::serve() {
         } else {
             progress_.service_waiter().wait(ready, sleep_once, node::for_ever);
         }
+    }
+    if (is_alone_) {
+        // This thread goes on to run the exit handlers: where they need another service thread they make one.
+        is_alone_ = false;
+        is_holding_.store(0, std::memory_order_relaxed);
+        exists_.store(false, std::memory_order_relaxed);
     }
 }
 

@@ -4,7 +4,8 @@
 // may need this process from the start, else with the first command or registration that may need it. While other threads
 // of the process wait and work, and while they are expected to be back at once, it leaves the work and the core to them and
 // naps (gma/service_sleep.hpp, ADR 0004); then it sleeps until somebody rings. While it lives it holds the slot's
-// service_hold, by which others see that the memory they copied was this process's.
+// service_hold, by which others see that the memory they copied was this process's. It does not keep the process alive: when all
+// threads of the program have ended it ends too, and the process with it.
 #pragma once
 
 #include <atomic>
@@ -16,11 +17,13 @@
 #include "gma/progress.hpp"
 #include "local/hazards.hpp"
 #include "os/thread.hpp"
+#include "os/thread_exit.hpp"
 
 namespace acp::gma {
 
 class ServiceThread {
 public:
+    // By the thread that calls acp_init.
     //   all  must outlive this
     ServiceThread(Progress& progress,
                   ServiceSleep& sleep,
@@ -62,7 +65,9 @@ private:
     static constexpr std::uint32_t naps_max = 16;
     // After them, for 2 s, it sleeps for as long as its patience lasts; then until it is woken.
     static constexpr std::uint32_t short_sleeps_max = naps_max + 20;
+    static constexpr std::int64_t look_first_ns = 1'000'000;
 
+    static void at_exit_of_opener(void* service) noexcept;
     void serve();
     [[nodiscard]] bool is_attended() const noexcept;
     bool work();
@@ -83,7 +88,12 @@ private:
         0};  // 1: the thread holds service_hold, if the kernel can do that
     std::atomic<bool> is_stopping_{false};
     std::atomic<bool> is_watching_{false};  // it checks whether the threads that attend work
+    // Stored by the thread that called acp_init, when it ends: from then on the program may have no thread left.
+    std::atomic<bool> has_opener_ended_{false};
+    os::ThreadExit opener_exit_;
     // The service thread's own:
+    bool is_alone_ = false;                 // the program has no thread left
+    std::int64_t look_ns_ = look_first_ns;  // until it looks again whether it is alone
     std::uint64_t issued_before_ = 0;
     std::uint32_t short_sleeps_ = short_sleeps_max;  // since something was issued or done
 };

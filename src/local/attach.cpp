@@ -137,6 +137,13 @@ base::Code Attach::code_of(std::uint32_t slot, std::int64_t failure) noexcept {
     return base::Code::unsupported;
 }
 
+// failure: what the call for that place gave: an errno below zero, or fewer bytes than were wanted.
+void Attach::refuse(AttachCopy& copy, bool is_target, std::int64_t failure) noexcept {
+    copy.is_target_refused = is_target;
+    copy.code = failure < 0 ? code_of(is_target ? copy.target.slot : copy.source.slot, failure)
+                            : base::Code::address;
+}
+
 bool Attach::is_ending(std::uint32_t slot) const noexcept {
     try {
         return os::is_ending(pid(slot)).value_or(false);
@@ -174,16 +181,10 @@ void Attach::run_through_buffer(AttachCopy& copy) noexcept {
         const Piece here{buffer.data(), piece};
         const Piece from{as_pointer(copy.source.owner_address + at), piece};
         const Piece to{as_pointer(copy.target.owner_address + at), piece};
-        std::uint32_t refusing = copy.source.slot;
-        std::int64_t moved = call(true, refusing, {&here, 1}, {&from, 1});
-        if (moved == static_cast<std::int64_t>(piece)) {
-            refusing = copy.target.slot;
-            moved = call(false, refusing, {&here, 1}, {&to, 1});
-        }
-        if (moved != static_cast<std::int64_t>(piece)) {
-            copy.code = moved < 0 ? code_of(refusing, moved) : base::Code::address;
-            return;
-        }
+        std::int64_t moved = call(true, copy.source.slot, {&here, 1}, {&from, 1});
+        const bool is_read = moved == static_cast<std::int64_t>(piece);
+        if (is_read) moved = call(false, copy.target.slot, {&here, 1}, {&to, 1});
+        if (moved != static_cast<std::int64_t>(piece)) return refuse(copy, is_read, moved);
         at += piece;
     }
 }
@@ -197,10 +198,7 @@ void Attach::run_one(AttachCopy& copy, std::uint64_t done_bytes) noexcept {
         const Piece here{near.direct + done_bytes, left};
         const Piece there{as_pointer(far.owner_address + done_bytes), left};
         const std::int64_t moved = call(is_read, far.slot, {&here, 1}, {&there, 1});
-        if (moved <= 0) {
-            copy.code = moved < 0 ? code_of(far.slot, moved) : base::Code::address;
-            return;
-        }
+        if (moved <= 0) return refuse(copy, !is_read, moved);
         done_bytes += static_cast<std::uint64_t>(moved);
     }
 }

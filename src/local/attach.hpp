@@ -31,6 +31,7 @@ struct AttachCopy {
     // Result. ok; peer: the process is gone; address: the range is no longer mapped there; unsupported: nothing was moved and
     // this process can no longer attach to the peer, so the owner has to run the command; system.
     base::Code code = base::Code::ok;
+    bool is_target_refused = false;  // which of its places the code is about, where it is not ok
 };
 
 class Attach {
@@ -91,6 +92,7 @@ private:
                                     std::span<const os::Piece> near,
                                     std::span<const os::Piece> far) const noexcept;
     [[nodiscard]] base::Code code_of(std::uint32_t slot, std::int64_t failure) noexcept;
+    void refuse(AttachCopy& copy, bool is_target, std::int64_t failure) noexcept;
     [[nodiscard]] bool is_ending(std::uint32_t slot) const noexcept;
     void give_up(std::uint32_t slot, int error) noexcept;
     void run_one(AttachCopy& copy, std::uint64_t done_bytes) noexcept;

@@ -107,8 +107,8 @@ std::string ForwarderCommands::explain(const memory::Command& command,
     }
     const bool is_target = verdict.blame == Blame::target && command.has_target();
     const GlobalAddress address = is_target ? command.target : command.source;
-    std::string text = is_target ? "the target is " : "the source is ";
-    text += space_.explain(address, command.bytes);
+    std::string text = std::string("the ") + memory::role_name(command, is_target) + " is " +
+                       space_.explain(address, command.bytes);
     if (verdict.code == base::Code::alignment) {
         text += ", which lies at no multiple of " + std::to_string(command.width) +
                 " in the memory of that rank";

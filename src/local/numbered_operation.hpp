@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "base/assert.hpp"
 #include "base/status.hpp"
@@ -123,6 +124,8 @@ struct NumberedOperation {
     std::uint32_t argument_bytes_max = 0;  // <= memory::invoke_bytes_max
     std::uint32_t result_bytes_max = 0;    // <= memory::invoke_bytes_max
     Function run = nullptr;                // set in each row of a table
+    // Says in a message which addresses the arguments name; nullptr: they name none. May throw std::bad_alloc.
+    std::string (*places_of)(std::span<const std::byte> arguments) = nullptr;
 };
 
 inline constexpr std::uint32_t operation_numbers = 128;

@@ -12,7 +12,8 @@
 namespace acp::memory {
 
 // The interface call that issued a copy or an add, if it is not the call named after the operation.
-enum class IssuedBy : std::uint8_t { itself, put, get, put_signal };
+// list, block: the copy of nothing that stands for all copies of acp_copy_v or acp_copy_strided.
+enum class IssuedBy : std::uint8_t { itself, put, get, put_signal, list, block };
 
 struct Command {
     Operation operation = Operation::copy;
@@ -49,7 +50,12 @@ struct Command {
 
     [[nodiscard]] IssuedBy issued_by() const noexcept {
         const bool is_noted = is_copy() || operation == Operation::add;
-        return is_noted ? static_cast<IssuedBy>(expected >> 16U & 3U) : IssuedBy::itself;
+        return is_noted ? static_cast<IssuedBy>(expected >> 16U & 7U) : IssuedBy::itself;
+    }
+
+    // Whether this stands for all copies of a list. Its operand is their number; 0: none was issued.
+    [[nodiscard]] bool is_of_list() const noexcept {
+        return issued_by() == IssuedBy::list || issued_by() == IssuedBy::block;
     }
 
     [[nodiscard]] std::uint32_t loan() const noexcept {
@@ -68,10 +74,20 @@ struct Command {
             return "acp_get";
         case IssuedBy::put_signal:
             return "acp_put_signal";
+        case IssuedBy::list:
+            return "acp_copy_v";
+        case IssuedBy::block:
+            return "acp_copy_strided";
         case IssuedBy::itself:
             break;
     }
     return call_name(command.operation, command.width);
+}
+
+// What a message calls an address of a command.
+[[nodiscard]] inline const char* role_name(const Command& command, bool is_target) noexcept {
+    if (is_target) return "target";
+    return command.issued_by() == IssuedBy::put_signal && !command.is_copy() ? "signal" : "source";
 }
 
 // One of several commands that are handed over together, with the number under which its end is reported.

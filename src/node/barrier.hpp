@@ -78,6 +78,9 @@ public:
     // Errors: peer, naming the dead; with own meetings state (ranks have made different calls). Blocks.
     base::Status wait(Gathers gathers = Gathers::nothing);
 
+    // The number of the next meeting: the same on all processes of the node that have come to as many.
+    [[nodiscard]] std::uint32_t next_number() const noexcept { return number_ + 1; }
+
     // Ranks that have not arrived at the barrier this process waits in; "" when none is missing.
     [[nodiscard]] std::string missing() const;
 

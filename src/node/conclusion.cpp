@@ -27,8 +27,14 @@ Conclusion Conclusion::of(std::uint32_t process, base::Code code, std::uint32_t 
     if (code != base::Code::ok) {
         made.words[0] = process << code_bits | static_cast<std::uint32_t>(code);
     }
-    made.words[1] = epoch & epoch_mask;
+    made.words[1] = (epoch & epoch_mask) + 1;
     made.words[2] = ~(epoch & epoch_mask);
+    return made;
+}
+
+Conclusion Conclusion::of_other_call() noexcept {
+    Conclusion made;
+    made.words[1] = 0;
     return made;
 }
 
@@ -43,19 +49,24 @@ std::optional<Conclusion::Failure> Conclusion::failure() const noexcept {
 
 void bring_part(const Segment& segment,
                 std::uint32_t slot,
-                std::uint32_t turn,
+                std::uint32_t meeting,
                 base::Code code,
                 std::uint32_t epoch) noexcept {
-    segment.slot(slot).outcome[turn].store(epoch << code_bits | static_cast<std::uint32_t>(code),
-                                           std::memory_order_relaxed);
+    CallOutcome& own = segment.slot(slot).outcome[meeting % 2];
+    own.word.store(epoch << code_bits | static_cast<std::uint32_t>(code),
+                   std::memory_order_relaxed);
+    own.meeting.store(meeting, std::memory_order_relaxed);
 }
 
-Conclusion conclusion_of_node(const Segment& segment, std::uint32_t turn) noexcept {
+Conclusion conclusion_of_node(const Segment& segment, std::uint32_t meeting) noexcept {
     Conclusion all;
     for (std::uint32_t slot = 0; slot < segment.shape().local_procs; ++slot) {
-        const std::uint32_t word = segment.slot(slot).outcome[turn].load(std::memory_order_relaxed);
-        all.add(
-            Conclusion::of(segment.shape().first_process + slot, code_of(word), word >> code_bits));
+        const CallOutcome& one = segment.slot(slot).outcome[meeting % 2];
+        const std::uint32_t word = one.word.load(std::memory_order_relaxed);
+        const bool is_of_this = one.meeting.load(std::memory_order_relaxed) == meeting;
+        all.add(is_of_this ? Conclusion::of(segment.shape().first_process + slot, code_of(word),
+                                            word >> code_bits)
+                           : Conclusion::of_other_call());
     }
     return all;
 }

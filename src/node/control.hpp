@@ -96,6 +96,13 @@ struct UnreportedEntry {
 static_assert(sizeof(UnreportedEntry) == 512);
 
 // Writer of every field: the slot's process, unless said otherwise. Readers: all processes of the node.
+// How a collective call went for a process (node/conclusion.hpp). Writer: the process, before it comes to the meeting. Readers:
+// those that the meeting releases.
+struct CallOutcome {
+    SharedU32 word;     // the epoch above the code
+    SharedU32 meeting;  // the number of the meeting that the word was brought to; 0: none yet
+};
+
 struct alignas(64) Slot {
     // line 0: who
     SharedU32 state;  // SlotState; release by the writer
@@ -129,9 +136,9 @@ struct alignas(64) Slot {
     Door door;
     // lines 3..7: which rings of a bitmap mailbox have something, a bit per sending slot; writers: producers
     sync::DoorbellBitmap<> rung;
-    // How collective calls went for the process, in turn (node/conclusion.hpp).
-    alignas(64) SharedU32 outcome[2];
-    SharedU64 reserved3[15];
+    // How collective calls went for the process, in turn.
+    alignas(64) CallOutcome outcome[2];
+    SharedU64 reserved3[14];
     // counters, for reports: commands and bytes by path (direct ones are in the hazard lines)
     SharedU64 attach_commands;
     SharedU64 attach_bytes;

@@ -50,7 +50,7 @@ void GatewayPort::read_wanted(std::span<std::uint32_t> into) const noexcept {
 }
 
 Conclusion GatewayPort::read_conclusion() const noexcept {
-    return conclusion_of_node(segment_, 0);
+    return conclusion_of_node(segment_, taken_);
 }
 
 void GatewayPort::finish_meeting(std::span<const std::uint32_t> gathered) noexcept {

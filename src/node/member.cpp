@@ -115,28 +115,26 @@ void Member::confirm_epoch() noexcept {
     }
 }
 
-// On one node a fast process may write its next word while a slow one still reads: so two take turns, and between two
-// uses of the same all have met. Over nodes the gateway reads them before anybody goes on, and what it writes stays until
-// all have come to the next meeting that is for an outcome.
+// Over nodes the gateway reads the parts of its node before anybody goes on, and what it writes stays until all have come to the
+// next meeting.
 base::Status Member::conclude(base::Status own) {
     const bool is_over_nodes = segment_.has_gateway();
-    const std::uint32_t turn = is_over_nodes ? 0 : conclusions_++ % 2;
-    bring_part(segment_, slot_, turn, own.code(), epoch_);
+    const std::uint32_t meeting = barrier_.next_number();
+    bring_part(segment_, slot_, meeting, own.code(), epoch_);
     auto met = barrier_.wait(is_over_nodes ? Gathers::conclusion : Gathers::nothing);
     if (!own.is_ok()) return own;
     if (!met.is_ok()) return met;
     const Conclusion all =
-        is_over_nodes ? read_conclusion(segment_) : conclusion_of_node(segment_, turn);
+        is_over_nodes ? read_conclusion(segment_) : conclusion_of_node(segment_, meeting);
     if (const auto failed = all.failure()) {
         return {failed->code, "rank " + std::to_string(segment_.rank_of(failed->process)) +
                                   " failed (" + base::phrase(failed->code) +
                                   "; its own message says more), so no rank goes on"};
     }
-    if (all.least_epoch() > all.greatest_epoch()) {
+    if (all.has_other_call()) {
         return {base::Code::state,
-                "rank " + std::to_string(rank()) +
-                    " met ranks that had come to acp_sync: they have not made the same collective "
-                    "calls"};
+                "some ranks have come to another call, acp_sync for example: they have not made "
+                "the same collective calls"};
     }
     if (all.least_epoch() != all.greatest_epoch()) {
         return {base::Code::state,

@@ -101,8 +101,6 @@ private:
     std::uint32_t slot_;
     os::LifeLock life_;  // of the slot; from the first acp_init to the process's end
     std::uint32_t epoch_ = 0;
-    std::uint32_t conclusions_ =
-        0;  // calls of conclude() in a job of one node: as many in every process
     Waiter waiter_;
     Barrier barrier_;
 };

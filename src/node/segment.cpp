@@ -105,6 +105,8 @@ constexpr auto layout_facts = std::to_array<std::uint64_t>({
     offsetof(Slot, door),
     offsetof(Slot, service_hold),
     offsetof(Slot, rung),
+    offsetof(Slot, outcome),
+    offsetof(CallOutcome, meeting),
     offsetof(Slot, attach_commands),
     offsetof(Slot, remote_bytes),
     offsetof(Slot, has_unreported),

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array rows{
     local::NumberedOperation{put_signal_number, "acp_put_signal", memory::invoke_bytes_max, 0,
-                             put_signal},
+                             put_signal, put_signal_places},
 };
 
 }  // namespace

@@ -31,4 +31,13 @@ local::NumberedOperation::Ran put_signal(local::OperationContext& context,
     return {};
 }
 
+std::string put_signal_places(std::span<const std::byte> arguments) {
+    PutSignal head;
+    if (arguments.size() < sizeof head) return "";
+    std::memcpy(&head, arguments.data(), sizeof head);
+    return "the target is " +
+           local::Space::range_name(head.target, arguments.size() - sizeof head) + ", the signal " +
+           local::Space::range_name(head.signal, sizeof(std::uint64_t));
+}
+
 }  // namespace acp::operations

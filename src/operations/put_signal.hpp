@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "local/numbered_operation.hpp"
 
@@ -28,5 +29,8 @@ inline constexpr std::uint64_t put_signal_bytes_max = memory::invoke_bytes_max -
 local::NumberedOperation::Ran put_signal(local::OperationContext& context,
                                          std::span<const std::byte> arguments,
                                          std::span<std::byte> result) noexcept;
+
+// "the target is 64 bytes at global address 0x..., the signal 8 bytes at global address 0x..."
+std::string put_signal_places(std::span<const std::byte> arguments);
 
 }  // namespace acp::operations

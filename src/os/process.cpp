@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <new>
 #include <poll.h>
 #include <pthread.h>
 #include <string_view>
@@ -111,6 +112,24 @@ std::optional<bool> is_ending(int pid) {
         threads.increment(error);
     }
     return is_any && !error ? std::optional(true) : std::nullopt;
+}
+
+bool is_last_thread() noexcept {
+    try {
+        const std::string own = std::to_string(syscall(SYS_gettid));
+        std::error_code error;
+        std::filesystem::directory_iterator threads("/proc/self/task", error);
+        bool is_any = false;
+        while (!error && threads != std::filesystem::directory_iterator()) {
+            const std::filesystem::path& thread = threads->path();
+            if (thread.filename() != own && !has_begun_to_end(thread.string())) return false;
+            is_any = true;
+            threads.increment(error);
+        }
+        return is_any && !error;
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
 }
 
 bool is_stopped(int pid) {

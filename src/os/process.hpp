@@ -40,6 +40,10 @@ Result<FileDescriptor> open_process(int pid);
 // though its files may still be open. nullopt where /proc does not tell, and when there is no such process.
 [[nodiscard]] std::optional<bool> is_ending(int pid);
 
+// Whether every other thread of this process has begun to end: none of them will run code of the program any more. false where
+// /proc does not tell.
+[[nodiscard]] bool is_last_thread() noexcept;
+
 // Whether a process is stopped, by a signal or a debugger; false where /proc does not tell.
 [[nodiscard]] bool is_stopped(int pid);
 

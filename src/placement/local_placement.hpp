@@ -89,9 +89,9 @@ private:
     base::Code get_attached(const local::Place& place, std::span<std::byte> into);
     base::Code get_direct(const local::Place& place, std::span<std::byte> into);
     router::Settlement copy(const memory::Command& command, Ticket ticket);
-    base::Code copy_here(const memory::Command& command,
-                         const local::Place& target,
-                         const local::Place& source);
+    router::Settlement copy_here(const memory::Command& command,
+                                 const local::Place& target,
+                                 const local::Place& source);
     router::Settlement run_atomic(const memory::Command& command,
                                   bool is_value_wanted,
                                   std::uint64_t& old,

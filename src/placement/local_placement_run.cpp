@@ -9,8 +9,16 @@ namespace acp::placement {
 namespace {
 
 using base::Code;
+using router::BlamedAddress;
 using router::Settlement;
 using router::SettlementState;
+
+// How a command ended whose addresses have these codes, the target's first. Neither is ok: the target is blamed.
+Settlement settled(Code target, Code source) noexcept {
+    if (target != Code::ok) return {SettlementState::settled, target, BlamedAddress::target};
+    return {SettlementState::settled, source,
+            source != Code::ok ? BlamedAddress::source : BlamedAddress::none};
+}
 
 bool is_aligned(const local::Place& place, std::uint8_t width) noexcept {
     return place.owner_address % width == 0;
@@ -36,36 +44,35 @@ Settlement LocalPlacement::copy(const memory::Command& command, Ticket ticket) {
     const auto is_asked_of_owners = [&] { return to == Way::owner || from == Way::owner; };
     {
         const Inside inside(hazards_, command.target, command.source);
-        Code code = space_.find(command.target, command.bytes, target);
-        if (code == Code::ok) code = space_.find(command.source, command.bytes, source);
-        if (code != Code::ok || command.bytes == 0) return {SettlementState::settled, code};
+        const Settlement found = settled(space_.find(command.target, command.bytes, target),
+                                         space_.find(command.source, command.bytes, source));
+        if (found.code != Code::ok || command.bytes == 0) return found;
         const auto find_ways = [&] {
             to = way_to(target);
             from = way_to(source);
         };
         find_ways();
         if (!is_asked_of_owners() && to < Way::none && from < Way::none) {
-            code = copy_here(command, target, source);
-            if (code != Code::unsupported) return {SettlementState::settled, code};
+            const Settlement copied = copy_here(command, target, source);
+            if (copied.code != Code::unsupported) return copied;
             find_ways();  // the kernel refuses since now
-            if (!is_asked_of_owners()) return {SettlementState::settled, code};
+            if (!is_asked_of_owners()) return copied;
         }
     }
-    for (const Way way : {to, from}) {
-        if (way >= Way::none) return failed(way);
-    }
+    if (to >= Way::none) return settled(failed(to).code, Code::ok);
+    if (from >= Way::none) return settled(Code::ok, failed(from).code);
     const std::uint32_t executor = from == Way::owner ? source.slot : target.slot;
     return of_owner(owners_->run(executor, command, ticket), command.bytes);
 }
 
 // The caller names the addresses.
-Code LocalPlacement::copy_here(const memory::Command& command,
-                               const local::Place& target,
-                               const local::Place& source) {
+Settlement LocalPlacement::copy_here(const memory::Command& command,
+                                     const local::Place& target,
+                                     const local::Place& source) {
     if (target.direct != nullptr && source.direct != nullptr) {
         local::move_bytes(target.direct, source.direct, command.bytes);
         counts_.direct_bytes += command.bytes;
-        return Code::ok;
+        return {};
     }
     local::AttachCopy move;
     move.target = target;
@@ -73,7 +80,7 @@ Code LocalPlacement::copy_here(const memory::Command& command,
     move.bytes = command.bytes;
     attach_->run(std::span(&move, 1));
     counts_.attach_bytes += command.bytes;
-    return move.code;
+    return move.is_target_refused ? settled(move.code, Code::ok) : settled(Code::ok, move.code);
 }
 
 Settlement LocalPlacement::run_atomic(const memory::Command& command,
@@ -85,12 +92,12 @@ Settlement LocalPlacement::run_atomic(const memory::Command& command,
     local::Place word;
     local::Place target;
     const Inside inside(hazards_, target_address, command.source);
-    Code code = space_.find(command.source, command.width, word);
-    if (code == Code::ok) code = space_.find(target_address, command.width, target);
-    if (code != Code::ok) return {SettlementState::settled, code};
-    if (!is_aligned(word, command.width) || !is_aligned(target, command.width)) {
-        return {SettlementState::settled, Code::alignment};
-    }
+    const Code word_code = space_.find(command.source, command.width, word);
+    if (word_code != Code::ok) return settled(Code::ok, word_code);
+    const Code target_code = space_.find(target_address, command.width, target);
+    if (target_code != Code::ok) return settled(target_code, Code::ok);
+    if (!is_aligned(word, command.width)) return settled(Code::ok, Code::alignment);
+    if (!is_aligned(target, command.width)) return settled(Code::alignment, Code::ok);
     const Way to = way_to(target);
     if (word.direct != nullptr && to == Way::direct) {
         old = local::apply(command, word.direct);
@@ -104,10 +111,15 @@ Settlement LocalPlacement::run_atomic(const memory::Command& command,
         (void)batch_->put(target_address, bytes.first(command.width), ticket);  // there was room
         return {SettlementState::taken, Code::ok};
     }
-    if (to == Way::dead || to == Way::none) return failed(to);
+    if (to == Way::dead || to == Way::none) {
+        const Code code = failed(to).code;
+        return has_target ? settled(code, Code::ok) : settled(Code::ok, code);
+    }
     // only the owner can run an atomic on its private memory
     const Way at_word = way_to(word);
-    if (at_word == Way::dead || !owners_) return failed(at_word == Way::dead ? at_word : Way::none);
+    if (at_word == Way::dead || !owners_) {
+        return settled(Code::ok, failed(at_word == Way::dead ? at_word : Way::none).code);
+    }
     const std::uint32_t executor = word.direct != nullptr ? target.slot : word.slot;
     return of_owner(is_value_wanted ? owners_->run_for_value(executor, command, ticket)
                                     : owners_->run(executor, command, ticket),

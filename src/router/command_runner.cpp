@@ -58,18 +58,23 @@ StepOutcome CommandRunner::step(std::uint32_t index) {
         operation.is_with_placement = true;
         return StepOutcome::parked;
     }
-    return after_run(index, ran.code, old);
+    return after_run(index, ran, old);
 }
 
-StepOutcome CommandRunner::after_run(std::uint32_t index, Code code, std::uint64_t old) {
+StepOutcome CommandRunner::after_run(std::uint32_t index,
+                                     const Settlement& ran,
+                                     std::uint64_t old) {
     OperationRecord& operation = operations_[index];
     const bool is_copy = operation.operation == 0;
     ++activity_.counters().runs;
     activity_.note_move();
-    if (code != Code::ok) {
-        const std::uint32_t source = nodes_.named(nodes_.where(operation.source));
+    if (ran.code != Code::ok) {
+        const bool is_target = ran.blamed == BlamedAddress::target;
+        const std::uint32_t process =
+            nodes_.named(nodes_.where(is_target ? operation.target : operation.source));
+        const bool is_source = ran.blamed == BlamedAddress::none && !is_copy;
         ends_.fail(operation.initiator, operation.token,
-                   {code, is_copy ? BlamedAddress::none : BlamedAddress::source, source});
+                   {ran.code, is_source ? BlamedAddress::source : ran.blamed, process});
         return StepOutcome::done;
     }
     if (!is_copy) return after_atomic(index, old);

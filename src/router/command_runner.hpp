@@ -36,7 +36,9 @@ public:
 
     // Placement has run a command or a part of it.
     //   old  the old value of an atomic
-    [[nodiscard]] StepOutcome after_run(std::uint32_t index, base::Code code, std::uint64_t old);
+    [[nodiscard]] StepOutcome after_run(std::uint32_t index,
+                                        const Settlement& ran,
+                                        std::uint64_t old);
 
 private:
     [[nodiscard]] StepOutcome after_atomic(std::uint32_t index, std::uint64_t old);

@@ -54,7 +54,7 @@ public:
     // Placement has run a command or a part of it.
     //   old  the old value of an atomic
     void on_run(std::uint32_t index, base::Code code, std::uint64_t old) {
-        backlog_.go_on(index, runner_.after_run(index, code, old));
+        backlog_.go_on(index, runner_.after_run(index, {SettlementState::settled, code}, old));
     }
 
     // Placement has read a staged piece, or failed to.

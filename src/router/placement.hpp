@@ -25,9 +25,13 @@ enum class SettlementState : std::uint8_t {
     refused
 };
 
+// Which address of a command a failure is about; none: it is not known, or neither.
+enum class BlamedAddress : std::uint8_t { none, target, source };
+
 struct Settlement {
     SettlementState progress = SettlementState::settled;
     base::Code code = base::Code::ok;
+    BlamedAddress blamed = BlamedAddress::none;  // of a command that failed; run() alone says it
 };
 
 class Placement {

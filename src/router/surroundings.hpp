@@ -10,6 +10,7 @@
 #include "base/status.hpp"
 #include "datagram/endpoint.hpp"
 #include "memory/command.hpp"
+#include "router/placement.hpp"
 
 namespace acp::router {
 
@@ -35,9 +36,6 @@ struct Request {
     std::uint64_t token = 0;
     memory::Command command;
 };
-
-// The address that a failure is about.
-enum class BlamedAddress : std::uint8_t { none, target, source };
 
 // `count` commands of one initiator have ended, with the tokens token, token + 2, ...
 struct CommandEnd {

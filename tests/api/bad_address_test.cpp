@@ -244,6 +244,17 @@ TEST_F(QueryBadTest, null_and_wild_addresses_name_nothing) {
     EXPECT_EQ(acp_errno(), ACP_ERR_ADDRESS);
     EXPECT_EQ(acp_query_color(ACP_GA_NULL), -1);
     EXPECT_EQ(acp_errno(), ACP_ERR_ADDRESS);
+    ASSERT_EQ(acp_colors(), 1);
+    const acp_ga_t of_no_generation = 5;
+    const acp_ga_t of_another_colour = ~acp_ga_t{0};
+    for (const acp_ga_t never : {of_no_generation, of_another_colour}) {
+        EXPECT_EQ(acp_query_rank(never), -1);
+        EXPECT_EQ(acp_errno(), ACP_ERR_ADDRESS);
+        EXPECT_EQ(acp_query_color(never), -1);
+        EXPECT_EQ(acp_errno(), ACP_ERR_ADDRESS);
+        EXPECT_NE(std::string(acp_error_message()).find(hexadecimal(never)), std::string::npos)
+            << acp_error_message();
+    }
     EXPECT_EQ(acp_query_address(ACP_GA_NULL), nullptr);
     EXPECT_EQ(acp_errno(), ACP_ERR_ADDRESS);
     const acp_ga_t wild = acp_query_starter_ga(0) + (acp_ga_t{1} << 33);

@@ -3,8 +3,6 @@
 // with a pattern before and compared after. Collective to make and to check; main thread.
 #pragma once
 
-#include <cinttypes>
-#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -36,13 +34,6 @@ public:
     const Arena starter;
     const Arena registered;
 };
-
-// As messages write an address.
-[[nodiscard]] inline std::string hexadecimal(acp_ga_t address) {
-    char text[32];
-    std::snprintf(text, sizeof text, "0x%" PRIx64, address);
-    return text;
-}
 
 // One of the atomics with harmless operands.
 struct NamedAtomic {

@@ -204,6 +204,24 @@ TEST_P(ListTest, more_ranges_than_may_be_outstanding) {
     sync_ranks();
 }
 
+// Both ends are one rank's, so the node that runs the copy looks at both.
+TEST_P(ListTest, the_message_of_a_range_names_the_address_at_fault) {
+    const Arena arena(GetParam(), 4096);
+    if (reaches(next())) {
+        const acp_ga_t good = arena.at(next(), 64);
+        const acp_ga_t bad = arena.at(next()) + (acp_ga_t{1} << 34);
+        for (const bool is_target : {true, false}) {
+            const acp_copy_range_t range{is_target ? bad : good, is_target ? good : bad, 8};
+            const acp_handle_t handle = acp_copy_v(&range, 1, ACP_HANDLE_NULL);
+            expect_failure(handle, ACP_ERR_ADDRESS,
+                           {is_target ? "the target is " : "the source is ", hexadecimal(bad)});
+            expect_failure(handle, ACP_ERR_ORDER,
+                           {"acp_copy_v by rank ", ": its one range failed"});
+        }
+    }
+    sync_ranks();
+}
+
 TEST_P(ListTest, ranges_that_fail_leave_the_others_alone) {
     const Arena arena(GetParam(), 4096);
     std::ranges::fill(arena.local(), untouched);
@@ -221,7 +239,8 @@ TEST_P(ListTest, ranges_that_fail_leave_the_others_alone) {
             acp_copy(arena.at(next(), 104), arena.at(rank_), 8, ACP_HANDLE_NULL);
         expect_failure(handle, ACP_ERR_ADDRESS);
         expect_failure(handle, ACP_ERR_ADDRESS);
-        expect_failure(handle, ACP_ERR_ORDER);  // the list's own
+        expect_failure(handle, ACP_ERR_ORDER,
+                       {"acp_copy_v by rank ", ": some of its 5 ranges failed"});
         expect_failure(behind, ACP_ERR_ORDER);
         expect_done(next_one);
         const acp_copy_range_t late[] = {{arena.at(next(), 112), arena.at(rank_), 8},
@@ -229,7 +248,7 @@ TEST_P(ListTest, ranges_that_fail_leave_the_others_alone) {
         const acp_handle_t bad = acp_copy(ACP_GA_NULL, arena.at(rank_), 8, ACP_HANDLE_NULL);
         const acp_handle_t unrun = acp_copy_v(late, 2, bad);
         expect_failure(bad, ACP_ERR_ADDRESS);
-        expect_failure(unrun, ACP_ERR_ORDER);
+        expect_failure(unrun, ACP_ERR_ORDER, {"acp_copy_v by rank ", ": not run"});
         expect_done(unrun);  // one failure for the whole list
     }
     sync_ranks();

@@ -141,7 +141,9 @@ TEST_P(PutSignalTest, fails_once_where_the_word_is_bad) {
             const acp_handle_t handle =
                 acp_put_signal(arena.at(rank_at(1), bytes_place), sent.data(), size,
                                arena.at(rank_at(1), 4), 1, ACP_HANDLE_NULL);
-            expect_failure(handle, ACP_ERR_ALIGNMENT, {"acp_put_signal by rank"});
+            expect_failure(
+                handle, ACP_ERR_ALIGNMENT,
+                {"acp_put_signal by rank", "the signal ", hexadecimal(arena.at(rank_at(1), 4))});
             EXPECT_EQ(acp_wait(ACP_HANDLE_ALL, -1), ACP_OK) << acp_error_message();
         }
     }

@@ -16,6 +16,24 @@ TEST_F(LateTest, a_job_goes_on_when_the_main_thread_has_ended) {
     expect_fine(probe({"main_thread_exits"}, 2));
 }
 
+TEST_F(LateTest, a_process_ends_with_the_last_thread_of_the_program) {
+#if defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "ThreadSanitizer has a thread of its own";
+#endif
+    const std::vector<std::vector<std::string>> places = {{}, {"--nodes=2"}};
+    for (const std::vector<std::string>& nodes : places) {
+        for (const char* mode : {"ACP_INTRANODE=auto", "ACP_INTRANODE=mailbox"}) {
+            std::vector<std::string> launcher = nodes;
+            launcher.emplace_back("--timeout=60");
+            const JobResult result =
+                probe({"all_threads_exit"}, 2, {errors_are_returned, mode}, launcher);
+            EXPECT_EQ(result.code, 1) << result.output;
+            EXPECT_EQ(result.output.find("wrong:"), std::string::npos) << result.output;
+            expect_said(result, {"rank 1 ", "exited with code 0 without acp_finalize"});
+        }
+    }
+}
+
 TEST_F(LateTest, forked_children_end_in_every_way_and_change_nothing) {
     expect_fine(probe({"children"}, 0));
     expect_fine(probe({"children"}, 2));

@@ -103,6 +103,20 @@ void main_thread_exits() {
     pthread_exit(nullptr);
 }
 
+// All threads of one rank end, and nobody ends its process. The others wait for it.
+void all_threads_exit() {
+    join();
+    expect_copies("in the main thread");
+    std::atexit([] { expect_copies("in an atexit handler"); });
+    if (acp_rank() != 1) {
+        check(acp_sync() == -1, "acp_sync");
+        std::_Exit(3);
+    }
+    static const pthread_t main_thread = pthread_self();
+    std::thread([] { pthread_join(main_thread, nullptr); }).detach();  // makes no call
+    pthread_exit(nullptr);
+}
+
 // Children of a process whose threads claim and give back lines all the time end in every way there is.
 void children_that_end() {
     join();
@@ -263,6 +277,7 @@ bool run_late(const std::string& name) {
     const std::map<std::string, void (*)()> scenarios = {
         {"ending", calls_while_ending},
         {"main_thread_exits", main_thread_exits},
+        {"all_threads_exit", all_threads_exit},
         {"children", children_that_end},
         {"descriptors", descriptors_of_a_started_program},
         {"closed", closed_descriptors},

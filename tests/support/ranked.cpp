@@ -2,6 +2,7 @@
 // main() and fixture of tests that all ranks run in lockstep.
 #include "support/ranked.hpp"
 
+#include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -100,6 +101,12 @@ std::vector<std::uint64_t> exchange(std::uint64_t mine) {
 void expect_done(acp_handle_t handle) {
     const int code = acp_wait(handle, -1);
     EXPECT_EQ(code, ACP_OK) << acp_strerror(code) << ": " << acp_error_message();
+}
+
+std::string hexadecimal(acp_ga_t address) {
+    char text[32];
+    std::snprintf(text, sizeof text, "0x%" PRIx64, address);
+    return text;
 }
 
 void expect_failure(acp_handle_t handle, int code, const std::vector<std::string>& parts) {

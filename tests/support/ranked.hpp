@@ -33,6 +33,9 @@ void expect_done(acp_handle_t handle);
 // Waits for the handle and expects the code of its first failure and a message that holds every part.
 void expect_failure(acp_handle_t handle, int code, const std::vector<std::string>& parts = {});
 
+// As messages write an address.
+[[nodiscard]] std::string hexadecimal(acp_ga_t address);
+
 // A test that starts and ends with all ranks present, under a watchdog.
 class RankedTest : public ::testing::Test {
 protected:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Signals sent to acprun, and the time limit."""
+import contextlib
 import os
 import signal
 
@@ -84,12 +85,25 @@ class Signals(ToolTest):
         self.assertEqual(code, 138)
         self.assertIn("SIGUSR1", error)
 
-    def test_the_agent_passes_an_end_on_too(self):
-        job = self.start("-n", "2", ACT, "print=ready", "pause")
+    def test_an_end_that_an_agent_is_asked_for_is_as_if_acprun_were_asked(self):
+        for nodes in "1", "2":
+            job = self.start("-n", "2", "--nodes", nodes, ACT, "print=ready", "pause")
+            job.read_lines(2)
+            os.kill(job.agent_of(0), signal.SIGTERM)
+            code, _, error = job.finish()
+            self.assertEqual((code, error), (143, "acprun: ended by SIGTERM\n"))
+            self.assert_nobody_is_left(job)
+
+    def test_an_end_that_all_processes_are_asked_for_comes_to_each_rank_once(self):
+        job = self.start("-n", "2", "--nodes", "2", ACT, "trap=15", "print=ready", "pause")
         job.read_lines(2)
-        os.kill(job.agent(), signal.SIGTERM)
-        self.assertEqual(job.finish()[0], 143)
-        self.assert_nobody_is_left(job)
+        agents = [job.agent_of(rank) for rank in (0, 1)]
+        job.send(signal.SIGTERM)
+        self.assertEqual(job.read_lines(2), ["got 15\n"] * 2)
+        for agent in agents:
+            with contextlib.suppress(ProcessLookupError):  # the ranks have 2 s, then they are killed
+                os.kill(agent, signal.SIGTERM)
+        self.assertEqual(job.finish()[:2], (143, ""))
 
     def test_the_user_is_not_at_the_mercy_of_a_stopped_agent(self):
         job = self.start("-n", "2", ACT, "fork", "trap=2", "print=ready", "pause")

@@ -98,7 +98,8 @@ void Agent::on_time(std::uint64_t now_ns) {
 
 void Agent::on_signal() {
     while (const auto signal = signals_->take()) {
-        if (*signal == SIGTERM) pass_signal(SIGTERM);
+        if (*signal == SIGTERM)
+            channel_.send("asked");  // acprun passes it to the ranks of all nodes
     }
 }
 

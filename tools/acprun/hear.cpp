@@ -53,6 +53,9 @@ void Launcher::hear_answer(std::uint32_t node, std::string_view word, std::strin
     } else if (word == "told") {
         agent.owes_doings = false;
         settle_doings();
+    } else if (word == "asked") {
+        // The agent got SIGTERM. Where a batch system sends it to all processes of a job, it comes to the ranks once.
+        if (asked_signal_ == 0) on_signal(SIGTERM);
     } else if (word == "running") {
         hear_running(node, rest);
     } else if (word == "passed" && rest == std::to_string(SIGTSTP)) {

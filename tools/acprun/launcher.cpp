@@ -96,30 +96,29 @@ void Launcher::expect_end(int fallback_code) {
 }
 
 void Launcher::on_signals() {
-    while (const auto signal = signals_->take()) {
-        const bool asks_for_end = *signal == SIGINT || *signal == SIGTERM;
-        if (is_finishing_ && asks_for_end) deadline_ns_ = os::now_ns();  // of passing on output
-        for (AgentLink& agent : agents_) {
-            if (asks_for_end) agent.drop_output();
-        }
-        if (*signal == SIGINT && ++interrupts_ > 1) {
-            end_all("kill");
-            expect_end(launch::exit_signal_base + SIGINT);
-            // the user has interrupted a third time
-            if (interrupts_ > 2) os::signal_children(SIGKILL);
-            continue;
-        }
-        if (*signal == SIGUSR2) {
-            ask_doings();
-            continue;
-        }
-        const std::string line = "signal " + std::to_string(*signal);
-        if (asks_for_end) {
-            asked_signal_ = *signal;
-            end_all(line);
-        } else {
-            send_all(line);
-        }
+    while (const auto signal = signals_->take()) on_signal(*signal);
+}
+
+void Launcher::on_signal(int signal) {
+    const bool asks_for_end = signal == SIGINT || signal == SIGTERM;
+    if (is_finishing_ && asks_for_end) deadline_ns_ = os::now_ns();  // of passing on output
+    for (AgentLink& agent : agents_) {
+        if (asks_for_end) agent.drop_output();
+    }
+    if (signal == SIGINT && ++interrupts_ > 1) {
+        end_all("kill");
+        expect_end(launch::exit_signal_base + SIGINT);
+        // the user has interrupted a third time
+        if (interrupts_ > 2) os::signal_children(SIGKILL);
+        return;
+    }
+    if (signal == SIGUSR2) return ask_doings();
+    const std::string line = "signal " + std::to_string(signal);
+    if (asks_for_end) {
+        asked_signal_ = signal;
+        end_all(line);
+    } else {
+        send_all(line);
     }
 }
 

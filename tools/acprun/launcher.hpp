@@ -60,6 +60,7 @@ private:
     void on_time();
     void expect_end(int fallback_code);
     void on_signals();
+    void on_signal(int signal);
     void on_agent(std::uint32_t node);
     void on_output_news();
     void send_all(std::string_view line) const;

@@ -400,6 +400,23 @@ TEST(GmaDeathTest, the_starter_memory_of_a_dead_rank_stays_readable_and_writable
     acp::test::arm_watchdog(0, "");
 }
 
+// Rank 0 copies between the private memory of two others. Which of them died is known, so nobody waits to hear of it.
+TEST(GmaDeathTest, a_copy_between_two_others_names_the_one_that_died) {
+    if (os::probe_attach() != 0) GTEST_SKIP() << "no attach";
+    acp::test::arm_watchdog(240, "unit_gma");
+    Ranks ranks(IntraNode::automatic, 3, 3);
+    ranks.node().control().watcher_pid.store(1);  // who could still tell of a death
+    node::mark_dead(ranks.node(), 2, 9);
+    for (const bool is_target : {true, false}) {
+        const Command between =
+            is_target ? copy(ranks[2].own, ranks[1].own, 8) : copy(ranks[1].own, ranks[2].own, 8);
+        const base::Status told = finish(ranks[0], ranks[0].gma->issue(between, handle_null));
+        EXPECT_EQ(told.code(), Code::peer);
+        EXPECT_NE(told.message().find(": rank 2 (process "), std::string::npos) << told.message();
+    }
+    acp::test::arm_watchdog(0, "");
+}
+
 TEST(GmaDeathTest, a_wait_for_a_rank_that_does_not_serve_times_out_and_ends_with_its_death) {
     acp::test::arm_watchdog(240, "unit_gma");
     // Rank 1 has published its memory and serves nobody, as when its process is stopped.

@@ -45,5 +45,13 @@ TEST(Conclusion, tells_epochs_apart) {
     EXPECT_EQ(all.greatest_epoch(), 9U);
 }
 
+TEST(Conclusion, knows_that_one_came_for_another_call) {
+    EXPECT_FALSE(Conclusion::of(0, Code::ok, 0).has_other_call());
+    EXPECT_FALSE(Conclusion::of(0, Code::ok, Conclusion::epoch_mask).has_other_call());
+    EXPECT_TRUE(all_of({}).has_other_call());
+    EXPECT_TRUE(
+        all_of({Conclusion::of(0, Code::ok, 7), Conclusion::of_other_call()}).has_other_call());
+}
+
 }  // namespace
 }  // namespace acp::node

@@ -79,6 +79,24 @@ TEST_F(MemberTest, a_call_that_fails_in_one_fails_in_all_with_one_verdict) {
     });
 }
 
+// Whatever that process brought before: the words of two meetings are kept.
+TEST_F(MemberTest, who_came_for_another_call_is_no_part_of_a_conclusion) {
+    for_each([&](Member& member) {
+        for (int round = 0; round < 4; ++round) {
+            for (int calls = 0; calls < round; ++calls) EXPECT_TRUE(member.conclude({}).is_ok());
+            if (member.slot_index() == 1) {
+                EXPECT_TRUE(member.meet().is_ok());
+                continue;
+            }
+            const base::Status status = member.conclude({});
+            EXPECT_EQ(status.code(), base::Code::state);
+            EXPECT_NE(status.message().find("some ranks have come to another call"),
+                      std::string::npos)
+                << status.message();
+        }
+    });
+}
+
 TEST_F(MemberTest, a_meeting_publishes_what_was_written_before_it) {
     std::uint64_t words[procs] = {};  // plain: only the meeting orders them
     for_each([&](Member& member) {

@@ -3,6 +3,7 @@
 #include "os/process.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -173,6 +174,22 @@ TEST(Process, calls_back_in_a_forked_child_and_nowhere_else) {
 TEST(Process, ends_by_the_abort_signal) {
     test::ChildProcess child([]() -> int { end_by_abort(); });
     EXPECT_EQ(child.exit_code(), 128 + SIGABRT);
+}
+
+TEST(ProcessTest, the_last_thread_knows_that_it_is_the_last) {
+#if defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "ThreadSanitizer has a thread of its own";
+#endif
+    test::ChildProcess child([] {
+        std::atomic<bool> is_over{false};
+        std::thread other([&] { is_over.wait(false); });
+        const bool is_last_before = is_last_thread();
+        is_over = true;
+        is_over.notify_one();
+        other.join();
+        return !is_last_before && is_last_thread() ? 0 : 1;
+    });
+    EXPECT_EQ(child.exit_code(), 0);
 }
 
 }  // namespace

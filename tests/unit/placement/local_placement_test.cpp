@@ -357,6 +357,25 @@ TEST_P(PlacementTest, what_no_rank_could_have_asked_for_is_refused) {
     EXPECT_EQ(run(command, true).code, Code::argument);
 }
 
+TEST_P(PlacementTest, of_a_command_that_fails_at_once_the_address_at_fault_is_told) {
+    const auto expect_blamed = [this](GlobalAddress good, GlobalAddress bad, Code code) {
+        for (const Operation operation : {Operation::copy, Operation::swap}) {
+            Command command{operation, 8, bad, good, 8, 0, 0};
+            const Settlement at_target = placement_->run(command, false, old_, ++ticket_);
+            EXPECT_EQ(at_target.code, code);
+            EXPECT_EQ(at_target.blamed, router::BlamedAddress::target);
+            std::swap(command.target, command.source);
+            const Settlement at_source = placement_->run(command, false, old_, ++ticket_);
+            EXPECT_EQ(at_source.code, code);
+            EXPECT_EQ(at_source.blamed, router::BlamedAddress::source);
+        }
+    };
+    const GlobalAddress good = memory(0, false).address;
+    expect_blamed(good, memory(0, false).address + 4 * mebibyte, Code::address);
+    node::mark_dead(segment_, 1, 9);
+    expect_blamed(good, memory(1, true).address, Code::peer);
+}
+
 TEST_P(PlacementTest, memory_that_was_unregistered_is_stale) {
     std::vector<char> data(64);
     const GlobalAddress own = memory(1, true).address;
