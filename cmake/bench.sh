@@ -28,6 +28,8 @@ measure sync-late 8 sync --late 1000
 measure resolve 2 resolve
 measure flag 2 flag
 measure idle 4 idle
+measure heap 2 heap
+"$bin/acprun" -n 2 --nodes 2 "$bin/acpbench" heap --json "$report/heap-nodes.json"
 for nodes in 2 3; do
     echo "== net, $nodes nodes"
     "$bin/acprun" -n "$nodes" --nodes "$nodes" --starter-size 16M "$bin/acpbench" net --json "$report/net-$nodes.json"

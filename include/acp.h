@@ -17,6 +17,7 @@
 
 #include <acp/access.h>
 #include <acp/error.h>
+#include <acp/heap.h>
 #include <acp/init.h>
 #include <acp/memory.h>
 

@@ -13,10 +13,12 @@ namespace {
 
 constexpr std::string_view prefix = "--acp-";
 
-// "starter-size" -> "ACP_STARTER_SIZE"; 3.0's "size-smem" is the same thing.
+// "starter-size" -> "ACP_STARTER_SIZE"; 3.0's "size-smem" is the same thing, and "size-smem-dl" is "heap-size".
 std::string variable_of(std::string_view option) {
     if (option == "size-smem") {
         option = "starter-size";
+    } else if (option == "size-smem-dl") {
+        option = "heap-size";
     }
     std::string name = "ACP_";
     for (const char letter : option) {

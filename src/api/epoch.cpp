@@ -152,6 +152,7 @@ base::Status open_epoch(Library& instance) {
         return std::move(gma).failure();
     }
     instance.gma = std::move(gma).value();
+    instance.allocator = std::make_unique<data::Allocator>(*instance.gma);
     instance.link.join(*instance.member, *instance.gma);
     return {};
 }
@@ -160,14 +161,17 @@ base::Status open_epoch(Library& instance) {
 //   have_all_met  for the last time in this epoch
 void close_epoch(Library& instance, bool have_all_met = true) noexcept {
     instance.link.leave(*instance.member);
+    instance.allocator.reset();
     instance.gma.reset();
     if (!have_all_met) instance.link.tell_that_we_leave();
     instance.link.close();
 }
 
-void clear_starter(const node::Member& member) {
+// What a process finds in its memory at the start of an epoch is zero.
+void clear_memory(const node::Member& member) {
     std::memset(member.segment().starter(member.slot_index()), 0,
                 member.segment().shape().starter_bytes);
+    allocator::NodeHeap::clear(member.segment(), member.slot_index());
 }
 
 // The meetings of acp_init: all have opened; what that needs of the others is there; all know how it went for all.
@@ -279,7 +283,7 @@ base::Status join_node(Library& instance, bool is_again) {
     }
     const node::BarrierCall call(member.barrier(), node::AwaitedCall::init);
     auto status = contained([&]() -> base::Status {
-        if (is_again) clear_starter(member);
+        if (is_again) clear_memory(member);
         return open_together(instance);
     });
     if (status.is_ok()) {
@@ -301,7 +305,7 @@ base::Status join_node(Library& instance, bool is_again) {
 }  // namespace
 
 base::Status join(Library& instance, int* argc, char*** argv) {
-    // A process that was a member before finds in its starter memory what an earlier epoch left.
+    // A process that was a member before finds in its memory what an earlier epoch left.
     const bool is_again = instance.member != nullptr;
     auto status = contained([&]() -> base::Status {
         if (auto read = read_config(instance, argc, argv); !read.is_ok()) {
@@ -334,7 +338,7 @@ base::Status reset(Library& instance, std::uint32_t rank) {
     auto status = member.meet();  // every row is closed
     if (status.is_ok()) {
         member.take_rank(rank);
-        clear_starter(member);
+        clear_memory(member);
         status = member.meet();  // every rank has its slot
     }
     if (status.is_ok()) {

@@ -29,6 +29,7 @@ std::vector<std::string> follow_job(base::Config& config,
                                     const node::Shape& shape,
                                     const std::vector<std::string>& arguments) {
     at_start.starter_bytes = shape.starter_bytes;
+    at_start.heap_bytes = shape.heap_bytes;
     at_start.mailbox = static_cast<base::MailboxKind>(shape.mailbox_kind);
     at_start.intranode = static_cast<base::IntraNode>(shape.intranode);
     std::vector<std::string> warnings;

@@ -15,6 +15,7 @@
 #include "api/life.hpp"
 #include "base/config.hpp"
 #include "base/status.hpp"
+#include "data/allocator.hpp"
 #include "gma/gma.hpp"
 #include "local/hazards.hpp"
 #include "local/own_row.hpp"
@@ -34,7 +35,8 @@ struct Library {
     std::unique_ptr<local::Hazards> hazards;
     std::optional<local::OwnRow> own_row;
     EpochLink link;                 // to other nodes, in a job of several
-    std::unique_ptr<gma::Gma> gma;  // one per epoch
+    std::unique_ptr<gma::Gma> gma;  // one per epoch, as the next
+    std::unique_ptr<data::Allocator> allocator;
 };
 
 // The instance; constructed at first use, never destroyed (threads may outlive main).

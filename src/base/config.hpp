@@ -23,6 +23,8 @@ enum class Cipher { automatic, aes_128_gcm, chacha20_poly1305 };  // ACP_CIPHER=
 enum class CipherLibrary { automatic, libcrypto, ipsec_mb };      // ACP_CIPHER_LIBRARY
 enum class GatewayPlace { automatic, agent };                     // ACP_GATEWAY=auto|agent
 
+inline constexpr std::uint64_t heap_automatic = ~std::uint64_t{0};
+
 // What the library does; one field per variable that users may set. Sizes in bytes, times in ns.
 struct Config {
     OnError on_error = OnError::fatal;           // ACP_ON_ERROR
@@ -34,6 +36,8 @@ struct Config {
     std::uint64_t inline_bytes_max = 262'144;    // ACP_INLINE_MAX=0..1G
     // ACP_STARTER_SIZE=0..1T; the launcher's value wins
     std::uint64_t starter_bytes = 65'536;
+    // ACP_HEAP_SIZE=auto|0..1T: the most that each rank's heap may take; the launcher resolves it
+    std::uint64_t heap_bytes = heap_automatic;
     std::uint32_t colors = 1;                        // ACP_COLORS=1..4
     std::uint64_t hang_warning_ns = 60'000'000'000;  // ACP_HANG_WARNING=seconds; 0 = never
     std::string trace;  // ACP_TRACE=PREFIX; "" = off; writes PREFIX.RANK

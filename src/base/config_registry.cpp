@@ -51,6 +51,7 @@ constexpr std::array<std::string_view, 4> path_names{"direct", "attach", "mailbo
 constexpr std::uint64_t kibi = 1024;
 constexpr std::uint64_t inline_bytes_limit = kibi * kibi * kibi;
 constexpr std::uint64_t starter_bytes_limit = kibi * kibi * kibi * kibi;
+constexpr std::uint64_t heap_bytes_limit = kibi * kibi * kibi * kibi;
 constexpr std::uint64_t datagram_bytes_least = 64;
 constexpr std::uint64_t datagram_bytes_limit = 65000;
 constexpr std::uint64_t colors_limit = 4;
@@ -94,6 +95,18 @@ bool parse_datagram(std::string_view text, Config& config) {
 
 std::string show_datagram(const Config& config) {
     return config.datagram_bytes == 0 ? "auto" : size_text(config.datagram_bytes);
+}
+
+bool parse_heap(std::string_view text, Config& config) {
+    if (text == "auto") {
+        config.heap_bytes = heap_automatic;
+        return true;
+    }
+    return parse_range(text, 0, heap_bytes_limit, config.heap_bytes);
+}
+
+std::string show_heap(const Config& config) {
+    return config.heap_bytes == heap_automatic ? "auto" : size_text(config.heap_bytes);
 }
 
 bool parse_colors(std::string_view text, Config& config) {
@@ -198,6 +211,8 @@ const std::vector<Variable>& variables() {
         {"ACP_STARTER_SIZE", "size 0..1T", "starter memory of every rank (acprun's option wins)",
          parse_bytes<&Config::starter_bytes, starter_bytes_limit>,
          show_bytes<&Config::starter_bytes>},
+        {"ACP_HEAP_SIZE", "auto|size 0..1T",
+         "most memory of every rank for acp_malloc (acprun's option wins)", parse_heap, show_heap},
         {"ACP_COLORS", "1..4", "number of colours a registration can choose from", parse_colors,
          [](const Config& config) { return std::to_string(config.colors); }},
         {"ACP_HANG_WARNING", "seconds, 0 never",
@@ -264,10 +279,10 @@ const std::vector<LauncherVariable>& launcher_variables() {
 }
 
 bool is_of_job(std::string_view name) {
-    constexpr std::array<std::string_view, 11> names{
-        "ACP_STARTER_SIZE", "ACP_MAILBOX",       "ACP_INTRANODE", "ACP_DATAGRAM",
-        "ACP_SECURITY",     "ACP_CONGESTION",    "ACP_CIPHER",    "ACP_GATEWAY",
-        "ACP_PEER_TIMEOUT", "ACP_SOCKET_BUFFER", "ACP_FAULT"};
+    constexpr std::array<std::string_view, 12> names{
+        "ACP_STARTER_SIZE", "ACP_HEAP_SIZE",    "ACP_MAILBOX",       "ACP_INTRANODE",
+        "ACP_DATAGRAM",     "ACP_SECURITY",     "ACP_CONGESTION",    "ACP_CIPHER",
+        "ACP_GATEWAY",      "ACP_PEER_TIMEOUT", "ACP_SOCKET_BUFFER", "ACP_FAULT"};
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 

@@ -36,7 +36,8 @@ struct alignas(64) CacheRecord {
         pending;  // offset + 1 of a block that its caller has not stored yet; 0: none
     Atomic<std::uint64_t>
         freed_to;  // head + 1 of the span to which the cache gave a block last; 0: none
-    Atomic<std::uint64_t> recoverer;  // cache number + 1 of who recovers this cache; 0: nobody
+    Atomic<std::uint64_t> is_at_work;  // 1: a call uses the cache (heap/at_work.hpp)
+    Atomic<std::uint64_t> recoverer;   // cache number + 1 of who recovers this cache; 0: nobody
 };
 
 template <template <class> class Atomic = std::atomic>
@@ -70,6 +71,15 @@ public:
 
     // Whether areas have memory, a bit each.
     [[nodiscard]] Word& backed(std::uint32_t word) const noexcept { return backed_[word]; }
+
+    // No unit of the area is in use, and none is being claimed or given up, not even by somebody who was killed.
+    [[nodiscard]] bool is_untouched(std::uint32_t area) const noexcept {
+        // The bit of `backed` is set after that of `used` and before a unit is claimed; it is cleared while all bits of `used` are
+        // set.
+        const std::uint64_t backed_bits = backed(area / 64).load(std::memory_order_acquire);
+        return (backed_bits >> (area % 64) & 1) == 0 &&
+               used(area).load(std::memory_order_acquire) == 0;
+    }
 
     // How many areas have memory and no used unit: about, for a process may be killed while it counts.
     [[nodiscard]] Word& idle_areas() const noexcept { return *idle_areas_; }

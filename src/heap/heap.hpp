@@ -4,8 +4,8 @@
 // `and`, to free one atomic `or`, by whoever wants to.
 //
 // Contract:
-// - Nobody waits for anybody: there is no lock, and a process that is stopped at any instruction keeps others from nothing but the
-//   free blocks of the spans that its caches hold.
+// - Nobody waits for anybody: there is no lock, and a process that is stopped at any instruction keeps others from nothing; where it
+//   is stopped in a call of the heap, from the free blocks of the spans that the call's cache holds.
 // - A process that is killed at any instruction leaves nothing that is lost: recover() finishes or undoes what its caches were
 //   doing, and frees the block that a cache had allocated last, unless the caller had kept it (see keep()) or finds it stored.
 //   Blocks that the dead process knew, or was about to free, are the business of whoever allocates.
@@ -22,7 +22,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <utility>
 
 #include "heap/control.hpp"
 #include "heap/large_blocks.hpp"
@@ -43,11 +42,13 @@ class Heap {
 public:
     //   control    zero at first, of Control::bytes(shape); must outlive this
     //   give_back  called with whole areas that hold no block
-    Heap(char* control, HeapShape shape, GiveBack give_back)
+    //   order_all  nullptr: calls execute a fence each; the same for all that use the heap
+    Heap(char* control, HeapShape shape, GiveBack give_back, OrderAll order_all = nullptr) noexcept
         : control_(control, shape),
-          units_(control_, std::move(give_back)),
-          spans_(control_, units_),
-          large_(control_, units_) {}
+          units_(control_, give_back),
+          spans_(control_, units_, order_all),
+          large_(control_, units_),
+          order_all_(order_all) {}
 
     Heap(const Heap&) = delete;
     Heap& operator=(const Heap&) = delete;
@@ -64,6 +65,7 @@ public:
     [[nodiscard]] Offset allocate(ThreadCache& cache,
                                   std::uint64_t bytes,
                                   std::uint64_t alignment = granule_bytes) const {
+        const AtWork<Atomic> at_work(control_, cache, order_all_);
         if (bytes <= small_max && alignment <= granule_bytes) [[likely]] {
             return spans_.allocate(cache, class_of(bytes != 0 ? bytes : 1));
         }
@@ -71,9 +73,11 @@ public:
         if (bytes <= small_max && alignment <= unit_bytes) {
             return spans_.allocate_exactly(cache, class_with(bytes, alignment));
         }
-        const Offset block = large_.allocate(cache, bytes, alignment);
+        Offset block = large_.allocate(cache, bytes, alignment);
         if (block != no_block) return block;
         spans_.let_go(cache);  // those that lie empty become units
+        block = large_.allocate(cache, bytes, alignment);
+        if (block != no_block || !spans_.steal_idle(cache)) return block;
         return large_.allocate(cache, bytes, alignment);
     }
 
@@ -108,7 +112,10 @@ public:
     }
 
     // Gives up all spans that the cache holds, so that others may take blocks from them: before a thread ends or is idle for long.
-    void let_go(ThreadCache& cache) const { spans_.let_go(cache); }
+    void let_go(ThreadCache& cache) const {
+        const AtWork<Atomic> at_work(control_, cache, order_all_);
+        spans_.let_go(cache);
+    }
 
     // Finishes what the caches of a dead process were doing. Any survivor calls it, again if the survivor was killed meanwhile.
     //   is_dead(number)   whether the process of a cache is dead
@@ -126,20 +133,29 @@ public:
                                            std::memory_order_relaxed)) {
             return false;
         }
+        const AtWork<Atomic> at_work(control_, cache, order_all_);
         for_each(dead, [&](CacheNumber number, CacheRecord<Atomic>& record) {
             const std::uint64_t pending = record.pending.load(std::memory_order_relaxed);
             if (pending != 0 && is_stored(Offset{pending - 1})) control_.keep(number);
             large_.free_pending(number);
         });
-        for (std::uint32_t unit = 0; unit < control_.shape().units(); ++unit) {
-            const UnitWord word = units_.word(unit);
+        units_.visit_in_use([&](std::uint32_t unit) {
+            UnitWord word = units_.word(unit);
+            if (word.thief != 0 &&
+                (word.is_being_stolen_by_any(dead) || word.is_held_by_any(dead))) {
+                spans_.undo_theft(unit, word);
+                word = units_.word(unit);
+            }
             if (word.is_held_by_any(dead)) recover_unit(cache, unit, word);
-        }
+            return false;
+        });
         for_each(dead, [&](CacheNumber number, CacheRecord<Atomic>& record) {
             const std::uint64_t head = record.freed_to.load(std::memory_order_relaxed);
             if (head != 0) spans_.look_again(cache, static_cast<std::uint32_t>(head - 1));
             control_.keep(number);
             record.freed_to.store(0, std::memory_order_relaxed);
+            record.is_at_work.store(
+                0, std::memory_order_release);  // its spans, if any are left, may be taken
         });
         units_.repair_used();
         claim.store(0, std::memory_order_release);
@@ -181,6 +197,7 @@ private:
                 units_.store(unit, word);
                 return units_.give_up(cache, unit, dead);
             case UnitState::freeing:
+                if (word.size_class == no_size_class) return units_.give_up(cache, unit, dead);
                 return spans_.finish_closing(cache, unit, word.size_class, dead);
             case UnitState::span:
                 return spans_.recover(cache, dead, unit, word.size_class);
@@ -193,6 +210,7 @@ private:
     Units<Atomic> units_;
     Spans<Atomic> spans_;
     LargeBlocks<Atomic> large_;
+    OrderAll order_all_;
 };
 
 }  // namespace acp::heap

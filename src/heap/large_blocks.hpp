@@ -28,7 +28,8 @@ public:
         const auto units = static_cast<std::uint32_t>((bytes + unit_bytes - 1) >> unit_shift);
         const auto apart =
             static_cast<std::uint32_t>(alignment > unit_bytes ? alignment >> unit_shift : 1);
-        const std::uint32_t head = units_.claim(cache, units != 0 ? units : 1, apart, 0);
+        const std::uint32_t head =
+            units_.claim(cache, units != 0 ? units : 1, apart, no_size_class);
         if (head == no_unit) return no_block;
         const std::uint32_t whole = units_.word(head).units;
         for (std::uint32_t i = 1; i < whole; ++i) {
@@ -45,6 +46,7 @@ public:
         if (block != offset_of(head)) return Freed::not_a_block;
         std::uint64_t expected = word.packed();
         word.state = UnitState::freeing;
+        word.size_class = no_size_class;
         word.holder = cache.number() + 1;
         if (!control_.unit(head).compare_exchange_strong(
                 expected, word.packed(), std::memory_order_acq_rel, std::memory_order_relaxed)) {
@@ -64,6 +66,7 @@ public:
         UnitWord word = units_.word(unit);
         if (word.state != UnitState::large) return;
         word.state = UnitState::freeing;
+        word.size_class = no_size_class;
         word.holder = dead + 1;
         units_.store(unit, word);
         record.pending.store(0, std::memory_order_relaxed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Small blocks: they lie in spans of one size class. A span is held by the cache of one thread, which alone takes blocks from it, or
-// by nobody; everybody frees blocks of any span. A span that nobody holds is noted in the index when it has room, and becomes
+// by nobody; everybody frees blocks of any span. Where there is no room, the spans of caches that no call uses are taken from them. A span that nobody holds is noted in the index when it has room, and becomes
 // units again when it is empty: whoever frees its last block, or gives it up, gets hold of it for that.
 // As Heap (heap/heap.hpp) otherwise.
 #pragma once
@@ -8,8 +8,8 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
-#include <utility>
 
+#include "heap/at_work.hpp"
 #include "heap/control.hpp"
 #include "heap/offset.hpp"
 #include "heap/room_index.hpp"
@@ -24,13 +24,13 @@ template <template <class> class Atomic = std::atomic>
 class Spans {
 public:
     //   control, units  must outlive this
-    Spans(const Control<Atomic>& control, const Units<Atomic>& units) noexcept
-        : control_(control), units_(units), room_(control) {}
+    Spans(const Control<Atomic>& control, const Units<Atomic>& units, OrderAll order_all) noexcept
+        : control_(control), units_(units), room_(control), order_all_(order_all) {}
 
     // A block of the class; where there is no room for a span, of a larger one.
     Offset allocate(ThreadCache& cache, std::uint32_t size_class) const {
         ThreadCache::Hold& hold = cache.hold(size_class);
-        if (hold.head != no_unit) [[likely]] {
+        if (is_held(cache, hold, size_class)) [[likely]] {
             const Offset block = take(cache, hold, size_class);
             if (block != no_block) [[likely]]
                 return block;
@@ -46,7 +46,7 @@ public:
     Offset allocate_exactly(ThreadCache& cache, std::uint32_t size_class) const {
         ThreadCache::Hold& hold = cache.hold(size_class);
         do {
-            if (hold.head == no_unit) continue;
+            if (!is_held(cache, hold, size_class)) continue;
             const Offset block = take(cache, hold, size_class);
             if (block != no_block) return block;
         } while (refill(cache, size_class));
@@ -64,7 +64,8 @@ public:
             return Freed::not_a_block;
         const std::uint64_t mask = std::uint64_t{1} << (which % 64);
         auto& word = control_.blocks(head)[which / 64];
-        // relaxed: before the next line in the order of this thread, which is all that a kill respects
+        // relaxed: the next line is a release and keeps this store before it, and the stores of a process that is killed stay up to
+        // some instruction
         control_.cache(cache.number()).freed_to.store(head + 1, std::memory_order_relaxed);
         // seq_cst: then we look whether the span is held; partner: release, which gives it up, then looks for room
         const std::uint64_t before = word.fetch_or(mask, std::memory_order_seq_cst);
@@ -72,7 +73,10 @@ public:
             return Freed::not_allocated;
         const UnitWord span =
             UnitWord::unpacked(control_.unit(head).load(std::memory_order_seq_cst));
-        if (span.holder == 0) note_freed(cache, head, size_class, before | mask, which / 64);
+        if (span.holder == 0) {
+            const AtWork<Atomic> at_work(control_, cache, order_all_);
+            note_freed(cache, head, size_class, before | mask, which / 64);
+        }
         return Freed::done;
     }
 
@@ -94,8 +98,57 @@ public:
     void let_go(ThreadCache& cache) const {
         for (std::uint32_t c = 0; c < size_class_count; ++c) {
             ThreadCache::Hold& hold = cache.hold(c);
-            if (hold.head != no_unit) release(cache, std::exchange(hold.head, no_unit), c);
+            if (is_held(cache, hold, c)) release(cache, hold.drop(), c);
         }
+    }
+
+    // Gives up the spans of all other caches that no call uses, for want of room: they note that at their next call. Returns whether
+    // it gave up any. Looks at all units that may be in use.
+    bool steal_idle(ThreadCache& cache) const {
+        bool is_any = false;
+        bool is_forgotten = false;
+        const auto visit_held = [&](const auto& visit) {
+            units_.visit_in_use([&](std::uint32_t unit) {
+                const UnitWord word = units_.word(unit);
+                if (word.state == UnitState::span && word.holder != 0) visit(unit, word);
+                return false;
+            });
+        };
+        visit_held([&](std::uint32_t unit, UnitWord word) {
+            if (word.thief != 0) return;
+            if (word.is_held_by(cache.number())) {
+                // A theft that was undone after this cache had noticed it and forgotten the span?
+                if (cache.hold(word.size_class).head() == unit) return;
+                release(cache, unit, word.size_class);
+                is_forgotten = true;
+                return;
+            }
+            if (!is_idle(control_, word.holder - 1)) return;
+            const UnitWord before = word;
+            word.thief = cache.number() + 1;
+            is_any = change(unit, before, word) || is_any;
+        });
+        if (!is_any) return is_forgotten;
+        const bool is_ordered = order_all_ == nullptr || order_all_();
+        is_any = false;
+        visit_held([&](std::uint32_t unit, UnitWord word) {
+            if (word.thief != cache.number() + 1) return;
+            const UnitWord before = word;
+            word.thief = 0;
+            const bool is_taken = is_ordered && is_idle(control_, word.holder - 1);
+            if (is_taken) word.holder = cache.number() + 1;
+            if (!change(unit, before, word) || !is_taken) return;
+            release(cache, unit, word.size_class);
+            is_any = true;
+        });
+        return is_any || is_forgotten;
+    }
+
+    // The end of a theft whose thief or holder was killed: the span is its holder's again, unless the word has changed since.
+    void undo_theft(std::uint32_t head, UnitWord word) const noexcept {
+        const UnitWord before = word;
+        word.thief = 0;
+        change(head, before, word);
     }
 
     // Gives up a span that a dead cache held, and the block that it had pending there.
@@ -112,7 +165,7 @@ public:
                         std::uint32_t head,
                         std::uint32_t size_class,
                         CacheNumber holder) const {
-        room_.remove(size_class, head);
+        room_.remove(size_class, head);  // first: afterwards the place may belong to another span
         units_.give_up(cache, head, holder);
     }
 
@@ -133,15 +186,15 @@ private:
                                        ThreadCache::Hold& hold,
                                        std::uint32_t size_class) const noexcept {
         const SizeClass& size = size_classes[size_class];
-        auto* words = control_.blocks(hold.head);
+        auto* words = control_.blocks(hold.head());
         for (; hold.word < size.words; ++hold.word) {
             auto& word = words[hold.word];
             const std::uint64_t bits = word.load(std::memory_order_relaxed);
             if (bits == 0) continue;
             const auto bit = static_cast<std::uint32_t>(std::countr_zero(bits));
             const Offset block =
-                offset_of(hold.head) + std::uint64_t{hold.word * 64 + bit} * size.block_bytes;
-            // relaxed: before the next line in the order of this thread, which is all that a kill respects
+                offset_of(hold.head()) + std::uint64_t{hold.word * 64 + bit} * size.block_bytes;
+            // relaxed: as in free()
             control_.cache(cache.number()).pending.store(block + 1, std::memory_order_relaxed);
             // acq_rel: what the thread that freed the block did to it comes before; partner: free()
             word.fetch_and(~(std::uint64_t{1} << bit), std::memory_order_acq_rel);
@@ -152,30 +205,36 @@ private:
 
     // Finds the cache a span of this class with free blocks. false: there is none, and no room for a new one.
     bool refill(ThreadCache& cache, std::uint32_t size_class) const {
-        control_.keep(cache.number());  // the cache may let go of the span of its last block
+        // If the cache gives up the span of its last block, another may take it, and recovery could no longer tell whose pending block
+        // that is: from here on the block counts as kept.
+        control_.keep(cache.number());
         ThreadCache::Hold& hold = cache.hold(size_class);
-        if (hold.head != no_unit) {
-            hold.word = word_with_room(hold.head, size_classes[size_class]);
+        if (!hold.is_empty()) {
+            hold.word = word_with_room(hold.head(), size_classes[size_class]);
             if (hold.word != no_unit) return true;
-            release(cache, std::exchange(hold.head, no_unit), size_class);
+            release(cache, hold.drop(), size_class);
         }
         hold.word = 0;
-        hold.head = take_room(cache, size_class);
-        if (hold.head == no_unit) hold.head = open(cache, size_class);
-        if (hold.head == no_unit) {
+        hold.set_head(take_room(cache, size_class));
+        if (hold.is_empty()) hold.set_head(open(cache, size_class));
+        if (hold.is_empty()) {
             // Spans of other classes that lie empty become units.
             let_go(cache);
-            hold.head = open(cache, size_class);
+            hold.set_head(open(cache, size_class));
         }
-        if (hold.head == no_unit) hold.head = take_rest(cache, size_class);
-        return hold.head != no_unit;
+        if (hold.is_empty() && steal_idle(cache)) {
+            hold.set_head(take_room(cache, size_class));
+            if (hold.is_empty()) hold.set_head(open(cache, size_class));
+        }
+        if (hold.is_empty()) hold.set_head(take_rest(cache, size_class));
+        return !hold.is_empty();
     }
 
     // The first word of a span in which several blocks are free; no_unit: none.
     [[nodiscard]] std::uint32_t word_with_room(std::uint32_t head,
                                                const SizeClass& size) const noexcept {
         for (std::uint32_t i = 0; i < size.words; ++i) {
-            // seq_cst: partner is free_small, which sets a bit, then looks whether the span is held
+            // seq_cst: partner is free(), which sets a bit, then looks whether the span is held
             const std::uint64_t bits = control_.blocks(head)[i].load(std::memory_order_seq_cst);
             if (static_cast<std::uint32_t>(std::popcount(bits)) >= size.room) return i;
         }
@@ -196,32 +255,35 @@ private:
         return no_unit;
     }
 
-    // Any span of the class with a free block. Looks at all units.
+    // Any span of the class with a free block. Looks at all units that may be in use.
     std::uint32_t take_rest(ThreadCache& cache, std::uint32_t size_class) const {
-        for (std::uint32_t unit = 0; unit < control_.shape().units(); ++unit) {
-            const UnitWord word = units_.word(unit);
-            if (word.state != UnitState::span || word.size_class != size_class ||
-                word.holder != 0 || !acquire(cache, unit, size_class)) {
-                continue;
+        std::uint32_t found = no_unit;
+        units_.visit_in_use([&](std::uint32_t unit) {
+            if (units_.word(unit).packed() != unheld(size_class).packed() ||
+                !acquire(cache, unit, size_class)) {
+                return false;
             }
             const auto* bits = control_.blocks(unit);
             for (std::uint32_t i = 0; i < size_classes[size_class].words; ++i) {
-                if (bits[i].load(std::memory_order_relaxed) != 0) return unit;
+                if (bits[i].load(std::memory_order_relaxed) == 0) continue;
+                found = unit;
+                return true;
             }
             release(cache, unit, size_class);
-        }
-        return no_unit;
+            return false;
+        });
+        return found;
     }
 
     // Where the heap is full: a block of a larger class, from spans that exist.
     Offset take_larger(ThreadCache& cache, std::uint32_t size_class) const {
         for (std::uint32_t c = size_class + 1; c < size_class_count; ++c) {
             ThreadCache::Hold& hold = cache.hold(c);
-            if (hold.head == no_unit) {
+            if (!is_held(cache, hold, c)) {
                 hold.word = 0;
-                hold.head = take_room(cache, c);
+                hold.set_head(take_room(cache, c));
             }
-            if (hold.head == no_unit) continue;
+            if (hold.is_empty()) continue;
             const Offset block = take(cache, hold, c);
             if (block != no_block) return block;
         }
@@ -236,6 +298,7 @@ private:
         for (std::uint32_t i = 0; i < size.words; ++i) {
             control_.blocks(head)[i].store(size.full_word(i), std::memory_order_relaxed);
         }
+        // The head last: its release publishes the bits and the parts.
         for (std::uint32_t i = 1; i < size.span_units; ++i) {
             units_.store(head + i, {UnitState::span_part, size_class, i, 0, 0});
         }
@@ -254,14 +317,31 @@ private:
         return word;
     }
 
+    // Whether the cache has a span of the class: others may have taken it since the cache's last call.
+    [[gnu::always_inline]] bool is_held(const ThreadCache& cache,
+                                        ThreadCache::Hold& hold,
+                                        std::uint32_t size_class) const noexcept {
+        if (hold.is_empty()) return false;
+        // seq_cst: after the call has told that it is at work; partner: steal_idle()
+        if (control_.unit(hold.head()).load(std::memory_order_seq_cst) ==
+            held(cache, size_class).packed()) [[likely]] {
+            return true;
+        }
+        (void)hold.drop();
+        return false;
+    }
+
+    bool change(std::uint32_t head, UnitWord from, UnitWord to) const noexcept {
+        std::uint64_t expected = from.packed();
+        return control_.unit(head).compare_exchange_strong(
+            expected, to.packed(), std::memory_order_seq_cst, std::memory_order_relaxed);
+    }
+
     // Makes a span that nobody holds the cache's.
     bool acquire(const ThreadCache& cache,
                  std::uint32_t head,
                  std::uint32_t size_class) const noexcept {
-        std::uint64_t expected = unheld(size_class).packed();
-        return control_.unit(head).compare_exchange_strong(
-            expected, held(cache, size_class).packed(), std::memory_order_seq_cst,
-            std::memory_order_relaxed);
+        return change(head, unheld(size_class), held(cache, size_class));
     }
 
     // Gives a held span up, and notes that it has room; an empty one becomes units.
@@ -331,6 +411,7 @@ private:
     const Control<Atomic>& control_;
     const Units<Atomic>& units_;
     RoomIndex<Atomic> room_;
+    OrderAll order_all_;
 };
 
 }  // namespace acp::heap

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What one thread remembers of a heap: the span of each size class that it takes blocks from, which is its own until it gives it
-// up, and where it looks for free units. Private memory: nothing in it is needed to recover a cache whose process was killed.
-// One thread at a time.
+// up, and where it looks for free units. It may lie in shared memory or not: nobody else reads it, and nothing in it is needed to
+// recover a cache whose process was killed. Zero bytes are a cache that remembers nothing. One thread at a time.
 #pragma once
 
 #include <array>
@@ -22,10 +22,31 @@ public:
 
     [[nodiscard]] CacheNumber number() const noexcept { return number_; }
 
-    struct Hold {
-        std::uint32_t head = no_unit;
-        std::uint32_t word =
-            0;  // of the span's bits; those before it had no free block when they were looked at
+    // Of a cache that was made by clearing memory: before its first use.
+    void set_number(CacheNumber number) noexcept { number_ = number; }
+
+    // The span of one size class.
+    class Hold {
+    public:
+        // The span's first unit; no_unit: the cache holds none.
+        [[nodiscard]] std::uint32_t head() const noexcept { return ~inverted_head_; }
+
+        [[nodiscard]] bool is_empty() const noexcept { return inverted_head_ == 0; }
+
+        void set_head(std::uint32_t head) noexcept { inverted_head_ = ~head; }
+
+        // Forgets the span. Returns its first unit.
+        std::uint32_t drop() noexcept {
+            const std::uint32_t dropped = head();
+            inverted_head_ = 0;
+            return dropped;
+        }
+
+        // A word of the span's bits: those before it had no free block when they were looked at.
+        std::uint32_t word = 0;
+
+    private:
+        std::uint32_t inverted_head_ = 0;
     };
 
     [[nodiscard]] Hold& hold(std::uint32_t size_class) noexcept { return holds_[size_class]; }

@@ -35,12 +35,17 @@ struct CacheNumbers {
     }
 };
 
+inline constexpr std::uint32_t no_size_class = 127;
+
 struct UnitWord {
     UnitState state = UnitState::free;
-    std::uint32_t size_class = 0;  // of a span, and of its parts
-    std::uint32_t back = 0;        // of a part of a span: how far behind the head it lies
-    std::uint32_t holder = 0;      // cache number + 1; 0: nobody
-    std::uint32_t units = 0;       // of a head
+    std::uint32_t size_class =
+        0;  // of a span and its parts; no_size_class: of a large block that is made or freed
+    std::uint32_t back = 0;    // of a part of a span: how far behind the head it lies
+    std::uint32_t holder = 0;  // cache number + 1; 0: nobody
+    std::uint32_t units = 0;   // of a head
+    // Of the head of a held span: cache number + 1 of who is about to take the span from its holder; 0: nobody
+    std::uint32_t thief = 0;
 
     [[nodiscard]] constexpr bool is_held_by(CacheNumber cache) const noexcept {
         return holder == cache + 1;
@@ -50,16 +55,26 @@ struct UnitWord {
         return holder != 0 && caches.contain(holder - 1);
     }
 
+    [[nodiscard]] constexpr bool is_being_stolen_by_any(CacheNumbers caches) const noexcept {
+        return thief != 0 && caches.contain(thief - 1);
+    }
+
+    // A span is short: the upper half of its number of units tells the thief.
     [[nodiscard]] constexpr std::uint64_t packed() const noexcept {
         return static_cast<std::uint64_t>(state) | std::uint64_t{size_class} << 3 |
-               std::uint64_t{back} << 10 | std::uint64_t{holder} << 16 | std::uint64_t{units} << 32;
+               std::uint64_t{back} << 10 | std::uint64_t{holder} << 16 |
+               std::uint64_t{units} << 32 | std::uint64_t{thief} << 48;
     }
 
     [[nodiscard]] static constexpr UnitWord unpacked(std::uint64_t word) noexcept {
-        return {static_cast<UnitState>(word & 7), static_cast<std::uint32_t>(word >> 3 & 127),
+        const auto state = static_cast<UnitState>(word & 7);
+        const bool is_span = state == UnitState::span;
+        return {state,
+                static_cast<std::uint32_t>(word >> 3 & 127),
                 static_cast<std::uint32_t>(word >> 10 & 63),
                 static_cast<std::uint32_t>(word >> 16 & 0xffff),
-                static_cast<std::uint32_t>(word >> 32)};
+                static_cast<std::uint32_t>(is_span ? word >> 32 & 0xffff : word >> 32),
+                static_cast<std::uint32_t>(is_span ? word >> 48 : 0)};
     }
 };
 

@@ -9,8 +9,6 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
-#include <functional>
-#include <utility>
 
 #include "heap/control.hpp"
 #include "heap/thread_cache.hpp"
@@ -18,19 +16,22 @@
 namespace acp::heap {
 
 // Gives memory back to the system: the bytes read as zero afterwards. A range of whole areas of the heap.
-using GiveBack = std::function<void(std::uint64_t offset, std::uint64_t bytes)>;
+struct GiveBack {
+    void (*function)(void* context, std::uint64_t offset, std::uint64_t bytes) noexcept = nullptr;
+    void* context = nullptr;
+};
 
 template <template <class> class Atomic = std::atomic>
 class Units {
 public:
     //   control  must outlive this
-    Units(const Control<Atomic>& control, GiveBack give_back)
-        : control_(control), give_back_(std::move(give_back)) {}
+    Units(const Control<Atomic>& control, GiveBack give_back) noexcept
+        : control_(control), give_back_(give_back) {}
 
     // Claims a run, and marks its head as opening: the caller then writes the parts and the head.
     //   units       >= 1
     //   alignment   of the head's number: a power of two
-    //   size_class  of a span; 0: none
+    //   size_class  of a span; or no_size_class
     // no_unit: there is no such run.
     [[nodiscard]] std::uint32_t claim(ThreadCache& cache,
                                       std::uint32_t units,
@@ -60,7 +61,7 @@ public:
         std::uint32_t end = head + 1;
         while (end < head + what.units && is_part_of(end, head, what, holder)) ++end;
         for (std::uint32_t unit = end; unit-- > head;) {
-            // release: whoever claims the unit sees that its blocks' bits are zero; partner: try_claim
+            // release: what was done to the unit and its blocks comes before whoever claims it; partner: try_claim()
             control_.unit(unit).store(0, std::memory_order_release);
         }
         clear_used(head, end - head);
@@ -68,26 +69,37 @@ public:
         std::uint32_t& from = cache.search_from(what.units);
         from = std::min(from, head / area_units);
         for (std::uint32_t area = head / area_units; area <= (end - 1) / area_units; ++area) {
-            note_idle(cache, area);
+            give_back_if_idle(cache, area);
         }
     }
 
-    // After the units of a killed cache were given up: those that are free are found again.
+    // Clears the bits of units that are free: a killed process may have set bits of units that it did not come to claim, or have given
+    // units up and not cleared theirs.
     void repair_used() const noexcept {
-        for (std::uint32_t area = 0; area < control_.shape().areas; ++area) {
-            std::uint64_t used = control_.used(area).load(std::memory_order_relaxed);
-            for (; used != 0; used &= used - 1) {
-                const std::uint32_t unit =
-                    area * area_units + static_cast<std::uint32_t>(std::countr_zero(used));
-                if (control_.unit(unit).load(std::memory_order_acquire) == 0) clear_used(unit, 1);
-            }
-        }
+        visit_in_use([this](std::uint32_t unit) {
+            const std::uint64_t mask = std::uint64_t{1} << (unit % area_units);
+            const auto& used = control_.used(unit / area_units);
+            if ((used.load(std::memory_order_relaxed) & mask) == 0) return false;
+            if (control_.unit(unit).load(std::memory_order_acquire) == 0) clear_used(unit, 1);
+            return false;
+        });
     }
 
     // Gives up a unit that a killed cache had claimed for a run that it has not begun to open.
     void give_up_claimed(std::uint32_t unit) const noexcept {
         control_.unit(unit).store(0, std::memory_order_release);
         clear_used(unit, 1);
+    }
+
+    // Calls visit(unit) for each unit that may be in use, until it returns true.
+    template <typename Visit>
+    void visit_in_use(const Visit& visit) const {
+        for (std::uint32_t area = 0; area < control_.shape().areas; ++area) {
+            if (control_.is_untouched(area)) continue;
+            for (std::uint32_t i = 0; i < area_units; ++i) {
+                if (visit(area * area_units + i)) return;
+            }
+        }
     }
 
     [[nodiscard]] UnitWord word(std::uint32_t unit) const noexcept {
@@ -103,6 +115,7 @@ private:
     // Areas that keep their memory while nothing lies in them.
     static constexpr std::uint64_t idle_areas_kept = 8;
 
+    //   units  1 .. area_units, as below
     static constexpr std::uint64_t mask_of(std::uint32_t first, std::uint32_t units) noexcept {
         return (~std::uint64_t{0} >> (area_units - units)) << first;
     }
@@ -138,9 +151,12 @@ private:
                                             std::memory_order_relaxed)) {
                 continue;
             }
-            if (bits == 0) note_in_use(area);
+            note_in_use(area, bits == 0);
             const std::uint32_t head = area * area_units + first;
-            if (try_claim(cache, head, units)) return head;
+            if (try_claim(cache, head, units)) {
+                note_claimed(area, mask);
+                return head;
+            }
             bits = used.load(std::memory_order_relaxed);
         }
     }
@@ -162,14 +178,18 @@ private:
                                                       std::memory_order_relaxed);
             }
             if (!is_taken) break;
-            if (bits == 0) note_in_use(area + done / area_units);
+            note_in_use(area + done / area_units, bits == 0);
         }
         const std::uint32_t head = area * area_units;
         if (done < units) {
             clear_used(head, done);
             return no_unit;
         }
-        return try_claim(cache, head, units) ? head : no_unit;
+        if (!try_claim(cache, head, units)) return no_unit;
+        for (done = 0; done < units; done += area_units) {
+            note_claimed(area + done / area_units, mask_of(0, std::min(units - done, area_units)));
+        }
+        return head;
     }
 
     // Makes the units of a run whose bits were free the cache's own. false: some were not, and none is claimed.
@@ -180,12 +200,12 @@ private:
             UnitWord{UnitState::claimed, 0, 0, cache.number() + 1, 0}.packed();
         for (std::uint32_t i = 0; i < units; ++i) {
             std::uint64_t expected = 0;
-            // acq_rel: partner is whoever gave the unit up
+            // seq_cst: partner is whoever gave the unit up, and repair_used()
             if (control_.unit(head + i).compare_exchange_strong(
-                    expected, mine, std::memory_order_acq_rel, std::memory_order_relaxed)) {
+                    expected, mine, std::memory_order_seq_cst, std::memory_order_relaxed)) {
                 continue;
             }
-            // A bit said wrongly that the unit is free, as after a repair: it stays set now.
+            // The unit is in use though its bit was clear, for a moment (repair_used()): the bit, which is set now, stays.
             for (std::uint32_t j = 0; j < units; ++j) {
                 if (j < i) control_.unit(head + j).store(0, std::memory_order_release);
                 if (j != i) clear_used(head + j, 1);
@@ -212,33 +232,68 @@ private:
         }
     }
 
+    // Of units that are free, or were a moment ago: a bit may have been cleared by somebody else before (repair_used()), and the unit
+    // be claimed anew since.
     void clear_used(std::uint32_t head, std::uint32_t units) const noexcept {
         for (std::uint32_t done = 0; done < units;) {
+            const std::uint32_t area = (head + done) / area_units;
             const std::uint32_t first = (head + done) % area_units;
             const std::uint32_t here = std::min(units - done, area_units - first);
-            // acq_rel: partner is whoever claims next
-            control_.used((head + done) / area_units)
-                .fetch_and(~mask_of(first, here), std::memory_order_acq_rel);
+            clear_used_of(area, mask_of(first, here));
             done += here;
         }
     }
 
-    void note_in_use(std::uint32_t area) const noexcept {
+    void clear_used_of(std::uint32_t area, std::uint64_t mask) const noexcept {
+        while (mask != 0) {
+            // seq_cst, as the look behind it; partner: note_claimed(), which looks after the unit was claimed
+            control_.used(area).fetch_and(~mask, std::memory_order_seq_cst);
+            const std::uint64_t claimed = claimed_of(area, mask);
+            if (claimed == 0) return;
+            note_claimed(area, claimed);
+            mask = claimed & ~claimed_of(area, claimed);  // given up meanwhile
+        }
+    }
+
+    // The units of the mask that are not free.
+    [[nodiscard]] std::uint64_t claimed_of(std::uint32_t area, std::uint64_t mask) const noexcept {
+        std::uint64_t claimed = 0;
+        for (std::uint64_t rest = mask; rest != 0; rest &= rest - 1) {
+            const auto bit = static_cast<std::uint32_t>(std::countr_zero(rest));
+            const std::uint64_t word =
+                control_.unit(area * area_units + bit).load(std::memory_order_seq_cst);
+            if (word != 0) claimed |= std::uint64_t{1} << bit;
+        }
+        return claimed;
+    }
+
+    // Before a unit is claimed: Control::is_untouched() relies on it.
+    //   was_idle  no unit of the area was in use before
+    void note_in_use(std::uint32_t area, bool was_idle) const noexcept {
         const std::uint64_t mask = std::uint64_t{1} << (area % 64);
         auto& backed = control_.backed(area / 64);
         if ((backed.load(std::memory_order_relaxed) & mask) == 0) {
             backed.fetch_or(mask, std::memory_order_relaxed);
-        } else if (control_.idle_areas().load(std::memory_order_relaxed) != 0) {
+        } else if (was_idle && control_.idle_areas().load(std::memory_order_relaxed) != 0) {
             control_.idle_areas().fetch_add(~std::uint64_t{0}, std::memory_order_relaxed);
         }
     }
 
-    // After units of an area were given up.
-    void note_idle(const ThreadCache& cache, std::uint32_t area) const {
+    // Units of a run are claimed, whose bits were set before. Somebody who took the run for free may have cleared them since.
+    void note_claimed(std::uint32_t area, std::uint64_t mask) const noexcept {
+        auto& used = control_.used(area);
+        if ((used.load(std::memory_order_seq_cst) & mask) == mask) [[likely]]
+            return;
+        used.fetch_or(mask, std::memory_order_seq_cst);
+        note_in_use(area, false);
+    }
+
+    // After units of an area were given up: gives the area's memory back when it holds no block and enough others are idle.
+    void give_back_if_idle(const ThreadCache& cache, std::uint32_t area) const {
         if (control_.used(area).load(std::memory_order_relaxed) != 0) return;
         const std::uint64_t idle =
             control_.idle_areas().fetch_add(1, std::memory_order_relaxed) + 1;
-        // A count below zero: an area was counted out twice, by a race or before a kill.
+        // Signed: the count may have fallen below zero, where an area was counted out twice.
         if (static_cast<std::int64_t>(idle) <= static_cast<std::int64_t>(idle_areas_kept)) return;
         std::uint64_t none = 0;
         const std::uint32_t head = area * area_units;
@@ -246,9 +301,9 @@ private:
                 none, ~std::uint64_t{0}, std::memory_order_acq_rel, std::memory_order_relaxed)) {
             return;
         }
-        note_in_use(area);
+        note_in_use(area, true);
         if (!try_claim(cache, head, area_units)) return;
-        give_back_(std::uint64_t{area} * area_bytes, area_bytes);
+        give_back_.function(give_back_.context, std::uint64_t{area} * area_bytes, area_bytes);
         control_.backed(area / 64).fetch_and(~(std::uint64_t{1} << (area % 64)),
                                              std::memory_order_relaxed);
         for (std::uint32_t i = 0; i < area_units; ++i) {

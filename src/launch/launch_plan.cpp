@@ -85,6 +85,7 @@ Taken take(LaunchPlan& plan, std::string_view name, std::string_view value) {
     if (name == "node") return take_number(plan.node, value);
     if (name == "first") return take_list(plan.first_process, value);
     if (name == "machine") return take_number(plan.machine_procs, value);
+    if (name == "heap") return take_long(plan.heap_bytes, value);
     if (name == "cipher") return take_number(plan.cipher, value);
     if (name == "job") return take_long(plan.job_id, value);
     if (name == "netns") return take_flag(plan.is_netns, value);
@@ -169,6 +170,7 @@ std::string to_bytes(const LaunchPlan& plan) {
     append(bytes, "first", list_text(plan.first_process));
     append(bytes, "machine", std::to_string(plan.machine_procs));
     append(bytes, "job", std::to_string(plan.job_id));
+    append(bytes, "heap", std::to_string(plan.heap_bytes));
     append(bytes, "cipher", std::to_string(plan.cipher));
     append(bytes, "address", plan.address);
     append(bytes, "networks", plan.networks);

@@ -30,8 +30,9 @@ struct LaunchPlan {
         first_process;  // of each node, ascending from 0; empty: one node has all processes
     // processes on this machine, on all its nodes together; 0: those of this node
     std::uint32_t machine_procs = 0;
-    std::uint64_t job_id = 0;  // random, the same on all nodes
-    std::uint32_t cipher = 0;  // between nodes, the same on all: a crypto::CipherWish, resolved
+    std::uint64_t job_id = 0;      // random, the same on all nodes
+    std::uint64_t heap_bytes = 0;  // of each rank's heap at most, the same on all nodes
+    std::uint32_t cipher = 0;      // between nodes, the same on all: a crypto::CipherWish, resolved
     // address of this node's gateway; "" = those of the machine's interfaces
     std::string address;
     std::string networks;                 // chooses the interfaces, in the form of NetworkChoice

@@ -4,7 +4,7 @@
 // nodes, holds the rows of all layers. The caller runs an operation itself on memory of its own node, and the gateway of
 // the owner's node runs it for callers of other nodes. So several processes may run the same operation on the same memory
 // at once, and one may be killed in the middle: an operation must be atomic by its own means (atomic instructions), never
-// wait for another process, and leave memory after each store in a state from which the next run can go on.
+// wait for another process or, since a gateway has one thread, for another thread of a gateway, and leave memory after each store in a state from which the next run can go on.
 // Knows no handle, frame or link. Any thread.
 // Tests: tests/unit/local/numbered_operation_test.cpp, tests/invoke.
 #pragma once
@@ -42,6 +42,15 @@ public:
 
     // The process on whose memory the operation runs: its index in the job.
     [[nodiscard]] std::uint32_t process() const noexcept { return process_; }
+
+    // The node's memory as the running process sees it, and the number of the running thread among those of its process, which
+    // no other thread has meanwhile: for operations on ranges that layers claim (node/claims.hpp).
+    [[nodiscard]] const Space& space() const noexcept { return space_; }
+
+    [[nodiscard]] std::uint32_t thread() const noexcept { return hazards_.index_of(line_); }
+
+    // The lines of the process that runs the operation: of this node, or its gateway.
+    [[nodiscard]] const Hazards& hazards() const noexcept { return hazards_; }
 
     // Where `bytes` bytes at an address of that process lie. nullptr: refusal() gives the reason. Valid until the operation
     // returns. At most ranges_max calls; calls for shared segments (starter memory, what layers claim) do not count, since
@@ -105,7 +114,8 @@ private:
 
 // One row of the table.
 struct NumberedOperation {
-    // Runs the operation. It must not block or throw, and must access no shared memory but what find() returns. Arguments may
+    // Runs the operation. It must not block or throw, and must access no shared memory but what find() returns and what its layer
+    // claims (node/claims.hpp), which is never revoked. Arguments may
     // come from another node and are not to be trusted: their number of bytes is at most argument_bytes_max; the function
     // checks the rest.
     //   result  room for result_bytes_max bytes

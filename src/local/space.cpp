@@ -32,7 +32,7 @@ base::Status Space::open(const node::Segment& segment,
     view_.table = segment.tables();
     view_.base = segment.base();
     process_ = shape.first_process + slot;
-    claimed_bytes_ = node::claimed_bytes(shape);
+    claimed_bytes_ = node::addressed_bytes(shape);
     claims_granule_ = static_cast<std::uint32_t>(layout_.granules_for(shape.starter_bytes));
     shared_room_ = shared_granules() * layout_.granule_bytes();
     window_row_ = OwnRow::in_table(segment, slot);

@@ -5,6 +5,8 @@
 // first meeting on. How long a range is may depend on the job's shape. Its pages are zero at the start of a job, are taken
 // when they are first touched, and keep their content from one epoch to the next: whoever claims a range sets it up. What it
 // holds is its owner's business. Of the ranges that say so the node's gateway has one too, which has no address.
+// A range that has no address is for who has the segment mapped only: what no command may write to, and what may differ in size
+// from node to node.
 // Tests: tests/unit/node/claims_test.cpp, tests/unit/local/space_test.cpp.
 #pragma once
 
@@ -12,11 +14,12 @@
 #include <cstdint>
 #include <string_view>
 
+#include "heap/words.hpp"
 #include "node/control.hpp"
 
 namespace acp::node {
 
-enum class Claim : std::uint32_t { fetched_words, local_ends };
+enum class Claim : std::uint32_t { fetched_words, local_ends, heap_blocks, heap_words };
 
 inline constexpr std::uint64_t claim_alignment = 64;
 
@@ -27,13 +30,28 @@ struct ClaimedRange {
     std::uint64_t alignment =
         claim_alignment;  // in the segment and of the address: a power of two, claim_alignment .. 4096
     bool has_gateway_one = false;
+    bool has_address = true;  // then its size is the same on all nodes of a job
 };
 
-// In the order of Claim; those of which the gateway has one come first.
-inline constexpr std::array<ClaimedRange, 2> claimed_ranges{{
+// The words of each heap of a node, which all its processes and the gateway use.   heap_bytes  not 0
+[[nodiscard]] constexpr heap::WordsLayout heap_words(const Shape& shape) noexcept {
+    return {static_cast<std::uint32_t>(shape.heap_bytes / heap::area_bytes), slots_of(shape)};
+}
+
+// In the order of Claim; those of which the gateway has one come first, those without an address last.
+inline constexpr std::array<ClaimedRange, 4> claimed_ranges{{
     {"old values of acp_fetch_...", [](const Shape&) -> std::uint64_t { return 4096; }},
     {"bytes of acp_put and acp_get on their way",
      [](const Shape&) -> std::uint64_t { return 64 * 256 + 32 * 4096; }},
+    {.name = "blocks of acp_malloc",
+     .bytes = [](const Shape& shape) -> std::uint64_t { return shape.heap_bytes; },
+     .alignment = 4096},
+    {.name = "words of the heap (allocator/node_heap.hpp)",
+     .bytes = [](const Shape& shape) -> std::uint64_t {
+         return shape.heap_bytes == 0 ? 0 : heap_words(shape).bytes();
+     },
+     .alignment = 4096,
+     .has_address = false},
 }};
 
 namespace detail {
@@ -62,6 +80,13 @@ namespace detail {
 // Of all ranges of one process.
 [[nodiscard]] constexpr std::uint64_t claimed_bytes(const Shape& shape) noexcept {
     return detail::claims_end(shape, claimed_ranges.size());
+}
+
+// Of those that have an address.
+[[nodiscard]] constexpr std::uint64_t addressed_bytes(const Shape& shape) noexcept {
+    std::uint32_t count = 0;
+    while (count < claimed_ranges.size() && claimed_ranges[count].has_address) ++count;
+    return detail::claims_end(shape, count);
 }
 
 // Of all ranges of the gateway.

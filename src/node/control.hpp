@@ -160,6 +160,7 @@ struct Shape {
     std::uint32_t local_procs = 1;     // on this node
     std::uint32_t machine_procs = 1;   // on this machine (all emulated nodes)
     std::uint64_t starter_bytes = 0;   // per rank
+    std::uint64_t heap_bytes = 0;      // per rank, at most; a multiple of heap::area_bytes
     std::uint32_t mailbox_kind = 0;    // base::MailboxKind
     std::uint32_t intranode = 0;       // base::IntraNode
     std::uint32_t datagram_bytes = 0;  // payload of one mailbox cell, resolved (never 0)

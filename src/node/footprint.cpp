@@ -25,8 +25,8 @@ constexpr std::uint64_t whole_pages(std::uint64_t bytes) {
 // A rank's row begins on a page; at start it holds the entries of the starter memory and of what layers claim.
 std::uint64_t table_start_bytes(const Shape& shape) {
     const memory::GaLayout addresses(shape.procs);
-    const std::uint64_t granules =
-        addresses.granules_for(shape.starter_bytes) + addresses.granules_for(claimed_bytes(shape));
+    const std::uint64_t granules = addresses.granules_for(shape.starter_bytes) +
+                                   addresses.granules_for(addressed_bytes(shape));
     return whole_pages(granules * sizeof(memory::TableEntry));
 }
 
@@ -101,7 +101,13 @@ std::vector<FootprintPart> footprint_of(const Shape& shape) {
     parts.push_back({"address tables", "registrations", tables, tables_start, tables_start});
     const std::uint64_t polled = slots_of(shape) * mailbox_start_bytes(shape);
     parts.push_back({"mailboxes", "private memory used by others", mailboxes, polled, polled});
-    parts.push_back({"ranges of layers", "acp_fetch_...", claims, 0, 0});
+    // What the heaps take from the ranges of layers: blocks, and the words and caches beside them.
+    Shape without_heaps = shape;
+    without_heaps.heap_bytes = 0;
+    const SegmentLayout without = SegmentLayout::of(without_heaps);
+    const std::uint64_t others = without.failures - without.claims;
+    parts.push_back({"ranges of layers", "acp_fetch_...", others, 0, 0});
+    if (claims > others) parts.push_back({"heaps", "acp_malloc", claims - others, 0, 0});
     parts.push_back({"messages of failures", "failed commands", failures, 0, 0});
     parts.push_back({"starter memory", "", starters, starters, starters});
     return parts;

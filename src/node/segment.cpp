@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/config.hpp"
+#include "node/heap_limit.hpp"
 #include "node/mailbox_layout.hpp"
 #include "node/node_table.hpp"
 #include "os/cpu.hpp"
@@ -124,6 +125,7 @@ constexpr auto layout_facts = std::to_array<std::uint64_t>({
     offsetof(Shape, local_procs),
     offsetof(Shape, machine_procs),
     offsetof(Shape, starter_bytes),
+    offsetof(Shape, heap_bytes),
     offsetof(Shape, mailbox_kind),
     offsetof(Shape, datagram_bytes),
     offsetof(Shape, job_id),
@@ -132,6 +134,7 @@ constexpr auto layout_facts = std::to_array<std::uint64_t>({
     offsetof(Shape, has_own_gateways),
     offsetof(Shape, cipher),
     claimed_bytes(Shape{}),
+    heap_words({.heap_bytes = heap::area_bytes}).bytes(),
     offsetof(memory::TableEntry, start),
     offsetof(memory::TableEntry, base),
     offsetof(memory::TableEntry, bytes),
@@ -246,6 +249,7 @@ Shape shape_for(const base::Config& config, std::uint32_t procs) {
     shape.local_procs = procs;
     shape.machine_procs = procs;
     shape.starter_bytes = config.starter_bytes;
+    shape.heap_bytes = heap_bytes_for(config, procs, procs);
     shape.mailbox_kind = static_cast<std::uint32_t>(config.mailbox);
     shape.intranode = static_cast<std::uint32_t>(config.intranode);
     const bool is_udp = config.intranode == base::IntraNode::udp;
@@ -285,6 +289,7 @@ base::Result<Segment> Segment::create(const Shape& shape) {
     }
     segment.mapping_ = std::move(mapping).value();
     segment.base_ = segment.mapping_.data();
+    segment.keep_core_dumps_small(segment.base_);
     ControlBlock& control = segment.control();
     control.magic = segment_magic;
     control.version = segment_version;
@@ -296,6 +301,11 @@ base::Result<Segment> Segment::create(const Shape& shape) {
         segment.slot(i).rank.store(shape.first_process + i, std::memory_order_relaxed);
     }
     return segment;
+}
+
+// A core dump would take memory for every page of the heaps, most of which nobody has used.
+void Segment::keep_core_dumps_small(char* base) const noexcept {
+    os::leave_out_of_core_dumps(base + layout_.claims, layout_.failures - layout_.claims);
 }
 
 // Maps the file, head first: only a segment of this build's layout tells how long it is.
@@ -323,6 +333,7 @@ base::Status Segment::map(bool is_written) {
     }
     mapping_ = std::move(mapping).value();
     base_ = mapping_.data();
+    keep_core_dumps_small(base_);
     return {};
 }
 
@@ -374,8 +385,11 @@ base::Result<os::Mapping> Segment::map_again() const {
                             "that closes descriptors must leave those it did not open");
     }
     auto mapping = os::Mapping::map_shared(file_.get(), layout_.total);
-    return mapping.is_ok() ? std::move(mapping)
-                           : std::move(mapping).failure().within("mapping the node segment again");
+    if (!mapping.is_ok()) {
+        return std::move(mapping).failure().within("mapping the node segment again");
+    }
+    keep_core_dumps_small(mapping.value().data());
+    return mapping;
 }
 
 Segment Segment::share() const noexcept {

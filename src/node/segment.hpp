@@ -198,6 +198,7 @@ public:
 
 private:
     [[nodiscard]] base::Status map(bool is_written);
+    void keep_core_dumps_small(char* base) const noexcept;
 
     [[nodiscard]] bool are_ranks_set() const noexcept {
         // acquire: partner is Ranks::apply

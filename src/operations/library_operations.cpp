@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "allocator/operations.hpp"
 #include "operations/put_signal.hpp"
 
 namespace acp::operations {
@@ -19,9 +20,10 @@ constexpr std::array rows{
 }  // namespace
 
 const local::OperationTable& library_operations() noexcept {
-    static constexpr local::OperationTable table = [] {
+    static const local::OperationTable table = [] {
         local::OperationTable all;
         all.add(rows);
+        all.add(allocator::operations());
         return all;
     }();
     return table;

@@ -80,6 +80,14 @@ Status map_shared_over(void* address, std::uint64_t bytes, int fd, std::uint64_t
     return map_over(address, bytes, MAP_SHARED, fd, offset);
 }
 
+bool give_back_shared(void* address, std::uint64_t bytes) noexcept {
+    return madvise(address, bytes, MADV_REMOVE) == 0;
+}
+
+void leave_out_of_core_dumps(void* address, std::uint64_t bytes) noexcept {
+    (void)madvise(address, bytes, MADV_DONTDUMP);
+}
+
 std::uint64_t page_bytes() noexcept {
     return static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }

@@ -82,6 +82,13 @@ enum class Rights { read, read_write };
 // Errors: argument (0 bytes, wrap-around, or the first bad address with the reason).
 Status check_mapped(const void* address, std::uint64_t bytes, Rights rights = Rights::read_write);
 
+// Gives the memory of whole pages of a shared mapping of a memory file back to the system, in all processes that map the file:
+// they read as zero afterwards. false: the kernel refused, and nothing changed.
+bool give_back_shared(void* address, std::uint64_t bytes) noexcept;
+
+// Core dumps of this process leave out whole pages of a mapping. Where the kernel refuses, they hold them.
+void leave_out_of_core_dumps(void* address, std::uint64_t bytes) noexcept;
+
 // The size of a page, a power of two.
 [[nodiscard]] std::uint64_t page_bytes() noexcept;
 

@@ -19,6 +19,7 @@ SIGABRT_CODE = 134
 # The guide shows how the message of a failure is read.
 ENDS_BY = {"docs/guide/first-steps.md": SIGABRT_CODE}
 PRINTS = {"docs/man/acp_register_memory.3.md": "4 ranks\n", "docs/man/acp_cas4.3.md": "4000\n",
+          "docs/man/acp_malloc.3.md": "rank 3 keeps 9\nrank 2 keeps 4\n",
           "docs/man/acp_copy.3.md": "rank 2 got xxxx...\n", "docs/man/acp_path.3.md": "a copy from rank 3 takes the path "}
 
 

@@ -49,11 +49,27 @@ MUTANTS = {
         "            if (is_empty(head, size)) return close(cache, head, size_class);\n            return release",
         "            if (size.words != 0) return close(cache, head, size_class);\n            return release"),
     "held without asking": ("spans.hpp", """\
-        std::uint64_t expected = unheld(size_class).packed();
-        return""", """\
-        std::uint64_t expected = control_.unit(head).load(std::memory_order_seq_cst);
-        if (UnitWord::unpacked(expected).state != UnitState::span) return false;
-        return"""),
+        return change(head, unheld(size_class), held(cache, size_class));""", """\
+        const UnitWord now = units_.word(head);
+        return now.state == UnitState::span && change(head, now, held(cache, size_class));"""),
+    "stolen from a call at work": ("spans.hpp", "is_ordered && is_idle(control_, word.holder - 1);", "is_ordered;"),
+    "stolen with a block that is not kept": ("at_work.hpp", """\
+    return record.is_at_work.load(std::memory_order_seq_cst) == 0 &&
+           record.pending.load(std::memory_order_acquire) == 0;""", """\
+    return record.is_at_work.load(std::memory_order_seq_cst) == 0;"""),
+    "theft unnoticed": ("spans.hpp", """\
+        (void)hold.drop();
+        return false;""", """\
+        return true;"""),
+    "at work without order": ("at_work.hpp", "is_at_work_.exchange(1, std::memory_order_seq_cst);",
+                              "is_at_work_.store(1, std::memory_order_relaxed);"),
+    "theft of the dead not undone": ("heap.hpp", "                spans_.undo_theft(unit, word);\n", ""),
+    "forgotten span not found again": ("spans.hpp", """\
+                release(cache, unit, word.size_class);
+                is_forgotten = true;""", """\
+                is_forgotten = true;"""),
+    "bits cleared without a second look": ("units.hpp",
+        "            const std::uint64_t claimed = claimed_of(area, mask);\n", "            const std::uint64_t claimed = 0;\n"),
     "freed without order": ("spans.hpp", "word.fetch_or(mask, std::memory_order_seq_cst);",
                             "word.fetch_or(mask, std::memory_order_relaxed);"),
     "double free unseen": ("spans.hpp", "if ((before & mask) != 0) [[unlikely]]",
@@ -63,9 +79,9 @@ MUTANTS = {
     "all units of a run taken for its parts": ("units.hpp",
         "        while (end < head + what.units && is_part_of(end, head, what, holder)) ++end;\n",
         "        end = head + what.units;\n        static_cast<void>(&Units::is_part_of);\n"),
-    "claimed without asking": ("units.hpp", "            std::uint64_t expected = 0;\n            // acq_rel: partner",
+    "claimed without asking": ("units.hpp", "            std::uint64_t expected = 0;\n            // seq_cst: partner",
                                "            std::uint64_t expected = control_.unit(head + i).load(std::memory_order_relaxed);\n"
-                               "            // acq_rel: partner"),
+                               "            // seq_cst: partner"),
     "claimed units of the dead forgotten": ("heap.hpp", "                return units_.give_up_claimed(unit);",
                                             "                return;"),
     "free units not found again": ("heap.hpp", "        units_.repair_used();\n", ""),

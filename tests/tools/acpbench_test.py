@@ -188,6 +188,18 @@ class Experiments(unittest.TestCase):
         rows = self.quick(4, "idle")
         self.assertIn("agent_and_launcher_percent", rows[0]["extra"])
 
+    def test_heaps_are_timed_beside_the_c_library_or_a_get(self):
+        for nodes, owner, yardstick in ((1, "another rank's", "of the C library"), (2, "another node's", "acp_get of 8 bytes")):
+            with tempfile.TemporaryDirectory() as folder:
+                path = f"{folder}/heap.json"
+                rows = self.rows_from(run(BIN / "acprun", "-n", 2, "--nodes", nodes, BIN / "acpbench", "heap",
+                                          "--quick", "--json", path), path)
+            theirs = [its for its in rows if owner in its["case"]]
+            self.assertGreaterEqual(len(theirs), 2)
+            for its in theirs:
+                self.assertIn(yardstick, its["yardstick"]["name"])
+                self.assertGreater(its["ratio"], 0)
+
     def test_a_flag_is_timed_by_who_waits_for_it(self):
         for nodes, yardstick in ((1, "half a cache-line round trip"), (2, "half a bare UDP round trip")):
             with tempfile.TemporaryDirectory() as folder:

@@ -65,7 +65,7 @@ class Key(ToolTest):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         tap = os.path.join(folder.name, "tap")
-        job = self.start("--hosts", "tapped,b", "--ssh", SSH_STUB, *(program or (ACT,)), "print=ready", "pause", env={"STUB_TAP": tap})
+        job = self.start("--heap-size", "1M", "--hosts", "tapped,b", "--ssh", SSH_STUB, *(program or (ACT,)), "print=ready", "pause", env={"STUB_TAP": tap})
         self.assertEqual(job.read_lines(2), ready(2))
         with open(tap, "rb") as file:
             talk = file.read()

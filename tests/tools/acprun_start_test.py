@@ -134,11 +134,14 @@ class Refusals(ToolTest):
                         ("-np", "2", "-envnet", "udp", "-smemsize", "4096"), ("--acp-envnet=udp", "-np=2", "-smemsize=4096")):
             result = acprun(*options, ACT, "variable=ACP_STARTER_SIZE")
             self.assertEqual((result.returncode, result.stdout), (0, b"4096\n" * 2), result.stderr)
+        for options in (("-np=2", "-smemsize-dl=3M"), ("--acp-startermemsize-dl=3M", "-n", "2")):
+            result = acprun(*options, ACT, "variable=ACP_HEAP_SIZE")
+            self.assertEqual((result.returncode, result.stdout), (0, b"3M\n" * 2), result.stderr)
         self.assert_fails(acprun("--hosts", "a", "-rsh", "/no/such/rsh", ACT), 69, "/no/such/rsh")
 
     def test_the_options_of_version_3_without_an_equivalent_are_refused_with_what_there_is(self):
-        for option, instead in (("-smemsize-cl=1024", "--starter-size"), ("-smemsize-dl", "--starter-size"),
-                                ("--acp-size-smem-dl", "--starter-size"), ("-envnet=ib", "UDP alone.*--net"),
+        for option, instead in (("-smemsize-cl=1024", "--starter-size"),
+                                ("--acp-size-smem-cl", "--starter-size"), ("-envnet=ib", "UDP alone.*--net"),
                                 ("-envnet", "UDP alone"), ("--acp-port-local=44256", "chooses the ports"),
                                 ("--acp-taskid", "ACP_JOB_ID"), ("--acp-myrank=0", "-n says")):
             self.assert_fails(acprun(option, "7", ACT), 64, f"{option.split('=')[0]}.*{instead}")
@@ -149,7 +152,8 @@ class Refusals(ToolTest):
 
     def test_refuses_values_that_do_not_fit(self):
         for option, value in (("--timeout", "0"), ("--timeout", "-1"), ("--timeout", "soon"), ("--bind", "socket"),
-                              ("--on-failure", "ignore"), ("--starter-size", "20kk"), ("--starter-size", "2T")):
+                              ("--on-failure", "ignore"), ("--starter-size", "20kk"), ("--starter-size", "2T"),
+                              ("--heap-size", "some"), ("--heap-size", "2T")):
             self.assert_fails(acprun(option, value, ACT), 64, option, value)
 
     def test_refuses_to_run_nothing(self):

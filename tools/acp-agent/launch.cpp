@@ -118,6 +118,7 @@ Status Agent::make_segment() {
     shape.local_procs = plan_.local_procs();
     shape.machine_procs = plan_.machine_procs != 0 ? plan_.machine_procs : plan_.local_procs();
     shape.starter_bytes = config_.starter_bytes;
+    shape.heap_bytes = plan_.heap_bytes;
     shape.mailbox_kind = static_cast<std::uint32_t>(config_.mailbox);
     shape.intranode = static_cast<std::uint32_t>(config_.intranode);
     shape.datagram_bytes = datagram_bytes(config_);

@@ -36,6 +36,7 @@ int run_atomic(const Call& call);
 int run_sync(const Call& call);
 int run_net(const Call& call);
 int run_flag(const Call& call);
+int run_heap(const Call& call);
 int run_memory(const Call& call);
 int run_start(const Call& call);
 int run_poll(const Call& call);

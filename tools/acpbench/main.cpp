@@ -25,6 +25,8 @@ constexpr Experiment all[] = {
      "acprun -n 2 --nodes 2 --starter-size 16M acpbench net", run_net},
     {"flag", "how long a receiver waits that spins on plain loads for a flag",
      "acprun -n 2 acpbench flag", run_flag},
+    {"heap", "acp_malloc and acp_free beside those of the C library, or a get from the same rank",
+     "acprun -n 2 acpbench heap", run_heap},
     {"memory", "memory per rank after acp_init beside the same program without ACP",
      "acpbench memory", run_memory},
     {"start", "from launch to end of a job that only joins and leaves", "acpbench start",

@@ -70,6 +70,11 @@ constexpr Section sections[] = {
      "alone; copies for others beside a get and then a put. Ratios are of times (less is better), "
      "of streams of bandwidths.",
      Drawn::nothing},
+    {"heap", "Memory of any rank",
+     "Blocks of random sizes, freed in random order while as many live on, beside malloc and free "
+     "of "
+     "the C library; on another node beside one get of 8 bytes.",
+     Drawn::nothing},
     {"peers", "Beside other libraries",
      "Two nodes over loopback: ACP, UCX and Open MPI over TCP, bare datagrams, in turns (make "
      "peers). The ratio says how many times as good as the better of the two libraries ACP is.",

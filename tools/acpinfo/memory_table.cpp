@@ -7,6 +7,7 @@
 #include "base/format.hpp"
 #include "memory/ga_layout.hpp"
 #include "node/footprint.hpp"
+#include "node/heap_limit.hpp"
 #include "node/mailbox_layout.hpp"
 #include "node/segment.hpp"
 
@@ -59,6 +60,8 @@ Total total_of(const std::vector<node::FootprintPart>& parts) {
 
 std::vector<node::FootprintPart> parts_of(const node::Shape& shape) {
     std::vector<node::FootprintPart> parts = node::footprint_of(shape);
+    // Told below the table: what they may take would hide all else.
+    std::erase_if(parts, [](const node::FootprintPart& part) { return part.name == "heaps"; });
     for (const node::FootprintPart& part : engine::footprint_of(shape)) {
         parts.push_back(part);
     }
@@ -110,6 +113,7 @@ base::Result<node::Shape> shape_of_job(std::uint64_t procs,
     const bool may_be_own = config.gateway == base::GatewayPlace::automatic;
     shape.has_own_gateways = has_one_rank_each && may_be_own ? 1 : 0;
     shape.starter_bytes = config.starter_bytes;
+    shape.heap_bytes = node::heap_bytes_for(config, shape.procs, shape.local_procs);
     shape.mailbox_kind = static_cast<std::uint32_t>(config.mailbox);
     shape.intranode = static_cast<std::uint32_t>(config.intranode);
     shape.datagram_bytes =
@@ -141,7 +145,8 @@ std::string memory_text(const node::Shape& shape) {
            base::human_size(most_bytes) + " at most;\n" + base::human_size(total.start_bytes) +
            ", " + base::human_size(total.used_bytes) + " and " +
            base::human_size(total.reserved_bytes) + " per node of " +
-           std::to_string(shape.local_procs) + ".\n" + in_use_text(shape);
+           std::to_string(shape.local_procs) + ".\nBeside it acp_malloc takes memory, of " +
+           base::human_size(shape.heap_bytes) + " per rank at most.\n" + in_use_text(shape);
 }
 
 tool::Json memory_json(const node::Shape& shape) {
@@ -162,6 +167,7 @@ tool::Json memory_json(const node::Shape& shape) {
             {"ranks_per_node", shape.local_procs},
             {"nodes", shape.nodes},
             {"starter_bytes", shape.starter_bytes},
+            {"heap_bytes", shape.heap_bytes},
             {"parts", rows},
             {"start_bytes", per_rank(total.start_bytes, shape)},
             {"used_bytes", per_rank(total.used_bytes, shape)},

@@ -7,6 +7,7 @@
 #include "base/config.hpp"
 #include "base/parse.hpp"
 #include "base/version.hpp"
+#include "node/heap_limit.hpp"
 #include "node/segment.hpp"
 
 #include "common/cli.hpp"
@@ -46,6 +47,7 @@ struct Texts {
     std::string ssh_timeout;
     std::string timeout;
     std::string starter_size;
+    std::string heap_size;
     std::string bind = "none";
     std::string on_failure = "kill";
 };
@@ -104,6 +106,9 @@ void declare(cli::App& app, Options& options, Texts& texts) {
         ->type_name("core|none");
     app.add_option("--starter-size", texts.starter_size,
                    "starter memory per rank, such as 64K or 1G (also -smemsize)")
+        ->type_name("SIZE");
+    app.add_option("--heap-size", texts.heap_size,
+                   "most memory per rank for acp_malloc, such as 1G (also -smemsize-dl)")
         ->type_name("SIZE");
     app.add_option("--on-failure", texts.on_failure,
                    "when a rank fails: kill the others (default), or let them continue")
@@ -226,6 +231,14 @@ void understand(const Texts& texts, const std::vector<Part>& parts, Options& opt
                    texts.starter_size + "\"");
         }
         options.starter_size = texts.starter_size;
+    }
+    if (!texts.heap_size.empty()) {
+        const auto bytes = base::parse_size(texts.heap_size);
+        if (texts.heap_size != "auto" && (!bytes || *bytes > node::heap_bytes_max)) {
+            refuse("--heap-size wants auto or a size from 0 to 1T, such as 64M or 1G, not \"" +
+                   texts.heap_size + "\"");
+        }
+        options.heap_size = texts.heap_size;
     }
     understand_choices(texts, options);
     understand_programs(texts, parts, options);

@@ -35,6 +35,7 @@ struct Options {
     bool may_oversubscribe = false;
     std::vector<std::string> exports;         // "NAME" or "NAME=VALUE"
     std::optional<std::string> starter_size;  // as given; a valid text
+    std::optional<std::string> heap_size;     // likewise
     std::string output_directory;             // "" = none
     std::uint64_t timeout_ns = 0;             // 0 = none
     bool has_tags = false;

@@ -9,6 +9,7 @@
 #include "base/config.hpp"
 #include "base/parse.hpp"
 #include "crypto/choose.hpp"
+#include "node/heap_limit.hpp"
 #include "os/cpu.hpp"
 #include "os/process.hpp"
 #include "os/program_file.hpp"
@@ -185,6 +186,15 @@ std::string describe_programs(const launch::LaunchPlan& plan) {
     return text;
 }
 
+// How many processes share the memory of a machine, where most do.
+std::uint32_t most_on_a_machine(const PlannedJob& job) {
+    std::uint32_t most = job.common.machine_procs;
+    for (std::uint32_t node = 0; node < job.nodes.size(); ++node) {
+        most = std::max(most, job.plan_of(node).local_procs());
+    }
+    return most;
+}
+
 }  // namespace
 
 std::variant<PlannedJob, Refusal> plan_job(const Options& options) {
@@ -199,6 +209,8 @@ std::variant<PlannedJob, Refusal> plan_job(const Options& options) {
     if (auto refusal = add_exports(options, plan)) return *refusal;
     if (options.starter_size)
         launch::set_variable(plan.variables, "ACP_STARTER_SIZE", *options.starter_size);
+    if (options.heap_size)
+        launch::set_variable(plan.variables, "ACP_HEAP_SIZE", *options.heap_size);
 
     auto parsed = base::parse_config(future_environment(plan));
     if (!parsed.is_ok()) {
@@ -211,6 +223,8 @@ std::variant<PlannedJob, Refusal> plan_job(const Options& options) {
         planned.warnings.push_back("ACP_FAULT=" + fault +
                                    " does nothing in a job on one node; --nodes 2 emulates two");
     }
+    plan.heap_bytes =
+        node::heap_bytes_for(parsed.value().config, plan.procs, most_on_a_machine(planned));
     plan.cipher = static_cast<std::uint32_t>(
         crypto::resolve(static_cast<crypto::CipherWish>(parsed.value().config.cipher)));
 

@@ -26,6 +26,9 @@ constexpr std::array old_names{
     OldName{"smemsize", "starter-size"},
     OldName{"size-smem", "starter-size"},
     OldName{"startermemsize", "starter-size"},
+    OldName{"smemsize-dl", "heap-size"},
+    OldName{"size-smem-dl", "heap-size"},
+    OldName{"startermemsize-dl", "heap-size"},
 };
 
 // An option of version 3.0 or of another launcher without an equivalent; the sentence says what to use instead.
@@ -53,11 +56,8 @@ constexpr std::string_view by_cd = "the ranks run in the directory acprun is sta
 
 constexpr std::array gone_names{
     GoneName{"smemsize-cl", no_layer_memory},
-    GoneName{"smemsize-dl", no_layer_memory},
     GoneName{"size-smem-cl", no_layer_memory},
-    GoneName{"size-smem-dl", no_layer_memory},
     GoneName{"startermemsize-cl", no_layer_memory},
-    GoneName{"startermemsize-dl", no_layer_memory},
     GoneName{"port-local", no_ports},
     GoneName{"port-remote", no_ports},
     GoneName{"host-remote", no_ports},

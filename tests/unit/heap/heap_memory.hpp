@@ -41,6 +41,10 @@ private:
     void* memory_;
 };
 
+// Memory that stays with its heap.
+inline constexpr GiveBack keeps_memory{[](void*, std::uint64_t, std::uint64_t) noexcept {},
+                                       nullptr};
+
 // Blocks by their start, none over another.
 class Blocks {
 public:

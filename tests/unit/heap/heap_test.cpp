@@ -19,11 +19,11 @@ protected:
     void make(std::uint32_t areas) {
         const HeapShape shape{areas, caches};
         pages_ = std::make_unique<SharedPages>(Control<>::bytes(shape));
-        heap_ = std::make_unique<Heap<>>(pages_->data(), shape,
-                                         [this](Offset offset, std::uint64_t bytes) {
-                                             EXPECT_EQ(offset % area_bytes, 0U);
-                                             given_back_ += bytes;
-                                         });
+        const auto give_back = [](void* sum, std::uint64_t offset, std::uint64_t bytes) noexcept {
+            EXPECT_EQ(offset % area_bytes, 0U);
+            *static_cast<std::uint64_t*>(sum) += bytes;
+        };
+        heap_ = std::make_unique<Heap<>>(pages_->data(), shape, GiveBack{give_back, &given_back_});
     }
 
     void expect_sound() const {

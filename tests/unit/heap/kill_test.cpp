@@ -59,6 +59,12 @@ public:
     }
 
     template <typename... Orders>
+    T exchange(T value, Orders... orders) noexcept {
+        step();
+        return value_.exchange(value, orders...);
+    }
+
+    template <typename... Orders>
     bool compare_exchange_weak(T& expected, T value, Orders... orders) noexcept {
         step();
         return value_.compare_exchange_weak(expected, value, orders...);
@@ -115,7 +121,7 @@ struct Scene {
     Scene()
         : control(Control<SteppedAtomic>::bytes(shape)),
           knowledge(sizeof(Ledger)),
-          heap(control.data(), shape, [](Offset, std::uint64_t) {}),
+          heap(control.data(), shape, keeps_memory),
           ledger(*reinterpret_cast<Ledger*>(knowledge.data())) {}
 
     SharedPages control;
@@ -149,8 +155,15 @@ void act_large(Actor& actor, const Actor::TheHeap& heap, std::uint32_t first_pla
     heap.let_go(actor.cache());
 }
 
+// A block for which there is hardly ever room: the spans of caches that are not in use are taken from them.
+void want_all(Actor& actor, const Actor::TheHeap& heap) {
+    const Offset all = heap.allocate(actor.cache(), heap.limit_bytes());
+    if (all != no_block && heap.free(actor.cache(), all) != Freed::done) _exit(3);
+}
+
 // What a survivor does that has not noticed anything.
-void live_on(Actor& survivor) {
+void live_on(Actor& survivor, const Actor::TheHeap& heap) {
+    want_all(survivor, heap);
     for (std::uint32_t i = 0; i < 12; ++i) {
         ASSERT_TRUE(survivor.allocate(200 + i, i % 3 == 0 ? 30'000 : 150));
     }
@@ -260,7 +273,7 @@ bool kill_before_access(Act what, std::uint64_t at, bool is_survivor_busy) {
     if (is_survivor_busy) {
         recover(scene, survivor.cache(),
                 3);  // of another process: what the victim has freed is found again
-        live_on(survivor);
+        live_on(survivor, scene.heap);
     }
     recover(scene, survivor.cache(), 0);
     expect_room_noted(scene, when);
@@ -320,7 +333,7 @@ void stop_before_every_access(Act what, std::uint64_t stride) {
             what(victim, scene.heap, 0);
             scene.heap.let_go(victim.cache());
         });
-        live_on(survivor);
+        live_on(survivor, scene.heap);
         if (is_hit) {
             (void)kill(child, SIGCONT);
             int status = 0;
@@ -328,6 +341,87 @@ void stop_before_every_access(Act what, std::uint64_t stride) {
             EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << at;
         }
         expect_exact(scene, survivor, "stopped before access " + std::to_string(at));
+        if (!is_hit || testing::Test::HasFailure()) break;
+    }
+}
+
+// One cache holds spans with and without blocks, and no call uses it; another one wants their room.
+struct Theft : Scene {
+    Theft() : holder(heap, ledger, 2) {
+        for (std::uint32_t i = 0; i < 6; ++i) EXPECT_TRUE(holder.allocate(i, 100 + i * 5'000));
+        EXPECT_TRUE(holder.free(0));
+        EXPECT_TRUE(holder.free(3));
+    }
+
+    Actor holder;
+};
+
+TEST(Theft, leaves_the_blocks_and_takes_the_rest) {
+    Theft scene;
+    Actor thief(scene.heap, scene.ledger, 1);
+    const std::uint64_t held = usage_of(scene.heap.control()).unit_bytes;
+    want_all(thief, scene.heap);
+    EXPECT_LT(usage_of(scene.heap.control()).unit_bytes, held);
+    EXPECT_EQ(usage_of(scene.heap.control()).blocks, 4U);
+    for (std::uint32_t i = 10; i < 20; ++i) ASSERT_TRUE(scene.holder.allocate(i, 100));
+    scene.heap.let_go(scene.holder.cache());
+    expect_exact(scene, thief, "after a theft");
+}
+
+TEST(Theft, spares_who_is_at_work_or_has_a_block_that_is_not_kept) {
+    for (const bool is_at_work : {false, true}) {
+        Theft scene;
+        Actor thief(scene.heap, scene.ledger, 1);
+        CacheRecord<SteppedAtomic>& holder = scene.heap.control().cache(2);
+        (is_at_work ? holder.is_at_work : holder.pending).store(1, std::memory_order_relaxed);
+        const std::uint64_t held = usage_of(scene.heap.control()).unit_bytes;
+        want_all(thief, scene.heap);
+        EXPECT_EQ(usage_of(scene.heap.control()).unit_bytes, held);
+        (is_at_work ? holder.is_at_work : holder.pending).store(0, std::memory_order_relaxed);
+    }
+}
+
+TEST(Theft, whose_thief_is_killed_before_any_access_loses_nothing) {
+    for (std::uint64_t at = 1;; ++at) {
+        Theft scene;
+        Actor survivor(scene.heap, scene.ledger, 1);
+        pid_t child = 0;
+        const bool is_hit = child_hit(at, SIGKILL, child, [&] {
+            Actor thief(scene.heap, scene.ledger, 0);
+            want_all(thief, scene.heap);
+        });
+        for (std::uint32_t i = 10; i < 14; ++i) ASSERT_TRUE(scene.holder.allocate(i, 5'000));
+        recover(scene, survivor.cache(), 0);
+        scene.heap.let_go(scene.holder.cache());
+        want_all(survivor,
+                 scene.heap);  // what the thief had marked, and its holder therefore forgot
+        expect_exact(scene, survivor, "thief killed before access " + std::to_string(at));
+        if (!is_hit || testing::Test::HasFailure()) break;
+    }
+}
+
+TEST(Theft, that_stops_while_the_holder_goes_on_loses_nothing) {
+    for (std::uint64_t at = 1;; ++at) {
+        Theft scene;
+        Actor survivor(scene.heap, scene.ledger, 1);
+        pid_t child = 0;
+        const bool is_hit = child_hit(at, SIGSTOP, child, [&] {
+            Actor thief(scene.heap, scene.ledger, 0);
+            want_all(thief, scene.heap);
+            scene.heap.let_go(thief.cache());
+        });
+        for (std::uint32_t i = 10; i < 14; ++i) ASSERT_TRUE(scene.holder.allocate(i, 5'000));
+        want_all(survivor, scene.heap);
+        if (is_hit) {
+            (void)kill(child, SIGCONT);
+            int status = 0;
+            waitpid(child, &status, 0);
+            EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << at;
+        }
+        for (std::uint32_t i = 14; i < 18; ++i) ASSERT_TRUE(scene.holder.allocate(i, 100));
+        scene.heap.let_go(scene.holder.cache());
+        want_all(survivor, scene.heap);  // what a thief gave back to a holder that had let go
+        expect_exact(scene, survivor, "thief stopped before access " + std::to_string(at));
         if (!is_hit || testing::Test::HasFailure()) break;
     }
 }

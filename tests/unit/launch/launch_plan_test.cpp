@@ -21,6 +21,7 @@ LaunchPlan full_plan() {
     plan.first_process = {0, 500, 501};
     plan.machine_procs = 700;
     plan.job_id = 0xfedcba9876543210ULL;
+    plan.heap_bytes = 5ULL << 40U;
     plan.cipher = 2;
     plan.address = "127.0.1.2";
     plan.networks = "10.0.0.0/8,!eth0";
@@ -49,6 +50,7 @@ TEST(LaunchPlanTest, arrives_as_it_was_sent) {
     EXPECT_EQ(plan.first_process, sent.first_process);
     EXPECT_EQ(plan.machine_procs, sent.machine_procs);
     EXPECT_EQ(plan.job_id, sent.job_id);
+    EXPECT_EQ(plan.heap_bytes, sent.heap_bytes);
     EXPECT_EQ(plan.cipher, sent.cipher);
     EXPECT_EQ(plan.address, sent.address);
     EXPECT_EQ(plan.networks, sent.networks);

@@ -21,8 +21,11 @@ inline constexpr std::uint64_t test_starter_bytes = 64 * 1024;
 
 // A node whose processes are all this one.
 //   procs  of the job; the node has the last `local_procs` of them
-inline node::Segment make_node(std::uint32_t procs, std::uint32_t local_procs) {
+inline node::Segment make_node(std::uint32_t procs,
+                               std::uint32_t local_procs,
+                               std::uint64_t heap_bytes = 0) {
     node::Shape shape;
+    shape.heap_bytes = heap_bytes;
     shape.procs = procs;
     shape.local_procs = shape.machine_procs = local_procs;
     shape.first_process = procs - local_procs;

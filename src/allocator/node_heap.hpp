@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The heap of one process, as another process of its node or the gateway uses it: the heap's words and blocks in the node segment,
+// the caller's thread caches, and what processes that are gone left undone. Any thread; nobody waits for another process.
+// Tests: tests/unit/allocator/node_heap_test.cpp, tests/heap.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "heap/cache_places.hpp"
+#include "heap/heap.hpp"
+#include "heap/walk.hpp"
+#include "local/hazards.hpp"
+#include "node/segment.hpp"
+
+namespace acp::allocator {
+
+inline constexpr std::uint64_t alignment_least = heap::granule_bytes;
+inline constexpr std::uint64_t alignment_most = 4096;  // the blocks of a heap begin on a page
+
+class NodeHeap {
+public:
+    //   segment  outlives this; of a job whose shape has heap_bytes
+    //   owner    slot of the process whose heap it is
+    //   hazards  of the process that uses it here, or of the gateway
+    NodeHeap(const node::Segment& segment,
+             std::uint32_t owner,
+             const local::Hazards& hazards) noexcept;
+
+    NodeHeap(const NodeHeap&) = delete;
+    NodeHeap& operator=(const NodeHeap&) = delete;
+
+    // Makes the heap of a process empty: all zero, as at the start of a job. Nobody may use it meanwhile.
+    static void clear(const node::Segment& segment, std::uint32_t owner) noexcept;
+
+    // Takes a block. Returns its offset; heap::no_block: there is no room, also not where processes that are gone left blocks.
+    //   thread     the caller's number among the threads of its process (local::Hazards::index_of)
+    //   alignment  power of two, <= alignment_most
+    [[nodiscard]] heap::Offset allocate(std::uint32_t thread,
+                                        std::uint64_t bytes,
+                                        std::uint64_t alignment) {
+        heap::ThreadCache& cache = borrow(thread);
+        heap::Offset block = heap_.allocate(cache, bytes, alignment);
+        if (block == heap::no_block) [[unlikely]]
+            block = allocate_from_the_gone(cache, bytes, alignment);
+        heap_.keep(cache);
+        caches_.give_back(cache);
+        return block;
+    }
+
+    // Frees a block, whoever allocated it.
+    heap::Freed free(std::uint32_t thread, heap::Offset block) {
+        heap::ThreadCache& cache = borrow(thread);
+        const heap::Freed freed = heap_.free(cache, block);
+        caches_.give_back(cache);
+        return freed;
+    }
+
+    // What a block has room for, in bytes; 0: no allocated block begins there.
+    [[nodiscard]] std::uint64_t usable_bytes(heap::Offset block) const noexcept {
+        return heap_.usable_bytes(block);
+    }
+
+    // Makes memory of the heap zero.   offset, bytes  inside the heap
+    void clear_blocks(heap::Offset offset, std::uint64_t bytes) const noexcept;
+
+    // Finishes first what processes that are gone left undone.
+    [[nodiscard]] heap::Usage usage(std::uint32_t thread);
+    [[nodiscard]] std::vector<std::string> findings(std::uint32_t thread);
+
+    [[nodiscard]] std::uint64_t limit_bytes() const noexcept { return heap_.limit_bytes(); }
+
+private:
+    [[nodiscard]] heap::ThreadCache& borrow(std::uint32_t thread) const noexcept {
+        heap::ThreadCache* cache = caches_.borrow(user_, thread);
+        return cache != nullptr ? *cache : wait_for_cache(thread);
+    }
+
+    [[nodiscard, gnu::cold]] heap::ThreadCache& wait_for_cache(std::uint32_t thread) const noexcept;
+    [[nodiscard, gnu::cold]] heap::Offset allocate_from_the_gone(heap::ThreadCache& cache,
+                                                                 std::uint64_t bytes,
+                                                                 std::uint64_t alignment);
+    bool recover(heap::ThreadCache& cache);
+    [[nodiscard]] bool is_gone(std::uint32_t slot) const noexcept;
+
+    const node::Segment& segment_;
+    std::uint32_t user_;
+    char* blocks_;
+    std::atomic<std::uint64_t>* gone_;  // a bit for each slot: its caches were recovered
+    heap::CachePlaces caches_;
+    heap::Heap<> heap_;
+};
+
+}  // namespace acp::allocator

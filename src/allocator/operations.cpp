@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads the arguments, works on the heap, writes the result.
+#include "allocator/operations.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "base/format.hpp"
+
+namespace acp::allocator {
+
+namespace {
+
+using base::Code;
+using local::NumberedOperation;
+using local::OperationContext;
+using memory::GlobalAddress;
+using Ran = NumberedOperation::Ran;
+using Arguments = std::span<const std::byte>;
+using Result = std::span<std::byte>;
+
+constexpr std::uint32_t word_bytes = sizeof(std::uint64_t);
+
+std::uint64_t word_at(Arguments bytes, std::size_t index) noexcept {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + index * word_bytes, word_bytes);
+    return word;
+}
+
+void set_word(Result bytes, std::size_t index, std::uint64_t word) noexcept {
+    std::memcpy(bytes.data() + index * word_bytes, &word, word_bytes);
+}
+
+GlobalAddress heap_start(const local::Space& space, std::uint32_t process) noexcept {
+    return space.claimed_address(process, node::Claim::heap_blocks);
+}
+
+bool has_heap(const OperationContext& context) noexcept {
+    return context.space().segment().shape().heap_bytes != 0;
+}
+
+NodeHeap heap_of(const OperationContext& context) noexcept {
+    const local::Space& space = context.space();
+    return {space.segment(), space.slot_of(context.process()), context.hazards()};
+}
+
+Ran run_allocate(OperationContext& context, Arguments arguments, Result result) noexcept {
+    AllocateHead head;
+    if (arguments.size() < sizeof head || arguments.size() % word_bytes != 0) {
+        return {Code::argument, 0};
+    }
+    std::memcpy(&head, arguments.data(), sizeof head);
+    if (!std::has_single_bit(head.alignment) || head.alignment > alignment_most) {
+        return {Code::argument, 0};
+    }
+    if (!has_heap(context)) return {Code::unsupported, 0};
+    const Arguments sizes = arguments.subspan(sizeof head);
+    const std::size_t count = sizes.size() / word_bytes;
+    NodeHeap heap = heap_of(context);
+    const GlobalAddress start = heap_start(context.space(), context.process());
+    for (std::size_t i = 0; i < count; ++i) {
+        const heap::Offset block =
+            heap.allocate(context.thread(), word_at(sizes, i), head.alignment);
+        set_word(result, i, block != heap::no_block ? start + block : 0);
+    }
+    return {Code::ok, static_cast<std::uint32_t>(count * word_bytes)};
+}
+
+Ran run_free(OperationContext& context, Arguments arguments, Result result) noexcept {
+    if (arguments.size() % word_bytes != 0) return {Code::argument, 0};
+    if (!has_heap(context)) return {Code::unsupported, 0};
+    NodeHeap heap = heap_of(context);
+    const std::size_t count = arguments.size() / word_bytes;
+    for (std::size_t i = 0; i < count; ++i) {
+        const heap::Offset block =
+            offset_in_heap(context.space(), context.process(), word_at(arguments, i));
+        const heap::Freed freed = heap.free(context.thread(), block);
+        result[i] = static_cast<std::byte>(freed);
+    }
+    return {Code::ok, static_cast<std::uint32_t>(count)};
+}
+
+Ran run_usable(OperationContext& context, Arguments arguments, Result result) noexcept {
+    if (arguments.size() != word_bytes) return {Code::argument, 0};
+    if (!has_heap(context)) return {Code::unsupported, 0};
+    const heap::Offset block =
+        offset_in_heap(context.space(), context.process(), word_at(arguments, 0));
+    set_word(result, 0, heap_of(context).usable_bytes(block));
+    return {Code::ok, word_bytes};
+}
+
+Ran run_clear(OperationContext& context, Arguments arguments, Result /*result*/) noexcept {
+    ClearRequest request;
+    if (arguments.size() != sizeof request) return {Code::argument, 0};
+    std::memcpy(&request, arguments.data(), sizeof request);
+    if (request.bytes > clear_bytes_max) return {Code::argument, 0};
+    if (!has_heap(context)) return {Code::unsupported, 0};
+    const NodeHeap heap = heap_of(context);
+    const heap::Offset block = offset_in_heap(context.space(), context.process(), request.address);
+    if (block == heap::no_block || request.bytes > heap.limit_bytes() - block) {
+        return {Code::address, 0};
+    }
+    heap.clear_blocks(block, request.bytes);
+    return {};
+}
+
+Ran run_usage(OperationContext& context, Arguments /*arguments*/, Result result) noexcept {
+    if (!has_heap(context)) return {Code::unsupported, 0};
+    const heap::Usage usage = heap_of(context).usage(context.thread());
+    std::memcpy(result.data(), &usage, sizeof usage);
+    return {Code::ok, sizeof usage};
+}
+
+Ran run_check(OperationContext& context, Arguments /*arguments*/, Result result) noexcept {
+    if (!has_heap(context)) return {Code::unsupported, 0};
+    try {
+        const std::vector<std::string> findings = heap_of(context).findings(context.thread());
+        if (findings.empty()) return {};
+        const std::string& first = findings.front();
+        const std::size_t bytes = std::min(first.size(), result.size());
+        std::memcpy(result.data(), first.data(), bytes);
+        return {Code::ok, static_cast<std::uint32_t>(bytes)};
+    } catch (const std::bad_alloc&) {
+        return {Code::memory, 0};
+    }
+}
+
+std::string places_of_free(Arguments arguments) {
+    if (arguments.size() < word_bytes) return "no address";
+    return "the first address is " + base::hex(word_at(arguments, 0));
+}
+
+}  // namespace
+
+heap::Offset offset_in_heap(const local::Space& space,
+                            std::uint32_t process,
+                            GlobalAddress address) noexcept {
+    const GlobalAddress offset = address - heap_start(space, process);
+    return offset < space.segment().shape().heap_bytes ? offset : heap::no_block;
+}
+
+const std::array<NumberedOperation, operation_count>& operations() noexcept {
+    constexpr std::uint32_t most = memory::invoke_bytes_max;
+    static constexpr std::array<NumberedOperation, operation_count> rows{{
+        {allocate_number, "acp_malloc", most, blocks_max * word_bytes, run_allocate},
+        {free_number, "acp_free", blocks_max * word_bytes, blocks_max, run_free, places_of_free},
+        {usable_number, "acp_usable_size", word_bytes, word_bytes, run_usable},
+        {clear_number, "acp_calloc", sizeof(ClearRequest), 0, run_clear},
+        {usage_number, "acp_heap_stat", 0, sizeof(heap::Usage), run_usage},
+        {check_number, "acp_heap_check", 0, most, run_check},
+    }};
+    return rows;
+}
+
+}  // namespace acp::allocator

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The heap of a process as numbered operations, for callers of other nodes: what they ask for and are told, as bytes. Several blocks
+// go in one operation. Any thread; as local/numbered_operation.hpp says.
+// Tests: tests/unit/allocator/operations_test.cpp, tests/conformance/heap_test.cpp.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "local/numbered_operation.hpp"
+
+#include "allocator/node_heap.hpp"
+
+namespace acp::allocator {
+
+inline constexpr std::uint32_t allocate_number = 2;
+inline constexpr std::uint32_t free_number = 3;
+inline constexpr std::uint32_t usable_number = 4;
+inline constexpr std::uint32_t clear_number = 5;
+inline constexpr std::uint32_t usage_number = 6;
+inline constexpr std::uint32_t check_number = 7;
+
+// The most blocks that one operation allocates or frees.
+inline constexpr std::uint32_t blocks_max = memory::invoke_bytes_max / sizeof(std::uint64_t) - 1;
+
+// allocate: the first bytes of its arguments; the sizes follow, a uint64 each. Its result is the address of each block, 0 where
+// there was no room. Errors: argument (malformed), unsupported (the job has no heaps).
+struct AllocateHead {
+    std::uint64_t alignment = alignment_least;
+};
+
+// free: its arguments are the addresses, its result is a heap::Freed for each, one byte.
+// usable: its argument is an address, its result what there is room for; 0: no block begins there.
+
+// clear: makes a part of an allocated block zero.
+struct ClearRequest {
+    std::uint64_t address = 0;
+    std::uint64_t bytes = 0;  // at most clear_bytes_max
+};
+
+inline constexpr std::uint64_t clear_bytes_max = 16ULL << 20;
+
+// usage: no arguments; its result is a heap::Usage.
+// check: no arguments; its result is the first finding, in words; nothing: all is well.
+
+// The offset of an address in the heap of a process of this node; heap::no_block: it is no address of it.
+[[nodiscard]] heap::Offset offset_in_heap(const local::Space& space,
+                                          std::uint32_t process,
+                                          memory::GlobalAddress address) noexcept;
+
+inline constexpr std::uint32_t operation_count = 6;
+
+// The rows of this layer.
+[[nodiscard]] const std::array<local::NumberedOperation, operation_count>& operations() noexcept;
+
+}  // namespace acp::allocator

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// <acp/heap.h>: at once where the heap is mapped here, else by data::Allocator.
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "api/boundary.hpp"
+#include "api/library.hpp"
+#include "base/format.hpp"
+#include "gma/commands.hpp"
+
+#include <acp/access.h>
+#include <acp/heap.h>
+
+namespace {
+
+using namespace acp;  // NOLINT(google-build-using-namespace): the boundary names things of every layer
+using api::Gravity;
+using api::library;
+using api::run;
+
+// "acp_malloc(4096 bytes, rank 3) by rank 0 on host"
+base::Status named(const std::string& call, base::Status failure) {
+    if (failure.is_ok()) return failure;
+    return std::move(failure).within(call + gma::by_rank(library().member->rank()));
+}
+
+std::string block_call(const char* call, acp_ga_t block) {
+    return std::string(call) + "(" + base::hex(block) + ")";
+}
+
+// The process of a rank that a caller names.
+base::Result<std::uint32_t> process_of(int rank) {
+    const std::uint32_t procs = library().member->procs();
+    if (rank < 0 || static_cast<std::uint32_t>(rank) >= procs) {
+        return base::Status(
+            base::Code::argument,
+            "rank " + std::to_string(rank) + " is not one of 0 to " + std::to_string(procs - 1));
+    }
+    return library().gma->space().segment().process_of(static_cast<std::uint32_t>(rank));
+}
+
+base::Result<acp_ga_t> allocate(std::uint64_t bytes, std::uint64_t alignment, int rank) {
+    auto process = process_of(rank);
+    if (!process.is_ok()) return std::move(process).failure();
+    if (!std::has_single_bit(alignment) || alignment > allocator::alignment_most) {
+        return base::Status(base::Code::argument, "an alignment is a power of two from 1 to " +
+                                                      std::to_string(allocator::alignment_most) +
+                                                      ", not " + std::to_string(alignment));
+    }
+    return library().allocator->allocate(process.value(), bytes,
+                                         std::max(alignment, allocator::alignment_least));
+}
+
+[[gnu::noinline]] acp_ga_t allocate_long(const char* call,
+                                         std::uint64_t bytes,
+                                         std::uint64_t alignment,
+                                         int rank) noexcept {
+    return run<Gravity::misuse_ends>(call, ACP_GA_NULL, [&]() -> base::Result<acp_ga_t> {
+        if (api::inline_line == nullptr) api::open_inline_path();
+        auto block = allocate(bytes, alignment, rank);
+        if (block.is_ok()) return block;
+        return named(std::string(call) + "(" + base::in_bytes(bytes) + ", rank " +
+                         std::to_string(rank) + ")",
+                     std::move(block).failure());
+    });
+}
+
+[[gnu::noinline]] int free_long(acp_ga_t ga) noexcept {
+    const bool is_ok = run<Gravity::failure_ends>("acp_free", false, [&]() -> base::Status {
+        if (api::inline_line == nullptr) api::open_inline_path();
+        if (ga == ACP_GA_NULL) return {};
+        return named(block_call("acp_free", ga), library().allocator->free(ga));
+    });
+    return is_ok ? 0 : -1;
+}
+
+// The new block holds what the old one held; the old one is freed.
+base::Result<acp_ga_t> move_block(acp_ga_t old, std::uint64_t old_bytes, std::uint64_t bytes) {
+    gma::Gma& gma = *library().gma;
+    data::Allocator& allocator = *library().allocator;
+    const auto process = static_cast<std::uint32_t>(gma.space().layout().process(old));
+    auto block = allocator.allocate(process, bytes, allocator::alignment_least);
+    if (!block.is_ok()) return block;
+    const gma::Handle copied =
+        gma.copy(block.value(), old, std::min(old_bytes, bytes), gma::handle_null);
+    auto status = gma.wait(copied, -1, false);
+    if (status.is_ok()) status = allocator.free(old);
+    if (status.is_ok()) return block;
+    (void)allocator.free(block.value());
+    return status;
+}
+
+}  // namespace
+
+extern "C" {
+
+acp_ga_t acp_malloc(size_t size, int rank) {
+    // A line of its own: the library is in use, and the thread has called it before.
+    if (const memory::HazardLine* line = api::inline_line; line != nullptr) [[likely]] {
+        const node::Segment& segment = library().gma->space().segment();
+        if (static_cast<std::uint32_t>(rank) < segment.shape().procs) [[likely]] {
+            const std::uint32_t process = segment.process_of(static_cast<std::uint32_t>(rank));
+            const acp_ga_t block = library().allocator->allocate_here(*line, process, size);
+            if (block != ACP_GA_NULL) [[likely]]
+                return block;
+        }
+    }
+    return allocate_long("acp_malloc", size, allocator::alignment_least, rank);
+}
+
+acp_ga_t acp_aligned_alloc(size_t alignment, size_t size, int rank) {
+    return allocate_long("acp_aligned_alloc", size, alignment, rank);
+}
+
+acp_ga_t acp_calloc(size_t count, size_t size, int rank) {
+    return run<Gravity::misuse_ends>("acp_calloc", ACP_GA_NULL, [&]() -> base::Result<acp_ga_t> {
+        const std::string call = "acp_calloc(" + std::to_string(count) + " of " +
+                                 base::in_bytes(size) + ", rank " + std::to_string(rank) + ")";
+        if (size != 0 && count > std::numeric_limits<std::size_t>::max() / size) {
+            return named(call, {base::Code::argument, "the product is beyond 2^64"});
+        }
+        auto block = allocate(count * size, allocator::alignment_least, rank);
+        if (!block.is_ok()) return named(call, std::move(block).failure());
+        auto status = library().allocator->clear(block.value(), count * size);
+        if (status.is_ok()) return block;
+        (void)library().allocator->free(block.value());
+        return named(call, std::move(status));
+    });
+}
+
+acp_ga_t acp_realloc(acp_ga_t ga, size_t size) {
+    return run<Gravity::misuse_ends>("acp_realloc", ACP_GA_NULL, [&]() -> base::Result<acp_ga_t> {
+        const auto body = [&]() -> base::Result<acp_ga_t> {
+            data::Allocator& allocator = *library().allocator;
+            if (ga == ACP_GA_NULL) {
+                return allocate(size, allocator::alignment_least,
+                                static_cast<int>(library().member->rank()));
+            }
+            auto usable = allocator.usable_bytes(ga);
+            if (!usable.is_ok()) return std::move(usable).failure();
+            // A block that would be less than half full moves to a smaller one.
+            const std::uint64_t room = usable.value();
+            if (size <= room && size >= room / 2) return ga;
+            return move_block(ga, room, size);
+        };
+        auto block = body();
+        if (block.is_ok()) return block;
+        return named(block_call("acp_realloc", ga) + " to " + base::in_bytes(size),
+                     std::move(block).failure());
+    });
+}
+
+int acp_free(acp_ga_t ga) {
+    if (const memory::HazardLine* line = api::inline_line; line != nullptr) [[likely]] {
+        if (library().allocator->free_here(*line, ga)) [[likely]]
+            return 0;
+    }
+    return free_long(ga);
+}
+
+int acp_malloc_many(size_t count, const size_t* sizes, int rank, acp_ga_t* addresses) {
+    static_assert(sizeof(size_t) == sizeof(std::uint64_t));
+    const bool is_ok = run<Gravity::misuse_ends>("acp_malloc_many", false, [&]() -> base::Status {
+        const std::string call = "acp_malloc_many(" + std::to_string(count) + " blocks, rank " +
+                                 std::to_string(rank) + ")";
+        if (count != 0 && (sizes == nullptr || addresses == nullptr)) {
+            return named(call, {base::Code::argument,
+                                sizes == nullptr ? "sizes is NULL" : "addresses is NULL"});
+        }
+        auto process = process_of(rank);
+        if (!process.is_ok()) return named(call, std::move(process).failure());
+        if (count == 0) return {};
+        return named(call, library().allocator->allocate_many(
+                               process.value(), std::span(sizes, count), {addresses, count}));
+    });
+    return is_ok ? 0 : -1;
+}
+
+int acp_free_many(size_t count, const acp_ga_t* addresses) {
+    const bool is_ok = run<Gravity::failure_ends>("acp_free_many", false, [&]() -> base::Status {
+        const std::string call = "acp_free_many(" + std::to_string(count) + " blocks)";
+        if (count != 0 && addresses == nullptr) {
+            return named(call, {base::Code::argument, "addresses is NULL"});
+        }
+        return named(call, library().allocator->free_many({addresses, count}));
+    });
+    return is_ok ? 0 : -1;
+}
+
+size_t acp_usable_size(acp_ga_t ga) {
+    return run<Gravity::misuse_ends>(
+        "acp_usable_size", std::size_t{0}, [&]() -> base::Result<std::size_t> {
+            auto usable = library().allocator->usable_bytes(ga);
+            if (usable.is_ok()) return usable;
+            return named(block_call("acp_usable_size", ga), std::move(usable).failure());
+        });
+}
+
+int acp_heap_stat(int rank, acp_heap_stat_t* stat) {
+    const bool is_ok = run<Gravity::misuse_ends>("acp_heap_stat", false, [&]() -> base::Status {
+        const std::string call = "acp_heap_stat(rank " + std::to_string(rank) + ")";
+        if (stat == nullptr) return named(call, {base::Code::argument, "stat is NULL"});
+        auto process = process_of(rank);
+        if (!process.is_ok()) return named(call, std::move(process).failure());
+        auto told = library().allocator->usage(process.value());
+        if (!told.is_ok()) return named(call, std::move(told).failure());
+        const heap::Usage& usage = told.value();
+        *stat = {usage.limit_bytes, usage.unit_bytes, usage.block_bytes, usage.blocks,
+                 usage.backed_bytes};
+        return {};
+    });
+    return is_ok ? 0 : -1;
+}
+
+int acp_heap_check(int rank) {
+    const bool is_ok = run<Gravity::misuse_ends>("acp_heap_check", false, [&]() -> base::Status {
+        const std::string call = "acp_heap_check(rank " + std::to_string(rank) + ")";
+        auto process = process_of(rank);
+        if (!process.is_ok()) return named(call, std::move(process).failure());
+        return named(call, library().allocator->check(process.value()));
+    });
+    return is_ok ? 0 : -1;
+}
+}

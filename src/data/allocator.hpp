@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory of any rank: blocks are allocated and freed at once where their heap is mapped here, and else by the gateway of the
+// owner's node, in one round trip; several of one rank go together. The owner need not help. One for each epoch. Any thread; blocks
+// where other nodes are asked.
+// Tests: tests/conformance/heap_test.cpp, tests/heap.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/status.hpp"
+#include "gma/gma.hpp"
+
+#include "allocator/node_heap.hpp"
+
+namespace acp::data {
+
+using memory::GlobalAddress;
+
+class Allocator {
+public:
+    //   gma  outlives this
+    explicit Allocator(gma::Gma& gma);
+    ~Allocator();
+    Allocator(const Allocator&) = delete;
+    Allocator& operator=(const Allocator&) = delete;
+
+    // A block of a process of this node, if it can be had at once; 0: allocate() knows why not.
+    //   line     the calling thread's own
+    //   process  < procs, as everywhere here
+    [[nodiscard]] GlobalAddress allocate_here(const memory::HazardLine& line,
+                                              std::uint32_t process,
+                                              std::uint64_t bytes) noexcept {
+        allocator::NodeHeap* const heap = known_heap(process);
+        if (heap == nullptr) [[unlikely]]
+            return 0;
+        const heap::Offset block =
+            heap->allocate(gma_.hazards().index_of(line), bytes, allocator::alignment_least);
+        return block != heap::no_block ? start_of(process) + block : 0;
+    }
+
+    // Frees a block of this node. false: nothing was done, and free() knows why not.
+    [[nodiscard]] bool free_here(const memory::HazardLine& line, GlobalAddress address) noexcept {
+        const std::uint64_t process = gma_.space().layout().process(address);
+        if (process >= space_.segment().shape().procs) [[unlikely]]
+            return false;
+        const auto owner = static_cast<std::uint32_t>(process);
+        allocator::NodeHeap* const heap = known_heap(owner);
+        if (heap == nullptr) [[unlikely]]
+            return false;
+        const GlobalAddress block = address - start_of(owner);
+        return heap->free(gma_.hazards().index_of(line), block) == heap::Freed::done;
+    }
+
+    // Errors, as of all that follows: unsupported (the job has no heaps), peer (the owner's node is lost). Of this: memory (no room
+    // in the owner's heap), argument (alignment).
+    base::Result<GlobalAddress> allocate(std::uint32_t process,
+                                         std::uint64_t bytes,
+                                         std::uint64_t alignment);
+
+    // All or none.   addresses  as many as sizes
+    base::Status allocate_many(std::uint32_t process,
+                               std::span<const std::uint64_t> sizes,
+                               std::span<GlobalAddress> addresses);
+
+    // Makes the first bytes of a block zero.
+    base::Status clear(GlobalAddress block, std::uint64_t bytes);
+
+    // Errors: stale (freed before, or never allocated), address (no block begins there).
+    base::Status free(GlobalAddress address);
+
+    // Frees all that can be freed, and passes over null addresses. The first error.
+    base::Status free_many(std::span<const GlobalAddress> addresses);
+
+    // What a block has room for. Errors: stale, address.
+    base::Result<std::uint64_t> usable_bytes(GlobalAddress address);
+
+    base::Result<heap::Usage> usage(std::uint32_t process);
+
+    // Looks through a heap. Errors: system (its words contradict each other: the first finding)
+    base::Status check(std::uint32_t process);
+
+private:
+    // The heap of a process of this node; nullptr: none, or it was not asked for before.
+    [[nodiscard]] allocator::NodeHeap* known_heap(std::uint32_t process) const noexcept {
+        const std::uint32_t slot = space_.slot_of(process);
+        // acquire: partner is heap_of()
+        return slot < heap_count_ ? heaps_[slot].load(std::memory_order_acquire) : nullptr;
+    }
+
+    [[nodiscard]] GlobalAddress start_of(std::uint32_t process) const noexcept {
+        return space_.claimed_address(process, node::Claim::heap_blocks);
+    }
+
+    [[nodiscard]] base::Result<allocator::NodeHeap*> heap_of(std::uint32_t process);
+    [[nodiscard]] base::Result<std::uint32_t> owner_of(GlobalAddress address) const;
+    [[nodiscard]] std::string owner_name(std::uint32_t process) const;
+    [[nodiscard]] base::Status refusal(heap::Freed freed, GlobalAddress address) const;
+    [[nodiscard]] base::Status no_room(std::uint32_t process, std::uint64_t bytes);
+    [[nodiscard]] base::Status no_heaps() const;
+    base::Status ask(const gma::Invocation& call);
+    base::Status allocate_there(std::uint32_t process,
+                                std::span<const std::uint64_t> sizes,
+                                std::uint64_t alignment,
+                                std::span<GlobalAddress> addresses);
+    base::Status free_there(std::uint32_t process, std::span<const GlobalAddress> addresses);
+
+    gma::Gma& gma_;
+    const local::Space& space_;
+    std::uint32_t heap_count_;  // of this node; 0: the job has no heaps
+    std::unique_ptr<std::atomic<allocator::NodeHeap*>[]>
+        heaps_;  // by slot, made when first asked for
+};
+
+}  // namespace acp::data

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All words of one heap that the processes of a node use together, and where they lie: those of its management
+// (heap/control.hpp), the thread caches of all processes (heap/cache_places.hpp), and a bit for each process, for whoever
+// recovers the caches of processes that are gone. Constants of a heap; any thread.
+// Tests: tests/unit/heap/cache_places_test.cpp.
+#pragma once
+
+#include <cstdint>
+
+#include "heap/cache_places.hpp"
+#include "heap/control.hpp"
+
+namespace acp::heap {
+
+class WordsLayout {
+public:
+    //   areas      the heap's limit: 1 or more
+    //   processes  that use it: 1 .. caches_max / caches_per_process
+    constexpr WordsLayout(std::uint32_t areas, std::uint32_t processes) noexcept
+        : shape_{areas, processes * caches_per_process},
+          caches_at_(Control<>::bytes(shape_)),
+          gone_at_(caches_at_ + CachePlaces::bytes(processes)),
+          bytes_(gone_at_ + (processes + 63) / 64 * sizeof(std::uint64_t)) {}
+
+    [[nodiscard]] constexpr HeapShape shape() const noexcept { return shape_; }
+
+    // In bytes from the start of the words; Control lies there.
+    [[nodiscard]] constexpr std::uint64_t caches_at() const noexcept { return caches_at_; }
+
+    [[nodiscard]] constexpr std::uint64_t gone_at() const noexcept { return gone_at_; }
+
+    // Of all words.
+    [[nodiscard]] constexpr std::uint64_t bytes() const noexcept { return bytes_; }
+
+private:
+    HeapShape shape_;
+    std::uint64_t caches_at_;
+    std::uint64_t gone_at_;
+    std::uint64_t bytes_;
+};
+
+}  // namespace acp::heap

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The heap of a process in the node segment: what processes that are gone left undone is finished, and a cleared heap is empty.
+#include "allocator/node_heap.hpp"
+
+#include <gtest/gtest.h>
+
+#include "node/death.hpp"
+
+#include "unit/local/test_owner.hpp"
+
+namespace acp::allocator::test {
+namespace {
+
+constexpr std::uint64_t heap_bytes = 4 * heap::area_bytes;
+
+TEST(NodeHeapTest, takes_back_what_a_process_that_is_gone_held) {
+    for (const bool has_left : {false, true}) {
+        const node::Segment node = local::test::make_node(2, 2, heap_bytes);
+        local::test::Owner survivor(node, 0);
+        local::test::Owner gone(node, 1);
+        NodeHeap of_gone(gone.segment, 0, gone.hazards);
+        // As a process that is killed in a call leaves it: at work, with spans of all sizes.
+        heap::Offset kept = heap::no_block;
+        for (std::uint64_t bytes = 16; bytes <= 32'768; bytes *= 2) {
+            kept = of_gone.allocate(0, bytes, alignment_least);
+        }
+        ASSERT_NE(kept, heap::no_block);
+        const node::Shape shape = node.shape();
+        const heap::Control<> control(node.claimed(0, node::Claim::heap_words),
+                                      node::heap_words(shape).shape());
+        control.cache(heap::caches_of(1).first).is_at_work.store(1);
+        NodeHeap heap(survivor.segment, 0, survivor.hazards);
+        const std::uint64_t before = heap::usage_of(control).unit_bytes;
+        EXPECT_EQ(heap.usage(0).unit_bytes, before) << "it lives";
+        if (has_left) {
+            node.slot(1).state.store(static_cast<std::uint32_t>(node::SlotState::left));
+        } else {
+            node::mark_dead(node, 1, 9);
+        }
+        EXPECT_EQ(heap.usage(0).blocks, 12U) << "blocks stay";
+        EXPECT_EQ(heap.free(0, kept), heap::Freed::done);
+        EXPECT_LT(heap.usage(0).unit_bytes, before);
+    }
+}
+
+TEST(NodeHeapTest, is_empty_when_it_was_cleared) {
+    const node::Segment node = local::test::make_node(1, 1, heap_bytes);
+    local::test::Owner owner(node, 0);
+    NodeHeap heap(owner.segment, 0, owner.hazards);
+    for (int i = 0; i < 100; ++i) EXPECT_NE(heap.allocate(0, 3'000, 64), heap::no_block);
+    const std::uint64_t resident = local::test::resident_bytes(node);
+    NodeHeap::clear(node, 0);
+    EXPECT_LT(local::test::resident_bytes(node), resident);
+    EXPECT_EQ(heap.usage(0).unit_bytes, 0U);
+    EXPECT_NE(heap.allocate(0, heap_bytes, alignment_least), heap::no_block);
+}
+
+}  // namespace
+}  // namespace acp::allocator::test

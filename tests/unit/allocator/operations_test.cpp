@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The operations on a heap as bytes, which may come from another node: what is malformed is refused and changes nothing.
+#include "allocator/operations.hpp"
+
+#include <cstring>
+#include <gtest/gtest.h>
+#include <vector>
+
+#include "unit/local/test_owner.hpp"
+
+namespace acp::allocator::test {
+namespace {
+
+using base::Code;
+
+constexpr std::uint64_t heap_bytes = 4 * heap::area_bytes;
+
+const local::NumberedOperation* row_of(std::uint32_t number) {
+    for (const local::NumberedOperation& row : operations()) {
+        if (row.number == number) return &row;
+    }
+    return nullptr;
+}
+
+class HeapOperationsTest : public testing::Test {
+protected:
+    using Words = std::vector<std::uint64_t>;
+
+    Code run(std::uint32_t number, const Words& arguments) {
+        return run(number, std::as_bytes(std::span(arguments)));
+    }
+
+    Code run(std::uint32_t number, std::span<const std::byte> arguments) {
+        const local::NumberedOperation* row = row_of(number);
+        result_.assign(row->result_bytes_max, std::byte{0xee});
+        local::OperationContext context(owner_.space, owner_.hazards, *owner_.hazards.own_line(),
+                                        0);
+        const auto ran = local::run_operation(*row, context, arguments, result_);
+        result_.resize(ran.result_bytes);
+        return ran.code;
+    }
+
+    [[nodiscard]] Words words() const {
+        Words told(result_.size() / sizeof(std::uint64_t));
+        std::memcpy(told.data(), result_.data(), told.size() * sizeof(std::uint64_t));
+        return told;
+    }
+
+    [[nodiscard]] heap::Usage usage() {
+        EXPECT_EQ(run(usage_number, Words()), Code::ok);
+        heap::Usage told;
+        EXPECT_EQ(result_.size(), sizeof told);
+        std::memcpy(&told, result_.data(), sizeof told);
+        return told;
+    }
+
+    node::Segment node_ = local::test::make_node(2, 2, heap_bytes);
+    local::test::Owner owner_{node_, 0};
+    std::vector<std::byte> result_;
+};
+
+TEST_F(HeapOperationsTest, allocates_several_blocks_and_frees_them) {
+    ASSERT_EQ(run(allocate_number, {16, 10, 5'000, 1'000'000}), Code::ok);
+    const Words blocks = words();
+    ASSERT_EQ(blocks.size(), 3U);
+    EXPECT_EQ(usage().blocks, 3U);
+    ASSERT_EQ(run(usable_number, {blocks[1]}), Code::ok);
+    EXPECT_GE(words().front(), 5'000U);
+    ASSERT_EQ(run(free_number, blocks), Code::ok);
+    EXPECT_EQ(result_, std::vector<std::byte>(3, std::byte{0}));
+    ASSERT_EQ(run(free_number, blocks), Code::ok);
+    EXPECT_EQ(result_.front(), static_cast<std::byte>(heap::Freed::not_allocated));
+    EXPECT_EQ(usage().blocks, 0U);
+}
+
+TEST_F(HeapOperationsTest, says_for_which_blocks_there_was_no_room) {
+    ASSERT_EQ(run(allocate_number, {16, 100, heap_bytes, 100, ~std::uint64_t{0}}), Code::ok);
+    const Words blocks = words();
+    ASSERT_EQ(blocks.size(), 4U);
+    EXPECT_NE(blocks[0], 0U);
+    EXPECT_EQ(blocks[1], 0U);
+    EXPECT_NE(blocks[2], 0U);
+    EXPECT_EQ(blocks[3], 0U);
+}
+
+TEST_F(HeapOperationsTest, refuses_what_is_malformed) {
+    const std::vector<std::byte> odd(9);
+    EXPECT_EQ(run(allocate_number, odd), Code::argument);
+    EXPECT_EQ(run(allocate_number, Words()), Code::argument);
+    for (const std::uint64_t alignment :
+         {std::uint64_t{0}, std::uint64_t{24}, std::uint64_t{8192}}) {
+        EXPECT_EQ(run(allocate_number, {alignment, 8}), Code::argument);
+    }
+    EXPECT_EQ(run(free_number, odd), Code::argument);
+    EXPECT_EQ(run(usable_number, {1, 2}), Code::argument);
+    EXPECT_EQ(run(clear_number, {1}), Code::argument);
+    EXPECT_EQ(run(clear_number, {0, clear_bytes_max + 1}), Code::argument);
+    EXPECT_EQ(usage().unit_bytes, 0U);
+}
+
+TEST_F(HeapOperationsTest, reaches_nothing_outside_of_the_heap) {
+    const auto start = owner_.space.claimed_address(0, node::Claim::heap_blocks);
+    const auto beside = owner_.space.claimed_address(1, node::Claim::heap_blocks);
+    for (const std::uint64_t wrong : {std::uint64_t{0}, start - 16, start + heap_bytes, beside}) {
+        ASSERT_EQ(run(free_number, {wrong}), Code::ok);
+        EXPECT_EQ(result_.front(), static_cast<std::byte>(heap::Freed::outside)) << wrong;
+        ASSERT_EQ(run(usable_number, {wrong}), Code::ok);
+        EXPECT_EQ(words().front(), 0U);
+        EXPECT_EQ(run(clear_number, {wrong, 8}), Code::address);
+    }
+    EXPECT_EQ(run(clear_number, {start + heap_bytes - 8, 16}), Code::address);
+}
+
+TEST_F(HeapOperationsTest, clears_a_part_of_a_block) {
+    ASSERT_EQ(run(allocate_number, {16, 300'000}), Code::ok);
+    const std::uint64_t block = words().front();
+    char* const memory = node_.claimed(0, node::Claim::heap_blocks) +
+                         (block - owner_.space.claimed_address(0, node::Claim::heap_blocks));
+    std::memset(memory, 'x', 300'000);
+    ASSERT_EQ(run(clear_number, {block + 5, 299'000}), Code::ok);
+    EXPECT_EQ(memory[4], 'x');
+    for (std::size_t i = 5; i < 299'005; ++i) ASSERT_EQ(memory[i], 0) << i;
+    EXPECT_EQ(memory[299'005], 'x');
+}
+
+TEST_F(HeapOperationsTest, tells_of_words_that_contradict_each_other) {
+    ASSERT_EQ(run(allocate_number, {16, 100'000}), Code::ok);
+    ASSERT_EQ(run(check_number, Words()), Code::ok);
+    EXPECT_TRUE(result_.empty());
+    const heap::Control<> control(node_.claimed(0, node::Claim::heap_words),
+                                  node::heap_words(node_.shape()).shape());
+    control.unit(0).store(~std::uint64_t{0}, std::memory_order_relaxed);
+    ASSERT_EQ(run(check_number, Words()), Code::ok);
+    EXPECT_FALSE(result_.empty());
+}
+
+TEST_F(HeapOperationsTest, say_that_there_is_no_heap) {
+    const node::Segment without = local::test::make_node(1, 1);
+    local::test::Owner owner(without, 0);
+    for (const std::uint32_t number :
+         {allocate_number, free_number, usable_number, usage_number, check_number}) {
+        const local::NumberedOperation* row = row_of(number);
+        const Words arguments =
+            number == usage_number || number == check_number ? Words() : Words{16};
+        result_.resize(row->result_bytes_max);
+        local::OperationContext context(owner.space, owner.hazards, *owner.hazards.own_line(), 0);
+        EXPECT_EQ(
+            local::run_operation(*row, context, std::as_bytes(std::span(arguments)), result_).code,
+            Code::unsupported);
+    }
+}
+
+}  // namespace
+}  // namespace acp::allocator::test

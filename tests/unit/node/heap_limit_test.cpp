@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The limit of a heap: what is asked for, and the least of the shares otherwise.
+#include "node/heap_limit.hpp"
+
+#include <gtest/gtest.h>
+
+#include "heap/control.hpp"
+
+namespace acp::node {
+namespace {
+
+constexpr std::uint64_t gibi = 1ULL << 30;
+constexpr HeapRoom plenty{64 * gibi, os::unlimited, os::unlimited};
+
+TEST(HeapLimit, is_what_is_asked_for_in_whole_areas) {
+    base::Config config;
+    for (const std::uint64_t bytes : {std::uint64_t{0}, heap::area_bytes, 3 * gibi}) {
+        config.heap_bytes = bytes;
+        EXPECT_EQ(heap_bytes_for(config, 4, 4, {}), bytes);
+    }
+    config.heap_bytes = heap::area_bytes + 1;
+    EXPECT_EQ(heap_bytes_for(config, 4, 4, {}), 2 * heap::area_bytes);
+}
+
+TEST(HeapLimit, is_a_share_of_half_of_the_memory) {
+    EXPECT_EQ(heap_bytes_for({}, 1, 1, plenty), 32 * gibi);
+    EXPECT_EQ(heap_bytes_for({}, 16, 8, plenty), 4 * gibi);
+    EXPECT_EQ(heap_bytes_for({}, 3, 3, plenty) % heap::area_bytes, 0U);
+}
+
+TEST(HeapLimit, leaves_room_under_the_limits_of_the_system) {
+    EXPECT_EQ(heap_bytes_for({}, 4, 4, {64 * gibi, 4 * gibi, os::unlimited}), gibi / 4);
+    EXPECT_EQ(heap_bytes_for({}, 4, 4, {64 * gibi, os::unlimited, 4 * gibi}), gibi / 2);
+    EXPECT_EQ(heap_bytes_for({}, 4, 4, {0, os::unlimited, os::unlimited}), 0U);
+}
+
+TEST(HeapLimit, leaves_addresses_for_registrations) {
+    // 2^20 processes of 8192 granules of 8 MiB
+    EXPECT_EQ(heap_bytes_for({}, 1U << 20U, 1, {~0ULL / 4, os::unlimited, os::unlimited}),
+              8 * gibi);
+    EXPECT_EQ(heap_bytes_for({}, 2, 1, {~0ULL / 4, os::unlimited, os::unlimited}), heap_bytes_max);
+}
+
+}  // namespace
+}  // namespace acp::node
