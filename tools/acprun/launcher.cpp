@@ -114,8 +114,8 @@ void Launcher::on_signal(int signal) {
     }
     if (signal == SIGUSR2) return ask_doings();
     const std::string line = "signal " + std::to_string(signal);
+    if (asks_for_end || signal == SIGHUP || signal == SIGQUIT) asked_signal_ = signal;
     if (asks_for_end) {
-        asked_signal_ = signal;
         end_all(line);
     } else {
         send_all(line);

@@ -115,7 +115,8 @@ private:
     std::uint32_t interrupts_ = 0;
     int fallback_code_ = 0;  // set once the job is to end: the exit code if the agents report none
     int fixed_code_ = 0;     // broken output: overrides all others
-    int asked_signal_ = 0;   // the last of SIGINT and SIGTERM that was passed on
+    // the last of SIGINT, SIGTERM, SIGHUP and SIGQUIT that was passed on
+    int asked_signal_ = 0;
     bool has_told_start_ = false;                 // "the program could not be run" was printed
     bool has_told_error_ = false;                 // the reason why the job cannot go on was printed
     std::optional<std::uint32_t> deciding_node_;  // the node where something failed first
