@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include "base/format.hpp"
 #include "os/child.hpp"
 #include "os/clock.hpp"
 #include "os/log_line.hpp"
@@ -26,7 +27,7 @@ constexpr std::size_t events_max = 64;
 }  // namespace
 
 void say(std::string_view text) {
-    os::write_line(os::standard_error, "acprun: " + std::string(text));
+    os::write_line(os::standard_error, "acprun: " + base::printable(text));
 }
 
 Launcher::Launcher(PlannedJob job, LaunchOptions options)

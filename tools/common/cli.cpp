@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/edit_distance.hpp"
+#include "base/format.hpp"
 
 namespace acp::cli {
 
@@ -421,7 +422,7 @@ int App::exit(const ParseError& error) const {
         return error.code;
     }
     const std::string name = get_name();
-    std::cerr << name << ": " << error.what() << "\n"
+    std::cerr << name << ": " << base::printable(error.what()) << "\n"
               << name << ": hint: " << name << " --help lists what there is\n";
     return error.code;
 }
