@@ -93,13 +93,16 @@ Result<ParsedConfig> parse_config(const Environment& environment) {
             {std::string(row.name), std::string(row.type), row.show(parsed.config), default_value,
              text.empty() ? "default" : "environment", std::string(row.meaning)});
     }
-    if (!misfits.empty()) return Status(Code::config, std::move(misfits));
     for (const LauncherVariable& row : launcher_variables()) {
         const std::string_view text = value_of(settings, row.name);
+        if (!text.empty() && row.fits != nullptr && !row.fits(text)) {
+            add_misfit(misfits, row.name, text, row.type, "");
+        }
         parsed.variables.push_back({std::string(row.name), std::string(row.type), std::string(text),
                                     "", text.empty() ? "not set" : "launcher",
                                     std::string(row.meaning)});
     }
+    if (!misfits.empty()) return Status(Code::config, std::move(misfits));
     parsed.warnings = warnings_for(settings);
     return parsed;
 }

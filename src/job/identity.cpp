@@ -54,14 +54,7 @@ base::Status bad(std::string_view name, std::string_view seen) {
 }
 
 base::Result<Identity> alone(const std::vector<std::string>& environment) {
-    const auto insists = find(environment, insist_name);
-    if (insists && !insists->empty() && *insists != "0" && *insists != "1") {
-        return base::Status(base::Code::config,
-                            std::string(insist_name) + "=" + base::printable(*insists) +
-                                " does not fit: it takes 1 (each process is a job of one rank, "
-                                "whatever another launcher says) or 0");
-    }
-    const bool is_alone_asked_for = insists == "1";
+    const bool is_alone_asked_for = find(environment, insist_name) == "1";
     bool is_size_known = false;
     for (const std::string_view name : foreign_sizes) {
         const auto text = find(environment, name);
