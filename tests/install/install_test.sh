@@ -103,6 +103,11 @@ case $way in
         while read -r function; do
             [[ -s $prefix/share/man/man3/$function.3 ]] || fail "no man page $function.3"
         done < <(grep -v '^#' "$source_tree/lint/exports.txt")
+        command -v groff >/dev/null || exit 0
+        while read -r page; do # at 80 columns, of which man fills 78
+            said=$(groff -man -t -Tutf8 -rLL=78n "$page" 2>&1 >/dev/null)
+            [[ -z $said ]] || fail "${page##*/}: $said"
+        done < <(grep -rL '^\.so ' "$prefix/share/man")
         ;;
     *) fail "unknown way" ;;
 esac
