@@ -2,6 +2,7 @@
 """Starting a job: options, the program, the environment, and what is refused before anything is started."""
 import os
 import resource
+import subprocess
 import tempfile
 import unittest
 
@@ -245,10 +246,14 @@ class Answers(ToolTest):
         self.assertEqual(result.returncode, 0)
         self.assertRegex(result.stdout.decode(), r"Usage: acprun \[OPTIONS\] \[--\] PROGRAM[\s\S]*acprun -n 4")
 
-    def test_version_is_told(self):
-        result = acprun("--version")
-        self.assertEqual(result.returncode, 0)
-        self.assertRegex(result.stdout.decode(), r"\Aacprun \(ACP\) \d+\.\d+\.\d+\n\Z")
+    def test_every_tool_tells_its_version_alike(self):
+        told = set()
+        for tool in ("acprun", "acp-agent", "acpinfo", "acpbench", "acpstat"):
+            result = subprocess.run([os.path.join(BIN, tool), "--version"], capture_output=True, text=True)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            self.assertRegex(result.stdout, r"\A%s \(ACP\) \d+\.\d+\.\d+( \(\S+\))?\n\Z" % tool)
+            told.add(result.stdout.removeprefix(tool))
+        self.assertEqual(len(told), 1)
 
     def test_dry_run_starts_nothing(self):
         with tempfile.TemporaryDirectory() as folder:
