@@ -48,6 +48,7 @@ public:
 private:
     // start.cpp
     base::Status start();
+    base::Status allow_descriptors();
     base::Status prepare_events();
     base::Status make_key();
     base::Status start_more();
@@ -106,6 +107,8 @@ private:
     Outputs outputs_;
     std::vector<AgentLink> agents_;  // by node
     EndWatch end_watch_;
+    // this process's soft limit of descriptors before it was raised, which agents and ranks get; 0: it was not raised
+    std::uint64_t agents_descriptors_max_ = 0;
     std::uint32_t started_ = 0;  // number of agents started
     bool have_peers_ = false;    // all agents have been sent the addresses of all nodes
     bool is_ending_ = false;     // no further agent is started
