@@ -170,7 +170,8 @@ ACP_API void acp_complete(acp_handle_t handle);
  * when something is not; -1 with ACP_ERR_STATE. A failed command is complete. Does not block. */
 ACP_API int acp_inquire(acp_handle_t handle);
 
-/* Waits like acp_complete, at most timeout_ns nanoseconds (0: only looks; negative: for ever).
+/* Waits like acp_complete, at most timeout_ns nanoseconds (0: only looks; negative: for ever). It lasts longer by what this
+ * thread is moving when the time is over: 256 KiB of memory that is private to a rank, 64 MiB of memory that is mapped here.
  * Returns ACP_OK; the code of the first failure among these commands not yet reported (reported by
  * this, each failure once); ACP_ERR_TIMEOUT; ACP_ERR_INTERRUPTED after a signal handler; ACP_ERR_STATE. */
 ACP_API int acp_wait(acp_handle_t handle, int64_t timeout_ns);

@@ -11,13 +11,13 @@ extern "C" {
 
 enum {
     ACP_OK = 0,
-    ACP_ERR_ARGUMENT = 1,    /* an argument is outside its documented range */
-    ACP_ERR_ADDRESS = 2,     /* a global address is null, wild, or the access leaves its segment */
-    ACP_ERR_STALE = 3,       /* the address or key names memory that was unregistered */
-    ACP_ERR_ALIGNMENT = 4,   /* an atomic's address is not a multiple of its width */
-    ACP_ERR_ORDER = 5,       /* not run: it was ordered after a command that failed */
-    ACP_ERR_PEER = 6,        /* a process needed for this is dead; the message names it */
-    ACP_ERR_TIMEOUT = 7,     /* the time given to acp_wait ran out; the command goes on */
+    ACP_ERR_ARGUMENT = 1,  /* an argument is outside its documented range */
+    ACP_ERR_ADDRESS = 2,   /* a global address is null, wild, or the access leaves its segment */
+    ACP_ERR_STALE = 3,     /* the address or key names memory that was unregistered */
+    ACP_ERR_ALIGNMENT = 4, /* an atomic's address is not a multiple of its width */
+    ACP_ERR_ORDER = 5,     /* not run: it was ordered after a command that failed */
+    ACP_ERR_PEER = 6,      /* a process needed for this is dead; the message names it */
+    ACP_ERR_TIMEOUT = 7, /* acp_wait's time is over (by how much: see there); the command goes on */
     ACP_ERR_INTERRUPTED = 8, /* a signal handler ran during acp_wait; the command goes on */
     ACP_ERR_MEMORY = 9,      /* memory is short: the message says requested, free and limit */
     ACP_ERR_LIMIT = 10,      /* a stated maximum of ACP or of the system is reached */

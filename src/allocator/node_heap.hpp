@@ -28,6 +28,8 @@ public:
              std::uint32_t owner,
              const local::Hazards& hazards) noexcept;
 
+    ~NodeHeap() = default;
+
     NodeHeap(const NodeHeap&) = delete;
     NodeHeap& operator=(const NodeHeap&) = delete;
 

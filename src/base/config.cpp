@@ -9,6 +9,7 @@
 
 #include "base/config_registry.hpp"
 #include "base/edit_distance.hpp"
+#include "base/format.hpp"
 
 namespace acp::base {
 
@@ -35,7 +36,7 @@ std::string_view value_of(const Settings& settings, std::string_view name) {
 }
 
 std::string warning_about(std::string_view unknown, const std::vector<std::string_view>& names) {
-    std::string text = std::string(unknown) + " is not a variable of ACP";
+    std::string text = printable(unknown) + " is not a variable of ACP";
     std::vector<std::string_view> stems;
     stems.reserve(names.size());
     for (const std::string_view name : names) stems.push_back(name.substr(prefix.size()));
@@ -63,6 +64,17 @@ std::vector<std::string> warnings_for(const Settings& settings) {
     return warnings;
 }
 
+// Adds the sentence about a value that does not fit.
+void add_misfit(std::string& misfits,
+                std::string_view name,
+                std::string_view text,
+                std::string_view type,
+                std::string_view default_value) {
+    misfits.append(misfits.empty() ? "" : "; ").append(name).append("=").append(printable(text));
+    misfits.append(" does not fit: it takes ").append(type);
+    misfits.append(" (default ").append(default_value.empty() ? "none" : default_value).append(")");
+}
+
 }  // namespace
 
 Result<ParsedConfig> parse_config(const Environment& environment) {
@@ -74,23 +86,23 @@ Result<ParsedConfig> parse_config(const Environment& environment) {
         const std::string_view text = value_of(settings, row.name);
         const std::string default_value = row.show(defaults);
         if (!text.empty() && !row.parse(text, parsed.config)) {
-            misfits += misfits.empty() ? "" : "; ";
-            const std::string_view type = row.whole_type.empty() ? row.type : row.whole_type;
-            misfits += std::string(row.name) + "=" + std::string(text) +
-                       " does not fit: it takes " + std::string(type) + " (default " +
-                       (default_value.empty() ? "none" : default_value) + ")";
+            add_misfit(misfits, row.name, text, row.whole_type.empty() ? row.type : row.whole_type,
+                       default_value);
         }
         parsed.variables.push_back(
             {std::string(row.name), std::string(row.type), row.show(parsed.config), default_value,
              text.empty() ? "default" : "environment", std::string(row.meaning)});
     }
-    if (!misfits.empty()) return Status(Code::config, std::move(misfits));
     for (const LauncherVariable& row : launcher_variables()) {
         const std::string_view text = value_of(settings, row.name);
+        if (!text.empty() && row.fits != nullptr && !row.fits(text)) {
+            add_misfit(misfits, row.name, text, row.type, "");
+        }
         parsed.variables.push_back({std::string(row.name), std::string(row.type), std::string(text),
                                     "", text.empty() ? "not set" : "launcher",
                                     std::string(row.meaning)});
     }
+    if (!misfits.empty()) return Status(Code::config, std::move(misfits));
     parsed.warnings = warnings_for(settings);
     return parsed;
 }

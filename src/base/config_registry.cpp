@@ -185,6 +185,7 @@ bool parse_trace(std::string_view text, Config& config) {
 
 }  // namespace
 
+// NOLINTNEXTLINE(readability-function-size): a table
 const std::vector<Variable>& variables() {
     static const std::vector<Variable> rows{
         {"ACP_ON_ERROR", "fatal|return",
@@ -270,7 +271,8 @@ const std::vector<LauncherVariable>& launcher_variables() {
          "the first address of this node's gateway, in a job of several"},
         {"ACP_JOB_ID", "text", "tells jobs apart in messages"},
         {"ACP_TERMINAL", "columns", "width of the launcher's terminal, set when it has one"},
-        {"ACP_SINGLETON", "0|1", "set by users: be a job of one rank under a foreign launcher"},
+        {"ACP_SINGLETON", "0|1", "set by users: be a job of one rank under a foreign launcher",
+         [](std::string_view text) { return text == "0" || text == "1"; }},
         {"ACP_SSH", "command", "set by users: what acprun reaches hosts by instead of ssh"},
         {"ACP_CC", "command", "set by users: the compiler acpcc calls"},
         {"ACP_CXX", "command", "set by users: the compiler acpc++ calls"},

@@ -27,6 +27,8 @@ struct LauncherVariable {
     std::string_view name;
     std::string_view type;
     std::string_view meaning;
+    // of one that users may set: whether the value is valid; nullptr: the reader of the variable checks it
+    bool (*fits)(std::string_view text) = nullptr;
 };
 
 // In the order of Config's fields.

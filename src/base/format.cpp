@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cstdio>
 #include <numeric>
@@ -30,6 +31,19 @@ std::string short_number(double value) {
 std::string padded(const std::string& cell, std::size_t width, Table::Align align) {
     const std::string blanks(width - std::min(width, display_width(cell)), ' ');
     return align == Table::Align::right ? blanks + cell : cell + blanks;
+}
+
+// The bytes of the character of UTF-8 that begins `text`, which is not empty; 0 if none does.
+std::size_t character_bytes(std::string_view text) {
+    const auto first = static_cast<unsigned char>(text.front());
+    if (first < 0x80) return 1;
+    const auto bytes = static_cast<std::size_t>(std::countl_one(first));
+    // 0xc0 and 0xc1 would begin a second form of a control character or a letter
+    if (bytes < 2 || bytes > 4 || first < 0xc2 || bytes > text.size()) return 0;
+    for (std::size_t i = 1; i < bytes; ++i) {
+        if ((static_cast<unsigned char>(text[i]) & 0xc0U) != 0x80U) return 0;
+    }
+    return bytes;
 }
 
 void end_line(std::string& text) {
@@ -70,6 +84,26 @@ std::string hex(std::uint64_t number) {
     std::array<char, 16> digits;  // NOLINT(cppcoreguidelines-pro-type-member-init): written first
     const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number, 16).ptr;
     return "0x" + std::string(digits.data(), end);
+}
+
+std::string printable(std::string_view text) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string shown;
+    while (!text.empty()) {
+        const std::size_t bytes = character_bytes(text);
+        const auto first = static_cast<unsigned char>(text.front());
+        const bool is_upper_control =
+            bytes == 2 && first == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0;
+        const bool is_control =
+            is_upper_control || first == 0x7f || (first < 0x20 && first != '\n' && first != '\t');
+        if (bytes != 0 && !is_control) {
+            shown += text.substr(0, bytes);
+        } else {
+            shown.append("\\x").append(1, digits[first / 16]).append(1, digits[first % 16]);
+        }
+        text.remove_prefix(bytes == 0 || is_control ? 1 : bytes);
+    }
+    return shown;
 }
 
 std::size_t display_width(std::string_view text) {

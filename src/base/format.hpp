@@ -23,6 +23,9 @@ namespace acp::base {
 // "0x0", "0x7fffd2a0": an address, a key, a handle.
 [[nodiscard]] std::string hex(std::uint64_t number);
 
+// A foreign text as a terminal can show it: control characters but line break and tab, and bytes that are no UTF-8, become \xNN.
+[[nodiscard]] std::string printable(std::string_view text);
+
 // The columns that a terminal needs for a text: code points of UTF-8 without colour escapes.
 [[nodiscard]] std::size_t display_width(std::string_view text);
 

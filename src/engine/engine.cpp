@@ -92,6 +92,10 @@ void say(NodeId node, const std::string& what) {
     os::write_line(error_stream, "acp: node " + std::to_string(node) + ": " + what);
 }
 
+void say_of_job(const std::string& what) {
+    os::write_line(error_stream, "acp: " + what);
+}
+
 }  // namespace
 
 Engine::Engine(const GatewaySettings& settings,
@@ -174,13 +178,15 @@ void Engine::say_what_weakens(const GatewaySettings& settings,
         !advice.empty()) {
         say(node_, advice);
     }
-    if (!faults.is_harmless())
-        say(node_, transport::FaultInjector::announcement(settings.config.fault));
+    if (node_ != 0) return;  // what follows is set for the whole job, so one node speaks for all
+    if (!faults.is_harmless()) {
+        say_of_job("faults are injected into what every node sends: " + settings.config.fault +
+                   " (ACP_FAULT)");
+    }
     if (security_ == base::Security::off) {
-        say(node_,
-            "security is off: whoever reaches " +
-                os::address_text(transport::as_socket_address(transport_->addresses().front())) +
-                " can read and write this job's memory");
+        say_of_job("security is off: whoever reaches a node's address, as " +
+                   os::address_text(transport::as_socket_address(transport_->addresses().front())) +
+                   " of node 0, can read and write this job's memory");
     }
 }
 

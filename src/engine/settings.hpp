@@ -42,7 +42,8 @@ struct GatewaySettings {
     // The same on all nodes: who starts the job resolves `automatic` once.
     crypto::CipherWish cipher = crypto::CipherWish::automatic;
     crypto::BackendWish cipher_backend = crypto::BackendWish::automatic;
-    bool is_outspoken = true;  // says on stderr what weakens the job's safety or speed
+    bool is_outspoken =
+        true;  // says on stderr what weakens the job's safety or speed; what all nodes share, at node 0
     // What other nodes may have run here: the same on all nodes; outlives the gateway. nullptr: nothing.
     const local::OperationTable* operations = nullptr;
 };

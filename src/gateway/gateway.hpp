@@ -31,8 +31,8 @@ using engine::GatewaySettings;
 
 class Gateway {
 public:
-    // Binds the sockets and makes everything ready, but sends nothing yet. Says on stderr that faults are injected
-    // or that security is off, when so.
+    // Binds the sockets and makes everything ready, but sends nothing yet. Says on stderr that its
+    // socket has too small a buffer, and, at node 0, that the job's faults are injected or that its security is off.
     //   segment  of this node; must outlive the gateway
     // Errors: argument (a setting out of range; security off on a network nobody named), config (ACP_FAULT),
     // system (bind), limit (descriptors), memory, unsupported (no cipher library).

@@ -50,6 +50,8 @@ public:
           large_(control_, units_),
           order_all_(order_all) {}
 
+    ~Heap() = default;
+
     Heap(const Heap&) = delete;
     Heap& operator=(const Heap&) = delete;
 

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <string_view>
 
+#include "base/format.hpp"
+
 namespace acp::job {
 
 namespace {
@@ -45,21 +47,14 @@ std::optional<std::uint32_t> number(std::string_view text) {
 }
 
 base::Status bad(std::string_view name, std::string_view seen) {
-    return {base::Code::config, std::string(name) + "=" + std::string(seen) +
+    return {base::Code::config, std::string(name) + "=" + base::printable(seen) +
                                     " is not what acprun sets there; these variables are for "
                                     "acprun alone: unset them, or start "
                                     "the program with acprun"};
 }
 
 base::Result<Identity> alone(const std::vector<std::string>& environment) {
-    const auto insists = find(environment, insist_name);
-    if (insists && !insists->empty() && *insists != "0" && *insists != "1") {
-        return base::Status(base::Code::config,
-                            std::string(insist_name) + "=" + std::string(*insists) +
-                                " does not fit: it takes 1 (each process is a job of one rank, "
-                                "whatever another launcher says) or 0");
-    }
-    const bool is_alone_asked_for = insists == "1";
+    const bool is_alone_asked_for = find(environment, insist_name) == "1";
     bool is_size_known = false;
     for (const std::string_view name : foreign_sizes) {
         const auto text = find(environment, name);

@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 10> call_names{
     "acp_complete",
     "acp_wait",
     "acp_copy or an atomic (no room for more commands)",
-    "acp_fetch_..."};
+    "acp_fetch_"};  // and the atomic's name
 constexpr int read_tries = 16;
 constexpr std::size_t word_count = 15;
 
@@ -68,11 +68,16 @@ std::string describe_command(const Doing& doing) {
                                    ? " to rank " + std::to_string(doing.target_rank) + " (" +
                                          base::hex(command.target) + ")"
                                    : "";
-    return "rank " + std::to_string(doing.rank) + " waits in " + std::string(name_of(doing.call)) +
-           " for " + seconds_of(doing.waited_ns) + ": " +
-           std::string(memory::call_name(command.operation, command.width)) + " of " +
-           std::to_string(command.bytes) + " bytes " + (target.empty() ? "on" : "from") + " rank " +
-           std::to_string(doing.source_rank) + " (" + base::hex(command.source) + ")" + target;
+    std::string text = "rank " + std::to_string(doing.rank) + " waits in " + call_of(doing) +
+                       " for " + seconds_of(doing.waited_ns) + ": ";
+    if (doing.call == AwaitedCall::fetch) {
+        text += "a word ";
+    } else {
+        text.append(memory::call_name(command.operation, command.width))
+            .append(" of " + std::to_string(command.bytes) + " bytes ");
+    }
+    return text + (target.empty() ? "on" : "from") + " rank " + std::to_string(doing.source_rank) +
+           " (" + base::hex(command.source) + ")" + target;
 }
 
 const char* idle_words(SlotState state) noexcept {
@@ -116,6 +121,15 @@ bool parse(std::string_view word, T& value) noexcept {
 std::string_view name_of(AwaitedCall call) noexcept {
     const auto index = static_cast<std::size_t>(call);
     return index < call_names.size() ? call_names[index] : std::string_view("an unknown call");
+}
+
+std::string call_of(const Doing& doing) {
+    std::string text(name_of(doing.call));
+    const memory::Command& command = doing.command;
+    if (doing.call == AwaitedCall::fetch && memory::is_known(command.operation)) {
+        text.append(memory::row_of(command.operation).name).append(std::to_string(command.width));
+    }
+    return text;
 }
 
 AwaitedEntry::~AwaitedEntry() {
@@ -181,7 +195,8 @@ Doing look_at(const Segment& segment, std::uint32_t slot, std::uint64_t now_ns) 
         doing.command.operation = static_cast<memory::Operation>(operation & 0xffU);
         doing.command.width = static_cast<std::uint8_t>(operation >> 8U);
         doing.command.bytes = bytes;
-        doing.command.target = target;
+        // where a call that returns the old value has it put is the library's memory
+        doing.command.target = doing.call == AwaitedCall::fetch ? 0 : target;
         doing.command.source = source;
         break;
     }

@@ -34,7 +34,7 @@ enum class AwaitedCall : std::uint32_t {
     fetch
 };
 
-// "acp_sync", ...; "" for none.
+// "acp_sync", ...; "" for none. Of `fetch` the beginning, which all those calls share.
 [[nodiscard]] std::string_view name_of(AwaitedCall call) noexcept;
 
 // Puts the calling thread's wait into its process's slot, and takes it out when it is destroyed. While another thread of
@@ -67,7 +67,8 @@ struct Doing {
     std::uint32_t arrived = 0;  // at the barrier of this number
     AwaitedCall call = AwaitedCall::none;
     std::uint64_t waited_ns = 0;
-    memory::Command command;        // that is waited for; without its operand and expected value
+    // that is waited for; without its operand and expected value, and of a fetch without its target
+    memory::Command command;
     std::uint32_t target_rank = 0;  // whose its addresses are
     std::uint32_t source_rank = 0;
     bool is_stopped = false;  // by a signal or a debugger
@@ -75,6 +76,9 @@ struct Doing {
 
     friend bool operator==(const Doing&, const Doing&) = default;
 };
+
+// The call that waits, as the program wrote it: name_of(), or "acp_fetch_add8".
+[[nodiscard]] std::string call_of(const Doing& doing);
 
 // Looks at a slot.   slot < local_procs; now_ns  os::now_ns()
 [[nodiscard]] Doing look_at(const Segment& segment, std::uint32_t slot, std::uint64_t now_ns);

@@ -17,10 +17,6 @@ constexpr Time reorder_wait_ns = 2'000'000;
 
 FaultInjector::FaultInjector(const base::FaultPlan& plan) : plan_(plan), random_(plan.seed) {}
 
-std::string FaultInjector::announcement(const std::string& plan) {
-    return "faults are injected into what this node sends: " + plan + " (ACP_FAULT)";
-}
-
 bool FaultInjector::draw(double chance) noexcept {
     const double drawn =
         static_cast<double>(random_() >> 11) * 0x1p-53;  // also when it cannot matter

@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "base/fault_plan.hpp"
@@ -53,9 +52,6 @@ public:
     [[nodiscard]] Time deadline() const noexcept;
 
     [[nodiscard]] const FaultCounters& counters() const noexcept { return counters_; }
-
-    // One line for people: "faults are injected: loss=0.01 ...".
-    [[nodiscard]] static std::string announcement(const std::string& plan);
 
 private:
     // A datagram on hold: until a time, or until so many others have left.

@@ -33,6 +33,10 @@ by_acpcc() {
     run_consumer "$work/by_acpcc"
     "$1/bin/acpc++" -std=c++20 -Wall -Werror -x c++ "$consumer/consumer.c" -x none -o "$work/by_acpcxx"
     run_consumer "$work/by_acpcxx"
+    for example in "$1"/share/doc/acp/examples/*.c; do
+        "$1/bin/acpcc" -Wall -Werror "$example" -o "$work/example" || fail "$example is not compiled"
+        "$1/bin/acprun" -n 3 "$work/example" >"$work/example.log" 2>&1 || fail "$example: $(cat "$work/example.log")"
+    done
 }
 
 install_acp
@@ -103,6 +107,11 @@ case $way in
         while read -r function; do
             [[ -s $prefix/share/man/man3/$function.3 ]] || fail "no man page $function.3"
         done < <(grep -v '^#' "$source_tree/lint/exports.txt")
+        command -v groff >/dev/null || exit 0
+        while read -r page; do # at 80 columns, of which man fills 78
+            said=$(groff -man -t -Tutf8 -rLL=78n "$page" 2>&1 >/dev/null)
+            [[ -z $said ]] || fail "${page##*/}: $said"
+        done < <(grep -rL '^\.so ' "$prefix/share/man")
         ;;
     *) fail "unknown way" ;;
 esac

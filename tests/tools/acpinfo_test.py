@@ -242,7 +242,7 @@ class Usage(unittest.TestCase):
 
     def test_help_and_version_end_with_0(self):
         self.assertIn("--memory", run("--help").stdout)
-        self.assertRegex(run("--version").stdout, r"^acpinfo \d+\.\d+\.\d+")
+        self.assertRegex(run("--version").stdout, r"^acpinfo \(ACP\) \d+\.\d+\.\d+")
         self.assertEqual((run("--help").returncode, run("--version").returncode), (0, 0))
 
     def test_json_goes_into_a_file_when_asked(self):

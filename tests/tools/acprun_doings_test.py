@@ -94,6 +94,15 @@ class Doings(ToolTest):
         self.ask_until(job, r"\Aacprun: asked by SIGUSR2: no rank has called acp_init\n\Z")
         self.end(job)
 
+    def test_of_ranks_whose_agent_does_not_answer_nothing_is_claimed(self):
+        job = self.start("-n", "2", RANK, "init", "print=ready", "pause")
+        self.assertEqual(job.read_lines(2), ready(2))
+        stopped = job.agent()
+        os.kill(stopped, signal.SIGSTOP)
+        self.assertEqual(self.ask_until(job, ""), "acprun: asked by SIGUSR2: no answer from node 0\n")
+        os.kill(stopped, signal.SIGCONT)
+        self.end(job)
+
     def test_a_node_that_does_not_answer_is_named(self):
         job = self.start("-n", "2", "--nodes", "2", RANK, "init", "print=ready", "0:sync", "pause")
         self.assertEqual(job.read_lines(2), ready(2))

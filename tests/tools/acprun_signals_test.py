@@ -2,9 +2,15 @@
 """Signals sent to acprun, and the time limit."""
 import contextlib
 import os
+import resource
 import signal
 
 from support import ACT, MEMBER, WATCHDOG_S, ToolTest, main, ready
+
+
+def no_core():
+    """Before the start of a job that SIGQUIT ends."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 class Signals(ToolTest):
@@ -18,13 +24,24 @@ class Signals(ToolTest):
         self.assertEqual(job.finish()[0], 0)
 
     def test_an_end_by_signal_has_its_code_and_no_failure_report(self):
-        for number in (signal.SIGINT, signal.SIGTERM):
-            job = self.start("-n", "3", ACT, "print=ready", "pause")
-            job.read_lines(3)
-            job.send(number)
-            code, _, error = job.finish()
-            self.assertEqual((code, error), (128 + number, f"acprun: ended by {number.name}\n"))
-            self.assert_nobody_is_left(job)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+            for nodes in ("1", "3"):
+                with self.subTest(signal=number.name, nodes=nodes):
+                    job = self.start("-n", "3", "--nodes", nodes, ACT, "print=ready", "pause", preexec_fn=no_core)
+                    job.read_lines(3)
+                    job.send(number)
+                    code, _, error = job.finish()
+                    self.assertEqual((code, error), (128 + number, f"acprun: ended by {number.name}\n"))
+                    self.assert_nobody_is_left(job)
+
+    def test_the_last_signal_that_asks_for_the_end_is_told(self):
+        job = self.start("-n", "2", ACT, "trap=1", "print=ready", "pause")
+        job.read_lines(2)
+        job.send(signal.SIGHUP)
+        self.assertEqual(job.read_lines(2), ["got 1\n"] * 2)
+        job.send(signal.SIGTERM)
+        code, _, error = job.finish()
+        self.assertEqual((code, error), (143, "acprun: ended by SIGTERM\n"))
 
     def test_ranks_that_end_well_after_an_interrupt_make_a_good_job(self):
         job = self.start("-n", "3", ACT, "end-on=2", "print=ready", "pause")

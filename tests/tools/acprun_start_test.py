@@ -2,6 +2,7 @@
 """Starting a job: options, the program, the environment, and what is refused before anything is started."""
 import os
 import resource
+import subprocess
 import tempfile
 import unittest
 
@@ -221,11 +222,15 @@ class Limits(ToolTest):
     def test_a_descriptor_limit_is_named(self):
         limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))
         self.assert_fails(acprun("-n", "200", ACT, preexec_fn=limit), 69, "RLIMIT_NOFILE is 100", "664 descriptors")
+        self.assert_fails(acprun("--nodes", "40", ACT, preexec_fn=limit), 69,
+                          "40 nodes need 152 descriptors in acprun", "RLIMIT_NOFILE is 100")
 
     def test_a_soft_descriptor_limit_is_raised_and_the_ranks_keep_theirs(self):
         limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 4096))
-        result = acprun("-n", "100", "sh", "-c", "ulimit -n", preexec_fn=limit)
-        self.assertEqual((result.returncode, result.stdout), (0, b"64\n" * 100), result.stderr)
+        for shape in (("-n", "100"), ("--nodes", "20")):
+            with self.subTest(shape=shape):
+                result = acprun(*shape, "sh", "-c", "ulimit -n", preexec_fn=limit)
+                self.assertEqual((result.returncode, result.stdout), (0, b"64\n" * int(shape[1])), result.stderr)
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can become a user without processes")
     def test_a_process_limit_ends_the_job_with_its_name(self):
@@ -249,10 +254,11 @@ class Answers(ToolTest):
         self.assertEqual(result.returncode, 0)
         self.assertRegex(result.stdout.decode(), r"Usage: acprun \[OPTIONS\] \[--\] PROGRAM[\s\S]*acprun -n 4")
 
-    def test_version_is_told(self):
-        result = acprun("--version")
-        self.assertEqual(result.returncode, 0)
-        self.assertRegex(result.stdout.decode(), r"\Aacprun \(ACP\) \d+\.\d+\.\d+\n\Z")
+    def test_every_tool_tells_its_version_alike(self):
+        for tool in ("acprun", "acp-agent", "acpinfo", "acpbench", "acpstat"):
+            result = subprocess.run([os.path.join(BIN, tool), "--version"], capture_output=True, text=True)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            self.assertRegex(result.stdout, r"\A%s \(ACP\) \d+\.\d+\.\d+( \(\S+\))?\n\Z" % tool)
 
     def test_dry_run_starts_nothing(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -31,7 +31,10 @@ int Agent::run() {
     }
     if (!status.is_ok()) {
         std::string why(status.message());
-        if (status.code() == base::Code::memory) why += os::memory_limit_text().data();
+        const bool names_limit = why.find("RLIMIT_") != std::string::npos;
+        if (status.code() == base::Code::memory && !names_limit) {
+            why += os::memory_limit_text().data();
+        }
         if (!poll_ || !signals_) {  // there is no way to wait for events, and nothing was started
             channel_.send("error " + std::to_string(launch::exit_unavailable) + " " + why);
             channel_.send("ended " + std::to_string(launch::exit_unavailable) + " 0 0");

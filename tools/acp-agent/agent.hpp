@@ -160,7 +160,7 @@ private:
     // number of ranks that still ran when this agent began to end them
     std::uint32_t ended_by_us_ = 0;
     int failure_code_ = 0;  // exit code of the first rank that failed by itself
-    int asked_signal_ = 0;  // the signal by which the user asked for the end
+    int asked_signal_ = 0;  // the last signal by which the user asked for the end
     int fixed_code_ = 0;    // timeout, broken output, no start: overrides all others
     bool is_launcher_lost_ = false;
 };

@@ -78,9 +78,7 @@ void Agent::pass_signal(int signal) {
     }
     channel_.send("passed " + std::to_string(signal));
     const bool asks_for_end = signal == SIGINT || signal == SIGTERM;
-    if (asks_for_end || signal == SIGHUP || signal == SIGQUIT) {
-        if (asked_signal_ == 0) asked_signal_ = signal;
-    }
+    if (asks_for_end || signal == SIGHUP || signal == SIGQUIT) asked_signal_ = signal;
     if (!asks_for_end) return;
     if (phase_ == Phase::finishing) {
         phase_ =

@@ -9,7 +9,6 @@
 #include <system_error>
 
 #include "base/parse.hpp"
-#include "base/version.hpp"
 #include "os/child.hpp"
 #include "os/limits.hpp"
 #include "os/log_line.hpp"
@@ -109,7 +108,7 @@ int serve_with(int argc, char** argv) {
     bool is_relay = false;
     agent::Reach reached;
     std::string patience = "30";
-    app.set_version_flag("--version", std::string("acp-agent (ACP) ") + base::version);
+    app.add_version_flag();
     app.add_option("--channel", descriptor, "descriptor connected to the launcher");
     app.add_flag("--relay", is_relay, "carry an agent's streams over standard input and output");
     app.add_option("--reach", reached.host, "stand for the agent of this machine");

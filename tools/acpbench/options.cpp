@@ -104,7 +104,7 @@ Options parse_options(int argc, char** argv) {
         "Experiments that need ranks are started by acprun, for example:\n"
         "  acprun -n 3 --starter-size 16M acpbench copy",
         "acpbench");
-    app.set_version_flag("--version", std::string("acpbench ") + acp_version());
+    app.add_version_flag();
     app.require_subcommand(1);
     for (const Experiment& experiment : experiments()) {
         cli::App* command =

@@ -140,7 +140,7 @@ int main_with(int argc, char** argv) {
     cli::App app{
         "Shows what ACP finds on this machine, how it is configured, and what a job takes.",
         "acpinfo"};
-    app.set_version_flag("--version", std::string("acpinfo ") + base::build_description);
+    app.add_version_flag();
     Options options;
     app.add_flag("-c,--config", options.wants_variables, "list every ACP_* variable");
     app.add_flag("--memory", options.wants_memory, "show the memory a job takes per rank");

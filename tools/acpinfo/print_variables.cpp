@@ -25,7 +25,7 @@ std::string variables_text(const std::vector<base::VariableState>& variables,
     Table one_line_each(long_columns);
     Table two_lines_each(short_columns);
     for (const base::VariableState& variable : variables) {
-        std::vector<std::string> cells{variable.name, or_dash(variable.value),
+        std::vector<std::string> cells{variable.name, or_dash(base::printable(variable.value)),
                                        or_dash(variable.default_value), variable.origin,
                                        variable.type};
         two_lines_each.add_row(cells);

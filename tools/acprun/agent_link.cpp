@@ -15,7 +15,10 @@ namespace acp::run {
 using base::Code;
 using base::Status;
 
-Status AgentLink::start(const PlannedJob& job, std::uint32_t node, const AgentStreams& streams) {
+Status AgentLink::start(const PlannedJob& job,
+                        std::uint32_t node,
+                        const AgentStreams& streams,
+                        std::uint64_t descriptors_max) {
     const std::string path = os::executable_directory() + "/acp-agent";
     if (os::file_kind(path) != os::FileKind::program) {
         return Status(Code::system,
@@ -40,6 +43,7 @@ Status AgentLink::start(const PlannedJob& job, std::uint32_t node, const AgentSt
     if (streams.error.is_open()) child.error = streams.error.get();
     // signals of the terminal reach the agent too; it must ignore them
     child.hears_signals = false;
+    child.descriptors_max = descriptors_max;
     auto started = os::start_child(child);
     if (!started.is_ok()) return std::move(started).failure().within("starting acp-agent");
     pid = started.value();

@@ -34,8 +34,12 @@ struct AgentStreams {
 class AgentLink {
 public:
     // Starts the agent of a node, here or on another machine through acp-agent --reach.
+    //   descriptors_max  the agent's soft limit of descriptors; 0: as this process's
     // Errors: limit, memory, system.
-    base::Status start(const PlannedJob& job, std::uint32_t node, const AgentStreams& streams);
+    base::Status start(const PlannedJob& job,
+                       std::uint32_t node,
+                       const AgentStreams& streams,
+                       std::uint64_t descriptors_max);
 
     // Sends key and plan; to an agent on another machine only after it was reached. false: the agent is gone.
     bool send_plan(const PlannedJob& job, std::uint32_t node, launch::JobKey& key);

@@ -181,10 +181,15 @@ void Launcher::settle_doings() {
     }
     is_asked_for_doings_ = false;
     doings_until_ns_ = os::poll_forever;
-    const std::string text = doings_text();
-    say("asked by SIGUSR2: " +
-        (text.empty() ? "no rank has called acp_init" : "the ranks do this" + text) +
-        (silent.empty() ? "" : "\n  no answer from " + silent));
+    std::string text = doings_text();
+    if (!text.empty()) {
+        text = "the ranks do this" + text + (silent.empty() ? "" : "\n  no answer from " + silent);
+    } else if (!silent.empty()) {  // what the ranks there do is unknown
+        text = "no answer from " + silent;
+    } else {
+        text = "no rank has called acp_init";
+    }
+    say("asked by SIGUSR2: " + text);
 }
 
 // One line per group of ranks, each after a line break.

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include "base/format.hpp"
 #include "os/child.hpp"
 #include "os/clock.hpp"
 #include "os/log_line.hpp"
@@ -26,7 +27,7 @@ constexpr std::size_t events_max = 64;
 }  // namespace
 
 void say(std::string_view text) {
-    os::write_line(os::standard_error, "acprun: " + std::string(text));
+    os::write_line(os::standard_error, "acprun: " + base::printable(text));
 }
 
 Launcher::Launcher(PlannedJob job, LaunchOptions options)
@@ -114,8 +115,8 @@ void Launcher::on_signal(int signal) {
     }
     if (signal == SIGUSR2) return ask_doings();
     const std::string line = "signal " + std::to_string(signal);
+    if (asks_for_end || signal == SIGHUP || signal == SIGQUIT) asked_signal_ = signal;
     if (asks_for_end) {
-        asked_signal_ = signal;
         end_all(line);
     } else {
         send_all(line);

@@ -48,6 +48,7 @@ public:
 private:
     // start.cpp
     base::Status start();
+    base::Status allow_descriptors();
     base::Status prepare_events();
     base::Status make_key();
     base::Status start_more();
@@ -106,6 +107,8 @@ private:
     Outputs outputs_;
     std::vector<AgentLink> agents_;  // by node
     EndWatch end_watch_;
+    // this process's soft limit of descriptors before it was raised, which agents and ranks get; 0: it was not raised
+    std::uint64_t agents_descriptors_max_ = 0;
     std::uint32_t started_ = 0;  // number of agents started
     bool have_peers_ = false;    // all agents have been sent the addresses of all nodes
     bool is_ending_ = false;     // no further agent is started
@@ -115,7 +118,8 @@ private:
     std::uint32_t interrupts_ = 0;
     int fallback_code_ = 0;  // set once the job is to end: the exit code if the agents report none
     int fixed_code_ = 0;     // broken output: overrides all others
-    int asked_signal_ = 0;   // the last of SIGINT and SIGTERM that was passed on
+    // the last of SIGINT, SIGTERM, SIGHUP and SIGQUIT that was passed on
+    int asked_signal_ = 0;
     bool has_told_start_ = false;                 // "the program could not be run" was printed
     bool has_told_error_ = false;                 // the reason why the job cannot go on was printed
     std::optional<std::uint32_t> deciding_node_;  // the node where something failed first

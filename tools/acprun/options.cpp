@@ -6,7 +6,6 @@
 
 #include "base/config.hpp"
 #include "base/parse.hpp"
-#include "base/version.hpp"
 #include "node/heap_limit.hpp"
 #include "node/segment.hpp"
 
@@ -87,8 +86,7 @@ void declare_procs(cli::App& app, std::string& procs) {
 
 void declare(cli::App& app, Options& options, Texts& texts) {
     app.set_help_flag("-h,--help", "print this and end");
-    app.set_version_flag("--version", std::string("acprun (ACP) ") + base::version,
-                         "print the version and end");
+    app.add_version_flag();
     declare_procs(app, texts.procs);
     declare_nodes(app, options, texts);
     app.add_flag("--tag", options.has_tags, "put \"[rank] \" before each line of output");

@@ -6,6 +6,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "base/format.hpp"
 #include "base/parse.hpp"
 #include "node/segment.hpp"
 
@@ -140,7 +141,9 @@ std::optional<Mistake> read_line(std::string_view line, HostList& hosts) {
 std::string pointing(std::string_view line, std::string_view where) {
     std::string under;
     const auto column = static_cast<std::size_t>(where.data() - line.data());
-    for (std::size_t i = 0; i < column; ++i) under += line[i] == '\t' ? '\t' : ' ';
+    for (const char shown : base::printable(line.substr(0, column))) {
+        under += shown == '\t' ? '\t' : ' ';
+    }
     return "\n    " + std::string(line) + "\n    " + under + "^";
 }
 

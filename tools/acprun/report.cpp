@@ -18,13 +18,19 @@ namespace acp::run {
 
 namespace {
 
-std::string how(const FailedRank& failed) {
-    if (failed.status.raw() == node::replaced_status) return "has run another program (exec)";
+// Ends of several ranks are told in one sentence, whose verb then stands in the plural.
+enum class Grammar { singular, plural };
+
+std::string how(const FailedRank& failed, Grammar grammar) {
+    const bool is_one = grammar == Grammar::singular;
+    if (failed.status.raw() == node::replaced_status) {
+        return std::string(is_one ? "has" : "have") + " run another program (exec)";
+    }
     if (failed.status.is_exit())
         return "exited with code " + std::to_string(failed.status.exit_code());
     const int signal = failed.status.signal();
-    return "was killed by signal " + std::to_string(signal) + " (" + os::signal_name(signal) +
-           ": " + os::signal_words(signal) + ")" +
+    return std::string(is_one ? "was" : "were") + " killed by signal " + std::to_string(signal) +
+           " (" + os::signal_name(signal) + ": " + os::signal_words(signal) + ")" +
            (failed.status.dumped_core() ? " and dumped core" : "");
 }
 
@@ -34,11 +40,12 @@ bool is_own_end(const FailedRank& failed) {
            failed.status.signal() == SIGABRT;
 }
 
-std::string how_by_itself(const FailedRank& failed) {
-    return std::string(failed.own_end == node::OwnEnd::by_abort
-                           ? "called acp_abort"
-                           : "gave up because of the error it told") +
-           (failed.status.dumped_core() ? " and dumped core" : "");
+std::string how_by_itself(const FailedRank& failed, Grammar grammar) {
+    const std::string way = failed.own_end == node::OwnEnd::by_abort ? "called acp_abort"
+                            : grammar == Grammar::singular
+                                ? "gave up because of the error it told"
+                                : "gave up because of the errors they told";
+    return way + (failed.status.dumped_core() ? " and dumped core" : "");
 }
 
 // For a plain program, which never joins, no ACP call is mentioned.
@@ -57,8 +64,9 @@ std::string when(const FailedRank& failed) {
 }
 
 // How and when the rank ended, without its name.
-std::string end_of(const FailedRank& failed) {
-    return is_own_end(failed) ? how_by_itself(failed) : how(failed) + when(failed);
+std::string end_of(const FailedRank& failed, Grammar grammar) {
+    return is_own_end(failed) ? how_by_itself(failed, grammar)
+                              : how(failed, grammar) + when(failed);
 }
 
 enum class Kind { ended_from_outside, ended_by_itself, told_an_error };
@@ -96,27 +104,32 @@ int code_of(const FailedRank& failed) {
 }
 
 std::vector<std::string> describe_others(std::span<const NodeFailure> failures, std::size_t cause) {
-    // Key: program and kind of end; value: the ranks that ended so.
-    std::vector<std::pair<std::pair<std::string, std::string>, std::vector<std::uint32_t>>> kinds;
+    struct SameEnd {
+        const FailedRank* first;  // the others ran the same program and ended alike
+        std::vector<std::uint32_t> ranks;
+    };
+
+    std::vector<SameEnd> kinds;
     for (std::size_t i = 0; i < failures.size(); ++i) {
         if (i == cause) continue;
-        const std::pair kind_of_end(failures[i].rank.program, end_of(failures[i].rank));
-        const auto known = std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) {
-            return kind.first == kind_of_end;
+        const FailedRank& failed = failures[i].rank;
+        const auto known = std::find_if(kinds.begin(), kinds.end(), [&](const SameEnd& kind) {
+            return kind.first->program == failed.program &&
+                   end_of(*kind.first, Grammar::singular) == end_of(failed, Grammar::singular);
         });
         if (known != kinds.end()) {
-            known->second.push_back(failures[i].rank.rank);
+            known->ranks.push_back(failed.rank);
         } else if (kinds.size() < kinds_max) {
-            kinds.push_back({kind_of_end, {failures[i].rank.rank}});
+            kinds.push_back({&failed, {failed.rank}});
         }
     }
     std::vector<std::string> lines;
-    for (auto& [kind, ranks] : kinds) {
-        const auto& [program, end] = kind;
+    for (auto& [first, ranks] : kinds) {
         std::sort(ranks.begin(), ranks.end());
         std::string line = "also " + ranks_phrase(base::rank_ranges(ranks)) + " ";
-        if (!program.empty()) line.append("(").append(program).append(") ");
-        lines.push_back(line.append(end));
+        if (!first->program.empty()) line.append("(").append(first->program).append(") ");
+        lines.push_back(
+            line.append(end_of(*first, ranks.size() == 1 ? Grammar::singular : Grammar::plural)));
     }
     return lines;
 }
@@ -149,7 +162,7 @@ std::optional<FailedRank> failed_rank_from(std::string_view words) {
 std::string describe_failure(const FailedRank& failed, const std::string& place) {
     return "rank " + std::to_string(failed.rank) + " (" +
            (failed.program.empty() ? "" : failed.program + ", ") + "process " +
-           std::to_string(failed.pid) + " on " + place + ") " + end_of(failed);
+           std::to_string(failed.pid) + " on " + place + ") " + end_of(failed, Grammar::singular);
 }
 
 std::string hint_for(const FailedRank& failed) {

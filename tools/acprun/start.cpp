@@ -5,6 +5,7 @@
 
 #include "os/child.hpp"
 #include "os/clock.hpp"
+#include "os/descriptor_limit.hpp"
 #include "os/network_namespace.hpp"
 #include "os/random_bytes.hpp"
 #include "os/standard_streams.hpp"
@@ -17,8 +18,16 @@ namespace acp::run {
 
 using base::Status;
 
+namespace {
+
+constexpr std::uint64_t descriptors_per_node = 3;  // the channel, and the agent's stdout and stderr
+constexpr std::uint64_t descriptors_beside = 32;
+
+}  // namespace
+
 Status Launcher::start() {
     os::block_all_signals();
+    if (auto status = allow_descriptors(); !status.is_ok()) return status;
     if (auto status = os::adopt_orphans(); !status.is_ok()) return status;
     if (auto status = prepare_events(); !status.is_ok()) return status;
     if (auto status = make_key(); !status.is_ok()) return status;
@@ -32,6 +41,19 @@ Status Launcher::start() {
     }
     if (options_.timeout_ns != 0) deadline_ns_ = os::now_ns() + options_.timeout_ns;
     return start_more();
+}
+
+// Of one node the agent needs more than this process.
+Status Launcher::allow_descriptors() {
+    const std::size_t nodes = agents_.size();
+    if (nodes == 1) return {};
+    const std::uint64_t wanted = nodes * descriptors_per_node + descriptors_beside;
+    const os::DescriptorLimit limit = os::raise_descriptor_limit(wanted);
+    agents_descriptors_max_ = limit.before;
+    if (limit.now >= wanted) return {};
+    return {base::Code::limit, std::to_string(nodes) + " nodes need " + std::to_string(wanted) +
+                                   " descriptors in acprun, and the hard RLIMIT_NOFILE is " +
+                                   std::to_string(limit.now) + " (ulimit -Hn raises it)"};
 }
 
 Status Launcher::prepare_events() {
@@ -90,7 +112,8 @@ Status Launcher::start_agent(std::uint32_t node) {
         streams.input = std::move(nothing).value();
     }
     AgentLink& agent = agents_[node];
-    if (auto status = agent.start(job_, node, streams); !status.is_ok()) return status;
+    if (auto status = agent.start(job_, node, streams, agents_descriptors_max_); !status.is_ok())
+        return status;
     if (auto status = poll_->add(agent.channel->fd(), node); !status.is_ok()) return status;
     if (!agent.is_far) plan_is_due(node);
     return {};

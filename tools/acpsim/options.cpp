@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "base/parse.hpp"
-#include "base/version.hpp"
 
 #include "common/cli.hpp"
 
@@ -122,7 +121,7 @@ Options parse_options(int argc, char** argv) {
         "acpsim - ACP's network protocol under simulated faults\n"
         "A seed decides everything: nodes, links, faults and programs.",
         "acpsim");
-    app.set_version_flag("--version", std::string("acpsim ") + base::version);
+    app.add_version_flag();
     app.require_subcommand(1);
     add_run(app, options);
     add_others(app, options);

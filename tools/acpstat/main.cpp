@@ -7,7 +7,6 @@
 #include <optional>
 #include <thread>
 
-#include "base/version.hpp"
 #include "os/terminal.hpp"
 
 #include "common/cli.hpp"
@@ -97,7 +96,7 @@ int main_with(int argc, char** argv) {
     cli::App app{
         "Shows what the ranks of a running job wait for, and the counters of its gateways.",
         "acpstat"};
-    app.set_version_flag("--version", std::string("acpstat ") + base::build_description);
+    app.add_version_flag();
     Options options;
     app.add_option("job", options.job,
                    "the start of the job's name (ACP_JOB_ID), or the number of one of its "

@@ -11,6 +11,9 @@
 #include <string_view>
 
 #include "base/edit_distance.hpp"
+#include "base/format.hpp"
+
+#include "common/version.hpp"
 
 namespace acp::cli {
 
@@ -272,14 +275,9 @@ void App::set_help_flag(const std::string& names, const std::string& help) {
     inside_->app->set_help_flag(names, help);
 }
 
-void App::set_version_flag(const std::string& names, const std::string& version) {
-    inside_->app->set_version_flag(names, version);
-}
-
-void App::set_version_flag(const std::string& names,
-                           const std::string& version,
-                           const std::string& help) {
-    inside_->app->set_version_flag(names, version, help);
+void App::add_version_flag() {
+    inside_->app->set_version_flag("--version", get_name() + " (ACP) " + tool::build_description(),
+                                   "print the version and end");
 }
 
 void App::footer(const std::string& text) {
@@ -421,7 +419,7 @@ int App::exit(const ParseError& error) const {
         return error.code;
     }
     const std::string name = get_name();
-    std::cerr << name << ": " << error.what() << "\n"
+    std::cerr << name << ": " << base::printable(error.what()) << "\n"
               << name << ": hint: " << name << " --help lists what there is\n";
     return error.code;
 }

@@ -107,10 +107,7 @@ public:
     App& operator=(const App&) = delete;
 
     void set_help_flag(const std::string& names, const std::string& help);
-    void set_version_flag(const std::string& names, const std::string& version);
-    void set_version_flag(const std::string& names,
-                          const std::string& version,
-                          const std::string& help);
+    void add_version_flag();  // --version prints "NAME (ACP) 4.0.0 (1cc6b69)" and ends
     void footer(const std::string& text);
     void usage(const std::string& line);  // instead of CLI11's own
     void require_subcommand(int count);

@@ -65,6 +65,23 @@ TEST(AcprunReport, the_others_are_told_by_kind) {
     EXPECT_EQ(lines[1], "also rank 3 gave up because of the error it told");
 }
 
+TEST(AcprunReport, several_ranks_have_a_verb_in_the_plural) {
+    const Failures all{exited(0, 0, 5),
+                       ended(0, 1, SIGUSR1),
+                       ended(0, 3, SIGUSR1),
+                       ended(0, 2, node::replaced_status),
+                       ended(0, 4, node::replaced_status),
+                       told_an_error(0, 5),
+                       told_an_error(0, 6)};
+    const auto lines = describe_others(all, 0);
+    ASSERT_EQ(lines.size(), 3U);
+    EXPECT_EQ(
+        lines[0],
+        "also ranks 1,3 were killed by signal 10 (SIGUSR1: user signal 1) without acp_finalize");
+    EXPECT_EQ(lines[1], "also ranks 2,4 have run another program (exec) without acp_finalize");
+    EXPECT_EQ(lines[2], "also ranks 5-6 gave up because of the errors they told");
+}
+
 TEST(AcprunReport, programs_are_told_where_ranks_run_different_ones) {
     Failures all{exited(0, 0, 5), exited(0, 4, 5), exited(1, 1, 5), exited(1, 2, 5)};
     for (NodeFailure& failure : all) failure.rank.program = failure.rank.rank < 2 ? "./a" : "./b";

@@ -276,6 +276,18 @@ TEST(Config, the_launchers_variables_are_known_and_listed_as_its_own) {
     EXPECT_EQ(state_of({}, "ACP_TERMINAL").value, "");
 }
 
+TEST(Config, the_one_of_them_that_users_set_is_checked) {
+    for (const char* const value : {"", "0", "1"}) {
+        EXPECT_TRUE(parse_config({std::string("ACP_SINGLETON=") + value}).is_ok()) << value;
+    }
+    const auto refused = parse_config({"ACP_SINGLETON=x", "ACP_COLORS=9"});
+    ASSERT_FALSE(refused.is_ok());
+    EXPECT_EQ(refused.failure().code(), Code::config);
+    EXPECT_EQ(refused.failure().message(),
+              "ACP_COLORS=9 does not fit: it takes 1..4 (default 1); "
+              "ACP_SINGLETON=x does not fit: it takes 0|1 (default none)");
+}
+
 TEST(ParseSize, reads_numbers_and_every_suffix) {
     const std::map<std::string, std::uint64_t> good{
         {"0", 0},

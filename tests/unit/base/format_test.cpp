@@ -36,6 +36,20 @@ TEST(InBytes, is_exact_and_knows_the_singular) {
     EXPECT_EQ(in_bytes(65536), "65536 bytes");
 }
 
+TEST(Printable, shows_control_characters_and_bytes_that_are_no_text_by_their_numbers) {
+    EXPECT_EQ(printable(""), "");
+    EXPECT_EQ(printable("caf\u00e9 \u20ac \U0001f600\nnext"), "caf\u00e9 \u20ac \U0001f600\nnext");
+    EXPECT_EQ(printable("a\033[31mb\r\t\x7f"), "a\\x1b[31mb\\x0d\t\\x7f");
+    EXPECT_EQ(printable(std::string_view("\0x", 2)), "\\x00x");
+    EXPECT_EQ(printable("\xc2\x9b"
+                        "31m"),
+              "\\xc2\\x9b31m")
+        << "a control sequence in one character";
+    EXPECT_EQ(printable("\xc0\x9b"), "\\xc0\\x9b");
+    EXPECT_EQ(printable("\xe2\x82"), "\\xe2\\x82") << "cut short";
+    EXPECT_EQ(printable("\xe2x\xff\xf8"), "\\xe2x\\xff\\xf8");
+}
+
 TEST(Hex, has_no_leading_zeros) {
     EXPECT_EQ(hex(0), "0x0");
     EXPECT_EQ(hex(0x1f00), "0x1f00");

@@ -80,6 +80,17 @@ TEST_F(SettingsTest, injected_faults_are_said_aloud) {
     EXPECT_NE(said.find("loss=0.5,seed=3"), std::string::npos) << said;
 }
 
+TEST_F(SettingsTest, node_0_says_for_all_what_weakens_the_whole_job) {
+    settings_.node = 1;
+    settings_.config.security = base::Security::off;
+    settings_.config.fault = "loss=0.5";
+    testing::internal::CaptureStderr();
+    EXPECT_TRUE(open().is_ok());
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(said.find("security"), std::string::npos) << said;
+    EXPECT_EQ(said.find("faults"), std::string::npos) << said;
+}
+
 TEST_F(SettingsTest, it_listens_where_it_says) {
     settings_.bind = {transport::emulated_address(0), transport::emulated_address(700)};
     auto made = Gateway::open(segment_, settings_);

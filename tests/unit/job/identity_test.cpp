@@ -84,9 +84,7 @@ TEST(IdentityTest, explains_another_launchers_job) {
     }
 }
 
-TEST(IdentityTest, a_wish_to_be_alone_that_does_not_fit_is_refused) {
-    expect_refused({"ACP_SINGLETON=x"}, "ACP_SINGLETON=x does not fit");
-    expect_refused({"PMI_SIZE=4", "ACP_SINGLETON=yes"}, "ACP_SINGLETON=yes does not fit");
+TEST(IdentityTest, only_a_1_is_a_wish_to_be_alone) {
     expect_refused({"PMI_SIZE=4", "ACP_SINGLETON=0"}, "another launcher");
     EXPECT_TRUE(identity_of({"ACP_SINGLETON=0"}).is_ok());
     EXPECT_TRUE(identity_of({"ACP_SINGLETON="}).is_ok());

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/format.hpp"
+
 namespace acp::node {
 namespace {
 
@@ -62,6 +64,24 @@ TEST(AwaitedTest, an_entry_is_read_as_it_was_written_and_vanishes_with_the_wait)
         EXPECT_EQ(doing_from(to_words(seen)), seen);
     }
     EXPECT_EQ(look_at(segment, 1, 5000).call, AwaitedCall::none);
+}
+
+TEST(AwaitedTest, an_atomic_that_waits_for_itself_is_told_as_the_call_that_was_made) {
+    const Segment segment = made(3);
+    join(segment, 1);
+    const memory::GaLayout addresses(3);
+    const memory::GlobalAddress word = addresses.segment_start(2, 0, 1);
+    const memory::Command command{
+        memory::Operation::compare_swap, 4, addresses.segment_start(1, 0, 1), word, 4, 1, 0};
+    AwaitedEntry entry(segment.slot(1));
+    entry.tell(AwaitedCall::fetch, 1'000'000'000, &command);
+    const Doing seen = look_at(segment, 1, 2'500'000'000);
+    EXPECT_EQ(call_of(seen), "acp_fetch_cas4");
+    EXPECT_EQ(seen.command.target, 0U) << "where the library keeps the old value concerns nobody";
+    EXPECT_EQ(doing_from(to_words(seen)), seen);
+    EXPECT_EQ(describe({seen}),
+              (Lines{"rank 1 waits in acp_fetch_cas4 for 1.5 s: a word on rank 2 (" +
+                     base::hex(word) + ")"}));
 }
 
 TEST(AwaitedTest, failures_that_were_not_reported_are_read_told_and_described) {
