@@ -120,7 +120,7 @@ private:
     std::uint64_t at_once_bytes_max_;
     std::uint32_t rank_;
     bool may_attach_;
-    bool may_run_;  // threads other than the service thread run commands
+    bool may_program_run_;  // threads other than the service thread run commands
     bool is_link_turned_here_;
 };
 

@@ -27,7 +27,7 @@ public:
     void append(std::uint64_t number) noexcept {
         commands_.queue.append(queued_, number);
         has_work_.store(true, std::memory_order_relaxed);
-        // seq_cst; partner: Progress::is_idle() after the service thread announced its sleep
+        // seq_cst; partner: Progress::may_service_sleep() after the service thread announced its sleep
         count_.fetch_add(1, std::memory_order_seq_cst);
     }
 

@@ -28,7 +28,7 @@ PointerIssuer::PointerIssuer(Issuer& issuer,
       marks_(marks),
       space_(space),
       at_once_bytes_max_(config.inline_bytes_max),
-      may_run_at_once_(parts.progress.manner().may_waiter_run && !parts.mover.is_tracing()),
+      may_run_at_once_(parts.progress.manner().may_program_run && !parts.mover.is_tracing()),
       is_link_turned_here_(parts.progress.manner().is_link_turned_here) {}
 
 Handle PointerIssuer::issue(const PointerCopy& copy, Handle order) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Driving, and waking those who drive.
+// The work of a thread, and the waking of those who work.
 #include "gma/progress.hpp"
 
 #include "node/death.hpp"
@@ -27,37 +27,37 @@ Progress::Progress(node::Member& member,
       is_death_noted_(node::slots_of(member.segment().shape())),
       service_waiter_(member.segment(), 2, manner.look_cost) {}
 
-bool Progress::drive(Driver driver) {
-    if (driver == Driver::waiter) attendance_.note_look();
+bool Progress::work(Caller caller) {
+    if (caller == Caller::waiter) attendance_.note_look();
     bool has_done = note_deaths();
-    if (driver == Driver::service || manner_.may_waiter_run) {
-        has_done = run_jobs(driver) || has_done;
+    if (caller == Caller::service || manner_.may_program_run) {
+        has_done = run_jobs(caller) || has_done;
     }
-    if (driver == Driver::service || manner_.may_waiter_turn) {
-        has_done = turn(driver) || has_done;
+    if (caller == Caller::service || manner_.may_program_turn) {
+        has_done = turn(caller) || has_done;
     }
-    if (driver == Driver::passer_by) {
+    if (caller == Caller::passer_by) {
         leave_rest();
     }
     if (has_done) {
-        tell_waiters(driver);
+        tell_waiters(caller);
         if (manner_.is_link_turned_here) {
             // the other side may answer soon: this thread polls on before it sleeps
-            (driver == Driver::service ? service_waiter_ : member_.waiter()).note_progress();
+            (caller == Caller::service ? service_waiter_ : member_.waiter()).note_progress();
         }
     }
     return has_done;
 }
 
-bool Progress::run_jobs(Driver driver) {
+bool Progress::run_jobs(Caller caller) {
     if (jobs_.count(std::memory_order_relaxed) == 0) {
         return false;
     }
     std::unique_lock lock(commands_.mutex);
-    if (jobs_.is_empty() || (driver == Driver::passer_by && !jobs_.is_next_short())) {
+    if (jobs_.is_empty() || (caller == Caller::passer_by && !jobs_.is_next_short())) {
         return false;
     }
-    run_some(lock, driver);
+    run_some(lock, caller);
     return true;
 }
 
@@ -87,7 +87,7 @@ void Progress::give(std::uint64_t number, Route route) {
     }
 }
 
-bool Progress::turn(Driver driver) {
+bool Progress::turn(Caller caller) {
     if (!mailbox_.has_work() && !mailbox_.has_mail() && !remote_.has_news()) {
         return false;
     }
@@ -98,12 +98,12 @@ bool Progress::turn(Driver driver) {
     const os::CancellationHold cancellation;
     std::uint32_t done = turn_mailbox();
     done += turn_remote();
-    if (driver != Driver::service) {
+    if (caller != Caller::service) {
         service_sleep_.note_turn(done != 0);
     }
     const bool is_wanted = hold.give();
-    if (is_wanted && driver == Driver::passer_by) {
-        notify();  // who wanted to turn may sleep by now, and this thread will not look again
+    if (is_wanted && caller == Caller::passer_by) {
+        wake_worker();  // who wanted to turn may sleep by now, and this thread will not look again
     }
     return is_wanted || done != 0;
 }
@@ -138,7 +138,7 @@ std::uint32_t Progress::turn_remote() {
         const std::scoped_lock lock(commands_.mutex);
         done += remote_.end_commands();
         give_out_ready();
-        want_service();
+        update_service_wish();
     }
     return done + hand_to_remote();  // there may be room now
 }
@@ -152,7 +152,7 @@ std::uint32_t Progress::hand_to_remote() {
             return 0;
         }
         give_out_ready();
-        want_service();
+        update_service_wish();
     }
     remote_.flush();
     return static_cast<std::uint32_t>(handed);
@@ -166,7 +166,7 @@ void Progress::send_collected() {
                                   hold && !remote_.is_quiet() ? Kind::busy : Kind::moment);
     if (!hold) {  // another thread turns the link, and may have looked already
         remote_.leave_to_others();
-        notify();
+        wake_worker();
         return;
     }
     const os::CancellationHold cancellation;
@@ -175,34 +175,34 @@ void Progress::send_collected() {
     service_sleep_.note_turn(true);
     const bool is_wanted = hold.give();
     if (is_wanted) {
-        notify();  // as in turn()
+        wake_worker();  // as in turn()
     }
     leave_rest();
     if (is_wanted || done != 0) {
-        tell_waiters(Driver::passer_by);
+        tell_waiters(Caller::passer_by);
     }
 }
 
-void Progress::want_service() {
-    if (remote_.want_service()) {  // ends had come before anybody was wanted
-        notify();
+void Progress::update_service_wish() {
+    if (remote_.update_service_wish()) {  // ends had come before anybody was wanted
+        wake_worker();
     }
 }
 
 bool Progress::help() {
-    const bool has_moved = turn(Driver::passer_by);
+    const bool has_moved = turn(Caller::passer_by);
     leave_rest();
     if (has_moved) {
-        tell_waiters(Driver::passer_by);
+        tell_waiters(Caller::passer_by);
     }
     return has_moved;
 }
 
 void Progress::leave_rest() {
-    // seq_cst: what there is to do was stored before; partner: is_idle()
+    // seq_cst: what there is to do was stored before; partner: may_service_sleep()
     if (jobs_.count(std::memory_order_seq_cst) != 0 ||
         mailbox_.count(std::memory_order_seq_cst) != 0 || remote_.has_work()) {
-        notify();
+        wake_worker();
     }
 }
 
@@ -227,7 +227,7 @@ bool Progress::note_deaths() {
             const std::scoped_lock lock(commands_.mutex);
             remote_.on_gateway_death();
             give_out_ready();
-            want_service();
+            update_service_wish();
         }
     }
     mailbox_.look_again();
@@ -235,10 +235,10 @@ bool Progress::note_deaths() {
     return hold.give();
 }
 
-void Progress::notify() {
+void Progress::wake_worker() {
     node::Door& door = member_.slot().door;
     // What there is to do was stored before; partner: the waiter that leaves, then looks for it in is_work_left()
-    if (manner_.may_waiter_run && attendance_.is_attended()) {
+    if (manner_.may_program_run && attendance_.is_attended()) {
         node::ring_bell(door.waiter_bell);
         return;
     }
@@ -250,24 +250,24 @@ void Progress::notify() {
     }
 }
 
-void Progress::tell_waiters(Driver driver) {
+void Progress::tell_waiters(Caller caller) {
     node::Door& door = member_.slot().door;
     // A waiter that worked need not tell itself. A read-modify-write that changes nothing: what was done comes before
     // the look; partner: the waiter that enters, then looks for what was done.
     // Where waiters do not turn they are not counted, and the bell is asked whether somebody sleeps.
-    const std::uint32_t itself = driver == Driver::waiter ? 1 : 0;
-    if (driver == Driver::service || !manner_.may_waiter_turn ||
+    const std::uint32_t itself = caller == Caller::waiter ? 1 : 0;
+    if (caller == Caller::service || !manner_.may_program_turn ||
         door.attendants.fetch_add(0, std::memory_order_seq_cst) > itself) {
         node::ring_bell(door.waiter_bell);
     }
 }
 
-bool Progress::is_idle() {
+bool Progress::may_service_sleep() {
     const std::uint32_t deaths = member_.segment().control().deaths.load(std::memory_order_seq_cst);
     if (deaths != deaths_seen_.load(std::memory_order_relaxed)) {
         return false;
     }
-    const bool is_attended = manner_.may_waiter_turn && manner_.may_waiter_run &&
+    const bool is_attended = manner_.may_program_turn && manner_.may_program_run &&
                              !manner_.is_link_turned_here && attendance_.is_attended();
     return is_attended || (jobs_.count(std::memory_order_seq_cst) == 0 &&
                            mailbox_.count(std::memory_order_seq_cst) == 0 && !mailbox_.has_mail() &&
@@ -275,7 +275,7 @@ bool Progress::is_idle() {
 }
 
 bool Progress::is_work_left() const {
-    // seq_cst: the waiter has left before; partner: notify()
+    // seq_cst: the waiter has left before; partner: wake_worker()
     return jobs_.count(std::memory_order_seq_cst) != 0 ||
            mailbox_.count(std::memory_order_seq_cst) != 0 ||
            mailbox_.has_work(std::memory_order_seq_cst) || mailbox_.has_mail() ||

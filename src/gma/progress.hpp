@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who moves commands on, and who is woken when there is something to do. A thread that waits, a thread that issues and
-// the service thread all drive: they note deaths, run jobs, and turn the mailbox and the link, which one thread at a
-// time does. Whoever did something tells those who wait. Knows the carriers; no carrier knows it. Any thread.
+// the service thread all work: they note deaths, run jobs, and turn the mailbox and the link, which one thread at a
+// time does, the driver. Whoever did something tells those who wait. Knows the carriers; no carrier knows it. Any thread.
 #pragma once
 
 #include <atomic>
@@ -20,15 +20,16 @@
 
 namespace acp::gma {
 
-// Who drives: a thread that waits (and is listed as attending), one that only looks or issues, the service thread.
-enum class Driver { waiter, passer_by, service };
+// What a thread calls as: as one that waits (it is counted in the door), as one that only issues or looks and then
+// returns to the program, or as the service thread. Any of them may be the driver.
+enum class Caller { waiter, passer_by, service };
 
 class Progress {
 public:
     // What threads other than the service thread may do (ACP_BYPASS, ACP_INTRANODE and ACP_MAILBOX decide).
     struct Manner {
-        bool may_waiter_run = true;   // jobs
-        bool may_waiter_turn = true;  // the mailbox and the link
+        bool may_program_run = true;   // jobs
+        bool may_program_turn = true;  // the mailbox and the link
         // Of the link, as LinkTraits says.
         bool is_link_turned_here = false;
         node::LookCost look_cost = node::LookCost::cheap;
@@ -51,21 +52,21 @@ public:
 
     // Looks once at everything and does what can be done; a passer-by runs no long job, and leaves it to the service
     // thread. True when something was done, or another thread wanted to turn meanwhile: threads that wait must look again.
-    bool drive(Driver driver);
+    bool work(Caller caller);
 
     // Runs jobs that can share a call; there is one. The lock is held before and after, not meanwhile. True when others
     // became ready by it, for which nobody has been woken.
-    bool run_some(std::unique_lock<std::mutex>& lock, Driver driver) {
-        jobs_.note_runner(driver == Driver::service);
+    bool run_some(std::unique_lock<std::mutex>& lock, Caller caller) {
+        jobs_.note_runner(caller == Caller::service);
         jobs_.run_some(lock);
         return give_out_ready();
     }
 
-    // Turns the mailbox and the link, if there is anything and nobody else does. True as of drive().
-    bool turn(Driver driver);
+    // Turns the mailbox and the link, if there is anything and nobody else does. True as of work().
+    bool turn(Caller caller);
 
     // Runs jobs that can share a call, or a piece of a long one, if there are any. True when some were run.
-    bool run_jobs(Driver driver);
+    bool run_jobs(Caller caller);
 
     // After commands were collected for the link: hands them over, or leaves that to the thread that is the driver now.
     void send_collected();
@@ -74,13 +75,13 @@ public:
     void give(std::uint64_t number, Route route);
 
     // With the lock of Commands, after anything that changes what waits: whether the service thread is needed.
-    void want_service();
+    void update_service_wish();
 
     // There is something to do: wakes a thread that waits, if those work, else the service thread.
-    void notify();
+    void wake_worker();
 
     // Something was done: threads that wait look again.
-    void tell_waiters(Driver driver);
+    void tell_waiters(Caller caller);
 
     // Turns once on behalf of a thread that waits in a barrier.
     bool help();
@@ -90,7 +91,7 @@ public:
 
     // Whether the service thread may sleep: nothing is to do, or a thread that waits does it. Asked by it after it
     // announced its sleep.
-    [[nodiscard]] bool is_idle();
+    [[nodiscard]] bool may_service_sleep();
 
     // Whether work is left that the service thread must do, once the calling thread no longer attends.
     [[nodiscard]] bool is_work_left() const;

@@ -145,12 +145,12 @@ base::Code RemoteCarrier::take_result(const remote::Ended& ended) noexcept {
                                : ended.code;
 }
 
-bool RemoteCarrier::want_service() noexcept {
+bool RemoteCarrier::update_service_wish() noexcept {
     if (link_ == nullptr) {
         return false;
     }
     const bool is_wanted =
-        !manner_.may_waiter_turn || commands_.queue.waiting() != 0 || !collected_.is_empty();
+        !manner_.may_program_turn || commands_.queue.waiting() != 0 || !collected_.is_empty();
     if (is_wanted == is_service_wanted_.load(std::memory_order_relaxed)) {
         return false;
     }
