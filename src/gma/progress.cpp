@@ -160,6 +160,8 @@ std::uint32_t Progress::hand_to_remote() {
 
 void Progress::send_collected() {
     using Kind = ServiceSleep::Stay::Kind;
+    // Declared first: the end of each object below may signal the service thread, which is a system call.
+    const os::CancellationHold cancellation;
     DriverRole<>::Hold hold(driver_);
     // Where something is under way, many commands were collected since the last time. Only the holder may ask.
     const ServiceSleep::Stay stay(service_sleep_,
@@ -169,7 +171,6 @@ void Progress::send_collected() {
         wake_worker();
         return;
     }
-    const os::CancellationHold cancellation;
     // Where nothing was under way no answer can have come: then the sockets need not be read.
     const std::uint32_t done = remote_.is_quiet() ? hand_to_remote() : turn_remote();
     service_sleep_.note_turn(true);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Commands with an end on another node: what they do, in which order, how they fail and who is told, in all modes
 // of waiting. Another thread stands for gateways and network.
+#include <pthread.h>
 #include <thread>
 
 #include "gma/link_helper.hpp"
@@ -389,6 +390,28 @@ TEST_F(GmaOwnLinkTest, the_service_thread_does_not_spin_while_another_is_long_in
     link_->make_flushes_long(false);
     issuer.join();
     EXPECT_TRUE(rank_->gma->wait(handle, node::for_ever, false).is_ok());
+}
+
+// Threads of the program are cancelled at a system call, which must not be one of the library's: it could not be unwound.
+TEST_F(GmaOwnLinkTest, a_cancellation_waits_while_a_far_copy_is_issued) {
+    constexpr int copies =
+        20000;  // many leave while the link is long in its turn, and wake the service thread
+    link_->make_flushes_long(true);
+    std::thread issuer([&] { (void)issue(); });
+    while (!link_->is_in_long_flush()) std::this_thread::yield();
+    std::thread cancelled([&] {
+        pthread_cancel(pthread_self());
+        for (int i = 0; i < copies; ++i) {
+            (void)issue();
+            std::this_thread::yield();
+        }
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
+    });
+    cancelled.join();
+    link_->make_flushes_long(false);
+    issuer.join();
+    while (!rank_->gma->is_complete(handle_all)) link_->arrive();
+    EXPECT_TRUE(rank_->gma->wait(handle_all, node::for_ever, false).is_ok());
 }
 
 TEST_F(GmaOwnLinkTest, a_failure_between_the_nodes_tells_who_is_where) {
