@@ -36,9 +36,7 @@ bool Progress::work(Caller caller) {
     if (caller == Caller::service || manner_.may_program_turn) {
         has_done = turn(caller) || has_done;
     }
-    if (caller == Caller::passer_by) {
-        leave_rest();
-    }
+    if (caller == Caller::passer_by) leave_rest();
     if (has_done) {
         tell_waiters(caller);
         if (manner_.is_link_turned_here) {
@@ -207,11 +205,13 @@ void Progress::leave_rest() {
     }
 }
 
-// True when somebody must be told to look again.
+// Ends what deaths have broken. True when it did: a thread that the watcher rang may have found the role taken since, and sleep
+// again. The count is loaded before the slots: a death that comes in between is found at the next call.
 bool Progress::note_deaths() {
     const node::Segment& segment = member_.segment();
     const std::uint32_t deaths = segment.control().deaths.load(std::memory_order_acquire);
-    if (deaths == deaths_seen_.load(std::memory_order_relaxed)) {
+    // acquire: whoever finds the deaths noted finds the commands ended; partner: the store below
+    if (deaths == deaths_seen_.load(std::memory_order_acquire)) {
         return false;
     }
     DriverRole<>::Hold hold(driver_);
@@ -232,8 +232,8 @@ bool Progress::note_deaths() {
         }
     }
     mailbox_.look_again();
-    deaths_seen_.store(deaths, std::memory_order_relaxed);
-    return hold.give();
+    deaths_seen_.store(deaths, std::memory_order_release);
+    return true;
 }
 
 void Progress::wake_worker() {

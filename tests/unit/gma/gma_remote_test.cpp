@@ -199,6 +199,27 @@ TEST_P(GmaRemoteTest, the_end_of_the_gateway_ends_what_is_under_way_and_all_that
     EXPECT_TRUE(wait(near).is_ok()) << "the node's own memory is still there";
 }
 
+// Here the death itself wakes nobody: who slept on may have been rung, and gone to sleep again because the thread that notes
+// the death had the driver's role.
+TEST_P(GmaRemoteTest, who_learns_of_the_gateways_end_wakes_those_who_wait_for_it) {
+    acp::test::arm_watchdog(240, "unit_gma");
+    const node::Segment& segment = network_.segment(0);
+    node::Door& door = segment.slot(0).door;
+    const Handle handle = gma().issue(copy(rank().starter(2), rank().starter(0), 8), handle_null);
+    door.attendants.fetch_add(1, std::memory_order_seq_cst);
+    const std::uint32_t asleep = door.waiter_bell.announce();
+    segment.slot(segment.gateway_slot())
+        .state.store(static_cast<std::uint32_t>(node::SlotState::dead), std::memory_order_release);
+    segment.control().deaths.fetch_add(1, std::memory_order_seq_cst);
+    while (!gma().is_complete(handle)) std::this_thread::yield();
+    while (door.waiter_bell.word().load(std::memory_order_seq_cst) == asleep) {
+        std::this_thread::yield();
+    }
+    door.attendants.fetch_sub(1, std::memory_order_seq_cst);
+    EXPECT_EQ(wait(handle).code(), Code::peer);
+    acp::test::arm_watchdog(0, "");
+}
+
 const Mode modes[] = {
     {.name = "automatic"},
     {.name = "no_bypass", .is_bypass_on = false},
