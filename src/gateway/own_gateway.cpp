@@ -303,7 +303,7 @@ private:
         ended.token = one.token;
         ended.count = one.count;
         ended.code = one.code;
-        ended.end = static_cast<remote::FailedEnd>(one.end);
+        ended.blamed = one.blamed;
         ended.process = one.process;
         if (one.code == base::Code::ok && invokes_.has(one.token)) {
             ended.result_bytes = static_cast<std::uint32_t>(one.value);

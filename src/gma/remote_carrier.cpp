@@ -206,12 +206,12 @@ std::string RemoteCarrier::text_of(const Command& command, const remote::Ended& 
     if (ended.code == base::Code::peer) {
         return who + node::fate_of_process(space_.segment(), ended.process, ended.fate);
     }
-    if (ended.end == remote::FailedEnd::none) {
+    if (ended.blamed == memory::BlamedAddress::none) {
         return who + base::phrase(ended.code) + ": the target is " +
                text_of_end(command.target_or_word(), command.bytes) + ", the source " +
                text_of_end(command.source, command.bytes);
     }
-    const bool is_target = ended.end == remote::FailedEnd::target && command.has_target();
+    const bool is_target = ended.blamed == memory::BlamedAddress::target && command.has_target();
     const GlobalAddress address = is_target ? command.target : command.source;
     const std::string owner = space_.owner_name(address);
     std::string what = base::phrase(ended.code) + (" (" + owner + ")");

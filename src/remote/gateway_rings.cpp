@@ -149,7 +149,7 @@ void GatewayRings::complete(std::uint32_t slot, const Ended& ended) {
     *record = {ended.token,
                count,
                static_cast<std::uint32_t>(ended.code),
-               static_cast<std::uint32_t>(ended.end),
+               static_cast<std::uint32_t>(ended.blamed),
                ended.process,
                ended.result_bytes,
                0};

@@ -19,15 +19,14 @@
 
 namespace acp::remote {
 
-// Which address of a command caused its failure.
-enum class FailedEnd : std::uint8_t { none, target, source };
+using memory::BlamedAddress;
 
 // The end of a command, or of `count` commands with the tokens token, token + 2, ...
 struct Ended {
     std::uint64_t token = 0;
     std::uint32_t count = 1;
     base::Code code = base::Code::ok;
-    FailedEnd end = FailedEnd::none;
+    BlamedAddress blamed = BlamedAddress::none;
     std::uint32_t process = 0;  // failure: the process whose memory or death caused it
     // Why the node of that process is gone, if the link knows this before the node segment does.
     node::NodeFate fate = node::NodeFate::told;

@@ -15,6 +15,7 @@
 
 namespace acp::router {
 
+using memory::BlamedAddress;
 using memory::GlobalAddress;
 using Ticket = std::uint64_t;
 
@@ -24,9 +25,6 @@ enum class SettlementState : std::uint8_t {
     // There is no room for this process now: try again later. Router::on_place_room() may tell when.
     refused
 };
-
-// Which address of a command a failure is about; none: it is not known, or neither.
-enum class BlamedAddress : std::uint8_t { none, target, source };
 
 struct Settlement {
     SettlementState progress = SettlementState::settled;
