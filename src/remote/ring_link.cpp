@@ -123,7 +123,8 @@ bool RingLink::has_news() const noexcept {
 
 void RingLink::set_service_wanted(bool is_wanted) noexcept {
     // seq_cst: the caller's look at has_news() must not be ordered before this store; partner: GatewayRings::flush()
-    segment_.slot(slot_).door.is_end_awaited.exchange(is_wanted ? 1 : 0, std::memory_order_seq_cst);
+    segment_.slot(slot_).door.must_ring_service.exchange(is_wanted ? 1 : 0,
+                                                         std::memory_order_seq_cst);
 }
 
 }  // namespace acp::remote
