@@ -108,7 +108,7 @@ Handle Issuer::issue_invoke(const Invocation& call, Handle order) {
         }
     }
     if (is_due && is_link_turned_here_ && !is_here) {
-        const Handle handle = collect(parts_.invokes.command_of(call), &call);
+        const Handle handle = issue_to_link(parts_.invokes.command_of(call), &call);
         if (handle != handle_null) [[likely]] {
             return handle;
         }
@@ -123,7 +123,7 @@ Handle Issuer::end_invoke(const Invocation& call, base::Code code) {
 }
 
 // As issue_remote(): what is alone under way leaves at once, and more leaves together with the next turn.
-Handle Issuer::collect(Command command, const Invocation* call) {
+Handle Issuer::issue_to_link(Command command, const Invocation* call) {
     if (!parts_.progress.is_job_whole()) {
         return handle_null;
     }

@@ -173,7 +173,7 @@ Handle PointerIssuer::issue_queued(const Command& command, const Command* second
     // acquire: as in run_at_once()
     const bool is_due = order <= marks_.order_floor.load(std::memory_order_acquire);
     if (is_due && second == nullptr && route == Route::remote && is_link_turned_here_) {
-        const Handle handle = issuer_.collect(command, nullptr);
+        const Handle handle = issuer_.issue_to_link(command, nullptr);
         if (handle != handle_null) [[likely]] {
             return handle;
         }

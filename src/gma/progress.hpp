@@ -155,7 +155,7 @@ private:
     Manner manner_;
     Attendance attendance_;
     // Its holder turns the mailbox and the link. It is not cancelled meanwhile: the API's calls see to that (api/boundary.hpp),
-    // and turn() and send_collected() where a short way of issuing comes here.
+    // and turn() and send_collected() where Issuer's short ways come here.
     DriverRole<> driver_;
     // The value of ControlBlock::deaths up to which this process has acted. Writer: the driver.
     std::atomic<std::uint32_t> deaths_seen_{0};
