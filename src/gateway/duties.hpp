@@ -66,7 +66,7 @@ private:
 
     // Whether other nodes have come to a meeting that this one cannot come to: processes of it have left in order.
     [[nodiscard]] bool are_finished_awaited() const noexcept {
-        return !finished_.empty() && core_.router().is_awaited();
+        return !finished_.empty() && core_.router().are_others_waiting();
     }
 
     [[nodiscard]] bool is_unreachable_untold() const noexcept {

@@ -192,7 +192,7 @@ private:
         ended.token = one.token;
         ended.count = one.count;
         ended.code = one.code;
-        ended.end = static_cast<remote::FailedEnd>(one.end);
+        ended.blamed = one.blamed;
         ended.process = one.process;
         ended.result_bytes = static_cast<std::uint32_t>(one.value);
         rings_.complete(one.initiator - first_process_, ended);

@@ -303,7 +303,7 @@ private:
         ended.token = one.token;
         ended.count = one.count;
         ended.code = one.code;
-        ended.end = static_cast<remote::FailedEnd>(one.end);
+        ended.blamed = one.blamed;
         ended.process = one.process;
         if (one.code == base::Code::ok && invokes_.has(one.token)) {
             ended.result_bytes = static_cast<std::uint32_t>(one.value);
@@ -336,7 +336,7 @@ private:
     // The machine of a node that does not come is watched by the agent, which is told again while the meeting lasts.
     void watch_awaited(Time now) noexcept {
         watch_at_ = now + watch_again_ns;
-        if (const auto node = core_->router().awaited()) (void)meetings_->ask_to_watch(*node);
+        if (const auto node = core_->router().missing_node()) (void)meetings_->ask_to_watch(*node);
     }
 
     // A node may leave while nobody here meets: all have ended the epoch.

@@ -73,15 +73,15 @@ base::Status Completion::wait(Handle handle, std::int64_t timeout_ns, bool is_in
     // it runs it under the lock it has, and the service thread keeps an ear on the mail.
     bool has_run = false;
     bool has_released = false;
-    while (progress_.manner().may_waiter_run && commands_.queue.done() < number &&
+    while (progress_.manner().may_program_run && commands_.queue.done() < number &&
            progress_.has_jobs() && !deadline.is_past()) {
-        has_released = progress_.run_some(lock, Driver::waiter) || has_released;
+        has_released = progress_.run_some(lock, Caller::waiter) || has_released;
         has_run = true;
     }
     if (commands_.queue.done() < number) {
         lock.unlock();
         if (has_run) {
-            progress_.tell_waiters(Driver::passer_by);
+            progress_.tell_waiters(Caller::passer_by);
         }
         if (auto status = wait_announced(number, timeout_ns, deadline, is_interruptible);
             !status.is_ok()) {
@@ -93,10 +93,10 @@ base::Status Completion::wait(Handle handle, std::int64_t timeout_ns, bool is_in
     base::Status status = take_failure(number, is_exact);
     lock.unlock();
     if (has_run) {
-        progress_.tell_waiters(Driver::passer_by);
+        progress_.tell_waiters(Caller::passer_by);
     }
     if (has_released) {
-        progress_.notify();
+        progress_.wake_worker();
     }
     return status;
 }
@@ -115,7 +115,7 @@ base::Status Completion::look(Handle handle) {
 bool Completion::look_once(std::uint64_t number) {
     if (commands_.queue.done() >= number) return true;
     const ServiceSleep::Stay stay(service_sleep_, ServiceSleep::Stay::Kind::moment);
-    progress_.drive(Driver::passer_by);
+    progress_.work(Caller::passer_by);
     return commands_.queue.done() >= number;
 }
 
@@ -178,12 +178,12 @@ node::Outcome Completion::attend(std::uint64_t number,
     // Where waiting threads turn the mailbox, knockers ring them instead of the service thread. Who does not take mail must
     // not be taken for one who does.
     std::optional<Attending> attending;
-    if (progress_.manner().may_waiter_turn) {
+    if (progress_.manner().may_program_turn) {
         attending.emplace(progress_.attendance(), service_);
     }
     ServiceSleep::Stay stay(service_sleep_, ServiceSleep::Stay::Kind::wait);
     const bool is_alone = call == node::AwaitedCall::fetch;
-    const auto ready = [&] { return drive_until(number, is_alone, deadline); };
+    const auto ready = [&] { return work_until(number, is_alone, deadline); };
     std::uint64_t start_ns = 0;
     bool is_said = false;
     node::AwaitedEntry entry(member_.slot());
@@ -230,9 +230,9 @@ bool Completion::has_ended(std::uint64_t number, bool is_alone) {
 // Works until the prefix, or the number alone, has ended, nothing is left to do, or the deadline has passed. A thread that
 // is told "not ready" may sleep, and must leave no work behind that nobody would be woken for. At the deadline it does not
 // sleep.
-bool Completion::drive_until(std::uint64_t number, bool is_alone, Deadline deadline) {
+bool Completion::work_until(std::uint64_t number, bool is_alone, Deadline deadline) {
     while (!has_ended(number, is_alone)) {
-        if (deadline.is_past() || !progress_.drive(Driver::waiter)) {
+        if (deadline.is_past() || !progress_.work(Caller::waiter)) {
             return has_ended(number, is_alone);
         }
     }

@@ -59,7 +59,7 @@ private:
                          os::SignalGate* signals = nullptr);
     [[nodiscard]] bool has_ended(std::uint64_t number, bool is_alone);
     base::Status take_failure(std::uint64_t number, bool is_exact);
-    bool drive_until(std::uint64_t number, bool is_alone, Deadline deadline);
+    bool work_until(std::uint64_t number, bool is_alone, Deadline deadline);
     [[nodiscard]] std::uint64_t first_awaited(std::uint64_t number, node::AwaitedCall call) const;
     void say_what_is_awaited(std::uint64_t number, node::AwaitedCall call, std::uint64_t waited_ns);
     void tell_what_is_awaited(node::AwaitedEntry& entry,

@@ -23,7 +23,7 @@ remote::LinkTraits traits_of(const remote::Link* link) noexcept {
     return link != nullptr ? link->traits() : remote::LinkTraits{};
 }
 
-bool may_waiter_turn(const base::Config& config) noexcept {
+bool may_program_turn(const base::Config& config) noexcept {
     return config.is_bypass_on && config.intranode != IntraNode::udp &&
            config.mailbox == base::MailboxKind::mpsc;
 }
@@ -135,7 +135,7 @@ Gma::Gma(node::Member& member,
               member.slot(),
               {.link = surroundings.link,
                .is_turned_here = traits_of(surroundings.link).is_turned_here,
-               .may_waiter_turn = may_waiter_turn(config),
+               .may_program_turn = may_program_turn(config),
                .trace = opened_.trace.get()}),
       service_sleep_(*opened_.port,
                      std::move(opened_.wait),
@@ -147,8 +147,8 @@ Gma::Gma(node::Member& member,
                 mailbox_,
                 remote_,
                 service_sleep_,
-                {.may_waiter_run = config.is_bypass_on,
-                 .may_waiter_turn = may_waiter_turn(config),
+                {.may_program_run = config.is_bypass_on,
+                 .may_program_turn = may_program_turn(config),
                  .is_link_turned_here = traits_of(surroundings.link).is_turned_here,
                  .look_cost = traits_of(surroundings.link).look_cost}),
       service_(progress_, service_sleep_, hazards, fast.marks, member.slot()),
@@ -196,12 +196,12 @@ base::Status Gma::begin() {
     opened_.space->publish_shared();
     {
         const std::scoped_lock lock(commands_.mutex);
-        progress_.want_service();
+        progress_.update_service_wish();
     }
     // Where memory of others is not mapped by decree, the owner's thread serves also starter memory; and where the
     // gateway is in this process, it serves all nodes.
     const Progress::Manner& manner = progress_.manner();
-    const bool can_do_without = opened_.space->reach().is_shared_direct && manner.may_waiter_run &&
+    const bool can_do_without = opened_.space->reach().is_shared_direct && manner.may_program_run &&
                                 !manner.is_link_turned_here;
     return can_do_without ? base::Status() : service_.ensure();
 }

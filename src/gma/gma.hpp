@@ -223,7 +223,7 @@ public:
 
     [[nodiscard]] Traffic traffic() const;
 
-    // Drives the link once, for a thread that waits for other nodes outside of gma. true when something moved.
+    // Turns the link once, for a thread that waits for other nodes outside of gma. true when something moved.
     bool help() { return progress_.help(); }
 
     // For threads that help.

@@ -23,7 +23,7 @@ Issuer::Issuer(const Parts& parts,
       at_once_bytes_max_(config.inline_bytes_max),
       rank_(rank),
       may_attach_(parts.routes.may_attach()),
-      may_run_(parts.progress.manner().may_waiter_run),
+      may_program_run_(parts.progress.manner().may_program_run),
       is_link_turned_here_(parts.progress.manner().is_link_turned_here) {}
 
 // A copy that is sure to be run by attach and whose order is satisfied.
@@ -57,7 +57,7 @@ Handle Issuer::issue_attach(const Command& command, Handle order) {
     const std::uint64_t number = parts_.commands.queue.admit_ready(command);
     parts_.jobs.append(number, Route::attach);
     lock.unlock();
-    parts_.progress.notify();
+    parts_.progress.wake_worker();
     return number;
 }
 
@@ -100,7 +100,7 @@ Handle Issuer::issue_invoke(const Invocation& call, Handle order) {
     }
     // acquire: a command ordered after another sees what that one wrote
     const bool is_due = order <= marks_.order_floor.load(std::memory_order_acquire);
-    if (is_due && is_here && may_run_) [[likely]] {
+    if (is_due && is_here && may_program_run_) [[likely]] {
         if (memory::HazardLine* line = hazards_.own_line(); line != nullptr) [[likely]] {
             const base::Code code = parts_.invokes.run(*operation, call, *line);
             detail::count(*line, call.arguments.size());
@@ -108,7 +108,7 @@ Handle Issuer::issue_invoke(const Invocation& call, Handle order) {
         }
     }
     if (is_due && is_link_turned_here_ && !is_here) {
-        const Handle handle = collect(parts_.invokes.command_of(call), &call);
+        const Handle handle = issue_to_link(parts_.invokes.command_of(call), &call);
         if (handle != handle_null) [[likely]] {
             return handle;
         }
@@ -123,7 +123,7 @@ Handle Issuer::end_invoke(const Invocation& call, base::Code code) {
 }
 
 // As issue_remote(): what is alone under way leaves at once, and more leaves together with the next turn.
-Handle Issuer::collect(Command command, const Invocation* call) {
+Handle Issuer::issue_to_link(Command command, const Invocation* call) {
     if (!parts_.progress.is_job_whole()) {
         return handle_null;
     }
@@ -155,7 +155,7 @@ Handle Issuer::issue_invoke_long(const local::NumberedOperation& operation,
         return parts_.routes.is_gateway_dead() ? fail(parts_.routes.no_gateway(command))
                                                : queue({command, order, &call}, Route::remote);
     }
-    if (may_run_ && is_satisfied(order)) {
+    if (may_program_run_ && is_satisfied(order)) {
         base::Code code = base::Code::ok;
         {
             local::Hazards::Lease lease(hazards_);
@@ -176,7 +176,7 @@ Handle Issuer::issue_long(const Command& command, Handle order) {
         failure = parts_.routes.check(command, lease.line(), route);
         const bool is_short = command.bytes <= at_once_bytes_max_;
         if (failure.is_ok() && route == Route::direct && is_short &&
-            parts_.progress.manner().may_waiter_run && is_satisfied(order)) {
+            parts_.progress.manner().may_program_run && is_satisfied(order)) {
             failure = parts_.mover.move_direct(command, lease.line());
             if (failure.is_ok()) {
                 return marks_.inline_handle.load(std::memory_order_relaxed);
@@ -269,16 +269,16 @@ Handle Issuer::queue(Queued queued, Route route) {
     if (admission.is_ready) {
         parts_.progress.give(admission.number - (queued.second != nullptr ? 2 : 0), route);
     }
-    parts_.progress.want_service();
+    parts_.progress.update_service_wish();
     lock.unlock();
     if (!admission.is_ready) {
         return admission.number;
     }
     Progress& progress = parts_.progress;
     const bool has_message = parts_.mailbox.has_work() || parts_.remote.has_work();
-    if (has_message && progress.manner().may_waiter_turn) {
-        if (progress.turn(Driver::passer_by)) {  // the message leaves now, whoever waits later
-            progress.tell_waiters(Driver::passer_by);
+    if (has_message && progress.manner().may_program_turn) {
+        if (progress.turn(Caller::passer_by)) {  // the message leaves now, whoever waits later
+            progress.tell_waiters(Caller::passer_by);
         }
     }
     progress.leave_rest();  // what its owner or the gateway has taken needs nobody here

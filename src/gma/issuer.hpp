@@ -1,23 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Issuing what the inline path could not do: looks at both ends, runs at once what may run at once, gives the rest a
-// number and its carrier. Copies by attach and copies to other nodes whose order is satisfied take short ways; whatever
-// is unusual takes the long way, which also says in words what is wrong. Every command gets a handle. Any thread.
+// Issuing what the inline path (gma/inline_access.hpp) could not do. Each command gets a handle, by the first of these ways that
+// takes it; a way that does not leaves no trace:
+//   issue_attach()                   a copy to or from private memory of another process, order satisfied: run now, or a job
+//   issue_remote(), issue_to_link()  an address on another node, order satisfied, gateway in this process: sent with others
+//   issue_long()                     everything: looks at both ends and says in words what is wrong, runs at once what may
+//                                    run at once, gives the rest a number and its carrier
+// Any thread outside of signal handlers. issue(), issue_copy(), issue_long(), issue_invoke(), queue() and fail() wait while there
+// is no room for a command, and run and send other commands meanwhile: the caller has neither the lock of Commands, nor the
+// driver's role, nor a hazard line that names something.
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 
 #include "base/config.hpp"
 #include "base/status.hpp"
+#include "gma/commands.hpp"
 #include "gma/completion.hpp"
 #include "gma/inline_access.hpp"
+#include "gma/invokes.hpp"
+#include "gma/mover.hpp"
 #include "gma/progress.hpp"
+#include "gma/routes.hpp"
 #include "gma/service_thread.hpp"
+#include "local/attach.hpp"
+#include "local/hazards.hpp"
 
 namespace acp::gma {
 
 class Issuer {
 public:
-    // The parts that an issuer hands commands to. All must outlive it.
+    // The parts of global memory access that an issuer works with. All must outlive it.
     struct Parts {
         Commands& commands;
         Routes& routes;
@@ -41,7 +54,8 @@ public:
            const base::Config& config,
            std::uint32_t rank) noexcept;
 
-    // Issues a command. A bad command gives a failed handle.
+    // Issues a command. A bad command gives a failed handle. Where the link is turned here the rank is alone on its node: there
+    // is no other process to attach to.
     [[gnu::always_inline]] Handle issue(const Command& command, Handle order) {
         if (is_link_turned_here_ && command.is_copy()) {
             return issue_copy(command.target, command.source, command.bytes, order);
@@ -66,10 +80,11 @@ public:
         return handle != handle_null ? handle : issue_long(command, order);
     }
 
-    // issue() without trying the short ways: for what they do not take.
+    // issue() by the long way alone.
     Handle issue_long(const Command& command, Handle order);
 
-    // Issues a numbered operation. One that cannot run gives a failed handle.
+    // Issues a numbered operation; it has run when this returns where the memory is on this node and the order is satisfied. One
+    // that cannot run gives a failed handle. Invocation says how long its arguments and the room for its result must last.
     Handle issue_invoke(const Invocation& call, Handle order);
 
     // Whether the order is satisfied, so that a command may run at once.
@@ -78,26 +93,28 @@ public:
     // A failed handle.
     Handle fail(base::Status failure);
 
-    // The commands of one call, which are queued together.
+    // What a call has queued: a command, or two of which the second runs after the first.
     struct Queued {
         Command command;
         Handle order = handle_null;
-        const Invocation* call = nullptr;  // of an invoke
-        const Command* second =
-            nullptr;  // of a call that is two commands: see CommandQueue::admit_pair
+        const Invocation* call = nullptr;  // for which the command stands; nullptr: it is no invoke
+        const Command* second = nullptr;   // nullptr: there is none (CommandQueue::admit_pair)
     };
 
-    // Queues what was checked and cannot run at once. A loan of the command is given back when the command has ended.
-    //   route  by which the first command runs if it may run at once; another is chosen when it may later
+    // Queues what was checked and cannot run at once; of two commands the handle is the second's. Takes over the command's loan
+    // (gma/local_ends.hpp), also where the handle is a failed one.
+    //   route  of the first command, if it is ready now. One that waits for its order gets its route when it becomes ready
+    //          (Progress).
     Handle queue(Queued queued, Route route);
 
-    // Hands a command whose order is satisfied, with an end on another node, to the link with what else was collected; only
-    // where the link is turned here. handle_null: it must be queued, and nothing was done.
-    //   call  of an invoke, else nullptr
-    Handle collect(Command command, const Invocation* call);
+    // Gives a command with an address on another node a number, and hands it to the link with what else was collected. Only where
+    // the link is turned here. handle_null: it must be queued, and nothing was done.
+    //   command  its order is satisfied, by Marks::order_floor loaded with acquire; this is not checked here
+    //   call     for which the command stands; nullptr: it is no invoke
+    Handle issue_to_link(Command command, const Invocation* call);
 
 private:
-    // The short ways. handle_null: the long way must be taken, and nothing was done.
+    // handle_null: another way must be taken, and nothing was done. Both look whether the order is satisfied.
     Handle issue_attach(const Command& command, Handle order);
     Handle issue_remote(GlobalAddress target,
                         GlobalAddress source,
@@ -120,7 +137,7 @@ private:
     std::uint64_t at_once_bytes_max_;
     std::uint32_t rank_;
     bool may_attach_;
-    bool may_run_;  // threads other than the service thread run commands
+    bool may_program_run_;  // threads other than the service thread run commands
     bool is_link_turned_here_;
 };
 

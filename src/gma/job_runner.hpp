@@ -36,7 +36,7 @@ public:
     void append(std::uint64_t number, Route route) noexcept {
         commands_.queue.append(jobs_, number, static_cast<std::uint8_t>(route));
         if (route == Route::attach) appended_at_ = os::ticks();
-        // seq_cst; partner: Progress::is_idle() after the service thread announced its sleep
+        // seq_cst; partner: Progress::may_service_sleep() after the service thread announced its sleep
         count_.fetch_add(1, std::memory_order_seq_cst);
     }
 

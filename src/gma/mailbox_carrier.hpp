@@ -27,7 +27,7 @@ public:
     void append(std::uint64_t number) noexcept {
         commands_.queue.append(queued_, number);
         has_work_.store(true, std::memory_order_relaxed);
-        // seq_cst; partner: Progress::is_idle() after the service thread announced its sleep
+        // seq_cst; partner: Progress::may_service_sleep() after the service thread announced its sleep
         count_.fetch_add(1, std::memory_order_seq_cst);
     }
 
@@ -36,10 +36,10 @@ public:
         return count_.load(order);
     }
 
-    // Whether commands or messages wait here, with room or without. Any thread.
-    [[nodiscard]] bool has_work(
-        std::memory_order order = std::memory_order_relaxed) const noexcept {
-        return has_work_.load(order);
+    // Whether commands or messages wait here, with room or without. Any thread; relaxed: who stored it sees it, and others see
+    // what was appended in count().
+    [[nodiscard]] bool has_work() const noexcept {
+        return has_work_.load(std::memory_order_relaxed);
     }
 
     // Whether mail has come. Any thread.

@@ -28,7 +28,7 @@ PointerIssuer::PointerIssuer(Issuer& issuer,
       marks_(marks),
       space_(space),
       at_once_bytes_max_(config.inline_bytes_max),
-      may_run_at_once_(parts.progress.manner().may_waiter_run && !parts.mover.is_tracing()),
+      may_run_at_once_(parts.progress.manner().may_program_run && !parts.mover.is_tracing()),
       is_link_turned_here_(parts.progress.manner().is_link_turned_here) {}
 
 Handle PointerIssuer::issue(const PointerCopy& copy, Handle order) {
@@ -173,7 +173,7 @@ Handle PointerIssuer::issue_queued(const Command& command, const Command* second
     // acquire: as in run_at_once()
     const bool is_due = order <= marks_.order_floor.load(std::memory_order_acquire);
     if (is_due && second == nullptr && route == Route::remote && is_link_turned_here_) {
-        const Handle handle = issuer_.collect(command, nullptr);
+        const Handle handle = issuer_.issue_to_link(command, nullptr);
         if (handle != handle_null) [[likely]] {
             return handle;
         }

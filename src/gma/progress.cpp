@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Driving, and waking those who drive.
+// The work of a thread, and the waking of those who work.
 #include "gma/progress.hpp"
 
+#include "base/assert.hpp"
 #include "node/death.hpp"
 #include "os/cancellation.hpp"
 
 namespace acp::gma {
+
+constexpr std::uint32_t threads_per_rank = 2;  // of which the service thread is one
 
 Progress::Progress(node::Member& member,
                    Commands& commands,
@@ -25,39 +28,37 @@ Progress::Progress(node::Member& member,
       manner_(manner),
       attendance_(member.slot().door),
       is_death_noted_(node::slots_of(member.segment().shape())),
-      service_waiter_(member.segment(), 2, manner.look_cost) {}
+      service_waiter_(member.segment(), threads_per_rank, manner.look_cost) {
+    ACP_ASSERT(manner.may_program_run || !manner.may_program_turn);
+}
 
-bool Progress::drive(Driver driver) {
-    if (driver == Driver::waiter) attendance_.note_look();
+bool Progress::work(Caller caller) {
+    if (caller == Caller::waiter) attendance_.note_look();
     bool has_done = note_deaths();
-    if (driver == Driver::service || manner_.may_waiter_run) {
-        has_done = run_jobs(driver) || has_done;
+    if (caller == Caller::service || manner_.may_program_run) {
+        has_done = run_jobs(caller) || has_done;
     }
-    if (driver == Driver::service || manner_.may_waiter_turn) {
-        has_done = turn(driver) || has_done;
+    if (caller == Caller::service || manner_.may_program_turn) {
+        has_done = turn(caller) || has_done;
     }
-    if (driver == Driver::passer_by) {
-        leave_rest();
-    }
+    if (caller == Caller::passer_by) leave_rest();
     if (has_done) {
-        tell_waiters(driver);
+        tell_waiters(caller);
         if (manner_.is_link_turned_here) {
-            // the other side may answer soon: this thread polls on before it sleeps
-            (driver == Driver::service ? service_waiter_ : member_.waiter()).note_progress();
+            // The other side may answer soon: who looks for that, looks longer before it sleeps.
+            (caller == Caller::service ? service_waiter_ : member_.waiter()).note_progress();
         }
     }
     return has_done;
 }
 
-bool Progress::run_jobs(Driver driver) {
-    if (jobs_.count(std::memory_order_relaxed) == 0) {
-        return false;
-    }
+bool Progress::run_jobs(Caller caller) {
+    if (jobs_.count(std::memory_order_relaxed) == 0) return false;
     std::unique_lock lock(commands_.mutex);
-    if (jobs_.is_empty() || (driver == Driver::passer_by && !jobs_.is_next_short())) {
+    if (jobs_.is_empty() || (caller == Caller::passer_by && !jobs_.is_next_short())) {
         return false;
     }
-    run_some(lock, driver);
+    run_some(lock, caller);
     return true;
 }
 
@@ -82,12 +83,13 @@ void Progress::give(std::uint64_t number, Route route) {
         case Route::attach:
             return jobs_.append(number, route);
         case Route::forward:
-        case Route::none:
             return mailbox_.append(number);
+        case Route::none:
+            ACP_ASSERT(route != Route::none);  // Routes::check() has refused such a command
     }
 }
 
-bool Progress::turn(Driver driver) {
+bool Progress::turn(Caller caller) {
     if (!mailbox_.has_work() && !mailbox_.has_mail() && !remote_.has_news()) {
         return false;
     }
@@ -98,19 +100,18 @@ bool Progress::turn(Driver driver) {
     const os::CancellationHold cancellation;
     std::uint32_t done = turn_mailbox();
     done += turn_remote();
-    if (driver != Driver::service) {
-        service_sleep_.note_turn(done != 0);
-    }
+    // With the role: it has one writer at a time.
+    if (caller != Caller::service) service_sleep_.note_turn(done != 0);
     const bool is_wanted = hold.give();
-    if (is_wanted && driver == Driver::passer_by) {
-        notify();  // who wanted to turn may sleep by now, and this thread will not look again
+    if (is_wanted && caller == Caller::passer_by) {
+        wake_worker();  // who wanted to turn may sleep by now, and this thread will not look again
     }
     return is_wanted || done != 0;
 }
 
 std::uint32_t Progress::turn_mailbox() {
     std::uint32_t done = 0;
-    // Who queues a command sets this under the lock, then turns or wakes somebody: it may be missed here.
+    // relaxed: append() sets it under the lock, and its caller then turns or wakes a thread: that turn finds what is missed here
     if (mailbox_.has_work()) {
         const std::scoped_lock lock(commands_.mutex);
         done += mailbox_.hand_over();
@@ -138,7 +139,7 @@ std::uint32_t Progress::turn_remote() {
         const std::scoped_lock lock(commands_.mutex);
         done += remote_.end_commands();
         give_out_ready();
-        want_service();
+        update_service_wish();
     }
     return done + hand_to_remote();  // there may be room now
 }
@@ -152,7 +153,7 @@ std::uint32_t Progress::hand_to_remote() {
             return 0;
         }
         give_out_ready();
-        want_service();
+        update_service_wish();
     }
     remote_.flush();
     return static_cast<std::uint32_t>(handed);
@@ -160,57 +161,57 @@ std::uint32_t Progress::hand_to_remote() {
 
 void Progress::send_collected() {
     using Kind = ServiceSleep::Stay::Kind;
+    // Declared first: the end of each object below may signal the service thread, which is a system call.
+    const os::CancellationHold cancellation;
     DriverRole<>::Hold hold(driver_);
     // Where something is under way, many commands were collected since the last time. Only the holder may ask.
     const ServiceSleep::Stay stay(service_sleep_,
                                   hold && !remote_.is_quiet() ? Kind::busy : Kind::moment);
     if (!hold) {  // another thread turns the link, and may have looked already
         remote_.leave_to_others();
-        notify();
+        wake_worker();
         return;
     }
-    const os::CancellationHold cancellation;
     // Where nothing was under way no answer can have come: then the sockets need not be read.
     const std::uint32_t done = remote_.is_quiet() ? hand_to_remote() : turn_remote();
-    service_sleep_.note_turn(true);
+    service_sleep_.note_turn(true);  // commands were submitted, so the link may be due earlier
     const bool is_wanted = hold.give();
-    if (is_wanted) {
-        notify();  // as in turn()
-    }
+    if (is_wanted) wake_worker();  // as in turn()
     leave_rest();
     if (is_wanted || done != 0) {
-        tell_waiters(Driver::passer_by);
+        tell_waiters(Caller::passer_by);
     }
 }
 
-void Progress::want_service() {
-    if (remote_.want_service()) {  // ends had come before anybody was wanted
-        notify();
-    }
+void Progress::update_service_wish() {
+    if (remote_.update_service_wish())
+        wake_worker();  // ends came before the wish: they rang nobody
 }
 
 bool Progress::help() {
-    const bool has_moved = turn(Driver::passer_by);
+    const bool has_moved = turn(Caller::passer_by);
     leave_rest();
     if (has_moved) {
-        tell_waiters(Driver::passer_by);
+        tell_waiters(Caller::passer_by);
     }
     return has_moved;
 }
 
 void Progress::leave_rest() {
-    // seq_cst: what there is to do was stored before; partner: is_idle()
-    if (jobs_.count(std::memory_order_seq_cst) != 0 ||
-        mailbox_.count(std::memory_order_seq_cst) != 0 || remote_.has_work()) {
-        notify();
+    // relaxed: a thread sees what it has stored itself; whoever else stored something asks for itself
+    if (jobs_.count(std::memory_order_relaxed) != 0 ||
+        mailbox_.count(std::memory_order_relaxed) != 0 || remote_.has_work()) {
+        wake_worker();
     }
 }
 
-// True when somebody must be told to look again.
+// Ends what deaths have broken. True when it did: a thread that the watcher rang may have found the role taken since, and sleep
+// again. The count is loaded before the slots: a death that comes in between is found at the next call.
 bool Progress::note_deaths() {
     const node::Segment& segment = member_.segment();
     const std::uint32_t deaths = segment.control().deaths.load(std::memory_order_acquire);
-    if (deaths == deaths_seen_.load(std::memory_order_relaxed)) {
+    // acquire: whoever finds the deaths noted finds the commands ended; partner: the store below
+    if (deaths == deaths_seen_.load(std::memory_order_acquire)) {
         return false;
     }
     DriverRole<>::Hold hold(driver_);
@@ -227,21 +228,22 @@ bool Progress::note_deaths() {
             const std::scoped_lock lock(commands_.mutex);
             remote_.on_gateway_death();
             give_out_ready();
-            want_service();
+            update_service_wish();
         }
     }
     mailbox_.look_again();
-    deaths_seen_.store(deaths, std::memory_order_relaxed);
-    return hold.give();
+    deaths_seen_.store(deaths, std::memory_order_release);
+    return true;
 }
 
-void Progress::notify() {
+void Progress::wake_worker() {
     node::Door& door = member_.slot().door;
-    // What there is to do was stored before; partner: the waiter that leaves, then looks for it in is_work_left()
-    if (manner_.may_waiter_run && attendance_.is_attended()) {
+    // Either this thread sees that nobody is counted any more, or the waiter that leaves sees in is_work_left() what was stored.
+    if (attendance_.is_attended()) {
         node::ring_bell(door.waiter_bell);
         return;
     }
+    // A nap is short and may be waited for, unless there are jobs for which the program has shown that it does not come back.
     // relaxed: whoever queued a job sees its own count
     if (jobs_.count(std::memory_order_relaxed) != 0 && jobs_.is_program_away()) {
         service_sleep_.wake();
@@ -250,39 +252,39 @@ void Progress::notify() {
     }
 }
 
-void Progress::tell_waiters(Driver driver) {
+void Progress::tell_waiters(Caller caller) {
     node::Door& door = member_.slot().door;
-    // A waiter that worked need not tell itself. A read-modify-write that changes nothing: what was done comes before
-    // the look; partner: the waiter that enters, then looks for what was done.
-    // Where waiters do not turn they are not counted, and the bell is asked whether somebody sleeps.
-    const std::uint32_t itself = driver == Driver::waiter ? 1 : 0;
-    if (driver == Driver::service || !manner_.may_waiter_turn ||
+    // Who is not counted (Manner) may sleep all the same, so the bell is asked. A waiter that worked need not tell itself.
+    // A fetch_add that adds nothing, as Attendance::enter() is one: either this thread sees the waiter counted and rings, or
+    // the waiter, which looks after it was counted, sees what was done. Unsigned: while the waiters are doubted the number
+    // has wrapped and is large, so they are rung.
+    const std::uint32_t itself = caller == Caller::waiter ? 1 : 0;
+    if (caller == Caller::service || !manner_.may_program_turn ||
         door.attendants.fetch_add(0, std::memory_order_seq_cst) > itself) {
         node::ring_bell(door.waiter_bell);
     }
 }
 
-bool Progress::is_idle() {
+bool Progress::may_service_sleep() {
     const std::uint32_t deaths = member_.segment().control().deaths.load(std::memory_order_seq_cst);
     if (deaths != deaths_seen_.load(std::memory_order_relaxed)) {
         return false;
     }
-    const bool is_attended = manner_.may_waiter_turn && manner_.may_waiter_run &&
-                             !manner_.is_link_turned_here && attendance_.is_attended();
+    const bool is_attended = !manner_.is_link_turned_here && attendance_.is_attended();
+    // seq_cst: the sleep was announced before; partner: append() of the carriers, after which wake_worker() looks who sleeps
     return is_attended || (jobs_.count(std::memory_order_seq_cst) == 0 &&
                            mailbox_.count(std::memory_order_seq_cst) == 0 && !mailbox_.has_mail() &&
                            !remote_.has_task() && !can_mailbox_go_on());
 }
 
 bool Progress::is_work_left() const {
-    // seq_cst: the waiter has left before; partner: notify()
+    // seq_cst: the waiter was counted out before; partner: wake_worker()
     return jobs_.count(std::memory_order_seq_cst) != 0 ||
-           mailbox_.count(std::memory_order_seq_cst) != 0 ||
-           mailbox_.has_work(std::memory_order_seq_cst) || mailbox_.has_mail() ||
-           remote_.has_task();
+           mailbox_.count(std::memory_order_seq_cst) != 0 || mailbox_.has_work() ||
+           mailbox_.has_mail() || remote_.has_task();
 }
 
-// Whether what is queued in the forwarder has found room. Who holds the role looks itself before it sleeps.
+// Whether what waits in the forwarder has found room. Another holder of the role learns that it was wanted, and tells.
 bool Progress::can_mailbox_go_on() {
     if (!mailbox_.has_work()) {
         return false;

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who moves commands on, and who is woken when there is something to do. A thread that waits, a thread that issues and
-// the service thread all drive: they note deaths, run jobs, and turn the mailbox and the link, which one thread at a
-// time does. Whoever did something tells those who wait. Knows the carriers; no carrier knows it. Any thread.
+// Who does the work of a process, and who is woken for it. Every thread in the library works: one that waits, one that issues,
+// and the service thread note deaths, run jobs, and turn the mailbox and the link. One thread at a time turns them, the
+// driver; the others go on without it. Whoever did something tells the threads that wait. Knows the carriers; no carrier
+// knows it. Any thread.
+// Order: the driver's role, then the lock of Commands; nobody asks for the role with the lock. Functions marked "with the lock"
+// are called with that lock, all others without. Only the constructor throws: what the others do takes no memory
+// (docs/architecture.md).
 #pragma once
 
 #include <atomic>
@@ -20,16 +24,21 @@
 
 namespace acp::gma {
 
-// Who drives: a thread that waits (and is listed as attending), one that only looks or issues, the service thread.
-enum class Driver { waiter, passer_by, service };
+// What a thread calls as: as one that waits (it is counted in the door), as one that only issues or looks and then
+// returns to the program, or as the service thread. Any of them may be the driver.
+enum class Caller { waiter, passer_by, service };
 
 class Progress {
 public:
-    // What threads other than the service thread may do (ACP_BYPASS, ACP_INTRANODE and ACP_MAILBOX decide).
+    // What threads of the program may do; the service thread may do everything. Who may turn may run.
     struct Manner {
-        bool may_waiter_run = true;   // jobs
-        bool may_waiter_turn = true;  // the mailbox and the link
-        // Of the link, as LinkTraits says.
+        // They run jobs (ACP_BYPASS=on).
+        bool may_program_run = true;
+        // They turn the mailbox and the link, and are counted in the door while they wait (besides, ACP_INTRANODE is not udp and
+        // ACP_MAILBOX is mpsc). False: only send_collected() and help() do so, and nobody is counted.
+        bool may_program_turn = true;
+
+        // As the link's LinkTraits say.
         bool is_link_turned_here = false;
         node::LookCost look_cost = node::LookCost::cheap;
     };
@@ -46,54 +55,74 @@ public:
 
     [[nodiscard]] const Manner& manner() const noexcept { return manner_; }
 
-    // Whether jobs wait to be run. With the lock of Commands.
+    // Whether jobs wait to be run. With the lock.
     [[nodiscard]] bool has_jobs() const noexcept { return !jobs_.is_empty(); }
 
-    // Looks once at everything and does what can be done; a passer-by runs no long job, and leaves it to the service
-    // thread. True when something was done, or another thread wanted to turn meanwhile: threads that wait must look again.
-    bool drive(Driver driver);
+    // Looks once at everything and does what can be done. A passer-by runs no long job, and wakes another thread for what it
+    // leaves. True when something was done, or when another thread wanted the driver's role meanwhile: the threads that wait
+    // have been told, and a caller that waits calls again.
+    bool work(Caller caller);
 
-    // Runs jobs that can share a call; there is one. The lock is held before and after, not meanwhile. True when others
-    // became ready by it, for which nobody has been woken.
-    bool run_some(std::unique_lock<std::mutex>& lock, Driver driver) {
-        jobs_.note_runner(driver == Driver::service);
+    // Runs the oldest jobs that can share a system call, or a piece of a long one. has_jobs() must be true. With the lock, which
+    // is released while they run. True when commands became ready, or were passed on to another carrier: nobody was woken
+    // for them, so a caller that does not go on to work() calls wake_worker() without the lock. Nor was anybody told.
+    bool run_some(std::unique_lock<std::mutex>& lock, Caller caller) {
+        jobs_.note_runner(caller == Caller::service);
         jobs_.run_some(lock);
         return give_out_ready();
     }
 
-    // Turns the mailbox and the link, if there is anything and nobody else does. True as of drive().
-    bool turn(Driver driver);
+    // Takes the driver's role, and turns the mailbox and the link once. Does nothing if there is nothing to do, or if another
+    // thread has the role. True when something was done, or when another thread wanted the role meanwhile: the caller then
+    // calls tell_waiters().
+    bool turn(Caller caller);
 
-    // Runs jobs that can share a call, or a piece of a long one, if there are any. True when some were run.
-    bool run_jobs(Driver driver);
+    // run_some() if there are jobs; of a passer-by, only if they are short. True when some were run: the caller then calls
+    // tell_waiters().
+    bool run_jobs(Caller caller);
 
-    // After commands were collected for the link: hands them over, or leaves that to the thread that is the driver now.
+    // After RemoteCarrier::collect(): hands over what was collected, and takes in what has ended. Where another thread is the
+    // driver, the next turn does that, for which a thread is woken.
     void send_collected();
 
-    // Gives a ready command to the carrier of its route. With the lock of Commands.
+    // Gives a ready command to the carrier of its route, which there is. With the lock; then the caller turns, or wakes a
+    // thread that does (wake_worker(), leave_rest()).
     void give(std::uint64_t number, Route route);
 
-    // With the lock of Commands, after anything that changes what waits: whether the service thread is needed.
-    void want_service();
+    // Tells the link whether the end of a command is to ring the service thread. With the lock, after commands were queued, handed
+    // to the link, or ended by it. Not needed after run_some() or turn_mailbox(): where these make a command ready for the
+    // link, it had waited for its order, so the service thread was wished for already.
+    void update_service_wish();
 
-    // There is something to do: wakes a thread that waits, if those work, else the service thread.
-    void notify();
+    // There is something to do, which was stored before: wakes the threads that wait, if any are counted, else the service
+    // thread, unless it naps and the program is expected back before it wakes. With the lock or without.
+    void wake_worker();
 
-    // Something was done: threads that wait look again.
-    void tell_waiters(Driver driver);
+    // Something was done, which was stored before: wakes the threads that wait, which look whether their command has ended.
+    void tell_waiters(Caller caller);
 
-    // Turns once on behalf of a thread that waits in a barrier.
+    // Turns once for a thread that waits in a barrier, and tells the threads that wait. True as of turn().
     bool help();
 
-    // A thread goes back to the program: wakes another one for the work that is ready and that it leaves undone.
+    // Three questions about work that is left. They differ in what counts. Mail and ends ring by themselves, so only who was
+    // perhaps rung for them asks for them. What waits in the forwarder for room is called by whoever makes room (local/port.hpp).
+    //
+    //   asked by                                        jobs, commands   mail, ends of      what waits in
+    //                                                   not handed over  far commands       the forwarder
+    //   leave_rest         one that was not counted     yes              no                 no
+    //   is_work_left       one that was counted         yes              yes                yes
+    //   may_service_sleep  the service thread           yes              yes                if it has room
+
+    // A thread returns to the program and was not counted in the door: calls wake_worker() if it leaves work undone.
     void leave_rest();
 
-    // Whether the service thread may sleep: nothing is to do, or a thread that waits does it. Asked by it after it
-    // announced its sleep.
-    [[nodiscard]] bool is_idle();
-
-    // Whether work is left that the service thread must do, once the calling thread no longer attends.
+    // Whether a thread that is no longer counted in the door, and was perhaps rung meanwhile, leaves work that the service
+    // thread must do. The service thread asks likewise, before it doubts those that are counted.
     [[nodiscard]] bool is_work_left() const;
+
+    // Whether the service thread may sleep: nothing is left, or threads that are counted do it. Called by it after it announced
+    // its sleep; may take the driver's role for a moment.
+    [[nodiscard]] bool may_service_sleep();
 
     // True until this process has noted a death on its node, or a loss on another one.
     [[nodiscard]] bool is_job_whole() const noexcept {
@@ -103,7 +132,7 @@ public:
     // Whether a thread is the driver at this moment: a guess.
     [[nodiscard]] bool is_turning() const noexcept { return driver_.is_held(); }
 
-    // Of the threads of this process that wait.
+    // Counts the threads of this process that wait.
     [[nodiscard]] Attendance& attendance() noexcept { return attendance_; }
 
     [[nodiscard]] node::Waiter& service_waiter() noexcept { return service_waiter_; }
@@ -125,9 +154,12 @@ private:
     ServiceSleep& service_sleep_;
     Manner manner_;
     Attendance attendance_;
-    DriverRole<> driver_;  // its holder turns the mailbox and the link
+    // Its holder turns the mailbox and the link. It is not cancelled meanwhile: the API's calls see to that (api/boundary.hpp),
+    // and turn() and send_collected() where Issuer's short ways come here.
+    DriverRole<> driver_;
+    // The value of ControlBlock::deaths up to which this process has acted. Writer: the driver.
     std::atomic<std::uint32_t> deaths_seen_{0};
-    std::vector<bool> is_death_noted_;  // guarded by driver_
+    std::vector<bool> is_death_noted_;  // of each slot, the gateway's too; guarded by driver_
     node::Waiter service_waiter_;
 };
 

@@ -145,12 +145,12 @@ base::Code RemoteCarrier::take_result(const remote::Ended& ended) noexcept {
                                : ended.code;
 }
 
-bool RemoteCarrier::want_service() noexcept {
+bool RemoteCarrier::update_service_wish() noexcept {
     if (link_ == nullptr) {
         return false;
     }
     const bool is_wanted =
-        !manner_.may_waiter_turn || commands_.queue.waiting() != 0 || !collected_.is_empty();
+        !manner_.may_program_turn || commands_.queue.waiting() != 0 || !collected_.is_empty();
     if (is_wanted == is_service_wanted_.load(std::memory_order_relaxed)) {
         return false;
     }
@@ -206,12 +206,12 @@ std::string RemoteCarrier::text_of(const Command& command, const remote::Ended& 
     if (ended.code == base::Code::peer) {
         return who + node::fate_of_process(space_.segment(), ended.process, ended.fate);
     }
-    if (ended.end == remote::FailedEnd::none) {
+    if (ended.blamed == memory::BlamedAddress::none) {
         return who + base::phrase(ended.code) + ": the target is " +
                text_of_end(command.target_or_word(), command.bytes) + ", the source " +
                text_of_end(command.source, command.bytes);
     }
-    const bool is_target = ended.end == remote::FailedEnd::target && command.has_target();
+    const bool is_target = ended.blamed == memory::BlamedAddress::target && command.has_target();
     const GlobalAddress address = is_target ? command.target : command.source;
     const std::string owner = space_.owner_name(address);
     std::string what = base::phrase(ended.code) + (" (" + owner + ")");

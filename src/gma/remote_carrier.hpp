@@ -26,7 +26,7 @@ public:
         remote::Link* link = nullptr;  // must outlive the carrier; nullptr: a job of one node
         bool is_turned_here = false;   // as LinkTraits says
         // Threads that wait take in what has ended; off: the service thread does always.
-        bool may_waiter_turn = true;
+        bool may_program_turn = true;
         Trace* trace = nullptr;  // hears of each command; nullptr: there is none
     };
 
@@ -46,7 +46,7 @@ public:
     void append(std::uint64_t number) noexcept {
         note_kind(number);
         commands_.queue.append(collected_, number);
-        // seq_cst; partner: Progress::is_idle() after the service thread announced its sleep
+        // seq_cst; partner: Progress::may_service_sleep() after the service thread announced its sleep
         has_work_.store(true, std::memory_order_seq_cst);
     }
 
@@ -61,7 +61,7 @@ public:
 
     // The caller did not get the driver's role: the next turn hands over what was collected. Any thread.
     void leave_to_others() noexcept {
-        has_work_.store(true, std::memory_order_seq_cst);  // partner: Progress::is_idle()
+        has_work_.store(true, std::memory_order_seq_cst);  // partner: Progress::may_service_sleep()
     }
 
     // Whether commands wait that must be handed over by the next turn; those that were only collected may wait for more.
@@ -101,7 +101,7 @@ public:
 
     // Tells the link whether the service thread is to be rung when a command ends: it is when something waits for that
     // end, or for room. True: ends had come before, and the caller wakes somebody. With the lock of Commands; any thread.
-    [[nodiscard]] bool want_service() noexcept;
+    [[nodiscard]] bool update_service_wish() noexcept;
 
     // Ends all that needs the gateway. With the lock of Commands.
     void on_gateway_death();

@@ -93,7 +93,7 @@ bool ServiceThread::pause(std::int64_t timeout_ns, bool is_watch) {
     issued_before_ = issued;
     using Depth = ServiceSleep::Depth;
     const Depth depth = short_sleeps_ == short_sleeps_max ? Depth::deep
-                        : short_sleeps_ < naps_max && progress_.manner().may_waiter_run
+                        : short_sleeps_ < naps_max && progress_.manner().may_program_run
                             ? Depth::nap
                             : Depth::watchful;
     timeout_ns = bounded(timeout_ns, depth);
@@ -107,7 +107,7 @@ bool ServiceThread::pause(std::int64_t timeout_ns, bool is_watch) {
         return !is_stopping_.load(std::memory_order_seq_cst) &&
                (is_watch || !is_watching_.load(std::memory_order_seq_cst)) &&
                may_be_alone == has_opener_ended_.load(std::memory_order_seq_cst) &&
-               progress_.is_idle();
+               progress_.may_service_sleep();
     };
     const bool is_needed = sleep_.wait(is_idle, timeout_ns, depth, progress_.is_turning());
     is_alone_ = may_be_alone && os::is_last_thread();
@@ -119,12 +119,12 @@ bool ServiceThread::is_attended() const noexcept {
     const Progress::Manner& manner = progress_.manner();
     return manner.is_link_turned_here
                ? sleep_.is_stood_in_for(progress_.is_turning())
-               : manner.may_waiter_turn && progress_.attendance().is_attended();
+               : manner.may_program_turn && progress_.attendance().is_attended();
 }
 
 // Looks once at everything. True when something was done.
 bool ServiceThread::work() {
-    const bool has_done = progress_.drive(Driver::service);
+    const bool has_done = progress_.work(Caller::service);
     if (has_done) sleep_.note_work();
     return has_done;
 }
@@ -166,9 +166,9 @@ void ServiceThread::leave_work_to_others() {
     if (progress_.manner().is_link_turned_here) {
         // Who turned the gateway may have gone back to the program since, and runs no jobs in a barrier.
         if (pause(node::liveness_check_ns)) {
-            (void)progress_.drive(Driver::service);
-        } else if (progress_.run_jobs(Driver::service)) {
-            progress_.tell_waiters(Driver::service);
+            (void)progress_.work(Caller::service);
+        } else if (progress_.run_jobs(Caller::service)) {
+            progress_.tell_waiters(Caller::service);
         }
         return;
     }
@@ -177,7 +177,7 @@ void ServiceThread::leave_work_to_others() {
     (void)pause(patience_ns, true);
     const bool is_over = os::now_ns() - begin_ns >= std::uint64_t{patience_ns};
     if (is_over && progress_.attendance().doubt_idle(progress_.is_work_left())) {
-        (void)progress_.drive(Driver::service);
+        (void)progress_.work(Caller::service);
     }
 }
 

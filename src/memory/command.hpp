@@ -65,6 +65,9 @@ struct Command {
     friend bool operator==(const Command&, const Command&) = default;
 };
 
+// Which address of a command a failure is about; none: it is not known, or neither. Frames and rings carry these numbers.
+enum class BlamedAddress : std::uint8_t { none = 0, target = 1, source = 2 };
+
 // The call of the interface that issued a command, for messages.
 [[nodiscard]] inline std::string_view call_name(const Command& command) noexcept {
     switch (command.issued_by()) {

@@ -177,7 +177,7 @@ Doing look_at(const Segment& segment, std::uint32_t slot, std::uint64_t now_ns) 
     Doing doing;
     doing.rank = segment.rank_of(segment.shape().first_process + slot);
     doing.state = static_cast<SlotState>(its.state.load(acquire));
-    doing.arrived = its.arrived_epoch.load(acquire);
+    doing.arrived = its.arrived_barrier.load(acquire);
     doing.is_stopped = doing.state == SlotState::joined &&
                        os::is_stopped(static_cast<int>(its.pid.load(std::memory_order_relaxed)));
     for (int i = 0; i < read_tries && doing.state == SlotState::joined; ++i) {

@@ -30,7 +30,7 @@ Barrier::Barrier(const Segment& segment, std::uint32_t slot, Waiter& waiter) noe
       waiter_(waiter),
       arrived_(arrivals(segment)),
       slot_(slot),
-      number_(segment.slot(slot).arrived_epoch.load(std::memory_order_relaxed)) {}
+      number_(segment.slot(slot).arrived_barrier.load(std::memory_order_relaxed)) {}
 
 SharedU32& Barrier::arrivals(const Segment& segment) noexcept {
     ControlBlock& control = segment.control();
@@ -60,8 +60,8 @@ base::Status Barrier::wait(Gathers gathers) {
     // Who left a barrier because of a death must not arrive again: it would stand in for the dead one.
     if (is_blocked()) return outcome(false);
     const std::uint32_t number = ++number_;
-    segment_.slot(slot_).arrived_epoch.store(number, std::memory_order_release);  // for missing()
-    const std::uint32_t all = segment_.shape().local_procs * number;              // modulo 2^32
+    segment_.slot(slot_).arrived_barrier.store(number, std::memory_order_release);  // for missing()
+    const std::uint32_t all = segment_.shape().local_procs * number;                // modulo 2^32
     // acq_rel: the last arriver sees everybody's writes, and its release passes them on to all
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == all) {
         arrive_last(gathers);
@@ -146,8 +146,8 @@ std::string Barrier::missing() const {
     std::string text;
     for (std::uint32_t i = 0; i < segment_.shape().local_procs; ++i) {
         const Slot& slot = segment_.slot(i);
-        const auto behind =
-            static_cast<std::int32_t>(slot.arrived_epoch.load(std::memory_order_acquire) - number_);
+        const auto behind = static_cast<std::int32_t>(
+            slot.arrived_barrier.load(std::memory_order_acquire) - number_);
         if (behind < 0) {
             text += (text.empty() ? "rank " : ", rank ") +
                     std::to_string(slot.rank.load(std::memory_order_relaxed));

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What lies at fixed places in the node segment: the control block of the job and one slot per process.
-// Slots are fixed for a process's life; which rank sits on which slot is decided anew at every reset. Zero-filled memory is the valid state before anybody joined. No pointers: every process maps the
-// segment elsewhere. Each field names its writers and readers; what happens when a writer dies at any
-// store is: the field keeps its old value, which every reader can live with.
+// What lies at fixed places in the node segment: the control block of the job and one slot per process. A process keeps its slot
+// for life; which rank sits on which slot is decided anew at every reset. Memory of zeros is the valid state before anybody
+// joined. No pointers: every process maps the segment elsewhere. All processes of the node read every field, unless a comment
+// names the readers; a comment names its writers. A writer that dies at any store leaves a single field at its old value,
+// which every reader can live with. Of a record of several fields (Awaited, UnreportedEntry) readers see that it is half
+// written, and never read it again.
 // Tests: tests/unit/node/segment_test.cpp.
 #pragma once
 
@@ -29,26 +31,28 @@ enum class SlotState : std::uint32_t {
     empty = 0,   // nobody yet
     joined = 1,  // inside acp_init .. acp_finalize; writer: the process
     left = 2,    // after acp_finalize; writer: the process
-    dead =
-        3  // gone for good; writer: the watcher (agent), or a waiter that found its life lock free
+    // gone for good, or to be taken for gone; writer: whoever calls mark_dead (node/death.hpp)
+    dead = 3
 };
 
-// Taken from Door::attendants while the threads that wait are not believed to work. More than a process has threads.
+// Is subtracted from Door::attendants while the threads that wait are not believed to work. More than a process has threads:
+// the difference is negative as a signed number, and large as an unsigned one.
 inline constexpr std::uint32_t doubt = 1U << 30U;
 
-// Where others knock. All in one line: who pushes into the inbox owns the line already when it looks
-// whether somebody sleeps.
+// Where others knock. All in one line: who pushes into the inbox owns the line when it looks, next, who waits
+// (attendants) and who sleeps (the bells).
 struct alignas(64) Door {
-    sync::Inbox<>
-        inbox;  // of mailbox cells, without its sleep bit; writers: all, taker: the process
-    // How many threads of the process wait in the library, less `doubt` while those are not believed to work; writer: the
-    // process
+    // Indexes of mailbox cells; the process sleeps on the bells, never on the inbox. Writers: all, taker: the process
+    sync::Inbox<> inbox;
+    // How many threads of the process wait in the library and do its work, less `doubt` while they are not believed to; writer:
+    // the process
     SharedU32 attendants;
     sync::Bell<> waiter_bell;   // on which the process's waiting threads sleep; ringers: all
     sync::Bell<> service_bell;  // on which its service thread sleeps; ringers: all
-    // 1: what ends at other nodes is to ring the service thread when nobody waits; writer: the process
-    SharedU32 is_end_awaited;
-    SharedU32 reserved[11];
+    // 1: when a command of the process ends and no thread is counted in attendants, the gateway rings the service thread;
+    // writer: the process, reader: the gateway
+    SharedU32 must_ring_service;
+    SharedU32 reserved[11];  // to the end of the line
 
     // Whom to ring: the threads that wait, or else the service thread. seq_cst: who knocks has published something before;
     // partner: gma::Attendance
@@ -71,7 +75,7 @@ enum class OwnEnd : std::uint32_t {
 // after. A writer that dies within leaves an odd number, and the entry is never read again.
 struct Awaited {
     SharedU32 turn;       // odd while somebody writes
-    SharedU32 is_taken;   // 1: a waiting thread has put itself here
+    SharedU32 is_taken;   // 1: it is one waiting thread's, and others leave it alone
     SharedU32 call;       // AwaitedCall; 0 = nobody waits
     SharedU32 operation;  // of a command: memory::Operation, and its width above it (<< 8)
     SharedU64 since_ns;   // os::now_ns()
@@ -83,9 +87,8 @@ struct Awaited {
 inline constexpr std::size_t unreported_bytes_max = 496;
 
 // The failures of commands that a process has not yet been told (node/unreported.hpp); not touched before there is one.
-// Writers: threads of the process that
-// hold the lock of its commands. Readers: the agent, acpstat; they take a copy as of Awaited, and a writer that dies within
-// leaves the same.
+// Writers: threads of the process that hold the lock of its commands. Readers: the agent, acpstat; they take a copy as of
+// Awaited, and a writer that dies within leaves the same.
 struct UnreportedEntry {
     SharedU32 turn;   // odd while somebody writes
     SharedU32 bytes;  // of the text
@@ -95,14 +98,15 @@ struct UnreportedEntry {
 
 static_assert(sizeof(UnreportedEntry) == 512);
 
-// Writer of every field: the slot's process, unless said otherwise. Readers: all processes of the node.
-// How a collective call went for a process (node/conclusion.hpp). Writer: the process, before it comes to the meeting. Readers:
-// those that the meeting releases.
+// How a collective call went for a process (node/conclusion.hpp). Writer: the process, before it arrives at the meeting, whose
+// barrier makes both words visible. Readers: those that the meeting releases; in a job of several nodes the gateway before,
+// which releases them.
 struct CallOutcome {
     SharedU32 word;     // the epoch above the code
     SharedU32 meeting;  // the number of the meeting that the word was brought to; 0: none yet
 };
 
+// What the node knows of one process. Writer of every field: the slot's process, unless said otherwise.
 struct alignas(64) Slot {
     // line 0: who
     SharedU32 state;  // SlotState; release by the writer
@@ -116,30 +120,35 @@ struct alignas(64) Slot {
     // marks it when the process ends or runs another program. 0: nobody holds it, so it tells nothing. Writers: that thread, the
     // kernel. Readers: whoever copies private memory of the process.
     SharedU32 service_hold;
-    SharedU32 rank;               // in this epoch
-    SharedU32 wanted_rank;        // what acp_reset asked for, or another number to gather
-    SharedU32 wait_status;        // as waitpid gives it, once dead; writer: the watcher
+    SharedU32 rank;         // in this epoch
+    SharedU32 wanted_rank;  // what acp_reset asked for, or another number to gather
+    // Once dead: as waitpid gives it, or one of node/death.hpp's own, which the watcher may replace when it knows more. Writers:
+    // those of state == dead, before it; then the watcher, and a thread that has asked in vain (node::fate)
+    SharedU32 wait_status;
     SharedU32 hazard_lines_used;  // high-water mark of claimed hazard lines
     SharedU64 attach_token;       // random; proves that a pid is this process
     SharedU64 attach_address;     // where the token lies in the process
     SharedU32 udp_port;           // of its datagram socket, 0 = none
-    SharedU32 pool_in_use;        // mpsc: own cells an earlier port may have under way, a bit each
-    SharedU32 state_at_death;     // SlotState; release with state == dead; writer: who stored that
+    // mpsc: a bit for each own cell that a port of an earlier epoch may have sent and not got back; all while a port is open.
+    // Reader: the process
+    SharedU32 pool_in_use;
+    SharedU32 state_at_death;  // SlotState; release with state == dead; writer: who stored that
     // line 1: read only to tell people who is missing, what is waited for, and why a process ended
-    alignas(64) SharedU32 arrived_epoch;  // the number of the last barrier it came to
-    SharedU32 own_end;                    // OwnEnd
+    alignas(64) SharedU32 arrived_barrier;  // the number of the last barrier it came to
+    SharedU32 own_end;                      // OwnEnd
     // 1 + the rank of another node for whose memory acp_query_address last had no pointer, 0 = none
     SharedU32 unmapped_rank_plus_1;
     SharedU32 has_unreported;  // 1: its UnreportedEntry tells of failures; writer: as of that
     Awaited awaited;
-    // line 2: the door
+    // line 2
     Door door;
-    // lines 3..7: which rings of a bitmap mailbox have something, a bit per sending slot; writers: producers
+    // lines 3..5: which rings of a bitmap mailbox have something, a bit per sending slot; writers: producers
     sync::DoorbellBitmap<> rung;
-    // How collective calls went for the process, in turn.
+    // lines 6, 7: how collective calls went for the process; outcome[meeting % 2], for two are enough: nobody comes to meeting
+    // n + 2 before all have come to n + 1, and so have read of n
     alignas(64) CallOutcome outcome[2];
-    SharedU64 reserved3[14];
-    // counters, for reports: commands and bytes by path (direct ones are in the hazard lines)
+    SharedU64 reserved[14];
+    // line 8: counters, for reports: commands and bytes by path (direct ones are in the hazard lines)
     SharedU64 attach_commands;
     SharedU64 attach_bytes;
     SharedU64 mailbox_commands;
@@ -151,6 +160,8 @@ struct alignas(64) Slot {
 };
 
 static_assert(sizeof(Slot) == 64ULL * 9 && std::is_standard_layout_v<Slot>);
+static_assert(offsetof(Slot, door) == 64ULL * 2 && offsetof(Slot, rung) == 64ULL * 3 &&
+              offsetof(Slot, outcome) == 64ULL * 6 && offsetof(Slot, attach_commands) == 64ULL * 8);
 
 // What is fixed when the segment is made. Writer: its maker, before anybody else maps it.
 struct Shape {
@@ -175,7 +186,7 @@ struct Shape {
     std::uint32_t reserved = 0;
 };
 
-// What a meeting of all nodes brings together beside the nodes.
+// What a meeting of all nodes gathers from the processes, besides that they have come.
 enum class Gathers : std::uint32_t {
     nothing,
     numbers,    // of each process its wanted_rank
@@ -209,14 +220,16 @@ struct alignas(4096) ControlBlock {
     // 1 from the first complete acp_init, one more with every reset or later init; writer: slot 0's process
     alignas(64) SharedU32 job_epoch;
     // deaths
-    alignas(64) SharedU32 deaths;      // number of slots that became dead; read in every wait
+    // Grows with each death on this node, each later word on how it ended, and each loss elsewhere: not the number of the dead.
+    // Looked at in every wait. Writers: whoever publishes one of these (node/death.hpp), after the rest of it
+    alignas(64) SharedU32 deaths;
     SharedU32 first_dead_slot_plus_1;  // 0 = none, or loss_came_first; compare-and-swap once
     SharedU64 looked_ns;  // when somebody last asked the kernel who lives; writers: all
     // barrier: one arrival counter and one release word (sync/sleep_word.hpp)
     alignas(64) SharedU32 barrier_arrived;
     alignas(64) sync::SleepWord<> barrier_released;
-    SharedU32
-        barrier_arrived_beside;  // instead of barrier_arrived, on small nodes (node/barrier.hpp)
+    // instead of barrier_arrived on small nodes, where it lies beside the release word (node/barrier.hpp)
+    SharedU32 barrier_arrived_beside;
     // how the node waits (node/yield_credit.hpp): learned at run time, shared by all
     alignas(64) SharedU64 no_yield_until_ns;
     SharedU64 yield_backoff_ns;
@@ -237,7 +250,8 @@ struct alignas(4096) ControlBlock {
     SharedU32 gateway_event;  // that event's descriptor number + 1, 0 = none; writer: gateway
     SharedU32
         own_key;  // descriptor number + 1 of the key for own gateways, 0 = none; writer: agent
-    // node + 1, or every_node, that a gateway in this process asks the agent's to watch; 0: none. Taken by the agent's
+    // The node that the own gateway of this node's rank asks the agent's gateway to watch: node + 1, or every_node; 0: none.
+    // Writers: that rank; the agent's gateway, which takes the wish and stores 0
     SharedU32 watch_asked;
     SharedU32
         is_unreachable;  // 1: this node's only process has lost its gateway's socket; writer: that process

@@ -56,7 +56,7 @@ Settlement LocalPlacement::of_owner(OwnerCalls::Begun begun, std::uint64_t bytes
             break;
     }
     counts_.owner_bytes += bytes;
-    return {SettlementState::taken, Code::ok};
+    return {SettlementState::accepted, Code::ok};
 }
 
 Settlement LocalPlacement::put(GlobalAddress target,
@@ -84,7 +84,7 @@ Settlement LocalPlacement::put(GlobalAddress target,
     if (way == Way::attach) {
         if (!batch_->put(target, bytes, ticket)) return {SettlementState::refused, Code::ok};
         counts_.attach_bytes += bytes.size();
-        return {SettlementState::taken, Code::ok};
+        return {SettlementState::accepted, Code::ok};
     }
     if (way != Way::owner) return failed(way);
     return of_owner(owners_->put(place.slot, target, bytes, ticket), bytes.size());
@@ -162,7 +162,7 @@ Settlement LocalPlacement::get(GlobalAddress source, std::span<std::byte> into, 
     if (way == Way::attach) {
         if (!batch_->get(source, into, ticket)) return {SettlementState::refused, Code::ok};
         counts_.attach_bytes += into.size();
-        return {SettlementState::taken, Code::ok};
+        return {SettlementState::accepted, Code::ok};
     }
     if (way != Way::owner) return failed(way);
     return of_owner(owners_->get(place.slot, source, into, ticket), into.size());

@@ -109,7 +109,7 @@ Settlement LocalPlacement::run_atomic(const memory::Command& command,
         old = local::apply(command, word.direct);
         const auto bytes = std::as_bytes(std::span(&old, 1));  // little endian: a word of 4 first
         (void)batch_->put(target_address, bytes.first(command.width), ticket);  // there was room
-        return {SettlementState::taken, Code::ok};
+        return {SettlementState::accepted, Code::ok};
     }
     if (to == Way::dead || to == Way::none) {
         const Code code = failed(to).code;

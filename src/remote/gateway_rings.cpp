@@ -149,7 +149,7 @@ void GatewayRings::complete(std::uint32_t slot, const Ended& ended) {
     *record = {ended.token,
                count,
                static_cast<std::uint32_t>(ended.code),
-               static_cast<std::uint32_t>(ended.end),
+               static_cast<std::uint32_t>(ended.blamed),
                ended.process,
                ended.result_bytes,
                0};
@@ -172,7 +172,7 @@ void GatewayRings::flush() noexcept {
         // seq_cst, both: after publish(). Partners: a waiter that attends, or announces its sleep, and then looks; and
         // RingLink::set_service_wanted(). The waiters' bell rings even if is_attended() is false: a thread may still wait.
         node::ring_bell_after_rmw(door.waiter_bell);
-        if (!door.is_attended() && door.is_end_awaited.load(std::memory_order_seq_cst) != 0) {
+        if (!door.is_attended() && door.must_ring_service.load(std::memory_order_seq_cst) != 0) {
             node::wake_service(segment_, slot);
         }
     }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How global memory access hands commands with an end on another node to the gateway of its own node, and learns how they
-// ended. There are two kinds: RingLink (rings in the node segment; the gateway is a thread of the agent) and the gateway's own
-// OwnGateway (the gateway runs in this process, when the rank is alone on its node). Knows no handle and no order. Calls by the
-// thread that has gma's driver's role, unless said otherwise.
+// How global memory access hands commands with an address on another node to the gateway of its own node, and learns how they
+// ended. There are two kinds: RingLink (rings in the node segment; the gateway is a thread of the agent), and gateway::OwnGateway
+// (the gateway runs in this process, whose rank is alone on its node). Knows no handle and no order.
+// One thread at a time calls a link: in gma that is the driver. has_news() and timeout_ns() may be called by any thread beside it,
+// and set_service_wanted() too, by one thread at a time. No call blocks. Where memory is refused a call does what needs none,
+// and the rest is due at once.
 // Tests: tests/unit/remote/link_conformance.hpp, instantiated for each kind.
 #pragma once
 
@@ -19,17 +21,18 @@
 
 namespace acp::remote {
 
-// Which address of a command caused its failure.
-enum class FailedEnd : std::uint8_t { none, target, source };
+using memory::BlamedAddress;
 
-// The end of a command, or of `count` commands with the tokens token, token + 2, ...
+// How a command ended, or `count` commands with the tokens token, token + 2, ...: several only if all went well and none is an
+// invoke.
 struct Ended {
     std::uint64_t token = 0;
     std::uint32_t count = 1;
     base::Code code = base::Code::ok;
-    FailedEnd end = FailedEnd::none;
+    BlamedAddress blamed = BlamedAddress::none;
     std::uint32_t process = 0;  // failure: the process whose memory or death caused it
-    // Why the node of that process is gone, if the link knows this before the node segment does.
+    // Why the node of that process is gone, if the link knows this before the node segment does. told: it knows no more than
+    // node/loss.hpp tells.
     node::NodeFate fate = node::NodeFate::told;
     std::uint32_t result_bytes = 0;  // for an invoke that succeeded
     // of that invoke: memory of the link, valid until the next call of turn() or flush()
@@ -43,15 +46,15 @@ struct LinkInvocation {
     std::span<const std::byte> arguments;  // at most memory::invoke_bytes_max; copied
 };
 
-// The most invokes of one process that may be in flight at once. An invoke uses the place that its token determines, so that
-// neither end searches: two invokes whose tokens differ by a multiple of 2 * invokes_max cannot be in flight together.
+// The most invokes of one process that may be in flight at once. Each has a place at either side, which follows from its token:
+// so neither side searches, and while the place is taken, invoke() refuses another one. Tokens are even.
 inline constexpr std::uint32_t invokes_max = node::invoke_cells;
 
 [[nodiscard]] constexpr std::uint32_t invoke_place(std::uint64_t token) noexcept {
     return static_cast<std::uint32_t>(token / 2 % invokes_max);
 }
 
-// Moves ends from one list to the end of another, as many as that one has memory for; the rest stays, in order.
+// Appends what one list holds to another, as much as there is memory for; the rest stays, in order.
 void move_ended(std::vector<Ended>& from, std::vector<Ended>& into) noexcept;
 
 // What users of a link must know to choose a path and a way to wait. Each link states these; no user derives them from other
@@ -60,12 +63,13 @@ struct LinkTraits {
     // True: the gateway runs in this process, and ends arrive only while a thread of this process calls turn(). False: the
     // gateway works by itself and rings the bells of the process's door.
     bool is_turned_here = false;
-    // True: a process of another node serves its memory itself, instead of a gateway beside it.
+    // True: every rank of this job is its node's gateway, so each process of another node serves its memory itself, private
+    // memory included. False: a gateway beside it does.
     bool is_peer_served = false;
     // Cost of one turn(). Dear: it makes a system call.
     node::LookCost look_cost = node::LookCost::cheap;
-    // Descriptors that become readable when turn() has something to do; at most 9. The service thread sleeps on them. Empty
-    // unless is_turned_here.
+    // Descriptors that become readable when turn() has something to do: an event, and the sockets of the gateway. The service
+    // thread sleeps on them. Empty unless is_turned_here.
     std::span<const int> wait_fds;
 };
 
@@ -76,10 +80,12 @@ public:
     Link(const Link&) = delete;
     Link& operator=(const Link&) = delete;
 
-    // Hands a command over. false when there is no room now: try again after turn() has returned some ends. Never blocks.
+    // Hands a command over, which is copied. It may run before and after any other that is in flight. False: there is no room now,
+    // and nothing was done; try again after the next turn().
+    //   token  even; no command or invoke in flight has it
     virtual bool submit(std::uint64_t token, const memory::Command& command) = 0;
 
-    // Hands several commands over, first to last; their numbers are their tokens. Returns how many were taken: there is no room
+    // submit() of several commands, first to last; their numbers are their tokens. Returns how many were taken: there is no room
     // for the next one now.
     virtual std::size_t submit_all(std::span<const memory::NumberedCommand> commands) {
         std::size_t taken = 0;
@@ -90,29 +96,30 @@ public:
         return taken;
     }
 
-    // Hands an invoke over. false when there is no room now, or when an earlier invoke with the same place has not ended. Never
-    // blocks. The result comes with the end.
+    // Hands an invoke over, as submit(). False also while an earlier invoke with the same place has not ended. The result comes
+    // with the end.
     virtual bool invoke(std::uint64_t token, const LinkInvocation& invocation) = 0;
 
     // Call after a series of submits and invokes: makes the gateway look, and wakes it if it sleeps.
     virtual void flush() = 0;
 
-    // Makes progress and appends the commands that have ended; if no memory can be allocated, as many as `ended` has room for.
-    // True when data moved; acknowledgements alone do not count. Never blocks.
+    // Makes progress and appends the ends that have come; without memory for more, as many as `ended` has room for. True when it
+    // appended any, or when data moved; acknowledgements alone do not count. False: `ended` is unchanged.
     //   ended  must have room for one end at least
     virtual bool turn(std::vector<Ended>& ended) = 0;
 
-    // Whether turn() would find something. Any thread; one or two loads.
+    // Whether turn() would append an end; one or two loads. Where the gateway rings bells the first is seq_cst: a thread that
+    // announced its sleep before sees each end that rang nobody.
     [[nodiscard]] virtual bool has_news() const noexcept = 0;
 
     [[nodiscard]] virtual LinkTraits traits() const noexcept = 0;
 
     // Nanoseconds until turn() must be called again even if nothing arrives; < 0: no deadline. Only for a link with
-    // is_turned_here. Any thread.
+    // is_turned_here.
     [[nodiscard]] virtual std::int64_t timeout_ns() const noexcept = 0;
 
-    // Whether the end of a command should ring this process's service thread: work waits for that end although no thread waits
-    // in the library. Any thread; the caller must check has_news() afterwards.
+    // Tells the gateway whether the end of a command is to ring this process's service thread while no thread waits in the
+    // library: work waits for such an end. An end may have come before, so the caller asks has_news() afterwards.
     virtual void set_service_wanted(bool is_wanted) noexcept = 0;
 };
 

@@ -98,9 +98,9 @@ bool RingLink::turn(std::vector<Ended>& ended) {
         one.code = record.code < static_cast<std::uint32_t>(base::code_count)
                        ? static_cast<base::Code>(record.code)
                        : base::Code::system;
-        one.end = record.end <= static_cast<std::uint32_t>(FailedEnd::source)
-                      ? static_cast<FailedEnd>(record.end)
-                      : FailedEnd::none;
+        one.blamed = record.blamed <= static_cast<std::uint32_t>(BlamedAddress::source)
+                         ? static_cast<BlamedAddress>(record.blamed)
+                         : BlamedAddress::none;
         one.process = std::min(record.process, segment_.shape().procs - 1);
         if (count == 1) take_result(record, one);
     }
@@ -123,7 +123,8 @@ bool RingLink::has_news() const noexcept {
 
 void RingLink::set_service_wanted(bool is_wanted) noexcept {
     // seq_cst: the caller's look at has_news() must not be ordered before this store; partner: GatewayRings::flush()
-    segment_.slot(slot_).door.is_end_awaited.exchange(is_wanted ? 1 : 0, std::memory_order_seq_cst);
+    segment_.slot(slot_).door.must_ring_service.exchange(is_wanted ? 1 : 0,
+                                                         std::memory_order_seq_cst);
 }
 
 }  // namespace acp::remote

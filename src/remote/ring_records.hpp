@@ -29,9 +29,9 @@ struct CommandRecord {
 // Writer: the gateway. Reader: the process.
 struct EndedRecord {
     std::uint64_t token;
-    std::uint32_t count;  // number of commands, with the tokens token, token + 2, ...
-    std::uint32_t code;   // base::Code
-    std::uint32_t end;    // FailedEnd
+    std::uint32_t count;   // number of commands, with the tokens token, token + 2, ...
+    std::uint32_t code;    // base::Code
+    std::uint32_t blamed;  // BlamedAddress
     std::uint32_t process;
     std::uint32_t result_bytes;  // size of an invoke's result, which lies in the token's cell
     std::uint32_t reserved;

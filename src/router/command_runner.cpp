@@ -54,7 +54,7 @@ StepOutcome CommandRunner::step(std::uint32_t index) {
         backlog_.park(index, nodes_.where(operation.source));
         return StepOutcome::parked;
     }
-    if (ran.progress == SettlementState::taken) {
+    if (ran.progress == SettlementState::accepted) {
         operation.is_with_placement = true;
         return StepOutcome::parked;
     }

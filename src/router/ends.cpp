@@ -38,7 +38,7 @@ void Ends::fail(std::uint32_t initiator, std::uint64_t token, const CommandFailu
     Note note;
     note.type = FrameType::failed;
     note.code_and_end = static_cast<std::uint8_t>(static_cast<unsigned>(failure.code) +
-                                                  64U * static_cast<unsigned>(failure.end));
+                                                  64U * static_cast<unsigned>(failure.blamed));
     note.initiator = initiator;
     note.token = token;
     note.detail = failure.process;

@@ -10,7 +10,7 @@ namespace acp::router {
 
 namespace {
 
-constexpr std::uint8_t end_max = 2;  // router::BlamedAddress::source
+constexpr std::uint8_t end_max = 2;  // memory::BlamedAddress::source
 
 constexpr std::array<std::string_view, fault_count> fault_names = {
     "none",        "short_frame", "unknown_type", "bad_reserved",  "bad_process",

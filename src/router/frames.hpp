@@ -77,7 +77,7 @@ struct ShortFrame {
 };
 
 // WIRE-114. VALUE: detail is the old value; code and end are 0.
-// WIRE-115. FAILED: code, end (router::BlamedAddress), detail is the process.
+// WIRE-115. FAILED: code, end (memory::BlamedAddress), detail is the process.
 struct LongFrame {
     FrameType type = FrameType::value;
     std::uint8_t code_and_end = 0;  // code + 64 * end

@@ -198,14 +198,14 @@ bool Meeting::take_met(std::uint32_t& number, std::span<const std::uint32_t>& ta
     return true;
 }
 
-bool Meeting::is_awaited() const noexcept {
+bool Meeting::are_others_waiting() const noexcept {
     const Heard& heard = heard_[number_ & 1U];
     const auto is_heard = [](bool is_whole) { return is_whole; };
     return !is_on_ && (std::any_of(heard.is_whole.begin(), heard.is_whole.end(), is_heard) ||
                        !heard.table.empty());
 }
 
-std::uint32_t Meeting::awaited() const noexcept {
+std::uint32_t Meeting::missing_node() const noexcept {
     return heard_in(round_);
 }
 

@@ -83,10 +83,10 @@ public:
     [[nodiscard]] bool is_on() const noexcept { return is_on_; }
 
     // Whether another node has come to the next meeting, and this one has not.
-    [[nodiscard]] bool is_awaited() const noexcept;
+    [[nodiscard]] bool are_others_waiting() const noexcept;
 
     // From which node this one waits to hear now; only when is_on().
-    [[nodiscard]] std::uint32_t awaited() const noexcept;
+    [[nodiscard]] std::uint32_t missing_node() const noexcept;
 
 private:
     static constexpr std::uint32_t rounds_max = 32;

@@ -86,7 +86,7 @@ void Meetings::advance() {
 bool Meetings::is_overdue(NodeId& node) noexcept {
     scans_ = is_on() ? scans_ + 1 : 0;
     if (scans_ < 2) return false;
-    node = meeting_.awaited();
+    node = meeting_.missing_node();
     return true;
 }
 

@@ -42,11 +42,11 @@ public:
     // Whether this node has come to a meeting that can end and has not.
     [[nodiscard]] bool is_on() const noexcept { return meeting_.is_on() && !is_lost_; }
 
-    [[nodiscard]] bool is_awaited() const noexcept { return meeting_.is_awaited(); }
+    [[nodiscard]] bool are_others_waiting() const noexcept { return meeting_.are_others_waiting(); }
 
     // From which node this one waits to hear now; nothing unless is_on().
-    [[nodiscard]] std::optional<NodeId> awaited() const noexcept {
-        return is_on() ? std::optional(meeting_.awaited()) : std::nullopt;
+    [[nodiscard]] std::optional<NodeId> missing_node() const noexcept {
+        return is_on() ? std::optional(meeting_.missing_node()) : std::nullopt;
     }
 
     // Whether send_due() may have something to do.

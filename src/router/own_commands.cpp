@@ -66,7 +66,7 @@ void OwnCommands::complete(std::uint32_t index, const CommandFailure& failure) {
     completion.initiator = record.initiator;
     completion.token = record.token;
     completion.code = failure.code;
-    completion.end = failure.end;
+    completion.blamed = failure.blamed;
     completion.process = failure.process;
     if (failure.code != Code::ok) partials_.drop(record.initiator, record.token);
     forget(index);

@@ -17,7 +17,7 @@ namespace acp::router {
 class OwnCommands {
 public:
     //   completions  told how commands end, from within any call that ends one
-    // All arguments must outlive this. Throws std::bad_alloc; later calls allocate only when the index grows.
+    // All arguments must outlive this. Throws std::bad_alloc; later calls throw nothing: the index grows only if there is memory.
     OwnCommands(Nodes& nodes,
                 PartialCopies& partials,
                 Completions& completions,

@@ -178,7 +178,7 @@ StepOutcome PieceSender::stage(std::uint32_t index, std::uint32_t bytes) {
         return StepOutcome::parked;
     }
     operation.offset += bytes;
-    if (got.progress == SettlementState::taken) {
+    if (got.progress == SettlementState::accepted) {
         piece.is_with_placement = true;
     } else if (got.code != Code::ok) {
         ends_.fail(operation.initiator, operation.token,

@@ -15,18 +15,16 @@
 
 namespace acp::router {
 
+using memory::BlamedAddress;
 using memory::GlobalAddress;
 using Ticket = std::uint64_t;
 
 enum class SettlementState : std::uint8_t {
-    settled,  // done or failed, see `code`
-    taken,    // accepted: Router::on_settled() will follow
+    settled,   // done or failed, see `code`
+    accepted,  // Router::on_settled() will follow
     // There is no room for this process now: try again later. Router::on_place_room() may tell when.
     refused
 };
-
-// Which address of a command a failure is about; none: it is not known, or neither.
-enum class BlamedAddress : std::uint8_t { none, target, source };
 
 struct Settlement {
     SettlementState progress = SettlementState::settled;

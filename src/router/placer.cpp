@@ -122,7 +122,7 @@ void Placer::place(const PutFrame& frame, Bytes bytes, NodeId from) {
     }
     if (put.progress == SettlementState::settled) {
         settle(frame, put.code);
-    } else if (put.progress == SettlementState::taken) {
+    } else if (put.progress == SettlementState::accepted) {
         OperationRecord& operation = operations_.use_spare();
         describe(operation, frame, from);
         operation.is_with_placement = true;
@@ -170,7 +170,7 @@ bool Placer::place_again(std::uint32_t index) {
         const Settlement put = placement_.put(operation.target, {operation.kept, operation.bytes},
                                               operations_.ticket_of(index));
         if (put.progress == SettlementState::refused) return false;
-        if (put.progress == SettlementState::taken) {
+        if (put.progress == SettlementState::accepted) {
             backlog_.count_given_up(process, cost);
             operation.is_with_placement = true;
             return true;

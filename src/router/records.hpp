@@ -193,7 +193,7 @@ struct Task {
 // Why a command failed.
 struct CommandFailure {
     base::Code code = base::Code::peer;
-    BlamedAddress end = BlamedAddress::none;
+    BlamedAddress blamed = BlamedAddress::none;
     std::uint32_t process = 0;
 };
 

@@ -87,9 +87,9 @@ bool Router::submit(Time now, const Request& request) {
 
 std::size_t Router::submit_all(Time now,
                                std::uint32_t initiator,
-                               std::span<const memory::NumberedCommand> run) {
+                               std::span<const memory::NumberedCommand> commands) {
     parts_->activity.set_now(now);
-    return parts_->submitter.submit(initiator, run);
+    return parts_->submitter.submit(initiator, commands);
 }
 
 bool Router::invoke(Time now,
@@ -102,24 +102,24 @@ bool Router::invoke(Time now,
     return parts_->submitter.invoke({token, initiator, operation, process}, arguments);
 }
 
-bool Router::is_awaited() const noexcept {
-    return parts_->meetings.is_awaited();
+bool Router::are_others_waiting() const noexcept {
+    return parts_->meetings.are_others_waiting();
 }
 
-void Router::meet(std::uint32_t number, std::span<const std::uint32_t> wanted) {
-    parts_->meetings.come(number, wanted);
+void Router::meet(std::uint32_t number, std::span<const std::uint32_t> values) {
+    parts_->meetings.come(number, values);
 }
 
 void Router::meet_for_least(std::uint32_t number, const Meeting::Words& words) {
     parts_->meetings.come_for_least(number, words);
 }
 
-std::optional<NodeId> Router::awaited() const noexcept {
-    return parts_->meetings.awaited();
+std::optional<NodeId> Router::missing_node() const noexcept {
+    return parts_->meetings.missing_node();
 }
 
-void Router::watch(NodeId node, Time at_least) {
-    parts_->watch_list.watch_for_long(node, static_cast<std::uint32_t>(at_least / scan_ns) + 2);
+void Router::watch(NodeId node, Time at_least_ns) {
+    parts_->watch_list.watch_for_long(node, static_cast<std::uint32_t>(at_least_ns / scan_ns) + 2);
 }
 
 void Router::on_local_death(std::uint32_t process, std::uint32_t wait_status) {

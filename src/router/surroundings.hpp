@@ -44,7 +44,7 @@ struct CommandEnd {
     std::uint64_t token = 0;
     std::uint64_t value = 0;  // invoke: length of its result
     base::Code code = base::Code::ok;
-    BlamedAddress end = BlamedAddress::none;
+    BlamedAddress blamed = BlamedAddress::none;
     std::uint32_t process = 0;  // failure: the process whose memory or death it is about
 };
 

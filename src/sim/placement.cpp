@@ -39,15 +39,15 @@ ArrayPlacement::ArrayPlacement(const Surroundings& around, NodeId node, std::uin
 router::SettlementState ArrayPlacement::answer(std::uint32_t process) {
     const MemoryManner manner = around_.plan->manners[process];
     if (manner == MemoryManner::prompt) return router::SettlementState::settled;
-    if (manner == MemoryManner::batched) return router::SettlementState::taken;
-    if (manner == MemoryManner::late) return router::SettlementState::taken;
+    if (manner == MemoryManner::batched) return router::SettlementState::accepted;
+    if (manner == MemoryManner::late) return router::SettlementState::accepted;
     if (around_.agenda->now() < refuses_until_[process]) return router::SettlementState::refused;
     if (chance(random_, refuse_ppm)) {
         refuses_until_[process] = around_.agenda->now() + random_.below(refuse_ns_max);
         return router::SettlementState::refused;
     }
     return random_.below(2) == 0 ? router::SettlementState::settled
-                                 : router::SettlementState::taken;
+                                 : router::SettlementState::accepted;
 }
 
 ArrayPlacement::PendingAccess& ArrayPlacement::take(std::uint32_t process,
@@ -83,7 +83,7 @@ router::Settlement ArrayPlacement::put(router::GlobalAddress target,
     const router::SettlementState progress = answer(range.process);
     if (progress == router::SettlementState::settled) {
         std::memcpy(around_.memory->held(range).data(), bytes.data(), bytes.size());
-    } else if (progress == router::SettlementState::taken) {
+    } else if (progress == router::SettlementState::accepted) {
         PendingAccess& job = take(range.process, Kind::put, ticket);
         job.range = range;
         job.bytes.assign(bytes.begin(), bytes.end());
@@ -119,7 +119,7 @@ router::Settlement ArrayPlacement::get(router::GlobalAddress source,
     const router::SettlementState progress = answer(range.process);
     if (progress == router::SettlementState::settled) {
         std::memcpy(into.data(), around_.memory->held(range).data(), into.size());
-    } else if (progress == router::SettlementState::taken) {
+    } else if (progress == router::SettlementState::accepted) {
         PendingAccess& job = take(range.process, Kind::get, ticket);
         job.range = range;
         job.into = into;
@@ -144,7 +144,7 @@ router::Settlement ArrayPlacement::run(const memory::Command& command,
     const router::SettlementState progress = answer(process);
     if (progress == router::SettlementState::settled) {
         old = around_.memory->run(command, is_value_wanted);
-    } else if (progress == router::SettlementState::taken) {
+    } else if (progress == router::SettlementState::accepted) {
         PendingAccess& job = take(process, Kind::run, ticket);
         job.command = command;
         job.is_value_wanted = is_value_wanted;

@@ -309,12 +309,12 @@ void Referee::check_bad(std::uint32_t process,
     // If one node holds both ends, it need not say which one is wrong.
     const bool is_one_place =
         plan_->node_of(step.source.process) == plan_->node_of(step.target.process);
-    const bool is_end =
-        completion.end == end || (is_one_place && completion.end == router::BlamedAddress::none);
+    const bool is_end = completion.blamed == end ||
+                        (is_one_place && completion.blamed == router::BlamedAddress::none);
     if (is_code && is_end) return;
     judge_->fail("a wrong address was reported wrongly (code " +
                  std::to_string(static_cast<int>(completion.code)) + ", end " +
-                 std::to_string(static_cast<int>(completion.end)) +
+                 std::to_string(static_cast<int>(completion.blamed)) +
                  "): " + name_of(process, index).text());
 }
 

@@ -75,7 +75,7 @@ public:
             require(one.process <= procs, "a process that there is");
             require(static_cast<std::uint32_t>(one.code) < base::code_count,
                     "a code that there is");
-            require(one.end <= remote::FailedEnd::source && one.count >= 1 &&
+            require(one.blamed <= memory::BlamedAddress::source && one.count >= 1 &&
                         one.count <= node::ring_records,
                     "an end that there is");
         }

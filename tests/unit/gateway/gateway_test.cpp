@@ -173,12 +173,12 @@ TEST_P(GatewayTest, what_is_wrong_with_a_command_is_told_to_its_initiator) {
     Ended ended = job_.run(0, {Operation::copy, 0, there.address + local::test::private_bytes - 4,
                                here.address, 8, 0, 0});
     EXPECT_EQ(ended.code, Code::address);
-    EXPECT_EQ(ended.end, remote::FailedEnd::target);
+    EXPECT_EQ(ended.blamed, memory::BlamedAddress::target);
     EXPECT_EQ(ended.process, last);
     ended = job_.run(0, {Operation::copy, 0, here.address,
                          there.address + local::test::private_bytes - 4, 8, 0, 0});
     EXPECT_EQ(ended.code, Code::address);
-    EXPECT_EQ(ended.end, remote::FailedEnd::source);
+    EXPECT_EQ(ended.blamed, memory::BlamedAddress::source);
     ended = job_.run(0, {Operation::add, 8, here.address, there.address + 4, 8, 1, 0});
     EXPECT_EQ(ended.code, Code::alignment);
     ASSERT_TRUE(job_.process(last).rank->registry->remove(there.address).is_ok());

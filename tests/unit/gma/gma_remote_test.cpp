@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Commands with an end on another node: what they do, in which order, how they fail and who is told, in all modes
 // of waiting. Another thread stands for gateways and network.
+#include <pthread.h>
 #include <thread>
 
 #include "gma/link_helper.hpp"
@@ -198,6 +199,27 @@ TEST_P(GmaRemoteTest, the_end_of_the_gateway_ends_what_is_under_way_and_all_that
     EXPECT_TRUE(wait(near).is_ok()) << "the node's own memory is still there";
 }
 
+// Here the death itself wakes nobody: who slept on may have been rung, and gone to sleep again because the thread that notes
+// the death had the driver's role.
+TEST_P(GmaRemoteTest, who_learns_of_the_gateways_end_wakes_those_who_wait_for_it) {
+    acp::test::arm_watchdog(240, "unit_gma");
+    const node::Segment& segment = network_.segment(0);
+    node::Door& door = segment.slot(0).door;
+    const Handle handle = gma().issue(copy(rank().starter(2), rank().starter(0), 8), handle_null);
+    door.attendants.fetch_add(1, std::memory_order_seq_cst);
+    const std::uint32_t asleep = door.waiter_bell.announce();
+    segment.slot(segment.gateway_slot())
+        .state.store(static_cast<std::uint32_t>(node::SlotState::dead), std::memory_order_release);
+    segment.control().deaths.fetch_add(1, std::memory_order_seq_cst);
+    while (!gma().is_complete(handle)) std::this_thread::yield();
+    while (door.waiter_bell.word().load(std::memory_order_seq_cst) == asleep) {
+        std::this_thread::yield();
+    }
+    door.attendants.fetch_sub(1, std::memory_order_seq_cst);
+    EXPECT_EQ(wait(handle).code(), Code::peer);
+    acp::test::arm_watchdog(0, "");
+}
+
 const Mode modes[] = {
     {.name = "automatic"},
     {.name = "no_bypass", .is_bypass_on = false},
@@ -389,6 +411,28 @@ TEST_F(GmaOwnLinkTest, the_service_thread_does_not_spin_while_another_is_long_in
     link_->make_flushes_long(false);
     issuer.join();
     EXPECT_TRUE(rank_->gma->wait(handle, node::for_ever, false).is_ok());
+}
+
+// Threads of the program are cancelled at a system call, which must not be one of the library's: it could not be unwound.
+TEST_F(GmaOwnLinkTest, a_cancellation_waits_while_a_far_copy_is_issued) {
+    constexpr int copies =
+        20000;  // many leave while the link is long in its turn, and wake the service thread
+    link_->make_flushes_long(true);
+    std::thread issuer([&] { (void)issue(); });
+    while (!link_->is_in_long_flush()) std::this_thread::yield();
+    std::thread cancelled([&] {
+        pthread_cancel(pthread_self());
+        for (int i = 0; i < copies; ++i) {
+            (void)issue();
+            std::this_thread::yield();
+        }
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
+    });
+    cancelled.join();
+    link_->make_flushes_long(false);
+    issuer.join();
+    while (!rank_->gma->is_complete(handle_all)) link_->arrive();
+    EXPECT_TRUE(rank_->gma->wait(handle_all, node::for_ever, false).is_ok());
 }
 
 TEST_F(GmaOwnLinkTest, a_failure_between_the_nodes_tells_who_is_where) {

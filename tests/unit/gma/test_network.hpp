@@ -137,10 +137,10 @@ private:
         char* source = place(command.source, command.bytes);
         if (target == nullptr || source == nullptr) {
             const GlobalAddress bad = target == nullptr ? command.target : command.source;
-            return {
-                .code = base::Code::address,
-                .end = target == nullptr ? remote::FailedEnd::target : remote::FailedEnd::source,
-                .process = static_cast<std::uint32_t>(layout_.process(bad))};
+            return {.code = base::Code::address,
+                    .blamed = target == nullptr ? memory::BlamedAddress::target
+                                                : memory::BlamedAddress::source,
+                    .process = static_cast<std::uint32_t>(layout_.process(bad))};
         }
         if (command.is_copy()) {
             local::move_bytes(target, source, command.bytes);
@@ -168,7 +168,7 @@ private:
                                        rings_[node]->arguments_of(slot, token, command), result);
         }
         if (ran.code != base::Code::ok) {
-            return {.code = ran.code, .end = remote::FailedEnd::source, .process = process};
+            return {.code = ran.code, .blamed = memory::BlamedAddress::source, .process = process};
         }
         rings_[node]->put_result(slot, token, std::span(result).first(ran.result_bytes));
         return {.result_bytes = ran.result_bytes};

@@ -147,7 +147,7 @@ TEST_F(MemberTest, who_gives_up_ends_the_waits_of_the_others) {
 TEST_F(MemberTest, says_who_has_not_come) {
     EXPECT_EQ(members_[0]->barrier().missing(), "");
     std::thread first([&] { EXPECT_EQ(members_[0]->meet().code(), base::Code::peer); });
-    while (segment_.slot(0).arrived_epoch.load(std::memory_order_acquire) == 0) {
+    while (segment_.slot(0).arrived_barrier.load(std::memory_order_acquire) == 0) {
         std::this_thread::yield();
     }
     mark_dead(segment_, 2, 9);

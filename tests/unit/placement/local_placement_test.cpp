@@ -190,7 +190,7 @@ TEST_P(PlacementTest, bytes_that_were_taken_may_be_forgotten_by_the_caller) {
     const Ticket ticket = ++ticket_;
     const Settlement outcome =
         placement_->put(there.address, std::as_bytes(std::span(data)), ticket);
-    ASSERT_EQ(outcome.progress, SettlementState::taken);
+    ASSERT_EQ(outcome.progress, SettlementState::accepted);
     std::fill(data.begin(), data.end(), 'b');
     while (!settled_.contains(ticket)) turn();
     EXPECT_EQ(settled_[ticket].code, Code::ok);
@@ -330,7 +330,7 @@ TEST_P(PlacementTest, an_atomic_waits_for_a_full_batch_to_move) {
                       ->put(own.address + 64 + std::uint64_t{i} * 8,
                             std::as_bytes(std::span(&value, 1)), ++ticket_)
                       .progress,
-                  SettlementState::taken);
+                  SettlementState::accepted);
     }
     const Command command{Operation::add, 8, own.address, word.address + 64, 8, 2, 0};
     EXPECT_EQ(placement_->run(command, false, old_, ++ticket_).progress, SettlementState::refused);
@@ -382,7 +382,7 @@ TEST_P(PlacementTest, memory_that_was_unregistered_is_stale) {
     ASSERT_EQ(put(own, data), Code::ok);
     const Ticket ticket = ++ticket_;
     ASSERT_EQ(placement_->put(own, std::as_bytes(std::span(data)), ticket).progress,
-              SettlementState::taken);
+              SettlementState::accepted);
     ASSERT_TRUE(ranks_[1]->registry->remove(own).is_ok());
     while (!settled_.contains(ticket)) turn();
     EXPECT_EQ(settled_[ticket].code, Code::stale);
@@ -395,7 +395,7 @@ TEST_P(PlacementTest, the_dead_leave_their_shared_memory_and_take_their_private_
     is_stopped_[1] = true;
     ASSERT_EQ(
         placement_->put(memory(1, true).address, std::as_bytes(std::span(data)), ticket).progress,
-        SettlementState::taken);
+        SettlementState::accepted);
     node::mark_dead(segment_, 1, 9);
     placement_->on_death(1);
     while (!settled_.contains(ticket)) turn();
@@ -413,7 +413,7 @@ TEST_P(PlacementTest, an_owner_that_takes_nothing_gets_no_more_than_a_bounded_nu
     while (placement_
                ->put(memory(1, true).address + taken * 5000, std::as_bytes(std::span(data)),
                      1000 + taken)
-               .progress == SettlementState::taken) {
+               .progress == SettlementState::accepted) {
         ASSERT_LE(++taken, calls_max);
         placement_->turn();
     }

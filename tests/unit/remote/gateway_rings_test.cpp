@@ -227,13 +227,13 @@ TEST_F(GatewayRingsTest, nonsense_in_what_ended_is_made_harmless_at_the_process)
     EndedRecord& record = ring_pair(segment_, 0).ended[0];
     record.count = ~0U;
     record.code = 17;  // one past the last
-    record.end = 3;
+    record.blamed = 3;
     record.process = ~0U;
     const auto ended = turn(0);
     ASSERT_EQ(ended.size(), 1U);
     EXPECT_EQ(ended[0].count, 3U) << "as many as are under way";
     EXPECT_EQ(ended[0].code, base::Code::system);
-    EXPECT_EQ(ended[0].end, FailedEnd::none);
+    EXPECT_EQ(ended[0].blamed, BlamedAddress::none);
     EXPECT_EQ(ended[0].process, procs) << "the last of the job";
 }
 

@@ -105,7 +105,7 @@ TYPED_TEST_P(LinkConformance, a_failure_names_its_end_and_process_and_spoils_no_
     this->await(3);
     EXPECT_EQ(this->codes_[2].code, base::Code::ok);
     EXPECT_EQ(this->codes_[4].code, base::Code::address);
-    EXPECT_EQ(this->codes_[4].end, FailedEnd::source);
+    EXPECT_EQ(this->codes_[4].blamed, BlamedAddress::source);
     EXPECT_EQ(this->codes_[4].process, this->bed_.bad_process());
     EXPECT_EQ(this->codes_[6].code, base::Code::ok);
 }

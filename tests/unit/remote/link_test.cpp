@@ -52,7 +52,7 @@ private:
         if (command.operand != echo_number) {
             taken_.push_back({.token = token,
                               .code = base::Code::unsupported,
-                              .end = FailedEnd::source,
+                              .blamed = BlamedAddress::source,
                               .process = static_cast<std::uint32_t>(command.target)});
             return;
         }
@@ -67,7 +67,7 @@ private:
         if (!is_good) {
             taken_.push_back({.token = token,
                               .code = base::Code::address,
-                              .end = FailedEnd::source,
+                              .blamed = BlamedAddress::source,
                               .process = bad_process()});
             return;
         }

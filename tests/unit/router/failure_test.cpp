@@ -28,7 +28,7 @@ TEST(RouterFailureTest, ends_what_involves_a_severed_node_and_nothing_else) {
     for (const CommandEnd& end : ended) {
         EXPECT_EQ(end.code, Code::peer);
         EXPECT_EQ(end.process, 1U);
-        EXPECT_EQ(end.end, end.token == 2 ? BlamedAddress::target : BlamedAddress::source);
+        EXPECT_EQ(end.blamed, end.token == 2 ? BlamedAddress::target : BlamedAddress::source);
     }
     EXPECT_EQ(job.nodes[0]->router.outstanding(), 1U);
     // What comes later is refused at once.

@@ -214,7 +214,7 @@ private:
     [[nodiscard]] SettlementState choose(GlobalAddress address) {
         if (!is_private_at(address)) return SettlementState::settled;
         if (random_.chance(settings_.refuse_percent)) return SettlementState::refused;
-        return random_.chance(settings_.later_percent) ? SettlementState::taken
+        return random_.chance(settings_.later_percent) ? SettlementState::accepted
                                                        : SettlementState::settled;
     }
 
@@ -222,9 +222,9 @@ private:
                    Ticket ticket,
                    std::function<std::uint64_t()> action,
                    std::uint64_t* old = nullptr) {
-        if (progress == SettlementState::taken) {
+        if (progress == SettlementState::accepted) {
             later_.push_back({ticket, std::move(action)});
-            return {SettlementState::taken, Code::ok};
+            return {SettlementState::accepted, Code::ok};
         }
         const std::uint64_t value = action();
         if (old != nullptr) *old = value;

@@ -146,7 +146,8 @@ TEST(RouterTest, ends_a_copy_to_a_bad_address_with_a_code_that_names_the_end) {
     for (const CommandEnd& end : job.nodes[0]->ends.ended) {
         EXPECT_EQ(end.code, Code::address) << end.token;
         const bool is_target = end.token == 2 || end.token == 10;
-        EXPECT_EQ(end.end, is_target ? BlamedAddress::target : BlamedAddress::source) << end.token;
+        EXPECT_EQ(end.blamed, is_target ? BlamedAddress::target : BlamedAddress::source)
+            << end.token;
         EXPECT_EQ(end.process, end.token == 8 ? 0U : 1U) << end.token;
     }
     EXPECT_TRUE(job.is_idle());
@@ -157,8 +158,8 @@ TEST(RouterTest, ends_a_command_whose_address_names_no_process) {
     ASSERT_TRUE(job.copy(0, 2, job.shared(3), job.shared(0), 8));
     ASSERT_TRUE(job.copy(0, 4, job.shared(1), job.shared(3), 8));
     ASSERT_EQ(job.nodes[0]->ends.ended.size(), 2U);
-    EXPECT_EQ(job.nodes[0]->ends.ended[0].end, BlamedAddress::target);
-    EXPECT_EQ(job.nodes[0]->ends.ended[1].end, BlamedAddress::source);
+    EXPECT_EQ(job.nodes[0]->ends.ended[0].blamed, BlamedAddress::target);
+    EXPECT_EQ(job.nodes[0]->ends.ended[1].blamed, BlamedAddress::source);
     EXPECT_TRUE(job.is_idle());
 }
 

@@ -97,7 +97,7 @@ TEST_F(PlacementTest, a_prompt_process_settles_in_the_call) {
 
 TEST_F(PlacementTest, a_batched_process_settles_with_the_flush_from_a_copy_of_the_bytes) {
     const std::byte before = held(batched);
-    EXPECT_EQ(put(batched).progress, SettlementState::taken);
+    EXPECT_EQ(put(batched).progress, SettlementState::accepted);
     EXPECT_EQ(held(batched), before);
     EXPECT_EQ(placement_.pending(), 1U);
     placement_.flush();
@@ -110,7 +110,7 @@ TEST_F(PlacementTest, a_batched_process_settles_with_the_flush_from_a_copy_of_th
 }
 
 TEST_F(PlacementTest, a_late_process_settles_when_its_event_comes) {
-    EXPECT_EQ(put(late).progress, SettlementState::taken);
+    EXPECT_EQ(put(late).progress, SettlementState::accepted);
     placement_.flush();
     EXPECT_EQ(placement_.pending(), 1U);
     const AgendaEntry event = agenda_.take();
