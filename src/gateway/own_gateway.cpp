@@ -117,6 +117,7 @@ public:
     void flush() override {
         now_ = os::now_ns();
         (void)core_->work(now_);
+        release_met();
         publish_news();
     }
 
@@ -138,6 +139,7 @@ public:
         // Acknowledgements, either way, are nobody's progress: whoever waits looks on.
         const bool has_content = core_->work(now) || !ended_.empty() ||
                                  core_->endpoint().counters().delivered != delivered;
+        release_met();
         has_moved = has_moved || has_content;
         hand_out(ended);
         if (has_moved) {
@@ -147,7 +149,7 @@ public:
         }
         is_dirty_ = is_dirty_ || has_moved;
         if (stats_->is_due(now, is_dirty_)) publish(now);
-        if (is_meeting_ && now >= watch_at_) watch_awaited(now);
+        if (meeting_.is_on && now >= meeting_.watch_at) watch_awaited(now);
         publish_news();
         has_moved_ = has_moved;
         return due_when_thrown.finish(has_content);
@@ -182,16 +184,25 @@ public:
     // A rank that is stopped, as by a debugger, is waited for in a meeting; the agents see to what became of its machine. Not
     // before its first contact: that takes memory, which either side may be refused for ever.
     void carry_meetings(node::OwnMeetings& meetings) override {
-        meetings_ = &meetings;
+        meeting_.owner = &meetings;
         core_->set_patience([this](NodeId node) {
-            return is_meeting_ && core_->router().outstanding() == 0 &&
-                   meetings_->ask_to_watch(node);
+            return meeting_.is_on && core_->router().outstanding() == 0 &&
+                   meeting_.owner->ask_to_watch(node);
         });
     }
 
     void leave(std::int64_t timeout_ns) override { core_->leave(timeout_ns); }
 
 private:
+    // The meetings of the epoch, one at a time.
+    struct Meeting {
+        node::OwnMeetings* owner = nullptr;
+        std::uint32_t begun = 0;
+        bool is_on = false;
+        Time watch_at = 0;                            // while it is on
+        std::optional<node::OwnMeetings::Words> met;  // it is over, and its barrier not released
+    };
+
     // The kernel chooses the port of the first address; on the others somebody else may have it. The settings are not
     // copied: they hold a key that the caller wipes.
     base::Status open_core(GatewaySettings& settings,
@@ -325,28 +336,36 @@ private:
 
     void on_node_dead(NodeId node) override {
         if (!lost_) lost_ = node;
-        if (is_meeting_) meetings_->fail(*lost_, fate_of(core_->reason_of(*lost_)));
+        if (meeting_.is_on) meeting_.owner->fail(*lost_, fate_of(core_->reason_of(*lost_)));
     }
 
     void on_met(std::uint32_t /*number*/, std::span<const std::uint32_t> least) override {
-        is_meeting_ = false;
-        meetings_->finish(least);
+        meeting_.is_on = false;
+        auto& met = meeting_.met.emplace();
+        std::copy_n(least.begin(), std::min(least.size(), met.size()), met.begin());
+    }
+
+    // Releases the barrier of a meeting that is over: once this node's own part was sent, for the thread in the barrier may
+    // then stop or end this process, and the others would wait for that part.
+    void release_met() noexcept {
+        if (meeting_.met) meeting_.owner->finish(*std::exchange(meeting_.met, std::nullopt));
     }
 
     // The machine of a node that does not come is watched by the agent, which is told again while the meeting lasts.
     void watch_awaited(Time now) noexcept {
-        watch_at_ = now + watch_again_ns;
-        if (const auto node = core_->router().missing_node()) (void)meetings_->ask_to_watch(*node);
+        meeting_.watch_at = now + watch_again_ns;
+        if (const auto node = core_->router().missing_node())
+            (void)meeting_.owner->ask_to_watch(*node);
     }
 
     // A node may leave while nobody here meets: all have ended the epoch.
     bool look_for_meeting() {
-        if (meetings_ == nullptr) return false;
-        const auto brought = meetings_->take();
+        if (meeting_.owner == nullptr) return false;
+        const auto brought = meeting_.owner->take();
         if (!brought) return false;
-        is_meeting_ = true;
-        watch_at_ = now_ + watch_after_ns;
-        core_->router().meet_for_least(meetings_begun_++, *brought);
+        meeting_.is_on = true;
+        meeting_.watch_at = now_ + watch_after_ns;
+        core_->router().meet_for_least(meeting_.begun++, *brought);
         if (lost_) on_node_dead(*lost_);
         return true;
     }
@@ -361,10 +380,7 @@ private:
     InvokeResults invokes_;
     std::uint32_t idle_turns_ = 0;
     std::uint32_t losses_seen_ = 0;
-    node::OwnMeetings* meetings_ = nullptr;
-    std::uint32_t meetings_begun_ = 0;
-    bool is_meeting_ = false;
-    Time watch_at_ = 0;           // while it meets
+    Meeting meeting_;
     std::optional<NodeId> lost_;  // the first of them
     bool is_socket_lost_ = false;
     bool is_dirty_ = true;

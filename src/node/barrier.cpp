@@ -2,6 +2,7 @@
 // Arrival, release, and what the sleeper does.
 #include "node/barrier.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <new>
 #include <utility>
@@ -12,6 +13,11 @@ namespace {
 
 // How long what the agent has to tell of a lost node may be late.
 constexpr std::uint64_t news_ns = 250'000'000;
+
+// How long a meeting that all had come to may be late behind the news that somebody died after it.
+constexpr std::uint64_t late_end_ns = 100'000'000;
+// How often the helper is turned meanwhile.
+constexpr std::uint64_t late_look_ns = 500'000;
 
 // Turns the helper, if there is one. Who has arrived must not leave half-way, for the others count on it at the next
 // meeting: memory that is short now may be there when the helper is turned again.
@@ -99,9 +105,26 @@ base::Status Barrier::wait(Gathers gathers) {
     };
     if (helper_ != nullptr) helper_->enter();
     waiter_.wait(ready, sleep, for_ever);
+    if (segment_.has_gateway() && !is_released()) await_late_end(number);
     (void)has_helped(helper_);  // sees what other threads that turned it have written
     if (helper_ != nullptr) helper_->leave();
     return outcome(is_released());
+}
+
+// Over nodes the news of a death and the last words of a meeting go different ways. Who died after a meeting does not make it
+// fail for those who hear of the death first.
+void Barrier::await_late_end(std::uint32_t number) noexcept {
+    const std::uint64_t until_ns = os::now_ns() + late_end_ns;
+    sync::SleepWord<>& released = segment_.control().barrier_released;
+    for (std::uint64_t now = os::now_ns(); now < until_ns; now = os::now_ns()) {
+        if (has_helped(helper_)) continue;
+        std::uint32_t value = released.load();
+        if (sync::SleepWord<>::reached(value, number)) return;
+        if (!released.announce_sleep(value)) continue;
+        const std::uint64_t look_ns = helper_ != nullptr ? now + late_look_ns : until_ns;
+        os::futex_wait(released.word(), value,
+                       static_cast<std::int64_t>(std::min(look_ns, until_ns) - now));
+    }
 }
 
 base::Status Barrier::outcome(bool is_released) {

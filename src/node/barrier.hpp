@@ -3,7 +3,8 @@
 // number on a release word that the others await, so nobody sleeps more than once per barrier. The counter
 // only grows (modulo 2^32) and is never reset. With few processes it lies beside the release word, which the
 // last to arrive then has in its cache when it publishes; with many, who waits must not disturb who arrives.
-// A process that dies makes this and every later barrier fail everywhere; a stopped one delays it, as it must.
+// A process that dies makes this and every later barrier fail everywhere, but not one that all had come to; a stopped one
+// delays it, as it must.
 // In a job of several nodes the last to arrive on a node asks the node's gateway to meet the other nodes, and the
 // gateway publishes the number: the agent's (node/gateway_port.hpp) or, where it can, that of this process
 // (node/own_meetings.hpp).
@@ -86,6 +87,7 @@ public:
 
 private:
     void arrive_last(Gathers gathers) noexcept;
+    void await_late_end(std::uint32_t number) noexcept;
     [[nodiscard]] base::Status blocked_by_death() const;
     [[nodiscard]] base::Status outcome(bool is_released);
     void await_news() const noexcept;

@@ -2,6 +2,7 @@
 // Barriers whose meetings the gateway of the same process carries: the test is that gateway.
 #include "node/own_meetings.hpp"
 
+#include <chrono>
 #include <thread>
 
 #include "node/death.hpp"
@@ -99,6 +100,16 @@ TEST_F(OwnMeetingsTest, a_death_ends_the_wait) {
     begin();
     GatewayPort(segments_[0]).publish_death(1, 9);
     EXPECT_EQ(end().code(), base::Code::peer);
+}
+
+TEST_F(OwnMeetingsTest,
+       news_of_a_death_after_a_meeting_does_not_make_it_fail_when_they_come_first) {
+    begin();
+    GatewayPort(segments_[0]).publish_death(1, 9);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // lint: sleep is the subject
+    meetings_.finish(*brought_);
+    EXPECT_TRUE(end().is_ok());
+    EXPECT_EQ(member_.meet().code(), base::Code::peer) << "the next one fails";
 }
 
 TEST_F(OwnMeetingsTest, the_call_that_ends_an_epoch_goes_on_with_the_agents) {
