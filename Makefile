@@ -55,7 +55,7 @@ help:
 	@echo "make report        the report page from what is in $(report)"
 	@echo "make soak          the long randomised tests, SOAK_ROUNDS times"
 	@echo "make sim           SEEDS ($(SEEDS)) of the network simulator"
-	@echo "make mutants       defects planted into the protocol and the heap: does a test find each?"
+	@echo "make mutants       defects planted into the protocol, the heap and the table: does a test find each?"
 	@echo "make fuzz          every fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS))"
 	@echo "make bare          the first commands of a user on a bare Debian, in a folder (as root)"
 	@echo "make docs          man pages, and all documents as HTML"
@@ -146,6 +146,7 @@ mutants:
 	$(call build_preset,mutants,acpsim)
 	@python3 tests/sim/mutants.py --build build/mutants --jobs $(JOBS)
 	@python3 tests/mutants/heap.py
+	@python3 tests/mutants/table.py
 
 fuzz:
 	@cmake/setup.sh build test fuzz

@@ -1,21 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plants one defect after the other into the heap and lets its tests find it.
-
-The sources stay as they are: a changed copy of the layer is compiled with its tests in a folder of its own. A rule whose
-text is no longer found, once, is an error: the rule is to be mended with the code. Prints a table; ends with 1 when a defect
-stays unnoticed.
-"""
-import argparse
-import pathlib
-import shutil
-import subprocess
+"""Defects planted into the heap."""
 import sys
-import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-TESTS = ["tests/unit/heap/heap_test.cpp", "tests/unit/heap/kill_test.cpp", "tests/unit/heap/concurrency_test.cpp",
-         "tests/support/interleave.cpp", "tests/support/weak_memory.cpp", "tests/support/watchdog.cpp"]
+from plants import Plants
+
+TESTS = ["tests/unit/heap/heap_test.cpp", "tests/unit/heap/kill_test.cpp", "tests/unit/heap/concurrency_test.cpp"]
 
 # name: (file, text, instead)
 MUTANTS = {
@@ -87,57 +77,5 @@ MUTANTS = {
     "free units not found again": ("heap.hpp", "        units_.repair_used();\n", ""),
 }
 
-
-def changed(name: str) -> str:
-    file, text, instead = MUTANTS[name]
-    source = (ROOT / "src" / "heap" / file).read_text()
-    if source.count(text) != 1:
-        raise SystemExit(f"{name}: its text stands {source.count(text)} times in src/heap/{file}; mend the rule")
-    return source.replace(text, instead)
-
-
-def build(name: str, folder: pathlib.Path) -> pathlib.Path:
-    shutil.copytree(ROOT / "src" / "heap", folder / "heap")
-    (folder / "heap" / MUTANTS[name][0]).write_text(changed(name))
-    program = folder / "unit_heap"
-    done = subprocess.run(["c++", "-O1", "-std=c++20", f"-I{folder}", f"-I{ROOT}/src", f"-I{ROOT}/tests", "-o", str(program),
-                           *[str(ROOT / each) for each in TESTS], "-lgtest", "-lgtest_main", "-lpthread"],
-                          capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"{name}: does not compile\n{done.stderr[:2000]}")
-    return program
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="only whether the rules fit the sources")
-    parser.add_argument("--only", help="the defects whose names contain this")
-    options = parser.parse_args()
-    names = [name for name in MUTANTS if options.only is None or options.only in name]
-    for name in names:
-        changed(name)
-    if options.check:
-        return 0
-    unnoticed = 0
-    for number, name in enumerate(names, 1):
-        if sys.stderr.isatty():
-            print(f"\r\033[K[{number}/{len(names)}] {name}", end="", file=sys.stderr)
-        with tempfile.TemporaryDirectory() as folder:
-            program = build(name, pathlib.Path(folder))
-            try:
-                done = subprocess.run([str(program), "--gtest_brief=1"], capture_output=True, text=True, timeout=200, check=False)
-                is_found, output = done.returncode != 0, done.stdout
-            except subprocess.TimeoutExpired:
-                is_found, output = True, ""
-        finders = [line.split("]")[1].split("(")[0].strip() for line in output.splitlines()
-                   if line.startswith("[  FAILED  ]") and " ms)" in line]
-        if sys.stderr.isatty():
-            print("\r\033[K", end="", file=sys.stderr)
-        print(f"{'found' if is_found else 'UNNOTICED':10} {name:42} {finders[0] if finders else ''}", flush=True)
-        unnoticed += not is_found
-    print(f"{len(names) - unnoticed} of {len(names)} defects found")
-    return 1 if unnoticed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(Plants("heap", TESTS, MUTANTS).main())

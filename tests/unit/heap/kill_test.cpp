@@ -11,68 +11,15 @@
 #include "heap/heap.hpp"
 
 #include "heap_memory.hpp"
+#include "support/stepped_atomic.hpp"
 
 namespace acp::heap {
 namespace {
 
-// Before which access this process sends itself a signal; 0: never.
-std::uint64_t steps_left = 0;
-int signal_at_step = SIGKILL;
-
-void step() noexcept {
-    if (steps_left != 0 && --steps_left == 0) (void)kill(getpid(), signal_at_step);
-}
-
-// std::atomic, with a step before each access.
-template <typename T>
-class SteppedAtomic {
-public:
-    T load(std::memory_order order) const noexcept {
-        step();
-        return value_.load(order);
-    }
-
-    void store(T value, std::memory_order order) noexcept {
-        step();
-        value_.store(value, order);
-    }
-
-    T fetch_or(T bits, std::memory_order order) noexcept {
-        step();
-        return value_.fetch_or(bits, order);
-    }
-
-    T fetch_and(T bits, std::memory_order order) noexcept {
-        step();
-        return value_.fetch_and(bits, order);
-    }
-
-    T fetch_add(T value, std::memory_order order) noexcept {
-        step();
-        return value_.fetch_add(value, order);
-    }
-
-    template <typename... Orders>
-    bool compare_exchange_strong(T& expected, T value, Orders... orders) noexcept {
-        step();
-        return value_.compare_exchange_strong(expected, value, orders...);
-    }
-
-    template <typename... Orders>
-    T exchange(T value, Orders... orders) noexcept {
-        step();
-        return value_.exchange(value, orders...);
-    }
-
-    template <typename... Orders>
-    bool compare_exchange_weak(T& expected, T value, Orders... orders) noexcept {
-        step();
-        return value_.compare_exchange_weak(expected, value, orders...);
-    }
-
-private:
-    std::atomic<T> value_;
-};
+using test::signal_at_step;
+using test::step;
+using test::SteppedAtomic;
+using test::steps_left;
 
 // What processes know of, in shared memory: a block is stored there before it is kept, and taken out after it was freed.
 struct Ledger {

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a hash table needs from the heap that it lies in: blocks of shared memory. The caller's thread has its own object of it; other
+// threads, also of other processes, allocate and free blocks of the same heap meanwhile.
+// Tests: tests/unit/table.
+#pragma once
+
+#include <cstdint>
+
+#include "heap/offset.hpp"
+
+#include "table/words.hpp"
+
+namespace acp::table {
+
+template <template <class> class Atomic>
+class Blocks {
+public:
+    virtual ~Blocks() = default;
+
+    Blocks(const Blocks&) = delete;
+    Blocks& operator=(const Blocks&) = delete;
+
+    // Allocates a block and stores made::of(it) in `place`: a process that is killed in between leaves no block that nobody knows.
+    // 0: there is no room.
+    virtual BlockNumber allocate(Atomic<std::uint64_t>& place,
+                                 std::uint64_t bytes,
+                                 std::uint64_t alignment) = 0;
+
+    virtual void free(BlockNumber block) = 0;
+
+    // Makes a block, or its first `bytes`, zero. Fast for much memory that was never touched.
+    virtual void clear(BlockNumber block, std::uint64_t bytes) = 0;
+
+    // Where offset 0 of the heap lies here.
+    [[nodiscard]] char* base() const noexcept { return base_; }
+
+    using OrderAll = bool (*)() noexcept;
+
+    // Executes a barrier in all threads of all processes that use the heap. nullptr: each who names a block executes one.
+    [[nodiscard]] OrderAll order_all() const noexcept { return order_all_; }
+
+protected:
+    Blocks(char* base, OrderAll barrier) noexcept : base_(base), order_all_(barrier) {}
+
+private:
+    char* base_;
+    OrderAll order_all_;
+};
+
+}  // namespace acp::table

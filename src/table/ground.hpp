@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory of a heap's tables as one thread sees it, and the words by which it shows others what it reads and what it is about to
+// change. Below all operations.
+// Tests: tests/unit/table.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "table/blocks.hpp"
+#include "table/layout.hpp"
+
+namespace acp::table {
+
+template <template <class> class Atomic>
+class Ground {
+public:
+    using Word = Atomic<std::uint64_t>;
+    using Shown = Participant<Atomic>;
+
+    //   blocks        of this thread; outlives this
+    //   participants  of the heap; `own` is this thread's alone
+    Ground(Blocks<Atomic>& blocks, Participants<Atomic> participants, std::uint32_t own) noexcept
+        : blocks_(blocks),
+          participants_(participants),
+          own_(own),
+          shown_(participants[own]),
+          base_(blocks.base()),
+          is_fence_paid_by_others_(blocks.order_all() != nullptr) {}
+
+    Ground(const Ground&) = delete;
+    Ground& operator=(const Ground&) = delete;
+    ~Ground() = default;
+
+    [[nodiscard]] Blocks<Atomic>& blocks() const noexcept { return blocks_; }
+
+    [[nodiscard]] const Participants<Atomic>& participants() const noexcept {
+        return participants_;
+    }
+
+    [[nodiscard]] std::uint32_t own() const noexcept { return own_; }
+
+    [[nodiscard]] Shown& shown() const noexcept { return shown_; }
+
+    [[nodiscard]] char* address(BlockNumber block) const noexcept {
+        return base_ + offset_of(block);
+    }
+
+    [[nodiscard]] EntryRecord<Atomic>& record(BlockNumber block) const noexcept {
+        return *reinterpret_cast<EntryRecord<Atomic>*>(address(block));
+    }
+
+    [[nodiscard]] BucketArray<Atomic>& array(BlockNumber block) const noexcept {
+        return *reinterpret_cast<BucketArray<Atomic>*>(address(block));
+    }
+
+    [[nodiscard]] Bucket<Atomic>& bucket(BlockNumber block) const noexcept {
+        return *reinterpret_cast<Bucket<Atomic>*>(address(block));
+    }
+
+    [[nodiscard]] Head<Atomic>& head(BlockNumber block) const noexcept {
+        return *reinterpret_cast<Head<Atomic>*>(address(block));
+    }
+
+    [[nodiscard]] std::uint64_t place_of(const Word& word) const noexcept {
+        return static_cast<std::uint64_t>(reinterpret_cast<const char*>(&word) - base_);
+    }
+
+    [[nodiscard]] Word& word_at(std::uint64_t place) const noexcept {
+        return *reinterpret_cast<Word*>(base_ + place);
+    }
+
+    // Names a block that this thread is about to read. The caller looks afterwards whether it is still in use.
+    void name(typename Shown::Hazard which, BlockNumber block) const noexcept {
+        if (is_fence_paid_by_others_) [[likely]] {
+            shown_.hazard[which].store(block, std::memory_order_relaxed);
+            std::atomic_signal_fence(std::memory_order_seq_cst);  // partner: Reclaimer::scan
+        } else {
+            shown_.hazard[which].exchange(block, std::memory_order_seq_cst);
+        }
+    }
+
+    void forget(typename Shown::Hazard which) const noexcept {
+        // release: what was read, before others may free it
+        shown_.hazard[which].store(0, std::memory_order_release);
+    }
+
+private:
+    Blocks<Atomic>& blocks_;
+    Participants<Atomic> participants_;
+    std::uint32_t own_;
+    Shown& shown_;
+    char* base_;
+    bool is_fence_paid_by_others_;
+};
+
+// What a call that changes a table shows until it ends.
+template <template <class> class Atomic>
+class Changing {
+public:
+    Changing(const Ground<Atomic>& ground, BlockNumber table) noexcept : ground_(ground) {
+        ground.shown().table.store(table, std::memory_order_relaxed);
+    }
+
+    ~Changing() {
+        ground_.forget(Participant<Atomic>::record);
+        ground_.forget(Participant<Atomic>::from_array);
+        ground_.forget(Participant<Atomic>::to_array);
+    }
+
+    Changing(const Changing&) = delete;
+    Changing& operator=(const Changing&) = delete;
+
+private:
+    const Ground<Atomic>& ground_;
+};
+
+}  // namespace acp::table

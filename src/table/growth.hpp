@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Doubles the buckets of a table while it is in use. A bucket is moved by the first who wants to change it, and a few more by each
+// insertion; finds never move any. To move a bucket its slots and links are frozen, so that their content is fixed and everybody who
+// helps writes the same words, each once, into buckets that nobody uses yet: a stopped helper keeps nobody waiting, and comes too late
+// for everything. What is done is found by looking, so a killed helper leaves nothing undone for good.
+// Tests: tests/unit/table/concurrency_test.cpp, kill_test.cpp.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+
+#include "table/ground.hpp"
+#include "table/reclaimer.hpp"
+
+namespace acp::table {
+
+// Where entries of one key are at one moment.
+template <template <class> class Atomic>
+struct Spot {
+    std::uint64_t root = 0;
+    Bucket<Atomic>* first = nullptr;  // of the chain; nullptr: there was no memory to move it
+};
+
+template <template <class> class Atomic>
+class Growth {
+public:
+    using Shown = Participant<Atomic>;
+
+    // Entries for each bucket at which a table grows.
+    static constexpr std::uint64_t entries_per_bucket = 5;
+
+    //   ground, reclaimer  outlive this
+    Growth(const Ground<Atomic>& ground, Reclaimer<Atomic>& reclaimer) noexcept
+        : ground_(ground), reclaimer_(reclaimer) {}
+
+    // Where a find looks. Nothing keeps these buckets from being moved and freed: see is_current().
+    [[nodiscard]] Spot<Atomic> spot_for_find(const Head<Atomic>& head,
+                                             std::uint64_t hash) const noexcept {
+        const std::uint64_t word = head.root.load(std::memory_order_acquire);
+        const Root root = Root::unpacked(word);
+        auto* first = &array_of(head, root.from).bucket(head.index_of(hash, root.from));
+        if (root.is_growing() && is_moved(*first)) [[unlikely]] {
+            first = &array_of(head, root.to).bucket(head.index_of(hash, root.to));
+        }
+        return {word, first};
+    }
+
+    // Whether what was read in the buckets until now was theirs.
+    [[nodiscard]] static bool is_current(const Head<Atomic>& head,
+                                         const Spot<Atomic>& spot) noexcept {
+        return !is_moved(*spot.first) && head.root.load(std::memory_order_acquire) == spot.root;
+    }
+
+    // Where changes are made: moves the bucket first if need be. The arrays are named: their buckets stay until forget_arrays().
+    [[nodiscard]] Spot<Atomic> spot_for_change(Head<Atomic>& head, std::uint64_t hash) {
+        for (;;) {
+            const std::uint64_t word = head.root.load(std::memory_order_acquire);
+            const Root root = Root::unpacked(word);
+            name_arrays(head, root);
+            if (head.root.load(std::memory_order_seq_cst) != word) continue;
+            const std::uint64_t index = head.index_of(hash, root.from);
+            auto& first = array_of(head, root.from).bucket(index);
+            if (!root.is_growing()) return {word, &first};
+            if (!is_moved(first) && !move(head, root, index)) return {word, nullptr};
+            return {word, &array_of(head, root.to).bucket(head.index_of(hash, root.to))};
+        }
+    }
+
+    void forget_arrays() const noexcept {
+        ground_.forget(Shown::from_array);
+        ground_.forget(Shown::to_array);
+    }
+
+    // After an insertion: moves a few buckets of a table that grows.
+    void help(Head<Atomic>& head) {
+        const std::uint64_t word = head.root.load(std::memory_order_acquire);
+        const Root root = Root::unpacked(word);
+        if (!root.is_growing()) [[likely]]
+            return;
+        name_arrays(head, root);
+        if (head.root.load(std::memory_order_seq_cst) == word) {
+            auto& from = array_of(head, root.from);
+            const std::uint64_t begin =
+                from.given_out.fetch_add(moves_per_insertion, std::memory_order_relaxed);
+            bool has_moved = begin < from.buckets;
+            for (std::uint64_t i = begin; i < begin + moves_per_insertion && i < from.buckets;
+                 ++i) {
+                if (!is_moved(from.bucket(i)) && !move(head, root, i)) break;
+            }
+            if (!has_moved) look_for_the_end(head, word);
+        }
+        forget_arrays();
+    }
+
+    // Begins to grow if there are entries enough.
+    void begin_if_due(Head<Atomic>& head) {
+        const std::uint64_t word = head.root.load(std::memory_order_acquire);
+        const Root root = Root::unpacked(word);
+        if (head.may_grow == 0 || root.is_growing() || root.from + 1 >= Head<Atomic>::levels_max)
+            return;
+        const std::uint64_t entries = entries_in(head);
+        const std::uint64_t limit = entries_per_bucket * head.buckets(root.from);
+        if (entries <= limit) return;
+        std::uint64_t nobody = 0;
+        // relaxed: a hint. Whoever holds it may be stopped; then others do it a little later
+        if (!head.grower.compare_exchange_strong(
+                nobody, ground_.own() + 1, std::memory_order_relaxed, std::memory_order_relaxed) &&
+            entries < limit + limit / 4) {
+            return;
+        }
+        if (make_array(head, root.from + 1)) {
+            std::uint64_t now = word;
+            head.root.compare_exchange_strong(
+                now, Root{root.from, root.from + 1, root.epoch + 1}.packed(),
+                std::memory_order_seq_cst, std::memory_order_relaxed);
+        }
+        head.grower.store(0, std::memory_order_relaxed);
+    }
+
+    // How many entries there are, while nobody changes them.
+    [[nodiscard]] static std::uint64_t entries_in(const Head<Atomic>& head) noexcept {
+        std::uint64_t sum = 0;
+        for (const auto& counter : head.counted)
+            sum += counter.entries.load(std::memory_order_relaxed);
+        return static_cast<std::int64_t>(sum) < 0 ? 0 : sum;
+    }
+
+    [[nodiscard]] BucketArray<Atomic>& array_of(const Head<Atomic>& head,
+                                                std::uint32_t level) const noexcept {
+        return ground_.array(number_of_array(head, level));
+    }
+
+    [[nodiscard]] static bool is_moved(const Bucket<Atomic>& first) noexcept {
+        return (first.link.load(std::memory_order_acquire) & link::moved) != 0;
+    }
+
+    // Allocates a bucket, whose slots the caller fills before link_bucket(). nullptr: there is no room.
+    [[nodiscard]] Bucket<Atomic>* make_bucket() {
+        const BlockNumber block = ground_.blocks().allocate(
+            ground_.shown().block_made, sizeof(Bucket<Atomic>), heap::granule_bytes);
+        return block != 0 ? &ground_.bucket(block) : nullptr;
+    }
+
+    // Links the bucket made last behind another, if that one's link still is `expected`; else frees it.
+    bool link_bucket(Bucket<Atomic>& behind, std::uint64_t expected) {
+        const BlockNumber block =
+            made::block_in(ground_.shown().block_made.load(std::memory_order_relaxed));
+        return link_block(behind.link, expected, expected | link::made | link::to(block));
+    }
+
+private:
+    static constexpr std::uint64_t moves_per_insertion = 2;
+
+    [[nodiscard]] BlockNumber number_of_array(const Head<Atomic>& head,
+                                              std::uint32_t level) const noexcept {
+        return link::next_in(head.arrays[level].load(std::memory_order_acquire));
+    }
+
+    void name_arrays(const Head<Atomic>& head, const Root& root) const noexcept {
+        ground_.name(Shown::from_array, number_of_array(head, root.from));
+        if (root.is_growing()) ground_.name(Shown::to_array, number_of_array(head, root.to));
+    }
+
+    // The block made last, filled.
+    bool link_block(Atomic<std::uint64_t>& word, std::uint64_t expected, std::uint64_t value) {
+        auto& shown = ground_.shown();
+        const std::uint64_t block = shown.block_made.load(std::memory_order_relaxed);
+        shown.block_place.store(ground_.place_of(word), std::memory_order_relaxed);
+        shown.block_made.store(block | made::filled, std::memory_order_release);
+        const bool is_linked = word.compare_exchange_strong(
+            expected, value, std::memory_order_seq_cst, std::memory_order_acquire);
+        shown.block_made.store(0, std::memory_order_release);
+        if (!is_linked) ground_.blocks().free(made::block_in(block));
+        return is_linked;
+    }
+
+    // Whether the array of a level is there.
+    bool make_array(Head<Atomic>& head, std::uint32_t level) {
+        if (number_of_array(head, level) != 0) return true;
+        const std::uint64_t buckets = head.buckets(level);
+        const std::uint64_t bytes = BucketArray<Atomic>::bytes(buckets);
+        const BlockNumber block =
+            ground_.blocks().allocate(ground_.shown().block_made, bytes, line_bytes);
+        if (block == 0) return false;
+        ground_.blocks().clear(block, bytes);
+        auto& array = ground_.array(block);
+        array.claim.store(claim::is_array, std::memory_order_relaxed);
+        array.buckets = buckets;
+        (void)link_block(head.arrays[level], 0, link::to(block));
+        return true;
+    }
+
+    // Moves a bucket of the old array, or waits for nobody who does. false: there is no memory for its buckets.
+    bool move(Head<Atomic>& head, const Root& root, std::uint64_t index) {
+        auto& first = array_of(head, root.from).bucket(index);
+        freeze(first);
+        auto& to = array_of(head, root.to);
+        for (std::uint64_t half = 0; half < 2; ++half) {
+            const std::uint64_t target = index + half * head.buckets(root.from);
+            Filler filler{*this, to.bucket(target)};
+            for_each_in_chain(first, [&](std::uint64_t word) {
+                if ((word & slot::occupied) != 0 && half_of(head, root, index, word) == half) {
+                    filler.add(word & ~slot::frozen);
+                }
+            });
+            if (!filler.finish()) return is_moved(first);
+        }
+        std::uint64_t word = first.link.load(std::memory_order_acquire);
+        while ((word & link::moved) == 0 &&
+               // seq_cst: what is in the new array, before anybody looks for it there
+               !first.link.compare_exchange_weak(word, word | link::moved,
+                                                 std::memory_order_seq_cst,
+                                                 std::memory_order_acquire)) {
+        }
+        return true;
+    }
+
+    // Afterwards nothing changes in the chain. An insertion that was not decided is not one.
+    void freeze(Bucket<Atomic>& first) const noexcept {
+        for (Bucket<Atomic>* bucket = &first;;) {
+            const std::uint64_t word =
+                bucket->link.fetch_or(link::frozen, std::memory_order_seq_cst);
+            for (auto& slot : bucket->slots) {
+                std::uint64_t now = slot.load(std::memory_order_acquire);
+                while ((now & slot::frozen) == 0 &&
+                       !slot.compare_exchange_weak(now, frozen_form(now), std::memory_order_seq_cst,
+                                                   std::memory_order_acquire)) {
+                }
+            }
+            if (link::next_in(word) == 0) return;
+            bucket = &ground_.bucket(link::next_in(word));
+        }
+    }
+
+    [[nodiscard]] static constexpr std::uint64_t frozen_form(std::uint64_t word) noexcept {
+        return slot::is_entry(word) ? word | slot::frozen : slot::emptied | slot::frozen;
+    }
+
+    template <typename Visit>
+    void for_each_in_chain(Bucket<Atomic>& first, const Visit& visit) const {
+        for (Bucket<Atomic>* bucket = &first;;) {
+            for (auto& slot : bucket->slots) visit(slot.load(std::memory_order_acquire));
+            const BlockNumber next = link::next_in(bucket->link.load(std::memory_order_acquire));
+            if (next == 0) return;
+            bucket = &ground_.bucket(next);
+        }
+    }
+
+    // In which of the two buckets an entry will be: 0, of the same index, or 1. A slot often tells; a record that is replaced or
+    // erased by now was moved before.
+    [[nodiscard]] std::uint64_t half_of(const Head<Atomic>& head,
+                                        const Root& root,
+                                        std::uint64_t index,
+                                        std::uint64_t word) const noexcept {
+        if (head.slots_mask != 0 || head.slots == 1) {
+            const auto bit = static_cast<std::uint32_t>(std::countr_zero(head.slots)) + root.from;
+            if (bit >= slot::fragment_at && bit < slot::fragment_at + slot::fragment_bits) {
+                return slot::fragment_in(word) >> (bit - slot::fragment_at) & 1;
+            }
+        }
+        const std::uint64_t first =
+            ground_.record(slot::record_in(word)).claim.load(std::memory_order_relaxed);
+        return head.index_of(claim::hash_in(first), root.to) == index ? 0 : 1;
+    }
+
+    // Fills the new chain of one half, as everybody does who moves the bucket: words that are not zero stay as they are.
+    class Filler {
+    public:
+        Filler(Growth& growth, Bucket<Atomic>& first) noexcept : growth_(growth), last_(&first) {}
+
+        void add(std::uint64_t word) {
+            if (count_ == words_.size()) flush();
+            words_[count_++] = word;
+        }
+
+        // false: there was no memory.
+        [[nodiscard]] bool finish() {
+            if (count_ != 0 || is_first_) flush();
+            if (!is_well_) return false;
+            std::uint64_t zero = 0;
+            last_->link.compare_exchange_strong(zero, link::made, std::memory_order_seq_cst,
+                                                std::memory_order_relaxed);
+            return true;
+        }
+
+    private:
+        void flush() {
+            for (std::uint32_t i = count_; i < words_.size(); ++i) words_[i] = slot::emptied;
+            count_ = 0;
+            if (!is_well_) return;
+            if (is_first_) {
+                is_first_ = false;
+                fill_first();
+            } else {
+                append();
+            }
+        }
+
+        void fill_first() {
+            for (std::uint32_t i = 0; i < words_.size(); ++i) {
+                std::uint64_t zero = 0;
+                last_->slots[i].compare_exchange_strong(zero, words_[i], std::memory_order_seq_cst,
+                                                        std::memory_order_relaxed);
+            }
+        }
+
+        void append() {
+            std::uint64_t word = last_->link.load(std::memory_order_acquire);
+            if (word == 0) {
+                Bucket<Atomic>* bucket = growth_.make_bucket();
+                if (bucket == nullptr) {
+                    is_well_ = false;
+                    return;
+                }
+                for (std::uint32_t i = 0; i < words_.size(); ++i) {
+                    bucket->slots[i].store(words_[i], std::memory_order_relaxed);
+                }
+                bucket->link.store(0, std::memory_order_relaxed);
+                (void)growth_.link_bucket(*last_, 0);
+                word = last_->link.load(std::memory_order_acquire);
+            }
+            const BlockNumber next = link::next_in(word);
+            is_well_ = next != 0;  // 0: it was moved, and its records are others' by now
+            if (is_well_) last_ = &growth_.ground_.bucket(next);
+        }
+
+        Growth& growth_;
+        Bucket<Atomic>* last_;
+        std::array<std::uint64_t, Bucket<Atomic>::slots_max> words_{};
+        std::uint32_t count_ = 0;
+        bool is_first_ = true;
+        bool is_well_ = true;
+    };
+
+    // All buckets were given out. Moves those whose mover is stopped or dead, some at a time; where none is left the growth is over.
+    void look_for_the_end(Head<Atomic>& head, std::uint64_t word) {
+        constexpr std::uint32_t looks = 256;
+        constexpr std::uint32_t moves = 8;
+        const Root root = Root::unpacked(word);
+        auto& from = array_of(head, root.from);
+        std::uint64_t known = from.moved.load(std::memory_order_acquire);
+        std::uint64_t index = known;
+        std::uint32_t moved = 0;
+        for (std::uint32_t look = 0; look < looks && index < from.buckets; ++look, ++index) {
+            if (is_moved(from.bucket(index))) continue;
+            if (++moved > moves || !move(head, root, index)) break;
+        }
+        from.moved.compare_exchange_strong(known, index, std::memory_order_acq_rel,
+                                           std::memory_order_relaxed);
+        if (index == from.buckets) end(head, word);
+    }
+
+    void end(Head<Atomic>& head, std::uint64_t word) {
+        const Root root = Root::unpacked(word);
+        const BlockNumber old = number_of_array(head, root.from);
+        auto& unlinking = ground_.shown().unlinking;
+        if (root.from != 0) unlinking.store(old, std::memory_order_release);
+        const bool is_mine =
+            head.root.compare_exchange_strong(word, Root{root.to, root.to, root.epoch + 1}.packed(),
+                                              std::memory_order_seq_cst, std::memory_order_relaxed);
+        if (root.from == 0) return;
+        if (is_mine) reclaimer_.retire(old);
+        unlinking.store(0, std::memory_order_release);
+    }
+
+    const Ground<Atomic>& ground_;
+    Reclaimer<Atomic>& reclaimer_;
+};
+
+}  // namespace acp::table

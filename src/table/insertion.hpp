@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Inserts an entry, or replaces its value. An insertion puts its record into a free slot as a tentative one, ends or yields to other
+// insertions of the key, and only then makes it an entry; so one of several wins, and none waits.
+// Source: M. Herlihy, N. Shavit, M. Tzafrir, Hopscotch hashing, DISC 2008, for the tentative step. Tests: tests/unit/table.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+#include "table/ground.hpp"
+#include "table/growth.hpp"
+#include "table/reclaimer.hpp"
+#include "table/search.hpp"
+
+namespace acp::table {
+
+struct EntryValue {
+    const void* data = nullptr;
+    std::uint32_t bytes = 0;
+};
+
+// What a call did.
+enum class Effect : std::uint8_t {
+    done,       // inserted, replaced, erased, changed
+    present,    // there was an entry of this key, and it stays as it is
+    absent,     // there is no entry of this key
+    no_room,    // there is no memory
+    no_number,  // the value has not 8 bytes
+};
+
+template <template <class> class Atomic>
+class Insertion {
+public:
+    // All arguments outlive this.
+    Insertion(const Ground<Atomic>& ground,
+              Reclaimer<Atomic>& reclaimer,
+              Growth<Atomic>& growth,
+              const Search<Atomic>& search) noexcept
+        : ground_(ground), reclaimer_(reclaimer), growth_(growth), search_(search) {}
+
+    // done, no_room; present, unless it replaces
+    Effect put(Head<Atomic>& head, const EntryKey& key, const EntryValue& value, bool replaces) {
+        Making making{head, key};
+        for (;; ++making.attempts) {
+            const Spot<Atomic> spot = growth_.spot_for_change(head, key.hash);
+            if (spot.first == nullptr) return end(making, Effect::no_room);
+            const Entry entry = search_.look(head, spot, key, Search<Atomic>::Access::change);
+            if (entry.is_late) continue;
+            if (entry.slot != nullptr) {
+                if (!replaces) return end(making, Effect::present);
+                if (has_stored(entry, value)) return end(making, Effect::done);
+            }
+            if (making.made == 0 && !make_record(making, value)) return Effect::no_room;
+            if (entry.slot != nullptr) {
+                if (reclaimer_.unlink(*entry.slot, entry.word, slot::of(key.hash, making.made)))
+                    return let_go(Effect::done);
+                continue;
+            }
+            const Vacancy vacancy = find_vacancy(spot);
+            if (vacancy.is_late) continue;
+            if (vacancy.slot == nullptr) {
+                if (!make_room(making, vacancy)) return end(making, Effect::no_room);
+                continue;
+            }
+            if (!has_inserted(making, spot, vacancy)) continue;
+            let_go(Effect::done);
+            note_insertion(head);
+            return Effect::done;
+        }
+    }
+
+private:
+    using Entry = typename Search<Atomic>::Entry;
+
+    // A call under way.
+    struct Making {
+        Head<Atomic>& head;
+        const EntryKey& key;
+        BlockNumber made = 0;    // the record to be linked
+        bool was_shown = false;  // others may have seen it
+        std::uint32_t attempts = 0;
+    };
+
+    // Whether the value was replaced in vacancy.
+    [[nodiscard]] bool has_stored(const Entry& entry, const EntryValue& value) const noexcept {
+        auto& record = ground_.record(slot::record_in(entry.word));
+        if (!record.is_number() || value.bytes != sizeof(std::uint64_t)) return false;
+        std::uint64_t number = 0;
+        std::memcpy(&number, value.data, sizeof number);
+        record.number().store(number, std::memory_order_release);
+        return true;
+    }
+
+    [[nodiscard]] bool make_record(Making& making, const EntryValue& value) {
+        auto& shown = ground_.shown();
+        const EntryKey& key = making.key;
+        making.made = ground_.blocks().allocate(shown.record_made,
+                                                EntryRecord<Atomic>::bytes(key.bytes, value.bytes),
+                                                heap::granule_bytes);
+        if (making.made == 0) return false;
+        auto& record = ground_.record(making.made);
+        record.claim.store(claim::hash_in(key.hash), std::memory_order_relaxed);
+        record.key_bytes = key.bytes;
+        record.value_bytes = value.bytes;
+        std::memcpy(record.key(), key.data, key.bytes);
+        if (value.bytes != 0) std::memcpy(record.value(), value.data, value.bytes);
+        shown.record_made.store(made::of(making.made) | made::filled, std::memory_order_release);
+        return true;
+    }
+
+    // Ends a call that links nothing. A record that others may have seen is freed as those that were linked.
+    Effect end(const Making& making, Effect result) {
+        if (making.made == 0) return result;
+        if (making.was_shown) {
+            reclaimer_.retire(making.made);
+            ground_.shown().record_made.store(0, std::memory_order_release);
+        } else {
+            ground_.shown().record_made.store(0, std::memory_order_release);
+            ground_.blocks().free(making.made);
+        }
+        return result;
+    }
+
+    // A slot to be filled, or the last bucket of a chain that has none.
+    struct Vacancy {
+        Atomic<std::uint64_t>* slot = nullptr;
+        std::uint64_t word = 0;
+        Bucket<Atomic>* last = nullptr;
+        Atomic<std::uint64_t>* undecided =
+            nullptr;  // holds somebody's insertion that is not decided
+        std::uint64_t undecided_word = 0;
+        bool is_late = false;
+    };
+
+    [[nodiscard]] Vacancy find_vacancy(const Spot<Atomic>& spot) const {
+        Vacancy vacancy;
+        for (Bucket<Atomic>* bucket = spot.first;;) {
+            for (auto& slot : bucket->slots) {
+                const std::uint64_t word = slot.load(std::memory_order_acquire);
+                if ((word & slot::frozen) != 0) {
+                    vacancy.is_late = true;
+                    return vacancy;
+                }
+                if (slot::is_free(word)) {
+                    vacancy.slot = &slot;
+                    vacancy.word = word;
+                    return vacancy;
+                }
+                if ((word & slot::tentative) != 0) {
+                    vacancy.undecided = &slot;
+                    vacancy.undecided_word = word;
+                }
+            }
+            vacancy.last = bucket;
+            const BlockNumber next = link::next_in(bucket->link.load(std::memory_order_acquire));
+            if (next == 0) return vacancy;
+            bucket = &ground_.bucket(next);
+        }
+    }
+
+    // Adds a bucket to a chain that is full, or empties the slot of an insertion that is long undecided. false: there is no memory.
+    bool make_room(const Making& making, const Vacancy& vacancy) {
+        constexpr std::uint32_t patience = 4;
+        if (vacancy.undecided != nullptr && making.attempts > patience) {
+            std::uint64_t expected = vacancy.undecided_word;
+            vacancy.undecided->compare_exchange_strong(
+                expected, slot::emptied, std::memory_order_seq_cst, std::memory_order_relaxed);
+            return true;
+        }
+        const std::uint64_t word = vacancy.last->link.load(std::memory_order_acquire);
+        if (link::next_in(word) != 0 || (word & link::frozen) != 0) return true;
+        growth_.begin_if_due(making.head);
+        Bucket<Atomic>* bucket = growth_.make_bucket();
+        if (bucket == nullptr) return false;
+        bucket->link.store(link::made, std::memory_order_relaxed);
+        for (auto& slot : bucket->slots) slot.store(slot::emptied, std::memory_order_relaxed);
+        (void)growth_.link_bucket(*vacancy.last, word);
+        return true;
+    }
+
+    // Puts the record into the slot for all to see, then looks whether another insertion of the key was there or is under way, and
+    // only then makes it an entry. Of two that are under way at least one sees the other, and ends it.
+    bool has_inserted(Making& making, const Spot<Atomic>& spot, const Vacancy& vacancy) {
+        const std::uint64_t entry = slot::of(making.key.hash, making.made);
+        std::uint64_t expected = vacancy.word;
+        making.was_shown = true;
+        if (!vacancy.slot->compare_exchange_strong(expected, entry | slot::tentative,
+                                                   std::memory_order_seq_cst,
+                                                   std::memory_order_relaxed)) {
+            return false;
+        }
+        const bool is_alone = end_others(making.key, spot, *vacancy.slot);
+        expected = entry | slot::tentative;
+        if (is_alone &&
+            vacancy.slot->compare_exchange_strong(expected, entry, std::memory_order_seq_cst,
+                                                  std::memory_order_relaxed)) {
+            return true;
+        }
+        expected = entry | slot::tentative;
+        vacancy.slot->compare_exchange_strong(expected, slot::emptied, std::memory_order_seq_cst,
+                                              std::memory_order_relaxed);
+        give_way(making.attempts);
+        return false;
+    }
+
+    // Ends the other insertions of the key that are under way. false: there is an entry of the key, or the bucket is being moved.
+    [[nodiscard]] bool end_others(const EntryKey& key,
+                                  const Spot<Atomic>& spot,
+                                  const Atomic<std::uint64_t>& own) const {
+        const std::uint64_t fragment = slot::fragment_of(key.hash);
+        for (Bucket<Atomic>* bucket = spot.first;;) {
+            for (auto& slot : bucket->slots) {
+                if (&slot == &own) continue;
+                std::uint64_t word = slot.load(std::memory_order_seq_cst);
+                while (slot::fragment_in(word) == fragment && (word & slot::occupied) != 0) {
+                    if ((word & slot::frozen) != 0) return false;
+                    ground_.name(Participant<Atomic>::record, slot::record_in(word));
+                    const std::uint64_t again = slot.load(std::memory_order_seq_cst);
+                    if (again != word) {
+                        word = again;
+                        continue;
+                    }
+                    if (!ground_.record(slot::record_in(word)).has_key(key.data, key.bytes)) break;
+                    if ((word & slot::tentative) == 0) return false;
+                    if (slot.compare_exchange_strong(word, slot::emptied, std::memory_order_seq_cst,
+                                                     std::memory_order_seq_cst)) {
+                        break;
+                    }
+                }
+            }
+            const BlockNumber next = link::next_in(bucket->link.load(std::memory_order_seq_cst));
+            if (next == 0) return true;
+            bucket = &ground_.bucket(next);
+        }
+    }
+
+    Effect let_go(Effect effect) const noexcept {
+        ground_.shown().record_made.store(0, std::memory_order_release);
+        return effect;
+    }
+
+    // Two that end each other's insertions again and again wait for different times.
+    void give_way(std::uint32_t attempts) const noexcept {
+        const std::uint32_t turns = (ground_.own() + 1) << std::min<std::uint32_t>(attempts, 8);
+        for (std::uint32_t i = 0; i < turns; ++i)
+            std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+
+    void note_insertion(Head<Atomic>& head) {
+        constexpr std::uint64_t look_every = 64;
+        auto& counter = head.counter(ground_.own());
+        const std::uint64_t before = counter.fetch_add(1, std::memory_order_relaxed);
+        if (before % look_every == 0) growth_.begin_if_due(head);
+        growth_.help(head);
+    }
+
+    const Ground<Atomic>& ground_;
+    Reclaimer<Atomic>& reclaimer_;
+    Growth<Atomic>& growth_;
+    const Search<Atomic>& search_;
+};
+
+}  // namespace acp::table

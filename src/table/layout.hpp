@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a hash table lies in the blocks of one heap: its head, arrays of buckets, further buckets of long chains, and a record for each
+// entry. Knows no operation.
+// Tests: tests/unit/table/table_test.cpp.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+#include "heap/offset.hpp"
+
+#include "table/words.hpp"
+
+namespace acp::table {
+
+inline constexpr std::uint32_t line_bytes = 64;
+
+// One line of the cache: the link to the next bucket of the chain, and the slots.
+template <template <class> class Atomic>
+struct Bucket {
+    static constexpr std::uint32_t slots_max = 7;
+
+    Atomic<std::uint64_t> link;
+    std::array<Atomic<std::uint64_t>, slots_max> slots;
+};
+
+// An entry: the value, so that it is aligned to 8 bytes, then the key. It does not change as long as it is in use, but for a value
+// of 8 bytes, which is changed in place.
+template <template <class> class Atomic>
+struct EntryRecord {
+    Atomic<std::uint64_t> claim;  // and the hash
+    std::uint32_t key_bytes;
+    std::uint32_t value_bytes;
+
+    static constexpr std::uint64_t head_bytes = 16;
+
+    [[nodiscard]] static constexpr std::uint64_t rounded(std::uint64_t bytes) noexcept {
+        return (bytes + 7) & ~std::uint64_t{7};
+    }
+
+    [[nodiscard]] static constexpr std::uint64_t bytes(std::uint32_t key_bytes,
+                                                       std::uint32_t value_bytes) noexcept {
+        return head_bytes + rounded(value_bytes) + key_bytes;
+    }
+
+    [[nodiscard]] char* value() noexcept { return reinterpret_cast<char*>(this) + head_bytes; }
+
+    [[nodiscard]] Atomic<std::uint64_t>& number() noexcept {
+        return *reinterpret_cast<Atomic<std::uint64_t>*>(value());
+    }
+
+    [[nodiscard]] char* key() noexcept { return value() + rounded(value_bytes); }
+
+    [[nodiscard]] bool has_key(const void* other, std::uint32_t bytes) noexcept {
+        return key_bytes == bytes && std::memcmp(key(), other, bytes) == 0;
+    }
+
+    [[nodiscard]] bool is_number() const noexcept { return value_bytes == sizeof(std::uint64_t); }
+};
+
+// The buckets of one level, behind this line.
+template <template <class> class Atomic>
+struct BucketArray {
+    Atomic<std::uint64_t> claim;
+    Atomic<std::uint64_t> given_out;  // buckets of the front that were given to somebody to move
+    Atomic<std::uint64_t> moved;      // buckets of the front that were found moved
+    Atomic<std::uint64_t> freed;      // buckets of the front whose chains were freed
+    std::uint64_t buckets;
+
+    [[nodiscard]] static constexpr std::uint64_t bytes(std::uint64_t buckets) noexcept {
+        return line_bytes * (1 + buckets);
+    }
+
+    [[nodiscard]] Bucket<Atomic>& bucket(std::uint64_t index) noexcept {
+        return *reinterpret_cast<Bucket<Atomic>*>(reinterpret_cast<char*>(this) +
+                                                  line_bytes * (1 + index));
+    }
+};
+
+// What a table begins with; the table is named by this block. The array of level 0 follows, and is freed with it.
+template <template <class> class Atomic>
+struct Head {
+    static constexpr std::uint32_t levels_max = 40;
+    static constexpr std::uint32_t counters = 8;
+
+    struct alignas(line_bytes) Counter {
+        Atomic<std::uint64_t> entries;  // more or less than none: only the sum of all counts
+    };
+
+    alignas(line_bytes) Atomic<std::uint64_t> root;
+    std::uint64_t slots;       // buckets of the first array
+    std::uint64_t slots_mask;  // slots - 1 where that is a power of two, else 0
+    std::uint64_t may_grow;    // 0 or 1
+    Atomic<std::uint64_t>
+        grower;  // who makes the next array, plus 1: a hint that spares others to make it too
+    alignas(line_bytes)
+        std::array<Atomic<std::uint64_t>, levels_max> arrays;  // link::to(array); 0: not there yet
+    std::array<Counter, counters> counted;
+
+    [[nodiscard]] static constexpr std::uint64_t bytes(std::uint64_t slots) noexcept {
+        return sizeof(Head) + BucketArray<Atomic>::bytes(slots);
+    }
+
+    [[nodiscard]] std::uint64_t buckets(std::uint32_t level) const noexcept {
+        return slots << level;
+    }
+
+    // Which one a participant uses.
+    [[nodiscard]] Atomic<std::uint64_t>& counter(std::uint32_t participant) noexcept {
+        return counted[participant % counters].entries;
+    }
+
+    [[nodiscard]] std::uint64_t index_of(std::uint64_t hash, std::uint32_t level) const noexcept {
+        if (slots_mask != 0 || slots == 1) [[likely]]
+            return hash & ((slots << level) - 1);
+        return (hash & hash_mask) % (slots << level);
+    }
+};
+
+// What each thread that uses the tables of a heap shows to others, in shared memory; zero at first.
+template <template <class> class Atomic>
+struct Participant {
+    // What it reads or changes: whoever takes that out of use does not free it meanwhile.
+    enum Hazard : std::uint32_t { record, from_array, to_array, hazards };
+
+    alignas(line_bytes) std::array<Atomic<std::uint64_t>, hazards> hazard;  // block numbers
+    Atomic<std::uint64_t> table;        // whose entries it changes: number of the table's head
+    Atomic<std::uint64_t> record_made;  // a record that is no entry yet
+    Atomic<std::uint64_t> block_made;   // a bucket, an array or a head that is not linked yet
+    Atomic<std::uint64_t> block_place;  // offset of the word by which it is to be linked
+    Atomic<std::uint64_t> unlinking;    // a record or an array that it takes out of use
+    Atomic<std::uint64_t> retired;      // the last of the blocks out of use that it has not freed
+    Atomic<std::uint64_t> retired_count;
+    Atomic<std::uint64_t>
+        adopting;  // whose retired blocks it takes over: number of that participant, plus 1
+    Atomic<std::uint64_t> recoverer;  // who recovers it, plus 1
+};
+
+// The participants of a heap.
+template <template <class> class Atomic>
+struct Participants {
+    char* first = nullptr;
+    std::uint32_t count = 0;
+
+    [[nodiscard]] static constexpr std::uint64_t bytes(std::uint32_t count) noexcept {
+        return std::uint64_t{count} * sizeof(Participant<Atomic>);
+    }
+
+    [[nodiscard]] Participant<Atomic>& operator[](std::uint32_t number) const noexcept {
+        return reinterpret_cast<Participant<Atomic>*>(first)[number];
+    }
+};
+
+}  // namespace acp::table

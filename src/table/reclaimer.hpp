@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Frees records and arrays that were taken out of use, once nobody names them (hazard pointers). They wait in a list of the
+// participant that took them out of use, linked through their first words, so the list has no end and needs no memory; survivors
+// take over the list of a dead one. Nobody waits for a stopped thread: what it names stays, everything else is freed.
+// Source: M. Michael, Hazard pointers, IEEE TPDS 15 (2004). Tests: tests/unit/table/kill_test.cpp, concurrency_test.cpp.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <new>
+#include <vector>
+
+#include "table/ground.hpp"
+
+namespace acp::table {
+
+template <template <class> class Atomic>
+class Reclaimer {
+public:
+    static constexpr std::uint32_t usual_batch = 512;
+
+    //   batch  after so many more blocks it looks at what others name
+    explicit Reclaimer(const Ground<Atomic>& ground, std::uint32_t batch = usual_batch) noexcept
+        : ground_(ground), batch_(batch) {}
+
+    // Takes a block that is linked no more out of use; somebody else may have done so. The caller names it, or made it.
+    void retire(BlockNumber block) {
+        if (!claim_and_list(block)) return;
+        if (ground_.shown().retired_count.load(std::memory_order_relaxed) % batch_ == 0) scan();
+    }
+
+    // Puts another word into the slot of an entry and takes the entry's record, which the caller names, out of use. false: the slot
+    // has changed.
+    bool unlink(Atomic<std::uint64_t>& slot, std::uint64_t word, std::uint64_t instead) {
+        auto& unlinking = ground_.shown().unlinking;
+        unlinking.store(slot::record_in(word), std::memory_order_release);
+        std::uint64_t expected = word;
+        const bool is_done = slot.compare_exchange_strong(
+            expected, instead, std::memory_order_seq_cst, std::memory_order_relaxed);
+        if (is_done) retire(slot::record_in(word));
+        unlinking.store(0, std::memory_order_release);
+        return is_done;
+    }
+
+    // Frees what nobody names. Where there is no memory to note what is named, or no barrier, that is done another time.
+    void scan() noexcept {
+        const auto order_all = ground_.blocks().order_all();
+        if (order_all == nullptr) {
+            std::atomic_thread_fence(std::memory_order_seq_cst);
+        } else if (!order_all()) {  // partner: Ground::name
+            return;
+        }
+        try {
+            free_all_but(named_blocks());
+        } catch (const std::bad_alloc&) {
+        }
+    }
+
+    // Takes over the list of a dead participant, again if somebody was killed doing it.
+    void adopt(std::uint32_t dead) {
+        auto& own = ground_.shown();
+        auto& from = ground_.participants()[dead];
+        finish_adoption(dead);
+        const BlockNumber first = from.retired.load(std::memory_order_relaxed);
+        if (first == 0) return;
+        own.adopting.store(dead + 1, std::memory_order_release);
+        BlockNumber last = first;
+        for (BlockNumber next = first; next != 0; next = before(last)) {
+            last = next;
+            if (before(last) == 0) break;
+        }
+        auto& word = first_word(last);
+        word.store((word.load(std::memory_order_relaxed) & ~number_mask) |
+                       own.retired.load(std::memory_order_relaxed),
+                   std::memory_order_release);
+        own.retired.store(first, std::memory_order_release);
+        from.retired.store(0, std::memory_order_release);
+        own.adopting.store(0, std::memory_order_release);
+        own.retired_count.fetch_add(from.retired_count.load(std::memory_order_relaxed),
+                                    std::memory_order_relaxed);
+        from.retired_count.store(0, std::memory_order_relaxed);
+    }
+
+    // Claims for a dead participant's list what that one was taking out of use, where nobody else has.
+    void finish_retiring(std::uint32_t dead, BlockNumber block) {
+        auto& from = ground_.participants()[dead];
+        auto& first = first_word(block);
+        std::uint64_t word = first.load(std::memory_order_acquire);
+        if (claim::claimer_in(word) == dead + 1) {  // claimed, but not in its list?
+            if (!is_listed(dead, block)) from.retired.store(block, std::memory_order_release);
+            return;
+        }
+        auto& unlinking = ground_.shown().unlinking;
+        unlinking.store(block, std::memory_order_release);  // this thread may be killed too
+        (void)claim_and_list(block);
+        unlinking.store(0, std::memory_order_release);
+    }
+
+private:
+    // Where scan() is in the list.
+    struct Keeper {
+        const Ground<Atomic>& ground;
+        Participant<Atomic>& own;
+        BlockNumber last = 0;  // the last block that stays
+
+        // Takes out the block behind `last`.
+        void take_out(BlockNumber next) noexcept {
+            if (last == 0) {
+                own.retired.store(next, std::memory_order_release);
+                return;
+            }
+            auto& word = ground.record(last).claim;
+            word.store((word.load(std::memory_order_relaxed) & ~number_mask) | next,
+                       std::memory_order_release);
+        }
+    };
+
+    [[nodiscard]] Atomic<std::uint64_t>& first_word(BlockNumber block) const noexcept {
+        return ground_.record(block).claim;  // an array begins alike
+    }
+
+    [[nodiscard]] BlockNumber before(BlockNumber block) const noexcept {
+        return claim::before_in(first_word(block).load(std::memory_order_relaxed));
+    }
+
+    bool claim_and_list(BlockNumber block) noexcept {
+        auto& own = ground_.shown();
+        auto& first = first_word(block);
+        std::uint64_t word = first.load(std::memory_order_acquire);
+        if (claim::claimer_in(word) != 0) return false;
+        const BlockNumber before = own.retired.load(std::memory_order_relaxed);
+        // acq_rel: of several who find a block unlinked one lists it
+        if (!first.compare_exchange_strong(word, claim::by(ground_.own(), before, word),
+                                           std::memory_order_acq_rel, std::memory_order_acquire)) {
+            return false;
+        }
+        own.retired.store(block, std::memory_order_release);
+        own.retired_count.fetch_add(1, std::memory_order_relaxed);
+        return true;
+    }
+
+    [[nodiscard]] bool is_listed(std::uint32_t participant, BlockNumber block) const noexcept {
+        for (BlockNumber one =
+                 ground_.participants()[participant].retired.load(std::memory_order_relaxed);
+             one != 0; one = before(one)) {
+            if (one == block) return true;
+        }
+        return false;
+    }
+
+    // A participant that was killed while it adopted: its list and the adopted one may already be joined.
+    void finish_adoption(std::uint32_t dead) noexcept {
+        auto& half = ground_.participants()[dead];
+        const std::uint64_t adopted = half.adopting.load(std::memory_order_acquire);
+        if (adopted == 0) return;
+        auto& from = ground_.participants()[static_cast<std::uint32_t>(adopted - 1)];
+        const BlockNumber own_first = half.retired.load(std::memory_order_relaxed);
+        const BlockNumber first = from.retired.load(std::memory_order_relaxed);
+        if (first != 0 &&
+            (own_first == first || is_listed(static_cast<std::uint32_t>(adopted - 1), own_first))) {
+            half.retired.store(first, std::memory_order_release);
+            from.retired.store(0, std::memory_order_release);
+        }
+        half.adopting.store(0, std::memory_order_release);
+    }
+
+    // What participants name, in rising order. Throws std::bad_alloc.
+    [[nodiscard]] std::vector<BlockNumber> named_blocks() const {
+        std::vector<BlockNumber> named;
+        const auto note = [&named](BlockNumber block) {
+            if (block != 0) named.push_back(block);
+        };
+        for (std::uint32_t i = 0; i < ground_.participants().count; ++i) {
+            const auto& other = ground_.participants()[i];
+            for (const auto& hazard : other.hazard) note(hazard.load(std::memory_order_acquire));
+            note(made::block_in(other.record_made.load(std::memory_order_acquire)));
+        }
+        std::sort(named.begin(), named.end());
+        return named;
+    }
+
+    void free_all_but(const std::vector<BlockNumber>& named) {
+        auto& own = ground_.shown();
+        Keeper keeper{ground_, own};
+        std::uint64_t kept = 0;
+        for (BlockNumber block = own.retired.load(std::memory_order_relaxed); block != 0;) {
+            const std::uint64_t word = first_word(block).load(std::memory_order_relaxed);
+            const BlockNumber next = claim::before_in(word);
+            const bool is_array = (word & claim::is_array) != 0;
+            if (std::binary_search(named.begin(), named.end(), block) ||
+                (is_array && !free_chains(ground_.array(block)))) {
+                keeper.last = block;
+                ++kept;
+            } else {
+                keeper.take_out(next);
+                ground_.blocks().free(block);
+            }
+            block = next;
+        }
+        own.retired_count.store(kept, std::memory_order_relaxed);
+    }
+
+    // Frees buckets of chains, some at a time. Whether none is left.
+    bool free_chains(BucketArray<Atomic>& array) {
+        constexpr std::uint64_t at_a_time = 4096;
+        std::uint64_t index = array.freed.load(std::memory_order_relaxed);
+        const std::uint64_t end = std::min(array.buckets, index + at_a_time);
+        for (; index < end; ++index) {
+            auto& first = array.bucket(index).link;
+            for (BlockNumber next = link::next_in(first.load(std::memory_order_relaxed));
+                 next != 0;) {
+                const BlockNumber after =
+                    link::next_in(ground_.bucket(next).link.load(std::memory_order_relaxed));
+                first.store(link::to(after) | link::made, std::memory_order_relaxed);
+                ground_.blocks().free(next);
+                next = after;
+            }
+        }
+        array.freed.store(end, std::memory_order_relaxed);
+        return end == array.buckets;
+    }
+
+    const Ground<Atomic>& ground_;
+    std::uint64_t batch_;
+};
+
+}  // namespace acp::table

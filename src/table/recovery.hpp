@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Finishes what a dead participant was doing: its words say which record, bucket or array it had made or was taking out of use, and
+// whether that is linked is found by looking. Each step may be done again by another survivor. Included by table/table.hpp.
+// Tests: tests/unit/table/kill_test.cpp.
+#pragma once
+
+#include "table/table.hpp"
+
+namespace acp::table {
+
+template <template <class> class Atomic>
+class Recovery {
+public:
+    //   dead  number of the participant
+    Recovery(const Ground<Atomic>& ground,
+             Reclaimer<Atomic>& reclaimer,
+             Growth<Atomic>& growth,
+             std::uint32_t dead) noexcept
+        : ground_(ground),
+          reclaimer_(reclaimer),
+          growth_(growth),
+          dead_(dead),
+          shown_(ground.participants()[dead]) {}
+
+    // false: there was no memory to look at a bucket that must be moved first.
+    bool run() {
+        // for who recovers this thread, should it be killed in here
+        ground_.shown().table.store(shown_.table.load(std::memory_order_relaxed),
+                                    std::memory_order_relaxed);
+        if (!end_insertion() || !end_unlinking()) return false;
+        free_unlinked_block();
+        reclaimer_.adopt(dead_);
+        for (auto& hazard : shown_.hazard) hazard.store(0, std::memory_order_release);
+        shown_.table.store(0, std::memory_order_relaxed);
+        return true;
+    }
+
+private:
+    enum class Linked : std::uint8_t { no, yes, no_memory };
+
+    bool end_insertion() {
+        const std::uint64_t word = shown_.record_made.load(std::memory_order_acquire);
+        const BlockNumber record = made::block_in(word);
+        if (record == 0) return true;
+        if ((word & made::filled) == 0) {  // nobody has seen it
+            shown_.record_made.store(0, std::memory_order_release);
+            ground_.blocks().free(record);
+            return true;
+        }
+        const Linked linked = is_linked(record);
+        if (linked == Linked::no_memory) return false;
+        if (linked == Linked::no) reclaimer_.finish_retiring(dead_, record);
+        shown_.record_made.store(0, std::memory_order_release);
+        return true;
+    }
+
+    bool end_unlinking() {
+        const BlockNumber block = shown_.unlinking.load(std::memory_order_acquire);
+        if (block == 0) return true;
+        const std::uint64_t first = ground_.record(block).claim.load(std::memory_order_acquire);
+        const Linked linked =
+            (first & claim::is_array) != 0 ? is_array_used(block) : is_linked(block);
+        if (linked == Linked::no_memory) return false;
+        if (linked == Linked::no) reclaimer_.finish_retiring(dead_, block);
+        shown_.unlinking.store(0, std::memory_order_release);
+        return true;
+    }
+
+    void free_unlinked_block() {
+        const std::uint64_t word = shown_.block_made.load(std::memory_order_acquire);
+        const BlockNumber block = made::block_in(word);
+        if (block == 0) return;
+        bool is_linked = false;
+        if ((word & made::filled) != 0) {
+            const auto& place = ground_.word_at(shown_.block_place.load(std::memory_order_relaxed));
+            is_linked = link::next_in(place.load(std::memory_order_acquire)) == block;
+        }
+        shown_.block_made.store(0, std::memory_order_release);
+        if (!is_linked) ground_.blocks().free(block);
+    }
+
+    [[nodiscard]] Head<Atomic>& head() const noexcept {
+        return ground_.head(shown_.table.load(std::memory_order_relaxed));
+    }
+
+    [[nodiscard]] Linked is_array_used(BlockNumber array) const noexcept {
+        const Root root = Root::unpacked(head().root.load(std::memory_order_acquire));
+        const auto is = [&](std::uint32_t level) {
+            return link::next_in(head().arrays[level].load(std::memory_order_acquire)) == array;
+        };
+        return is(root.from) || is(root.to) ? Linked::yes : Linked::no;
+    }
+
+    // Whether a record is an entry. An insertion of it that is not decided is ended.
+    [[nodiscard]] Linked is_linked(BlockNumber record) {
+        const std::uint64_t first = ground_.record(record).claim.load(std::memory_order_acquire);
+        if (claim::claimer_in(first) != 0) return Linked::no;
+        Linked linked = Linked::no;
+        for (bool is_late = true; is_late;) {
+            const Spot<Atomic> spot = growth_.spot_for_change(head(), claim::hash_in(first));
+            if (spot.first == nullptr) return Linked::no_memory;
+            is_late = false;
+            for (Bucket<Atomic>* bucket = spot.first; bucket != nullptr && !is_late;) {
+                for (auto& slot : bucket->slots) {
+                    std::uint64_t word = slot.load(std::memory_order_seq_cst);
+                    if ((word & slot::occupied) == 0 || slot::record_in(word) != record) continue;
+                    if ((word & slot::frozen) != 0) {
+                        is_late = true;
+                    } else if ((word & slot::tentative) == 0) {
+                        linked = Linked::yes;
+                    } else {
+                        (void)slot.compare_exchange_strong(word, slot::emptied,
+                                                           std::memory_order_seq_cst,
+                                                           std::memory_order_relaxed);
+                    }
+                }
+                const BlockNumber next =
+                    link::next_in(bucket->link.load(std::memory_order_acquire));
+                bucket = next != 0 ? &ground_.bucket(next) : nullptr;
+            }
+        }
+        growth_.forget_arrays();
+        return linked;
+    }
+
+    const Ground<Atomic>& ground_;
+    Reclaimer<Atomic>& reclaimer_;
+    Growth<Atomic>& growth_;
+    std::uint32_t dead_;
+    Participant<Atomic>& shown_;
+};
+
+template <template <class> class Atomic>
+template <typename IsDead>
+bool HashTable<Atomic>::recover(std::uint32_t dead, const IsDead& is_dead) {
+    auto& claim = ground_.participants()[dead].recoverer;
+    std::uint64_t recoverer = claim.load(std::memory_order_acquire);
+    if (recoverer != 0 && !is_dead(static_cast<std::uint32_t>(recoverer - 1))) return false;
+    if (!claim.compare_exchange_strong(recoverer, ground_.own() + 1, std::memory_order_acq_rel,
+                                       std::memory_order_relaxed)) {
+        return false;
+    }
+    const bool is_done = Recovery<Atomic>(ground_, reclaimer_, growth_, dead).run();
+    claim.store(0, std::memory_order_release);
+    return is_done;
+}
+
+}  // namespace acp::table

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Looks for a key in its chain: for finds, which take nothing and keep nothing in its place, and for changes.
+// Tests: tests/unit/table/table_test.cpp, concurrency_test.cpp.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "table/ground.hpp"
+#include "table/growth.hpp"
+
+namespace acp::table {
+
+// A key, and its hash, of which hash_bits count.
+struct EntryKey {
+    const void* data = nullptr;
+    std::uint32_t bytes = 0;
+    std::uint64_t hash = 0;
+};
+
+template <template <class> class Atomic>
+class Search {
+public:
+    using Shown = Participant<Atomic>;
+
+    // For whom it looks: a change has named the arrays and seen to it that the key's bucket is not moved; a find has not.
+    enum class Access : std::uint8_t { find, change };
+
+    // A slot that was found to name the key's record, which is named.
+    struct Entry {
+        Atomic<std::uint64_t>* slot = nullptr;
+        std::uint64_t word = 0;
+        bool is_late = false;  // what was read is not the key's place any more: look again
+    };
+
+    //   ground, growth  outlive this
+    Search(const Ground<Atomic>& ground, const Growth<Atomic>& growth) noexcept
+        : ground_(ground), growth_(growth) {}
+
+    [[nodiscard]] Entry find(const Head<Atomic>& head, const EntryKey& key) const {
+        for (;;) {
+            const Spot<Atomic> spot = growth_.spot_for_find(head, key.hash);
+            const Entry entry = look(head, spot, key, Access::find);
+            if (!entry.is_late) [[likely]]
+                return entry;
+        }
+    }
+
+    // Looks through a chain. A find does not keep its buckets from being moved and freed, and therefore looks at each step whether
+    // they are current.
+    [[nodiscard]] Entry look(const Head<Atomic>& head,
+                             const Spot<Atomic>& spot,
+                             const EntryKey& key,
+                             Access access) const {
+        const std::uint64_t fragment = slot::fragment_of(key.hash);
+        const bool is_find = access == Access::find;
+        for (Bucket<Atomic>* bucket = spot.first;;) {
+            for (auto& slot : bucket->slots) {
+                const std::uint64_t word = slot.load(std::memory_order_acquire);
+                if (slot::fragment_in(word) != fragment || !slot::is_entry(word)) continue;
+                if (!is_find && (word & slot::frozen) != 0) return Entry{nullptr, 0, true};
+                ground_.name(Shown::record, slot::record_in(word));
+                const std::uint64_t again = slot.load(std::memory_order_acquire);
+                if (((again ^ word) & ~slot::frozen) != 0 ||
+                    !Growth<Atomic>::is_current(head, spot)) [[unlikely]]
+                    return Entry{nullptr, 0, true};
+                if (ground_.record(slot::record_in(word)).has_key(key.data, key.bytes)) [[likely]]
+                    return {&slot, word, false};
+            }
+            const BlockNumber next = link::next_in(bucket->link.load(std::memory_order_acquire));
+            if (is_find && !Growth<Atomic>::is_current(head, spot)) [[unlikely]]
+                return Entry{nullptr, 0, true};
+            if (next == 0) [[likely]]
+                return {};
+            bucket = &ground_.bucket(next);
+        }
+    }
+
+private:
+    const Ground<Atomic>& ground_;
+    const Growth<Atomic>& growth_;
+};
+
+}  // namespace acp::table

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A hash table in shared memory, under all associative containers: keys and values of any length, found, inserted, replaced and
+// erased by any thread of any process of a node at once. One object is one thread's way to all tables of one heap; a table is named
+// by the block it begins with.
+//
+// Contract:
+// - Each operation on a key takes effect at one moment between its call and its return (it is linearizable). A find sees a whole
+//   value. A value of 8 bytes is replaced in place, and is added to and compared atomically.
+// - Nobody waits for anybody, also not on the same key: a thread that is stopped at any instruction keeps others from nothing. Finds
+//   write nothing that others read, but for the one word in which they name what they read.
+// - A process that is killed at any instruction leaves nothing undone that others would miss, and no entry half made: recover() frees
+//   what it held. Killed at the very instruction between taking a block off its list and freeing it, it leaves that block.
+// - A table grows while it is used, if it may: a few buckets are moved by each insertion, and none of them waits for the others.
+// - Where there is no memory an insertion says so, and the table is as before. A table that finds none to grow has longer chains.
+//
+// A find is table/search.hpp, an insertion table/insertion.hpp, growth table/growth.hpp; records that entries named are freed when
+// nobody reads them (table/reclaimer.hpp). Atomic: std::atomic, or one of a test that is run by a scheduler or kills the process between two accesses.
+// Sources: the frozen bucket, Y. Liu, K. Zhang, M. Spear, PODC 2014; tentative insertion as in M. Herlihy, N. Shavit, M. Tzafrir,
+// DISC 2008. Tests: tests/unit/table.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "table/ground.hpp"
+#include "table/growth.hpp"
+#include "table/insertion.hpp"
+#include "table/reclaimer.hpp"
+#include "table/search.hpp"
+
+namespace acp::table {
+
+template <template <class> class Atomic = std::atomic>
+class HashTable {
+public:
+    using Shown = Participant<Atomic>;
+
+    //   blocks        of the calling thread; outlives this
+    //   participants  of the heap, zero at first; number `own` is the calling thread's alone
+    //   batch         as Reclaimer
+    HashTable(Blocks<Atomic>& blocks,
+              Participants<Atomic> participants,
+              std::uint32_t own,
+              std::uint32_t batch = Reclaimer<Atomic>::usual_batch) noexcept
+        : ground_(blocks, participants, own),
+          reclaimer_(ground_, batch),
+          growth_(ground_, reclaimer_),
+          search_(ground_, growth_),
+          insertion_(ground_, reclaimer_, growth_, search_) {}
+
+    ~HashTable() = default;
+    HashTable(const HashTable&) = delete;
+    HashTable& operator=(const HashTable&) = delete;
+
+    // Makes an empty table; it is freed if the process is killed before keep(). 0: there is no room.
+    //   slots  buckets at first, 1 .. 2^32
+    [[nodiscard]] BlockNumber make(std::uint64_t slots, bool may_grow) {
+        const std::uint64_t bytes = Head<Atomic>::bytes(slots);
+        const BlockNumber table =
+            ground_.blocks().allocate(ground_.shown().block_made, bytes, line_bytes);
+        if (table == 0) return 0;
+        ground_.blocks().clear(table, bytes);
+        auto& head = ground_.head(table);
+        head.slots = slots;
+        head.slots_mask = (slots & (slots - 1)) == 0 ? slots - 1 : 0;
+        head.may_grow = may_grow ? 1 : 0;
+        const BlockNumber array = number_of(heap::Offset{offset_of(table) + sizeof(Head<Atomic>)});
+        ground_.array(array).buckets = slots;
+        head.arrays[0].store(link::to(array), std::memory_order_release);
+        return table;
+    }
+
+    // The caller has stored where the table made last is.
+    void keep() const noexcept { ground_.shown().block_made.store(0, std::memory_order_release); }
+
+    // Frees a table and its entries. Nobody uses it any more, and the dead who did are recovered.
+    void destroy(BlockNumber table) {
+        auto& head = ground_.head(table);
+        const Root root = Root::unpacked(head.root.load(std::memory_order_acquire));
+        for (std::uint32_t level = Head<Atomic>::levels_max;
+             level-- > 0;) {  // the array that is moved from after the other
+            const BlockNumber block =
+                link::next_in(head.arrays[level].load(std::memory_order_acquire));
+            const bool is_freed = level != 0 && level < root.from;  // when the next was full
+            if (block == 0 || is_freed) continue;
+            free_chains(head, root, level);
+            if (level != 0) ground_.blocks().free(block);
+        }
+        ground_.blocks().free(table);
+    }
+
+    // Calls visit(const char* value, std::uint32_t bytes) with the value of the key, while it stays; false: there is none. A value of
+    // 8 bytes may change meanwhile: visit gets a copy of it.
+    template <typename Visit>
+    bool find(BlockNumber table, const EntryKey& key, const Visit& visit) const {
+        const auto entry = search_.find(ground_.head(table), key);
+        if (entry.slot == nullptr) {
+            ground_.forget(Shown::record);
+            return false;
+        }
+        auto& record = ground_.record(slot::record_in(entry.word));
+        if (record.is_number()) {
+            const std::uint64_t number = record.number().load(std::memory_order_acquire);
+            visit(reinterpret_cast<const char*>(&number), record.value_bytes);
+        } else {
+            visit(static_cast<const char*>(record.value()), record.value_bytes);
+        }
+        ground_.forget(Shown::record);
+        return true;
+    }
+
+    // done, present, no_room
+    Effect insert(BlockNumber table, const EntryKey& key, const EntryValue& value) {
+        const Changing<Atomic> changing(ground_, table);
+        return insertion_.put(ground_.head(table), key, value, false);
+    }
+
+    // done, no_room
+    Effect assign(BlockNumber table, const EntryKey& key, const EntryValue& value) {
+        const Changing<Atomic> changing(ground_, table);
+        return insertion_.put(ground_.head(table), key, value, true);
+    }
+
+    // done, absent, no_room (for a bucket that must be moved first)
+    Effect erase(BlockNumber table, const EntryKey& key) {
+        const Changing<Atomic> changing(ground_, table);
+        auto& head = ground_.head(table);
+        for (;;) {
+            const Spot<Atomic> spot = growth_.spot_for_change(head, key.hash);
+            if (spot.first == nullptr) return Effect::no_room;
+            const auto entry = search_.look(head, spot, key, Search<Atomic>::Access::change);
+            if (entry.is_late) continue;
+            if (entry.slot == nullptr) return Effect::absent;
+            if (!reclaimer_.unlink(*entry.slot, entry.word, slot::emptied)) continue;
+            head.counter(ground_.own()).fetch_add(~std::uint64_t{0}, std::memory_order_relaxed);
+            return Effect::done;
+        }
+    }
+
+    // Adds to the value of 8 bytes. done (old: before), absent, no_number
+    Effect fetch_add(BlockNumber table,
+                     const EntryKey& key,
+                     std::uint64_t addend,
+                     std::uint64_t& old) const {
+        return change_number(table, key, [&](Atomic<std::uint64_t>& number) {
+            old = number.fetch_add(addend, std::memory_order_acq_rel);
+            return Effect::done;
+        });
+    }
+
+    // Replaces the value of 8 bytes where it is `expected`. done, present (expected: what it is), absent, no_number
+    Effect compare_exchange(BlockNumber table,
+                            const EntryKey& key,
+                            std::uint64_t& expected,
+                            std::uint64_t desired) const {
+        return change_number(table, key, [&](Atomic<std::uint64_t>& number) {
+            return number.compare_exchange_strong(expected, desired, std::memory_order_acq_rel,
+                                                  std::memory_order_acquire)
+                       ? Effect::done
+                       : Effect::present;
+        });
+    }
+
+    // How many entries there are, while nobody inserts or erases; a process that was killed in an operation may have left it wrong
+    // by one.
+    [[nodiscard]] std::uint64_t entries(BlockNumber table) const noexcept {
+        return Growth<Atomic>::entries_in(ground_.head(table));
+    }
+
+    // Buckets of the table now; growing: of the larger array.
+    [[nodiscard]] std::uint64_t buckets(BlockNumber table) const noexcept {
+        const auto& head = ground_.head(table);
+        return head.buckets(Root::unpacked(head.root.load(std::memory_order_acquire)).to);
+    }
+
+    // Frees what the calling thread took out of use and nobody reads.
+    void reclaim() { reclaimer_.scan(); }
+
+    // Finishes what a dead participant was doing, and frees what it held. Any survivor calls it, again if the survivor was killed
+    // meanwhile. false: a process that lives is at it, or there was no memory.
+    //   is_dead(number)  whether the process of a participant is dead
+    template <typename IsDead>
+    bool recover(std::uint32_t dead, const IsDead& is_dead);
+
+private:
+    template <typename Do>
+    Effect change_number(BlockNumber table, const EntryKey& key, const Do& do_it) const {
+        const auto entry = search_.find(ground_.head(table), key);
+        Effect result = Effect::absent;
+        if (entry.slot != nullptr) {
+            auto& record = ground_.record(slot::record_in(entry.word));
+            result = record.is_number() ? do_it(record.number()) : Effect::no_number;
+        }
+        ground_.forget(Shown::record);
+        return result;
+    }
+
+    // Frees the further buckets of an array, and its entries. A bucket that is being moved has them still, whatever of it is in the
+    // next array.
+    void free_chains(Head<Atomic>& head, const Root& root, std::uint32_t level) {
+        auto& array = growth_.array_of(head, level);
+        auto& from = growth_.array_of(head, root.from);
+        for (std::uint64_t i = 0; i < array.buckets; ++i) {
+            const bool is_moved =
+                root.is_growing() && Growth<Atomic>::is_moved(from.bucket(i % from.buckets));
+            free_chain(array.bucket(i), level == (is_moved ? root.to : root.from));
+        }
+    }
+
+    void free_chain(Bucket<Atomic>& first, bool has_entries) {
+        BlockNumber own = 0;
+        for (Bucket<Atomic>* bucket = &first;;) {
+            for (auto& slot : bucket->slots) {
+                const std::uint64_t word = slot.load(std::memory_order_relaxed);
+                if (has_entries && slot::is_entry(word))
+                    ground_.blocks().free(slot::record_in(word));
+            }
+            const BlockNumber next = link::next_in(bucket->link.load(std::memory_order_relaxed));
+            if (own != 0) ground_.blocks().free(own);
+            if (next == 0) return;
+            own = next;
+            bucket = &ground_.bucket(next);
+        }
+    }
+
+    Ground<Atomic> ground_;
+    Reclaimer<Atomic> reclaimer_;
+    Growth<Atomic> growth_;
+    Search<Atomic> search_;
+    Insertion<Atomic> insertion_;
+};
+
+}  // namespace acp::table
+
+#include "table/recovery.hpp"

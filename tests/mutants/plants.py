@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Plants one defect after the other into a layer of headers and lets its tests find it.
+
+The sources stay as they are: a changed copy of the layer is compiled with its tests in a folder of its own. A rule whose
+text is no longer found, once, is an error: the rule is to be mended with the code. Prints a table; ends with 1 when a defect
+stays unnoticed.
+"""
+import argparse
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+class Plants:
+    """The defects of a layer.
+
+    layer    folder of src
+    tests    sources of the test program, besides the support that all have
+    mutants  name: (file, text, instead)
+    """
+
+    SUPPORT = ["tests/support/interleave.cpp", "tests/support/weak_memory.cpp", "tests/support/watchdog.cpp"]
+
+    def __init__(self, layer: str, tests: list[str], mutants: dict[str, tuple[str, str, str]]) -> None:
+        self.layer = layer
+        self.tests = tests
+        self.mutants = mutants
+
+    def changed(self, name: str) -> str:
+        file, text, instead = self.mutants[name]
+        source = (ROOT / "src" / self.layer / file).read_text()
+        if source.count(text) != 1:
+            raise SystemExit(f"{name}: its text stands {source.count(text)} times in src/{self.layer}/{file}; mend the rule")
+        return source.replace(text, instead)
+
+    def build(self, name: str, folder: pathlib.Path) -> pathlib.Path:
+        shutil.copytree(ROOT / "src" / self.layer, folder / self.layer)
+        (folder / self.layer / self.mutants[name][0]).write_text(self.changed(name))
+        program = folder / f"unit_{self.layer}"
+        done = subprocess.run(["c++", "-O1", "-std=c++20", f"-I{folder}", f"-I{ROOT}/src", f"-I{ROOT}/tests", "-o", str(program),
+                               *[str(ROOT / each) for each in self.tests + self.SUPPORT], "-lgtest", "-lgtest_main", "-lpthread"],
+                              capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise SystemExit(f"{name}: does not compile\n{done.stderr[:2000]}")
+        return program
+
+    def finder(self, name: str) -> str | None:
+        """The first test that finds a defect; "a test" where none ended; None: it stays unnoticed."""
+        with tempfile.TemporaryDirectory() as folder:
+            program = self.build(name, pathlib.Path(folder))
+            try:
+                done = subprocess.run([str(program), "--gtest_brief=1"], capture_output=True, text=True, timeout=200, check=False)
+            except subprocess.TimeoutExpired:
+                return "a test that does not end"
+        if done.returncode == 0:
+            return None
+        failed = [line.split("]")[1].split("(")[0].split(",")[0].strip() for line in done.stdout.splitlines()
+                  if line.startswith("[  FAILED  ]") and " ms)" in line]
+        return failed[0] if failed else "a test that crashed"
+
+    def main(self) -> int:
+        parser = argparse.ArgumentParser(description=__doc__)
+        parser.add_argument("--check", action="store_true", help="only whether the rules fit the sources")
+        parser.add_argument("--only", help="the defects whose names contain this")
+        options = parser.parse_args()
+        names = [name for name in self.mutants if options.only is None or options.only in name]
+        for name in names:
+            self.changed(name)
+        if options.check:
+            return 0
+        unnoticed = 0
+        for number, name in enumerate(names, 1):
+            if sys.stderr.isatty():
+                print(f"\r\033[K[{number}/{len(names)}] {name}", end="", file=sys.stderr)
+            finder = self.finder(name)
+            if sys.stderr.isatty():
+                print("\r\033[K", end="", file=sys.stderr)
+            print(f"{'found' if finder else 'UNNOTICED':10} {name:42} {finder or ''}", flush=True)
+            unnoticed += finder is None
+        print(f"{len(names) - unnoticed} of {len(names)} defects found")
+        return 1 if unnoticed else 0

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Defects planted into the hash table."""
+import sys
+
+from plants import Plants
+
+TESTS = ["tests/unit/table/table_test.cpp", "tests/unit/table/kill_test.cpp", "tests/unit/table/concurrency_test.cpp"]
+
+# name: (file, text, instead)
+MUTANTS = {
+    "no look for other insertions": ("insertion.hpp", "        const bool is_alone = end_others(making.key, spot, *vacancy.slot);",
+        "        const bool is_alone = true;\n        static_cast<void>(&Insertion::end_others);"),
+    "others' tentative records taken for none": ("insertion.hpp",
+        "                    if ((word & slot::tentative) == 0) return false;\n",
+        "                    if ((word & slot::tentative) != 0) break;\n                    return false;\n"),
+    "entry without a tentative step": ("insertion.hpp",
+        "        if (!vacancy.slot->compare_exchange_strong(expected, entry | slot::tentative,",
+        "        if (!vacancy.slot->compare_exchange_strong(expected, entry,"),
+    "nothing is named": ("ground.hpp", "            shown_.hazard[which].exchange(block, std::memory_order_seq_cst);",
+        "            static_cast<void>(which), static_cast<void>(block);"),
+    "names are not looked at": ("reclaimer.hpp",
+        "            for (const auto& hazard : other.hazard) note(hazard.load(std::memory_order_acquire));\n", ""),
+    "named, and not looked at again": ("search.hpp", "                if (((again ^ word) & ~slot::frozen) != 0 ||",
+        "                if (again == 1 ||"),
+    "not looked at whether it is current": ("growth.hpp",
+        "        return !is_moved(*spot.first) && head.root.load(std::memory_order_acquire) == spot.root;",
+        "        return spot.first != nullptr && head.root.load(std::memory_order_acquire) != 1;"),
+    "moved buckets are current": ("growth.hpp",
+        "        return !is_moved(*spot.first) && head.root.load(std::memory_order_acquire) == spot.root;",
+        "        return spot.first != nullptr && head.root.load(std::memory_order_acquire) == spot.root;"),
+    "arrays are not looked at again": ("growth.hpp",
+        "            if (head.root.load(std::memory_order_seq_cst) != word) continue;\n", ""),
+    "tentative records are moved": ("growth.hpp",
+        "        return slot::is_entry(word) ? word | slot::frozen : slot::emptied | slot::frozen;",
+        "        return (word & slot::occupied) != 0 ? (word & ~slot::tentative) | slot::frozen\n"
+        "                                            : slot::emptied | slot::frozen;"),
+    "links are not frozen": ("growth.hpp",
+        "bucket->link.fetch_or(link::frozen, std::memory_order_seq_cst);",
+        "bucket->link.load(std::memory_order_seq_cst);"),
+    "moved chains are not closed": ("growth.hpp",
+        "            last_->link.compare_exchange_strong(zero, link::made, std::memory_order_seq_cst,\n"
+        "                                                std::memory_order_relaxed);\n", "            static_cast<void>(zero);\n"),
+    "moved before it is filled": ("growth.hpp", "        freeze(first);\n",
+        "        freeze(first);\n        first.link.fetch_or(link::moved, std::memory_order_seq_cst);\n"),
+    "given out is taken for moved": ("growth.hpp", "            if (is_moved(from.bucket(index))) continue;\n",
+        "            if (index < from.given_out.load(std::memory_order_relaxed)) continue;\n"),
+    "an old array is freed by all": ("growth.hpp", "        if (is_mine) reclaimer_.retire(old);",
+        "        ground_.blocks().free(is_mine ? old : old);"),
+    "an old array is not freed": ("growth.hpp", "        if (is_mine) reclaimer_.retire(old);", "        static_cast<void>(is_mine);"),
+    "an array is taken out of use untold": ("growth.hpp",
+        "        if (root.from != 0) unlinking.store(old, std::memory_order_release);\n", ""),
+    "a record is taken out of use untold": ("reclaimer.hpp",
+        "        unlinking.store(slot::record_in(word), std::memory_order_release);\n", ""),
+    "taken out of use without a claim": ("reclaimer.hpp", "        if (claim::claimer_in(word) != 0) return false;\n", ""),
+    "claimed and not listed": ("reclaimer.hpp",
+        "            if (!is_listed(dead, block)) from.retired.store(block, std::memory_order_release);\n", ""),
+    "lists of the dead are lost": ("recovery.hpp", "        reclaimer_.adopt(dead_);\n", ""),
+    "joined lists are joined again": ("reclaimer.hpp", "        finish_adoption(dead);\n", ""),
+    "own list is lost by an adoption": ("reclaimer.hpp", "                       own.retired.load(std::memory_order_relaxed),", "                       0,"),
+    "insertions of the dead stay": ("recovery.hpp", "        if (!end_insertion() || !end_unlinking()) return false;",
+        "        if (!end_unlinking()) return false;\n        static_cast<void>(&Recovery::end_insertion);"),
+    "removals of the dead stay": ("recovery.hpp", "        if (!end_insertion() || !end_unlinking()) return false;",
+        "        if (!end_insertion()) return false;\n        static_cast<void>(&Recovery::end_unlinking);"),
+    "blocks of the dead stay": ("recovery.hpp", "        free_unlinked_block();\n",
+        "        static_cast<void>(&Recovery::free_unlinked_block);\n"),
+    "linked blocks of the dead are freed": ("recovery.hpp",
+        "            is_linked = link::next_in(place.load(std::memory_order_acquire)) == block;\n",
+        "            is_linked = place.load(std::memory_order_acquire) == 1;\n"),
+    "entries of the dead are taken out of use": ("recovery.hpp", "                        linked = Linked::yes;",
+        "                        linked = Linked::no;"),
+    "tentative records of the dead stay": ("recovery.hpp",
+        "                        (void)slot.compare_exchange_strong(word, slot::emptied,\n"
+        "                                                           std::memory_order_seq_cst,\n"
+        "                                                           std::memory_order_relaxed);", "                        static_cast<void>(word);"),
+    "chains of old arrays are not freed": ("reclaimer.hpp", "(is_array && !free_chains(ground_.array(block)))",
+        "(is_array && &Reclaimer::free_chains == nullptr)"),
+}
+
+if __name__ == "__main__":
+    sys.exit(Plants("table", TESTS, MUTANTS).main())

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Several users at once: under the seeded scheduler, whose memory is as weak as C++ allows, and as processes. Keys are few, so that
+// all meet; tables begin with one bucket, so that they grow; blocks are freed as early as may be, and poisoned.
+#include <array>
+#include <deque>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+#include "support/interleave.hpp"
+#include "support/random.hpp"
+#include "support/scoped_watchdog.hpp"
+#include "table_memory.hpp"
+
+namespace acp::table {
+namespace {
+
+namespace sched = test::sched;
+
+std::string key_number(std::uint64_t number) {
+    return "key " + std::to_string(number);
+}
+
+// A value that tells whose it is and whether it is whole.
+std::string value_for(const std::string& key, std::uint64_t number) {
+    std::string value = key + " = " + std::to_string(number) + " ";
+    value.append(number % 40, static_cast<char>('a' + number % 26));
+    return value;
+}
+
+bool is_value_for(const std::string& key, const std::string& value) {
+    if (value.rfind(key + " = ", 0) != 0) return false;
+    const std::uint64_t number = std::stoull(value.substr(key.size() + 3));
+    return value == value_for(key, number);
+}
+
+// What one user did to each key, by its results.
+struct Tally {
+    std::int64_t inserted = 0;
+    std::int64_t erased = 0;
+    bool has_assigned = false;
+};
+
+template <template <class> class Atomic>
+class Actor {
+public:
+    Actor(const SharedHeap& shared, char* participants, std::uint32_t number, std::uint32_t batch)
+        : user_(shared, participants, number, batch), number_(number) {}
+
+    // true: as it must be.
+    bool act(BlockNumber table,
+             std::uint64_t seed,
+             std::uint32_t operations,
+             std::uint32_t keys,
+             Tally* tallies) {
+        test::Random random(seed * 8 + number_);
+        for (std::uint32_t i = 0; i < operations; ++i) {
+            const std::uint64_t which = random.below(keys);
+            const std::string key = key_number(which);
+            switch (random.below(4)) {
+                case 0:
+                    if (user_.table.erase(table, key_of(key)) == Effect::done)
+                        ++tallies[which].erased;
+                    break;
+                case 1:
+                    if (!is_found_whole(table, key)) return false;
+                    break;
+                default:
+                    const std::string value = value_for(key, random.below(1000));
+                    if (user_.table.insert(table, key_of(key), value_of(value)) == Effect::done) {
+                        ++tallies[which].inserted;
+                    }
+            }
+        }
+        return true;
+    }
+
+    bool is_found_whole(BlockNumber table, const std::string& key) {
+        bool is_whole = true;
+        (void)user_.table.find(table, key_of(key), [&](const char* value, std::uint32_t bytes) {
+            is_whole = is_value_for(key, std::string(value, bytes));
+        });
+        return is_whole;
+    }
+
+    [[nodiscard]] bool has(BlockNumber table, const std::string& key) {
+        return user_.table.find(table, key_of(key), [](const char*, std::uint32_t) {});
+    }
+
+    [[nodiscard]] HashTable<Atomic>& table() { return user_.table; }
+
+private:
+    User<Atomic> user_;
+    std::uint32_t number_;
+};
+
+// Each key is there once if it was inserted once more often than erased, and never otherwise.
+template <template <class> class Atomic>
+void expect_agreement(Actor<Atomic>& actor,
+                      BlockNumber table,
+                      std::uint32_t keys,
+                      const Tally* tallies,
+                      std::uint32_t users,
+                      const std::string& when) {
+    std::uint64_t there = 0;
+    for (std::uint32_t which = 0; which < keys; ++which) {
+        std::int64_t sum = 0;
+        for (std::uint32_t user = 0; user < users; ++user) {
+            sum += tallies[user * keys + which].inserted - tallies[user * keys + which].erased;
+        }
+        const std::string key = key_number(which);
+        EXPECT_TRUE(sum == 0 || sum == 1) << when << ", " << key << ": " << sum;
+        EXPECT_EQ(actor.has(table, key), sum == 1) << when << ", " << key;
+        EXPECT_TRUE(actor.is_found_whole(table, key)) << when << ", " << key;
+        there += static_cast<std::uint64_t>(sum);
+    }
+    EXPECT_EQ(actor.table().entries(table), there) << when;
+}
+
+void run_scheduled(std::uint64_t seed, std::uint32_t operations, std::uint32_t keys) {
+    constexpr std::uint32_t users = 3;
+    SharedHeap shared;
+    const SharedPages participants(Participants<sched::Atomic>::bytes(participants_max));
+    std::deque<Actor<sched::Atomic>> actors;
+    for (std::uint32_t i = 0; i < users; ++i)
+        actors.emplace_back(shared, participants.data(), i, 1);
+    const BlockNumber table = actors[0].table().make(1, true);
+    actors[0].table().keep();
+    std::vector<Tally> tallies(std::size_t{users} * keys);
+    std::array<bool, users> is_well{};
+    sched::Options options;
+    options.seed = seed;
+    const auto body = [&](std::uint32_t i) {
+        return [&, i] {
+            is_well[i] =
+                actors[i].act(table, seed, operations, keys, &tallies[std::size_t{i} * keys]);
+        };
+    };
+    const sched::Outcome outcome = sched::run(options, {body(0), body(1), body(2)});
+    EXPECT_EQ(outcome.failure, "");
+    const std::string when = "seed " + std::to_string(seed);
+    for (const bool one : is_well) EXPECT_TRUE(one) << when << ": a value was not whole";
+    expect_agreement(actors[0], table, keys, tallies.data(), users, when);
+    actors[0].table().destroy(table);
+    for (auto& actor : actors) actor.table().reclaim();
+    EXPECT_EQ(shared.blocks_in_use(), 0U) << when;
+}
+
+TEST(Concurrency, users_of_few_keys_agree_on_a_weak_memory) {
+    sched::for_each_seed(1500, [](std::uint64_t seed) { run_scheduled(seed, 12, 2); });
+}
+
+TEST(Concurrency, users_of_a_growing_table_agree_on_a_weak_memory) {
+    sched::for_each_seed(1000, [](std::uint64_t seed) { run_scheduled(seed, 20, 24); });
+}
+
+void run_processes(std::uint32_t users,
+                   std::uint32_t keys,
+                   std::uint32_t operations,
+                   std::uint32_t batch) {
+    const test::ScopedWatchdog watchdog("processes change a table");
+    SharedHeap shared;
+    const SharedPages participants(Participants<std::atomic>::bytes(participants_max));
+    const SharedPages tally_pages(std::uint64_t{users} * keys * sizeof(Tally));
+    auto* tallies = reinterpret_cast<Tally*>(tally_pages.data());
+    Actor<std::atomic> own(shared, participants.data(), users, batch);
+    const BlockNumber table = own.table().make(1, true);
+    own.table().keep();
+    std::vector<pid_t> children;
+    for (std::uint32_t i = 0; i < users; ++i) {
+        const pid_t child = fork();
+        if (child == 0) {
+            Actor<std::atomic> actor(shared, participants.data(), i, batch);
+            _exit(actor.act(table, keys, operations, keys, tallies + std::size_t{i} * keys) ? 0
+                                                                                            : 5);
+        }
+        children.push_back(child);
+    }
+    for (const pid_t child : children) {
+        int status = 0;
+        waitpid(child, &status, 0);
+        EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    }
+    expect_agreement(own, table, keys, tallies, users, "after all");
+    for (std::uint32_t i = 0; i < users; ++i) {
+        EXPECT_TRUE(own.table().recover(i, [](std::uint32_t) { return true; }));
+    }
+    own.table().destroy(table);
+    own.table().reclaim();
+    EXPECT_EQ(shared.blocks_in_use(), 0U);
+}
+
+TEST(Concurrency, processes_of_few_keys_agree) {
+    run_processes(4, 3, 300'000, 1);
+}
+
+TEST(Concurrency, processes_of_a_growing_table_agree) {
+    for (std::uint32_t keys = 200; keys <= 20'000; keys *= 10) run_processes(4, keys, 150'000, 16);
+}
+
+}  // namespace
+}  // namespace acp::table

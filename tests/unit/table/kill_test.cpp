@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A process that is killed or stopped before any access to a table's words: others go on, on the same keys too, and after the
+// recovery every entry is whole, what was done is there, and no block is lost.
+#include <csignal>
+#include <map>
+#include <optional>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+#include "support/scoped_watchdog.hpp"
+#include "support/stepped_atomic.hpp"
+#include "table_memory.hpp"
+
+namespace acp::table {
+namespace {
+
+using test::SteppedAtomic;
+
+constexpr std::uint32_t victim = 0;
+constexpr std::uint32_t survivor = 1;
+constexpr std::uint32_t helper = 2;
+
+enum class Kind : std::uint8_t { insert, assign, erase, add };
+
+struct Step {
+    Kind kind;
+    std::uint32_t key;
+    std::string value;
+};
+
+std::string key_number(std::uint32_t number) {
+    return "key " + std::to_string(number);
+}
+
+// Grows from one bucket to four, fills a chain, replaces values by others of the same and of another length, adds, erases.
+std::vector<Step> steps_of_victim() {
+    std::vector<Step> steps;
+    for (std::uint32_t i = 0; i < 14; ++i) steps.push_back({Kind::insert, i, "first value"});
+    for (std::uint32_t i = 0; i < 14; i += 3)
+        steps.push_back({Kind::assign, i, "another value, longer"});
+    for (std::uint32_t i = 1; i < 14; i += 3) steps.push_back({Kind::erase, i, ""});
+    steps.push_back({Kind::insert, 20, std::string(8, '\0')});
+    steps.push_back({Kind::add, 20, ""});
+    steps.push_back({Kind::assign, 20, std::string(8, '\1')});
+    steps.push_back({Kind::insert, 0, "is there already"});
+    for (std::uint32_t i = 30; i < 44; ++i) steps.push_back({Kind::insert, i, "last value"});
+    for (std::uint32_t i = 30; i < 44; i += 2) steps.push_back({Kind::erase, i, ""});
+    return steps;
+}
+
+using Model = std::map<std::uint32_t, std::string>;
+
+void apply(Model& model, const Step& step) {
+    switch (step.kind) {
+        case Kind::insert:
+            model.emplace(step.key, step.value);
+            return;
+        case Kind::assign:
+            model[step.key] = step.value;
+            return;
+        case Kind::erase:
+            model.erase(step.key);
+            return;
+        case Kind::add:
+            ++model[step.key][0];
+            return;
+    }
+}
+
+using Stepped = User<SteppedAtomic>;
+
+void perform(Stepped& user, BlockNumber table, const Step& step) {
+    const std::string text = key_number(step.key);
+    const EntryKey key = key_of(text);
+    std::uint64_t old = 0;
+    switch (step.kind) {
+        case Kind::insert:
+            (void)user.table.insert(table, key, value_of(step.value));
+            return;
+        case Kind::assign:
+            (void)user.table.assign(table, key, value_of(step.value));
+            return;
+        case Kind::erase:
+            (void)user.table.erase(table, key);
+            return;
+        case Kind::add:
+            (void)user.table.fetch_add(table, key, 1, old);
+            return;
+    }
+}
+
+struct Scene {
+    explicit Scene(std::uint32_t batch_of_all)
+        : batch(batch_of_all), own(shared, participants.data(), survivor, batch) {
+        table = own.table.make(1, true);
+        own.table.keep();
+    }
+
+    void act() {
+        Stepped user(shared, participants.data(), victim, batch);
+        for (const Step& step : steps_of_victim()) {
+            perform(user, table, step);
+            done->fetch_add(1);
+        }
+    }
+
+    [[nodiscard]] std::optional<std::string> find(const std::string& key) {
+        std::optional<std::string> found;
+        (void)own.table.find(table, key_of(key), [&](const char* value, std::uint32_t bytes) {
+            found = std::string(value, bytes);
+        });
+        return found;
+    }
+
+    // Finishes what a dead user did, in the heap and in the tables.
+    void recover(Stepped& by, std::uint32_t dead) {
+        const auto is_dead = [](std::uint32_t number) { return number != survivor; };
+        const Participants<SteppedAtomic> all{participants.data(), participants_max};
+        const auto is_stored = [&](heap::Offset block) {
+            const auto is = [&](const SteppedAtomic<std::uint64_t>& made_word) {
+                return made::block_in(made_word.load(std::memory_order_relaxed)) ==
+                       number_of(block);
+            };
+            return is(all[dead].record_made) || is(all[dead].block_made);
+        };
+        if (!shared.heap.recover(by.blocks.cache(), {dead, 1}, is_dead, is_stored) ||
+            !by.table.recover(dead, is_dead)) {
+            _exit(4);
+        }
+    }
+
+    // The state after the steps that were done; of the key that the next one was about, either state is right.
+    void expect_steps_done(const std::string& when) {
+        const std::vector<Step> steps = steps_of_victim();
+        Model model;
+        for (std::uint64_t i = 0; i < done->load(); ++i) apply(model, steps[i]);
+        Model next = model;
+        if (done->load() < steps.size()) apply(next, steps[done->load()]);
+        for (std::uint32_t key = 0; key < 50; ++key) {
+            const auto at = [key](const Model& in) {
+                const auto found = in.find(key);
+                return found != in.end() ? std::optional(found->second) : std::nullopt;
+            };
+            const auto found = find(key_number(key));
+            EXPECT_TRUE(found == at(model) || found == at(next))
+                << when << ", after " << done->load() << " steps: key " << key << " is "
+                << found.value_or("(absent)");
+        }
+    }
+
+    void expect_nothing_lost(const std::string& when) {
+        own.table.destroy(table);
+        own.table.reclaim();
+        EXPECT_EQ(shared.blocks_in_use(), 0U) << when;
+    }
+
+    SharedHeap shared;
+    SharedPages participants{Participants<SteppedAtomic>::bytes(participants_max)};
+    SharedPages progress{sizeof(std::uint64_t)};
+    std::atomic<std::uint64_t>* done =
+        reinterpret_cast<std::atomic<std::uint64_t>*>(progress.data());
+    std::uint32_t batch;
+    Stepped own;
+    BlockNumber table = 0;
+};
+
+// Runs `what` in a child that gets the signal before its access number `at`. False: it ended before.
+template <typename What>
+bool child_hit(std::uint64_t at, int signal, pid_t& child, const What& what) {
+    child = fork();
+    if (child == 0) {
+        test::signal_at_step = signal;
+        test::steps_left = at;
+        what();
+        _exit(testing::Test::HasFailure() ? 3 : 0);
+    }
+    int status = 0;
+    waitpid(child, &status, WUNTRACED);
+    if (!WIFEXITED(status)) return true;
+    EXPECT_EQ(WEXITSTATUS(status), 0) << "access " << at;
+    return false;
+}
+
+// Everything the victim does, on its keys and others.
+void live_on(Scene& scene) {
+    for (std::uint32_t key = 0; key < 50; ++key) {
+        const std::string text = key_number(key);
+        (void)scene.own.table.insert(scene.table, key_of(text), value_of("of the survivor"));
+        EXPECT_TRUE(scene.find(text).has_value()) << text;
+        EXPECT_EQ(scene.own.table.assign(scene.table, key_of(text), value_of("of the survivor")),
+                  Effect::done);
+        if (key % 2 == 0) {
+            EXPECT_EQ(scene.own.table.erase(scene.table, key_of(text)), Effect::done);
+        }
+    }
+}
+
+void expect_survivors_entries(Scene& scene, const std::string& when) {
+    for (std::uint32_t key = 0; key < 50; ++key) {
+        EXPECT_EQ(scene.find(key_number(key)).has_value(), key % 2 != 0) << when << ", key " << key;
+    }
+}
+
+class Kill : public testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(Kill, before_any_access_loses_nothing) {
+    const test::ScopedWatchdog watchdog("kills before every access");
+    for (const bool is_survivor_busy : {false, true}) {
+        for (std::uint64_t at = 1; !HasFailure(); ++at) {
+            Scene scene(GetParam());
+            pid_t child = 0;
+            const bool is_hit = child_hit(at, SIGKILL, child, [&] { scene.act(); });
+            const std::string when = "killed before access " + std::to_string(at);
+            if (is_survivor_busy) live_on(scene);
+            scene.recover(scene.own, victim);
+            if (is_survivor_busy) {
+                expect_survivors_entries(scene, when);
+            } else {
+                scene.expect_steps_done(when);
+            }
+            scene.expect_nothing_lost(when);
+            if (!is_hit) break;
+        }
+    }
+}
+
+TEST_P(Kill, before_any_access_of_a_recovery_loses_nothing) {
+    const test::ScopedWatchdog watchdog("kills of recoveries");
+    for (std::uint64_t first = 40; !HasFailure(); first += 97) {
+        bool is_first_hit = false;
+        for (std::uint64_t at = 1; !HasFailure(); at += 2) {
+            Scene scene(GetParam());
+            pid_t child = 0;
+            is_first_hit = child_hit(first, SIGKILL, child, [&] { scene.act(); });
+            const bool is_hit = child_hit(at, SIGKILL, child, [&] {
+                Stepped by(scene.shared, scene.participants.data(), helper, GetParam());
+                scene.recover(by, victim);
+            });
+            const std::string when = "killed before access " + std::to_string(first) +
+                                     ", its recovery before " + std::to_string(at);
+            scene.recover(scene.own, helper);
+            scene.recover(scene.own, victim);
+            scene.expect_steps_done(when);
+            scene.expect_nothing_lost(when);
+            if (!is_hit) break;
+        }
+        if (!is_first_hit) return;
+    }
+}
+
+TEST_P(Kill, a_user_stopped_before_any_access_keeps_nobody_waiting) {
+    const test::ScopedWatchdog watchdog("stops before every access");
+    for (std::uint64_t at = 1; !HasFailure(); ++at) {
+        Scene scene(GetParam());
+        pid_t child = 0;
+        const bool is_hit = child_hit(at, SIGSTOP, child, [&] { scene.act(); });
+        const std::string when = "stopped before access " + std::to_string(at);
+        live_on(scene);
+        expect_survivors_entries(scene, when);
+        if (is_hit) {
+            kill(child, SIGCONT);
+            int status = 0;
+            waitpid(child, &status, 0);
+            EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << when;
+        }
+        scene.recover(scene.own, victim);
+        for (std::uint32_t key = 0; key < 50; ++key) (void)scene.find(key_number(key));
+        scene.expect_nothing_lost(when);
+        if (!is_hit) return;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(batch, Kill, testing::Values(1, 16));
+
+}  // namespace
+}  // namespace acp::table

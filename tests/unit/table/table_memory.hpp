@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A heap with its blocks and participants in memory that forked processes share, and the way of one thread to tables in it. What is
+// freed is poisoned, so that who reads it afterwards notices.
+#pragma once
+
+#include <cstring>
+#include <gtest/gtest.h>
+#include <string>
+#include <sys/mman.h>
+
+#include "heap/heap.hpp"
+#include "heap/walk.hpp"
+
+#include "support/hash.hpp"
+#include "table/table.hpp"
+#include "unit/heap/heap_memory.hpp"
+
+namespace acp::table {
+
+using heap::SharedPages;
+
+inline constexpr heap::HeapShape heap_shape{24, 6};
+inline constexpr std::uint32_t participants_max = 6;
+
+// A heap in shared memory. The heap's own words are std::atomic whatever the tables' are: it has tests of its own.
+struct SharedHeap {
+    SharedPages control{heap::Control<>::bytes(heap_shape)};
+    SharedPages blocks{heap_shape.areas * heap::area_bytes};
+    heap::Heap<> heap{control.data(), heap_shape, heap::keeps_memory};
+
+    [[nodiscard]] std::uint64_t blocks_in_use() const {
+        return heap::usage_of(heap.control()).blocks;
+    }
+};
+
+inline constexpr char poison = '\xdd';
+
+template <template <class> class Atomic>
+class HeapBlocks final : public Blocks<Atomic> {
+public:
+    HeapBlocks(const SharedHeap& shared, std::uint32_t number)
+        : Blocks<Atomic>(shared.blocks.data(), nullptr), shared_(shared), cache_(number) {}
+
+    BlockNumber allocate(Atomic<std::uint64_t>& place,
+                         std::uint64_t bytes,
+                         std::uint64_t alignment) override {
+        if (allocations_left_ == 0) return 0;
+        if (allocations_left_ > 0) --allocations_left_;
+        const heap::Offset block = shared_.heap.allocate(cache_, bytes, alignment);
+        if (block == heap::no_block) return 0;
+        std::memset(this->base() + block, poison, bytes);
+        place.store(made::of(number_of(block)), std::memory_order_release);
+        shared_.heap.keep(cache_);
+        return number_of(block);
+    }
+
+    void free(BlockNumber block) override {
+        const heap::Offset offset = offset_of(block);
+        std::memset(this->base() + offset, poison, shared_.heap.usable_bytes(offset));
+        EXPECT_EQ(shared_.heap.free(cache_, offset), heap::Freed::done);
+    }
+
+    void clear(BlockNumber block, std::uint64_t bytes) override {
+        std::memset(this->base() + offset_of(block), 0, bytes);
+    }
+
+    // After so many allocations there is no room; < 0: as much as there is.
+    void set_allocations_left(std::int64_t count) { allocations_left_ = count; }
+
+    [[nodiscard]] heap::ThreadCache& cache() { return cache_; }
+
+private:
+    const SharedHeap& shared_;
+    heap::ThreadCache cache_;
+    std::int64_t allocations_left_ = -1;
+};
+
+// One thread's way to the tables of a heap.
+template <template <class> class Atomic>
+struct User {
+    User(const SharedHeap& shared, char* participants, std::uint32_t number, std::uint32_t batch)
+        : blocks(shared, number), table(blocks, {participants, participants_max}, number, batch) {}
+
+    HeapBlocks<Atomic> blocks;
+    HashTable<Atomic> table;
+};
+
+[[nodiscard]] inline EntryKey key_of(const std::string& text) {
+    return {text.data(), static_cast<std::uint32_t>(text.size()), test::hash_of(text)};
+}
+
+[[nodiscard]] inline EntryValue value_of(const std::string& text) {
+    return {text.data(), static_cast<std::uint32_t>(text.size())};
+}
+
+}  // namespace acp::table

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One user: a table against std::unordered_map, growth, long chains, values changed in place, keys of all lengths, no room.
+#include "table/table.hpp"
+
+#include <optional>
+#include <unordered_map>
+
+#include "support/random.hpp"
+#include "table_memory.hpp"
+
+namespace acp::table {
+namespace {
+
+class TableTest : public testing::Test {
+protected:
+    ~TableTest() override {
+        user_.table.reclaim();
+        EXPECT_EQ(shared_.blocks_in_use(), 0U) << "every block was freed";
+    }
+
+    BlockNumber make(std::uint64_t slots, bool may_grow = true) {
+        const BlockNumber table = user_.table.make(slots, may_grow);
+        user_.table.keep();
+        return table;
+    }
+
+    [[nodiscard]] std::optional<std::string> find(BlockNumber table, const std::string& key) const {
+        std::optional<std::string> found;
+        const bool is_there = user_.table.find(
+            table, key_of(key),
+            [&](const char* value, std::uint32_t bytes) { found = std::string(value, bytes); });
+        EXPECT_EQ(is_there, found.has_value());
+        return found;
+    }
+
+    Effect insert(BlockNumber table, const std::string& key, const std::string& value) {
+        return user_.table.insert(table, key_of(key), value_of(value));
+    }
+
+    // Random operations beside a model.
+    void follow_model(BlockNumber table, std::uint32_t keys, std::uint32_t operations) {
+        test::Random random(keys);
+        std::unordered_map<std::string, std::string> model;
+        for (std::uint32_t i = 0; i < operations; ++i) {
+            const std::string key = "key " + std::to_string(random.below(keys));
+            const std::string value(random.below(3) == 0 ? 8 : random.below(90),
+                                    static_cast<char>('a' + i % 26));
+            const bool is_there = model.count(key) != 0;
+            switch (random.below(5)) {
+                case 0:
+                case 1:
+                    ASSERT_EQ(insert(table, key, value), is_there ? Effect::present : Effect::done);
+                    model.emplace(key, value);
+                    break;
+                case 2:
+                    ASSERT_EQ(user_.table.assign(table, key_of(key), value_of(value)),
+                              Effect::done);
+                    model[key] = value;
+                    break;
+                case 3:
+                    ASSERT_EQ(user_.table.erase(table, key_of(key)),
+                              is_there ? Effect::done : Effect::absent);
+                    model.erase(key);
+                    break;
+                default:
+                    ASSERT_EQ(find(table, key),
+                              is_there ? std::optional(model[key]) : std::nullopt);
+            }
+            ASSERT_EQ(user_.table.entries(table), model.size());
+        }
+        for (std::uint32_t i = 0; i < keys; ++i) {
+            const std::string key = "key " + std::to_string(i);
+            const auto entry = model.find(key);
+            ASSERT_EQ(find(table, key),
+                      entry != model.end() ? std::optional(entry->second) : std::nullopt)
+                << key;
+        }
+    }
+
+    SharedHeap shared_;
+    SharedPages participants_{Participants<std::atomic>::bytes(participants_max)};
+    User<std::atomic> user_{shared_, participants_.data(), 0, 16};
+};
+
+TEST_F(TableTest, behaves_as_a_map_does) {
+    for (const std::uint32_t slots : {1U, 3U, 128U, 1000U}) {
+        for (const std::uint32_t keys : {5U, 300U, 5000U}) {
+            const BlockNumber table = make(slots);
+            follow_model(table, keys, 20'000);
+            user_.table.destroy(table);
+        }
+    }
+}
+
+TEST_F(TableTest, of_a_fixed_size_has_long_chains) {
+    const BlockNumber table = make(3, false);
+    follow_model(table, 400, 20'000);
+    EXPECT_EQ(user_.table.buckets(table), 3U);
+    user_.table.destroy(table);
+}
+
+TEST_F(TableTest, grows_with_its_entries) {
+    const BlockNumber table = make(1);
+    for (int i = 0; i < 20'000; ++i) {
+        ASSERT_EQ(insert(table, std::to_string(i), "value of " + std::to_string(i)), Effect::done);
+    }
+    EXPECT_GE(user_.table.buckets(table), 4096U);
+    EXPECT_LE(user_.table.buckets(table), 8192U);
+    for (int i = 0; i < 20'000; ++i) {
+        ASSERT_EQ(find(table, std::to_string(i)), "value of " + std::to_string(i));
+    }
+    user_.table.destroy(table);
+}
+
+TEST_F(TableTest, numbers_are_added_to_and_compared_in_place) {
+    const BlockNumber table = make(4);
+    ASSERT_EQ(insert(table, "n", std::string(8, '\0')), Effect::done);
+    std::uint64_t old = 1;
+    EXPECT_EQ(user_.table.fetch_add(table, key_of("n"), 5, old), Effect::done);
+    EXPECT_EQ(old, 0U);
+    EXPECT_EQ(user_.table.compare_exchange(table, key_of("n"), old, 9), Effect::present);
+    EXPECT_EQ(old, 5U);
+    EXPECT_EQ(user_.table.compare_exchange(table, key_of("n"), old, 9), Effect::done);
+    EXPECT_EQ(find(table, "n")->front(), '\x09');
+    EXPECT_EQ(user_.table.fetch_add(table, key_of("other"), 5, old), Effect::absent);
+    ASSERT_EQ(insert(table, "text", "seven.."), Effect::done);
+    EXPECT_EQ(user_.table.fetch_add(table, key_of("text"), 5, old), Effect::no_number);
+    user_.table.destroy(table);
+}
+
+TEST_F(TableTest, keys_and_values_are_of_any_length) {
+    const BlockNumber table = make(4);
+    for (const std::size_t bytes : {0U, 1U, 7U, 8U, 9U, 63U, 4096U, 1U << 20}) {
+        const std::string key(bytes, 'k');
+        ASSERT_EQ(insert(table, key, key + "!"), Effect::done);
+        EXPECT_EQ(find(table, key), key + "!");
+        EXPECT_EQ(insert(table, key, ""), Effect::present);
+    }
+    user_.table.destroy(table);
+}
+
+TEST_F(TableTest, without_room_stays_as_it_was) {
+    const BlockNumber table = make(1);
+    std::uint32_t there = 0;
+    for (std::int64_t budget = 0; there < 60;
+         budget = (budget + 1) % 4) {  // fails at records, buckets and arrays
+        user_.blocks.set_allocations_left(budget);
+        const Effect result = insert(table, std::to_string(there), "some value");
+        ASSERT_TRUE(result == Effect::done || result == Effect::no_room);
+        ASSERT_EQ(find(table, std::to_string(there)).has_value(), result == Effect::done);
+        if (result == Effect::done) ++there;
+        ASSERT_EQ(user_.table.entries(table), there);
+    }
+    for (std::uint32_t i = 0; i < there; ++i)
+        EXPECT_TRUE(find(table, std::to_string(i)).has_value()) << i;
+    user_.blocks.set_allocations_left(-1);
+    user_.table.destroy(table);
+}
+
+TEST_F(TableTest, tables_of_a_heap_do_not_mix) {
+    const BlockNumber one = make(2);
+    const BlockNumber other = make(2);
+    for (int i = 0; i < 100; ++i) {
+        ASSERT_EQ(insert(one, std::to_string(i), "one"), Effect::done);
+        ASSERT_EQ(insert(other, std::to_string(2 * i), "other"), Effect::done);
+    }
+    EXPECT_EQ(find(one, "2"), "one");
+    EXPECT_EQ(find(other, "2"), "other");
+    EXPECT_EQ(find(other, "3"), std::nullopt);
+    user_.table.destroy(one);
+    EXPECT_EQ(find(other, "2"), "other");
+    user_.table.destroy(other);
+}
+
+}  // namespace
+}  // namespace acp::table
