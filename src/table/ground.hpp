@@ -73,7 +73,8 @@ public:
     // Names a block that this thread is about to read. The caller looks afterwards whether it is still in use.
     void name(typename Shown::Hazard which, BlockNumber block) const noexcept {
         if (is_fence_paid_by_others_) [[likely]] {
-            shown_.hazard[which].store(block, std::memory_order_relaxed);
+            // release: what was read of the block named before
+            shown_.hazard[which].store(block, std::memory_order_release);
             std::atomic_signal_fence(std::memory_order_seq_cst);  // partner: Reclaimer::scan
         } else {
             shown_.hazard[which].exchange(block, std::memory_order_seq_cst);

@@ -50,7 +50,8 @@ public:
     // Whether what was read in the buckets until now was theirs.
     [[nodiscard]] static bool is_current(const Head<Atomic>& head,
                                          const Spot<Atomic>& spot) noexcept {
-        return !is_moved(*spot.first) && head.root.load(std::memory_order_acquire) == spot.root;
+        return (spot.first->link.load(std::memory_order_seq_cst) & link::moved) == 0 &&
+               head.root.load(std::memory_order_seq_cst) == spot.root;
     }
 
     // Where changes are made: moves the bucket first if need be. The arrays are named: their buckets stay until forget_arrays().

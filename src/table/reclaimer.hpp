@@ -46,11 +46,7 @@ public:
     // Frees what nobody names. Where there is no memory to note what is named, or no barrier, that is done another time.
     void scan() noexcept {
         const auto order_all = ground_.blocks().order_all();
-        if (order_all == nullptr) {
-            std::atomic_thread_fence(std::memory_order_seq_cst);
-        } else if (!order_all()) {  // partner: Ground::name
-            return;
-        }
+        if (order_all != nullptr && !order_all()) return;  // partner: Ground::name
         try {
             free_all_but(named_blocks());
         } catch (const std::bad_alloc&) {
@@ -173,8 +169,9 @@ private:
         };
         for (std::uint32_t i = 0; i < ground_.participants().count; ++i) {
             const auto& other = ground_.participants()[i];
-            for (const auto& hazard : other.hazard) note(hazard.load(std::memory_order_acquire));
-            note(made::block_in(other.record_made.load(std::memory_order_acquire)));
+            // seq_cst: after the change that made a block unreachable; partner: Ground::name
+            for (const auto& hazard : other.hazard) note(hazard.load(std::memory_order_seq_cst));
+            note(made::block_in(other.record_made.load(std::memory_order_seq_cst)));
         }
         std::sort(named.begin(), named.end());
         return named;

@@ -60,7 +60,8 @@ public:
                 if (slot::fragment_in(word) != fragment || !slot::is_entry(word)) continue;
                 if (!is_find && (word & slot::frozen) != 0) return Entry{nullptr, 0, true};
                 ground_.name(Shown::record, slot::record_in(word));
-                const std::uint64_t again = slot.load(std::memory_order_acquire);
+                // seq_cst, as what is_current() reads: after the name; partner: Reclaimer::scan
+                const std::uint64_t again = slot.load(std::memory_order_seq_cst);
                 if (((again ^ word) & ~slot::frozen) != 0 ||
                     !Growth<Atomic>::is_current(head, spot)) [[unlikely]]
                     return Entry{nullptr, 0, true};

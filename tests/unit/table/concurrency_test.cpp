@@ -4,6 +4,7 @@
 #include <array>
 #include <deque>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -44,8 +45,13 @@ struct Tally {
 template <template <class> class Atomic>
 class Actor {
 public:
-    Actor(const SharedHeap& shared, char* participants, std::uint32_t number, std::uint32_t batch)
-        : user_(shared, participants, number, batch), number_(number) {}
+    //   hash_mask_used  bits of the hash that are used: few make long chains
+    Actor(const SharedHeap& shared,
+          char* participants,
+          std::uint32_t number,
+          std::uint32_t batch,
+          std::uint64_t hash_mask_used = ~std::uint64_t{0})
+        : user_(shared, participants, number, batch), number_(number), hash_mask_(hash_mask_used) {}
 
     // true: as it must be.
     bool act(BlockNumber table,
@@ -59,7 +65,7 @@ public:
             const std::string key = key_number(which);
             switch (random.below(4)) {
                 case 0:
-                    if (user_.table.erase(table, key_of(key)) == Effect::done)
+                    if (user_.table.erase(table, hashed(key)) == Effect::done)
                         ++tallies[which].erased;
                     break;
                 case 1:
@@ -67,7 +73,7 @@ public:
                     break;
                 default:
                     const std::string value = value_for(key, random.below(1000));
-                    if (user_.table.insert(table, key_of(key), value_of(value)) == Effect::done) {
+                    if (user_.table.insert(table, hashed(key), value_of(value)) == Effect::done) {
                         ++tallies[which].inserted;
                     }
             }
@@ -77,21 +83,28 @@ public:
 
     bool is_found_whole(BlockNumber table, const std::string& key) {
         bool is_whole = true;
-        (void)user_.table.find(table, key_of(key), [&](const char* value, std::uint32_t bytes) {
+        (void)user_.table.find(table, hashed(key), [&](const char* value, std::uint32_t bytes) {
             is_whole = is_value_for(key, std::string(value, bytes));
         });
         return is_whole;
     }
 
     [[nodiscard]] bool has(BlockNumber table, const std::string& key) {
-        return user_.table.find(table, key_of(key), [](const char*, std::uint32_t) {});
+        return user_.table.find(table, hashed(key), [](const char*, std::uint32_t) {});
     }
 
     [[nodiscard]] HashTable<Atomic>& table() { return user_.table; }
 
 private:
+    [[nodiscard]] EntryKey hashed(const std::string& text) const {
+        EntryKey key = key_of(text);
+        key.hash &= hash_mask_;
+        return key;
+    }
+
     User<Atomic> user_;
     std::uint32_t number_;
+    std::uint64_t hash_mask_;
 };
 
 // Each key is there once if it was inserted once more often than erased, and never otherwise.
@@ -117,13 +130,16 @@ void expect_agreement(Actor<Atomic>& actor,
     EXPECT_EQ(actor.table().entries(table), there) << when;
 }
 
-void run_scheduled(std::uint64_t seed, std::uint32_t operations, std::uint32_t keys) {
+void run_scheduled(std::uint64_t seed,
+                   std::uint32_t operations,
+                   std::uint32_t keys,
+                   std::uint64_t hash_mask_used = ~std::uint64_t{0}) {
     constexpr std::uint32_t users = 3;
     SharedHeap shared;
     const SharedPages participants(Participants<sched::Atomic>::bytes(participants_max));
     std::deque<Actor<sched::Atomic>> actors;
     for (std::uint32_t i = 0; i < users; ++i)
-        actors.emplace_back(shared, participants.data(), i, 1);
+        actors.emplace_back(shared, participants.data(), i, 1, hash_mask_used);
     const BlockNumber table = actors[0].table().make(1, true);
     actors[0].table().keep();
     std::vector<Tally> tallies(std::size_t{users} * keys);
@@ -152,6 +168,37 @@ TEST(Concurrency, users_of_few_keys_agree_on_a_weak_memory) {
 
 TEST(Concurrency, users_of_a_growing_table_agree_on_a_weak_memory) {
     sched::for_each_seed(1000, [](std::uint64_t seed) { run_scheduled(seed, 20, 24); });
+}
+
+TEST(Concurrency, users_of_long_chains_agree_on_a_weak_memory) {
+    sched::for_each_seed(800, [](std::uint64_t seed) { run_scheduled(seed, 24, 24, 1); });
+}
+
+TEST(Concurrency, threads_of_a_growing_table_agree) {
+    const test::ScopedWatchdog watchdog("threads change a table");
+    constexpr std::uint32_t users = 4;
+    constexpr std::uint32_t keys = 300;
+    SharedHeap shared;
+    const SharedPages participants(Participants<std::atomic>::bytes(participants_max));
+    std::vector<Tally> tallies(std::size_t{users} * keys);
+    Actor<std::atomic> own(shared, participants.data(), users, 1);
+    const BlockNumber table = own.table().make(1, true);
+    own.table().keep();
+    std::vector<std::thread> threads;
+    for (std::uint32_t i = 0; i < users; ++i) {
+        threads.emplace_back([&, i] {
+            Actor<std::atomic> actor(shared, participants.data(), i, 1 + i);
+            EXPECT_TRUE(actor.act(table, 7, 15'000, keys, &tallies[std::size_t{i} * keys]));
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    expect_agreement(own, table, keys, tallies.data(), users, "after all");
+    for (std::uint32_t i = 0; i < users; ++i) {
+        EXPECT_TRUE(own.table().recover(i, [](std::uint32_t) { return true; }));
+    }
+    own.table().destroy(table);
+    own.table().reclaim();
+    EXPECT_EQ(shared.blocks_in_use(), 0U);
 }
 
 void run_processes(std::uint32_t users,

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A heap with its blocks and participants in memory that forked processes share, and the way of one thread to tables in it. What is
-// freed is poisoned, so that who reads it afterwards notices.
+// freed is poisoned, so that who reads it afterwards notices; of a record the value, so that who still looks for its key finds it.
 #pragma once
 
 #include <cstring>
 #include <gtest/gtest.h>
 #include <string>
+#include <string_view>
 #include <sys/mman.h>
 
 #include "heap/heap.hpp"
@@ -56,7 +57,13 @@ public:
 
     void free(BlockNumber block) override {
         const heap::Offset offset = offset_of(block);
-        std::memset(this->base() + offset, poison, shared_.heap.usable_bytes(offset));
+        const std::uint64_t bytes = shared_.heap.usable_bytes(offset);
+        auto& record = *reinterpret_cast<EntryRecord<Atomic>*>(this->base() + offset);
+        if (is_record(record, bytes)) {
+            std::memset(record.value(), poison, record.value_bytes);
+        } else {
+            std::memset(this->base() + offset, poison, bytes);
+        }
         EXPECT_EQ(shared_.heap.free(cache_, offset), heap::Freed::done);
     }
 
@@ -70,6 +77,15 @@ public:
     [[nodiscard]] heap::ThreadCache& cache() { return cache_; }
 
 private:
+    // All keys that are looked for after their records may be freed begin alike.
+    static bool is_record(EntryRecord<Atomic>& record, std::uint64_t bytes) noexcept {
+        constexpr std::string_view start = "key ";
+        return record.key_bytes >= start.size() && record.key_bytes < bytes &&
+               record.value_bytes < bytes &&
+               EntryRecord<Atomic>::bytes(record.key_bytes, record.value_bytes) <= bytes &&
+               std::memcmp(record.key(), start.data(), start.size()) == 0;
+    }
+
     const SharedHeap& shared_;
     heap::ThreadCache cache_;
     std::int64_t allocations_left_ = -1;
