@@ -10,6 +10,8 @@
 #include "os/mapping.hpp"
 #include "os/membarrier.hpp"
 
+#include "allocator/node_tables.hpp"
+
 namespace acp::allocator {
 
 namespace {
@@ -23,6 +25,10 @@ void give_back(void* blocks, std::uint64_t offset, std::uint64_t bytes) noexcept
 
 char* words_of(const node::Segment& segment, std::uint32_t owner) noexcept {
     return segment.claimed(owner, node::Claim::heap_words);
+}
+
+char* users_of(const node::Segment& segment, std::uint32_t owner) noexcept {
+    return segment.claimed(owner, node::Claim::heap_users);
 }
 
 char* blocks_of(const node::Segment& segment, std::uint32_t owner) noexcept {
@@ -56,6 +62,7 @@ NodeHeap::NodeHeap(const node::Segment& segment,
       gone_(reinterpret_cast<std::atomic<std::uint64_t>*>(
           words_of(segment, owner) + node::heap_words(segment.shape()).gone_at())),
       caches_(words_of(segment, owner) + node::heap_words(segment.shape()).caches_at()),
+      users_{users_of(segment, owner), node::heap_users(segment.shape())},
       heap_(words_of(segment, owner),
             node::heap_words(segment.shape()).shape(),
             {give_back, blocks_of(segment, owner)},
@@ -63,11 +70,16 @@ NodeHeap::NodeHeap(const node::Segment& segment,
 
 void NodeHeap::clear(const node::Segment& segment, std::uint32_t owner) noexcept {
     if (segment.shape().heap_bytes == 0) return;
-    const std::uint64_t bytes = node::claim_bytes(node::Claim::heap_words, segment.shape());
-    // The range begins on a page, and is the last one on its pages.
-    if (!os::give_back_shared(words_of(segment, owner), (bytes + page - 1) / page * page)) {
-        std::memset(words_of(segment, owner), 0, bytes);
-    }
+    // The ranges begin on a page, and each is the last one on its pages.
+    const auto clear_range = [&](node::Claim claim) {
+        char* const start = segment.claimed(owner, claim);
+        const std::uint64_t bytes = node::claim_bytes(claim, segment.shape());
+        if (!os::give_back_shared(start, (bytes + page - 1) / page * page)) {
+            std::memset(start, 0, bytes);
+        }
+    };
+    clear_range(node::Claim::heap_words);
+    clear_range(node::Claim::heap_users);
     give_back(blocks_of(segment, owner), 0, segment.shape().heap_bytes);
 }
 
@@ -99,17 +111,62 @@ bool NodeHeap::recover(heap::ThreadCache& cache) {
     const auto is_dead = [this](heap::CacheNumber number) {
         return is_gone(number / heap::caches_per_process);
     };
-    // Nobody stores where a block is before it is kept.
-    const auto is_stored = [](heap::Offset) { return false; };
+    // acp_malloc stores nowhere where a block is before it is kept; a table does so in its participant.
+    const auto is_stored = [this](heap::Offset block) {
+        for (std::uint32_t i = 0; i < users_.count; ++i) {
+            if (users_[i].has_made(table::number_of(block))) return true;
+        }
+        return false;
+    };
     for (std::uint32_t slot = 0; slot < segment_.shape().local_procs; ++slot) {
         const std::uint64_t bit = std::uint64_t{1} << (slot % 64);
         if ((gone_[slot / 64].load(std::memory_order_acquire) & bit) != 0 || !is_gone(slot))
             continue;
         if (!heap_.recover(cache, heap::caches_of(slot), is_dead, is_stored)) continue;
+        if (!recover_tables(cache, slot)) continue;
         gone_[slot / 64].fetch_or(bit, std::memory_order_release);
         is_any = true;
     }
     return is_any;
+}
+
+// Whether nothing is left of a process that is gone in the tables of this heap.
+bool NodeHeap::recover_tables(heap::ThreadCache& cache, std::uint32_t slot) {
+    HeapBlocks blocks(*this, cache);
+    table::HashTable<> tables(blocks, users_, cache.number());
+    const heap::CacheNumbers numbers = heap::caches_of(slot);
+    bool is_done = true;
+    for (std::uint32_t number = numbers.first; number < numbers.first + numbers.count; ++number) {
+        if (users_[number].is_unused()) continue;
+        is_done = tables.recover(number, [this](std::uint32_t other) {
+            return is_gone(other / heap::caches_per_process);
+        }) && is_done;
+    }
+    return is_done;
+}
+
+HeapBlocks::HeapBlocks(NodeHeap& heap, heap::ThreadCache& cache) noexcept
+    : table::Blocks<std::atomic>(heap.blocks_, heap.heap_.order_all()),
+      heap_(heap),
+      cache_(cache) {}
+
+table::BlockNumber HeapBlocks::allocate(std::atomic<std::uint64_t>& place,
+                                        std::uint64_t bytes,
+                                        std::uint64_t alignment) {
+    const heap::Offset block = heap_.heap_.allocate(cache_, bytes, alignment);
+    if (block == heap::no_block) [[unlikely]]
+        return 0;
+    place.store(table::made::of(table::number_of(block)), std::memory_order_release);
+    heap_.heap_.keep(cache_);
+    return table::number_of(block);
+}
+
+void HeapBlocks::free(table::BlockNumber block) {
+    (void)heap_.heap_.free(cache_, table::offset_of(block));
+}
+
+void HeapBlocks::clear(table::BlockNumber block, std::uint64_t bytes) {
+    heap_.clear_blocks(table::offset_of(block), bytes);
 }
 
 heap::Offset NodeHeap::allocate_from_the_gone(heap::ThreadCache& cache,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The heap of one process, as another process of its node or the gateway uses it: the heap's words and blocks in the node segment,
-// the caller's thread caches, and what processes that are gone left undone. Any thread; nobody waits for another process.
+// the caller's thread caches, and what processes that are gone left undone, in its tables too (allocator/node_tables.hpp). Any thread;
+// nobody waits for another process.
 // Tests: tests/unit/allocator/node_heap_test.cpp, tests/heap.
 #pragma once
 
@@ -13,6 +14,8 @@
 #include "heap/walk.hpp"
 #include "local/hazards.hpp"
 #include "node/segment.hpp"
+
+#include "table/layout.hpp"
 
 namespace acp::allocator {
 
@@ -59,6 +62,24 @@ public:
         return freed;
     }
 
+    // One of the caches, for one call of the calling thread.
+    class Lease {
+    public:
+        Lease(NodeHeap& heap, std::uint32_t thread) noexcept
+            : heap_(heap), cache_(heap.borrow(thread)) {}
+
+        ~Lease() { heap_.caches_.give_back(cache_); }
+
+        Lease(const Lease&) = delete;
+        Lease& operator=(const Lease&) = delete;
+
+        [[nodiscard]] heap::ThreadCache& cache() const noexcept { return cache_; }
+
+    private:
+        NodeHeap& heap_;
+        heap::ThreadCache& cache_;
+    };
+
     // What a block has room for, in bytes; 0: no allocated block begins there.
     [[nodiscard]] std::uint64_t usable_bytes(heap::Offset block) const noexcept {
         return heap_.usable_bytes(block);
@@ -73,7 +94,15 @@ public:
 
     [[nodiscard]] std::uint64_t limit_bytes() const noexcept { return heap_.limit_bytes(); }
 
+    // Who uses the tables of this heap, one for each cache, by its number.
+    [[nodiscard]] table::Participants<std::atomic> participants() const noexcept { return users_; }
+
+    // Finishes what processes that are gone left undone, in the heap and its tables.
+    bool recover(heap::ThreadCache& cache);
+
 private:
+    friend class HeapBlocks;
+
     [[nodiscard]] heap::ThreadCache& borrow(std::uint32_t thread) const noexcept {
         heap::ThreadCache* cache = caches_.borrow(user_, thread);
         return cache != nullptr ? *cache : wait_for_cache(thread);
@@ -83,7 +112,7 @@ private:
     [[nodiscard, gnu::cold]] heap::Offset allocate_from_the_gone(heap::ThreadCache& cache,
                                                                  std::uint64_t bytes,
                                                                  std::uint64_t alignment);
-    bool recover(heap::ThreadCache& cache);
+    bool recover_tables(heap::ThreadCache& cache, std::uint32_t slot);
     [[nodiscard]] bool is_gone(std::uint32_t slot) const noexcept;
 
     const node::Segment& segment_;
@@ -91,6 +120,7 @@ private:
     char* blocks_;
     std::atomic<std::uint64_t>* gone_;  // a bit for each slot: its caches were recovered
     heap::CachePlaces caches_;
+    table::Participants<std::atomic> users_;
     heap::Heap<> heap_;
 };
 

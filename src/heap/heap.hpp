@@ -42,13 +42,13 @@ class Heap {
 public:
     //   control    zero at first, of Control::bytes(shape); must outlive this
     //   give_back  called with whole areas that hold no block
-    //   order_all  nullptr: calls execute a fence each; the same for all that use the heap
-    Heap(char* control, HeapShape shape, GiveBack give_back, OrderAll order_all = nullptr) noexcept
+    //   order      nullptr: calls execute a fence each; the same for all that use the heap
+    Heap(char* control, HeapShape shape, GiveBack give_back, OrderAll order = nullptr) noexcept
         : control_(control, shape),
           units_(control_, give_back),
-          spans_(control_, units_, order_all),
+          spans_(control_, units_, order),
           large_(control_, units_),
-          order_all_(order_all) {}
+          order_all_(order) {}
 
     ~Heap() = default;
 
@@ -56,6 +56,8 @@ public:
     Heap& operator=(const Heap&) = delete;
 
     [[nodiscard]] const Control<Atomic>& control() const noexcept { return control_; }
+
+    [[nodiscard]] OrderAll order_all() const noexcept { return order_all_; }
 
     [[nodiscard]] std::uint64_t limit_bytes() const noexcept {
         return std::uint64_t{control_.shape().areas} * area_bytes;

@@ -135,6 +135,7 @@ constexpr auto layout_facts = std::to_array<std::uint64_t>({
     offsetof(Shape, cipher),
     claimed_bytes(Shape{}),
     heap_words({.heap_bytes = heap::area_bytes}).bytes(),
+    sizeof(table::Participant<std::atomic>),
     offsetof(memory::TableEntry, start),
     offsetof(memory::TableEntry, base),
     offsetof(memory::TableEntry, bytes),

@@ -136,6 +136,24 @@ struct Participant {
     Atomic<std::uint64_t>
         adopting;  // whose retired blocks it takes over: number of that participant, plus 1
     Atomic<std::uint64_t> recoverer;  // who recovers it, plus 1
+
+    // Whether it has made a block that may not be linked yet.
+    [[nodiscard]] bool has_made(BlockNumber block) const noexcept {
+        const auto is_in = [block](const Atomic<std::uint64_t>& word) {
+            return made::block_in(word.load(std::memory_order_acquire)) == block;
+        };
+        return is_in(record_made) || is_in(block_made);
+    }
+
+    // Whether it shows nothing and holds nothing.
+    [[nodiscard]] bool is_unused() const noexcept {
+        std::uint64_t any = 0;
+        for (const auto& word : hazard) any |= word.load(std::memory_order_acquire);
+        for (const auto* word : {&record_made, &block_made, &unlinking, &retired, &adopting}) {
+            any |= word->load(std::memory_order_acquire);
+        }
+        return any == 0;
+    }
 };
 
 // The participants of a heap.

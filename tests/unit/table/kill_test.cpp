@@ -118,11 +118,7 @@ struct Scene {
         const auto is_dead = [](std::uint32_t number) { return number != survivor; };
         const Participants<SteppedAtomic> all{participants.data(), participants_max};
         const auto is_stored = [&](heap::Offset block) {
-            const auto is = [&](const SteppedAtomic<std::uint64_t>& made_word) {
-                return made::block_in(made_word.load(std::memory_order_relaxed)) ==
-                       number_of(block);
-            };
-            return is(all[dead].record_made) || is(all[dead].block_made);
+            return all[dead].has_made(number_of(block));
         };
         if (!shared.heap.recover(by.blocks.cache(), {dead, 1}, is_dead, is_stored) ||
             !by.table.recover(dead, is_dead)) {

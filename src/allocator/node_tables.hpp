@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The hash tables in the heap of one process, for one call of a thread of its node or of the gateway. Each thread cache of the heap
+// is a participant of its tables, by the same number. Any thread, one object each.
+// Tests: tests/unit/allocator/node_tables_test.cpp.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "allocator/node_heap.hpp"
+#include "table/table.hpp"
+
+namespace acp::allocator {
+
+// Blocks of the heap for its tables, by a cache that the caller has borrowed.
+class HeapBlocks final : public table::Blocks<std::atomic> {
+public:
+    HeapBlocks(NodeHeap& heap, heap::ThreadCache& cache) noexcept;
+
+    table::BlockNumber allocate(std::atomic<std::uint64_t>& place,
+                                std::uint64_t bytes,
+                                std::uint64_t alignment) override;
+    void free(table::BlockNumber block) override;
+    void clear(table::BlockNumber block, std::uint64_t bytes) override;
+
+private:
+    NodeHeap& heap_;
+    heap::ThreadCache& cache_;
+};
+
+class NodeTables {
+public:
+    //   heap    outlives this
+    //   thread  the caller's number among the threads of its process (local::Hazards::index_of)
+    NodeTables(NodeHeap& heap, std::uint32_t thread) noexcept
+        : heap_(heap),
+          lease_(heap, thread),
+          blocks_(heap, lease_.cache()),
+          tables_(blocks_, heap.participants(), lease_.cache().number()) {}
+
+    ~NodeTables() = default;
+    NodeTables(const NodeTables&) = delete;
+    NodeTables& operator=(const NodeTables&) = delete;
+
+    [[nodiscard]] table::HashTable<>* operator->() noexcept { return &tables_; }
+
+    // Frees a table that nobody uses any more. What processes that are gone left in it is finished first.
+    void destroy(table::BlockNumber table) {
+        (void)heap_.recover(lease_.cache());
+        tables_.destroy(table);
+    }
+
+private:
+    NodeHeap& heap_;
+    NodeHeap::Lease lease_;
+    HeapBlocks blocks_;
+    table::HashTable<> tables_;
+};
+
+}  // namespace acp::allocator

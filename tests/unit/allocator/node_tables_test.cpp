@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Hash tables in the node segment: used by several processes' places at once, and recovered with the heap.
+#include "allocator/node_tables.hpp"
+
+#include <gtest/gtest.h>
+#include <string>
+
+#include "node/death.hpp"
+
+#include "support/hash.hpp"
+#include "unit/local/test_owner.hpp"
+
+namespace acp::allocator::test {
+namespace {
+
+constexpr std::uint64_t heap_bytes = 16 * heap::area_bytes;
+
+table::EntryKey key_of(const std::string& text) {
+    return {text.data(), static_cast<std::uint32_t>(text.size()), acp::test::hash_of(text)};
+}
+
+table::EntryValue value_of(const std::string& text) {
+    return {text.data(), static_cast<std::uint32_t>(text.size())};
+}
+
+class NodeTablesTest : public testing::Test {
+protected:
+    table::BlockNumber make(std::uint64_t slots) {
+        NodeTables tables(heap_, 0);
+        const table::BlockNumber table = tables->make(slots, true);
+        tables->keep();
+        return table;
+    }
+
+    [[nodiscard]] static std::string find(NodeHeap& heap,
+                                          table::BlockNumber table,
+                                          const std::string& key) {
+        std::string found = "(none)";
+        NodeTables tables(heap, 0);
+        (void)tables->find(table, key_of(key), [&](const char* value, std::uint32_t bytes) {
+            found.assign(value, bytes);
+        });
+        return found;
+    }
+
+    node::Segment node_ = local::test::make_node(2, 2, heap_bytes);
+    local::test::Owner one_{node_, 0};
+    local::test::Owner other_{node_, 1};
+    NodeHeap heap_{one_.segment, 0, one_.hazards};
+    NodeHeap of_other_{other_.segment, 0, other_.hazards};
+};
+
+TEST_F(NodeTablesTest, are_the_same_for_all_processes_of_a_node) {
+    const table::BlockNumber table = make(2);
+    for (int i = 0; i < 2'000; ++i) {
+        const std::string key = std::to_string(i);
+        NodeTables tables(i % 2 == 0 ? heap_ : of_other_, static_cast<std::uint32_t>(i % 3));
+        ASSERT_EQ(tables->insert(table, key_of(key), value_of("value of " + key)),
+                  table::Effect::done);
+    }
+    EXPECT_EQ(find(heap_, table, "77"), "value of 77");
+    EXPECT_EQ(find(of_other_, table, "88"), "value of 88");
+    NodeTables(of_other_, 0).destroy(table);
+    for (NodeHeap* heap : {&heap_, &of_other_}) {
+        for (std::uint32_t thread = 0; thread < 3; ++thread) NodeTables(*heap, thread)->reclaim();
+    }
+    EXPECT_EQ(heap_.usage(0).blocks, 0U);
+}
+
+TEST_F(NodeTablesTest, what_a_process_that_is_gone_held_is_freed) {
+    const table::BlockNumber table = make(64);
+    for (int i = 0; i < 100; ++i) {  // fewer than a batch: they wait to be freed
+        const std::string key = std::to_string(i);
+        NodeTables tables(of_other_, 0);
+        ASSERT_EQ(tables->insert(table, key_of(key), value_of("of the other")),
+                  table::Effect::done);
+        ASSERT_EQ(tables->assign(table, key_of(key), value_of("replaced")), table::Effect::done);
+    }
+    EXPECT_EQ(heap_.usage(0).blocks, 201U);
+    // As a process that is killed in a call leaves it: with a block that it had just made, and naming a record.
+    const auto users = heap_.participants();
+    auto& gone = users[heap::caches_of(1).first];
+    {
+        NodeHeap::Lease lease(of_other_, 0);
+        HeapBlocks blocks(of_other_, lease.cache());
+        ASSERT_NE(blocks.allocate(gone.block_made, 4'000, 16), 0U);
+    }
+    gone.hazard[0].store(5, std::memory_order_relaxed);
+    EXPECT_EQ(heap_.usage(0).blocks, 202U) << "it lives";
+    node::mark_dead(node_, 1, 9);
+    EXPECT_EQ(heap_.usage(0).blocks, 201U);
+    EXPECT_TRUE(gone.is_unused());
+    NodeTables(heap_, 0)->reclaim();
+    EXPECT_EQ(heap_.usage(0).blocks, 101U);
+    EXPECT_EQ(find(heap_, table, "42"), "replaced");
+    NodeTables(heap_, 0).destroy(table);
+    EXPECT_EQ(heap_.usage(0).blocks, 0U);
+}
+
+}  // namespace
+}  // namespace acp::allocator::test
