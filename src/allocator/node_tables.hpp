@@ -44,11 +44,14 @@ public:
 
     [[nodiscard]] table::HashTable<>* operator->() noexcept { return &tables_; }
 
-    // Frees a table that nobody uses any more. What processes that are gone left in it is finished first.
-    void destroy(table::BlockNumber table) {
+    // Frees a table that nobody uses any more. What processes that are gone left in it is finished first. false: it is none.
+    bool destroy(table::BlockNumber table) {
         (void)heap_.recover(lease_.cache());
-        tables_.destroy(table);
+        return tables_.destroy(table);
     }
+
+    // After Effect::no_room: whether what processes that are gone left has made room.
+    bool find_room() { return heap_.recover(lease_.cache()); }
 
 private:
     NodeHeap& heap_;

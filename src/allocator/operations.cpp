@@ -38,10 +38,6 @@ GlobalAddress heap_start(const local::Space& space, std::uint32_t process) noexc
     return space.claimed_address(process, node::Claim::heap_blocks);
 }
 
-bool has_heap(const OperationContext& context) noexcept {
-    return context.space().segment().shape().heap_bytes != 0;
-}
-
 NodeHeap heap_of(const OperationContext& context) noexcept {
     const local::Space& space = context.space();
     return {space.segment(), space.slot_of(context.process()), context.hazards()};
@@ -134,6 +130,10 @@ std::string places_of_free(Arguments arguments) {
 }
 
 }  // namespace
+
+bool has_heap(const OperationContext& context) noexcept {
+    return context.space().segment().shape().heap_bytes != 0;
+}
 
 heap::Offset offset_in_heap(const local::Space& space,
                             std::uint32_t process,

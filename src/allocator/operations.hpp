@@ -45,6 +45,9 @@ inline constexpr std::uint64_t clear_bytes_max = 16ULL << 20;
 // usage: no arguments; its result is a heap::Usage.
 // check: no arguments; its result is the first finding, in words; nothing: all is well.
 
+// Whether the job has heaps.
+[[nodiscard]] bool has_heap(const local::OperationContext& context) noexcept;
+
 // The offset of an address in the heap of a process of this node; heap::no_block: it is no address of it.
 [[nodiscard]] heap::Offset offset_in_heap(const local::Space& space,
                                           std::uint32_t process,

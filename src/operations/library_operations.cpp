@@ -6,6 +6,7 @@
 #include <array>
 
 #include "allocator/operations.hpp"
+#include "allocator/table_operations.hpp"
 #include "operations/put_signal.hpp"
 
 namespace acp::operations {
@@ -24,6 +25,7 @@ const local::OperationTable& library_operations() noexcept {
         local::OperationTable all;
         all.add(rows);
         all.add(allocator::operations());
+        all.add(allocator::table_operations());
         return all;
     }();
     return table;

@@ -90,6 +90,8 @@ struct Head {
     };
 
     alignas(line_bytes) Atomic<std::uint64_t> root;
+    Atomic<std::uint64_t>
+        mark;                  // mark_of() its block: a table begins here, and it was not destroyed
     std::uint64_t slots;       // buckets of the first array
     std::uint64_t slots_mask;  // slots - 1 where that is a power of two, else 0
     std::uint64_t may_grow;    // 0 or 1
@@ -105,6 +107,11 @@ struct Head {
 
     [[nodiscard]] std::uint64_t buckets(std::uint32_t level) const noexcept {
         return slots << level;
+    }
+
+    [[nodiscard]] static constexpr std::uint64_t mark_of(BlockNumber table) noexcept {
+        constexpr std::uint64_t table_mark = 0x7ab1e5ac9e0f1c3d;
+        return table_mark ^ table;
     }
 
     // Which one a participant uses.

@@ -73,7 +73,8 @@ private:
         bool is_linked = false;
         if ((word & made::filled) != 0) {
             const auto& place = ground_.word_at(shown_.block_place.load(std::memory_order_relaxed));
-            is_linked = link::next_in(place.load(std::memory_order_acquire)) == block;
+            is_linked =
+                is_destroyed() || link::next_in(place.load(std::memory_order_acquire)) == block;
         }
         shown_.block_made.store(0, std::memory_order_release);
         if (!is_linked) ground_.blocks().free(block);
@@ -83,7 +84,14 @@ private:
         return ground_.head(shown_.table.load(std::memory_order_relaxed));
     }
 
+    // A table that was destroyed before the death was noticed has taken its blocks with it.
+    [[nodiscard]] bool is_destroyed() const noexcept {
+        const BlockNumber table = shown_.table.load(std::memory_order_relaxed);
+        return head().mark.load(std::memory_order_acquire) != Head<Atomic>::mark_of(table);
+    }
+
     [[nodiscard]] Linked is_array_used(BlockNumber array) const noexcept {
+        if (is_destroyed()) return Linked::yes;
         const Root root = Root::unpacked(head().root.load(std::memory_order_acquire));
         const auto is = [&](std::uint32_t level) {
             return link::next_in(head().arrays[level].load(std::memory_order_acquire)) == array;
@@ -95,6 +103,7 @@ private:
     [[nodiscard]] Linked is_linked(BlockNumber record) {
         const std::uint64_t first = ground_.record(record).claim.load(std::memory_order_acquire);
         if (claim::claimer_in(first) != 0) return Linked::no;
+        if (is_destroyed()) return Linked::yes;
         Linked linked = Linked::no;
         for (bool is_late = true; is_late;) {
             const Spot<Atomic> spot = growth_.spot_for_change(head(), claim::hash_in(first));

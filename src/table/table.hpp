@@ -67,15 +67,31 @@ public:
         const BlockNumber array = number_of(heap::Offset{offset_of(table) + sizeof(Head<Atomic>)});
         ground_.array(array).buckets = slots;
         head.arrays[0].store(link::to(array), std::memory_order_release);
+        head.mark.store(Head<Atomic>::mark_of(table), std::memory_order_release);
         return table;
     }
 
     // The caller has stored where the table made last is.
     void keep() const noexcept { ground_.shown().block_made.store(0, std::memory_order_release); }
 
-    // Frees a table and its entries. Nobody uses it any more, and the dead who did are recovered.
-    void destroy(BlockNumber table) {
+    // Whether a table begins there. Of a block that holds something else the answer is as good as a guess of 64 bits.
+    //   table  any number whose offset and sizeof(Head) bytes from there are in the heap
+    [[nodiscard]] bool is_table(BlockNumber table) const noexcept {
+        return offset_of(table) % line_bytes == 0 &&
+               ground_.head(table).mark.load(std::memory_order_acquire) ==
+                   Head<Atomic>::mark_of(table);
+    }
+
+    // Frees a table and its entries. Nobody uses it any more, and the dead who did are recovered. false: it is none, or somebody else
+    // destroys it.
+    bool destroy(BlockNumber table) {
+        if (!is_table(table)) return false;
         auto& head = ground_.head(table);
+        std::uint64_t mark = Head<Atomic>::mark_of(table);
+        if (!head.mark.compare_exchange_strong(mark, 0, std::memory_order_acq_rel,
+                                               std::memory_order_relaxed)) {
+            return false;
+        }
         const Root root = Root::unpacked(head.root.load(std::memory_order_acquire));
         for (std::uint32_t level = Head<Atomic>::levels_max;
              level-- > 0;) {  // the array that is moved from after the other
@@ -87,6 +103,7 @@ public:
             if (level != 0) ground_.blocks().free(block);
         }
         ground_.blocks().free(table);
+        return true;
     }
 
     // Calls visit(const char* value, std::uint32_t bytes) with the value of the key, while it stays; false: there is none. A value of

@@ -157,6 +157,16 @@ TEST_F(TableTest, without_room_stays_as_it_was) {
     user_.table.destroy(table);
 }
 
+TEST_F(TableTest, is_destroyed_once) {
+    const BlockNumber table = make(2);
+    ASSERT_EQ(insert(table, "a", "b"), Effect::done);
+    EXPECT_TRUE(user_.table.is_table(table));
+    EXPECT_FALSE(user_.table.is_table(table + 1));
+    EXPECT_TRUE(user_.table.destroy(table));
+    EXPECT_FALSE(user_.table.is_table(table));
+    EXPECT_FALSE(user_.table.destroy(table));
+}
+
 TEST_F(TableTest, tables_of_a_heap_do_not_mix) {
     const BlockNumber one = make(2);
     const BlockNumber other = make(2);
