@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What `cmake --install` puts where: libraries, headers, pkg-config file, CMake package, compiler wrappers, licence, the
+# What `cmake --install` puts where: libraries, headers, pkg-config file, CMake package, compiler wrappers, licences, the
 # examples of one file. (Tools are installed where they are made, AcpPrograms.cmake; documents likewise, AcpDocs.cmake.) The tree may be moved
 # afterwards: everything in it finds its neighbours from its own place.
 include(CMakePackageConfigHelpers)
@@ -12,6 +12,7 @@ endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
         FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/LICENSES" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/examples" DESTINATION "${CMAKE_INSTALL_DOCDIR}" FILES_MATCHING PATTERN "*.c"
         PATTERN "kmer_count" EXCLUDE)
 

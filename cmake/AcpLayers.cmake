@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # One library target acp_<layer> per line of src/LAYERS that has a folder: a static library, or an interface
-# library when the folder holds headers only. Its link dependencies are the layers on its line.
+# library when the folder holds headers only. Its link dependencies are the layers on its line. A folder whose layer needs
+# more than its sources has a target.cmake, included after the target is made. A file NAME_x86_64.cpp is compiled for that
+# architecture alone, and NAME_elsewhere.cpp for all others.
 
 # Reads "layer: dep dep ...  # comment"; "*" stands for all layers above the line.
 #   sets ACP_LAYERS (in file order), ACP_APART_LAYERS (those below api: for tools and tests alone, the library has nothing
@@ -47,6 +49,11 @@ function(acp_add_layers)
     foreach(layer IN LISTS ACP_LAYERS)
         set(folder "${PROJECT_SOURCE_DIR}/src/${layer}")
         file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cpp")
+        if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+            list(FILTER sources EXCLUDE REGEX "_elsewhere\\.cpp$")
+        else()
+            list(FILTER sources EXCLUDE REGEX "_x86_64\\.cpp$")
+        endif()
         file(GLOB headers CONFIGURE_DEPENDS "${folder}/*.hpp" "${folder}/*.h")
         if(NOT sources AND NOT headers)
             continue()
@@ -75,6 +82,9 @@ function(acp_add_layers)
                 target_link_libraries(acp_${layer} ${visibility} acp_${dependency})
             endif()
         endforeach()
+        if(EXISTS "${folder}/target.cmake")
+            include("${folder}/target.cmake")
+        endif()
         list(APPEND built ${layer})
     endforeach()
     set(ACP_BUILT_LAYERS ${built} PARENT_SCOPE)

@@ -116,6 +116,14 @@ bool has_fast_short_rep_mov() noexcept {
 #endif
 }
 
+bool has_carryless_multiply() noexcept {
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("ssse3");
+#else
+    return false;
+#endif
+}
+
 AesUnit aes_unit() noexcept {
 #if defined(__x86_64__)
     if (!__builtin_cpu_supports("aes") || !__builtin_cpu_supports("pclmul")) return AesUnit::none;

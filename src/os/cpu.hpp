@@ -54,6 +54,9 @@ Status pin_to_cpu(int nth_usable);
 // Whether the CPU copies well with rep movsb at every length (x86 FSRM).
 [[nodiscard]] bool has_fast_short_rep_mov() noexcept;
 
+// Whether the CPU multiplies polynomials over GF(2), 64 bits by 64, and shuffles the bytes of a vector (x86 PCLMULQDQ and SSSE3).
+[[nodiscard]] bool has_carryless_multiply() noexcept;
+
 // How fast the processor computes AES-GCM, from slowest to fastest. x86 has more levels than other architectures.
 enum class AesUnit : std::uint8_t {
     none,    // no instructions for AES, or none for carry-less multiplication

@@ -199,11 +199,14 @@ TEST(Cpu, counts_what_the_affinity_mask_allows) {
 TEST(Cpu, tells_what_the_kernel_tells_of_it) {
     [[maybe_unused]] const std::string info = read_text_file("/proc/cpuinfo").value_or("");
 #if defined(__x86_64__)
-    const bool is_listed = info.find(" fsrm") != std::string::npos;
+    const auto is_listed = [&](const char* flag) { return info.find(flag) != std::string::npos; };
 #else
-    const bool is_listed = false;  // and an emulator shows the host's list
+    const auto is_listed = [](const char*) {
+        return false;
+    };  // and an emulator shows the host's list
 #endif
-    EXPECT_EQ(has_fast_short_rep_mov(), is_listed);
+    EXPECT_EQ(has_fast_short_rep_mov(), is_listed(" fsrm"));
+    EXPECT_EQ(has_carryless_multiply(), is_listed(" pclmulqdq") && is_listed(" ssse3"));
     const std::uint64_t cache = last_level_cache_bytes();
     EXPECT_TRUE(cache == 0 || cache >= 16 * 1024) << cache;
 }
