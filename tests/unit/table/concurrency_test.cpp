@@ -81,6 +81,17 @@ public:
         return true;
     }
 
+    bool insert(BlockNumber table, std::uint64_t which) {
+        const std::string key = key_number(which);
+        const std::string value = value_for(key, which);
+        return user_.table.insert(table, hashed(key), value_of(value)) == Effect::done;
+    }
+
+    bool erase(BlockNumber table, std::uint64_t which) {
+        const std::string key = key_number(which);
+        return user_.table.erase(table, hashed(key)) == Effect::done;
+    }
+
     bool is_found_whole(BlockNumber table, const std::string& key) {
         bool is_whole = true;
         (void)user_.table.find(table, hashed(key), [&](const char* value, std::uint32_t bytes) {
@@ -130,26 +141,34 @@ void expect_agreement(Actor<Atomic>& actor,
     EXPECT_EQ(actor.table().entries(table), there) << when;
 }
 
-void run_scheduled(std::uint64_t seed,
-                   std::uint32_t operations,
-                   std::uint32_t keys,
-                   std::uint64_t hash_mask_used = ~std::uint64_t{0}) {
+struct Course {
+    std::uint32_t operations = 0;  // of each user
+    std::uint32_t keys = 0;
+    std::uint32_t slots = 1;
+    std::uint32_t there = 0;  // the first so many keys are there at the start
+    std::uint64_t hash_mask = ~std::uint64_t{0};
+};
+
+void run_scheduled(std::uint64_t seed, const Course& course) {
+    const auto [operations, keys, slots, there, hash_mask_used] = course;
     constexpr std::uint32_t users = 3;
     SharedHeap shared;
     const SharedPages participants(Participants<sched::Atomic>::bytes(participants_max));
     std::deque<Actor<sched::Atomic>> actors;
     for (std::uint32_t i = 0; i < users; ++i)
         actors.emplace_back(shared, participants.data(), i, 1, hash_mask_used);
-    const BlockNumber table = actors[0].table().make(1, true);
+    const BlockNumber table = actors[0].table().make(slots, true);
     actors[0].table().keep();
     std::vector<Tally> tallies(std::size_t{users} * keys);
+    for (std::uint32_t which = 0; which < there; ++which)
+        tallies[which].inserted = actors[0].insert(table, which) ? 1 : 0;
     std::array<bool, users> is_well{};
     sched::Options options;
     options.seed = seed;
     const auto body = [&](std::uint32_t i) {
         return [&, i] {
-            is_well[i] =
-                actors[i].act(table, seed, operations, keys, &tallies[std::size_t{i} * keys]);
+            is_well[i] = actors[i].act(table, seed, course.operations, course.keys,
+                                       &tallies[std::size_t{i} * course.keys]);
         };
     };
     const sched::Outcome outcome = sched::run(options, {body(0), body(1), body(2)});
@@ -163,15 +182,95 @@ void run_scheduled(std::uint64_t seed,
 }
 
 TEST(Concurrency, users_of_few_keys_agree_on_a_weak_memory) {
-    sched::for_each_seed(1500, [](std::uint64_t seed) { run_scheduled(seed, 12, 2); });
+    sched::for_each_seed(
+        1500, [](std::uint64_t seed) { run_scheduled(seed, {.operations = 12, .keys = 2}); });
 }
 
 TEST(Concurrency, users_of_a_growing_table_agree_on_a_weak_memory) {
-    sched::for_each_seed(1000, [](std::uint64_t seed) { run_scheduled(seed, 20, 24); });
+    sched::for_each_seed(
+        1000, [](std::uint64_t seed) { run_scheduled(seed, {.operations = 20, .keys = 24}); });
 }
 
 TEST(Concurrency, users_of_long_chains_agree_on_a_weak_memory) {
-    sched::for_each_seed(800, [](std::uint64_t seed) { run_scheduled(seed, 24, 24, 1); });
+    sched::for_each_seed(800, [](std::uint64_t seed) {
+        run_scheduled(seed, {.operations = 24, .keys = 24, .hash_mask = 1});
+    });
+}
+
+TEST(Concurrency, users_of_buckets_that_are_moved_agree_on_a_weak_memory) {
+    sched::for_each_seed(1500, [](std::uint64_t seed) {
+        run_scheduled(seed, {.operations = 14, .keys = 23, .slots = 4, .there = 21});
+    });
+}
+
+// A reader stops before any of its accesses; meanwhile an insertion moves the bucket that it looks at, and the entry is erased.
+TEST(Concurrency, an_entry_that_is_moved_and_erased_is_read_whole_or_not_at_all) {
+    constexpr std::uint32_t slots = 4;
+    constexpr std::uint32_t there = slots * Growth<sched::Atomic>::entries_per_bucket;
+    sched::for_each_death(0, 1, [](const sched::Options& options) {
+        SharedHeap shared;
+        const SharedPages participants(Participants<sched::Atomic>::bytes(participants_max));
+        std::deque<Actor<sched::Atomic>> actors;
+        for (std::uint32_t i = 0; i < 3; ++i)
+            actors.emplace_back(shared, participants.data(), i, 1);
+        const BlockNumber table = actors[1].table().make(slots, true);
+        actors[1].table().keep();
+        for (std::uint32_t which = 0; which < there; ++which)
+            EXPECT_TRUE(actors[1].insert(table, which));
+        // the first insertion of a user looks whether the table is to grow, and moves two buckets
+        EXPECT_TRUE(actors[2].insert(table, there));
+        const auto read = [&] {
+            for (std::uint32_t which = 0; which < there; ++which) {
+                EXPECT_TRUE(actors[0].is_found_whole(table, key_number(which)))
+                    << options.victim_operation;
+            }
+        };
+        const auto change = [&] {
+            EXPECT_TRUE(actors[1].insert(table, there + 1));
+            for (std::uint32_t which = 0; which < there; ++which)
+                EXPECT_TRUE(actors[1].erase(table, which));
+        };
+        const sched::Outcome outcome = sched::run(options, {read, change});
+        EXPECT_EQ(outcome.failure, "");
+        EXPECT_EQ(actors[1].table().buckets(table), 2 * slots) << "it grows";
+        return outcome.is_victim_hit;
+    });
+}
+
+// A chain becomes full, is lengthened and moved at once, while others look for room in it.
+TEST(Concurrency, nothing_is_inserted_into_a_chain_that_is_moved) {
+    constexpr std::uint32_t users = 3;
+    constexpr std::uint32_t there = Bucket<sched::Atomic>::slots_max - 1;
+    constexpr std::uint32_t inserted_by_each = 3;
+    static constexpr std::uint64_t other_fragments_only = hash_mask & ~std::uint64_t{0xffff};
+    sched::for_each_seed(3000, [](std::uint64_t seed) {
+        SharedHeap shared;
+        const SharedPages participants(Participants<sched::Atomic>::bytes(participants_max));
+        std::deque<Actor<sched::Atomic>> actors;
+        for (std::uint32_t i = 0; i < users; ++i) {
+            actors.emplace_back(shared, participants.data(), i, 1, other_fragments_only);
+        }
+        const BlockNumber table = actors[0].table().make(1, true);
+        actors[0].table().keep();
+        for (std::uint32_t which = 0; which < there; ++which)
+            EXPECT_TRUE(actors[0].insert(table, which));
+        sched::Options options;
+        options.seed = seed;
+        const auto body = [&](std::uint32_t user) {
+            return [&, user] {
+                for (std::uint32_t i = 0; i < inserted_by_each; ++i) {
+                    EXPECT_TRUE(actors[user].insert(table, there + user * inserted_by_each + i));
+                }
+            };
+        };
+        const sched::Outcome outcome = sched::run(options, {body(0), body(1), body(2)});
+        EXPECT_EQ(outcome.failure, "");
+        for (std::uint32_t which = 0; which < there + users * inserted_by_each; ++which) {
+            EXPECT_TRUE(actors[0].has(table, key_number(which)))
+                << "seed " << seed << ", key " << which;
+        }
+        actors[0].table().destroy(table);
+    });
 }
 
 TEST(Concurrency, threads_of_a_growing_table_agree) {
