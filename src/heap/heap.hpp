@@ -81,8 +81,11 @@ public:
         if (block != no_block) return block;
         spans_.let_go(cache);  // those that lie empty become units
         block = large_.allocate(cache, bytes, alignment);
-        if (block != no_block || !spans_.steal_idle(cache)) return block;
-        return large_.allocate(cache, bytes, alignment);
+        for (std::uint32_t i = 0; i < thefts_max && block == no_block; ++i) {
+            if (!spans_.steal_idle(cache)) break;
+            block = large_.allocate(cache, bytes, alignment);
+        }
+        return block;
     }
 
     // The caller has stored where the cache's last block is: if the process is killed from now on, the block is not freed.
@@ -167,6 +170,9 @@ public:
     }
 
 private:
+    // How often spans are taken from others for one block, where others do so too.
+    static constexpr std::uint32_t thefts_max = 8;
+
     [[nodiscard]] static bool is_in_span(const UnitWord& word) noexcept {
         return word.state == UnitState::span || word.state == UnitState::span_part;
     }

@@ -103,7 +103,7 @@ public:
     }
 
     // Gives up the spans of all other caches that no call uses, for want of room: they note that at their next call. Returns whether
-    // it gave up any. Looks at all units that may be in use.
+    // there may be more room now; of several who do so at once each span is given up by one. Looks at all units that may be in use.
     bool steal_idle(ThreadCache& cache) const {
         bool is_any = false;
         bool is_forgotten = false;
@@ -115,22 +115,21 @@ public:
             });
         };
         visit_held([&](std::uint32_t unit, UnitWord word) {
-            if (word.thief != 0) return;
             if (word.is_held_by(cache.number())) {
                 // A theft that was undone after this cache had noticed it and forgotten the span?
-                if (cache.hold(word.size_class).head() == unit) return;
+                if (word.thief != 0 || cache.hold(word.size_class).head() == unit) return;
                 release(cache, unit, word.size_class);
                 is_forgotten = true;
                 return;
             }
             if (!is_idle(control_, word.holder - 1)) return;
             const UnitWord before = word;
+            // also where another thief is at it, who may be stopped
             word.thief = cache.number() + 1;
             is_any = change(unit, before, word) || is_any;
         });
         if (!is_any) return is_forgotten;
         const bool is_ordered = order_all_ == nullptr || order_all_();
-        is_any = false;
         visit_held([&](std::uint32_t unit, UnitWord word) {
             if (word.thief != cache.number() + 1) return;
             const UnitWord before = word;
@@ -139,9 +138,9 @@ public:
             if (is_taken) word.holder = cache.number() + 1;
             if (!change(unit, before, word) || !is_taken) return;
             release(cache, unit, word.size_class);
-            is_any = true;
         });
-        return is_any || is_forgotten;
+        // Where it took none another thief did, or the holders are at work: there may be room now.
+        return true;
     }
 
     // The end of a theft whose thief or holder was killed: the span is its holder's again, unless the word has changed since.
@@ -222,7 +221,7 @@ private:
             let_go(cache);
             hold.set_head(open(cache, size_class));
         }
-        if (hold.is_empty() && steal_idle(cache)) {
+        for (std::uint32_t i = 0; i < 2 && hold.is_empty() && steal_idle(cache); ++i) {
             hold.set_head(take_room(cache, size_class));
             if (hold.is_empty()) hold.set_head(open(cache, size_class));
         }

@@ -90,6 +90,36 @@ TEST(Concurrency, caches_of_a_weak_memory_get_blocks_of_their_own) {
     });
 }
 
+// Half of the heap each, which is there once the spans of a cache that nobody uses are taken from it.
+TEST(Concurrency, all_who_take_spans_from_others_at_once_find_room) {
+    sched::for_each_seed(2000, [](std::uint64_t seed) {
+        ScheduledScene scene;
+        ThreadCache idle(2);
+        for (std::uint64_t bytes = 16; bytes <= 32'768; bytes *= 2) {
+            const Offset block = scene.heap.allocate(idle, bytes);
+            ASSERT_NE(block, no_block);
+            scene.heap.keep(idle);
+            ASSERT_EQ(scene.heap.free(idle, block), Freed::done);
+        }
+        const auto take_half = [&](CacheNumber number) {
+            return [&, number] {
+                ThreadCache cache(number);
+                for (int i = 0; i < 2; ++i) {
+                    const Offset block = scene.heap.allocate(cache, area_bytes / 2 - unit_bytes);
+                    EXPECT_NE(block, no_block) << "seed " << seed << ", cache " << number;
+                    scene.heap.keep(cache);
+                    if (i == 0 && block != no_block) {
+                        EXPECT_EQ(scene.heap.free(cache, block), Freed::done);
+                    }
+                }
+            };
+        };
+        sched::Options options;
+        options.seed = seed;
+        EXPECT_EQ(sched::run(options, {take_half(0), take_half(1)}).failure, "");
+    });
+}
+
 TEST(Concurrency, processes_find_in_their_blocks_what_they_wrote) {
     const test::ScopedWatchdog watchdog("four processes allocate and free");
     constexpr HeapShape shape{64, 4};
