@@ -50,8 +50,11 @@ public:
         return tables_.destroy(table);
     }
 
-    // After Effect::no_room: whether what processes that are gone left has made room.
-    bool find_room() { return heap_.recover(lease_.cache()); }
+    // After Effect::no_room: frees what waits to be freed here, and what processes that are gone left.
+    void find_room() {
+        tables_.reclaim();
+        (void)heap_.recover(lease_.cache());
+    }
 
 private:
     NodeHeap& heap_;

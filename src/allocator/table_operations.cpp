@@ -52,11 +52,13 @@ public:
         return found != 0 && tables_->is_table(found) ? found : 0;
     }
 
-    // Runs a call, again where there was no room and processes that are gone have left some.
+    // Runs a call, again where there was no room and some may have been found.
     template <typename Call>
     Effect with_room(const Call& call) {
         const Effect effect = call();
-        return effect == Effect::no_room && tables_.find_room() ? call() : effect;
+        if (effect != Effect::no_room) return effect;
+        tables_.find_room();
+        return call();
     }
 
 private:

@@ -140,6 +140,7 @@ struct Participant {
     Atomic<std::uint64_t> unlinking;    // a record or an array that it takes out of use
     Atomic<std::uint64_t> retired;      // the last of the blocks out of use that it has not freed
     Atomic<std::uint64_t> retired_count;
+    Atomic<std::uint64_t> retired_bytes;  // since it last looked at what others name
     Atomic<std::uint64_t>
         adopting;  // whose retired blocks it takes over: number of that participant, plus 1
     Atomic<std::uint64_t> recoverer;  // who recovers it, plus 1

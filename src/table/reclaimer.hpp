@@ -19,6 +19,8 @@ template <template <class> class Atomic>
 class Reclaimer {
 public:
     static constexpr std::uint32_t usual_batch = 512;
+    // Bytes that wait to be freed, but for those that are named.
+    static constexpr std::uint64_t bytes_most = 256 << 10;
 
     //   batch  after so many more blocks it looks at what others name
     explicit Reclaimer(const Ground<Atomic>& ground, std::uint32_t batch = usual_batch) noexcept
@@ -26,8 +28,15 @@ public:
 
     // Takes a block that is linked no more out of use; somebody else may have done so. The caller names it, or made it.
     void retire(BlockNumber block) {
+        const std::uint64_t bytes = bytes_of(block);
         if (!claim_and_list(block)) return;
-        if (ground_.shown().retired_count.load(std::memory_order_relaxed) % batch_ == 0) scan();
+        auto& own = ground_.shown();
+        const std::uint64_t waiting = own.retired_bytes.load(std::memory_order_relaxed) + bytes;
+        own.retired_bytes.store(waiting, std::memory_order_relaxed);
+        if (own.retired_count.load(std::memory_order_relaxed) % batch_ == 0 ||
+            waiting > bytes_most) {
+            scan();
+        }
     }
 
     // Puts another word into the slot of an entry and takes the entry's record, which the caller names, out of use. false: the slot
@@ -116,6 +125,14 @@ private:
         return ground_.record(block).claim;  // an array begins alike
     }
 
+    [[nodiscard]] std::uint64_t bytes_of(BlockNumber block) const noexcept {
+        const bool is_array =
+            (first_word(block).load(std::memory_order_relaxed) & claim::is_array) != 0;
+        if (is_array) return BucketArray<Atomic>::bytes(ground_.array(block).buckets);
+        const auto& record = ground_.record(block);
+        return EntryRecord<Atomic>::bytes(record.key_bytes, record.value_bytes);
+    }
+
     [[nodiscard]] BlockNumber before(BlockNumber block) const noexcept {
         return claim::before_in(first_word(block).load(std::memory_order_relaxed));
     }
@@ -196,6 +213,7 @@ private:
             block = next;
         }
         own.retired_count.store(kept, std::memory_order_relaxed);
+        own.retired_bytes.store(0, std::memory_order_relaxed);
     }
 
     // Frees buckets of chains, some at a time. Whether none is left.

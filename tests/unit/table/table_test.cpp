@@ -157,6 +157,17 @@ TEST_F(TableTest, without_room_stays_as_it_was) {
     user_.table.destroy(table);
 }
 
+TEST_F(TableTest, long_values_that_were_replaced_do_not_pile_up) {
+    const BlockNumber table = make(4);
+    for (int i = 0; i < 100; ++i) {
+        const std::string value(100'000, static_cast<char>('a' + i % 26));
+        ASSERT_EQ(user_.table.assign(table, key_of("key"), value_of(value)), Effect::done);
+        ASSERT_LE(shared_.blocks_in_use(),
+                  2U + Reclaimer<std::atomic>::bytes_most / value.size() + 1);
+    }
+    user_.table.destroy(table);
+}
+
 TEST_F(TableTest, is_destroyed_once) {
     const BlockNumber table = make(2);
     ASSERT_EQ(insert(table, "a", "b"), Effect::done);
