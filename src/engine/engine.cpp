@@ -190,14 +190,28 @@ void Engine::say_what_weakens(const GatewaySettings& settings,
     }
 }
 
+void Engine::take(Time now, const Address& from, std::span<std::byte> datagram) {
+    try {
+        endpoint_->on_datagram(now, from, datagram);
+    } catch (const std::bad_alloc&) {
+        // Nothing of it was noted, so it is as if the network had lost it: it will be sent again.
+    }
+}
+
 bool Engine::receive(Time now) {
     router_->set_now(now);
-    return transport_->receive([this, now](const Address& from, std::span<std::byte> datagram) {
-        try {
-            endpoint_->on_datagram(now, from, datagram);
-        } catch (const std::bad_alloc&) {
-            // Nothing of it was noted, so it is as if the network had lost it: it will be sent again.
-        }
+    const bool has_any =
+        transport_->receive([this, now](const Address& from, std::span<std::byte> datagram) {
+            take(now, from, datagram);
+        });
+    if (has_any && router_->has_to_sever()) receive_all(now);
+    return has_any;
+}
+
+void Engine::receive_all(Time now) {
+    router_->set_now(now);
+    transport_->receive_all([this, now](const Address& from, std::span<std::byte> datagram) {
+        take(now, from, datagram);
     });
 }
 

@@ -42,6 +42,10 @@ public:
     // Takes what has arrived. true when something had.
     bool receive(Time now);
 
+    // Takes all that has arrived. To be called between the news of a loss and sever(): what the lost node sent before lies in the
+    // sockets by then, and may end what others wait for.
+    void receive_all(Time now);
+
     // Runs what came and what was submitted, and sends. true when content moved: not for acknowledgements alone.
     bool work(Time now);
 
@@ -93,6 +97,7 @@ private:
 
     bool may_be_waited_for(NodeId node) override { return may_wait_ && may_wait_(node); }
 
+    void take(Time now, const Address& from, std::span<std::byte> datagram);
     void note_peer(NodeId node);
 
     const NodeId node_;

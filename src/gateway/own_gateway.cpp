@@ -128,7 +128,7 @@ public:
         const std::uint64_t delivered = core_->endpoint().counters().delivered;
         bool has_moved = look_for_meeting();
         has_moved = core_->receive(now) || has_moved;
-        const bool has_lost = look_for_losses() || look_at_socket();
+        const bool has_lost = look_for_losses(now) || look_at_socket();
         // A waiting thread calls turn() again and again, and most calls find nothing. Such a call must be short, since the
         // datagram that the thread waits for comes in the middle of one.
         const bool is_due = now >= deadline_.load(std::memory_order_relaxed) || stats_->is_asked();
@@ -262,13 +262,14 @@ private:
     }
 
     // What the agent's gateway has learned of others. True when there was something new.
-    bool look_for_losses() {
+    bool look_for_losses(Time now) {
         // acquire: partner is node::note_lost_node and its like
         const std::uint32_t losses = segment_.control().losses.load(std::memory_order_acquire);
         if (losses == losses_seen_) [[likely]] {
             return false;
         }
         losses_seen_ = losses;
+        core_->receive_all(now);
         for (NodeId node = 0; node < segment_.shape().nodes; ++node) {
             if (node == segment_.shape().node) continue;
             const std::uint32_t first = core_->map().first_process(node);

@@ -10,11 +10,10 @@ void FrameReceiver::on_frames(NodeId node, Bytes frames) {
         const Fault fault = on_frame(from, frames);
         if (fault == Fault::none) continue;
         ++to_.activity.counters().faults[static_cast<std::size_t>(fault)];
-        to_.nodes.sever_later(node);
+        to_.losses.sever(node, datagram::SeverReason::told);
         break;
     }
     to_.activity.note_move();
-    if (to_.nodes.has_to_sever()) to_.losses.sever_noted();
 }
 
 // Tries the most frequent types first.
@@ -92,7 +91,8 @@ Fault FrameReceiver::on_short(RouterPeer& from, const ShortFrame& frame) {
             to_.watch_list.watch_for(from, frame.initiator);
             return Fault::none;
         default:
-            // Others may take this node for lost: then they stop answering it, which it will notice.
+            // What that node sent before may lie in the sockets still, so it is severed in the next turn. Others may take this
+            // node for lost: then they stop answering it, which it will notice.
             if (frame.initiator != to_.nodes.self()) to_.nodes.sever_later(frame.initiator);
             return Fault::none;
     }

@@ -185,6 +185,10 @@ bool Router::is_idle() const noexcept {
            !parts_->ends.is_any_collected();
 }
 
+bool Router::has_to_sever() const noexcept {
+    return parts_->nodes.has_to_sever();
+}
+
 void Router::on_frames(NodeId from, datagram::Bytes frames) {
     parts_->receiver.on_frames(from, frames);
 }

@@ -78,6 +78,9 @@ public:
     // From which node this one waits to hear now; nothing unless a meeting is in progress.
     [[nodiscard]] std::optional<NodeId> missing_node() const noexcept;
 
+    // Whether turn() is going to sever a node of whose loss others have told.
+    [[nodiscard]] bool has_to_sever() const noexcept;
+
     // For at least so many nanoseconds has the endpoint watch a node, and sever it if its gateway is silent.
     void watch(NodeId node, Time at_least_ns);
 

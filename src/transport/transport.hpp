@@ -83,6 +83,16 @@ public:
         return has_any;
     }
 
+    // Calls visit() as receive() does, for all that has arrived before this call: sockets that were silent included.
+    template <typename Visitor>
+    void receive_all(Visitor&& visit) {
+        for (Socket& socket : sockets_) {
+            for (std::uint32_t round = 0; round < rounds_for_all; ++round) {
+                if (!receive_from(socket, visit)) break;
+            }
+        }
+    }
+
     // Sends what the endpoint has to send, as long as the kernel takes it and for a bounded number of bursts.
     // true when there was content among it: to have answered is no progress.
     bool send(datagram::Endpoint& endpoint, Time now);
@@ -119,6 +129,7 @@ public:
 
 private:
     static constexpr std::uint32_t receives_per_turn = 4;
+    static constexpr std::uint32_t rounds_for_all = 4096;  // of one socket, which others may go on filling
     static constexpr std::uint32_t bursts_per_turn = 8;
     static constexpr std::uint32_t messages_per_receive = 16;
     static constexpr std::uint32_t lone_messages_max = 4;  // in a row before more are looked for

@@ -117,6 +117,27 @@ TEST_F(OwnMeetingsOfNodes, fail_on_all_nodes_that_wait_when_one_of_them_gives_a_
     EXPECT_EQ(meetings_[0]->failure().code(), Code::peer);
 }
 
+TEST_F(OwnMeetingsOfNodes, end_where_a_node_dies_after_it_has_sent_all_that_others_need) {
+    std::vector<remote::Ended> ended;
+    const auto turn_node = [&](std::uint32_t node) { job_.process(node).link->turn(ended); };
+    for (const auto& one : meetings_) one->ask(1, node::AwaitedCall::sync);
+    job_.turn_until([&] { return is_released(0, 1) && is_released(1, 1) && is_released(2, 1); });
+    for (const auto& one : meetings_) one->ask(2, node::AwaitedCall::sync);
+    turn_node(0);  // tells node 1, and then reads nothing while the others go on
+    for (int i = 0; i < 20; ++i) {
+        job_.submit(2, {Operation::copy, 0, job_.memory(0, false).address,
+                        job_.memory(2, false).address, 8, 0, 0});
+        turn_node(2);
+    }
+    while (!is_released(1, 2)) {
+        turn_node(1);
+        turn_node(2);
+    }
+    node::GatewayPort(job_.segment(0)).publish_death(1, 9);
+    for (int turns = 0; turns < 100 && !is_released(0, 2); ++turns) turn_node(0);
+    EXPECT_TRUE(is_released(0, 2)) << "what node 1 had sent lay in the sockets";
+}
+
 TEST_F(OwnMeetingsOfNodes, fail_at_once_after_a_node_was_lost) {
     node::GatewayPort(job_.segment(0)).publish_severed(2, node::NodeFate::silent);
     for (int turns = 0; turns < 20; ++turns) job_.turn();
