@@ -129,7 +129,8 @@ public:
 
 private:
     static constexpr std::uint32_t receives_per_turn = 4;
-    static constexpr std::uint32_t rounds_for_all = 4096;  // of one socket, which others may go on filling
+    // Of one socket, which others may go on filling meanwhile.
+    static constexpr std::uint32_t rounds_for_all = 4096;
     static constexpr std::uint32_t bursts_per_turn = 8;
     static constexpr std::uint32_t messages_per_receive = 16;
     static constexpr std::uint32_t lone_messages_max = 4;  // in a row before more are looked for
