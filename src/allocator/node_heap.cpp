@@ -169,10 +169,14 @@ void HeapBlocks::clear(table::BlockNumber block, std::uint64_t bytes) {
     heap_.clear_blocks(table::offset_of(block), bytes);
 }
 
-heap::Offset NodeHeap::allocate_from_the_gone(heap::ThreadCache& cache,
-                                              std::uint64_t bytes,
-                                              std::uint64_t alignment) {
-    return recover(cache) ? heap_.allocate(cache, bytes, alignment) : heap::no_block;
+// Where there is no room: what this cache has taken out of tables and nobody reads any more, and what processes that are gone left.
+heap::Offset NodeHeap::allocate_from_what_waits(heap::ThreadCache& cache,
+                                                std::uint64_t bytes,
+                                                std::uint64_t alignment) {
+    HeapBlocks blocks(*this, cache);
+    table::HashTable<>(blocks, users_, cache.number()).reclaim();
+    (void)recover(cache);
+    return heap_.allocate(cache, bytes, alignment);
 }
 
 heap::Usage NodeHeap::usage(std::uint32_t thread) {

@@ -48,7 +48,7 @@ public:
         heap::ThreadCache& cache = borrow(thread);
         heap::Offset block = heap_.allocate(cache, bytes, alignment);
         if (block == heap::no_block) [[unlikely]]
-            block = allocate_from_the_gone(cache, bytes, alignment);
+            block = allocate_from_what_waits(cache, bytes, alignment);
         heap_.keep(cache);
         caches_.give_back(cache);
         return block;
@@ -109,9 +109,9 @@ private:
     }
 
     [[nodiscard, gnu::cold]] heap::ThreadCache& wait_for_cache(std::uint32_t thread) const noexcept;
-    [[nodiscard, gnu::cold]] heap::Offset allocate_from_the_gone(heap::ThreadCache& cache,
-                                                                 std::uint64_t bytes,
-                                                                 std::uint64_t alignment);
+    [[nodiscard, gnu::cold]] heap::Offset allocate_from_what_waits(heap::ThreadCache& cache,
+                                                                   std::uint64_t bytes,
+                                                                   std::uint64_t alignment);
     bool recover_tables(heap::ThreadCache& cache, std::uint32_t slot);
     [[nodiscard]] bool is_gone(std::uint32_t slot) const noexcept;
 

@@ -45,18 +45,33 @@ public:
     [[nodiscard]] table::HashTable<>* operator->() noexcept { return &tables_; }
 
     // Frees a table that nobody uses any more. What processes that are gone left in it is finished first. false: it is none.
-    bool destroy(table::BlockNumber table) {
+    bool destroy(table::BlockNumber table, std::uint64_t id) {
         (void)heap_.recover(lease_.cache());
-        return tables_.destroy(table);
+        return tables_.destroy(table, id);
     }
 
-    // After Effect::no_room: frees what waits to be freed here, and what processes that are gone left.
-    void find_room() {
+    // Runs a call, and where it found no room once more: after freeing what waits to be freed here, and what processes that are gone
+    // left.   call() returns what has an Effect
+    template <typename Call>
+    auto with_room(const Call& call) {
+        auto result = call();
+        if (effect_of(result) != table::Effect::no_room) [[likely]]
+            return result;
         tables_.reclaim();
         (void)heap_.recover(lease_.cache());
+        return call();
     }
 
+    [[nodiscard]] NodeHeap& heap() noexcept { return heap_; }
+
 private:
+    static table::Effect effect_of(table::Effect effect) noexcept { return effect; }
+
+    template <typename Told>
+    static table::Effect effect_of(const Told& told) noexcept {
+        return told.effect;
+    }
+
     NodeHeap& heap_;
     NodeHeap::Lease lease_;
     HeapBlocks blocks_;

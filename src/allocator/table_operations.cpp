@@ -3,14 +3,11 @@
 #include "allocator/table_operations.hpp"
 
 #include <algorithm>
-#include <cstddef>
-#include <cstring>
-#include <span>
 #include <string>
 
 #include "base/format.hpp"
 
-#include "allocator/operations.hpp"
+#include "allocator/opened_tables.hpp"
 
 namespace acp::allocator {
 
@@ -22,184 +19,177 @@ using local::OperationContext;
 using memory::GlobalAddress;
 using table::BlockNumber;
 using table::Effect;
+using table::Visited;
+using table::VisitedEntry;
 using Ran = NumberedOperation::Ran;
-using Arguments = std::span<const std::byte>;
-using Result = std::span<std::byte>;
 
-template <typename Value>
-bool take(Arguments& from, Value& value) noexcept {
-    if (from.size() < sizeof value) return false;
-    std::memcpy(&value, from.data(), sizeof value);
-    from = from.subspan(sizeof value);
-    return true;
-}
-
-// The heap and its tables, while an operation runs.
-class Opened {
-public:
-    explicit Opened(OperationContext& context) noexcept
-        : context_(context),
-          heap_(context.space().segment(),
-                context.space().slot_of(context.process()),
-                context.hazards()),
-          tables_(heap_, context.thread()) {}
-
-    [[nodiscard]] NodeTables& tables() noexcept { return tables_; }
-
-    // 0: no table is there.
-    [[nodiscard]] BlockNumber table(GlobalAddress address) noexcept {
-        const BlockNumber found = table_at(context_.space(), context_.process(), address);
-        return found != 0 && tables_->is_table(found) ? found : 0;
-    }
-
-    // Runs a call, again where there was no room and some may have been found.
-    template <typename Call>
-    Effect with_room(const Call& call) {
-        const Effect effect = call();
-        if (effect != Effect::no_room) return effect;
-        tables_.find_room();
-        return call();
-    }
-
-private:
-    OperationContext& context_;
-    NodeHeap heap_;
-    NodeTables tables_;
-};
-
-// What an operation on an entry begins with.
-struct EntryCall {
-    EntryRequest request;
-    table::EntryKey key;
-
-    // `after`: what stands between the request and the key. false: the arguments are malformed.
-    template <typename After>
-    bool read(Arguments& arguments, After& after) noexcept {
-        if (!take(arguments, request) || !take(arguments, after)) return false;
-        return read_key(arguments);
-    }
-
-    bool read(Arguments& arguments) noexcept {
-        return take(arguments, request) && read_key(arguments);
-    }
-
-private:
-    bool read_key(Arguments& arguments) noexcept {
-        if (arguments.size() < request.key_bytes) return false;
-        key = {arguments.data(), request.key_bytes, request.hash};
-        arguments = arguments.subspan(request.key_bytes);
-        return true;
-    }
-};
-
-Ran told(Result result, Effect effect) noexcept {
-    result[0] = static_cast<std::byte>(effect);
-    return {Code::ok, 1};
-}
-
-Ran run_make(OperationContext& context, Arguments arguments, Result result) noexcept {
+Ran run_make(OperationContext& context,
+             OperationArguments arguments,
+             OperationResult result) noexcept {
     TableRequest request;
     if (!take(arguments, request) || !arguments.empty() || request.may_grow > 1 ||
-        request.slots == 0 || request.slots > table_slots_max) {
+        request.has_many > 1 || request.slots == 0 || request.slots > table_slots_max) {
         return {Code::argument, 0};
     }
     if (!has_heap(context)) return {Code::unsupported, 0};
-    Opened opened(context);
+    OpenedTables opened(context);
     BlockNumber made = 0;
-    (void)opened.with_room([&] {
-        made = opened.tables()->make(request.slots, request.may_grow != 0);
+    (void)opened.tables().with_room([&] {
+        made = opened.tables()->make(
+            {request.slots, request.may_grow != 0, request.has_many != 0, request.id});
         return made != 0 ? Effect::done : Effect::no_room;
     });
     opened.tables()->keep();
-    const GlobalAddress address =
-        made == 0 ? 0
-                  : context.space().claimed_address(context.process(), node::Claim::heap_blocks) +
-                        table::offset_of(made);
+    const GlobalAddress address = opened.address(made);
     std::memcpy(result.data(), &address, sizeof address);
     return {Code::ok, sizeof address};
 }
 
-Ran run_destroy(OperationContext& context, Arguments arguments, Result /*result*/) noexcept {
-    GlobalAddress address = 0;
-    if (!take(arguments, address) || !arguments.empty()) return {Code::argument, 0};
+Ran run_destroy(OperationContext& context,
+                OperationArguments arguments,
+                OperationResult /*result*/) noexcept {
+    TableName name;
+    if (!take(arguments, name) || !arguments.empty()) return {Code::argument, 0};
     if (!has_heap(context)) return {Code::unsupported, 0};
-    Opened opened(context);
-    const BlockNumber table = opened.table(address);
-    if (table == 0 || !opened.tables().destroy(table)) return {Code::stale, 0};
+    OpenedTables opened(context);
+    const BlockNumber table = opened.table(name);
+    if (table == 0 || !opened.tables().destroy(table, name.id)) return {Code::stale, 0};
     return {};
 }
 
-Ran run_find(OperationContext& context, Arguments arguments, Result result) noexcept {
-    EntryCall call;
-    if (!call.read(arguments) || !arguments.empty()) return {Code::argument, 0};
+Ran run_give(OperationContext& context,
+             OperationArguments arguments,
+             OperationResult /*result*/) noexcept {
+    GiveRequest request;
+    if (!take(arguments, request) || !arguments.empty()) return {Code::argument, 0};
     if (!has_heap(context)) return {Code::unsupported, 0};
-    Opened opened(context);
-    const BlockNumber table = opened.table(call.request.table);
+    OpenedTables opened(context);
+    const BlockNumber table = opened.table(request.name);
+    if (table == 0 || !opened.tables()->give(table, request.name.id, request.to))
+        return {Code::stale, 0};
+    return {};
+}
+
+Ran run_entries(OperationContext& context,
+                OperationArguments arguments,
+                OperationResult result) noexcept {
+    TableName name;
+    if (!take(arguments, name) || !arguments.empty()) return {Code::argument, 0};
+    if (!has_heap(context)) return {Code::unsupported, 0};
+    OpenedTables opened(context);
+    const BlockNumber table = opened.table(name);
     if (table == 0) return {Code::stale, 0};
-    EntryResult head;
-    const std::size_t room =
-        std::min<std::size_t>(result.size() - sizeof head, call.request.value_bytes);
-    std::size_t written = 0;
-    const bool is_there =
-        opened.tables()->find(table, call.key, [&](const char* value, std::uint32_t bytes) {
-            head.value_bytes = bytes;
-            written = std::min<std::size_t>(bytes, room);
-            std::memcpy(result.data() + sizeof head, value, written);
-        });
-    head.effect = is_there ? Effect::done : Effect::absent;
-    head.is_whole = written == head.value_bytes ? 1 : 0;
+    const std::uint64_t entries = opened.tables()->entries(table);
+    std::memcpy(result.data(), &entries, sizeof entries);
+    return {Code::ok, sizeof entries};
+}
+
+// The most buckets that one operation looks at.
+constexpr std::uint32_t buckets_max = 64;
+
+// Writes entries that are visited one behind the other.
+class EntryWriter {
+public:
+    EntryWriter(OpenedTables& opened, OperationResult result) noexcept
+        : opened_(opened), result_(result), at_(sizeof(WalkResult)) {}
+
+    [[nodiscard]] bool has_room_for(const VisitedEntry& entry) const noexcept {
+        const std::size_t bytes = sizeof(WalkedEntry) + entry.key_bytes + entry.value_bytes;
+        return at_ + bytes <= result_.size() || count_ == 0;
+    }
+
+    void add(const VisitedEntry& entry) noexcept {
+        WalkedEntry walked{entry.place, opened_.address(entry.record), entry.key_bytes,
+                           entry.value_bytes, 0};
+        const std::size_t bytes = std::size_t{entry.key_bytes} + entry.value_bytes;
+        const bool has_bytes = at_ + sizeof walked + bytes <= result_.size();
+        walked.has_bytes = has_bytes ? 1 : 0;
+        std::memcpy(result_.data() + at_, &walked, sizeof walked);
+        at_ += sizeof walked;
+        ++count_;
+        if (!has_bytes) return;
+        std::copy_n(entry.key, entry.key_bytes, reinterpret_cast<char*>(result_.data() + at_));
+        at_ += entry.key_bytes;
+        std::copy_n(entry.value, entry.value_bytes, reinterpret_cast<char*>(result_.data() + at_));
+        at_ += entry.value_bytes;
+    }
+
+    [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
+
+    [[nodiscard]] Ran finish(WalkResult head) noexcept {
+        head.count = count_;
+        std::memcpy(result_.data(), &head, sizeof head);
+        return {Code::ok, static_cast<std::uint32_t>(at_)};
+    }
+
+private:
+    OpenedTables& opened_;
+    OperationResult result_;
+    std::size_t at_;
+    std::uint32_t count_ = 0;
+};
+
+Ran run_walk(OperationContext& context,
+             OperationArguments arguments,
+             OperationResult result) noexcept {
+    WalkRequest request;
+    if (!take(arguments, request) || !arguments.empty() || request.is_single > 1) {
+        return {Code::argument, 0};
+    }
+    if (!has_heap(context)) return {Code::unsupported, 0};
+    OpenedTables opened(context);
+    const BlockNumber table = opened.table(request.name);
+    if (table == 0) return {Code::stale, 0};
+    EntryWriter writer(opened, result);
+    WalkResult head{request.after, 0, 1};
+    bool is_full = false;
+    for (std::uint32_t i = 0; i < buckets_max && head.has_more != 0 && !is_full; ++i) {
+        const bool has_more =
+            opened.tables()->walk(table, head.after, [&](const VisitedEntry& entry) {
+                is_full = !writer.has_room_for(entry);
+                if (is_full) return Visited::stop_before;
+                writer.add(entry);
+                is_full = request.is_single != 0;
+                return is_full ? Visited::stop_here : Visited::go_on;
+            });
+        head.has_more = has_more ? 1 : 0;
+    }
+    return writer.finish(head);
+}
+
+// The entries of a bucket are noted, and erased when the visit has ended.
+Ran run_clear_table(OperationContext& context,
+                    OperationArguments arguments,
+                    OperationResult result) noexcept {
+    WalkRequest request;
+    if (!take(arguments, request) || !arguments.empty()) return {Code::argument, 0};
+    if (!has_heap(context)) return {Code::unsupported, 0};
+    OpenedTables opened(context);
+    const BlockNumber table = opened.table(request.name);
+    if (table == 0) return {Code::stale, 0};
+    WalkResult head{request.after, 0, 1};
+    for (std::uint32_t i = 0; i < buckets_max && head.has_more != 0; ++i) {
+        std::array<std::pair<std::uint64_t, BlockNumber>, 32>
+            noted;  // NOLINT: written as far as read
+        std::uint32_t count = 0;
+        const bool has_more =
+            opened.tables()->walk(table, head.after, [&](const VisitedEntry& entry) {
+                noted[count++] = {opened.tables()->hash_at(table, entry.place.position),
+                                  entry.record};
+                return count == noted.size() ? Visited::stop_here : Visited::go_on;
+            });
+        for (std::uint32_t j = 0; j < count; ++j) {
+            (void)opened.tables().with_room([&] {
+                return opened.tables()->erase_record(table, noted[j].first, noted[j].second);
+            });
+        }
+        head.has_more = has_more ? 1 : 0;
+    }
     std::memcpy(result.data(), &head, sizeof head);
-    return {Code::ok, static_cast<std::uint32_t>(sizeof head + written)};
+    return {Code::ok, sizeof head};
 }
 
-Ran run_put(OperationContext& context, Arguments arguments, Result result) noexcept {
-    EntryCall call;
-    PutMode mode{};
-    if (!call.read(arguments, mode) || arguments.size() != call.request.value_bytes ||
-        mode > PutMode::assign) {
-        return {Code::argument, 0};
-    }
-    if (!has_heap(context)) return {Code::unsupported, 0};
-    Opened opened(context);
-    const BlockNumber table = opened.table(call.request.table);
-    if (table == 0) return {Code::stale, 0};
-    const table::EntryValue value{arguments.data(), call.request.value_bytes};
-    return told(result, opened.with_room([&] {
-        return mode == PutMode::insert ? opened.tables()->insert(table, call.key, value)
-                                       : opened.tables()->assign(table, call.key, value);
-    }));
-}
-
-Ran run_erase(OperationContext& context, Arguments arguments, Result result) noexcept {
-    EntryCall call;
-    if (!call.read(arguments) || !arguments.empty()) return {Code::argument, 0};
-    if (!has_heap(context)) return {Code::unsupported, 0};
-    Opened opened(context);
-    const BlockNumber table = opened.table(call.request.table);
-    if (table == 0) return {Code::stale, 0};
-    return told(result, opened.with_room([&] { return opened.tables()->erase(table, call.key); }));
-}
-
-Ran run_change(OperationContext& context, Arguments arguments, Result result) noexcept {
-    EntryCall call;
-    ChangeRequest change;
-    if (!call.read(arguments, change) || !arguments.empty() || change.is_exchange > 1) {
-        return {Code::argument, 0};
-    }
-    if (!has_heap(context)) return {Code::unsupported, 0};
-    Opened opened(context);
-    const BlockNumber table = opened.table(call.request.table);
-    if (table == 0) return {Code::stale, 0};
-    ChangeResult done;
-    done.old = change.expected;
-    done.effect = change.is_exchange != 0
-                      ? opened.tables()->compare_exchange(table, call.key, done.old, change.operand)
-                      : opened.tables()->fetch_add(table, call.key, change.operand, done.old);
-    std::memcpy(result.data(), &done, sizeof done);
-    return {Code::ok, sizeof done};
-}
-
-std::string places_of_table(Arguments arguments) {
+std::string places_of_table(OperationArguments arguments) {
     GlobalAddress address = 0;
     if (!take(arguments, address)) return "no table";
     return "the table is " + base::hex(address);
@@ -224,13 +214,16 @@ const std::array<NumberedOperation, table_operation_count>& table_operations() n
     static constexpr std::array<NumberedOperation, table_operation_count> rows{{
         {table_make_number, "making a table", sizeof(TableRequest), sizeof(GlobalAddress),
          run_make},
-        {table_destroy_number, "destroying a table", sizeof(GlobalAddress), 0, run_destroy,
+        {table_destroy_number, "destroying a table", sizeof(TableName), 0, run_destroy,
          places_of_table},
-        {table_find_number, "a find", most, most, run_find, places_of_table},
-        {table_put_number, "an insertion", most, 1, run_put, places_of_table},
-        {table_erase_number, "an erasure", most, 1, run_erase, places_of_table},
-        {table_change_number, "a change of a value", most, sizeof(ChangeResult), run_change,
+        {table_give_number, "giving a table away", sizeof(GiveRequest), 0, run_give,
          places_of_table},
+        {table_entries_number, "counting entries", sizeof(TableName), sizeof(std::uint64_t),
+         run_entries, places_of_table},
+        {table_walk_number, "a walk over a table", sizeof(WalkRequest), most, run_walk,
+         places_of_table},
+        {table_clear_number, "clearing a table", sizeof(WalkRequest), sizeof(WalkResult),
+         run_clear_table, places_of_table},
     }};
     return rows;
 }

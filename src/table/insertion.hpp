@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 
 #include "table/ground.hpp"
 #include "table/growth.hpp"
@@ -30,6 +31,29 @@ enum class Effect : std::uint8_t {
     no_number,  // the value has not 8 bytes
 };
 
+// What becomes of an entry of the same key.
+enum class PutMode : std::uint8_t {
+    insert,   // it stays
+    assign,   // it gets the value
+    replace,  // it gets the value if its own is the one expected; nothing is inserted
+    add,      // it stays, and another one is inserted beside it
+};
+
+struct PutRequest {
+    EntryKey key;
+    EntryValue value;
+    PutMode mode = PutMode::insert;
+    EntryValue expected = {};  // PutMode::replace
+    // 0, or a block that holds key and value as a record does, and belongs to the caller. It becomes the entry's record, or is freed.
+    BlockNumber prepared = 0;
+};
+
+// What a put did, and the record of the entry of its key; 0: there is none.
+struct PutEffect {
+    Effect effect = Effect::done;
+    BlockNumber record = 0;
+};
+
 template <template <class> class Atomic>
 class Insertion {
 public:
@@ -40,34 +64,38 @@ public:
               const Search<Atomic>& search) noexcept
         : ground_(ground), reclaimer_(reclaimer), growth_(growth), search_(search) {}
 
-    // done, no_room; present, unless it replaces
-    Effect put(Head<Atomic>& head, const EntryKey& key, const EntryValue& value, bool replaces) {
-        Making making{head, key};
+    // done, no_room; insert: present; replace: present (it has another value), absent, no_number (a value of 8 bytes is replaced by one
+    // of 8 bytes only)
+    PutEffect put(Head<Atomic>& head, const PutRequest& request) {
+        Making making{head, request};
+        if (request.prepared != 0) take_prepared(making);
         for (;; ++making.attempts) {
-            const Spot<Atomic> spot = growth_.spot_for_change(head, key.hash);
+            const Spot<Atomic> spot = growth_.spot_for_change(head, request.key.hash);
             if (spot.first == nullptr) return end(making, Effect::no_room);
-            const Entry entry = search_.look(head, spot, key, Search<Atomic>::Access::change);
-            if (entry.is_late) continue;
-            if (entry.slot != nullptr) {
-                if (!replaces) return end(making, Effect::present);
-                if (has_stored(entry, value)) return end(making, Effect::done);
+            if (request.mode != PutMode::add) {
+                const Entry entry =
+                    search_.look(head, spot, request.key, Search<Atomic>::Access::change);
+                if (entry.is_late) continue;
+                if (entry.slot != nullptr || request.mode == PutMode::replace) {
+                    const std::optional<PutEffect> done = meet(making, entry);
+                    if (done) return *done;
+                    continue;
+                }
             }
-            if (making.made == 0 && !make_record(making, value)) return Effect::no_room;
-            if (entry.slot != nullptr) {
-                if (reclaimer_.unlink(*entry.slot, entry.word, slot::of(key.hash, making.made)))
-                    return let_go(Effect::done);
-                continue;
-            }
+            if (making.made == 0 && !make_record(making)) return {Effect::no_room, 0};
             const Vacancy vacancy = find_vacancy(spot);
             if (vacancy.is_late) continue;
             if (vacancy.slot == nullptr) {
                 if (!make_room(making, vacancy)) return end(making, Effect::no_room);
                 continue;
             }
-            if (!has_inserted(making, spot, vacancy)) continue;
-            let_go(Effect::done);
+            const bool is_inserted = request.mode == PutMode::add
+                                         ? has_added(making, vacancy)
+                                         : has_inserted(making, spot, vacancy);
+            if (!is_inserted) continue;
+            let_go();
             note_insertion(head);
-            return Effect::done;
+            return {Effect::done, making.made};
         }
     }
 
@@ -77,25 +105,79 @@ private:
     // A call under way.
     struct Making {
         Head<Atomic>& head;
-        const EntryKey& key;
+        const PutRequest& request;
         BlockNumber made = 0;    // the record to be linked
         bool was_shown = false;  // others may have seen it
         std::uint32_t attempts = 0;
     };
 
-    // Whether the value was replaced in vacancy.
-    [[nodiscard]] bool has_stored(const Entry& entry, const EntryValue& value) const noexcept {
-        auto& record = ground_.record(slot::record_in(entry.word));
-        if (!record.is_number() || value.bytes != sizeof(std::uint64_t)) return false;
-        std::uint64_t number = 0;
-        std::memcpy(&number, value.data, sizeof number);
-        record.number().store(number, std::memory_order_release);
-        return true;
+    // There is an entry of the key, or one must be there. Nothing: look again.
+    [[nodiscard]] std::optional<PutEffect> meet(Making& making, const Entry& entry) {
+        const PutRequest& request = making.request;
+        if (entry.slot == nullptr) return end(making, Effect::absent);
+        const BlockNumber old = slot::record_in(entry.word);
+        if (request.mode == PutMode::insert) {
+            (void)end(making, Effect::present);
+            return PutEffect{Effect::present, old};
+        }
+        if (const std::optional<Effect> changed = change_in_place(request, old)) {
+            (void)end(making, *changed);
+            return PutEffect{*changed, old};
+        }
+        if (making.made == 0 && !make_record(making)) return PutEffect{Effect::no_room, old};
+        if (!reclaimer_.unlink(*entry.slot, entry.word, slot::of(request.key.hash, making.made))) {
+            return std::nullopt;
+        }
+        let_go();
+        return PutEffect{Effect::done, making.made};
     }
 
-    [[nodiscard]] bool make_record(Making& making, const EntryValue& value) {
+    // What is decided without another record: of a value of 8 bytes, and where it is not the one expected. Nothing: it takes one.
+    [[nodiscard]] std::optional<Effect> change_in_place(const PutRequest& request,
+                                                        BlockNumber number) const noexcept {
+        auto& record = ground_.record(number);
+        const bool is_conditional = request.mode == PutMode::replace;
+        const EntryValue& expected = request.expected;
+        if (is_conditional && expected.bytes != record.value_bytes) return Effect::present;
+        if (!record.is_number()) {
+            const bool is_other =
+                is_conditional && std::memcmp(record.value(), expected.data, expected.bytes) != 0;
+            return is_other ? std::optional(Effect::present) : std::nullopt;
+        }
+        if (request.value.bytes != sizeof(std::uint64_t)) {
+            return is_conditional ? std::optional(Effect::no_number) : std::nullopt;
+        }
+        const std::uint64_t value = number_in(request.value);
+        if (!is_conditional) {
+            record.number().store(value, std::memory_order_release);
+            return Effect::done;
+        }
+        std::uint64_t before = number_in(expected);
+        return record.number().compare_exchange_strong(before, value, std::memory_order_acq_rel,
+                                                       std::memory_order_acquire)
+                   ? Effect::done
+                   : Effect::present;
+    }
+
+    [[nodiscard]] static std::uint64_t number_in(const EntryValue& value) noexcept {
+        std::uint64_t number = 0;
+        std::memcpy(&number, value.data, sizeof number);
+        return number;
+    }
+
+    void take_prepared(Making& making) const noexcept {
+        const PutRequest& request = making.request;
+        making.made = request.prepared;
+        auto& record = ground_.record(making.made);
+        record.claim.store(claim::hash_in(request.key.hash), std::memory_order_relaxed);
+        ground_.shown().record_made.store(made::of(making.made) | made::filled,
+                                          std::memory_order_release);
+    }
+
+    [[nodiscard]] bool make_record(Making& making) {
         auto& shown = ground_.shown();
-        const EntryKey& key = making.key;
+        const EntryKey& key = making.request.key;
+        const EntryValue& value = making.request.value;
         making.made = ground_.blocks().allocate(shown.record_made,
                                                 EntryRecord<Atomic>::bytes(key.bytes, value.bytes),
                                                 heap::granule_bytes);
@@ -104,15 +186,15 @@ private:
         record.claim.store(claim::hash_in(key.hash), std::memory_order_relaxed);
         record.key_bytes = key.bytes;
         record.value_bytes = value.bytes;
-        std::memcpy(record.key(), key.data, key.bytes);
+        if (key.bytes != 0) std::memcpy(record.key(), key.data, key.bytes);
         if (value.bytes != 0) std::memcpy(record.value(), value.data, value.bytes);
         shown.record_made.store(made::of(making.made) | made::filled, std::memory_order_release);
         return true;
     }
 
     // Ends a call that links nothing. A record that others may have seen is freed as those that were linked.
-    Effect end(const Making& making, Effect result) {
-        if (making.made == 0) return result;
+    PutEffect end(const Making& making, Effect result) {
+        if (making.made == 0) return {result, 0};
         if (making.was_shown) {
             reclaimer_.retire(making.made);
             ground_.shown().record_made.store(0, std::memory_order_release);
@@ -120,7 +202,7 @@ private:
             ground_.shown().record_made.store(0, std::memory_order_release);
             ground_.blocks().free(making.made);
         }
-        return result;
+        return {result, 0};
     }
 
     // A slot to be filled, or the last bucket of a chain that has none.
@@ -180,10 +262,18 @@ private:
         return true;
     }
 
+    // Puts the record beside others of its key: nobody else's insertion matters.
+    bool has_added(Making& making, const Vacancy& vacancy) {
+        std::uint64_t expected = vacancy.word;
+        return vacancy.slot->compare_exchange_strong(
+            expected, slot::of(making.request.key.hash, making.made), std::memory_order_seq_cst,
+            std::memory_order_relaxed);
+    }
+
     // Puts the record into the slot for all to see, then looks whether another insertion of the key was there or is under way, and
     // only then makes it an entry. Of two that are under way at least one sees the other, and ends it.
     bool has_inserted(Making& making, const Spot<Atomic>& spot, const Vacancy& vacancy) {
-        const std::uint64_t entry = slot::of(making.key.hash, making.made);
+        const std::uint64_t entry = slot::of(making.request.key.hash, making.made);
         std::uint64_t expected = vacancy.word;
         making.was_shown = true;
         if (!vacancy.slot->compare_exchange_strong(expected, entry | slot::tentative,
@@ -191,7 +281,7 @@ private:
                                                    std::memory_order_relaxed)) {
             return false;
         }
-        const bool is_alone = end_others(making.key, spot, *vacancy.slot);
+        const bool is_alone = end_others(making.request.key, spot, *vacancy.slot);
         expected = entry | slot::tentative;
         if (is_alone &&
             vacancy.slot->compare_exchange_strong(expected, entry, std::memory_order_seq_cst,
@@ -236,9 +326,8 @@ private:
         }
     }
 
-    Effect let_go(Effect effect) const noexcept {
+    void let_go() const noexcept {
         ground_.shown().record_made.store(0, std::memory_order_release);
-        return effect;
     }
 
     // Two that end each other's insertions again and again wait for different times.

@@ -90,13 +90,15 @@ struct Head {
     };
 
     alignas(line_bytes) Atomic<std::uint64_t> root;
-    Atomic<std::uint64_t>
-        mark;                  // mark_of() its block: a table begins here, and it was not destroyed
+    // mark_of() its block and its identity: a table begins here, and it was not destroyed.
+    Atomic<std::uint64_t> mark;
     std::uint64_t slots;       // buckets of the first array
     std::uint64_t slots_mask;  // slots - 1 where that is a power of two, else 0
     std::uint64_t may_grow;    // 0 or 1
-    Atomic<std::uint64_t>
-        grower;  // who makes the next array, plus 1: a hint that spares others to make it too
+    std::uint64_t has_many;    // 0 or 1: of one key
+    // Who makes the next array, plus 1: a hint that spares others to make it too.
+    Atomic<std::uint64_t> grower;
+    std::uint64_t id;  // to whom the table belongs; what it is made with
     alignas(line_bytes)
         std::array<Atomic<std::uint64_t>, levels_max> arrays;  // link::to(array); 0: not there yet
     std::array<Counter, counters> counted;
@@ -109,10 +111,14 @@ struct Head {
         return slots << level;
     }
 
-    [[nodiscard]] static constexpr std::uint64_t mark_of(BlockNumber table) noexcept {
+    // Tells a table from other bytes, and from a table of another identity that was made there later.
+    [[nodiscard]] static constexpr std::uint64_t mark_of(BlockNumber table,
+                                                         std::uint64_t id) noexcept {
         constexpr std::uint64_t table_mark = 0x7ab1e5ac9e0f1c3d;
-        return table_mark ^ table;
+        return table_mark ^ table ^ id;
     }
+
+    [[nodiscard]] bool has_many_of_a_key() const noexcept { return has_many != 0; }
 
     // Which one a participant uses.
     [[nodiscard]] Atomic<std::uint64_t>& counter(std::uint32_t participant) noexcept {

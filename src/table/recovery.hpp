@@ -87,7 +87,8 @@ private:
     // A table that was destroyed before the death was noticed has taken its blocks with it.
     [[nodiscard]] bool is_destroyed() const noexcept {
         const BlockNumber table = shown_.table.load(std::memory_order_relaxed);
-        return head().mark.load(std::memory_order_acquire) != Head<Atomic>::mark_of(table);
+        return head().mark.load(std::memory_order_acquire) !=
+               Head<Atomic>::mark_of(table, head().id);
     }
 
     [[nodiscard]] Linked is_array_used(BlockNumber array) const noexcept {

@@ -46,13 +46,36 @@ public:
         }
     }
 
-    // Looks through a chain. A find does not keep its buckets from being moved and freed, and therefore looks at each step whether
-    // they are current.
+    // Looks for a key in a chain.
     [[nodiscard]] Entry look(const Head<Atomic>& head,
                              const Spot<Atomic>& spot,
                              const EntryKey& key,
                              Access access) const {
-        const std::uint64_t fragment = slot::fragment_of(key.hash);
+        return look_for(head, spot, slot::fragment_of(key.hash), access, [&](BlockNumber record) {
+            return ground_.record(record).has_key(key.data, key.bytes);
+        });
+    }
+
+    // Looks for the entry of a record, whose key has this hash.
+    [[nodiscard]] Entry find_record(const Head<Atomic>& head,
+                                    std::uint64_t hash,
+                                    BlockNumber record) const {
+        for (;;) {
+            const Spot<Atomic> spot = growth_.spot_for_find(head, hash);
+            const Entry entry = look_for(head, spot, slot::fragment_of(hash), Access::find,
+                                         [record](BlockNumber found) { return found == record; });
+            if (!entry.is_late) return entry;
+        }
+    }
+
+    // Looks through a chain for a record of which is_it(number) is true; that of the entry is named. A find does not keep its buckets
+    // from being moved and freed, and therefore looks at each step whether they are current.
+    template <typename IsIt>
+    [[nodiscard]] Entry look_for(const Head<Atomic>& head,
+                                 const Spot<Atomic>& spot,
+                                 std::uint64_t fragment,
+                                 Access access,
+                                 const IsIt& is_it) const {
         const bool is_find = access == Access::find;
         for (Bucket<Atomic>* bucket = spot.first;;) {
             for (auto& slot : bucket->slots) {
@@ -65,7 +88,7 @@ public:
                 if (((again ^ word) & ~slot::frozen) != 0 ||
                     !Growth<Atomic>::is_current(head, spot)) [[unlikely]]
                     return Entry{nullptr, 0, true};
-                if (ground_.record(slot::record_in(word)).has_key(key.data, key.bytes)) [[likely]]
+                if (is_it(slot::record_in(word))) [[likely]]
                     return {&slot, word, false};
             }
             const BlockNumber next = link::next_in(bucket->link.load(std::memory_order_acquire));

@@ -22,13 +22,23 @@
 #include <atomic>
 #include <cstdint>
 
+#include "table/counting.hpp"
 #include "table/ground.hpp"
 #include "table/growth.hpp"
 #include "table/insertion.hpp"
 #include "table/reclaimer.hpp"
 #include "table/search.hpp"
+#include "table/walk.hpp"
 
 namespace acp::table {
+
+// How a table is made.
+struct TableShape {
+    std::uint64_t slots = 1;  // buckets at first, 1 .. 2^32
+    bool may_grow = true;
+    bool has_many = false;  // entries of one key: they are inserted by PutMode::add
+    std::uint64_t id = 0;   // to whom it belongs
+};
 
 template <template <class> class Atomic = std::atomic>
 class HashTable {
@@ -46,48 +56,62 @@ public:
           reclaimer_(ground_, batch),
           growth_(ground_, reclaimer_),
           search_(ground_, growth_),
-          insertion_(ground_, reclaimer_, growth_, search_) {}
+          insertion_(ground_, reclaimer_, growth_, search_),
+          counting_(ground_, reclaimer_, growth_, search_, insertion_),
+          walk_(ground_, growth_) {}
 
     ~HashTable() = default;
     HashTable(const HashTable&) = delete;
     HashTable& operator=(const HashTable&) = delete;
 
     // Makes an empty table; it is freed if the process is killed before keep(). 0: there is no room.
-    //   slots  buckets at first, 1 .. 2^32
-    [[nodiscard]] BlockNumber make(std::uint64_t slots, bool may_grow) {
-        const std::uint64_t bytes = Head<Atomic>::bytes(slots);
+    [[nodiscard]] BlockNumber make(const TableShape& shape) {
+        const std::uint64_t bytes = Head<Atomic>::bytes(shape.slots);
         const BlockNumber table =
             ground_.blocks().allocate(ground_.shown().block_made, bytes, line_bytes);
         if (table == 0) return 0;
         ground_.blocks().clear(table, bytes);
         auto& head = ground_.head(table);
-        head.slots = slots;
-        head.slots_mask = (slots & (slots - 1)) == 0 ? slots - 1 : 0;
-        head.may_grow = may_grow ? 1 : 0;
+        head.slots = shape.slots;
+        head.slots_mask = (shape.slots & (shape.slots - 1)) == 0 ? shape.slots - 1 : 0;
+        head.may_grow = shape.may_grow ? 1 : 0;
+        head.has_many = shape.has_many ? 1 : 0;
+        head.id = shape.id;
         const BlockNumber array = number_of(heap::Offset{offset_of(table) + sizeof(Head<Atomic>)});
-        ground_.array(array).buckets = slots;
+        ground_.array(array).buckets = shape.slots;
         head.arrays[0].store(link::to(array), std::memory_order_release);
-        head.mark.store(Head<Atomic>::mark_of(table), std::memory_order_release);
+        head.mark.store(Head<Atomic>::mark_of(table, shape.id), std::memory_order_release);
         return table;
     }
 
     // The caller has stored where the table made last is.
     void keep() const noexcept { ground_.shown().block_made.store(0, std::memory_order_release); }
 
-    // Whether a table begins there. Of a block that holds something else the answer is as good as a guess of 64 bits.
+    // Whether a table of this identity begins there. Of a block that holds something else the answer is as good as a guess of 64 bits.
     //   table  any number whose offset and sizeof(Head) bytes from there are in the heap
-    [[nodiscard]] bool is_table(BlockNumber table) const noexcept {
+    [[nodiscard]] bool is_table(BlockNumber table, std::uint64_t id) const noexcept {
         return offset_of(table) % line_bytes == 0 &&
                ground_.head(table).mark.load(std::memory_order_acquire) ==
-                   Head<Atomic>::mark_of(table);
+                   Head<Atomic>::mark_of(table, id);
     }
 
-    // Frees a table and its entries. Nobody uses it any more, and the dead who did are recovered. false: it is none, or somebody else
-    // destroys it.
-    bool destroy(BlockNumber table) {
-        if (!is_table(table)) return false;
+    // Gives a table to somebody else. Nobody uses it meanwhile. false: no table of the identity `from` is there.
+    bool give(BlockNumber table, std::uint64_t from, std::uint64_t to) const noexcept {
+        if (!is_table(table, from)) return false;
         auto& head = ground_.head(table);
-        std::uint64_t mark = Head<Atomic>::mark_of(table);
+        head.id = to;
+        std::uint64_t mark = Head<Atomic>::mark_of(table, from);
+        return head.mark.compare_exchange_strong(mark, Head<Atomic>::mark_of(table, to),
+                                                 std::memory_order_acq_rel,
+                                                 std::memory_order_relaxed);
+    }
+
+    // Frees a table and its entries. Nobody uses it any more, and the dead who did are recovered. false: it is none of this identity, or
+    // somebody else destroys it.
+    bool destroy(BlockNumber table, std::uint64_t id) {
+        if (!is_table(table, id)) return false;
+        auto& head = ground_.head(table);
+        std::uint64_t mark = Head<Atomic>::mark_of(table, id);
         if (!head.mark.compare_exchange_strong(mark, 0, std::memory_order_acq_rel,
                                                std::memory_order_relaxed)) {
             return false;
@@ -106,52 +130,137 @@ public:
         return true;
     }
 
-    // Calls visit(const char* value, std::uint32_t bytes) with the value of the key, while it stays; false: there is none. A value of
-    // 8 bytes may change meanwhile: visit gets a copy of it.
+    // Calls visit(const char* value, std::uint32_t bytes, BlockNumber record) with the value of the key, while it stays; false: there
+    // is none. A value of 8 bytes may change meanwhile: visit gets a copy of it.
     template <typename Visit>
     bool find(BlockNumber table, const EntryKey& key, const Visit& visit) const {
-        const auto entry = search_.find(ground_.head(table), key);
-        if (entry.slot == nullptr) {
-            ground_.forget(Shown::record);
-            return false;
+        return show(search_.find(ground_.head(table), key), visit);
+    }
+
+    // As find(), with the entry that a walk or a call has told, if it still is there.
+    //   hash  of its key
+    template <typename Visit>
+    bool find_record(BlockNumber table,
+                     std::uint64_t hash,
+                     BlockNumber record,
+                     const Visit& visit) const {
+        return show(search_.find_record(ground_.head(table), hash, record), visit);
+    }
+
+    // Has the processor fetch what a call on a key of this hash will read: first its bucket, then in a second call its record.
+    void prefetch_bucket(BlockNumber table, std::uint64_t hash) const noexcept {
+        __builtin_prefetch(growth_.spot_for_find(ground_.head(table), hash).first);
+    }
+
+    void prefetch_record(BlockNumber table, std::uint64_t hash) const noexcept {
+        const auto& bucket = *growth_.spot_for_find(ground_.head(table), hash).first;
+        const std::uint64_t fragment = slot::fragment_of(hash);
+        for (const auto& slot : bucket.slots) {
+            const std::uint64_t word = slot.load(std::memory_order_relaxed);
+            if (slot::fragment_in(word) != fragment || !slot::is_entry(word)) continue;
+            const char* const record = ground_.address(slot::record_in(word));
+            __builtin_prefetch(record);
+            __builtin_prefetch(record + line_bytes);
         }
-        auto& record = ground_.record(slot::record_in(entry.word));
-        if (record.is_number()) {
-            const std::uint64_t number = record.number().load(std::memory_order_acquire);
-            visit(reinterpret_cast<const char*>(&number), record.value_bytes);
-        } else {
-            visit(static_cast<const char*>(record.value()), record.value_bytes);
-        }
-        ground_.forget(Shown::record);
-        return true;
+    }
+
+    // Inserts, assigns or replaces. Effects: as Insertion::put
+    PutEffect put(BlockNumber table, const PutRequest& request) {
+        const Changing<Atomic> changing(ground_, table);
+        return insertion_.put(ground_.head(table), request);
     }
 
     // done, present, no_room
     Effect insert(BlockNumber table, const EntryKey& key, const EntryValue& value) {
-        const Changing<Atomic> changing(ground_, table);
-        return insertion_.put(ground_.head(table), key, value, false);
+        return put(table, {key, value, PutMode::insert}).effect;
     }
 
     // done, no_room
     Effect assign(BlockNumber table, const EntryKey& key, const EntryValue& value) {
-        const Changing<Atomic> changing(ground_, table);
-        return insertion_.put(ground_.head(table), key, value, true);
+        return put(table, {key, value, PutMode::assign}).effect;
     }
 
     // done, absent, no_room (for a bucket that must be moved first)
     Effect erase(BlockNumber table, const EntryKey& key) {
+        return erase_if(table, key.hash, [&](BlockNumber record) {
+            return ground_.record(record).has_key(key.data, key.bytes);
+        });
+    }
+
+    // The same of the entry of a record, if it still is there.   hash  of its key
+    Effect erase_record(BlockNumber table, std::uint64_t hash, BlockNumber record) {
+        return erase_if(table, hash, [record](BlockNumber found) { return found == record; });
+    }
+
+    // Adds to the count of a key, or takes from it: Counting::add, Counting::subtract.
+    CountEffect add(BlockNumber table, const EntryKey& key, std::uint64_t number) {
         const Changing<Atomic> changing(ground_, table);
-        auto& head = ground_.head(table);
+        return counting_.add(ground_.head(table), key, number);
+    }
+
+    CountEffect subtract(BlockNumber table, const EntryKey& key, std::uint64_t number) {
+        const Changing<Atomic> changing(ground_, table);
+        return counting_.subtract(ground_.head(table), key, number);
+    }
+
+    // Adds to the value of 8 bytes, and inserts `addend` as one where there is none. done (old: before), absent (it was inserted),
+    // no_number, no_room
+    Effect fetch_add_or_insert(BlockNumber table,
+                               const EntryKey& key,
+                               std::uint64_t addend,
+                               std::uint64_t& old) {
         for (;;) {
-            const Spot<Atomic> spot = growth_.spot_for_change(head, key.hash);
-            if (spot.first == nullptr) return Effect::no_room;
-            const auto entry = search_.look(head, spot, key, Search<Atomic>::Access::change);
-            if (entry.is_late) continue;
-            if (entry.slot == nullptr) return Effect::absent;
-            if (!reclaimer_.unlink(*entry.slot, entry.word, slot::emptied)) continue;
-            head.counter(ground_.own()).fetch_add(~std::uint64_t{0}, std::memory_order_relaxed);
-            return Effect::done;
+            const Effect changed = fetch_add(table, key, addend, old);
+            if (changed != Effect::absent) return changed;
+            const Effect inserted = insert(table, key, {&addend, sizeof addend});
+            old = 0;
+            if (inserted == Effect::done) return Effect::absent;
+            if (inserted != Effect::present) return inserted;
         }
+    }
+
+    // Visits entries behind a place, at the most those of one bucket: TableWalk::step.
+    template <typename Visit>
+    bool walk(BlockNumber table, WalkPlace& after, const Visit& visit) const {
+        return walk_.step(ground_.head(table), after, visit);
+    }
+
+    // The same of the entries of one key.
+    template <typename Visit>
+    bool walk_key(BlockNumber table,
+                  const EntryKey& key,
+                  WalkPlace& after,
+                  const Visit& visit) const {
+        const std::uint64_t position = position_of(table, key.hash);
+        if (after.position != position) after = {position, 0};
+        bool is_over = false;
+        while (!is_over && after.position == position) {
+            const bool has_more = walk(table, after, [&](const VisitedEntry& entry) {
+                is_over = entry.place.position != position;
+                if (is_over) return Visited::stop_before;
+                const bool is_it = entry.key_bytes == key.bytes &&
+                                   std::memcmp(entry.key, key.data, key.bytes) == 0;
+                const Visited visited = is_it ? visit(entry) : Visited::go_on;
+                is_over = visited != Visited::go_on;
+                return visited;
+            });
+            if (!has_more) return false;
+        }
+        return true;
+    }
+
+    // A block that holds, or is to hold, a key and a value.
+    [[nodiscard]] EntryRecord<Atomic>& record(BlockNumber block) const noexcept {
+        return ground_.record(block);
+    }
+
+    // The hash of the key of an entry at a position of a walk.
+    [[nodiscard]] std::uint64_t hash_at(BlockNumber table, std::uint64_t position) const noexcept {
+        return Positions(ground_.head(table).slots).hash_at(position);
+    }
+
+    [[nodiscard]] std::uint64_t position_of(BlockNumber table, std::uint64_t hash) const noexcept {
+        return Positions(ground_.head(table).slots).of(hash & hash_mask);
     }
 
     // Adds to the value of 8 bytes. done (old: before), absent, no_number
@@ -200,6 +309,40 @@ public:
     bool recover(std::uint32_t dead, const IsDead& is_dead);
 
 private:
+    template <typename Visit>
+    bool show(const typename Search<Atomic>::Entry& entry, const Visit& visit) const {
+        if (entry.slot != nullptr) {
+            const BlockNumber number_of_record = slot::record_in(entry.word);
+            auto& record = ground_.record(number_of_record);
+            if (record.is_number()) {
+                const std::uint64_t number = record.number().load(std::memory_order_acquire);
+                visit(reinterpret_cast<const char*>(&number), record.value_bytes, number_of_record);
+            } else {
+                visit(static_cast<const char*>(record.value()), record.value_bytes,
+                      number_of_record);
+            }
+        }
+        ground_.forget(Shown::record);
+        return entry.slot != nullptr;
+    }
+
+    template <typename IsIt>
+    Effect erase_if(BlockNumber table, std::uint64_t hash, const IsIt& is_it) {
+        const Changing<Atomic> changing(ground_, table);
+        auto& head = ground_.head(table);
+        for (;;) {
+            const Spot<Atomic> spot = growth_.spot_for_change(head, hash);
+            if (spot.first == nullptr) return Effect::no_room;
+            const auto entry = search_.look_for(head, spot, slot::fragment_of(hash),
+                                                Search<Atomic>::Access::change, is_it);
+            if (entry.is_late) continue;
+            if (entry.slot == nullptr) return Effect::absent;
+            if (!reclaimer_.unlink(*entry.slot, entry.word, slot::emptied)) continue;
+            head.counter(ground_.own()).fetch_add(~std::uint64_t{0}, std::memory_order_relaxed);
+            return Effect::done;
+        }
+    }
+
     template <typename Do>
     Effect change_number(BlockNumber table, const EntryKey& key, const Do& do_it) const {
         const auto entry = search_.find(ground_.head(table), key);
@@ -245,6 +388,8 @@ private:
     Growth<Atomic> growth_;
     Search<Atomic> search_;
     Insertion<Atomic> insertion_;
+    Counting<Atomic> counting_;
+    TableWalk<Atomic> walk_;
 };
 
 }  // namespace acp::table

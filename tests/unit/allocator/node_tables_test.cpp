@@ -27,7 +27,7 @@ class NodeTablesTest : public testing::Test {
 protected:
     table::BlockNumber make(std::uint64_t slots) {
         NodeTables tables(heap_, 0);
-        const table::BlockNumber table = tables->make(slots, true);
+        const table::BlockNumber table = tables->make({slots, true});
         tables->keep();
         return table;
     }
@@ -37,9 +37,9 @@ protected:
                                           const std::string& key) {
         std::string found = "(none)";
         NodeTables tables(heap, 0);
-        (void)tables->find(table, key_of(key), [&](const char* value, std::uint32_t bytes) {
-            found.assign(value, bytes);
-        });
+        (void)tables->find(table, key_of(key),
+                           [&](const char* value, std::uint32_t bytes,
+                               table::BlockNumber /*record*/) { found.assign(value, bytes); });
         return found;
     }
 
@@ -60,7 +60,7 @@ TEST_F(NodeTablesTest, are_the_same_for_all_processes_of_a_node) {
     }
     EXPECT_EQ(find(heap_, table, "77"), "value of 77");
     EXPECT_EQ(find(of_other_, table, "88"), "value of 88");
-    NodeTables(of_other_, 0).destroy(table);
+    NodeTables(of_other_, 0).destroy(table, 0);
     for (NodeHeap* heap : {&heap_, &of_other_}) {
         for (std::uint32_t thread = 0; thread < 3; ++thread) NodeTables(*heap, thread)->reclaim();
     }
@@ -93,7 +93,7 @@ TEST_F(NodeTablesTest, what_a_process_that_is_gone_held_is_freed) {
     NodeTables(heap_, 0)->reclaim();
     EXPECT_EQ(heap_.usage(0).blocks, 101U);
     EXPECT_EQ(find(heap_, table, "42"), "replaced");
-    NodeTables(heap_, 0).destroy(table);
+    NodeTables(heap_, 0).destroy(table, 0);
     EXPECT_EQ(heap_.usage(0).blocks, 0U);
 }
 

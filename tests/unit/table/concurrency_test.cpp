@@ -94,14 +94,15 @@ public:
 
     bool is_found_whole(BlockNumber table, const std::string& key) {
         bool is_whole = true;
-        (void)user_.table.find(table, hashed(key), [&](const char* value, std::uint32_t bytes) {
-            is_whole = is_value_for(key, std::string(value, bytes));
-        });
+        (void)user_.table.find(table, hashed(key),
+                               [&](const char* value, std::uint32_t bytes, BlockNumber /*record*/) {
+                                   is_whole = is_value_for(key, std::string(value, bytes));
+                               });
         return is_whole;
     }
 
     [[nodiscard]] bool has(BlockNumber table, const std::string& key) {
-        return user_.table.find(table, hashed(key), [](const char*, std::uint32_t) {});
+        return user_.table.find(table, hashed(key), [](const char*, std::uint32_t, BlockNumber) {});
     }
 
     [[nodiscard]] HashTable<Atomic>& table() { return user_.table; }
@@ -157,7 +158,7 @@ void run_scheduled(std::uint64_t seed, const Course& course) {
     std::deque<Actor<sched::Atomic>> actors;
     for (std::uint32_t i = 0; i < users; ++i)
         actors.emplace_back(shared, participants.data(), i, 1, hash_mask_used);
-    const BlockNumber table = actors[0].table().make(slots, true);
+    const BlockNumber table = actors[0].table().make({slots, true});
     actors[0].table().keep();
     std::vector<Tally> tallies(std::size_t{users} * keys);
     for (std::uint32_t which = 0; which < there; ++which)
@@ -176,7 +177,7 @@ void run_scheduled(std::uint64_t seed, const Course& course) {
     const std::string when = "seed " + std::to_string(seed);
     for (const bool one : is_well) EXPECT_TRUE(one) << when << ": a value was not whole";
     expect_agreement(actors[0], table, keys, tallies.data(), users, when);
-    actors[0].table().destroy(table);
+    actors[0].table().destroy(table, 0);
     for (auto& actor : actors) actor.table().reclaim();
     EXPECT_EQ(shared.blocks_in_use(), 0U) << when;
 }
@@ -213,7 +214,7 @@ TEST(Concurrency, an_entry_that_is_moved_and_erased_is_read_whole_or_not_at_all)
         std::deque<Actor<sched::Atomic>> actors;
         for (std::uint32_t i = 0; i < 3; ++i)
             actors.emplace_back(shared, participants.data(), i, 1);
-        const BlockNumber table = actors[1].table().make(slots, true);
+        const BlockNumber table = actors[1].table().make({slots, true});
         actors[1].table().keep();
         for (std::uint32_t which = 0; which < there; ++which)
             EXPECT_TRUE(actors[1].insert(table, which));
@@ -250,7 +251,7 @@ TEST(Concurrency, nothing_is_inserted_into_a_chain_that_is_moved) {
         for (std::uint32_t i = 0; i < users; ++i) {
             actors.emplace_back(shared, participants.data(), i, 1, other_fragments_only);
         }
-        const BlockNumber table = actors[0].table().make(1, true);
+        const BlockNumber table = actors[0].table().make({1, true});
         actors[0].table().keep();
         for (std::uint32_t which = 0; which < there; ++which)
             EXPECT_TRUE(actors[0].insert(table, which));
@@ -269,7 +270,7 @@ TEST(Concurrency, nothing_is_inserted_into_a_chain_that_is_moved) {
             EXPECT_TRUE(actors[0].has(table, key_number(which)))
                 << "seed " << seed << ", key " << which;
         }
-        actors[0].table().destroy(table);
+        actors[0].table().destroy(table, 0);
     });
 }
 
@@ -281,7 +282,7 @@ TEST(Concurrency, threads_of_a_growing_table_agree) {
     const SharedPages participants(Participants<std::atomic>::bytes(participants_max));
     std::vector<Tally> tallies(std::size_t{users} * keys);
     Actor<std::atomic> own(shared, participants.data(), users, 1);
-    const BlockNumber table = own.table().make(1, true);
+    const BlockNumber table = own.table().make({1, true});
     own.table().keep();
     std::vector<std::thread> threads;
     for (std::uint32_t i = 0; i < users; ++i) {
@@ -295,7 +296,7 @@ TEST(Concurrency, threads_of_a_growing_table_agree) {
     for (std::uint32_t i = 0; i < users; ++i) {
         EXPECT_TRUE(own.table().recover(i, [](std::uint32_t) { return true; }));
     }
-    own.table().destroy(table);
+    own.table().destroy(table, 0);
     own.table().reclaim();
     EXPECT_EQ(shared.blocks_in_use(), 0U);
 }
@@ -310,7 +311,7 @@ void run_processes(std::uint32_t users,
     const SharedPages tally_pages(std::uint64_t{users} * keys * sizeof(Tally));
     auto* tallies = reinterpret_cast<Tally*>(tally_pages.data());
     Actor<std::atomic> own(shared, participants.data(), users, batch);
-    const BlockNumber table = own.table().make(1, true);
+    const BlockNumber table = own.table().make({1, true});
     own.table().keep();
     std::vector<pid_t> children;
     for (std::uint32_t i = 0; i < users; ++i) {
@@ -331,7 +332,7 @@ void run_processes(std::uint32_t users,
     for (std::uint32_t i = 0; i < users; ++i) {
         EXPECT_TRUE(own.table().recover(i, [](std::uint32_t) { return true; }));
     }
-    own.table().destroy(table);
+    own.table().destroy(table, 0);
     own.table().reclaim();
     EXPECT_EQ(shared.blocks_in_use(), 0U);
 }

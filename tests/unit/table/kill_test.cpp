@@ -93,7 +93,7 @@ void perform(Stepped& user, BlockNumber table, const Step& step) {
 struct Scene {
     explicit Scene(std::uint32_t batch_of_all)
         : batch(batch_of_all), own(shared, participants.data(), survivor, batch) {
-        table = own.table.make(1, true);
+        table = own.table.make({1, true});
         own.table.keep();
     }
 
@@ -107,9 +107,10 @@ struct Scene {
 
     [[nodiscard]] std::optional<std::string> find(const std::string& key) {
         std::optional<std::string> found;
-        (void)own.table.find(table, key_of(key), [&](const char* value, std::uint32_t bytes) {
-            found = std::string(value, bytes);
-        });
+        (void)own.table.find(table, key_of(key),
+                             [&](const char* value, std::uint32_t bytes, BlockNumber /*record*/) {
+                                 found = std::string(value, bytes);
+                             });
         return found;
     }
 
@@ -146,7 +147,7 @@ struct Scene {
     }
 
     void expect_nothing_lost(const std::string& when) {
-        own.table.destroy(table);
+        own.table.destroy(table, 0);
         own.table.reclaim();
         EXPECT_EQ(shared.blocks_in_use(), 0U) << when;
     }

@@ -19,16 +19,18 @@ protected:
     }
 
     BlockNumber make(std::uint64_t slots, bool may_grow = true) {
-        const BlockNumber table = user_.table.make(slots, may_grow);
+        const BlockNumber table = user_.table.make({slots, may_grow});
         user_.table.keep();
         return table;
     }
 
     [[nodiscard]] std::optional<std::string> find(BlockNumber table, const std::string& key) const {
         std::optional<std::string> found;
-        const bool is_there = user_.table.find(
-            table, key_of(key),
-            [&](const char* value, std::uint32_t bytes) { found = std::string(value, bytes); });
+        const bool is_there =
+            user_.table.find(table, key_of(key),
+                             [&](const char* value, std::uint32_t bytes, BlockNumber /*record*/) {
+                                 found = std::string(value, bytes);
+                             });
         EXPECT_EQ(is_there, found.has_value());
         return found;
     }
@@ -87,7 +89,7 @@ TEST_F(TableTest, behaves_as_a_map_does) {
         for (const std::uint32_t keys : {5U, 300U, 5000U}) {
             const BlockNumber table = make(slots);
             follow_model(table, keys, 20'000);
-            user_.table.destroy(table);
+            user_.table.destroy(table, 0);
         }
     }
 }
@@ -96,7 +98,7 @@ TEST_F(TableTest, of_a_fixed_size_has_long_chains) {
     const BlockNumber table = make(3, false);
     follow_model(table, 400, 20'000);
     EXPECT_EQ(user_.table.buckets(table), 3U);
-    user_.table.destroy(table);
+    user_.table.destroy(table, 0);
 }
 
 TEST_F(TableTest, grows_with_its_entries) {
@@ -109,7 +111,7 @@ TEST_F(TableTest, grows_with_its_entries) {
     for (int i = 0; i < 20'000; ++i) {
         ASSERT_EQ(find(table, std::to_string(i)), "value of " + std::to_string(i));
     }
-    user_.table.destroy(table);
+    user_.table.destroy(table, 0);
 }
 
 TEST_F(TableTest, numbers_are_added_to_and_compared_in_place) {
@@ -125,7 +127,7 @@ TEST_F(TableTest, numbers_are_added_to_and_compared_in_place) {
     EXPECT_EQ(user_.table.fetch_add(table, key_of("other"), 5, old), Effect::absent);
     ASSERT_EQ(insert(table, "text", "seven.."), Effect::done);
     EXPECT_EQ(user_.table.fetch_add(table, key_of("text"), 5, old), Effect::no_number);
-    user_.table.destroy(table);
+    user_.table.destroy(table, 0);
 }
 
 TEST_F(TableTest, keys_and_values_are_of_any_length) {
@@ -136,7 +138,7 @@ TEST_F(TableTest, keys_and_values_are_of_any_length) {
         EXPECT_EQ(find(table, key), key + "!");
         EXPECT_EQ(insert(table, key, ""), Effect::present);
     }
-    user_.table.destroy(table);
+    user_.table.destroy(table, 0);
 }
 
 TEST_F(TableTest, without_room_stays_as_it_was) {
@@ -154,7 +156,7 @@ TEST_F(TableTest, without_room_stays_as_it_was) {
     for (std::uint32_t i = 0; i < there; ++i)
         EXPECT_TRUE(find(table, std::to_string(i)).has_value()) << i;
     user_.blocks.set_allocations_left(-1);
-    user_.table.destroy(table);
+    user_.table.destroy(table, 0);
 }
 
 TEST_F(TableTest, long_values_that_were_replaced_do_not_pile_up) {
@@ -165,17 +167,17 @@ TEST_F(TableTest, long_values_that_were_replaced_do_not_pile_up) {
         ASSERT_LE(shared_.blocks_in_use(),
                   2U + Reclaimer<std::atomic>::bytes_most / value.size() + 1);
     }
-    user_.table.destroy(table);
+    user_.table.destroy(table, 0);
 }
 
 TEST_F(TableTest, is_destroyed_once) {
     const BlockNumber table = make(2);
     ASSERT_EQ(insert(table, "a", "b"), Effect::done);
-    EXPECT_TRUE(user_.table.is_table(table));
-    EXPECT_FALSE(user_.table.is_table(table + 1));
-    EXPECT_TRUE(user_.table.destroy(table));
-    EXPECT_FALSE(user_.table.is_table(table));
-    EXPECT_FALSE(user_.table.destroy(table));
+    EXPECT_TRUE(user_.table.is_table(table, 0));
+    EXPECT_FALSE(user_.table.is_table(table + 1, 0));
+    EXPECT_TRUE(user_.table.destroy(table, 0));
+    EXPECT_FALSE(user_.table.is_table(table, 0));
+    EXPECT_FALSE(user_.table.destroy(table, 0));
 }
 
 TEST_F(TableTest, tables_of_a_heap_do_not_mix) {
@@ -188,9 +190,9 @@ TEST_F(TableTest, tables_of_a_heap_do_not_mix) {
     EXPECT_EQ(find(one, "2"), "one");
     EXPECT_EQ(find(other, "2"), "other");
     EXPECT_EQ(find(other, "3"), std::nullopt);
-    user_.table.destroy(one);
+    user_.table.destroy(one, 0);
     EXPECT_EQ(find(other, "2"), "other");
-    user_.table.destroy(other);
+    user_.table.destroy(other, 0);
 }
 
 }  // namespace

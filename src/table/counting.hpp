@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Entries whose value is a count of 1 or more: an entry that is counted down to nothing is erased, by one call, whatever others add
+// meanwhile. A count that was ended is never changed again: whoever finds it helps to unlink the entry, and sees none of the key.
+// Tests: tests/unit/table/counting_test.cpp, kill_test.cpp.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "table/ground.hpp"
+#include "table/growth.hpp"
+#include "table/insertion.hpp"
+#include "table/reclaimer.hpp"
+#include "table/search.hpp"
+
+namespace acp::table {
+
+// Stands in place of a count that was ended.
+inline constexpr std::uint64_t ended_count = ~std::uint64_t{0};
+
+struct CountEffect {
+    Effect effect = Effect::done;
+    std::uint64_t count = 0;  // afterwards
+    BlockNumber record = 0;
+};
+
+template <template <class> class Atomic>
+class Counting {
+public:
+    // All arguments outlive this.
+    Counting(const Ground<Atomic>& ground,
+             Reclaimer<Atomic>& reclaimer,
+             Growth<Atomic>& growth,
+             const Search<Atomic>& search,
+             Insertion<Atomic>& insertion) noexcept
+        : ground_(ground),
+          reclaimer_(reclaimer),
+          growth_(growth),
+          search_(search),
+          insertion_(insertion) {}
+
+    // Adds to a count, which is 0 where there is no entry.   number  1 or more
+    // done, no_room, no_number
+    CountEffect add(Head<Atomic>& head, const EntryKey& key, std::uint64_t number) {
+        for (;;) {
+            CountEffect effect =
+                change(head, key, [number](std::uint64_t count) { return count + number; });
+            if (effect.effect != Effect::absent) return effect;
+            const PutEffect put =
+                insertion_.put(head, {key, {&number, sizeof number}, PutMode::insert});
+            if (put.effect == Effect::done) return {Effect::done, number, put.record};
+            if (put.effect != Effect::present) return {put.effect, 0, 0};
+        }
+    }
+
+    // Takes from a count, and erases the entry where nothing is left. done, absent, no_room, no_number
+    CountEffect subtract(Head<Atomic>& head, const EntryKey& key, std::uint64_t number) {
+        return change(head, key, [number](std::uint64_t count) {
+            return count > number ? count - number : ended_count;
+        });
+    }
+
+private:
+    // Changes a count, unless it was ended. An entry whose count is ended is unlinked.
+    template <typename Next>
+    CountEffect change(Head<Atomic>& head, const EntryKey& key, const Next& next) {
+        for (;;) {
+            const Spot<Atomic> spot = growth_.spot_for_change(head, key.hash);
+            if (spot.first == nullptr) return {Effect::no_room, 0, 0};
+            const auto entry = search_.look(head, spot, key, Search<Atomic>::Access::change);
+            if (entry.is_late) continue;
+            if (entry.slot == nullptr) return {Effect::absent, 0, 0};
+            auto& record = ground_.record(slot::record_in(entry.word));
+            if (!record.is_number()) return {Effect::no_number, 0, 0};
+            std::uint64_t count = record.number().load(std::memory_order_acquire);
+            std::uint64_t changed = ended_count;
+            while (count != ended_count) {
+                changed = next(count);
+                if (record.number().compare_exchange_weak(count, changed, std::memory_order_acq_rel,
+                                                          std::memory_order_acquire)) {
+                    break;
+                }
+            }
+            const bool was_ended = count == ended_count;
+            if (!was_ended && changed != ended_count)
+                return {Effect::done, changed, slot::record_in(entry.word)};
+            unlink_ended(head, key);
+            if (!was_ended) return {Effect::done, 0, 0};
+        }
+    }
+
+    // Unlinks the entry of a key if its count was ended. Where there is no memory to move its bucket, another call does so.
+    void unlink_ended(Head<Atomic>& head, const EntryKey& key) {
+        for (;;) {
+            const Spot<Atomic> spot = growth_.spot_for_change(head, key.hash);
+            if (spot.first == nullptr) return;
+            const auto entry = search_.look(head, spot, key, Search<Atomic>::Access::change);
+            if (entry.is_late) continue;
+            if (entry.slot == nullptr) return;
+            auto& record = ground_.record(slot::record_in(entry.word));
+            if (!record.is_number() ||
+                record.number().load(std::memory_order_acquire) != ended_count) {
+                return;
+            }
+            if (!reclaimer_.unlink(*entry.slot, entry.word, slot::emptied)) continue;
+            head.counter(ground_.own()).fetch_add(~std::uint64_t{0}, std::memory_order_relaxed);
+            return;
+        }
+    }
+
+    const Ground<Atomic>& ground_;
+    Reclaimer<Atomic>& reclaimer_;
+    Growth<Atomic>& growth_;
+    const Search<Atomic>& search_;
+    Insertion<Atomic>& insertion_;
+};
+
+}  // namespace acp::table

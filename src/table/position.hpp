@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An order of all entries of a table that its growth does not change. The position of a hash has the index in the first array on top,
+// and below it, in reverse, the bits by which growth splits buckets: the lowest of them, which splits first, counts most. So the
+// entries of one bucket, of whatever level, are neighbours, and a bucket that is split is two halves of what it was. The position
+// of a hash is the hash again when it is turned back.
+// Source: the cursor of Redis's SCAN, for tables of a power of two. Tests: tests/unit/table/walk_test.cpp.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "table/words.hpp"
+
+namespace acp::table {
+
+[[nodiscard]] constexpr std::uint64_t reversed_bits(std::uint64_t word) noexcept {
+    constexpr std::uint64_t ones = 0x5555555555555555;
+    constexpr std::uint64_t twos = 0x3333333333333333;
+    constexpr std::uint64_t fours = 0x0f0f0f0f0f0f0f0f;
+    word = (word >> 1 & ones) | (word & ones) << 1;
+    word = (word >> 2 & twos) | (word & twos) << 2;
+    word = (word >> 4 & fours) | (word & fours) << 4;
+    return __builtin_bswap64(word);
+}
+
+// Of a table whose first array has `slots` buckets, 1 .. 2^32.
+class Positions {
+public:
+    explicit constexpr Positions(std::uint64_t slots) noexcept
+        : slots_(slots), top_bits_(static_cast<std::uint32_t>(std::bit_width(slots - 1))) {}
+
+    //   hash  has hash_bits
+    [[nodiscard]] constexpr std::uint64_t of(std::uint64_t hash) const noexcept {
+        return on_top(hash % slots_) | reversed_bits(hash / slots_) >> top_bits_;
+    }
+
+    [[nodiscard]] constexpr std::uint64_t hash_at(std::uint64_t position) const noexcept {
+        return top_of(position) + slots_ * reversed_bits(position << top_bits_);
+    }
+
+    // The bucket of the array of a level that has what is at a position.
+    [[nodiscard]] constexpr std::uint64_t bucket_at(std::uint64_t position,
+                                                    std::uint32_t level) const noexcept {
+        const std::uint64_t splits =
+            reversed_bits(position << top_bits_) & ((std::uint64_t{1} << level) - 1);
+        return top_of(position) + slots_ * splits;
+    }
+
+    // Where what is in that bucket ends: the first position of the next bucket. 0: there is none.
+    [[nodiscard]] constexpr std::uint64_t end_of_bucket(std::uint64_t position,
+                                                        std::uint32_t level) const noexcept {
+        const std::uint32_t below = 64 - top_bits_ - level;
+        if (below == 64) return 0;
+        const std::uint64_t end = ((position >> below) + 1) << below;
+        return is_beyond(end) ? 0 : end;
+    }
+
+    // Whether no entry can be at a position, nor behind it.
+    [[nodiscard]] constexpr bool is_beyond(std::uint64_t position) const noexcept {
+        return top_of(position) >= slots_;
+    }
+
+private:
+    [[nodiscard]] constexpr std::uint64_t on_top(std::uint64_t index) const noexcept {
+        return top_bits_ == 0 ? 0 : index << (64 - top_bits_);
+    }
+
+    [[nodiscard]] constexpr std::uint64_t top_of(std::uint64_t position) const noexcept {
+        return top_bits_ == 0 ? 0 : position >> (64 - top_bits_);
+    }
+
+    std::uint64_t slots_;
+    std::uint32_t top_bits_;
+};
+
+}  // namespace acp::table

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Visits the entries of a table one after the other, in the order of their positions (table/position.hpp), while others change it and
+// while it grows. An entry that is there from before a walk begins until it ends is visited once, also where the table grows or its
+// value is replaced; one that is inserted or erased meanwhile may be visited or not. Nothing is kept between two steps but a place.
+// Tests: tests/unit/table/walk_test.cpp, concurrency_test.cpp.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "table/ground.hpp"
+#include "table/growth.hpp"
+#include "table/position.hpp"
+
+namespace acp::table {
+
+// Where a walk is: behind the entry of this position and tie. As at first: before all entries.
+struct WalkPlace {
+    std::uint64_t position = 0;
+    std::uint64_t tie = 0;  // orders entries of one position, and is never 0 of one
+
+    friend constexpr bool operator<(const WalkPlace& one, const WalkPlace& other) noexcept {
+        return one.position != other.position ? one.position < other.position : one.tie < other.tie;
+    }
+};
+
+// Orders the keys whose hashes are equal, whatever records their values lie in.
+[[nodiscard]] inline std::uint64_t tie_of_key(const char* key, std::uint32_t bytes) noexcept {
+    constexpr std::uint64_t factor = 0x9e3779b97f4a7c15;
+    std::uint64_t tie = bytes * factor + 1;
+    for (std::uint32_t i = 0; i < bytes; i += sizeof tie) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, key + i, std::min<std::size_t>(sizeof word, bytes - i));
+        tie = (std::rotl(tie, 29) ^ word) * factor;
+    }
+    return tie | 1;
+}
+
+// An entry that is visited: what the pointers show stays until the visit ends. A value of 8 bytes is a copy.
+struct VisitedEntry {
+    WalkPlace place;
+    BlockNumber record = 0;
+    const char* key = nullptr;
+    std::uint32_t key_bytes = 0;
+    std::uint32_t value_bytes = 0;
+    const char* value = nullptr;
+};
+
+enum class Visited : std::uint8_t {
+    go_on,
+    stop_here,    // the walk goes on behind this entry
+    stop_before,  // the walk goes on with this entry
+};
+
+template <template <class> class Atomic>
+class TableWalk {
+public:
+    //   ground, growth  outlive this
+    TableWalk(const Ground<Atomic>& ground, const Growth<Atomic>& growth) noexcept
+        : ground_(ground), growth_(growth) {}
+
+    // Calls visit(const VisitedEntry&) -> Visited with entries behind `after`, at the most those of one bucket, and moves `after`.
+    // false: there are none behind it. visit uses no table of this heap.
+    template <typename Visit>
+    bool step(const Head<Atomic>& head, WalkPlace& after, const Visit& visit) const {
+        const Positions positions(head.slots);
+        if (positions.is_beyond(after.position)) return false;
+        for (;;) {
+            const Bounds bounds = bounds_of(head, positions, after.position);
+            Found found;
+            if (!collect(head, bounds, positions, after, found)) continue;
+            const StepEnd shown = show(head, bounds.spot, after, found, visit);
+            if (shown == StepEnd::late || (shown == StepEnd::all && found.has_more)) continue;
+            ground_.forget(Participant<Atomic>::record);
+            if (shown == StepEnd::stopped) return true;
+            if (bounds.end == 0) return false;
+            after = {bounds.end, 0};
+            return true;
+        }
+    }
+
+private:
+    // The entries of a bucket that come first, in order.
+    struct Found {
+        static constexpr std::uint32_t most = 32;
+
+        struct One {
+            WalkPlace place;
+            Atomic<std::uint64_t>* slot = nullptr;
+            std::uint64_t word = 0;
+        };
+
+        std::array<One, most> ones;
+        std::uint32_t count = 0;
+        bool has_more = false;
+
+        void add(const One& one) noexcept {
+            std::uint32_t at = count;
+            while (at > 0 && one.place < ones[at - 1].place) --at;
+            has_more = has_more || count == most;
+            if (at == most) return;
+            count = std::min(count + 1, most);
+            for (std::uint32_t i = count - 1; i > at; --i) ones[i] = ones[i - 1];
+            ones[at] = one;
+        }
+    };
+
+    struct Bounds {
+        Spot<Atomic> spot;
+        std::uint64_t end = 0;  // of the bucket
+    };
+
+    enum class StepEnd : std::uint8_t { all, stopped, late };
+
+    [[nodiscard]] Bounds bounds_of(const Head<Atomic>& head,
+                                   const Positions& positions,
+                                   std::uint64_t position) const noexcept {
+        const std::uint64_t word = head.root.load(std::memory_order_acquire);
+        const Root root = Root::unpacked(word);
+        std::uint32_t level = root.from;
+        auto* first = &growth_.array_of(head, level).bucket(positions.bucket_at(position, level));
+        if (root.is_growing() && Growth<Atomic>::is_moved(*first)) {
+            level = root.to;
+            first = &growth_.array_of(head, level).bucket(positions.bucket_at(position, level));
+        }
+        return {{word, first}, positions.end_of_bucket(position, level)};
+    }
+
+    // false: what was read is not the bucket any more.
+    bool collect(const Head<Atomic>& head,
+                 const Bounds& bounds,
+                 const Positions& positions,
+                 const WalkPlace& after,
+                 Found& found) const noexcept {
+        for (Bucket<Atomic>* bucket = bounds.spot.first;;) {
+            for (auto& slot : bucket->slots) {
+                const std::uint64_t word = slot.load(std::memory_order_acquire);
+                if (!slot::is_entry(word)) continue;
+                std::uint64_t hash = 0;
+                if (!has_named(head, bounds.spot, slot, word, hash)) return false;
+                const BlockNumber number = slot::record_in(word);
+                auto& record = ground_.record(number);
+                const WalkPlace place{
+                    positions.of(hash),
+                    head.has_many_of_a_key() ? number : tie_of_key(record.key(), record.key_bytes)};
+                if (after < place) found.add({place, &slot, word});
+            }
+            const BlockNumber next = link::next_in(bucket->link.load(std::memory_order_acquire));
+            if (!Growth<Atomic>::is_current(head, bounds.spot)) return false;
+            if (next == 0) return true;
+            bucket = &ground_.bucket(next);
+        }
+    }
+
+    // Names the record of a slot. false: the slot names another one now, or none.
+    bool has_named(const Head<Atomic>& head,
+                   const Spot<Atomic>& spot,
+                   const Atomic<std::uint64_t>& slot,
+                   std::uint64_t word,
+                   std::uint64_t& hash) const noexcept {
+        ground_.name(Participant<Atomic>::record, slot::record_in(word));
+        // seq_cst, as what is_current() reads: after the name; partner: Reclaimer::scan
+        const std::uint64_t again = slot.load(std::memory_order_seq_cst);
+        if (((again ^ word) & ~slot::frozen) != 0 || !Growth<Atomic>::is_current(head, spot)) {
+            return false;
+        }
+        const std::uint64_t claim =
+            ground_.record(slot::record_in(word)).claim.load(std::memory_order_acquire);
+        hash = claim::hash_in(claim);
+        return claim::claimer_in(claim) == 0;  // who takes it out of use overwrites the hash
+    }
+
+    template <typename Visit>
+    StepEnd show(const Head<Atomic>& head,
+                 const Spot<Atomic>& spot,
+                 WalkPlace& after,
+                 const Found& found,
+                 const Visit& visit) const {
+        for (std::uint32_t i = 0; i < found.count; ++i) {
+            const auto& one = found.ones[i];
+            std::uint64_t hash = 0;
+            if (!has_named(head, spot, *one.slot, one.word, hash)) return StepEnd::late;
+            const BlockNumber number_of_record = slot::record_in(one.word);
+            auto& record = ground_.record(number_of_record);
+            VisitedEntry entry{one.place,        number_of_record,   record.key(),
+                               record.key_bytes, record.value_bytes, record.value()};
+            std::uint64_t number = 0;
+            if (record.is_number()) {
+                number = record.number().load(std::memory_order_acquire);
+                entry.value = reinterpret_cast<const char*>(&number);
+            }
+            const Visited visited = visit(static_cast<const VisitedEntry&>(entry));
+            if (visited == Visited::stop_before) return StepEnd::stopped;
+            after = one.place;
+            if (visited == Visited::stop_here) return StepEnd::stopped;
+        }
+        return StepEnd::all;
+    }
+
+    const Ground<Atomic>& ground_;
+    const Growth<Atomic>& growth_;
+};
+
+}  // namespace acp::table

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Counts of keys, values that are replaced where they are as expected, and the identity of a table.
+#include "table/counting.hpp"
+
+#include <gtest/gtest.h>
+
+#include "unit/table/table_memory.hpp"
+
+namespace acp::table {
+namespace {
+
+class CountingTest : public testing::Test {
+protected:
+    SharedHeap shared_;
+    SharedPages participants_{Participants<std::atomic>::bytes(participants_max)};
+    User<std::atomic> user_{shared_, participants_.data(), 0, 16};
+    BlockNumber table_ = user_.table.make({2, true, false, 9});
+};
+
+TEST_F(CountingTest, keys_are_counted_up_and_down_and_erased_at_nothing) {
+    EXPECT_EQ(user_.table.add(table_, key_of("a"), 3).count, 3U);
+    EXPECT_EQ(user_.table.add(table_, key_of("a"), 1).count, 4U);
+    EXPECT_EQ(user_.table.entries(table_), 1U);
+    EXPECT_EQ(user_.table.subtract(table_, key_of("a"), 1).count, 3U);
+    EXPECT_EQ(user_.table.subtract(table_, key_of("b"), 1).effect, Effect::absent);
+    EXPECT_EQ(user_.table.subtract(table_, key_of("a"), 7).effect, Effect::done);
+    EXPECT_EQ(user_.table.entries(table_), 0U);
+    EXPECT_EQ(user_.table.subtract(table_, key_of("a"), 1).effect, Effect::absent);
+    EXPECT_EQ(user_.table.add(table_, key_of("a"), 2).count, 2U);
+    ASSERT_EQ(user_.table.insert(table_, key_of("text"), value_of("abc")), Effect::done);
+    EXPECT_EQ(user_.table.add(table_, key_of("text"), 2).effect, Effect::no_number);
+}
+
+TEST_F(CountingTest, a_count_that_was_ended_is_none_for_who_comes_next) {
+    ASSERT_EQ(user_.table.insert(table_, key_of("a"), {&ended_count, sizeof ended_count}),
+              Effect::done);
+    EXPECT_EQ(user_.table.subtract(table_, key_of("a"), 1).effect, Effect::absent);
+    EXPECT_EQ(user_.table.entries(table_), 0U) << "it was unlinked";
+    ASSERT_EQ(user_.table.insert(table_, key_of("a"), {&ended_count, sizeof ended_count}),
+              Effect::done);
+    EXPECT_EQ(user_.table.add(table_, key_of("a"), 1).count, 1U);
+    EXPECT_EQ(user_.table.entries(table_), 1U);
+}
+
+TEST_F(CountingTest, a_number_is_added_to_or_inserted) {
+    std::uint64_t old = 7;
+    EXPECT_EQ(user_.table.fetch_add_or_insert(table_, key_of("n"), 5, old), Effect::absent);
+    EXPECT_EQ(old, 0U);
+    EXPECT_EQ(user_.table.fetch_add_or_insert(table_, key_of("n"), 1, old), Effect::done);
+    EXPECT_EQ(old, 5U);
+}
+
+TEST_F(CountingTest, a_value_is_replaced_where_it_is_as_expected) {
+    const auto replace = [&](const std::string& key, const std::string& expected,
+                             const std::string& value) {
+        return user_.table
+            .put(table_, {key_of(key), value_of(value), PutMode::replace, value_of(expected)})
+            .effect;
+    };
+    EXPECT_EQ(replace("a", "", "x"), Effect::absent);
+    ASSERT_EQ(user_.table.insert(table_, key_of("a"), value_of("one")), Effect::done);
+    EXPECT_EQ(replace("a", "two", "x"), Effect::present);
+    EXPECT_EQ(replace("a", "on", "x"), Effect::present);
+    EXPECT_EQ(replace("a", "one", "a longer value than before"), Effect::done);
+    EXPECT_EQ(replace("a", "a longer value than before", "12345678"), Effect::done);
+    EXPECT_EQ(replace("a", "12345678", "87654321"), Effect::done) << "in place";
+    EXPECT_EQ(replace("a", "12345678", "xxxxxxxx"), Effect::present);
+    EXPECT_EQ(replace("a", "87654321", "short"), Effect::no_number)
+        << "adds to the value would be lost meanwhile";
+    EXPECT_EQ(user_.table.entries(table_), 1U);
+}
+
+TEST_F(CountingTest, a_table_is_known_by_its_identity) {
+    EXPECT_TRUE(user_.table.is_table(table_, 9));
+    EXPECT_FALSE(user_.table.is_table(table_, 8));
+    EXPECT_FALSE(user_.table.give(table_, 8, 10));
+    EXPECT_TRUE(user_.table.give(table_, 9, 10));
+    EXPECT_FALSE(user_.table.destroy(table_, 9));
+    EXPECT_TRUE(user_.table.destroy(table_, 10));
+    EXPECT_EQ(shared_.blocks_in_use(), 0U);
+}
+
+}  // namespace
+}  // namespace acp::table

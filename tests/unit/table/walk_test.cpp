@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Walks over tables: each entry once, in the order of positions, whatever grows, and whatever values are replaced.
+#include "table/walk.hpp"
+
+#include <map>
+#include <set>
+
+#include "support/random.hpp"
+#include "unit/table/table_memory.hpp"
+
+namespace acp::table {
+namespace {
+
+TEST(Positions, turn_back_into_hashes_and_keep_buckets_together) {
+    test::Random random(3);
+    for (const std::uint64_t slots :
+         {1ULL, 2ULL, 3ULL, 7ULL, 8ULL, 100ULL, 1ULL << 20, (1ULL << 32) - 5, 1ULL << 32}) {
+        const Positions positions(slots);
+        for (int i = 0; i < 1'000; ++i) {
+            const std::uint64_t hash = random.next() & hash_mask;
+            const std::uint64_t position = positions.of(hash);
+            ASSERT_EQ(positions.hash_at(position), hash) << slots;
+            ASSERT_FALSE(positions.is_beyond(position));
+            for (std::uint32_t level = 0; level < 10; ++level) {
+                ASSERT_EQ(positions.bucket_at(position, level), hash % (slots << level))
+                    << slots << " slots, level " << level;
+                const std::uint64_t end = positions.end_of_bucket(position, level);
+                if (end == 0) continue;
+                ASSERT_LT(position, end);
+                ASSERT_NE(positions.bucket_at(end, level), positions.bucket_at(position, level));
+            }
+        }
+    }
+}
+
+class WalkTest : public testing::Test {
+protected:
+    // The keys that a walk visits, each as often as it is visited.
+    template <typename During>
+    std::map<std::string, int> walked(BlockNumber table, const During& during) {
+        std::map<std::string, int> keys;
+        WalkPlace after;
+        for (bool has_more = true; has_more;) {
+            std::string last;
+            has_more = user_.table.walk(table, after, [&](const VisitedEntry& entry) {
+                last.assign(entry.key, entry.key_bytes);
+                ++keys[last];
+                return Visited::stop_here;
+            });
+            during(last);
+        }
+        return keys;
+    }
+
+    SharedHeap shared_;
+    SharedPages participants_{Participants<std::atomic>::bytes(participants_max)};
+    User<std::atomic> user_{shared_, participants_.data(), 0, 16};
+};
+
+TEST_F(WalkTest, visits_each_entry_once) {
+    for (const std::uint64_t slots : {1ULL, 3ULL, 16ULL}) {
+        const BlockNumber table = user_.table.make({slots, true});
+        for (int i = 0; i < 500; ++i) {
+            const std::string key = std::to_string(i);
+            ASSERT_EQ(user_.table.insert(table, key_of(key), value_of(key)), Effect::done);
+        }
+        const auto keys = walked(table, [](const std::string&) {});
+        EXPECT_EQ(keys.size(), 500U);
+        for (const auto& [key, times] : keys) EXPECT_EQ(times, 1) << key;
+        user_.table.destroy(table, 0);
+    }
+}
+
+TEST_F(WalkTest, visits_once_what_is_there_all_the_time_while_the_table_grows_and_changes) {
+    test::Random random(11);
+    for (int round = 0; round < 30; ++round) {
+        const BlockNumber table = user_.table.make({1 + random.below(5), true});
+        std::set<std::string> kept;
+        for (int i = 0; i < 60; ++i) {
+            kept.insert("kept " + std::to_string(i));
+            ASSERT_EQ(user_.table.insert(table, key_of("kept " + std::to_string(i)), value_of("x")),
+                      Effect::done);
+        }
+        int added = 0;
+        const auto keys = walked(table, [&](const std::string& last) {
+            for (int i = 0; i < 4 && added < 1'000; ++i) {  // no endless walk after them
+                const std::string key = "added " + std::to_string(added++);
+                ASSERT_EQ(user_.table.insert(table, key_of(key), value_of(key)), Effect::done);
+            }
+            // Its value lies in another record from now on; so does that of an entry to come.
+            for (const std::string& key : {last, "kept " + std::to_string(random.below(60))}) {
+                if (key.rfind("kept", 0) != 0) continue;
+                ASSERT_EQ(user_.table.assign(table, key_of(key),
+                                             value_of(std::string(random.below(200), 'v'))),
+                          Effect::done);
+            }
+            if (added > 10) {
+                (void)user_.table.erase(
+                    table, key_of("added " +
+                                  std::to_string(random.below(static_cast<std::uint64_t>(added)))));
+            }
+        });
+        for (const std::string& key : kept) {
+            const auto times = keys.find(key);
+            ASSERT_NE(times, keys.end()) << key;
+            ASSERT_EQ(times->second, 1) << key;
+        }
+        user_.table.destroy(table, 0);
+    }
+}
+
+TEST_F(WalkTest, visits_all_entries_of_one_key) {
+    const BlockNumber table =
+        user_.table.make({.slots = 1, .may_grow = true, .has_many = true, .id = 0});
+    for (int i = 0; i < 100; ++i) {
+        ASSERT_EQ(
+            user_.table.put(table, {key_of("same"), value_of(std::to_string(i)), PutMode::add})
+                .effect,
+            Effect::done);
+    }
+    EXPECT_EQ(user_.table.entries(table), 100U);
+    EXPECT_EQ(walked(table, [](const std::string&) {}).at("same"), 100);
+    std::set<std::string> values;
+    WalkPlace after;
+    while (user_.table.walk(table, after, [&](const VisitedEntry& entry) {
+        values.emplace(entry.value, entry.value_bytes);
+        return Visited::go_on;
+    })) {
+    }
+    EXPECT_EQ(values.size(), 100U);
+    int erased = 0;
+    while (user_.table.erase(table, key_of("same")) == Effect::done) ++erased;
+    EXPECT_EQ(erased, 100);
+    user_.table.destroy(table, 0);
+}
+
+TEST_F(WalkTest, goes_on_with_the_entry_before_which_it_stopped) {
+    const BlockNumber table = user_.table.make({2, true});
+    for (int i = 0; i < 20; ++i) {
+        ASSERT_EQ(user_.table.insert(table, key_of(std::to_string(i)), value_of("")), Effect::done);
+    }
+    std::set<std::string> keys;
+    WalkPlace after;
+    bool is_refused = true;
+    while (user_.table.walk(table, after, [&](const VisitedEntry& entry) {
+        is_refused = !is_refused;
+        if (is_refused) return Visited::stop_before;
+        EXPECT_TRUE(keys.emplace(entry.key, entry.key_bytes).second);
+        return Visited::go_on;
+    })) {
+    }
+    EXPECT_EQ(keys.size(), 20U);
+    user_.table.destroy(table, 0);
+}
+
+TEST_F(WalkTest, tells_records_by_which_entries_are_found_and_erased) {
+    const BlockNumber table = user_.table.make({2, true});
+    const PutEffect put = user_.table.put(table, {key_of("a"), value_of("1"), PutMode::insert});
+    const PutEffect again = user_.table.put(table, {key_of("a"), value_of("2"), PutMode::insert});
+    EXPECT_EQ(again.effect, Effect::present);
+    EXPECT_EQ(again.record, put.record);
+    const std::uint64_t hash = key_of("a").hash & hash_mask;
+    std::string value;
+    const auto read = [&](const char* bytes, std::uint32_t count, BlockNumber) {
+        value.assign(bytes, count);
+    };
+    EXPECT_TRUE(user_.table.find_record(table, hash, put.record, read));
+    EXPECT_EQ(value, "1");
+    EXPECT_EQ(user_.table.hash_at(table, user_.table.position_of(table, hash)), hash);
+    EXPECT_EQ(user_.table.erase_record(table, hash, put.record), Effect::done);
+    EXPECT_EQ(user_.table.erase_record(table, hash, put.record), Effect::absent);
+    EXPECT_FALSE(user_.table.find_record(table, hash, put.record, read));
+    user_.table.destroy(table, 0);
+}
+
+}  // namespace
+}  // namespace acp::table
