@@ -87,7 +87,7 @@ base::Result<acp_ga_t> move_block(acp_ga_t old, std::uint64_t old_bytes, std::ui
     if (!block.is_ok()) return block;
     const gma::Handle copied =
         gma.copy(block.value(), old, std::min(old_bytes, bytes), gma::handle_null);
-    auto status = gma.wait(copied, -1, false);
+    auto status = gma.wait_for_one(copied);
     if (status.is_ok()) status = allocator.free(old);
     if (status.is_ok()) return block;
     (void)allocator.free(block.value());

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/format.hpp"
+#include "data/ask.hpp"
 
 #include "allocator/operations.hpp"
 
@@ -40,6 +41,7 @@ std::span<const std::byte> bytes_of(const Words& words, std::size_t count) {
 Allocator::Allocator(gma::Gma& gma)
     : gma_(gma),
       space_(gma.space()),
+      blocks_offset_(node::claim_offset(node::Claim::heap_blocks, space_.segment().shape())),
       heap_count_(space_.segment().shape().heap_bytes != 0 ? space_.segment().shape().local_procs
                                                            : 0),
       heaps_(std::make_unique<std::atomic<allocator::NodeHeap*>[]>(heap_count_)) {}
@@ -117,7 +119,7 @@ Status Allocator::no_room(std::uint32_t process, std::uint64_t bytes) {
 }
 
 Status Allocator::ask(const gma::Invocation& call) {
-    return gma_.wait(gma_.issue_invoke(call, gma::handle_null), -1, false);
+    return data::ask(gma_, call);
 }
 
 Result<GlobalAddress> Allocator::allocate(std::uint32_t process,
@@ -146,7 +148,7 @@ Status Allocator::allocate_there(std::uint32_t process,
                                  std::span<GlobalAddress> addresses) {
     const std::size_t groups = (sizes.size() + allocator::blocks_max - 1) / allocator::blocks_max;
     std::vector<Group> under_way(groups);
-    gma::Handle last = gma::handle_null;
+    Asks asks(gma_);
     for (std::size_t i = 0; i < groups; ++i) {
         Group& group = under_way[i];
         group.first = i * allocator::blocks_max;
@@ -154,12 +156,10 @@ Status Allocator::allocate_there(std::uint32_t process,
         group.asked[0] = alignment;
         std::copy_n(sizes.begin() + static_cast<std::ptrdiff_t>(group.first), group.count,
                     group.asked.begin() + 1);
-        last = gma_.issue_invoke(
-            {process, allocator::allocate_number, bytes_of(group.asked, group.count + 1),
-             std::as_writable_bytes(std::span(group.told)), &group.told_bytes},
-            gma::handle_null);
+        asks.add({process, allocator::allocate_number, bytes_of(group.asked, group.count + 1),
+                  std::as_writable_bytes(std::span(group.told)), &group.told_bytes});
     }
-    auto status = gma_.wait(last, -1, false);
+    auto status = asks.wait();
     for (const Group& group : under_way) {
         const std::size_t told = group.told_bytes / sizeof(std::uint64_t);
         std::copy_n(group.told.begin(), std::min(told, group.count),
@@ -204,18 +204,17 @@ Status Allocator::clear(GlobalAddress block, std::uint64_t bytes) {
         heap.value()->clear_blocks(block - start_of(owner.value()), bytes);
         return {};
     }
-    gma::Handle last = gma::handle_null;
+    Asks asks(gma_);
     for (std::uint64_t done = 0; done < bytes; done += allocator::clear_bytes_max) {
         const allocator::ClearRequest request{block + done,
                                               std::min(allocator::clear_bytes_max, bytes - done)};
-        last = gma_.issue_invoke({owner.value(),
-                                  allocator::clear_number,
-                                  std::as_bytes(std::span(&request, 1)),
-                                  {},
-                                  nullptr},
-                                 gma::handle_null);
+        asks.add({owner.value(),
+                  allocator::clear_number,
+                  std::as_bytes(std::span(&request, 1)),
+                  {},
+                  nullptr});
     }
-    return gma_.wait(last, -1, false);
+    return asks.wait();
 }
 
 Status Allocator::free(GlobalAddress address) {

@@ -55,6 +55,26 @@ public:
         return heap->free(gma_.hazards().index_of(line), block) == heap::Freed::done;
     }
 
+    // The heap of a process, for layers that keep more than blocks in it; nullptr: it is of another node, or was not asked for
+    // before: heap_of() tells.
+    [[nodiscard]] allocator::NodeHeap* heap_if_known(std::uint32_t process) const noexcept {
+        return known_heap(process);
+    }
+
+    // nullptr: it is of another node. Errors: unsupported.
+    base::Result<allocator::NodeHeap*> heap_of(std::uint32_t process);
+
+    // The process of whose heap an address is. Errors: address (it names no process).
+    base::Result<std::uint32_t> owner_of(GlobalAddress address) const;
+
+    // The address of the first block of the heap of a process.
+    [[nodiscard]] GlobalAddress start_of(std::uint32_t process) const noexcept {
+        return space_.claimed_address_at(process, blocks_offset_);
+    }
+
+    // What is told where a heap has no room for so many bytes.
+    base::Status no_room(std::uint32_t process, std::uint64_t bytes);
+
     // Errors, as of all that follows: unsupported (the job has no heaps), peer (the owner's node is lost). Of this: memory (no room
     // in the owner's heap), argument (alignment).
     base::Result<GlobalAddress> allocate(std::uint32_t process,
@@ -91,15 +111,8 @@ private:
         return slot < heap_count_ ? heaps_[slot].load(std::memory_order_acquire) : nullptr;
     }
 
-    [[nodiscard]] GlobalAddress start_of(std::uint32_t process) const noexcept {
-        return space_.claimed_address(process, node::Claim::heap_blocks);
-    }
-
-    [[nodiscard]] base::Result<allocator::NodeHeap*> heap_of(std::uint32_t process);
-    [[nodiscard]] base::Result<std::uint32_t> owner_of(GlobalAddress address) const;
     [[nodiscard]] std::string owner_name(std::uint32_t process) const;
     [[nodiscard]] base::Status refusal(heap::Freed freed, GlobalAddress address) const;
-    [[nodiscard]] base::Status no_room(std::uint32_t process, std::uint64_t bytes);
     [[nodiscard]] base::Status no_heaps() const;
     base::Status ask(const gma::Invocation& call);
     base::Status allocate_there(std::uint32_t process,
@@ -110,7 +123,8 @@ private:
 
     gma::Gma& gma_;
     const local::Space& space_;
-    std::uint32_t heap_count_;  // of this node; 0: the job has no heaps
+    std::uint64_t blocks_offset_;  // of the heap's blocks among what is claimed for a process
+    std::uint32_t heap_count_;     // of this node; 0: the job has no heaps
     std::unique_ptr<std::atomic<allocator::NodeHeap*>[]>
         heaps_;  // by slot, made when first asked for
 };

@@ -157,8 +157,7 @@ public:
         return issuer_.issue_invoke(call, order);
     }
 
-    // Issues a copy between a plain pointer and an address. Always returns a handle, as issue(). The memory behind the
-    // pointer is the caller's again when the handle has ended.
+    // Issues a copy between a plain pointer, whose memory is the caller's again when the handle has ended, and an address.
     Handle issue_pointer(const PointerCopy& copy, Handle order) {
         return pointer_issuer_.issue(copy, order);
     }
@@ -168,8 +167,8 @@ public:
         return pointer_issuer_.issue_signalled(put, signal, order);
     }
 
-    // Whether a numbered operation without a result is a good way for a command on these two addresses: they are memory of
-    // one process of another node that the gateway there reaches. Else issue_signalled() is.
+    // Whether a numbered operation without a result is a good way for a command on these addresses: memory of one process of
+    // another node that the gateway there reaches. Else issue_signalled() is.
     [[nodiscard]] bool can_invoke(std::uint32_t operation,
                                   std::uint64_t argument_bytes,
                                   GlobalAddress first,
@@ -184,14 +183,16 @@ public:
     // Runs an atomic without a target and waits for it alone. Returns the word's old value. Errors: as Fetcher::fetch.
     base::Result<std::uint64_t> fetch(const Command& command) { return fetcher_.fetch(command); }
 
+    // Completion::wait_for_one: layers above wait for their own commands, never for the program's.
+    base::Status wait_for_one(Handle handle) { return completion_.wait_for_one(handle); }
+
     // Waits until the prefix of a handle has ended. ok, timeout, interrupted, or the first failure of the
     // prefix that was not yet reported.   timeout_ns  0: only look; < 0: for ever
     base::Status wait(Handle handle, std::int64_t timeout_ns, bool is_interruptible) {
         // acquire: what was done by its prefix is visible. Of an odd handle no failure is its own.
         if (handle % 2 != 0 && handle <= fast_.marks.complete_floor.load(std::memory_order_acquire))
-            [[likely]] {
+            [[likely]]
             return {};
-        }
         return completion_.wait(handle, timeout_ns, is_interruptible);
     }
 
@@ -218,7 +219,7 @@ public:
         return routes_.path(target, source);
     }
 
-    // The path between this rank and the private memory of another, whatever is registered now.
+    // To the private memory of another rank, whatever is registered now.
     [[nodiscard]] Path private_path(std::uint32_t slot) { return routes_.private_path(slot); }
 
     [[nodiscard]] Traffic traffic() const;
@@ -226,7 +227,6 @@ public:
     // Turns the link once, for a thread that waits for other nodes outside of gma. true when something moved.
     bool help() { return progress_.help(); }
 
-    // For threads that help.
     [[nodiscard]] ServiceSleep& service_sleep() noexcept { return service_sleep_; }
 
 private:

@@ -157,6 +157,12 @@ public:
                node::claim_offset(claim, shape_);
     }
 
+    // claimed_address() of a range whose offset the caller has kept: node::claim_offset of this node's shape.
+    [[nodiscard]] GlobalAddress claimed_address_at(std::uint32_t process,
+                                                   std::uint64_t offset) const noexcept {
+        return layout_.segment_start(process, claims_granule_, shared_generation) + offset;
+    }
+
     // The number of granules of each process that its shared segments take; registrations come after them.
     [[nodiscard]] std::uint32_t shared_granules() const noexcept {
         return claims_granule_ + static_cast<std::uint32_t>(layout_.granules_for(claimed_bytes_));

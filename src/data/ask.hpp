@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How containers and the allocator reach other nodes: each waits for its own commands and never for those of the program. Any
+// thread; each call blocks. Tests: tests/conformance/heap_test.cpp, hashed_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/status.hpp"
+#include "gma/gma.hpp"
+
+namespace acp::data {
+
+// Has an operation run on memory of a process, wherever that is. Errors: as Gma::issue_invoke.
+inline base::Status ask(gma::Gma& gma, const gma::Invocation& call) {
+    return gma.wait_for_one(gma.issue_invoke(call, gma::handle_null));
+}
+
+// Several operations under way at once, whose arguments may go when they were added, and whose results may not before wait().
+class Asks {
+public:
+    //   gma  outlives this
+    explicit Asks(gma::Gma& gma) noexcept : gma_(gma) {}
+
+    ~Asks() { (void)wait(); }
+
+    Asks(const Asks&) = delete;
+    Asks& operator=(const Asks&) = delete;
+
+    // Throws std::bad_alloc, and has begun nothing then.
+    void add(const gma::Invocation& call) {
+        handles_.push_back(gma::handle_null);
+        handles_.back() = gma_.issue_invoke(call, gma::handle_null);
+    }
+
+    // Waits until all are over. The first failure.
+    base::Status wait() {
+        base::Status first;
+        for (const gma::Handle handle : handles_) {
+            if (handle == gma::handle_null) continue;
+            auto status = gma_.wait_for_one(handle);
+            if (first.is_ok()) first = std::move(status);
+        }
+        handles_.clear();
+        return first;
+    }
+
+private:
+    gma::Gma& gma_;
+    std::vector<gma::Handle> handles_;
+};
+
+// Copies between a plain pointer and an address. Errors: of a copy.
+inline base::Status get(gma::Gma& gma,
+                        void* into,
+                        memory::GlobalAddress from,
+                        std::uint64_t bytes) {
+    return gma.wait_for_one(gma.issue_pointer(
+        {from, {static_cast<char*>(into), bytes, true}, memory::IssuedBy::get}, gma::handle_null));
+}
+
+inline base::Status put(gma::Gma& gma,
+                        memory::GlobalAddress into,
+                        const void* from,
+                        std::uint64_t bytes) {
+    // A put only reads from the pointer.
+    auto* const source = static_cast<char*>(const_cast<void*>(from));
+    return gma.wait_for_one(
+        gma.issue_pointer({into, {source, bytes, false}, memory::IssuedBy::put}, gma::handle_null));
+}
+
+}  // namespace acp::data
