@@ -16,9 +16,15 @@
 #define ACP_H
 
 #include <acp/access.h>
+#include <acp/element.h>
 #include <acp/error.h>
+#include <acp/hashed.h>
 #include <acp/heap.h>
 #include <acp/init.h>
+#include <acp/map.h>
 #include <acp/memory.h>
+#include <acp/multimap.h>
+#include <acp/multiset.h>
+#include <acp/set.h>
 
 #endif

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the C functions of the four hashed containers share: handles and iterators as the data layer knows them, the boundary, and
+// the name of the call in messages. Any thread.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "api/boundary.hpp"
+#include "api/library.hpp"
+#include "base/format.hpp"
+#include "data/hashed.hpp"
+#include "data/hashed_batch.hpp"
+#include "data/hashed_walk.hpp"
+#include "gma/commands.hpp"
+
+#include <acp/map.h>
+#include <acp/multimap.h>
+#include <acp/multiset.h>
+#include <acp/set.h>
+
+namespace acp::api {
+
+using data::ContainerKind;
+using data::ContainerName;
+using data::EntryPlace;
+
+// What stands for a kind of container in C.
+template <typename Handle>
+struct HashedTypes;
+
+template <>
+struct HashedTypes<acp_map_t> {
+    static constexpr ContainerKind kind = ContainerKind::map;
+    using Iterator = acp_map_it_t;
+    static constexpr acp_map_t acp_map_it_t::*container = &acp_map_it_t::map;
+};
+
+template <>
+struct HashedTypes<acp_multimap_t> {
+    static constexpr ContainerKind kind = ContainerKind::multimap;
+    using Iterator = acp_multimap_it_t;
+    static constexpr acp_multimap_t acp_multimap_it_t::*container = &acp_multimap_it_t::map;
+};
+
+template <>
+struct HashedTypes<acp_set_t> {
+    static constexpr ContainerKind kind = ContainerKind::set;
+    using Iterator = acp_set_it_t;
+    static constexpr acp_set_t acp_set_it_t::*container = &acp_set_it_t::set;
+};
+
+template <>
+struct HashedTypes<acp_multiset_t> {
+    static constexpr ContainerKind kind = ContainerKind::multiset;
+    using Iterator = acp_multiset_it_t;
+    static constexpr acp_multiset_t acp_multiset_it_t::*container = &acp_multiset_it_t::set;
+};
+
+template <typename Handle>
+[[nodiscard]] ContainerName name_of(const Handle& handle) noexcept {
+    return {handle.ga, handle.id, HashedTypes<Handle>::kind};
+}
+
+template <typename Handle>
+using Iterator = typename HashedTypes<Handle>::Iterator;
+
+template <typename Handle>
+[[nodiscard]] Handle& container_of(Iterator<Handle>& it) noexcept {
+    return it.*HashedTypes<Handle>::container;
+}
+
+// The iterator that stands for an entry, or for the end.
+template <typename Handle>
+[[nodiscard]] Iterator<Handle> iterator_at(const Handle& handle,
+                                           const EntryPlace& entry,
+                                           data::Extent extent) noexcept {
+    Iterator<Handle> it{};
+    container_of<Handle>(it) = handle;
+    it.rank = static_cast<int>(entry.table);
+    it.is_local = extent == data::Extent::local ? 1 : 0;
+    it.slot = entry.walk.position;
+    it.tie = entry.walk.tie;
+    it.elem = entry.record;
+    it.key_size = entry.key_bytes;
+    it.value_size = entry.value_bytes;
+    return it;
+}
+
+//   it  at an entry
+template <typename It>
+[[nodiscard]] EntryPlace place_of(const It& it) noexcept {
+    return {static_cast<std::uint64_t>(it.rank),
+            {it.slot, it.tie},
+            it.elem,
+            it.key_size,
+            it.value_size};
+}
+
+// An iterator that failed: it is none, and no end.
+template <typename Handle>
+[[nodiscard]] Iterator<Handle> no_iterator(const Handle& handle) noexcept {
+    Iterator<Handle> it{};
+    container_of<Handle>(it) = handle;
+    it.rank = -1;
+    return it;
+}
+
+// Runs a body(data::Hashed&, const ContainerName&) that returns a Result<T>.
+//   detail  what the message names besides the container: called for a failure, returns a string
+template <typename T, typename Handle, typename Body, typename Detail>
+T call_hashed(const char* call,
+              T failed,
+              const Handle& handle,
+              const Body& body,
+              const Detail& detail) noexcept {
+    return run<Gravity::misuse_ends>(call, std::move(failed), [&]() -> base::Result<T> {
+        if (inline_line == nullptr) open_inline_path();
+        const ContainerName name = name_of(handle);
+        base::Result<T> result = body(*library().hashed, name);
+        if (result.is_ok()) [[likely]]
+            return result;
+        return std::move(result).failure().within(
+            std::string(call) + "(" + data::name_of(name.kind) + " at " +
+            base::hex(name.directory) + detail() + ")" + gma::by_rank(library().member->rank()));
+    });
+}
+
+template <typename T, typename Handle, typename Body>
+T call_hashed(const char* call, T failed, const Handle& handle, const Body& body) noexcept {
+    return call_hashed(call, std::move(failed), handle, body, [] { return std::string(); });
+}
+
+// A call on a key. A null key of some bytes is refused.
+template <typename T, typename Handle, typename Body>
+T call_with_key(const char* call,
+                T failed,
+                const Handle& handle,
+                std::span<const std::byte> key,
+                const Body& body) noexcept {
+    return call_hashed(
+        call, std::move(failed), handle,
+        [&](data::Hashed& hashed, const ContainerName& name) -> base::Result<T> {
+            if (key.data() == nullptr && !key.empty()) [[unlikely]] {
+                return base::Status(base::Code::argument, "the key is NULL");
+            }
+            return body(hashed, name);
+        },
+        [&] { return ", key of " + base::in_bytes(key.size()); });
+}
+
+[[nodiscard]] inline std::span<const std::byte> bytes_at(const void* pointer,
+                                                         std::size_t size) noexcept {
+    return {static_cast<const std::byte*>(pointer), size};
+}
+
+// Reads what a program says of a new container. Errors: argument.
+[[nodiscard]] base::Result<data::HashedOptions> options_of(const acp_hashed_options_t& options,
+                                                           ContainerKind kind);
+
+template <typename Handle>
+Handle create(const char* call, const acp_hashed_options_t* options) noexcept {
+    return run<Gravity::misuse_ends>(call, Handle{}, [&]() -> base::Result<Handle> {
+        if (inline_line == nullptr) open_inline_path();
+        const auto body = [&]() -> base::Result<Handle> {
+            if (options == nullptr) return base::Status(base::Code::argument, "options is NULL");
+            auto wanted = options_of(*options, HashedTypes<Handle>::kind);
+            if (!wanted.is_ok()) return std::move(wanted).failure();
+            auto made = library().hashed->create(wanted.value());
+            if (!made.is_ok()) return std::move(made).failure();
+            Handle handle{};
+            handle.ga = made.value().directory;
+            handle.id = made.value().id;
+            handle.num_ranks = wanted.value().processes.size();
+            handle.num_slots = wanted.value().slots;
+            return handle;
+        };
+        auto result = body();
+        if (result.is_ok()) return result;
+        return std::move(result).failure().within(std::string(call) +
+                                                  gma::by_rank(library().member->rank()));
+    });
+}
+
+// acp_create_map and its like.
+template <typename Handle>
+Handle create(const char* call, int num_ranks, const int* ranks, int num_slots, int rank) noexcept {
+    acp_hashed_options_t options{};
+    options.num_ranks = num_ranks;
+    options.ranks = ranks;
+    options.rank = rank;
+    // A negative number is refused as one that is too large.
+    options.num_slots = static_cast<std::size_t>(static_cast<std::int64_t>(num_slots));
+    return create<Handle>(call, &options);
+}
+
+// Runs a call on a key at once, where that can be done without waiting for anything: data::Hashed::run_at_once. The calling thread has
+// made calls before, and no cancellation is held off, for nothing in it can be cancelled.
+template <typename Handle, typename Run>
+[[nodiscard, gnu::always_inline]] inline bool run_at_once(const Handle& handle,
+                                                          std::span<const std::byte> key,
+                                                          std::size_t value_size,
+                                                          data::EntryResult& result,
+                                                          const Run& run) noexcept {
+    constexpr std::size_t most = 1 << 20;
+    const memory::HazardLine* line = inline_line;
+    if (line == nullptr || key.size() > most || value_size > most ||
+        (key.data() == nullptr && !key.empty())) {
+        return false;
+    }
+    return library().hashed->run_at_once(*line, name_of(handle), key, result, run);
+}
+
+// A status as the result of an int function.
+[[nodiscard]] inline base::Result<int> as_zero(base::Status status) {
+    if (status.is_ok()) return 0;
+    return status;
+}
+
+template <typename Handle>
+int destroy(const char* call, const Handle& handle) noexcept {
+    return call_hashed(call, -1, handle, [](data::Hashed& hashed, const ContainerName& name) {
+        return as_zero(hashed.destroy(name));
+    });
+}
+
+// What an entry of a call on many, or of a call that does not wait, stores. Errors: argument (NULL).
+[[nodiscard]] inline base::Result<std::span<const std::byte>> value_of(const void* value,
+                                                                       std::size_t size) {
+    if (value == nullptr && size != 0)
+        return base::Status(base::Code::argument, "the value is NULL");
+    return bytes_at(value, size);
+}
+
+[[nodiscard]] inline std::span<std::byte> room_at(void* pointer, std::size_t size) noexcept {
+    return {static_cast<std::byte*>(pointer), pointer == nullptr ? 0 : size};
+}
+
+// A call on many keys.
+//   result(item) -> int  of each; a failure of all is told once
+using data::BatchKind;
+[[nodiscard]] base::Result<std::int64_t> run_batch(data::Hashed& hashed,
+                                                   const ContainerName& name,
+                                                   BatchKind kind,
+                                                   std::span<acp_entry_t> entries);
+
+template <typename Handle>
+std::int64_t call_many(const char* call,
+                       const Handle& handle,
+                       BatchKind kind,
+                       std::size_t count,
+                       acp_entry_t* entries) noexcept {
+    return call_hashed(
+        call, std::int64_t{-1}, handle,
+        [&](data::Hashed& hashed, const ContainerName& name) -> base::Result<std::int64_t> {
+            if (entries == nullptr && count != 0)
+                return base::Status(base::Code::argument, "entries is NULL");
+            return run_batch(hashed, name, kind, {entries, count});
+        },
+        [&] { return ", " + std::to_string(count) + " keys"; });
+}
+
+}  // namespace acp::api

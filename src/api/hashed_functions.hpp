@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The functions that all four hashed containers have, written once: each of include/acp/{map,multimap,set,multiset}.h is one line of
+// ACP_HASHED_FUNCTIONS.
+#pragma once
+
+#include "api/hashed.hpp"
+
+namespace acp::api {
+
+using data::Extent;
+
+// Calls that find an iterator's entry, or one behind it.
+template <typename Handle, typename Find>
+Iterator<Handle> iterate(const char* call, const Handle& handle, Extent extent, const Find& find) {
+    return call_hashed(
+        call, no_iterator(handle), handle,
+        [&](data::Hashed& hashed, const ContainerName& name) -> base::Result<Iterator<Handle>> {
+            data::HashedWalk walk(hashed);
+            base::Result<data::EntryPlace> place = find(walk, name);
+            if (!place.is_ok()) return std::move(place).failure();
+            return iterator_at(handle, place.value(), extent);
+        });
+}
+
+template <typename Handle>
+Iterator<Handle> begin(const char* call, const Handle& handle, Extent extent) noexcept {
+    return iterate(
+        call, handle, extent, [extent](data::HashedWalk& walk, const ContainerName& name) {
+            auto place = walk.beginning(name, extent);
+            return place.is_ok() ? walk.next(name, place.value(), extent) : std::move(place);
+        });
+}
+
+template <typename Handle>
+Iterator<Handle> end(const char* call, const Handle& handle, Extent extent) noexcept {
+    return iterate(call, handle, extent,
+                   [extent](data::HashedWalk& walk, const ContainerName& name) {
+                       return walk.end(name, extent);
+                   });
+}
+
+// The end stays the end.
+template <typename Handle, typename It>
+It increment(const char* call, const It& it) noexcept {
+    const Extent extent = it.is_local != 0 ? Extent::local : Extent::all;
+    const Handle& handle = it.*HashedTypes<Handle>::container;
+    if (it.rank < 0 || it.elem == ACP_GA_NULL) return it;
+    return iterate(call, handle, extent, [&](data::HashedWalk& walk, const ContainerName& name) {
+        return walk.next(name, place_of(it), extent);
+    });
+}
+
+template <typename Handle>
+std::size_t count(const char* call, const Handle& handle, Extent extent) noexcept {
+    return call_hashed(call, static_cast<std::size_t>(-1), handle,
+                       [extent](data::Hashed& hashed, const ContainerName& name) {
+                           return data::HashedWalk(hashed).entries(name, extent);
+                       });
+}
+
+template <typename Handle>
+int is_empty(const char* call, const Handle& handle, Extent extent) noexcept {
+    const std::size_t entries = count(call, handle, extent);
+    return entries == static_cast<std::size_t>(-1) ? -1 : static_cast<int>(entries == 0);
+}
+
+// Calls of HashedWalk without a result.
+template <typename Handle, typename Do>
+int change_all(const char* call, const Handle& handle, const Do& act) noexcept {
+    return call_hashed(call, -1, handle, [&](data::Hashed& hashed, const ContainerName& name) {
+        data::HashedWalk walk(hashed);
+        return as_zero(act(walk, name));
+    });
+}
+
+template <typename Handle>
+int clear(const char* call, const Handle& handle, Extent extent) noexcept {
+    return change_all(call, handle, [extent](data::HashedWalk& walk, const ContainerName& name) {
+        return walk.clear(name, extent);
+    });
+}
+
+template <typename Handle>
+int merge(const char* call, const Handle& into, const Handle& from, Extent extent) noexcept {
+    return change_all(call, into, [&](data::HashedWalk& walk, const ContainerName& name) {
+        return walk.merge(name, name_of(from), extent);
+    });
+}
+
+template <typename Handle>
+int assign(const char* call, const Handle& into, const Handle& from, Extent extent) noexcept {
+    return change_all(call, into, [&](data::HashedWalk& walk, const ContainerName& name) {
+        if (into.ga == from.ga) return base::Status();
+        auto status = walk.clear(name, extent);
+        return status.is_ok() ? walk.merge(name, name_of(from), extent) : std::move(status);
+    });
+}
+
+// What is moved is cleared where it was; all of a container goes with its tables.
+template <typename Handle>
+int move(const char* call, const Handle& into, const Handle& from, Extent extent) noexcept {
+    return change_all(call, into, [&](data::HashedWalk& walk, const ContainerName& name) {
+        if (into.ga == from.ga) return base::Status();
+        base::Status status;
+        if (extent == Extent::all) {
+            status = walk.swap(name, name_of(from));
+        } else {
+            status = walk.clear(name, extent);
+            if (status.is_ok()) status = walk.merge(name, name_of(from), extent);
+        }
+        return status.is_ok() ? walk.clear(name_of(from), extent) : std::move(status);
+    });
+}
+
+template <typename Handle>
+int swap(const char* call, const Handle& one, const Handle& other) noexcept {
+    return change_all(call, one, [&](data::HashedWalk& walk, const ContainerName& name) {
+        return walk.swap(name, name_of(other));
+    });
+}
+
+// visit(key, value) -> whether to go on.
+template <typename Handle, typename Visit>
+std::int64_t for_each_local(const char* call,
+                            const Handle& handle,
+                            bool has_visit,
+                            const Visit& visit) noexcept {
+    return call_hashed(
+        call, std::int64_t{-1}, handle,
+        [&](data::Hashed& hashed, const ContainerName& name) -> base::Result<std::int64_t> {
+            if (!has_visit) return base::Status(base::Code::argument, "visit is NULL");
+            auto visited = data::HashedWalk(hashed).visit_local(name, visit);
+            if (!visited.is_ok()) return std::move(visited).failure();
+            return static_cast<std::int64_t>(visited.value());
+        });
+}
+
+template <typename Found, typename Handle>
+Found find(const char* call, const Handle& handle, std::span<const std::byte> key) noexcept {
+    return call_with_key(
+        call, Found{no_iterator(handle), -1}, handle, key,
+        [&](data::Hashed& hashed, const ContainerName& name) -> base::Result<Found> {
+            data::EntryPlace place;
+            auto found = hashed.find(name, key, {}, &place);
+            if (!found.is_ok()) return std::move(found).failure();
+            if (found.value().effect == table::Effect::done) {
+                return Found{iterator_at(handle, place, Extent::all), 1};
+            }
+            auto end = data::HashedWalk(hashed).end(name, Extent::all);
+            if (!end.is_ok()) return std::move(end).failure();
+            return Found{iterator_at(handle, end.value(), Extent::all), 0};
+        });
+}
+
+template <typename Handle>
+int remove(const char* call, const Handle& handle, std::span<const std::byte> key) noexcept {
+    return call_with_key(call, -1, handle, key,
+                         [&](data::Hashed& hashed, const ContainerName& name) -> base::Result<int> {
+                             auto erased = hashed.erase(name, key);
+                             if (!erased.is_ok()) return std::move(erased).failure();
+                             return erased.value().effect == table::Effect::done ? 1 : 0;
+                         });
+}
+
+// Where key and value of an iterator's entry lie: a record has the value first.
+template <typename It>
+acp_pair_t pair_at(const It& it) noexcept {
+    using Record = table::EntryRecord<std::atomic>;
+    if (it.elem == ACP_GA_NULL) return {};
+    const acp_ga_t value = it.elem + Record::head_bytes;
+    return {{value + Record::rounded(it.value_size), it.key_size}, {value, it.value_size}};
+}
+
+// Erases an iterator's entry, and finds the one behind it.
+template <typename Handle, typename It>
+It erase(const char* call, const It& it) noexcept {
+    const Handle& handle = it.*HashedTypes<Handle>::container;
+    return call_hashed(
+        call, no_iterator(handle), handle,
+        [&](data::Hashed& hashed, const ContainerName& name) -> base::Result<It> {
+            if (it.rank < 0 || it.elem == ACP_GA_NULL) {
+                return base::Status(base::Code::argument, "the iterator is at no entry");
+            }
+            auto erased = hashed.erase_record(name, place_of(it));
+            if (!erased.is_ok()) return std::move(erased).failure();
+            const Extent extent = it.is_local != 0 ? Extent::local : Extent::all;
+            auto next = data::HashedWalk(hashed).next(name, place_of(it), extent);
+            if (!next.is_ok()) return std::move(next).failure();
+            if (erased.value().effect != table::Effect::done) {
+                tell({base::Code::stale, std::string(call) + ": the entry was erased before"},
+                     false);
+            }
+            return iterator_at(handle, next.value(), extent);
+        });
+}
+
+}  // namespace acp::api
+
+// NOLINTBEGIN(bugprone-macro-parentheses, cppcoreguidelines-macro-usage): names are pasted together
+#define ACP_HASHED_FUNCTIONS(kind)                                                                \
+    acp_##kind##_t acp_create_##kind(int num_ranks, const int* ranks, int num_slots, int rank) {  \
+        return acp::api::create<acp_##kind##_t>("acp_create_" #kind, num_ranks, ranks, num_slots, \
+                                                rank);                                            \
+    }                                                                                             \
+    acp_##kind##_t acp_create_##kind##_with(const acp_hashed_options_t* options) {                \
+        return acp::api::create<acp_##kind##_t>("acp_create_" #kind "_with", options);            \
+    }                                                                                             \
+    int acp_destroy_##kind(acp_##kind##_t handle) {                                               \
+        return acp::api::destroy("acp_destroy_" #kind, handle);                                   \
+    }                                                                                             \
+    std::size_t acp_size_##kind(acp_##kind##_t handle) {                                          \
+        return acp::api::count("acp_size_" #kind, handle, acp::data::Extent::all);                \
+    }                                                                                             \
+    std::size_t acp_size_local_##kind(acp_##kind##_t handle) {                                    \
+        return acp::api::count("acp_size_local_" #kind, handle, acp::data::Extent::local);        \
+    }                                                                                             \
+    int acp_empty_##kind(acp_##kind##_t handle) {                                                 \
+        return acp::api::is_empty("acp_empty_" #kind, handle, acp::data::Extent::all);            \
+    }                                                                                             \
+    int acp_empty_local_##kind(acp_##kind##_t handle) {                                           \
+        return acp::api::is_empty("acp_empty_local_" #kind, handle, acp::data::Extent::local);    \
+    }                                                                                             \
+    acp_##kind##_it_t acp_begin_##kind(acp_##kind##_t handle) {                                   \
+        return acp::api::begin("acp_begin_" #kind, handle, acp::data::Extent::all);               \
+    }                                                                                             \
+    acp_##kind##_it_t acp_end_##kind(acp_##kind##_t handle) {                                     \
+        return acp::api::end("acp_end_" #kind, handle, acp::data::Extent::all);                   \
+    }                                                                                             \
+    acp_##kind##_it_t acp_begin_local_##kind(acp_##kind##_t handle) {                             \
+        return acp::api::begin("acp_begin_local_" #kind, handle, acp::data::Extent::local);       \
+    }                                                                                             \
+    acp_##kind##_it_t acp_end_local_##kind(acp_##kind##_t handle) {                               \
+        return acp::api::end("acp_end_local_" #kind, handle, acp::data::Extent::local);           \
+    }                                                                                             \
+    acp_##kind##_it_t acp_increment_##kind##_it(acp_##kind##_it_t it) {                           \
+        return acp::api::increment<acp_##kind##_t>("acp_increment_" #kind "_it", it);             \
+    }                                                                                             \
+    acp_##kind##_it_t acp_erase_##kind(acp_##kind##_it_t it) {                                    \
+        return acp::api::erase<acp_##kind##_t>("acp_erase_" #kind, it);                           \
+    }                                                                                             \
+    int acp_clear_##kind(acp_##kind##_t handle) {                                                 \
+        return acp::api::clear("acp_clear_" #kind, handle, acp::data::Extent::all);               \
+    }                                                                                             \
+    int acp_clear_local_##kind(acp_##kind##_t handle) {                                           \
+        return acp::api::clear("acp_clear_local_" #kind, handle, acp::data::Extent::local);       \
+    }                                                                                             \
+    int acp_assign_##kind(acp_##kind##_t into, acp_##kind##_t from) {                             \
+        return acp::api::assign("acp_assign_" #kind, into, from, acp::data::Extent::all);         \
+    }                                                                                             \
+    int acp_assign_local_##kind(acp_##kind##_t into, acp_##kind##_t from) {                       \
+        return acp::api::assign("acp_assign_local_" #kind, into, from, acp::data::Extent::local); \
+    }                                                                                             \
+    int acp_merge_##kind(acp_##kind##_t into, acp_##kind##_t from) {                              \
+        return acp::api::merge("acp_merge_" #kind, into, from, acp::data::Extent::all);           \
+    }                                                                                             \
+    int acp_merge_local_##kind(acp_##kind##_t into, acp_##kind##_t from) {                        \
+        return acp::api::merge("acp_merge_local_" #kind, into, from, acp::data::Extent::local);   \
+    }                                                                                             \
+    int acp_move_##kind(acp_##kind##_t into, acp_##kind##_t from) {                               \
+        return acp::api::move("acp_move_" #kind, into, from, acp::data::Extent::all);             \
+    }                                                                                             \
+    int acp_move_local_##kind(acp_##kind##_t into, acp_##kind##_t from) {                         \
+        return acp::api::move("acp_move_local_" #kind, into, from, acp::data::Extent::local);     \
+    }                                                                                             \
+    int acp_swap_##kind(acp_##kind##_t one, acp_##kind##_t other) {                               \
+        return acp::api::swap("acp_swap_" #kind, one, other);                                     \
+    }
+// NOLINTEND(bugprone-macro-parentheses, cppcoreguidelines-macro-usage)

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// <acp/map.h>.
+#include "api/hashed_functions.hpp"
+#include "api/replies.hpp"
+
+namespace {
+
+using namespace acp;  // NOLINT(google-build-using-namespace): the boundary names things of every layer
+using api::BatchKind;
+using api::bytes_at;
+using api::ContainerName;
+using base::Code;
+using base::Result;
+using base::Status;
+using data::Bytes;
+using data::ChangeKind;
+using data::ChangeWords;
+using data::EntryPlace;
+using data::EntryResult;
+using data::Hashed;
+using data::PutMode;
+using table::Effect;
+
+// Puts an entry. make(EntryResult, EntryPlace) -> Result<T> says what the caller gets.
+template <typename T, typename Make>
+T put(const char* call,
+      T failed,
+      acp_map_t map,
+      const acp_entry_t& entry,
+      PutMode mode,
+      const Make& make) noexcept {
+    const Bytes key = bytes_at(entry.key, entry.key_size);
+    return api::call_with_key(
+        call, failed, map, key, [&](Hashed& hashed, const ContainerName& name) -> Result<T> {
+            auto value = api::value_of(entry.value, entry.value_size);
+            if (!value.is_ok()) return std::move(value).failure();
+            EntryPlace place;
+            auto put = hashed.put(name, {key, value.value(), mode, {}}, &place);
+            if (!put.is_ok()) return std::move(put).failure();
+            return make(put.value(), place);
+        });
+}
+
+// Puts an entry at once; false: put() knows why not.
+bool put_at_once(acp_map_t map,
+                 const acp_entry_t& entry,
+                 PutMode mode,
+                 EntryResult& result) noexcept {
+    const Bytes key = bytes_at(entry.key, entry.key_size);
+    if (entry.value == nullptr && entry.value_size != 0) return false;
+    return api::run_at_once(map, key, entry.value_size, result, [&](auto& here, const auto& place) {
+        return data::TableCalls::put_in(here, place,
+                                        {key, bytes_at(entry.value, entry.value_size), mode, {}});
+    });
+}
+
+acp_entry_t entry_of(const void* key,
+                     std::size_t key_size,
+                     const void* value,
+                     std::size_t value_size) noexcept {
+    // A put only reads the value.
+    return {key, key_size, const_cast<void*>(value), value_size, 0, 0};
+}
+
+// Changes a value of 8 bytes. make(EntryResult) -> Result<int>
+template <typename Make>
+int change(const char* call,
+           acp_map_t map,
+           Bytes key,
+           const ChangeWords& words,
+           const Make& make) noexcept {
+    return api::call_with_key(call, -1, map, key,
+                              [&](Hashed& hashed, const ContainerName& name) -> Result<int> {
+                                  EntryPlace place;
+                                  auto changed = hashed.change(name, key, words, &place);
+                                  if (!changed.is_ok()) return std::move(changed).failure();
+                                  if (changed.value().effect == Effect::no_number) {
+                                      return Status(Code::argument, "the value has not 8 bytes");
+                                  }
+                                  return make(changed.value());
+                              });
+}
+
+}  // namespace
+
+extern "C" {
+
+ACP_HASHED_FUNCTIONS(map)
+
+acp_map_it_t acp_insert_map(
+    acp_map_t map, const void* key, size_t key_size, const void* value, size_t value_size) {
+    return put("acp_insert_map", api::no_iterator(map), map,
+               entry_of(key, key_size, value, value_size), PutMode::insert,
+               [&](const EntryResult&, const EntryPlace& place) -> Result<acp_map_it_t> {
+                   return api::iterator_at(map, place, data::Extent::all);
+               });
+}
+
+int acp_insert_if_absent_map(
+    acp_map_t map, const void* key, size_t key_size, const void* value, size_t value_size) {
+    const acp_entry_t entry = entry_of(key, key_size, value, value_size);
+    EntryResult at_once;
+    if (put_at_once(map, entry, PutMode::insert, at_once)) [[likely]]
+        return at_once.effect == Effect::done ? 1 : 0;
+    return put("acp_insert_if_absent_map", -1, map, entry, PutMode::insert,
+               [](const EntryResult& result, const EntryPlace&) -> Result<int> {
+                   return result.effect == Effect::done ? 1 : 0;
+               });
+}
+
+int acp_insert_or_assign_map(
+    acp_map_t map, const void* key, size_t key_size, const void* value, size_t value_size) {
+    const acp_entry_t entry = entry_of(key, key_size, value, value_size);
+    EntryResult at_once;
+    if (put_at_once(map, entry, PutMode::assign, at_once)) [[likely]]
+        return 0;
+    return put("acp_insert_or_assign_map", -1, map, entry, PutMode::assign,
+               [](const EntryResult&, const EntryPlace&) -> Result<int> { return 0; });
+}
+
+int acp_replace_map(acp_map_t map,
+                    const acp_entry_t* entry,
+                    const void* desired,
+                    size_t desired_size) {
+    const acp_entry_t none{};
+    const acp_entry_t& old = entry != nullptr ? *entry : none;
+    const Bytes key = bytes_at(old.key, old.key_size);
+    return api::call_with_key(
+        "acp_replace_map", -1, map, key,
+        [&](Hashed& hashed, const ContainerName& name) -> Result<int> {
+            if (entry == nullptr) return Status(Code::argument, "entry is NULL");
+            auto expected = api::value_of(old.value, old.value_size);
+            auto value = api::value_of(desired, desired_size);
+            if (!expected.is_ok()) return std::move(expected).failure();
+            if (!value.is_ok()) return std::move(value).failure();
+            EntryPlace place;
+            auto result =
+                hashed.put(name, {key, value.value(), PutMode::replace, expected.value()}, &place);
+            if (!result.is_ok()) return std::move(result).failure();
+            switch (result.value().effect) {
+                case Effect::done:
+                    return 1;
+                case Effect::absent:
+                    return 2;
+                case Effect::no_number:
+                    return Status(Code::argument,
+                                  "a value of 8 bytes is replaced by one of 8 bytes only");
+                default:
+                    return 0;
+            }
+        });
+}
+
+int acp_fetch_add_map(
+    acp_map_t map, const void* key, size_t key_size, uint64_t addend, uint64_t* old) {
+    const Bytes bytes = bytes_at(key, key_size);
+    const ChangeWords words{ChangeKind::fetch_add_or_insert, addend, 0};
+    EntryResult at_once;
+    if (api::run_at_once(map, bytes, 0, at_once,
+                         [&](auto& here, const auto& place) {
+                             return data::TableCalls::change_in(here, place, bytes, words);
+                         }) &&
+        at_once.effect != Effect::no_number) [[likely]] {
+        if (old != nullptr) *old = at_once.number;
+        return at_once.effect == Effect::done ? 1 : 0;
+    }
+    return change("acp_fetch_add_map", map, bytes, words,
+                  [&](const EntryResult& result) -> Result<int> {
+                      if (old != nullptr) *old = result.number;
+                      return result.effect == Effect::done ? 1 : 0;
+                  });
+}
+
+int acp_compare_exchange_map(
+    acp_map_t map, const void* key, size_t key_size, uint64_t* expected, uint64_t desired) {
+    const std::uint64_t before = expected != nullptr ? *expected : 0;
+    return change("acp_compare_exchange_map", map, bytes_at(key, key_size),
+                  {ChangeKind::compare_exchange, desired, before},
+                  [&](const EntryResult& result) -> Result<int> {
+                      if (result.effect == Effect::absent) return 2;
+                      if (result.effect == Effect::done) return 1;
+                      if (expected != nullptr) *expected = result.number;
+                      return 0;
+                  });
+}
+
+acp_map_ib_t acp_find_map(acp_map_t map, const void* key, size_t key_size) {
+    return api::find<acp_map_ib_t>("acp_find_map", map, bytes_at(key, key_size));
+}
+
+int acp_retrieve_map(
+    acp_map_t map, const void* key, size_t key_size, void* value, size_t* value_size) {
+    const Bytes bytes = bytes_at(key, key_size);
+    return api::call_with_key("acp_retrieve_map", -1, map, bytes,
+                              [&](Hashed& hashed, const ContainerName& name) -> Result<int> {
+                                  if (value_size == nullptr)
+                                      return Status(Code::argument, "value_size is NULL");
+                                  auto found = hashed.find(
+                                      name, bytes, api::room_at(value, *value_size), nullptr);
+                                  if (!found.is_ok()) return std::move(found).failure();
+                                  if (found.value().effect != Effect::done) return 0;
+                                  *value_size = found.value().value_bytes;
+                                  return 1;
+                              });
+}
+
+int acp_remove_map(acp_map_t map, const void* key, size_t key_size) {
+    const Bytes bytes = bytes_at(key, key_size);
+    EntryResult at_once;
+    if (api::run_at_once(map, bytes, 0, at_once, [&](auto& here, const auto& place) {
+            return data::TableCalls::erase_in(here, place, bytes);
+        })) [[likely]] {
+        return at_once.effect == Effect::done ? 1 : 0;
+    }
+    return api::remove("acp_remove_map", map, bytes_at(key, key_size));
+}
+
+int64_t acp_find_many_map(acp_map_t map, size_t count, acp_entry_t* entries) {
+    return api::call_many("acp_find_many_map", map, BatchKind::find, count, entries);
+}
+
+int64_t acp_insert_many_map(acp_map_t map, size_t count, acp_entry_t* entries) {
+    return api::call_many("acp_insert_many_map", map, BatchKind::insert, count, entries);
+}
+
+int64_t acp_assign_many_map(acp_map_t map, size_t count, acp_entry_t* entries) {
+    return api::call_many("acp_assign_many_map", map, BatchKind::assign, count, entries);
+}
+
+int64_t acp_remove_many_map(acp_map_t map, size_t count, acp_entry_t* entries) {
+    return api::call_many("acp_remove_many_map", map, BatchKind::erase, count, entries);
+}
+
+int64_t acp_fetch_add_many_map(acp_map_t map, size_t count, acp_entry_t* entries) {
+    return api::call_many("acp_fetch_add_many_map", map, BatchKind::fetch_add_or_insert, count,
+                          entries);
+}
+
+int64_t acp_for_each_local_map(acp_map_t map,
+                               int (*visit)(const void* key,
+                                            size_t key_size,
+                                            const void* value,
+                                            size_t value_size,
+                                            void* argument),
+                               void* argument) {
+    return api::for_each_local(
+        "acp_for_each_local_map", map, visit != nullptr, [&](Bytes key, Bytes value) {
+            return visit(key.data(), key.size(), value.data(), value.size(), argument) == 0;
+        });
+}
+
+acp_pair_t acp_dereference_map_it(acp_map_it_t it) {
+    return api::pair_at(it);
+}
+
+acp_handle_t acp_start_retrieve_map(acp_map_t map,
+                                    const void* key,
+                                    size_t key_size,
+                                    acp_reply_t* reply) {
+    const acp_entry_t entry = entry_of(key, key_size, nullptr, 0);
+    return api::start("acp_start_retrieve_map", map, BatchKind::find, &entry, reply);
+}
+
+acp_handle_t acp_start_insert_map(acp_map_t map, const acp_entry_t* entry, acp_reply_t* reply) {
+    return api::start("acp_start_insert_map", map, BatchKind::insert, entry, reply);
+}
+
+acp_handle_t acp_start_assign_map(acp_map_t map, const acp_entry_t* entry, acp_reply_t* reply) {
+    return api::start("acp_start_assign_map", map, BatchKind::assign, entry, reply);
+}
+
+acp_handle_t acp_start_remove_map(acp_map_t map,
+                                  const void* key,
+                                  size_t key_size,
+                                  acp_reply_t* reply) {
+    const acp_entry_t entry = entry_of(key, key_size, nullptr, 0);
+    return api::start("acp_start_remove_map", map, BatchKind::erase, &entry, reply);
+}
+
+acp_handle_t acp_start_fetch_add_map(acp_map_t map, const acp_entry_t* entry, acp_reply_t* reply) {
+    return api::start("acp_start_fetch_add_map", map, BatchKind::fetch_add_or_insert, entry, reply);
+}
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls on one key of a container that do not wait: what they ask for is a numbered operation, and what it tells is the caller's, in
+// an acp_reply_t. Any thread. Tests: tests/conformance/hashed_test.cpp.
+#pragma once
+
+#include "api/hashed.hpp"
+
+#include <acp/access.h>
+
+namespace acp::api {
+
+// Issues the operation. Errors: limit (key and value do not fit into one message), argument, those of Hashed::at_table.
+[[nodiscard]] base::Result<acp_handle_t> start_call(data::Hashed& hashed,
+                                                    const ContainerName& name,
+                                                    BatchKind kind,
+                                                    const acp_entry_t& entry,
+                                                    acp_reply_t& reply);
+
+template <typename Handle>
+acp_handle_t start(const char* call,
+                   const Handle& handle,
+                   BatchKind kind,
+                   const acp_entry_t* entry,
+                   acp_reply_t* reply) noexcept {
+    return call_hashed(
+        call, acp_handle_t{ACP_HANDLE_NULL}, handle,
+        [&](data::Hashed& hashed, const ContainerName& name) -> base::Result<acp_handle_t> {
+            if (entry == nullptr) return base::Status(base::Code::argument, "entry is NULL");
+            if (reply == nullptr) return base::Status(base::Code::argument, "reply is NULL");
+            if (entry->key == nullptr && entry->key_size != 0)
+                return base::Status(base::Code::argument, "the key is NULL");
+            return start_call(hashed, name, kind, *entry, *reply);
+        });
+}
+
+}  // namespace acp::api

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads directories where they lie, and writes copies.
+#include "data/directory.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <utility>
+
+#include "base/format.hpp"
+#include "data/ask.hpp"
+
+namespace acp::data {
+
+using base::Code;
+using base::Result;
+using base::Status;
+
+namespace {
+
+// What no container has: more tables than a job may have ranks.
+constexpr std::uint64_t tables_max = std::uint64_t{1} << 24;
+
+std::string place_of(const ContainerName& name) {
+    return std::string("the ") + name_of(name.kind) + " at " + base::hex(name.directory);
+}
+
+}  // namespace
+
+const char* name_of(ContainerKind kind) noexcept {
+    switch (kind) {
+        case ContainerKind::map:
+            return "map";
+        case ContainerKind::multimap:
+            return "multimap";
+        case ContainerKind::set:
+            return "set";
+        case ContainerKind::multiset:
+            return "multiset";
+    }
+    return "container";
+}
+
+TablePlace place_in(const Directory& directory, std::span<const std::byte> key) noexcept {
+    const DirectoryHead& head = directory.head;
+    const std::uint64_t hash =
+        hash_of_key(static_cast<hash::HashFunction>(head.hash), head.seed, key);
+    const std::uint64_t index = table_of(hash, head.slots, head.tables);
+    return {directory.tables[index], head.id, hash, index, head.slots};
+}
+
+Directories::Directories(gma::Gma& gma) : gma_(gma) {}
+
+Directories::~Directories() = default;
+
+Status Directories::read(const ContainerName& name, Directory& directory) {
+    if (name.directory == 0) {
+        return {Code::argument, std::string("the ") + name_of(name.kind) + " is null"};
+    }
+    DirectoryHead& head = directory.head;
+    if (auto status = get(gma_, &head, name.directory, sizeof head); !status.is_ok()) {
+        if (status.code() != Code::address) return status;
+        return std::move(status).within(place_of(name));
+    }
+    if (head.mark != DirectoryHead::mark_of_directories || head.tables == 0 ||
+        head.tables > tables_max || head.slots == 0 ||
+        head.hash > static_cast<std::uint32_t>(hash::HashFunction::xxh3)) {
+        return {Code::stale, place_of(name) + " was destroyed, or never made"};
+    }
+    if (name.id != 0 && name.id != head.id) {
+        return {Code::stale, place_of(name) + " was destroyed; another container is there now"};
+    }
+    if (head.kind != static_cast<std::uint32_t>(name.kind)) {
+        return {Code::argument, place_of(name) + " is none: it is a " +
+                                    name_of(static_cast<ContainerKind>(head.kind))};
+    }
+    directory.tables.resize(head.tables);
+    return get(gma_, directory.tables.data(), head.list, head.tables * sizeof(GlobalAddress));
+}
+
+Result<Directory> Directories::fetch(const ContainerName& name) {
+    Directory directory;
+    if (auto status = read(name, directory); !status.is_ok()) return status;
+    keep(name.directory, directory);
+    return directory;
+}
+
+void Directories::keep(GlobalAddress address, const Directory& directory) {
+    const std::lock_guard lock(lock_);
+    Copy& copy = copies_[index_of(address)];
+    if (directory.tables.size() > copy.room_of_tables) {
+        const std::uint64_t room = std::bit_ceil(directory.tables.size());
+        auto words = std::make_unique<std::atomic<std::uint64_t>[]>(room);
+        rooms_.push_back(std::move(words));
+        // release: partner is find(), which may read these words as soon as it finds them
+        copy.tables.store(rooms_.back().get(), std::memory_order_release);
+        copy.room_of_tables = room;
+    }
+    write(copy, address, directory);
+}
+
+void Directories::forget(GlobalAddress directory) noexcept {
+    const std::lock_guard lock(lock_);
+    Copy& copy = copies_[index_of(directory)];
+    if (relaxed(copy.directory) == directory) copy.directory.store(0, std::memory_order_relaxed);
+}
+
+void Directories::write(Copy& copy, GlobalAddress address, const Directory& directory) noexcept {
+    constexpr auto order = std::memory_order_relaxed;
+    const DirectoryHead& head = directory.head;
+    const std::uint64_t version = relaxed(copy.version);
+    copy.version.store(version + 1, order);
+    // release: whoever reads one of the words below sees the odd version, or a later one
+    std::atomic_thread_fence(std::memory_order_release);
+    copy.directory.store(address, order);
+    copy.id.store(head.id, order);
+    copy.seed.store(head.seed, order);
+    copy.slots.store(head.slots, order);
+    copy.table_count.store(head.tables, order);
+    copy.hash.store(head.hash, order);
+    copy.kind.store(head.kind, order);
+    std::atomic<std::uint64_t>* const tables = copy.tables.load(order);
+    for (std::size_t i = 0; i < directory.tables.size(); ++i) {
+        tables[i].store(directory.tables[i], order);
+    }
+    copy.version.store(version + 2, std::memory_order_release);
+}
+
+}  // namespace acp::data

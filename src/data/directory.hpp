@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The directories of hashed containers. A container is named by its directory, a block in the heap of one rank: its kind, how it
+// hashes keys, and the address of the table on each of its ranks. Each process keeps copies of directories that it has used;
+// a table knows the container's identity, so a call that a copy out of date has sent to a wrong table is refused there, and the
+// directory is read again.
+// A copy is read without a lock, and whoever reads while it changes looks again.
+// Tests: tests/unit/data/directory_test.cpp, tests/conformance/hashed_test.cpp.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "base/status.hpp"
+#include "gma/gma.hpp"
+#include "hash/hash_function.hpp"
+
+namespace acp::data {
+
+using memory::GlobalAddress;
+
+enum class ContainerKind : std::uint32_t { map = 1, multimap, set, multiset };
+
+// What a handle of a container says.
+struct ContainerName {
+    GlobalAddress directory = 0;
+    std::uint64_t id = 0;  // 0: not known
+    ContainerKind kind = ContainerKind::map;
+};
+
+// "map", for messages.
+[[nodiscard]] const char* name_of(ContainerKind kind) noexcept;
+
+// What the directory holds. The addresses of the tables are a block of their own, so that containers can be swapped.
+struct DirectoryHead {
+    std::uint64_t mark = 0;  // mark_of_directories; 0: destroyed
+    std::uint64_t id = 0;    // of the container, and of its tables
+    std::uint32_t kind = 0;
+    std::uint32_t hash = 0;  // a hash::HashFunction
+    std::uint64_t seed = 0;
+    std::uint64_t slots = 0;  // of each table, at first
+    std::uint64_t tables = 0;
+    GlobalAddress list = 0;  // of so many addresses
+
+    static constexpr std::uint64_t mark_of_directories = 0xac9d17ec7042e5b3;
+};
+
+static_assert(sizeof(DirectoryHead) == 56);
+
+// A directory as one process knows it.
+struct Directory {
+    DirectoryHead head;
+    std::vector<GlobalAddress> tables;
+};
+
+// Which of the tables a key of this hash belongs to.   Source: the paper, section 3.1; contract row 39
+[[nodiscard]] constexpr std::uint64_t table_of(std::uint64_t hash,
+                                               std::uint64_t slots,
+                                               std::uint64_t tables) noexcept {
+    return tables == 1 ? 0 : hash / slots % tables;
+}
+
+[[nodiscard]] inline std::uint64_t hash_of_key(hash::HashFunction function,
+                                               std::uint64_t seed,
+                                               std::span<const std::byte> key) noexcept {
+    return hash::hash_of(function, seed, key) & ((std::uint64_t{1} << hash::key_hash_bits) - 1);
+}
+
+// Where a key belongs.
+struct TablePlace {
+    GlobalAddress table = 0;
+    std::uint64_t id = 0;
+    std::uint64_t hash = 0;   // has hash::key_hash_bits
+    std::uint64_t index = 0;  // of the table among those of the container
+    std::uint64_t slots = 1;  // of the table at first
+};
+
+[[nodiscard]] TablePlace place_in(const Directory& directory,
+                                  std::span<const std::byte> key) noexcept;
+
+// The copies of one process.
+class Directories {
+public:
+    static constexpr std::uint32_t kept_max = 256;
+
+    //   gma  outlives this
+    explicit Directories(gma::Gma& gma);
+    ~Directories();
+    Directories(const Directories&) = delete;
+    Directories& operator=(const Directories&) = delete;
+
+    // Finds the table of a key in a copy. false: there is no copy; fetch() makes one.
+    [[nodiscard]] bool find(const ContainerName& name,
+                            std::span<const std::byte> key,
+                            TablePlace& place) const noexcept {
+        const Copy& copy = copies_[index_of(name.directory)];
+        // acquire: what belongs to this version; partner: keep()
+        const std::uint64_t version = copy.version.load(std::memory_order_acquire);
+        if (version % 2 != 0 || !copy.is_of(name)) [[unlikely]]
+            return false;
+        const auto function = static_cast<hash::HashFunction>(relaxed(copy.hash));
+        place.hash = hash_of_key(function, relaxed(copy.seed), key);
+        place.id = relaxed(copy.id);
+        // acquire: whoever sees this count sees room for so many; partner: write()
+        const std::uint64_t count = copy.table_count.load(std::memory_order_acquire);
+        place.slots = relaxed(copy.slots);
+        place.index = table_of(place.hash, place.slots, count);
+        place.table = relaxed(copy.tables.load(std::memory_order_acquire)[place.index]);
+        // acquire: the loads above come before the one below
+        std::atomic_thread_fence(std::memory_order_acquire);
+        return copy.version.load(std::memory_order_relaxed) == version;
+    }
+
+    // Finds a table by its number in a copy; place.hash is not known. false: there is no copy.
+    //   count  becomes the number of tables; where `index` is not below it there is no table, and place.table is 0
+    [[nodiscard]] bool find_table(const ContainerName& name,
+                                  std::uint64_t index,
+                                  TablePlace& place,
+                                  std::uint64_t& count) const noexcept {
+        const Copy& copy = copies_[index_of(name.directory)];
+        const std::uint64_t version = copy.version.load(std::memory_order_acquire);
+        if (version % 2 != 0 || !copy.is_of(name)) return false;
+        count = copy.table_count.load(std::memory_order_acquire);
+        place = {0, relaxed(copy.id), 0, index, relaxed(copy.slots)};
+        if (index < count)
+            place.table = relaxed(copy.tables.load(std::memory_order_acquire)[index]);
+        std::atomic_thread_fence(std::memory_order_acquire);
+        return copy.version.load(std::memory_order_relaxed) == version;
+    }
+
+    // Reads a directory and keeps a copy. Blocks where it is of another node.
+    // Errors: address (no directory is there), stale (destroyed, or another container is there), argument (of another kind),
+    // peer, memory.
+    base::Result<Directory> fetch(const ContainerName& name);
+
+    // Forgets a copy.
+    void forget(GlobalAddress directory) noexcept;
+
+private:
+    // Its words are written under lock_, with an odd version meanwhile.
+    struct alignas(64) Copy {
+        std::atomic<std::uint64_t> version{0};
+        std::atomic<std::uint64_t> directory{0};  // 0: none
+        std::atomic<std::uint64_t> id{0};
+        std::atomic<std::uint64_t> seed{0};
+        std::atomic<std::uint64_t> slots{1};
+        std::atomic<std::uint64_t> table_count{1};
+        std::atomic<std::uint32_t> hash{0};
+        std::atomic<std::uint32_t> kind{0};
+        // room_of_tables words, never freed as long as this lives: who reads it may come late
+        std::atomic<std::atomic<std::uint64_t>*> tables{nullptr};
+        std::uint64_t room_of_tables = 0;
+
+        [[nodiscard]] bool is_of(const ContainerName& name) const noexcept {
+            return relaxed(directory) == name.directory && name.directory != 0 &&
+                   (name.id == 0 || name.id == relaxed(id)) &&
+                   relaxed(kind) == static_cast<std::uint32_t>(name.kind);
+        }
+    };
+
+    template <typename Word>
+    [[nodiscard]] static Word relaxed(const std::atomic<Word>& word) noexcept {
+        return word.load(std::memory_order_relaxed);
+    }
+
+    [[nodiscard]] static std::uint32_t index_of(GlobalAddress directory) noexcept {
+        return static_cast<std::uint32_t>((directory * 0x9e3779b97f4a7c15) >> 56);
+    }
+
+    base::Status read(const ContainerName& name, Directory& directory);
+    void keep(GlobalAddress address, const Directory& directory);
+    void write(Copy& copy, GlobalAddress address, const Directory& directory) noexcept;
+
+    gma::Gma& gma_;
+    std::mutex lock_;
+    std::vector<std::unique_ptr<std::atomic<std::uint64_t>[]>> rooms_;  // of all copies, once used
+    std::array<Copy, kept_max> copies_;
+};
+
+}  // namespace acp::data

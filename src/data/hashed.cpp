@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Directories and tables are made and destroyed together.
+#include "data/hashed.hpp"
+
+#include <array>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "base/format.hpp"
+#include "data/ask.hpp"
+#include "os/random_bytes.hpp"
+
+#include "allocator/table_operations.hpp"
+
+namespace acp::data {
+
+using base::Code;
+using base::Result;
+using base::Status;
+
+Hashed::Hashed(gma::Gma& gma, Allocator& allocator)
+    : gma_(gma), allocator_(allocator), directories_(gma), tables_(gma, allocator) {}
+
+// All at once; a table of another node takes one round trip.
+Status Hashed::make_tables(const HashedOptions& options, Directory& directory) {
+    const allocator::TableRequest request{options.slots, options.may_grow ? 1U : 0U,
+                                          options.kind == ContainerKind::multimap ? 1U : 0U,
+                                          directory.head.id};
+    directory.tables.assign(options.processes.size(), 0);
+    Status status;
+    {
+        Asks asks(gma_);
+        for (std::size_t i = 0; i < options.processes.size(); ++i) {
+            asks.add({options.processes[i], allocator::table_make_number,
+                      std::as_bytes(std::span(&request, 1)),
+                      std::as_writable_bytes(std::span(&directory.tables[i], 1)), nullptr});
+        }
+        status = asks.wait();
+    }
+    for (std::size_t i = 0; i < options.processes.size() && status.is_ok(); ++i) {
+        if (directory.tables[i] != 0) continue;
+        status = allocator_.no_room(options.processes[i],
+                                    options.slots * sizeof(table::Bucket<std::atomic>));
+    }
+    if (!status.is_ok()) drop_tables(directory);
+    return status;
+}
+
+void Hashed::drop_tables(const Directory& directory) noexcept {
+    try {
+        Asks asks(gma_);
+        for (const GlobalAddress table : directory.tables) {
+            if (table == 0) continue;
+            const allocator::TableName name{table, directory.head.id};
+            asks.add({static_cast<std::uint32_t>(gma_.space().layout().process(table)),
+                      allocator::table_destroy_number,
+                      std::as_bytes(std::span(&name, 1)),
+                      {},
+                      nullptr});
+        }
+        (void)asks.wait();
+    } catch (const std::bad_alloc&) {
+        // Without memory for the calls the tables stay until the heaps are emptied.
+    }
+}
+
+Result<ContainerName> Hashed::create(const HashedOptions& options) {
+    Directory directory;
+    DirectoryHead& head = directory.head;
+    head.mark = DirectoryHead::mark_of_directories;
+    while (head.id == 0) os::fill_random(std::as_writable_bytes(std::span(&head.id, 1)));
+    head.kind = static_cast<std::uint32_t>(options.kind);
+    head.hash = static_cast<std::uint32_t>(options.hash);
+    head.seed = options.seed;
+    head.slots = options.slots;
+    head.tables = options.processes.size();
+    const std::array<std::uint64_t, 2> sizes{sizeof head, head.tables * sizeof(GlobalAddress)};
+    std::array<GlobalAddress, 2> blocks{};
+    auto status = allocator_.allocate_many(options.directory_process, sizes, blocks);
+    if (!status.is_ok()) return status;
+    head.list = blocks[1];
+    status = make_tables(options, directory);
+    if (status.is_ok()) {
+        status = data::put(gma_, head.list, directory.tables.data(), sizes[1]);
+        if (status.is_ok()) status = data::put(gma_, blocks[0], &head, sizeof head);
+        if (status.is_ok()) return ContainerName{blocks[0], head.id, options.kind};
+        drop_tables(directory);
+    }
+    (void)allocator_.free_many(blocks);
+    return status;
+}
+
+// Whoever clears the mark destroys the container.
+Status Hashed::destroy(const ContainerName& name) {
+    auto directory = directories_.fetch(name);
+    if (!directory.is_ok()) return std::move(directory).failure();
+    auto mark = gma_.fetch<std::uint64_t, memory::Operation::compare_swap>(
+        name.directory, {0, DirectoryHead::mark_of_directories});
+    if (!mark.is_ok()) return std::move(mark).failure();
+    directories_.forget(name.directory);
+    if (mark.value() != DirectoryHead::mark_of_directories) {
+        return {Code::stale, std::string("the ") + name_of(name.kind) + " at " +
+                                 base::hex(name.directory) + " was destroyed by another call"};
+    }
+    drop_tables(directory.value());
+    const std::array<GlobalAddress, 2> blocks{directory.value().head.list, name.directory};
+    return allocator_.free_many(blocks);
+}
+
+Status Hashed::place_anew(const ContainerName& name, Bytes key, TablePlace& place) {
+    auto directory = directories_.fetch(name);
+    if (!directory.is_ok()) return std::move(directory).failure();
+    place = place_in(directory.value(), key);
+    return {};
+}
+
+// Where a walk has an entry that a call on its key found.
+EntryPlace Hashed::place_of(const ContainerName& name,
+                            const TablePlace& place,
+                            Bytes key,
+                            const EntryResult& found) const noexcept {
+    EntryPlace entry;
+    entry.table = place.index;
+    entry.record = found.record;
+    entry.key_bytes = key.size();
+    entry.value_bytes = found.value_bytes;
+    entry.walk.position = table::Positions(place.slots).of(place.hash);
+    if (name.kind == ContainerKind::multimap) {
+        const GlobalAddress heap = allocator_.start_of(tables_.process_of(place.table));
+        entry.walk.tie = found.record == 0 ? 0 : table::number_of(found.record - heap);
+    } else {
+        entry.walk.tie = table::tie_of_key(reinterpret_cast<const char*>(key.data()),
+                                           static_cast<std::uint32_t>(key.size()));
+    }
+    return entry;
+}
+
+Result<EntryResult> Hashed::find(const ContainerName& name,
+                                 Bytes key,
+                                 Room room,
+                                 EntryPlace* entry) {
+    std::uint64_t count = 0;
+    const bool is_counted = name.kind == ContainerKind::multiset;
+    if (is_counted && room.size() < sizeof count)
+        room = std::as_writable_bytes(std::span(&count, 1));
+    return at_table(name, key, [&](const TablePlace& place) {
+        auto found = tables_.find(place, key, room);
+        if (!found.is_ok() || found.value().effect != Effect::done) return found;
+        if (is_counted) {
+            std::memcpy(&count, room.data(), sizeof count);
+            if (count == table::ended_count) found.value().effect = Effect::absent;
+        }
+        if (entry != nullptr) *entry = place_of(name, place, key, found.value());
+        return found;
+    });
+}
+
+Result<EntryResult> Hashed::put(const ContainerName& name,
+                                const TableCalls::Put& put,
+                                EntryPlace* entry) {
+    return at_table(name, put.key, [&](const TablePlace& place) {
+        auto result = tables_.put(place, put);
+        if (entry != nullptr && result.is_ok() && result.value().record != 0) {
+            *entry = place_of(name, place, put.key, result.value());
+        }
+        return result;
+    });
+}
+
+Result<EntryResult> Hashed::change(const ContainerName& name,
+                                   Bytes key,
+                                   const ChangeWords& words,
+                                   EntryPlace* entry) {
+    return at_table(name, key, [&](const TablePlace& place) {
+        auto result = tables_.change(place, key, words);
+        if (entry != nullptr && result.is_ok()) *entry = place_of(name, place, key, result.value());
+        return result;
+    });
+}
+
+Result<EntryResult> Hashed::erase(const ContainerName& name, Bytes key) {
+    return at_table(name, key, [&](const TablePlace& place) { return tables_.erase(place, key); });
+}
+
+Result<EntryPlace> Hashed::next_of_key(const ContainerName& name,
+                                       Bytes key,
+                                       table::WalkPlace after) {
+    return at_table(name, key, [&](const TablePlace& place) -> Result<EntryPlace> {
+        auto next = tables_.next_of_key(place, key, after);
+        if (!next.is_ok()) return std::move(next).failure();
+        if (next.value().effect != Effect::done) return EntryPlace{};
+        return EntryPlace{place.index, after, next.value().record, key.size(),
+                          next.value().value_bytes};
+    });
+}
+
+Result<TablePlace> Hashed::place_of_entry(const ContainerName& name, const EntryPlace& entry) {
+    TablePlace place;
+    std::uint64_t count = 0;
+    if (auto status = find_table(name, entry.table, place, count); !status.is_ok()) return status;
+    if (place.table == 0) {
+        return Status(Code::argument, "the iterator is at table " + std::to_string(entry.table) +
+                                          " of a container of " + std::to_string(count));
+    }
+    place.hash = table::Positions(place.slots).hash_at(entry.walk.position);
+    return place;
+}
+
+Result<EntryResult> Hashed::read(const ContainerName& name, const EntryPlace& entry, Room room) {
+    auto place = place_of_entry(name, entry);
+    if (!place.is_ok()) return std::move(place).failure();
+    return tables_.read(place.value(), entry.record, room);
+}
+
+Result<EntryResult> Hashed::erase_record(const ContainerName& name, const EntryPlace& entry) {
+    auto place = place_of_entry(name, entry);
+    if (!place.is_ok()) return std::move(place).failure();
+    return tables_.erase_record(place.value(), entry.record);
+}
+
+Status Hashed::find_table(const ContainerName& name,
+                          std::uint64_t index,
+                          TablePlace& place,
+                          std::uint64_t& count) {
+    if (directories_.find_table(name, index, place, count)) return {};
+    auto directory = directories_.fetch(name);
+    if (!directory.is_ok()) return std::move(directory).failure();
+    const DirectoryHead& head = directory.value().head;
+    count = head.tables;
+    place = {0, head.id, 0, index, head.slots};
+    if (index < count) place.table = directory.value().tables[index];
+    return {};
+}
+
+}  // namespace acp::data

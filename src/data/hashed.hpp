@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Hashed containers: makes them and destroys them, and carries calls on one key to the table it belongs to. The table may be in
+// the heap of any rank: a call works on it at once where it is mapped here, and else the gateway of the owner's node runs the same
+// code (data/table_calls.hpp). One for each epoch. Any thread; calls block where other nodes are asked.
+// What a call on many keys or on all entries does is in data/hashed_batch.hpp and data/hashed_walk.hpp.
+// Tests: tests/conformance/hashed_test.cpp, tests/unit/data.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "data/allocator.hpp"
+#include "data/directory.hpp"
+#include "data/table_calls.hpp"
+#include "gma/gma.hpp"
+
+#include "table/walk.hpp"
+
+namespace acp::data {
+
+// How a container is made.
+struct HashedOptions {
+    ContainerKind kind = ContainerKind::map;
+    std::vector<std::uint32_t> processes;  // on which it has tables, each once
+    std::uint32_t directory_process = 0;
+    std::uint64_t slots = 8;  // of each table at first, 1 .. allocator::table_slots_max
+    bool may_grow = true;
+    hash::HashFunction hash = hash::HashFunction::crc64;
+    std::uint64_t seed = 0;
+};
+
+// Where an iterator is: at an entry, or behind all.
+struct EntryPlace {
+    std::uint64_t table = 0;  // its number among those of the container
+    table::WalkPlace walk;
+    GlobalAddress record = 0;  // 0: no entry
+    std::uint64_t key_bytes = 0;
+    std::uint64_t value_bytes = 0;
+};
+
+class Hashed {
+public:
+    //   gma, allocator  outlive this
+    Hashed(gma::Gma& gma, Allocator& allocator);
+
+    // Errors: memory (no room in a heap), peer, unsupported (the job has no heaps); then nothing is left of it.
+    base::Result<ContainerName> create(const HashedOptions& options);
+
+    // Of several that destroy a container one succeeds. Errors, as of all that follows: those of Directories::fetch, peer.
+    base::Status destroy(const ContainerName& name);
+
+    // TableCalls::find, put, change and erase on the table of a key.
+    //   entry  nullptr, or becomes the place of the entry of the key, if there is one
+    // A count that was ended is no entry.
+    base::Result<EntryResult> find(const ContainerName& name,
+                                   Bytes key,
+                                   Room room,
+                                   EntryPlace* entry);
+    base::Result<EntryResult> put(const ContainerName& name,
+                                  const TableCalls::Put& put,
+                                  EntryPlace* entry);
+    base::Result<EntryResult> change(const ContainerName& name,
+                                     Bytes key,
+                                     const ChangeWords& words,
+                                     EntryPlace* entry);
+    base::Result<EntryResult> erase(const ContainerName& name, Bytes key);
+
+    // The same at once, if the table of the key is of this node and was used before: run(TableCalls::Here&, place) is one of
+    // TableCalls::find_in() and its like. false: nothing was done, and the calls above know why not. Not of a multiset.
+    //   line  the calling thread's own
+    //   key   less than 4 GiB, as all that is put
+    template <typename Run>
+    [[nodiscard]] bool run_at_once(const memory::HazardLine& line,
+                                   const ContainerName& name,
+                                   Bytes key,
+                                   EntryResult& result,
+                                   const Run& run) {
+        TablePlace place;
+        if (!directories_.find(name, key, place)) return false;
+        return tables_.run_at_once(line, place, result,
+                                   [&](TableCalls::Here& here) { return run(here, place); });
+    }
+
+    // The entry of a key of a multimap behind a place of a walk; its record is 0 where there is none.
+    base::Result<EntryPlace> next_of_key(const ContainerName& name,
+                                         Bytes key,
+                                         table::WalkPlace after);
+
+    // TableCalls::read and erase_record, of the entry of an iterator.
+    base::Result<EntryResult> read(const ContainerName& name, const EntryPlace& entry, Room room);
+    base::Result<EntryResult> erase_record(const ContainerName& name, const EntryPlace& entry);
+
+    // Calls call(place) with the table of a key, once more where a copy of the directory was out of date. `call` returns a
+    // base::Result, and stale where no table of that identity is there.
+    template <typename Call>
+    auto at_table(const ContainerName& name, Bytes key, const Call& call)
+        -> decltype(call(TablePlace())) {
+        TablePlace place;
+        if (directories_.find(name, key, place)) [[likely]] {
+            auto result = call(place);
+            if (result.is_ok() || result.failure().code() != base::Code::stale) [[likely]]
+                return result;
+        }
+        if (auto status = place_anew(name, key, place); !status.is_ok()) return status;
+        return call(place);
+    }
+
+    // The table of a number, from a copy of the directory or anew.
+    base::Status find_table(const ContainerName& name,
+                            std::uint64_t index,
+                            TablePlace& place,
+                            std::uint64_t& count);
+
+    [[nodiscard]] Directories& directories() noexcept { return directories_; }
+
+    [[nodiscard]] TableCalls& tables() noexcept { return tables_; }
+
+private:
+    [[nodiscard]] EntryPlace place_of(const ContainerName& name,
+                                      const TablePlace& place,
+                                      Bytes key,
+                                      const EntryResult& found) const noexcept;
+    base::Result<TablePlace> place_of_entry(const ContainerName& name, const EntryPlace& entry);
+    base::Status place_anew(const ContainerName& name, Bytes key, TablePlace& place);
+    base::Status make_tables(const HashedOptions& options, Directory& directory);
+    void drop_tables(const Directory& directory) noexcept;
+
+    gma::Gma& gma_;
+    Allocator& allocator_;
+    Directories directories_;
+    TableCalls tables_;
+};
+
+}  // namespace acp::data

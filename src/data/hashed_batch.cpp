@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whatever cannot be done with others is done alone at the end: long keys and values, and keys whose table was not where a copy of the
+// directory said.
+#include "data/hashed_batch.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+namespace acp::data {
+
+using allocator::BatchEntry;
+using allocator::BatchHead;
+using allocator::EntryBatch;
+using base::Code;
+using base::Result;
+using base::Status;
+
+namespace {
+
+// Longer ones are refused when they are run alone.
+constexpr std::size_t key_bytes_most = std::numeric_limits<std::uint32_t>::max();
+
+bool has_value(BatchKind kind) noexcept {
+    return kind == BatchKind::insert || kind == BatchKind::assign;
+}
+
+std::uint32_t in_32_bits(std::size_t bytes) noexcept {
+    return static_cast<std::uint32_t>(
+        std::min<std::size_t>(bytes, std::numeric_limits<std::uint32_t>::max()));
+}
+
+void store(BatchItem& item, const EntryResult& result, const std::byte* value) noexcept {
+    item.result = result;
+    item.is_done = true;
+    if (value == nullptr) return;
+    const std::size_t some = std::min<std::size_t>(result.value_bytes, item.room.size());
+    if (some != 0) std::memcpy(item.room.data(), value, some);
+}
+
+}  // namespace
+
+Status HashedBatch::run(std::span<BatchItem> items) {
+    Status first;
+    for (std::size_t done = 0; done < items.size(); done += window) {
+        const auto some = items.subspan(done, std::min(window, items.size() - done));
+        aim(some);
+        for (std::size_t begin = 0; begin < aimed_.size();) {
+            std::size_t end = begin + 1;
+            while (end < aimed_.size() && aimed_[end].place.index == aimed_[begin].place.index)
+                ++end;
+            const auto group = std::span<const Aimed>(aimed_).subspan(begin, end - begin);
+            auto heap = hashed_.tables().heap_of(group.front().place.table);
+            if (heap.is_ok() && heap.value() != nullptr) run_here(*heap.value(), group);
+            begin = end;
+        }
+        run_there(aimed_);
+        for (BatchItem& item : some) {
+            if (item.is_done && item.result.effect != Effect::no_room) continue;
+            auto status = run_alone(item);
+            if (first.is_ok()) first = std::move(status);
+        }
+    }
+    return first;
+}
+
+// Finds the tables of keys; keys of one table become neighbours, in their order.
+void HashedBatch::aim(std::span<BatchItem> items) {
+    aimed_.clear();
+    aimed_.reserve(items.size());
+    for (BatchItem& item : items) {
+        item.is_done = false;
+        Aimed one;
+        one.item = &item;
+        if (item.key.size() > key_bytes_most || item.value.size() > key_bytes_most) continue;
+        if (!hashed_.directories().find(name_, item.key, one.place)) {
+            auto directory = hashed_.directories().fetch(name_);
+            if (!directory.is_ok()) continue;  // told when it is run alone
+            one.place = place_in(directory.value(), item.key);
+        }
+        aimed_.push_back(one);
+    }
+    std::stable_sort(aimed_.begin(), aimed_.end(), [](const Aimed& left, const Aimed& right) {
+        return left.place.index < right.place.index;
+    });
+}
+
+void HashedBatch::run_here(allocator::NodeHeap& heap, std::span<const Aimed> aimed) {
+    local::Hazards& hazards = hashed_.tables().gma().hazards();
+    local::Hazards::Lease lease(hazards);
+    TableCalls::Here here(hashed_.tables(), heap, hazards.index_of(lease.line()),
+                          aimed.front().place);
+    if (here.table() == 0) return;
+    for (std::size_t done = 0; done < aimed.size(); done += allocator::batch_max) {
+        const auto some =
+            aimed.subspan(done, std::min<std::size_t>(allocator::batch_max, aimed.size() - done));
+        EntryBatch batch(kind_);
+        for (const Aimed& one : some) {
+            const BatchItem& item = *one.item;
+            batch.add({key_at(one.place, item.key),
+                       {item.value.data(), in_32_bits(item.value.size())},
+                       item.operand});
+        }
+        batch.run(here.tables(), here.table(),
+                  [&](std::uint32_t index, EntryResult result, const char* value) {
+                      result.record = here.address(result.record);
+                      store(*some[index].item, result, reinterpret_cast<const std::byte*>(value));
+                      return true;
+                  });
+    }
+}
+
+// Packs keys of one table into a message. Returns how many; 0: not even one fits.
+std::size_t HashedBatch::send(std::span<const Aimed> aimed, Asks& asks, BatchMessage& sent) {
+    std::array<std::byte, message_bytes> message;  // NOLINT: written as far as read
+    const TablePlace& place = aimed.front().place;
+    BatchHead head{{place.table, place.id}, kind_, 0};
+    const std::size_t most =
+        kind_ == BatchKind::find ? allocator::batch_max : allocator::batch_changes_max;
+    std::size_t used = sizeof head;
+    const auto append = [&](const void* bytes, std::size_t size) {
+        if (size != 0) std::memcpy(message.data() + used, bytes, size);
+        used += size;
+    };
+    std::size_t count = 0;
+    for (; count < std::min(most, aimed.size()); ++count) {
+        const Aimed& one = aimed[count];
+        const BatchItem& item = *one.item;
+        if (one.place.index != place.index || item.is_done) break;
+        const Bytes value = has_value(kind_) ? item.value : Bytes();
+        const std::size_t wanted = has_value(kind_) ? item.value.size() : item.room.size();
+        const std::size_t needed = sizeof(BatchEntry) + item.key.size() + value.size();
+        if (needed > message.size() - used) break;
+        const BatchEntry entry{one.place.hash, item.operand, in_32_bits(item.key.size()),
+                               in_32_bits(wanted)};
+        append(&entry, sizeof entry);
+        append(item.key.data(), item.key.size());
+        append(value.data(), value.size());
+    }
+    if (count == 0) return 0;
+    head.count = static_cast<std::uint32_t>(count);
+    std::memcpy(message.data(), &head, sizeof head);
+    sent.count = count;
+    sent.told.resize(message_bytes);
+    asks.add({hashed_.tables().process_of(place.table), allocator::entry_batch_number,
+              Bytes(message).first(used), Room(sent.told), &sent.told_bytes});
+    return count;
+}
+
+// Stores what a message has told; what it has not is asked for again.
+void HashedBatch::receive(std::span<const Aimed> aimed, const BatchMessage& sent) {
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < sent.count; ++i) {
+        EntryResult result;
+        if (sent.told_bytes - at < sizeof result) return;
+        std::memcpy(&result, sent.told.data() + at, sizeof result);
+        at += sizeof result;
+        const bool has_bytes =
+            kind_ == BatchKind::find && result.effect == Effect::done && result.is_whole != 0;
+        const std::byte* const value = has_bytes ? sent.told.data() + at : nullptr;
+        if (has_bytes) at += result.value_bytes;
+        BatchItem& item = *aimed[sent.first + i].item;
+        store(item, result, value);
+        // A value that fits into no message is fetched alone.
+        if (result.effect == Effect::done && result.is_whole == 0) {
+            item.result.effect = Effect::no_room;
+        }
+    }
+}
+
+// Sends all that is for other nodes, then waits; again for what was not told.
+void HashedBatch::run_there(std::span<const Aimed> aimed) {
+    for (bool has_sent = true; has_sent;) {
+        has_sent = false;
+        std::vector<BatchMessage> all;
+        all.reserve(aimed.size());
+        {
+            Asks asks(hashed_.tables().gma());
+            for (std::size_t i = 0; i < aimed.size();) {
+                const std::uint32_t process = hashed_.tables().process_of(aimed[i].place.table);
+                if (aimed[i].item->is_done || hashed_.tables().gma().space().is_on_node(process)) {
+                    ++i;
+                    continue;
+                }
+                BatchMessage& sent = all.emplace_back();
+                sent.first = i;
+                const std::size_t count = send(aimed.subspan(i), asks, sent);
+                i += std::max<std::size_t>(count, 1);
+            }
+            (void)asks.wait();  // what failed is tried alone, which tells why
+        }
+        for (const BatchMessage& sent : all) {
+            receive(aimed, sent);
+            const bool is_any_told = sent.count != 0 && sent.told_bytes != 0;
+            has_sent =
+                has_sent || (is_any_told && !aimed[sent.first + sent.count - 1].item->is_done);
+        }
+    }
+}
+
+Status HashedBatch::run_alone(BatchItem& item) {
+    item.is_done = false;
+    auto result = hashed_.at_table(name_, item.key,
+                                   [&](const TablePlace& place) { return call(place, item); });
+    if (!result.is_ok()) return std::move(result).failure();
+    item.result = result.value();
+    item.is_done = true;
+    return {};
+}
+
+Result<EntryResult> HashedBatch::call(const TablePlace& place, BatchItem& item) {
+    using Change = allocator::ChangeKind;
+    TableCalls& calls = hashed_.tables();
+    switch (kind_) {
+        case BatchKind::find:
+            return calls.find(place, item.key, item.room);
+        case BatchKind::insert:
+            return calls.put(place, {item.key, item.value, PutMode::insert, {}});
+        case BatchKind::assign:
+            return calls.put(place, {item.key, item.value, PutMode::assign, {}});
+        case BatchKind::erase:
+            return calls.erase(place, item.key);
+        case BatchKind::fetch_add_or_insert:
+            return calls.change(place, item.key, {Change::fetch_add_or_insert, item.operand, 0});
+        case BatchKind::add_to_count:
+            break;
+    }
+    return calls.change(place, item.key, {Change::add_to_count, item.operand, 0});
+}
+
+}  // namespace acp::data

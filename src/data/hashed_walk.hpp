@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls on all entries of a hashed container, or on those that are stored on the calling rank: iterators, counts, clearing, and what
+// two containers exchange. Each entry is treated by itself, while others change the container. Any thread; each call blocks where
+// other nodes are asked. Errors: as data/hashed.hpp.
+// Tests: tests/conformance/hashed_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "base/status.hpp"
+#include "data/hashed.hpp"
+#include "data/walk_reader.hpp"
+
+#include "table/walk.hpp"
+
+namespace acp::data {
+
+enum class Extent : std::uint8_t {
+    all,
+    local,  // what is stored on the calling rank
+};
+
+class HashedWalk {
+public:
+    //   hashed  outlives this
+    explicit HashedWalk(Hashed& hashed) noexcept : hashed_(hashed) {}
+
+    base::Result<std::uint64_t> entries(const ContainerName& name, Extent extent);
+
+    // The entry behind a place; where there is none, the place behind all: of the tables that `extent` names.
+    base::Result<EntryPlace> next(const ContainerName& name, EntryPlace after, Extent extent);
+
+    // Where a walk over `extent` begins: before all entries.
+    base::Result<EntryPlace> beginning(const ContainerName& name, Extent extent);
+    base::Result<EntryPlace> end(const ContainerName& name, Extent extent);
+
+    base::Status clear(const ContainerName& name, Extent extent);
+
+    // Calls visit(key, value) -> whether to go on, with copies, for the entries of the calling rank; it may make any call. Returns how
+    // many were visited.
+    using Visit = std::function<bool(Bytes key, Bytes value)>;
+    base::Result<std::uint64_t> visit_local(const ContainerName& name, const Visit& visit);
+
+    // Puts the entries of `from` into `into`. Nothing happens where both are one.
+    base::Status merge(const ContainerName& into, const ContainerName& from, Extent extent);
+
+    // Each container gets the tables of the other. Nobody else uses either meanwhile.
+    base::Status swap(const ContainerName& one, const ContainerName& other);
+
+private:
+    base::Result<std::vector<TablePlace>> tables(const ContainerName& name, Extent extent);
+    base::Status visit_table(const TablePlace& place,
+                             const ContainerName& name,
+                             const Visit& visit);
+    base::Result<bool> fetch_long(const TablePlace& place,
+                                  const ContainerName& name,
+                                  const allocator::WalkedEntry& entry,
+                                  std::vector<std::byte>& key,
+                                  std::vector<std::byte>& value);
+    base::Status give_tables(const Directory& directory, std::uint64_t to);
+    base::Status write(const ContainerName& name, const DirectoryHead& head);
+
+    Hashed& hashed_;
+};
+
+}  // namespace acp::data

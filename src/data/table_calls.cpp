@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Here: by the calling thread. There: by the gateway of the owner's node.
+#include "data/table_calls.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "base/format.hpp"
+#include "data/ask.hpp"
+#include "data/walk_reader.hpp"
+
+#include "allocator/entry_batch.hpp"
+
+namespace acp::data {
+
+using allocator::EntryRequest;
+using base::Code;
+using base::Result;
+using base::Status;
+using table::BlockNumber;
+using table::EntryValue;
+using Record = table::EntryRecord<std::atomic>;
+
+namespace {
+
+// The arguments of an operation, put together.
+class Message {
+public:
+    template <typename Words>
+    Message& add(const Words& words) noexcept {
+        return add(std::as_bytes(std::span(&words, 1)));
+    }
+
+    // What does not fit is left out: is_whole() tells.
+    Message& add(Bytes bytes) noexcept {
+        is_whole_ = is_whole_ && bytes.size() <= room_.size() - used_;
+        if (!is_whole_ || bytes.empty()) return *this;
+        std::memcpy(room_.data() + used_, bytes.data(), bytes.size());
+        used_ += bytes.size();
+        return *this;
+    }
+
+    [[nodiscard]] bool is_whole() const noexcept { return is_whole_; }
+
+    [[nodiscard]] Bytes bytes() const noexcept { return Bytes(room_).first(used_); }
+
+private:
+    std::array<std::byte, message_bytes> room_;  // NOLINT: written as far as read
+    std::size_t used_ = 0;
+    bool is_whole_ = true;
+};
+
+EntryValue value_of(Bytes value) noexcept {
+    return {value.data(), static_cast<std::uint32_t>(value.size())};
+}
+
+EntryRequest request_of(const TablePlace& place,
+                        std::size_t key_bytes,
+                        std::size_t value_bytes) noexcept {
+    return {{place.table, place.id},
+            place.hash,
+            static_cast<std::uint32_t>(key_bytes),
+            static_cast<std::uint32_t>(
+                std::min<std::size_t>(value_bytes, std::numeric_limits<std::uint32_t>::max()))};
+}
+
+bool is_too_long(Bytes bytes) noexcept {
+    return bytes.size() > std::numeric_limits<std::uint32_t>::max();
+}
+
+EntryResult absent() noexcept {
+    EntryResult none;
+    none.effect = Effect::absent;
+    return none;
+}
+
+Status too_long() {
+    return {Code::argument, "keys and values have less than 4 GiB"};
+}
+
+}  // namespace
+
+Status TableCalls::no_table(const TablePlace& place) {
+    return {Code::stale, "the table at " + base::hex(place.table) + " was destroyed"};
+}
+
+Status TableCalls::no_room(const TablePlace& place, std::uint64_t bytes) {
+    return allocator_.no_room(process_of(place.table), bytes);
+}
+
+Result<allocator::NodeHeap*> TableCalls::heap_of(GlobalAddress table) {
+    const std::uint32_t known = process_of(table);
+    if (allocator::NodeHeap* heap = allocator_.heap_if_known(known); heap != nullptr) [[likely]]
+        return heap;
+    auto process = allocator_.owner_of(table);
+    if (!process.is_ok()) return std::move(process).failure();
+    return allocator_.heap_of(process.value());
+}
+
+// run(Here&) -> EntryResult whose record is a block number.
+template <typename Run>
+Result<EntryResult> TableCalls::run_here(allocator::NodeHeap& heap,
+                                         const TablePlace& place,
+                                         const Run& run) {
+    local::Hazards::Lease lease(gma_.hazards());
+    Here here(*this, heap, gma_.hazards().index_of(lease.line()), place);
+    if (here.table() == 0) return no_table(place);
+    EntryResult result = run(here);
+    result.record = here.address(result.record);
+    return result;
+}
+
+// An operation whose result is an EntryResult, and a value.
+Result<EntryResult> TableCalls::ask_for_value(const TablePlace& place,
+                                              std::uint32_t operation,
+                                              Bytes arguments,
+                                              Room room) {
+    std::array<std::byte, message_bytes> told;  // NOLINT: written as far as read
+    std::uint32_t told_bytes = 0;
+    auto status =
+        ask(gma_, {process_of(place.table), operation, arguments, Room(told), &told_bytes});
+    if (!status.is_ok()) return status;
+    EntryResult result;
+    std::memcpy(&result, told.data(), sizeof result);
+    if (result.effect != Effect::done) return result;
+    if (result.is_whole == 0) return fetch_value(place, result, room);
+    const std::size_t bytes = std::min<std::size_t>(told_bytes - sizeof result, room.size());
+    if (bytes != 0) std::memcpy(room.data(), told.data() + sizeof result, bytes);
+    return result;
+}
+
+EntryResult TableCalls::find_in(Here& here, const TablePlace& place, Bytes key, Room room) {
+    EntryResult told = absent();
+    (void)here.tables()->find(here.table(), key_at(place, key),
+                              [&](const char* value, std::uint32_t bytes, BlockNumber record) {
+                                  told.effect = Effect::done;
+                                  told.value_bytes = bytes;
+                                  told.record = record;
+                                  const std::size_t some =
+                                      std::min<std::size_t>(bytes, room.size());
+                                  if (some != 0) std::memcpy(room.data(), value, some);
+                              });
+    return told;
+}
+
+EntryResult TableCalls::put_in(Here& here, const TablePlace& place, const Put& put) {
+    const table::PutEffect effect = here.tables().with_room([&] {
+        return here.tables()->put(here.table(), {key_at(place, put.key), value_of(put.value),
+                                                 put.mode, value_of(put.expected), 0});
+    });
+    EntryResult told;
+    told.effect = effect.effect;
+    told.record = effect.record;
+    told.value_bytes = static_cast<std::uint32_t>(put.value.size());
+    return told;
+}
+
+EntryResult TableCalls::erase_in(Here& here, const TablePlace& place, Bytes key) {
+    EntryResult told;
+    told.effect = here.tables().with_room(
+        [&] { return here.tables()->erase(here.table(), key_at(place, key)); });
+    return told;
+}
+
+EntryResult TableCalls::change_in(Here& here,
+                                  const TablePlace& place,
+                                  Bytes key,
+                                  const ChangeWords& words) {
+    return allocator::change_entry(here.tables(), here.table(), key_at(place, key), words);
+}
+
+Result<EntryResult> TableCalls::find(const TablePlace& place, Bytes key, Room room) {
+    if (is_too_long(key)) return too_long();
+    auto heap = heap_of(place.table);
+    if (!heap.is_ok()) return std::move(heap).failure();
+    if (heap.value() != nullptr) {
+        return run_here(*heap.value(), place,
+                        [&](Here& here) { return find_in(here, place, key, room); });
+    }
+    for (;;) {
+        Message message;
+        message.add(request_of(place, key.size(), room.size())).add(key);
+        if (!message.is_whole()) return find_by_long_key(place, key, room);
+        auto found = ask_for_value(place, allocator::entry_find_number, message.bytes(), room);
+        // A value that was copied in pieces and was replaced meanwhile is found again.
+        if (!found.is_ok() || found.value().is_whole != 0) return found;
+    }
+}
+
+Result<EntryResult> TableCalls::read(const TablePlace& place, GlobalAddress record, Room room) {
+    auto heap = heap_of(place.table);
+    if (!heap.is_ok()) return std::move(heap).failure();
+    if (heap.value() != nullptr) {
+        return run_here(*heap.value(), place, [&](Here& here) {
+            EntryResult told;
+            told.effect = Effect::absent;
+            (void)here.tables()->find_record(
+                here.table(), place.hash, here.block_at(record),
+                [&](const char* value, std::uint32_t bytes, BlockNumber block) {
+                    told.effect = Effect::done;
+                    told.value_bytes = bytes;
+                    told.record = block;
+                    const std::size_t some = std::min<std::size_t>(bytes, room.size());
+                    if (some != 0) std::memcpy(room.data(), value, some);
+                });
+            return told;
+        });
+    }
+    const allocator::RecordRequest request{
+        {place.table, place.id}, place.hash, record, room.size()};
+    auto result = ask_for_value(place, allocator::entry_read_number,
+                                std::as_bytes(std::span(&request, 1)), room);
+    if (result.is_ok() && result.value().is_whole == 0) result.value().effect = Effect::absent;
+    return result;
+}
+
+// is_whole 0: it was erased or replaced while it was copied.
+Result<EntryResult> TableCalls::fetch_value(const TablePlace& place,
+                                            const EntryResult& found,
+                                            Room room) {
+    EntryResult result = found;
+    const std::size_t some = std::min<std::size_t>(found.value_bytes, room.size());
+    if (auto status = get(gma_, room.data(), found.record + Record::head_bytes, some);
+        !status.is_ok()) {
+        return status;
+    }
+    const allocator::RecordRequest request{{place.table, place.id}, place.hash, found.record, 0};
+    EntryResult now;
+    auto status = ask_whole(process_of(place.table), allocator::entry_read_number,
+                            std::as_bytes(std::span(&request, 1)), now);
+    if (!status.is_ok()) return status;
+    result.is_whole = now.effect == Effect::done ? 1 : 0;
+    return result;
+}
+
+// An operation whose result is an EntryResult alone.
+Status TableCalls::ask_whole(std::uint32_t process,
+                             std::uint32_t operation,
+                             Bytes arguments,
+                             EntryResult& result) {
+    std::array<std::byte, message_bytes> told;  // NOLINT: written as far as read
+    auto status = ask(gma_, {process, operation, arguments, Room(told), nullptr});
+    if (status.is_ok()) std::memcpy(&result, told.data(), sizeof result);
+    return status;
+}
+
+// A block of the owner's heap that holds key and value as a record does.
+Result<GlobalAddress> TableCalls::stage(std::uint32_t process, const Put& put) {
+    const auto value_bytes = static_cast<std::uint32_t>(put.value.size());
+    auto block = allocator_.allocate(
+        process, Record::head_bytes + Record::rounded(value_bytes) + put.key.size(),
+        allocator::alignment_least);
+    if (!block.is_ok()) return block;
+    const GlobalAddress value_at = block.value() + Record::head_bytes;
+    const GlobalAddress key_at = value_at + Record::rounded(value_bytes);
+    auto status = data::put(gma_, value_at, put.value.data(), put.value.size());
+    if (status.is_ok()) status = data::put(gma_, key_at, put.key.data(), put.key.size());
+    if (status.is_ok()) return block;
+    (void)allocator_.free(block.value());
+    return status;
+}
+
+Result<EntryResult> TableCalls::put_block_there(const TablePlace& place, const Put& put) {
+    const std::uint32_t process = process_of(place.table);
+    auto block = stage(process, put);
+    if (!block.is_ok()) return std::move(block).failure();
+    allocator::BlockWords words{};
+    words.put.mode = put.mode;
+    words.put.expected_bytes = static_cast<std::uint32_t>(put.expected.size());
+    words.block = block.value();
+    Message message;
+    message.add(request_of(place, put.key.size(), put.value.size())).add(words).add(put.expected);
+    EntryResult result;
+    Status status;
+    if (message.is_whole()) {
+        status = ask_whole(process, allocator::entry_put_block_number, message.bytes(), result);
+    } else {
+        status = {Code::limit,
+                  "a value that is compared on another node has less than 900 bytes or so"};
+    }
+    if (!status.is_ok()) {
+        // stale, limit: the operation did not take the block
+        if (status.code() != Code::peer) (void)allocator_.free(block.value());
+        return status;
+    }
+    return result;
+}
+
+Result<EntryResult> TableCalls::put_there(const TablePlace& place, const Put& put) {
+    allocator::PutWords words;
+    words.mode = put.mode;
+    words.expected_bytes = static_cast<std::uint32_t>(put.expected.size());
+    Message message;
+    message.add(request_of(place, put.key.size(), put.value.size()))
+        .add(words)
+        .add(put.key)
+        .add(put.value)
+        .add(put.expected);
+    if (!message.is_whole()) return put_block_there(place, put);
+    EntryResult result;
+    auto status =
+        ask_whole(process_of(place.table), allocator::entry_put_number, message.bytes(), result);
+    if (!status.is_ok()) return status;
+    return result;
+}
+
+Result<EntryResult> TableCalls::put(const TablePlace& place, const Put& put) {
+    if (is_too_long(put.key) || is_too_long(put.value) || is_too_long(put.expected))
+        return too_long();
+    auto heap = heap_of(place.table);
+    if (!heap.is_ok()) return std::move(heap).failure();
+    auto result =
+        heap.value() == nullptr
+            ? put_there(place, put)
+            : run_here(*heap.value(), place, [&](Here& here) { return put_in(here, place, put); });
+    if (result.is_ok() && result.value().effect == Effect::no_room) [[unlikely]] {
+        return no_room(place, Record::head_bytes + put.key.size() + put.value.size());
+    }
+    if (result.is_ok()) result.value().value_bytes = static_cast<std::uint32_t>(put.value.size());
+    return result;
+}
+
+Result<EntryResult> TableCalls::erase(const TablePlace& place, Bytes key) {
+    if (is_too_long(key)) return too_long();
+    auto heap = heap_of(place.table);
+    if (!heap.is_ok()) return std::move(heap).failure();
+    if (heap.value() != nullptr) {
+        auto result =
+            run_here(*heap.value(), place, [&](Here& here) { return erase_in(here, place, key); });
+        if (result.is_ok() && result.value().effect == Effect::no_room) return no_room(place, 0);
+        return result;
+    }
+    Message message;
+    message.add(request_of(place, key.size(), 0)).add(key);
+    while (!message.is_whole()) {
+        auto found = find_by_long_key(place, key, {});
+        if (!found.is_ok() || found.value().effect != Effect::done) return found;
+        auto erased = erase_record(place, found.value().record);
+        // Else its value was replaced since it was found, or it was erased.
+        if (!erased.is_ok() || erased.value().effect == Effect::done) return erased;
+    }
+    EntryResult result;
+    auto status =
+        ask_whole(process_of(place.table), allocator::entry_erase_number, message.bytes(), result);
+    if (!status.is_ok()) return status;
+    if (result.effect == Effect::no_room) return no_room(place, 0);
+    return result;
+}
+
+Result<EntryResult> TableCalls::erase_record(const TablePlace& place, GlobalAddress record) {
+    const allocator::RecordRequest request{{place.table, place.id}, place.hash, record, 0};
+    EntryResult result;
+    auto status = ask_whole(process_of(place.table), allocator::entry_erase_record_number,
+                            std::as_bytes(std::span(&request, 1)), result);
+    if (!status.is_ok()) return status;
+    if (result.effect == Effect::no_room) return no_room(place, 0);
+    return result;
+}
+
+Result<EntryResult> TableCalls::change(const TablePlace& place,
+                                       Bytes key,
+                                       const ChangeWords& words) {
+    if (is_too_long(key)) return too_long();
+    auto heap = heap_of(place.table);
+    if (!heap.is_ok()) return std::move(heap).failure();
+    auto result = [&]() -> Result<EntryResult> {
+        if (heap.value() != nullptr) {
+            return run_here(*heap.value(), place,
+                            [&](Here& here) { return change_in(here, place, key, words); });
+        }
+        Message message;
+        message.add(request_of(place, key.size(), 0)).add(words).add(key);
+        if (!message.is_whole()) {
+            return Status(Code::limit,
+                          "a key of another node whose value is changed in place has less than 900 "
+                          "bytes or so");
+        }
+        EntryResult told;
+        auto status = ask_whole(process_of(place.table), allocator::entry_change_number,
+                                message.bytes(), told);
+        if (!status.is_ok()) return status;
+        return told;
+    }();
+    if (result.is_ok() && result.value().effect == Effect::no_room) {
+        return no_room(place, Record::head_bytes + key.size() + sizeof(std::uint64_t));
+    }
+    return result;
+}
+
+Result<EntryResult> TableCalls::next_of_key(const TablePlace& place,
+                                            Bytes key,
+                                            table::WalkPlace& after) {
+    struct Told {
+        EntryResult result;
+        table::WalkPlace place;
+    };
+
+    if (is_too_long(key)) return too_long();
+    Message message;
+    message.add(request_of(place, key.size(), 0)).add(after).add(key);
+    if (!message.is_whole()) {
+        return Status(Code::limit, "such a key of another node has less than 900 bytes or so");
+    }
+    Told told;
+    auto status =
+        ask(gma_, {process_of(place.table), allocator::entry_next_of_key_number, message.bytes(),
+                   std::as_writable_bytes(std::span(&told, 1)), nullptr});
+    if (!status.is_ok()) return status;
+    after = told.place;
+    return told.result;
+}
+
+// A key that fits into no message: the entries of its hash are looked through, and their keys are read.
+Result<EntryResult> TableCalls::find_by_long_key(const TablePlace& place, Bytes key, Room room) {
+    const std::uint64_t position = table::Positions(place.slots).of(place.hash);
+    std::vector<std::byte> other(key.size());
+    WalkReader reader(gma_, process_of(place.table), {place.table, place.id}, {position, 0});
+    for (;;) {
+        if (auto status = reader.fetch(true); !status.is_ok()) return status;
+        WalkReader::Entry entry;
+        if (!reader.take(entry)) {
+            if (reader.has_more() && reader.after().position == position) continue;
+            return absent();
+        }
+        if (entry.head.place.position != position) return absent();
+        if (entry.head.key_bytes != key.size()) continue;
+        const GlobalAddress key_at =
+            entry.head.record + Record::head_bytes + Record::rounded(entry.head.value_bytes);
+        if (auto status = get(gma_, other.data(), key_at, other.size()); !status.is_ok())
+            return status;
+        if (!std::equal(key.begin(), key.end(), other.begin())) continue;
+        auto found = read(place, entry.head.record, room);
+        if (!found.is_ok() || found.value().effect == Effect::done) return found;
+        // It was replaced, or erased, since the walk told of it.
+        reader = WalkReader(gma_, process_of(place.table), {place.table, place.id}, {position, 0});
+    }
+}
+
+}  // namespace acp::data

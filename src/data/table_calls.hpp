@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls on entries of one table. Where the table is mapped here the calling thread works on it at once; else the gateway of the
+// owner's node is asked, in one round trip, or three where key and value are too long for one message: a block in the owner's heap is
+// filled first and then becomes the entry. Any thread. Each call blocks where another node is asked.
+// Errors, of all: stale (no table of this identity is there), memory (no room in the owner's heap; the table is as before), peer,
+// argument (key or value of 4 GiB or more).
+// Tests: tests/conformance/hashed_test.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/status.hpp"
+#include "data/allocator.hpp"
+#include "data/directory.hpp"
+#include "gma/gma.hpp"
+
+#include "allocator/entry_operations.hpp"
+
+namespace acp::data {
+
+using Bytes = std::span<const std::byte>;
+using Room = std::span<std::byte>;
+using allocator::ChangeKind;
+using allocator::ChangeWords;
+using allocator::EntryResult;
+using table::Effect;
+using table::PutMode;
+
+// The bytes of the arguments, and of the result, of one operation.
+inline constexpr std::size_t message_bytes = memory::invoke_bytes_max;
+
+// A key as its table knows it.   key  less than 4 GiB
+[[nodiscard]] inline table::EntryKey key_at(const TablePlace& place, Bytes key) noexcept {
+    return {key.data(), static_cast<std::uint32_t>(key.size()), place.hash};
+}
+
+class TableCalls {
+public:
+    //   gma, allocator  outlive this
+    TableCalls(gma::Gma& gma, Allocator& allocator) noexcept : gma_(gma), allocator_(allocator) {}
+
+    // Finds a key, and copies its value into `room`, as much as fits. done, absent
+    base::Result<EntryResult> find(const TablePlace& place, Bytes key, Room room);
+
+    // The same of the entry of a record.
+    base::Result<EntryResult> read(const TablePlace& place, GlobalAddress record, Room room);
+
+    struct Put {
+        Bytes key;
+        Bytes value;
+        PutMode mode = PutMode::insert;
+        Bytes expected;  // PutMode::replace
+    };
+
+    // As table::Insertion::put.
+    base::Result<EntryResult> put(const TablePlace& place, const Put& put);
+
+    // done, absent
+    base::Result<EntryResult> erase(const TablePlace& place, Bytes key);
+    base::Result<EntryResult> erase_record(const TablePlace& place, GlobalAddress record);
+
+    // As allocator::ChangeWords says.
+    base::Result<EntryResult> change(const TablePlace& place, Bytes key, const ChangeWords& words);
+
+    // The entry of a key behind a place of a walk, which becomes its place. done, absent
+    base::Result<EntryResult> next_of_key(const TablePlace& place,
+                                          Bytes key,
+                                          table::WalkPlace& after);
+
+    // The heap of the process that has a table; nullptr: it is of another node.
+    base::Result<allocator::NodeHeap*> heap_of(GlobalAddress table);
+
+    // Its process.   table  names a process of the job
+    [[nodiscard]] std::uint32_t process_of(GlobalAddress table) const noexcept {
+        return static_cast<std::uint32_t>(gma_.space().layout().process(table));
+    }
+
+    [[nodiscard]] gma::Gma& gma() noexcept { return gma_; }
+
+    [[nodiscard]] Allocator& allocator() noexcept { return allocator_; }
+
+    // Tables of a heap of this node, while a call of this thread uses one.
+    class Here {
+    public:
+        //   thread  the calling thread's number among those of its process: of a hazard line that it has
+        Here(const TableCalls& calls,
+             allocator::NodeHeap& heap,
+             std::uint32_t thread,
+             const TablePlace& place) noexcept
+            : start_(calls.allocator_.start_of(calls.process_of(place.table))),
+              heap_bytes_(heap.limit_bytes()),
+              tables_(heap, thread),
+              table_(block_at(place.table)) {
+            const bool may_be_one =
+                table_ != 0 &&
+                table::offset_of(table_) + sizeof(table::Head<std::atomic>) <= heap_bytes_;
+            if (!may_be_one || !tables_->is_table(table_, place.id)) table_ = 0;
+        }
+
+        Here(const Here&) = delete;
+        Here& operator=(const Here&) = delete;
+
+        // 0: no table of this identity is there.
+        [[nodiscard]] table::BlockNumber table() const noexcept { return table_; }
+
+        [[nodiscard]] allocator::NodeTables& tables() noexcept { return tables_; }
+
+        [[nodiscard]] GlobalAddress address(table::BlockNumber block) const noexcept {
+            return block == 0 ? 0 : start_ + table::offset_of(block);
+        }
+
+        // 0: no block of this heap begins there.
+        [[nodiscard]] table::BlockNumber block_at(GlobalAddress address) const noexcept {
+            const GlobalAddress offset = address - start_;
+            return offset < heap_bytes_ && offset % heap::granule_bytes == 0
+                       ? table::number_of(offset)
+                       : 0;
+        }
+
+    private:
+        GlobalAddress start_;  // of the heap's blocks
+        std::uint64_t heap_bytes_;
+        allocator::NodeTables tables_;
+        table::BlockNumber table_;
+    };
+
+    // find(), put(), erase() and change() of a table that Here has.
+    static EntryResult find_in(Here& here, const TablePlace& place, Bytes key, Room room);
+    static EntryResult put_in(Here& here, const TablePlace& place, const Put& put);
+    static EntryResult erase_in(Here& here, const TablePlace& place, Bytes key);
+    static EntryResult change_in(Here& here,
+                                 const TablePlace& place,
+                                 Bytes key,
+                                 const ChangeWords& words);
+
+    // Calls run(Here&) -> EntryResult, whose record is a block number, if the table is of this node and was used before; else false,
+    // and nothing was done.   line  the calling thread's own
+    template <typename Run>
+    [[nodiscard]] bool run_at_once(const memory::HazardLine& line,
+                                   const TablePlace& place,
+                                   EntryResult& result,
+                                   const Run& run) {
+        allocator::NodeHeap* const heap = allocator_.heap_if_known(process_of(place.table));
+        if (heap == nullptr) return false;
+        Here here(*this, *heap, gma_.hazards().index_of(line), place);
+        if (here.table() == 0) return false;
+        result = run(here);
+        result.record = here.address(result.record);
+        return result.effect != Effect::no_room;
+    }
+
+    // "the table is not there any more"
+    [[nodiscard]] static base::Status no_table(const TablePlace& place);
+
+    // Copies a value that find() or an operation told of, and looks whether it still is the entry's. absent: it is not.
+    base::Result<EntryResult> fetch_value(const TablePlace& place,
+                                          const EntryResult& found,
+                                          Room room);
+
+    base::Status no_room(const TablePlace& place, std::uint64_t bytes);
+
+private:
+    template <typename Run>
+    base::Result<EntryResult> run_here(allocator::NodeHeap& heap,
+                                       const TablePlace& place,
+                                       const Run& run);
+    base::Result<EntryResult> ask_for_value(const TablePlace& place,
+                                            std::uint32_t operation,
+                                            Bytes arguments,
+                                            Room room);
+    base::Status ask_whole(std::uint32_t process,
+                           std::uint32_t operation,
+                           Bytes arguments,
+                           EntryResult& result);
+    base::Result<EntryResult> find_by_long_key(const TablePlace& place, Bytes key, Room room);
+    base::Result<EntryResult> put_there(const TablePlace& place, const Put& put);
+    base::Result<EntryResult> put_block_there(const TablePlace& place, const Put& put);
+    base::Result<GlobalAddress> stage(std::uint32_t process, const Put& put);
+
+    gma::Gma& gma_;
+    Allocator& allocator_;
+};
+
+}  // namespace acp::data
