@@ -18,6 +18,7 @@
 #include <acp/access.h>
 #include <acp/element.h>
 #include <acp/error.h>
+#include <acp/generic.h>
 #include <acp/hashed.h>
 #include <acp/heap.h>
 #include <acp/init.h>
