@@ -28,4 +28,8 @@
 #include <acp/multiset.h>
 #include <acp/set.h>
 
+#ifdef ACP_COMPAT3
+#include <acp/compat3.h>
+#endif
+
 #endif

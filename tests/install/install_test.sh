@@ -45,6 +45,8 @@ case $way in
         by_acpcc "$prefix"
         [[ $("$prefix/bin/acpcc" -show -c x.c) == "cc -I$prefix/include -c x.c" ]] || fail "-show -c"
         [[ $(ACP_CC=clang "$prefix/bin/acpcc" -show x.c) == "clang -I$prefix/include x.c -L"*" -lacp" ]] || fail "-show"
+        [[ $("$prefix/bin/acpcc" -compat3 -show -c x.c) == "cc -I$prefix/include -DACP_COMPAT3 -c x.c" ]] || fail "-compat3 -show"
+        [[ $("$prefix/bin/acpcc" -compat3 --showme:compile) == "-I$prefix/include -DACP_COMPAT3" ]] || fail "-compat3 --showme:compile"
         [[ $("$prefix/bin/acpcc" --showme:compile) == "-I$prefix/include" ]] || fail "--showme:compile"
         [[ $("$prefix/bin/acpc++" --showme:link) == "-L$prefix/lib"*" -lacp" ]] || fail "--showme:link"
         "$prefix/bin/acpcc" -c "$consumer/consumer.c" -o "$work/space in name.o" || fail "a file name with spaces"

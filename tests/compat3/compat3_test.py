@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sources written for ACP 3.0 compile unchanged by `acpcc -compat3` and run, and each function on sets, multisets and maps has
+the signature that 3.0 gave it.
+
+Usage: compat3_test.py FOLDER_OF_PROGRAMS
+"""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BIN = pathlib.Path()
+SOURCE = pathlib.Path(__file__).with_name("hashed_of_3_0.c")
+RANKS = 2
+TIMEOUT_S = 120
+
+# As acp.h of 3.0 declares them, K standing for set, multiset and map (acp_clear_local_set and _multiset are only in its library).
+OF_EACH = """acp_K_t acp_create_K(int num_ranks, const int* ranks, int num_slots, int rank);
+void acp_destroy_K(acp_K_t one);
+void acp_clear_K(acp_K_t one);
+void acp_clear_local_K(acp_K_t one);
+void acp_assign_K(acp_K_t one, acp_K_t other);
+void acp_assign_local_K(acp_K_t one, acp_K_t other);
+void acp_merge_K(acp_K_t one, acp_K_t other);
+void acp_merge_local_K(acp_K_t one, acp_K_t other);
+void acp_move_K(acp_K_t one, acp_K_t other);
+void acp_move_local_K(acp_K_t one, acp_K_t other);
+void acp_swap_K(acp_K_t one, acp_K_t other);
+int acp_empty_K(acp_K_t one);
+int acp_empty_local_K(acp_K_t one);
+size_t acp_size_K(acp_K_t one);
+size_t acp_size_local_K(acp_K_t one);
+acp_K_it_t acp_begin_K(acp_K_t one);
+acp_K_it_t acp_begin_local_K(acp_K_t one);
+acp_K_it_t acp_end_K(acp_K_t one);
+acp_K_it_t acp_end_local_K(acp_K_t one);
+acp_K_it_t acp_increment_K_it(acp_K_it_t it);
+acp_K_it_t acp_find_K(acp_K_t one, acp_element_t key);
+void acp_remove_K(acp_K_t one, acp_element_t key);
+"""
+OF_SOME = """int acp_insert_set(acp_set_t set, acp_element_t key);
+acp_element_t acp_dereference_set_it(acp_set_it_t it);
+int acp_insert_multiset(acp_multiset_t set, acp_element_t key);
+void acp_remove_all_multiset(acp_multiset_t set, acp_element_t key);
+uint64_t acp_retrieve_multiset(acp_multiset_t set, acp_element_t key);
+acp_element_t acp_dereference_multiset_it(acp_multiset_it_t it);
+int acp_insert_map(acp_map_t map, acp_pair_t pair);
+size_t acp_retrieve_map(acp_map_t map, acp_pair_t pair);
+acp_pair_t acp_dereference_map_it(acp_map_it_t it);
+"""
+
+
+def declarations_of_3_0() -> list[str]:
+    each = [line.replace("_K", f"_{kind}") for kind in ("set", "multiset", "map") for line in OF_EACH.splitlines()]
+    return each + OF_SOME.splitlines()
+
+
+def acpcc(folder: str, name: str, text: str, *options: str) -> subprocess.CompletedProcess:
+    source = pathlib.Path(folder) / f"{name}.c"
+    source.write_text(text)
+    return subprocess.run([BIN / "acpcc", *options, "-Wall", "-Wextra", "-Werror", source, "-o", source.with_suffix("")],
+                          capture_output=True, text=True, check=False)
+
+
+class Compat3(unittest.TestCase):
+    def setUp(self):
+        owner = tempfile.TemporaryDirectory(prefix="compat3.")
+        self.addCleanup(owner.cleanup)
+        self.folder = owner.name
+
+    def test_a_source_of_3_0_compiles_unchanged_and_runs_on_one_node_and_on_two(self):
+        compiled = acpcc(self.folder, "program", SOURCE.read_text(), "-compat3")
+        self.assertEqual(compiled.returncode, 0, compiled.stderr)
+        for nodes in (1, 2):
+            with self.subTest(nodes=nodes):
+                job = subprocess.run([BIN / "acprun", "-n", str(RANKS), "--nodes", str(nodes), "--timeout", str(TIMEOUT_S),
+                                      pathlib.Path(self.folder) / "program"], capture_output=True, text=True, check=False)
+                self.assertEqual((job.returncode, job.stderr), (0, ""), job.stdout)
+                self.assertRegex(job.stdout, r"rank 0: \d{3,} checks\n")
+                self.assertIn("rank 1: 0 checks\n", job.stdout)
+
+    def test_it_does_not_compile_without_the_option(self):
+        self.assertNotEqual(acpcc(self.folder, "program", SOURCE.read_text()).returncode, 0)
+
+    def test_every_function_has_the_signature_of_3_0(self):
+        checks = []
+        for number, line in enumerate(declarations_of_3_0()):
+            before, arguments = line.rstrip(";").split("(", 1)
+            result, name = before.rsplit(" ", 1)
+            checks.append(f"{result} (*const pointer{number})({arguments} = {name};\n")
+        uses = "".join(f"    (void)pointer{number};\n" for number in range(len(checks)))
+        text = ("#include <stddef.h>\n#include <stdint.h>\n#include <acp.h>\n" + "".join(f"static {check}" for check in checks)
+                + f"int main(void) {{\n{uses}    return 0;\n}}\n")
+        compiled = acpcc(self.folder, "signatures", text, "-compat3")
+        self.assertEqual(compiled.returncode, 0, compiled.stderr)
+
+
+if __name__ == "__main__":
+    BIN = pathlib.Path(sys.argv.pop(1)).resolve()
+    unittest.main()
