@@ -138,8 +138,8 @@ run_step 1 "report page" "$bin/acpbench" report --in "$report"
 
 cat <<END
 
-ACP runs here. Its example kmer_count counted the 21-mers of ${#reads[@]} files of reads (package $package) by 4 processes on
-one node, and by 4 processes on two emulated nodes, which exchange encrypted UDP datagrams. The results are equal.
+ACP runs here. Its example kmer_count counted the 21-mers of ${#reads[@]} files of reads (package $package) in a map that
+4 processes share on one node, and on two emulated nodes, which exchange encrypted UDP datagrams. The results are equal.
   one node:  $counted_on_one
   two nodes: $counted_on_two
 

@@ -27,6 +27,7 @@ constexpr std::size_t failure_text_bytes = 512;
 
 struct Board {
     // One per rank.
+    acp_map_t map;              // on rank 0: written by it before the first k-mer, then read by all
     acp_ga_t inbox;             // written by the owner before the first batch, then read by all
     std::uint64_t slots_taken;  // of the owner's inbox in this round: all add, the owner resets
     Report report;              // written by the owner at the end, read by rank 0

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From units of work to k-mers in the exchange. See counting.hpp.
+// From units of work to k-mers in the counter. See counting.hpp.
 #include "counting.hpp"
 
 #include <cstddef>
@@ -10,8 +10,30 @@ namespace kmer {
 
 namespace {
 
+// Collects hashes, and hands them to the counter many at a time.
+class Collector {
+public:
+    explicit Collector(KmerCounter& counter) : counter_(counter) { hashes_.reserve(hashes_max); }
+
+    void push(std::uint64_t hash) {
+        hashes_.push_back(hash);
+        if (hashes_.size() == hashes_max) flush();
+    }
+
+    void flush() {
+        counter_.add(hashes_);
+        hashes_.clear();
+    }
+
+private:
+    static constexpr std::size_t hashes_max = 2048;
+
+    KmerCounter& counter_;
+    std::vector<std::uint64_t> hashes_;
+};
+
 void read_unit(Job& job,
-               Exchange& exchange,
+               Collector& collector,
                int k,
                const std::string& file,
                const WorkUnit& unit,
@@ -20,7 +42,7 @@ void read_unit(Job& job,
     SequenceReader reader(file);
     ShareReader share(k, unit.share, unit.shares);
     std::uint64_t reported = 0;
-    const auto push = [&](std::uint64_t hash) { exchange.push(hash); };
+    const auto push = [&](std::uint64_t hash) { collector.push(hash); };
     const auto report = [&](std::uint64_t position) {
         job.add(bytes_read, position - reported);
         reported = position;
@@ -40,18 +62,21 @@ void read_unit(Job& job,
 }  // namespace
 
 ReadTotals read_units(Job& job,
-                      Exchange& exchange,
+                      KmerCounter& counter,
                       int k,
                       const std::vector<std::string>& files,
                       const std::vector<WorkUnit>& units) {
     const acp_ga_t units_taken = Job::board_ga(0, offsetof(Board, units_taken));
     ReadTotals totals;
+    Collector collector(counter);
     for (;;) {
         const std::uint64_t next = job.fetch_add(units_taken, 1);
-        if (next >= units.size()) return totals;
+        if (next >= units.size()) break;
         const WorkUnit& unit = units[next];
-        read_unit(job, exchange, k, files[unit.file], unit, totals);
+        read_unit(job, collector, k, files[unit.file], unit, totals);
     }
+    collector.flush();
+    return totals;
 }
 
 }  // namespace kmer

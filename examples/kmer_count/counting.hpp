@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The work of a rank: takes units from the work list until none is left, cuts its share of each file into
-// k-mers and hands them to the exchange. Run by the main thread only.
+// k-mers and hands them to the counter. Run by the main thread only.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "exchange.hpp"
 #include "job.hpp"
 #include "kmer.hpp"
+#include "kmer_counter.hpp"
 #include "work_list.hpp"
 
 namespace kmer {
@@ -70,10 +70,10 @@ std::size_t ShareReader::take(std::string_view letters, Visit&& visit) {
     return own;
 }
 
-// Takes units until the list is empty; the exchange then has all their k-mers. Adds what is read to
+// Takes units until the list is empty; the counter then has all their k-mers. Adds what is read to
 // rank 0's bytes_read as it goes. Throws Failure for bad input, Stopped.
 ReadTotals read_units(Job& job,
-                      Exchange& exchange,
+                      KmerCounter& counter,
                       int k,
                       const std::vector<std::string>& files,
                       const std::vector<WorkUnit>& units);

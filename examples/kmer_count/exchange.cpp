@@ -6,9 +6,8 @@
 
 namespace kmer {
 
-Exchange::Exchange(Job& job, CountTable& table, std::size_t batch, std::size_t inbox_bytes)
+Exchange::Exchange(Job& job, std::size_t batch, std::size_t inbox_bytes)
     : job_(job),
-      table_(table),
       procs_(static_cast<std::uint32_t>(job.procs())),
       rank_(static_cast<std::uint32_t>(job.rank())),
       slot_words_(head_words + batch),
@@ -40,6 +39,12 @@ void Exchange::finish() {
         for (std::uint32_t owner = 0; owner < procs_; ++owner) has_unsent |= !try_send(owner);
         again = end_round(has_unsent);
     }
+}
+
+Counted Exchange::counted() {
+    SpectrumMaker spectrum;
+    table_.for_each_count([&](std::uint64_t count) { spectrum.add(count); });
+    return {spectrum.take(), table_.total(), table_.distinct()};
 }
 
 void Exchange::send_full(std::uint32_t owner) {

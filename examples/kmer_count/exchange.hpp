@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include <acp.h>
@@ -19,21 +20,32 @@
 #include "global_array.hpp"
 #include "job.hpp"
 #include "kmer.hpp"
+#include "kmer_counter.hpp"
 
 namespace kmer {
 
-class Exchange {
+class Exchange : public KmerCounter {
 public:
-    // Collective. What arrives is counted in `table`.
+    // Collective.
     //   batch        hashes in a batch, >= 1
     //   inbox_bytes  memory for this rank's inbox; at least one batch from each rank fits in any case
-    // Throws Failure when memory cannot be registered, std::bad_alloc. Call begin() before push().
-    Exchange(Job& job, CountTable& table, std::size_t batch, std::size_t inbox_bytes);
+    // Throws Failure when memory cannot be registered, std::bad_alloc. Call begin() before add().
+    Exchange(Job& job, std::size_t batch, std::size_t inbox_bytes);
 
     // Makes the inboxes known to all ranks. Collective: a checkpoint.
-    void begin();
+    void begin() override;
 
-    // Sends a hash to its owner, sooner or later. May end a round, and so throws Stopped.
+    // Sends each hash to its owner, sooner or later. May end a round, and so throws Stopped.
+    void add(std::span<const std::uint64_t> hashes) override {
+        for (const std::uint64_t hash : hashes) push(hash);
+    }
+
+    // Sends all that is left, and returns when every hash of every rank is counted. Collective.
+    void finish() override;
+
+    [[nodiscard]] Counted counted() override;
+
+private:
     void push(std::uint64_t hash) {
         const std::uint32_t owner = owner_of(hash, procs_);
         Cursor& cursor = cursors_[owner];
@@ -41,10 +53,6 @@ public:
         if (cursor.next == cursor.end) send_full(owner);
     }
 
-    // Sends all that is left, and returns when every hash of every rank is counted. Collective.
-    void finish();
-
-private:
     // Where the next hash for an owner goes: into the body of the batch being filled.
     struct Cursor {
         std::uint64_t* next = nullptr;
@@ -71,7 +79,7 @@ private:
     }
 
     Job& job_;
-    CountTable& table_;
+    CountTable table_;
     const std::uint32_t procs_;
     const std::uint32_t rank_;
     const std::size_t slot_words_;

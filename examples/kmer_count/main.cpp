@@ -5,8 +5,9 @@
 //
 // prints the spectrum, "count number" lines as `jellyfish histo` prints them, and on stderr a progress
 // bar and the totals. How it works, top down: counting.hpp cuts this rank's share of the input into k-mers,
-// exchange.hpp brings each to the rank that owns it, count_table.hpp counts it there, spectrum.hpp puts the
-// ranks' results together. All ranks end with the same exit code.
+// map_counter.hpp counts each in a map that all ranks share (or, with --exchange, exchange.hpp brings it to the rank
+// that owns it, where count_table.hpp counts it), spectrum.hpp puts the ranks' results together. All ranks end with
+// the same exit code.
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
@@ -18,6 +19,7 @@
 #include "counting.hpp"
 #include "exchange.hpp"
 #include "job.hpp"
+#include "map_counter.hpp"
 #include "options.hpp"
 #include "progress_bar.hpp"
 #include "spectrum.hpp"
@@ -59,6 +61,12 @@ void print_totals(const Report& totals, int k, int ranks, double seconds) {
                  static_cast<double>(totals.kmers) / seconds / 1e6);
 }
 
+// The way of counting that was chosen.
+std::unique_ptr<KmerCounter> make_counter(Job& job, const Options& options) {
+    if (!options.is_exchanging) return std::make_unique<MapCounter>(job, options.batch);
+    return std::make_unique<Exchange>(job, options.batch, options.inbox_mib << 20);
+}
+
 // The whole job. Collective; throws Failure or Stopped, on all ranks.
 void count_files(const Options& options) {
     const auto start = std::chrono::steady_clock::now();
@@ -71,9 +79,9 @@ void count_files(const Options& options) {
         if (job.is_first()) output = open_output(options.output);
     });
 
-    CountTable table;
-    std::unique_ptr<Exchange> exchange;  // its memory lives until no rank writes to it any more
+    std::unique_ptr<KmerCounter> counter;  // its memory lives until no rank writes to it any more
     ReadTotals read;
+    Counted counted;
     {
         const std::uint64_t total_bytes = std::accumulate(
             units.begin(), units.end(), std::uint64_t{0},
@@ -81,16 +89,16 @@ void count_files(const Options& options) {
         const ProgressBar bar(is_loud ? terminal_columns() : 0, job.board().bytes_read,
                               total_bytes);
         job.together([&] {
-            exchange =
-                std::make_unique<Exchange>(job, table, options.batch, options.inbox_mib << 20);
-            exchange->begin();
-            read = read_units(job, *exchange, options.k, options.files, units);
-            exchange->finish();
+            counter = make_counter(job, options);
+            counter->begin();
+            read = read_units(job, *counter, options.k, options.files, units);
+            counter->finish();
+            counted = counter->counted();
         });
     }
-    exchange.reset();
+    counter.reset();
 
-    const Result result = gather_result(job, table, options.high, read.reads, read.bases);
+    const Result result = gather_result(job, counted, options.high, read.reads, read.bases);
     job.together([&] {
         if (job.is_first()) write_output(std::move(output), options.output, result.spectrum);
     });

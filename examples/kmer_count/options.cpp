@@ -20,8 +20,13 @@ const char* const help_text =
     "  -k K              length of the k-mers, 1 to 31 (21)\n"
     "  -o, --output FILE write the spectrum to FILE, not to standard output\n"
     "      --high N      count k-mers that occur more than N times under N + 1 (10000)\n"
-    "      --batch N     k-mers sent to a rank at once, 1 to 1048576 (2048)\n"
-    "      --inbox MIB   memory in which a rank receives k-mers, in MiB, 0 to 1048576 (32)\n"
+    "      --exchange    send k-mers to the ranks that count them, by copies and atomics, instead "
+    "of\n"
+    "                    counting in a map that all ranks share\n"
+    "      --batch N     k-mers in a call (--exchange: sent to a rank at once), 1 to 1048576 "
+    "(2048)\n"
+    "      --inbox MIB   with --exchange: memory in which a rank receives k-mers, in MiB,\n"
+    "                    0 to 1048576 (32)\n"
     "  -q, --quiet       no progress bar and no totals on standard error\n"
     "      --help        print this and exit\n"
     "\n"
@@ -30,11 +35,12 @@ const char* const help_text =
 
 namespace {
 
-enum : int { option_high = 256, option_batch, option_inbox, option_help };
+enum : int { option_high = 256, option_exchange, option_batch, option_inbox, option_help };
 
 constexpr option long_options[] = {
     {"output", required_argument, nullptr, 'o'},
     {"high", required_argument, nullptr, option_high},
+    {"exchange", no_argument, nullptr, option_exchange},
     {"batch", required_argument, nullptr, option_batch},
     {"inbox", required_argument, nullptr, option_inbox},
     {"quiet", no_argument, nullptr, 'q'},
@@ -77,6 +83,9 @@ Options parse_options(int argc, char** argv) {
                 break;
             case option_high:
                 options.high = parse_number<std::uint64_t>("--high", optarg, 1, UINT64_MAX - 1);
+                break;
+            case option_exchange:
+                options.is_exchanging = true;
                 break;
             case option_batch:
                 options.batch = parse_number<std::size_t>("--batch", optarg, 1, two_20);

@@ -14,6 +14,7 @@ struct Options {
     int k = 21;
     std::uint64_t high = 10000;
     std::string output;  // empty: standard output
+    bool is_exchanging = false;
     std::size_t batch = 2048;
     std::size_t inbox_mib = 32;
     bool is_quiet = false;

@@ -3,10 +3,10 @@
 #include "spectrum.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cinttypes>
 #include <cstddef>
 #include <optional>
+#include <utility>
 
 #include "global_array.hpp"
 
@@ -14,17 +14,11 @@ namespace kmer {
 
 namespace {
 
-Spectrum make_spectrum(const CountTable& table, std::uint64_t high) {
-    std::array<std::uint64_t, 1024> low_counts{};  // most counts are small: no search for these
-    Spectrum spectrum;
-    table.for_each_count([&](std::uint64_t count) {
-        const std::uint64_t bar = count > high ? high + 1 : count;
-        ++(bar < low_counts.size() ? low_counts[bar] : spectrum[bar]);
-    });
-    for (std::size_t count = 0; count < low_counts.size(); ++count) {
-        if (low_counts[count] != 0) spectrum[count] = low_counts[count];
-    }
-    return spectrum;
+// Counts above `high` share one bar.
+Spectrum limited(const Spectrum& spectrum, std::uint64_t high) {
+    Spectrum result;
+    for (const auto& [count, kmers] : spectrum) result[std::min(count, high + 1)] += kmers;
+    return result;
 }
 
 void add_rank(Result& result, int rank) {
@@ -45,8 +39,18 @@ void add_rank(Result& result, int rank) {
 
 }  // namespace
 
+Spectrum SpectrumMaker::take() {
+    Spectrum spectrum = std::move(rest_);
+    rest_.clear();
+    for (std::size_t count = 0; count < low_.size(); ++count) {
+        if (low_[count] != 0) spectrum[count] = low_[count];
+    }
+    low_ = {};
+    return spectrum;
+}
+
 Result gather_result(Job& job,
-                     const CountTable& table,
+                     const Counted& counted,
                      std::uint64_t high,
                      std::uint64_t reads,
                      std::uint64_t bases) {
@@ -54,7 +58,7 @@ Result gather_result(Job& job,
     std::optional<GlobalArray<Bar>>
         bars;  // lives until rank 0 has read it: past the last checkpoint
     job.together([&] {
-        const Spectrum mine = make_spectrum(table, high);
+        const Spectrum mine = limited(counted.spectrum, high);
         bars.emplace(mine.size());
         std::transform(mine.begin(), mine.end(), bars->at(0), [](const auto& bar) {
             return Bar{bar.first, bar.second};
@@ -63,8 +67,8 @@ Result gather_result(Job& job,
                               .bar_count = mine.size(),
                               .reads = reads,
                               .bases = bases,
-                              .kmers = table.total(),
-                              .distinct = table.distinct()};
+                              .kmers = counted.kmers,
+                              .distinct = counted.distinct};
         job.checkpoint();
         for (int rank = 0; job.is_first() && rank < job.procs(); ++rank) add_rank(result, rank);
     });

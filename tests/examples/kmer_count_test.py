@@ -25,11 +25,16 @@ class KmerCountTest(harness.ExampleTest):
         file.write_bytes(content)
         return file
 
-    def assert_spectrum(self, expected: str, ranks: int, *arguments: object) -> None:
-        with self.subTest(ranks=ranks, arguments=[str(argument) for argument in arguments]):
-            job = self.run_job(ranks, "kmer_count", *arguments)
+    def assert_spectrum(self, expected: str, ranks: int, *arguments: object, launcher: tuple[str, ...] = ()) -> None:
+        with self.subTest(ranks=ranks, arguments=[str(argument) for argument in arguments], launcher=launcher):
+            job = self.run_job(ranks, "kmer_count", *arguments, launcher=launcher)
             self.assert_succeeds(job)
             self.assertEqual(job.out.splitlines(), expected.splitlines(), job.err)
+
+    def assert_spectrum_both_ways(self, expected: str, ranks: int, *arguments: object) -> None:
+        """Counted in the map, and by the exchange of batches."""
+        self.assert_spectrum(expected, ranks, *arguments)
+        self.assert_spectrum(expected, ranks, "--exchange", *arguments)
 
 
 class AgainstJellyfish(KmerCountTest):
@@ -45,7 +50,12 @@ class AgainstJellyfish(KmerCountTest):
         for k in (1, 5, 21, 31):
             expected = reference.jellyfish(self.folder, self.plain_reads, k)
             for ranks in (1, 2, 4):
-                self.assert_spectrum(expected, ranks, "-k", k, *self.reads)
+                self.assert_spectrum_both_ways(expected, ranks, "-k", k, *self.reads)
+
+    def test_lambda_reads_on_two_nodes(self):
+        expected = reference.jellyfish(self.folder, self.plain_reads, 21)
+        for arguments in ((), ("--exchange",), ("--batch", 50)):
+            self.assert_spectrum(expected, 4, *arguments, *self.reads, launcher=("--nodes", "2"))
 
     def test_k_is_21_unless_given(self):
         self.assert_spectrum(reference.jellyfish(self.folder, self.plain_reads, 21), 2, self.plain_reads)
@@ -147,19 +157,20 @@ class Ranks(KmerCountTest):
         expected = reference.plain_count(sequences, 21)
         for ranks in (1, 2, 5):
             for batch in (1, 2, 61):
-                self.assert_spectrum(expected, ranks, "--inbox", 0, "--batch", batch, file)
+                self.assert_spectrum(expected, ranks, "--exchange", "--inbox", 0, "--batch", batch, file)
+                self.assert_spectrum(expected, ranks, "--batch", batch, file)
 
     def test_k_mers_that_all_go_to_one_owner(self):
         sequence = "A" * 100_000
         file = self.write("one_letter.fa", reference.fasta([sequence]))
-        for arguments in ((), ("--inbox", 0, "--batch", 100)):
+        for arguments in ((), ("--exchange",), ("--exchange", "--inbox", 0, "--batch", 100)):
             self.assert_spectrum("99980 1\n", 4, "--high", 1_000_000, *arguments, file)
 
     def test_many_small_files_on_few_ranks_and_few_on_many(self):
         files = [self.write(f"part{index}.fa", reference.fasta([sequence]))
                  for index, sequence in enumerate(self.sequences)]
-        self.assert_spectrum(self.expected, 2, *files)
-        self.assert_spectrum(self.expected, 8, self.file)
+        self.assert_spectrum_both_ways(self.expected, 2, *files)
+        self.assert_spectrum_both_ways(self.expected, 8, self.file)
 
     def test_boundaries_between_the_ranks_shares(self):
         # A share's block is 16384 letters: records that end just before, at and after a boundary.

@@ -37,7 +37,7 @@ class Output(UseTest):
         job = self.run_job(3, "kmer_count", "--help")
         self.assert_succeeds(job)
         self.assertEqual(job.out.count("Usage:"), 1)
-        for option in ("-k", "--output", "--high", "--batch", "--inbox", "--quiet", "--help"):
+        for option in ("-k", "--output", "--high", "--exchange", "--batch", "--inbox", "--quiet", "--help"):
             self.assertIn(option, job.out)
 
     def test_the_spectrum_goes_to_the_file_named(self):
@@ -195,8 +195,16 @@ class Errors(UseTest):
         content = reference.fastq(self.sequences) + b"no read\n"
         file = self.write("late.fq", content)
         for ranks in (1, 2, 5):
-            self.assert_fails(FAILED, f"{file}: line 1201: expected '@' and a read's name, found 'n'",
-                              "--batch", 7, "--inbox", 0, self.good, file, ranks=ranks)
+            for arguments in (("--exchange", "--batch", 7, "--inbox", 0), ("--batch", 7)):
+                self.assert_fails(FAILED, f"{file}: line 1201: expected '@' and a read's name, found 'n'",
+                                  *arguments, self.good, file, ranks=ranks)
+
+    def test_a_heap_too_small_for_the_map_ends_all_ranks(self):
+        sequences = [reference.random_sequence(10_000, seed) for seed in range(40)]
+        file = self.write("large.fa", reference.fasta(sequences))
+        job = self.run_job(2, "kmer_count", file, launcher=("--heap-size", "1M"))
+        self.assertEqual(job.code, FAILED, str(job))
+        self.assertEqual(job.err.count("kmer_count: the map of k-mers: "), 1, str(job))
 
 
 if __name__ == "__main__":
