@@ -30,6 +30,10 @@ measure flag 2 flag
 measure idle 4 idle
 measure heap 2 heap
 "$bin/acprun" -n 2 --nodes 2 "$bin/acpbench" heap --json "$report/heap-nodes.json"
+measure map 4 map
+"$bin/acprun" -n 4 --nodes 4 "$bin/acpbench" map --json "$report/map-nodes.json"
+measure map-rate 2 map-rate
+"$bin/acprun" -n 2 --nodes 2 "$bin/acpbench" map-rate --json "$report/map-rate-nodes.json"
 for nodes in 2 3; do
     echo "== net, $nodes nodes"
     "$bin/acprun" -n "$nodes" --nodes "$nodes" --starter-size 16M "$bin/acpbench" net --json "$report/net-$nodes.json"

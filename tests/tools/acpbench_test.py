@@ -200,6 +200,31 @@ class Experiments(unittest.TestCase):
                 self.assertIn(yardstick, its["yardstick"]["name"])
                 self.assertGreater(its["ratio"], 0)
 
+    def test_maps_are_timed_as_the_paper_did(self):
+        for nodes, far in ((1, "another process of the node"), (4, "a process of another node")):
+            with tempfile.TemporaryDirectory() as folder:
+                path = f"{folder}/map.json"
+                rows = self.rows_from(run(BIN / "acprun", "-n", 4, "--nodes", nodes, BIN / "acpbench", "map", "--quick",
+                                          "--json", path), path)
+            places = ["own process", far, "4 processes"]
+            self.assertEqual([its["case"] for its in rows],
+                             [f"{call}, {place}" for place in places for call in ("insert", "find", "insert_many", "find_many")])
+            self.assertTrue(all(its["ratio"] > 0 for its in rows))
+            self.assertEqual(rows[0]["paper"]["value"], 56)
+            wanted = "std::unordered_map" if nodes == 1 else "acp_get of 8 bytes"
+            self.assertEqual({its["yardstick"]["name"] for its in rows if far in its["case"]}, {wanted})
+
+    def test_rates_of_a_map_are_compared_with_two_tables(self):
+        rows = self.quick(3, "map-rate")
+        for ranks in ("1 rank", "2 ranks", "3 ranks"):
+            cases = [its["case"] for its in rows if its["case"].endswith(f", {ranks}")]
+            self.assertEqual(len(cases), 13)
+            self.assertEqual(sum("YCSB" in case for case in cases), 6)
+        for its in rows:
+            self.assertGreater(its["extra"]["M/s"], 0)
+            self.assertGreater(its["extra"]["flat_M/s"], 0)
+            self.assertIn("std::unordered_map", its["yardstick"]["name"])
+
     def test_a_flag_is_timed_by_who_waits_for_it(self):
         for nodes, yardstick in ((1, "half a cache-line round trip"), (2, "half a bare UDP round trip")):
             with tempfile.TemporaryDirectory() as folder:

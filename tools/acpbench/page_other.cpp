@@ -75,6 +75,17 @@ constexpr Section sections[] = {
      "of "
      "the C library; on another node beside one get of 8 bytes.",
      Drawn::nothing},
+    {"map", "Maps, as paper 002 measured them",
+     "1024 inserts and finds of 32-byte keys and values by one rank, half of the finds without "
+     "success; 128 slots in all. Beside std::unordered_map, or one get of 8 bytes from another "
+     "node.",
+     Drawn::nothing},
+    {"map-rate", "Operations on a map in a second",
+     "By several ranks at once on one map of 32-byte keys and values, single calls and batches, "
+     "and "
+     "the mixes of YCSB. Beside std::unordered_map, and a flat table (flat_M/s), which one rank "
+     "alone uses. Ratios are of rates (more is better).",
+     Drawn::nothing},
     {"peers", "Beside other libraries",
      "Two nodes over loopback: ACP, UCX and Open MPI over TCP, bare datagrams, in turns (make "
      "peers). The ratio says how many times as good as the better of the two libraries ACP is.",
