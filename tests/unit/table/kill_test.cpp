@@ -5,21 +5,13 @@
 #include <map>
 #include <optional>
 #include <sys/wait.h>
-#include <unistd.h>
 #include <vector>
 
+#include "kill_scene.hpp"
 #include "support/scoped_watchdog.hpp"
-#include "support/stepped_atomic.hpp"
-#include "table_memory.hpp"
 
 namespace acp::table {
 namespace {
-
-using test::SteppedAtomic;
-
-constexpr std::uint32_t victim = 0;
-constexpr std::uint32_t survivor = 1;
-constexpr std::uint32_t helper = 2;
 
 enum class Kind : std::uint8_t { insert, assign, erase, add };
 
@@ -28,10 +20,6 @@ struct Step {
     std::uint32_t key;
     std::string value;
 };
-
-std::string key_number(std::uint32_t number) {
-    return "key " + std::to_string(number);
-}
 
 // Grows from one bucket to four, fills a chain, replaces values by others of the same and of another length, adds, erases.
 std::vector<Step> steps_of_victim() {
@@ -68,8 +56,6 @@ void apply(Model& model, const Step& step) {
     }
 }
 
-using Stepped = User<SteppedAtomic>;
-
 void perform(Stepped& user, BlockNumber table, const Step& step) {
     const std::string text = key_number(step.key);
     const EntryKey key = key_of(text);
@@ -90,9 +76,8 @@ void perform(Stepped& user, BlockNumber table, const Step& step) {
     }
 }
 
-struct Scene {
-    explicit Scene(std::uint32_t batch_of_all)
-        : batch(batch_of_all), own(shared, participants.data(), survivor, batch) {
+struct Scene : KillScene {
+    explicit Scene(std::uint32_t batch_of_all) : KillScene(batch_of_all) {
         table = own.table.make({1, true});
         own.table.keep();
     }
@@ -112,19 +97,6 @@ struct Scene {
                                  found = std::string(value, bytes);
                              });
         return found;
-    }
-
-    // Finishes what a dead user did, in the heap and in the tables.
-    void recover(Stepped& by, std::uint32_t dead) {
-        const auto is_dead = [](std::uint32_t number) { return number != survivor; };
-        const Participants<SteppedAtomic> all{participants.data(), participants_max};
-        const auto is_stored = [&](heap::Offset block) {
-            return all[dead].has_made(number_of(block));
-        };
-        if (!shared.heap.recover(by.blocks.cache(), {dead, 1}, is_dead, is_stored) ||
-            !by.table.recover(dead, is_dead)) {
-            _exit(4);
-        }
     }
 
     // The state after the steps that were done; of the key that the next one was about, either state is right.
@@ -152,32 +124,8 @@ struct Scene {
         EXPECT_EQ(shared.blocks_in_use(), 0U) << when;
     }
 
-    SharedHeap shared;
-    SharedPages participants{Participants<SteppedAtomic>::bytes(participants_max)};
-    SharedPages progress{sizeof(std::uint64_t)};
-    std::atomic<std::uint64_t>* done =
-        reinterpret_cast<std::atomic<std::uint64_t>*>(progress.data());
-    std::uint32_t batch;
-    Stepped own;
     BlockNumber table = 0;
 };
-
-// Runs `what` in a child that gets the signal before its access number `at`. False: it ended before.
-template <typename What>
-bool child_hit(std::uint64_t at, int signal, pid_t& child, const What& what) {
-    child = fork();
-    if (child == 0) {
-        test::signal_at_step = signal;
-        test::steps_left = at;
-        what();
-        _exit(testing::Test::HasFailure() ? 3 : 0);
-    }
-    int status = 0;
-    waitpid(child, &status, WUNTRACED);
-    if (!WIFEXITED(status)) return true;
-    EXPECT_EQ(WEXITSTATUS(status), 0) << "access " << at;
-    return false;
-}
 
 // Everything the victim does, on its keys and others.
 void live_on(Scene& scene) {

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A process that is killed or stopped before any access to a table's words while it counts keys, replaces values that are as expected,
+// erases entries by their records, keeps many entries of a key, or gives a block to the table that it has filled before: others go
+// on, each call was done or was not, and no block is lost or freed twice.
+#include <csignal>
+#include <map>
+#include <optional>
+#include <set>
+#include <sys/wait.h>
+#include <vector>
+
+#include "kill_scene.hpp"
+#include "support/scoped_watchdog.hpp"
+
+namespace acp::table {
+namespace {
+
+enum class Kind : std::uint8_t {
+    count_up,
+    count_down,
+    add_or_insert,
+    insert,
+    assign,
+    replace,
+    erase_record,
+    add_one_of_many,
+    erase_one_of_many,
+};
+
+struct Step {
+    Kind kind;
+    std::uint32_t key;
+    std::uint64_t number = 0;
+    std::string value = {};
+    std::string expected = {};
+    bool is_prepared = false;  // the value is in a block that the victim has filled
+};
+
+constexpr std::uint32_t keys = 14;
+
+const std::vector<Step>& steps_of_victim() {
+    static const std::vector<Step> steps = [] {
+        std::vector<Step> all;
+        // The eighth key lengthens the chain, and the table grows.
+        for (std::uint32_t i = 0; i < 8; ++i) all.push_back({Kind::count_up, i, 2});
+        all.push_back({Kind::count_up, 0, 3});
+        all.push_back({Kind::count_down, 0, 1});
+        all.push_back({Kind::count_down, 1, 2});  // nothing is left
+        all.push_back({Kind::count_down, 1, 1});
+        all.push_back({Kind::count_up, 1, 7});
+        all.push_back({Kind::add_or_insert, 2, 5});
+        all.push_back({Kind::add_or_insert, 8, 5});
+        all.push_back({Kind::insert, 9, 0, "text", "", true});
+        all.push_back({Kind::insert, 9, 0, "is there already", "", true});
+        all.push_back({Kind::replace, 9, 0, "a longer text", "text"});
+        all.push_back({Kind::replace, 9, 0, "nothing", "text"});
+        all.push_back({Kind::replace, 9, 0, "in a block", "a longer text", true});
+        all.push_back({Kind::replace, 9, 0, "nothing", "text", true});
+        all.push_back({Kind::replace, 3, 0, "12345678", std::string("\2\0\0\0\0\0\0\0", 8)});
+        all.push_back({Kind::assign, 9, 0, "assigned", "", true});
+        all.push_back({Kind::assign, 4, 0, "87654321", "", true});  // in place: the block is freed
+        all.push_back({Kind::erase_record, 9});
+        all.push_back({Kind::erase_record, 5});
+        for (const char* const value : {"one", "two", "three"})
+            all.push_back({Kind::add_one_of_many, 10, 0, value});
+        all.push_back({Kind::add_one_of_many, 10, 0, "four", "", true});
+        for (std::uint32_t i = 10; i < keys; ++i)
+            all.push_back({Kind::add_one_of_many, i, 0, "of another"});
+        all.push_back({Kind::erase_one_of_many, 10, 0, "two"});
+        all.push_back({Kind::erase_one_of_many, 12, 0, "of another"});
+        return all;
+    }();
+    return steps;
+}
+
+std::string bytes_of(std::uint64_t number) {
+    return {reinterpret_cast<const char*>(&number), sizeof number};
+}
+
+std::uint64_t number_in(const std::string& bytes) {
+    std::uint64_t number = 0;
+    std::memcpy(&number, bytes.data(), sizeof number);
+    return number;
+}
+
+// The values of each key.
+using Model = std::map<std::uint32_t, std::multiset<std::string>>;
+
+void apply(Model& model, const Step& step) {
+    std::multiset<std::string>& values = model[step.key];
+    const auto set = [&values](const std::string& value) { values = {value}; };
+    switch (step.kind) {
+        case Kind::count_up:
+        case Kind::add_or_insert:
+            set(bytes_of((values.empty() ? 0 : number_in(*values.begin())) + step.number));
+            return;
+        case Kind::count_down: {
+            if (values.empty()) return;
+            const std::uint64_t count = number_in(*values.begin());
+            if (count > step.number) return set(bytes_of(count - step.number));
+            values.clear();
+            return;
+        }
+        case Kind::insert:
+            if (values.empty()) set(step.value);
+            return;
+        case Kind::assign:
+            return set(step.value);
+        case Kind::replace:
+            if (values.count(step.expected) != 0) set(step.value);
+            return;
+        case Kind::erase_record:
+            values.clear();
+            return;
+        case Kind::add_one_of_many:
+            values.insert(step.value);
+            return;
+        case Kind::erase_one_of_many:
+            values.erase(step.value);
+            return;
+    }
+}
+
+struct Scene : KillScene {
+    explicit Scene(std::uint32_t batch_of_all) : KillScene(batch_of_all) {
+        table = own.table.make({.slots = 1, .may_grow = true, .has_many = false, .id = 1});
+        own.table.keep();
+        many = own.table.make({.slots = 1, .may_grow = true, .has_many = true, .id = 2});
+        own.table.keep();
+    }
+
+    // A block with key and value as a record has them. It belongs to the caller: `held` names it until the call that takes it returns.
+    [[nodiscard]] BlockNumber prepare(Stepped& user,
+                                      const std::string& key,
+                                      const std::string& value) {
+        const auto key_bytes = static_cast<std::uint32_t>(key.size());
+        const auto value_bytes = static_cast<std::uint32_t>(value.size());
+        const heap::Offset block = shared.heap.allocate(
+            user.blocks.cache(), EntryRecord<SteppedAtomic>::bytes(key_bytes, value_bytes), 16);
+        held->store(number_of(block));
+        shared.heap.keep(user.blocks.cache());
+        auto& record = user.table.record(number_of(block));
+        record.key_bytes = key_bytes;
+        record.value_bytes = value_bytes;
+        std::memcpy(record.key(), key.data(), key.size());
+        std::memcpy(record.value(), value.data(), value.size());
+        return number_of(block);
+    }
+
+    Effect put(Stepped& user, BlockNumber into, const Step& step, PutMode mode) {
+        const std::string key = key_number(step.key);
+        if (!step.is_prepared) {
+            return user.table
+                .put(into, {key_of(key), value_of(step.value), mode, value_of(step.expected), 0})
+                .effect;
+        }
+        const BlockNumber block = prepare(user, key, step.value);
+        auto& record = user.table.record(block);
+        const Effect effect = user.table
+                                  .put(into, {{record.key(), record.key_bytes, key_of(key).hash},
+                                              {record.value(), record.value_bytes},
+                                              mode,
+                                              value_of(step.expected),
+                                              block})
+                                  .effect;
+        held->store(0);
+        return effect;
+    }
+
+    // Erases the entry of a key that has this value; "": whatever it has.
+    Effect erase_record(Stepped& user,
+                        BlockNumber from,
+                        std::uint32_t key,
+                        const std::string& value) {
+        const std::string text = key_number(key);
+        BlockNumber record = 0;
+        WalkPlace after;
+        (void)user.table.walk_key(from, key_of(text), after, [&](const VisitedEntry& entry) {
+            const bool is_it =
+                value.empty() || value == std::string(entry.value, entry.value_bytes);
+            if (is_it) record = entry.record;
+            return is_it ? Visited::stop_here : Visited::go_on;
+        });
+        return record == 0 ? Effect::absent
+                           : user.table.erase_record(from, key_of(text).hash & hash_mask, record);
+    }
+
+    void perform(Stepped& user, const Step& step) {
+        const std::string text = key_number(step.key);
+        std::uint64_t old = 0;
+        switch (step.kind) {
+            case Kind::count_up:
+                (void)user.table.add(table, key_of(text), step.number);
+                return;
+            case Kind::count_down:
+                (void)user.table.subtract(table, key_of(text), step.number);
+                return;
+            case Kind::add_or_insert:
+                (void)user.table.fetch_add_or_insert(table, key_of(text), step.number, old);
+                return;
+            case Kind::insert:
+                (void)put(user, table, step, PutMode::insert);
+                return;
+            case Kind::assign:
+                (void)put(user, table, step, PutMode::assign);
+                return;
+            case Kind::replace:
+                (void)put(user, table, step, PutMode::replace);
+                return;
+            case Kind::erase_record:
+                (void)erase_record(user, table, step.key, "");
+                return;
+            case Kind::add_one_of_many:
+                (void)put(user, many, step, PutMode::add);
+                return;
+            case Kind::erase_one_of_many:
+                (void)erase_record(user, many, step.key, step.value);
+                return;
+        }
+    }
+
+    void act() {
+        Stepped user(shared, participants.data(), victim, batch);
+        for (const Step& step : steps_of_victim()) {
+            perform(user, step);
+            done->fetch_add(1);
+        }
+    }
+
+    // The values of a key; a count that was ended is none.
+    [[nodiscard]] std::multiset<std::string> values_of(std::uint32_t key) {
+        std::multiset<std::string> values;
+        const std::string text = key_number(key);
+        WalkPlace after;
+        (void)own.table.walk_key(key < 10 ? table : many, key_of(text), after,
+                                 [&](const VisitedEntry& entry) {
+                                     std::string value(entry.value, entry.value_bytes);
+                                     if (value != bytes_of(ended_count)) values.insert(value);
+                                     return Visited::go_on;
+                                 });
+        return values;
+    }
+
+    // The state after the steps that were done; of the key that the next one was about, either state is right.
+    void expect_steps_done(const std::string& when) {
+        const std::vector<Step>& steps = steps_of_victim();
+        Model model;
+        for (std::uint64_t i = 0; i < done->load(); ++i) apply(model, steps[i]);
+        Model next = model;
+        if (done->load() < steps.size()) apply(next, steps[done->load()]);
+        for (std::uint32_t key = 0; key < keys; ++key) {
+            const auto values = values_of(key);
+            EXPECT_TRUE(values == model[key] || values == next[key])
+                << when << ", after " << done->load() << " steps: key " << key << " has "
+                << testing::PrintToString(values);
+        }
+    }
+
+    // Whether the victim held a block that it had not given to a table yet. Only before its recovery.
+    [[nodiscard]] bool is_block_given() const {
+        const Participants<SteppedAtomic> all{participants.data(), participants_max};
+        return held->load() != 0 && all[victim].has_made(held->load());
+    }
+
+    //   is_left  whether the block that the victim held is its own still
+    void expect_nothing_lost(const std::string& when, bool is_left) {
+        EXPECT_TRUE(own.table.destroy(table, 1));
+        EXPECT_TRUE(own.table.destroy(many, 2));
+        own.table.reclaim();
+        if (is_left) own.blocks.free(held->load());  // it expects that nobody else has freed it
+        EXPECT_EQ(shared.blocks_in_use(), 0U) << when;
+    }
+
+    SharedPages holding{sizeof(std::uint64_t)};
+    std::atomic<std::uint64_t>* held =
+        reinterpret_cast<std::atomic<std::uint64_t>*>(holding.data());
+    BlockNumber table = 0;
+    BlockNumber many = 0;
+};
+
+// Blocks that the victim was killed with: from the access on by which it gives one to the table until the end of the step, the block
+// is the table's.
+class Given {
+public:
+    // Whether the block is still the victim's.   Kills come in the order of accesses.
+    bool is_left(Scene& scene) {
+        if (scene.is_block_given()) given_in_ = scene.done->load();
+        return scene.held->load() != 0 && given_in_ != scene.done->load();
+    }
+
+private:
+    std::optional<std::uint64_t> given_in_;  // the step
+};
+
+// Every change, on all keys.
+void live_on(Scene& scene) {
+    Stepped& own = scene.own;
+    for (std::uint32_t key = 0; key < keys; ++key) {
+        const std::string text = key_number(key);
+        if (key >= 10) {
+            EXPECT_EQ(
+                scene.put(own, scene.many, {Kind::add_one_of_many, key, 0, "mine"}, PutMode::add),
+                Effect::done);
+            EXPECT_EQ(scene.erase_record(own, scene.many, key, "mine"), Effect::done);
+            continue;
+        }
+        while (own.table.subtract(scene.table, key_of(text), ended_count - 1).effect ==
+               Effect::done) {
+        }
+        while (own.table.erase(scene.table, key_of(text)) == Effect::done) {
+        }
+        EXPECT_EQ(own.table.add(scene.table, key_of(text), 3).count, 3U) << text;
+        EXPECT_EQ(own.table.subtract(scene.table, key_of(text), 3).effect, Effect::done);
+        EXPECT_EQ(own.table.subtract(scene.table, key_of(text), 1).effect, Effect::absent);
+        EXPECT_EQ(scene.put(own, scene.table, {Kind::insert, key, 0, "mine"}, PutMode::insert),
+                  Effect::done);
+        EXPECT_EQ(scene.put(own, scene.table, {Kind::replace, key, 0, "mine again", "mine"},
+                            PutMode::replace),
+                  Effect::done);
+        if (key % 2 == 0) {
+            EXPECT_EQ(scene.erase_record(own, scene.table, key, "mine again"), Effect::done);
+        }
+    }
+}
+
+void expect_survivors_entries(Scene& scene, const std::string& when) {
+    for (std::uint32_t key = 0; key < 10; ++key) {
+        const auto values = scene.values_of(key);
+        EXPECT_TRUE(key % 2 == 0 ? values.empty()
+                                 : values == std::multiset<std::string>{"mine again"})
+            << when << ", key " << key << " has " << testing::PrintToString(values);
+    }
+}
+
+class KillOfChanges : public testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(KillOfChanges, before_any_access_loses_nothing) {
+    const test::ScopedWatchdog watchdog("kills before every access of a change");
+    for (const bool is_survivor_busy : {false, true}) {
+        Given given;
+        for (std::uint64_t at = 1; !HasFailure(); ++at) {
+            Scene scene(GetParam());
+            pid_t child = 0;
+            const bool is_hit = child_hit(at, SIGKILL, child, [&] { scene.act(); });
+            const std::string when = "killed before access " + std::to_string(at);
+            const bool is_left = given.is_left(scene);
+            if (is_survivor_busy) live_on(scene);
+            scene.recover(scene.own, victim);
+            if (is_survivor_busy) {
+                expect_survivors_entries(scene, when);
+            } else {
+                scene.expect_steps_done(when);
+            }
+            scene.expect_nothing_lost(when, is_left);
+            if (!is_hit) break;
+        }
+    }
+}
+
+TEST_P(KillOfChanges, before_any_access_of_a_recovery_loses_nothing) {
+    const test::ScopedWatchdog watchdog("kills of recoveries from changes");
+    for (std::uint64_t first = 30; !HasFailure(); first += 53) {
+        bool is_first_hit = false;
+        for (std::uint64_t at = 1; !HasFailure(); at += 3) {
+            Scene scene(GetParam());
+            pid_t child = 0;
+            is_first_hit = child_hit(first, SIGKILL, child, [&] { scene.act(); });
+            const bool is_given = scene.held->load() != 0 && scene.is_block_given();
+            const bool is_hit = child_hit(at, SIGKILL, child, [&] {
+                Stepped by(scene.shared, scene.participants.data(), helper, GetParam());
+                scene.recover(by, victim);
+            });
+            const std::string when = "killed before access " + std::to_string(first) +
+                                     ", its recovery before " + std::to_string(at);
+            scene.recover(scene.own, helper);
+            scene.recover(scene.own, victim);
+            scene.expect_steps_done(when);
+            // Whether a block that is shown no more was given away before, only the test above knows.
+            if (scene.held->load() == 0 || is_given) scene.expect_nothing_lost(when, false);
+            if (!is_hit) break;
+        }
+        if (!is_first_hit) return;
+    }
+}
+
+TEST_P(KillOfChanges, a_user_stopped_before_any_access_keeps_nobody_waiting) {
+    const test::ScopedWatchdog watchdog("stops before every access of a change");
+    for (std::uint64_t at = 1; !HasFailure(); ++at) {
+        Scene scene(GetParam());
+        pid_t child = 0;
+        const bool is_hit = child_hit(at, SIGSTOP, child, [&] { scene.act(); });
+        const std::string when = "stopped before access " + std::to_string(at);
+        live_on(scene);
+        expect_survivors_entries(scene, when);
+        if (is_hit) {
+            kill(child, SIGCONT);
+            int status = 0;
+            waitpid(child, &status, 0);
+            EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << when;
+        }
+        scene.recover(scene.own, victim);
+        for (std::uint32_t key = 0; key < keys; ++key) (void)scene.values_of(key);
+        scene.expect_nothing_lost(when, false);
+        if (!is_hit) return;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(batch, KillOfChanges, testing::Values(1, 16));
+
+}  // namespace
+}  // namespace acp::table
