@@ -118,8 +118,7 @@ Ran put(OpenedTables& opened,
         BlockNumber table,
         const table::PutRequest& request,
         OperationResult result) noexcept {
-    const table::PutEffect effect =
-        opened.tables().with_room([&] { return opened.tables()->put(table, request); });
+    const table::PutEffect effect = opened.tables().put_with_room(table, request);
     EntryResult head;
     head.effect = effect.effect;
     head.record = opened.address(effect.record);

@@ -62,6 +62,19 @@ public:
         return call();
     }
 
+    // Puts as with_room() does. A prepared block is the table's, whatever comes of it.
+    table::PutEffect put_with_room(table::BlockNumber table, const table::PutRequest& request) {
+        bool may_put = true;  // a prepared block may be gone after the first try
+        const table::PutEffect effect = with_room([&]() -> table::PutEffect {
+            if (!may_put) return {table::Effect::no_room, 0};
+            const table::PutEffect put = tables_.put(table, request);
+            may_put = request.prepared == 0 || put.is_prepared_left;
+            return put;
+        });
+        if (effect.is_prepared_left) blocks_.free(request.prepared);
+        return effect;
+    }
+
     [[nodiscard]] NodeHeap& heap() noexcept { return heap_; }
 
 private:

@@ -44,7 +44,8 @@ struct PutRequest {
     EntryValue value;
     PutMode mode = PutMode::insert;
     EntryValue expected = {};  // PutMode::replace
-    // 0, or a block that holds key and value as a record does, and belongs to the caller. It becomes the entry's record, or is freed.
+    // 0, or a block that holds key and value as a record does, and belongs to the caller. It becomes the entry's record, or is freed; but
+    // see PutEffect::is_prepared_left.
     BlockNumber prepared = 0;
 };
 
@@ -52,6 +53,7 @@ struct PutRequest {
 struct PutEffect {
     Effect effect = Effect::done;
     BlockNumber record = 0;
+    bool is_prepared_left = false;  // no_room: the prepared block belongs to the caller as before
 };
 
 template <template <class> class Atomic>
@@ -192,9 +194,14 @@ private:
         return true;
     }
 
-    // Ends a call that links nothing. A record that others may have seen is freed as those that were linked.
+    // Ends a call that links nothing. A record that others may have seen is freed as those that were linked; a prepared one that nobody
+    // has seen is left to a caller who may try again.
     PutEffect end(const Making& making, Effect result) {
         if (making.made == 0) return {result, 0};
+        if (result == Effect::no_room && making.request.prepared != 0 && !making.was_shown) {
+            ground_.shown().record_made.store(0, std::memory_order_release);
+            return {result, 0, true};
+        }
         if (making.was_shown) {
             reclaimer_.retire(making.made);
             ground_.shown().record_made.store(0, std::memory_order_release);

@@ -381,6 +381,68 @@ TEST_F(TableOperationsTest, a_full_heap_is_told_and_nothing_is_changed) {
     EXPECT_NE(make(1U << 10), 0U);
 }
 
+// The table's only chain is full, and so is the heap.
+class FullHeapTest : public TableOperationsTest {
+protected:
+    FullHeapTest() {
+        EXPECT_EQ(run(table_make_number, Message().add(TableRequest{1, 0, 0, id})), Code::ok);
+        table_ = told<std::uint64_t>();
+        for (std::uint32_t i = 0; i < table::Bucket<std::atomic>::slots_max; ++i) {
+            EXPECT_EQ(put(table_, std::to_string(i), "", PutMode::insert), Effect::done);
+        }
+        words_.put.mode = PutMode::insert;
+        words_.block = allocate(block_bytes);
+        const std::uint64_t start = owner_.space.claimed_address(0, node::Claim::heap_blocks);
+        std::memcpy(node_.claimed(0, node::Claim::heap_blocks) + (words_.block - start) +
+                        Record::head_bytes,
+                    key_.data(), key_.size());
+    }
+
+    std::uint64_t allocate(std::uint64_t bytes) {
+        EXPECT_EQ(run(allocate_number, Message().add(std::uint64_t{alignment_least}).add(bytes)),
+                  Code::ok);
+        return told<std::uint64_t>();
+    }
+
+    void fill_heap() {
+        for (std::uint64_t bytes = heap::area_bytes / 2; bytes >= alignment_least; bytes /= 2) {
+            while (allocate(bytes) != 0) {
+            }
+        }
+    }
+
+    Effect put_block() {
+        EXPECT_EQ(
+            run(entry_put_block_number, Message().add(request_of(table_, key_, 0)).add(words_)),
+            Code::ok);
+        return told<EntryResult>().effect;
+    }
+
+    using Record = table::EntryRecord<std::atomic>;
+    const std::string key_ = "key";
+    const std::uint64_t block_bytes = Record::head_bytes + key_.size();
+    std::uint64_t table_ = 0;
+    BlockWords words_{};
+};
+
+TEST_F(FullHeapTest, a_block_for_which_there_is_no_slot_is_freed_once) {
+    fill_heap();
+    EXPECT_EQ(put_block(), Effect::no_room);
+    EXPECT_EQ(find(table_, key_).effect, Effect::absent);
+    EXPECT_EQ(allocate(block_bytes), words_.block) << "it is free";
+    EXPECT_EQ(allocate(block_bytes), 0U) << "once";
+}
+
+TEST_F(FullHeapTest, a_block_that_finds_a_slot_at_the_second_try_is_the_tables) {
+    const std::uint64_t other = make();
+    ASSERT_EQ(put(other, "long", std::string(40, 'v'), PutMode::insert), Effect::done);
+    fill_heap();
+    ASSERT_EQ(erase(other, "long"), Effect::done);  // its record is as long as a bucket
+    EXPECT_EQ(put_block(), Effect::done);
+    EXPECT_EQ(find(table_, key_).record, words_.block);
+    EXPECT_EQ(allocate(block_bytes), 0U) << "the entry's record was freed";
+}
+
 TEST_F(TableOperationsTest, say_that_there_is_no_heap) {
     const node::Segment without = local::test::make_node(1, 1);
     local::test::Owner owner(without, 0);

@@ -159,6 +159,32 @@ TEST_F(TableTest, without_room_stays_as_it_was) {
     user_.table.destroy(table, 0);
 }
 
+TEST_F(TableTest, a_block_that_was_filled_is_left_where_there_is_no_room) {
+    const BlockNumber table = make(1, false);
+    for (std::uint32_t i = 0; i < Bucket<std::atomic>::slots_max; ++i) {
+        ASSERT_EQ(insert(table, std::to_string(i), "value"), Effect::done);
+    }
+    const std::string key = "a key of a block";
+    const heap::Offset offset = shared_.heap.allocate(user_.blocks.cache(), 64, 16);
+    shared_.heap.keep(user_.blocks.cache());
+    const BlockNumber block = number_of(offset);
+    auto& record = user_.table.record(block);
+    record.key_bytes = static_cast<std::uint32_t>(key.size());
+    record.value_bytes = 0;
+    std::memcpy(record.key(), key.data(), key.size());
+    const PutRequest request{key_of(key), {}, PutMode::insert, {}, block};
+    user_.blocks.set_allocations_left(0);
+    const PutEffect refused = user_.table.put(table, request);
+    EXPECT_EQ(refused.effect, Effect::no_room);
+    ASSERT_TRUE(refused.is_prepared_left);
+    user_.blocks.set_allocations_left(-1);
+    const PutEffect put = user_.table.put(table, request);
+    EXPECT_EQ(put.effect, Effect::done);
+    EXPECT_EQ(put.record, block);
+    EXPECT_EQ(find(table, key), "");
+    user_.table.destroy(table, 0);
+}
+
 TEST_F(TableTest, long_values_that_were_replaced_do_not_pile_up) {
     const BlockNumber table = make(4);
     for (int i = 0; i < 100; ++i) {
