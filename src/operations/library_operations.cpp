@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "allocator/list_operations.hpp"
 #include "allocator/operations.hpp"
 #include "allocator/table_operations.hpp"
 #include "operations/put_signal.hpp"
@@ -26,6 +27,7 @@ const local::OperationTable& library_operations() noexcept {
         all.add(rows);
         all.add(allocator::operations());
         all.add(allocator::table_operations());
+        all.add(allocator::list_operations());
         return all;
     }();
     return table;
