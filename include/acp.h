@@ -16,9 +16,11 @@
 #define ACP_H
 
 #include <acp/access.h>
+#include <acp/element.h>
 #include <acp/error.h>
 #include <acp/heap.h>
 #include <acp/init.h>
+#include <acp/list.h>
 #include <acp/memory.h>
 
 #endif
