@@ -317,51 +317,76 @@ Result<Lists::Stretch> Lists::stretch(const ListPlace& from,
 }
 
 Result<ListPlace> Lists::neighbour(const ListPlace& from, bool is_backward) {
-    auto found = stretch(from, is_backward, 1);
-    if (!found.is_ok()) return std::move(found).failure();
-    if (found.value().elements.empty()) return end_of(from.list);
-    return found.value().elements.front().at;
+    auto home = names_.home_of(from.list);
+    if (!home.is_ok()) return std::move(home).failure();
+    auto heap = allocator_.heap_of(home.value());
+    if (!heap.is_ok()) return std::move(heap).failure();
+    if (heap.value() == nullptr) {
+        auto found = stretch(from, is_backward, 1);
+        if (!found.is_ok()) return std::move(found).failure();
+        if (found.value().elements.empty()) return end_of(from.list);
+        return found.value().elements.front().at;
+    }
+    auto at = names_.position(from);
+    if (!at.is_ok()) return std::move(at).failure();
+    local::Hazards::Lease lease(gma_.hazards());
+    allocator::NodeLists lists(*heap.value(), gma_.hazards().index_of(lease.line()));
+    const acp::list::BlockNumber list = allocator::list_at(space_, home.value(), from.list);
+    const Position start = from.is_end() ? lists->end_of(list) : at.value();
+    Position to;
+    const ListEffect effect =
+        is_backward ? lists->previous(list, start, to) : lists->next(list, start, to);
+    if (effect != ListEffect::done) return names_.failure(effect, from);
+    return names_.place(from.list, to);
+}
+
+// Where an element's bytes are, and its first bytes where they were copied (is_whole).
+Result<allocator::ListRead> Lists::look(const ListPlace& at, void* to, std::uint64_t room_bytes) {
+    auto home = names_.home_of(at.list);
+    if (!home.is_ok()) return std::move(home).failure();
+    auto element = names_.position(at);
+    if (!element.is_ok()) return std::move(element).failure();
+    auto heap = allocator_.heap_of(home.value());
+    if (!heap.is_ok()) return std::move(heap).failure();
+    allocator::ListRead read;
+    if (heap.value() != nullptr) {
+        local::Hazards::Lease lease(gma_.hazards());
+        allocator::NodeLists lists(*heap.value(), gma_.hazards().index_of(lease.line()));
+        const acp::list::BlockNumber list = allocator::list_at(space_, home.value(), at.list);
+        const Position position = at.is_end() ? lists->end_of(list) : element.value();
+        read =
+            allocator::read_element(lists, list, position, static_cast<std::byte*>(to), room_bytes);
+    } else {
+        const allocator::ListReading request{at.list, element.value(), room_bytes};
+        ListBuffer result;
+        auto told = ask(home.value(), allocator::list_read_number,
+                        ListMessage().add(request).bytes(), result);
+        if (!told.is_ok()) return std::move(told).failure();
+        read = value_in<allocator::ListRead>(result);
+        const std::size_t bytes = told.value() - sizeof read;
+        if (bytes != 0) std::memcpy(to, result.data() + sizeof read, bytes);
+    }
+    if (read.effect != ListEffect::done) return names_.failure(read.effect, at);
+    return read;
 }
 
 Result<Lists::Content> Lists::content(const ListPlace& at) {
-    auto home = names_.home_of(at.list);
-    if (!home.is_ok()) return std::move(home).failure();
-    auto element = names_.position(at);
-    if (!element.is_ok()) return std::move(element).failure();
-    ListBuffer result;
-    auto told =
-        ask(home.value(), allocator::list_read_number,
-            ListMessage().add(allocator::ListReading{at.list, element.value(), 0}).bytes(), result);
-    if (!told.is_ok()) return std::move(told).failure();
-    const auto read = value_in<allocator::ListRead>(result);
-    if (read.effect != ListEffect::done) return names_.failure(read.effect, at);
-    return Content{names_.address_of(read.place) + read.offset, read.bytes};
+    auto read = look(at, nullptr, 0);
+    if (!read.is_ok()) return std::move(read).failure();
+    return Content{names_.address_of(read.value().place) + read.value().offset, read.value().bytes};
 }
 
 Result<std::uint64_t> Lists::read(const ListPlace& at, void* to, std::uint64_t room_bytes) {
-    auto home = names_.home_of(at.list);
-    if (!home.is_ok()) return std::move(home).failure();
-    auto element = names_.position(at);
-    if (!element.is_ok()) return std::move(element).failure();
-    const allocator::ListReading request{at.list, element.value(), room_bytes};
-    ListBuffer result;
-    auto told =
-        ask(home.value(), allocator::list_read_number, ListMessage().add(request).bytes(), result);
-    if (!told.is_ok()) return std::move(told).failure();
-    const auto found = value_in<allocator::ListRead>(result);
-    if (found.effect != ListEffect::done) return names_.failure(found.effect, at);
-    const std::uint64_t wanted = std::min(room_bytes, found.bytes);
-    if (wanted == 0) return found.bytes;
-    if (found.is_whole != 0) {
-        std::memcpy(to, result.data() + sizeof found, wanted);
-        return found.bytes;
-    }
+    auto found = look(at, to, room_bytes);
+    if (!found.is_ok()) return std::move(found).failure();
+    const std::uint64_t bytes = found.value().bytes;
+    if (found.value().is_whole != 0 || bytes == 0 || room_bytes == 0) return bytes;
     // The bytes are the element's if it is there still when they were read.
-    auto status = get(to, names_.address_of(found.place), wanted);
+    auto status = get(to, names_.address_of(found.value().place), std::min(room_bytes, bytes));
     if (!status.is_ok()) return status;
     auto still = content(at);
     if (!still.is_ok()) return std::move(still).failure();
-    return found.bytes;
+    return bytes;
 }
 
 Result<std::uint64_t> Lists::size(GlobalAddress list) {

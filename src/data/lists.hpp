@@ -130,6 +130,7 @@ private:
                                    allocator::TakeWhich which,
                                    void* to,
                                    std::uint64_t room_bytes);
+    base::Result<allocator::ListRead> look(const ListPlace& at, void* to, std::uint64_t room_bytes);
     base::Result<ListPlace> move_between_heaps(const ListPlace& before, const ListPlace& element);
     base::Status free_left(std::span<const std::byte> told);
 

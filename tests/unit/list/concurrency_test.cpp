@@ -310,5 +310,53 @@ TEST(Concurrency, processes_that_are_killed_leave_whole_lists) {
     }
 }
 
+// Four processes empty one queue, and one of them is killed at any moment: each element goes to one of them, and only the one that the
+// victim had in hand may be lost.
+TEST(Concurrency, a_queue_loses_at_most_what_a_killed_process_had_taken) {
+    const test::ScopedWatchdog watchdog("a queue and a process that is killed");
+    test::Random random(11);
+    constexpr std::uint32_t users = 4;  // the first one is killed
+    constexpr std::uint32_t elements = 3'000;
+    std::uint32_t rounds_with_loss = 0;
+    for (int round = 0; round < 40 && !testing::Test::HasFailure(); ++round) {
+        SharedHeap shared;
+        const SharedPages participants(ListParticipants<std::atomic>::bytes(participants_max));
+        const SharedPages counts(elements * sizeof(std::atomic<std::uint32_t>));
+        auto* const taken = reinterpret_cast<std::atomic<std::uint32_t>*>(counts.data());
+        User<std::atomic> own(shared, participants.data(), users, 16);
+        const BlockNumber list = own.make();
+        for (std::uint32_t i = 0; i < elements; ++i)
+            ASSERT_EQ(own.push_back(list, std::to_string(i)), ListEffect::done);
+        std::array<pid_t, users> children{};
+        for (std::uint32_t i = 0; i < users; ++i) {
+            children[i] = fork();
+            if (children[i] != 0) continue;
+            User<std::atomic> user(shared, participants.data(), i, 16);
+            for (std::string text = user.pop_front(list); !text.empty();
+                 text = user.pop_front(list))
+                taken[std::stoul(text)].fetch_add(1);
+            _exit(testing::Test::HasFailure() ? 3 : 0);
+        }
+        usleep(static_cast<useconds_t>(random.below(1'500)));  // lint: sleep is the subject
+        kill(children[0], SIGKILL);
+        for (const pid_t child : children) {
+            int status = 0;
+            waitpid(child, &status, 0);
+            if (child != children[0]) {
+                EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "round " << round;
+            }
+        }
+        EXPECT_TRUE(own.texts(list).empty()) << "round " << round;
+        std::uint32_t lost = 0;
+        for (std::uint32_t i = 0; i < elements; ++i) {
+            EXPECT_LE(taken[i].load(), 1U) << "round " << round << ": element " << i;
+            if (taken[i].load() == 0) ++lost;
+        }
+        EXPECT_LE(lost, 1U) << "round " << round;
+        rounds_with_loss += lost;
+    }
+    EXPECT_LT(rounds_with_loss, 40U) << "a process that is not killed in a call loses nothing";
+}
+
 }  // namespace
 }  // namespace acp::list
