@@ -130,7 +130,7 @@ int acp_sort_list(acp_list_t list, acp_list_compare_t compare) {
 
 int acp_swap_list(acp_list_t list1, acp_list_t list2) {
     return run_on_lists("acp_swap_list", list1.ga, [&](ListAlgorithms& algorithms) {
-        return algorithms.swap(list1.ga, list2.ga);
+        return algorithms.exchange(list1.ga, list2.ga);
     });
 }
 

@@ -270,7 +270,7 @@ Status ListAlgorithms::splice(const ListPlace& before,
     return {};
 }
 
-Status ListAlgorithms::swap(GlobalAddress one, GlobalAddress other) {
+Status ListAlgorithms::exchange(GlobalAddress one, GlobalAddress other) {
     if (one == other) return {};
     auto first = all(one);
     if (!first.is_ok()) return std::move(first).failure();

@@ -54,7 +54,7 @@ public:
     // Errors: argument (`before` is in the range)
     base::Status splice(const ListPlace& before, const ListPlace& first, const ListPlace& end);
 
-    base::Status swap(GlobalAddress one, GlobalAddress other);
+    base::Status exchange(GlobalAddress one, GlobalAddress other);
 
     // Goes so many elements on, or back; stops at the end, or at the first element.
     base::Result<ListPlace> advance(const ListPlace& from, std::int64_t steps);

@@ -15,7 +15,7 @@ namespace acp::data {
 using ListBuffer = std::array<std::byte, memory::invoke_bytes_max>;
 
 // The arguments or the result of one operation.
-class ListMessage {
+class ListMessage {  // NOLINT(cppcoreguidelines-pro-type-member-init): written as far as read
 public:
     template <typename Value>
     ListMessage& add(const Value& value) noexcept {

@@ -194,9 +194,10 @@ Result<Lists::Taken> Lists::take_which(const ListPlace& at,
         const acp::list::BlockNumber list = allocator::list_at(space_, home.value(), at.list);
         if (request.at.node == 0) request.at = lists->end_of(list);
         taken.effect = ListEffect::no_list;
-        if (list != 0)
+        if (list != 0) {
             taken =
                 allocator::take_element(lists, list, request, static_cast<std::byte*>(to), room);
+        }
     } else {
         ListBuffer result;
         auto told = ask(home.value(), allocator::list_take_number,

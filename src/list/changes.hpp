@@ -104,45 +104,55 @@ ListEffect SharedLists<Atomic>::take_any(BlockNumber list, const Find& find, Tak
 }
 
 template <template <class> class Atomic>
+void SharedLists<Atomic>::plan_move(TurnPlan& plan,
+                                    const Moving& moving,
+                                    Position& moved) const noexcept {
+    const bool is_same = moving.to == moving.from;
+    const BlockNumber node = moving.element.node;
+    if (!is_same) {
+        moved.mark = mark::of(mark::live, moving.element.mark,
+                              turn::sequence_in(plan.idles[moving.to < moving.from ? 0 : 1]) + 1);
+        plan.add({place::of(node, Field::mark), moving.element.mark, transit_of(moved.mark)});
+    }
+    unlink(plan, moving.left, moving.right);
+    relink(plan, moving.beside, Field::next, node);
+    relink(plan, moving.before.node, Field::previous, node);
+    relink(plan, node, Field::next, moving.before.node);
+    relink(plan, node, Field::previous, moving.beside);
+    if (is_same) return;
+    recount(plan, moving.from, ~std::uint64_t{0});
+    recount(plan, moving.to, 1);
+    plan.add({place::of(node, Field::mark), transit_of(moved.mark), moved.mark});
+}
+
+template <template <class> class Atomic>
 ListEffect SharedLists<Atomic>::move(BlockNumber to,
                                      const Position& before,
                                      BlockNumber from,
                                      const Position& element,
                                      Position& moved) {
-    const bool is_same = to == from;
     for (TurnPlan plan;;) {
-        if (!begin(plan, std::min(to, from))) return ListEffect::no_list;
-        if (!is_same) {
-            plan.lists[1] = std::max(to, from);
-            plan.idles[1] = is_list(plan.lists[1]) ? turns_.idle_of(plan.lists[1]) : 0;
-            if (!is_list(plan.lists[1])) return ListEffect::no_list;
+        if (!begin(plan, std::min(to, from)) ||
+            (to != from && !begin_second(plan, std::max(to, from)))) {
+            return ListEffect::no_list;
         }
         if (element.node == from) return ListEffect::end;
         if (!is_at(element) || (before.node != to && !is_at(before))) return ListEffect::stale;
-        const BlockNumber node = element.node;
-        const BlockNumber left = neighbour_in(node, Field::previous);
-        const BlockNumber right = neighbour_in(node, Field::next);
-        const BlockNumber beside = neighbour_in(before.node, Field::previous);
-        if (!ground_.is_inside(left) || !ground_.is_inside(right) || !ground_.is_inside(beside)) {
-            continue;
+        const Moving moving{to,
+                            from,
+                            before,
+                            element,
+                            neighbour_in(element.node, Field::previous),
+                            neighbour_in(element.node, Field::next),
+                            neighbour_in(before.node, Field::previous)};
+        if (!ground_.is_inside(moving.left) || !ground_.is_inside(moving.right) ||
+            !ground_.is_inside(moving.beside)) {
+            continue;  // a list has changed
         }
         moved = element;
-        if (before.node == node || before.node == right) return ListEffect::done;  // it is there
-        if (!is_same) {
-            moved.mark = mark::of(mark::live, element.mark,
-                                  turn::sequence_in(plan.idles[to < from ? 0 : 1]) + 1);
-            plan.add({place::of(node, Field::mark), element.mark, transit_of(moved.mark)});
-        }
-        unlink(plan, left, right);
-        relink(plan, beside, Field::next, node);
-        relink(plan, before.node, Field::previous, node);
-        relink(plan, node, Field::next, before.node);
-        relink(plan, node, Field::previous, beside);
-        if (!is_same) {
-            recount(plan, from, ~std::uint64_t{0});
-            recount(plan, to, 1);
-            plan.add({place::of(node, Field::mark), transit_of(moved.mark), moved.mark});
-        }
+        const bool is_there = before.node == element.node || before.node == moving.right;
+        if (is_there) return ListEffect::done;
+        plan_move(plan, moving, moved);
         if (turns_.run(plan)) return ListEffect::done;
     }
 }

@@ -220,6 +220,18 @@ private:
             taken);
     }
 
+    // An element, its neighbours, and the place before which it is to be, behind `beside`.
+    struct Moving {
+        BlockNumber to;
+        BlockNumber from;
+        Position before;
+        Position element;
+        BlockNumber left;
+        BlockNumber right;
+        BlockNumber beside;
+    };
+
+    void plan_move(TurnPlan& plan, const Moving& moving, Position& moved) const noexcept;
     ListEffect neighbour(BlockNumber list,
                          const Position& from,
                          Field direction,
@@ -270,6 +282,14 @@ private:
         if (!is_list(list)) return false;
         plan.lists[0] = list;
         plan.idles[0] = turns_.idle_of(list);
+        return is_list(list);
+    }
+
+    // Adds the other list of a plan, the one with the larger number.
+    [[nodiscard]] bool begin_second(TurnPlan& plan, BlockNumber list) const {
+        if (!is_list(list)) return false;
+        plan.lists[1] = list;
+        plan.idles[1] = turns_.idle_of(list);
         return is_list(list);
     }
 

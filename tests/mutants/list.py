@@ -66,12 +66,12 @@ MUTANTS = {
     "bytes apart of what a dead one took stay": ("recovery.hpp", "        (void)free_payload(taken);\n", ""),
     "what a dead one retired stays": ("recovery.hpp", "    const bool is_done = reclaimer_.scan(dead);", "    const bool is_done = true;"),
     "an element keeps its mark in another list": ("changes.hpp",
-        "            plan.add({place::of(node, Field::mark), transit_of(moved.mark), moved.mark});\n",
-        "            plan.add({place::of(node, Field::mark), transit_of(moved.mark), element.mark});\n            moved = element;\n"),
+        "    plan.add({place::of(node, Field::mark), transit_of(moved.mark), moved.mark});\n",
+        "    plan.add({place::of(node, Field::mark), transit_of(moved.mark), moving.element.mark});\n    moved = moving.element;\n"),
     "its new mark comes first": ("changes.hpp",
-        "            plan.add({place::of(node, Field::mark), element.mark, transit_of(moved.mark)});\n",
-        "            plan.add({place::of(node, Field::mark), element.mark, moved.mark});\n"),
-    "the size is not counted": ("changes.hpp", "            recount(plan, to, 1);\n", ""),
+        "        plan.add({place::of(node, Field::mark), moving.element.mark, transit_of(moved.mark)});\n",
+        "        plan.add({place::of(node, Field::mark), moving.element.mark, moved.mark});\n"),
+    "the size is not counted": ("changes.hpp", "    recount(plan, moving.to, 1);\n", ""),
     "the way back is not linked": ("lists.hpp", "        relink(plan, after, Field::previous, before);\n", ""),
 }
 
