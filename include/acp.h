@@ -22,6 +22,7 @@
 #include <acp/hashed.h>
 #include <acp/heap.h>
 #include <acp/init.h>
+#include <acp/list.h>
 #include <acp/map.h>
 #include <acp/memory.h>
 #include <acp/multimap.h>

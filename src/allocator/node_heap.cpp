@@ -10,6 +10,7 @@
 #include "os/mapping.hpp"
 #include "os/membarrier.hpp"
 
+#include "allocator/node_lists.hpp"
 #include "allocator/node_tables.hpp"
 
 namespace acp::allocator {
@@ -29,6 +30,10 @@ char* words_of(const node::Segment& segment, std::uint32_t owner) noexcept {
 
 char* users_of(const node::Segment& segment, std::uint32_t owner) noexcept {
     return segment.claimed(owner, node::Claim::heap_users);
+}
+
+char* list_users_of(const node::Segment& segment, std::uint32_t owner) noexcept {
+    return segment.claimed(owner, node::Claim::list_users);
 }
 
 char* blocks_of(const node::Segment& segment, std::uint32_t owner) noexcept {
@@ -57,12 +62,15 @@ NodeHeap::NodeHeap(const node::Segment& segment,
                    std::uint32_t owner,
                    const local::Hazards& hazards) noexcept
     : segment_(segment),
+      hazards_(hazards),
+      owner_(owner),
       user_(hazards.slot()),
       blocks_(blocks_of(segment, owner)),
       gone_(reinterpret_cast<std::atomic<std::uint64_t>*>(
           words_of(segment, owner) + node::heap_words(segment.shape()).gone_at())),
       caches_(words_of(segment, owner) + node::heap_words(segment.shape()).caches_at()),
       users_{users_of(segment, owner), node::heap_users(segment.shape())},
+      list_users_{list_users_of(segment, owner), node::heap_users(segment.shape())},
       heap_(words_of(segment, owner),
             node::heap_words(segment.shape()).shape(),
             {give_back, blocks_of(segment, owner)},
@@ -80,6 +88,7 @@ void NodeHeap::clear(const node::Segment& segment, std::uint32_t owner) noexcept
     };
     clear_range(node::Claim::heap_words);
     clear_range(node::Claim::heap_users);
+    clear_range(node::Claim::list_users);
     give_back(blocks_of(segment, owner), 0, segment.shape().heap_bytes);
 }
 
@@ -105,25 +114,41 @@ bool NodeHeap::is_gone(std::uint32_t slot) const noexcept {
     return state == node::SlotState::left || node::is_dead(segment_, slot);
 }
 
-// Whether a process that is gone was found, and its caches recovered.
+// acp_malloc stores nowhere where a block is before it is kept; a table or a list does so in its participant, a list also for a block
+// in another heap of the node.
+bool NodeHeap::is_stored(heap::Offset block) const noexcept {
+    const table::BlockNumber number = table::number_of(block);
+    for (std::uint32_t i = 0; i < users_.count; ++i) {
+        if (users_[i].has_made(number) || list_users_[i].has_made(number)) return true;
+    }
+    const std::uint64_t apart = apart_address(process(), number);
+    for (std::uint32_t slot = 0; slot < segment_.shape().local_procs; ++slot) {
+        const list::ListParticipants<std::atomic> users{list_users_of(segment_, slot),
+                                                        list_users_.count};
+        for (std::uint32_t i = 0; i < users.count; ++i) {
+            if (users[i].made_apart.load(std::memory_order_acquire) == apart) return true;
+        }
+    }
+    return false;
+}
+
+// Whether the caches of a process that is gone hold nothing any more.
+bool NodeHeap::recover_blocks(heap::ThreadCache& cache, std::uint32_t slot) {
+    return heap_.recover(
+        cache, heap::caches_of(slot),
+        [this](heap::CacheNumber number) { return is_gone(number / heap::caches_per_process); },
+        [this](heap::Offset block) { return is_stored(block); });
+}
+
+// Whether a process that is gone was found, and what it held recovered.
 bool NodeHeap::recover(heap::ThreadCache& cache) {
     bool is_any = false;
-    const auto is_dead = [this](heap::CacheNumber number) {
-        return is_gone(number / heap::caches_per_process);
-    };
-    // acp_malloc stores nowhere where a block is before it is kept; a table does so in its participant.
-    const auto is_stored = [this](heap::Offset block) {
-        for (std::uint32_t i = 0; i < users_.count; ++i) {
-            if (users_[i].has_made(table::number_of(block))) return true;
-        }
-        return false;
-    };
     for (std::uint32_t slot = 0; slot < segment_.shape().local_procs; ++slot) {
         const std::uint64_t bit = std::uint64_t{1} << (slot % 64);
         if ((gone_[slot / 64].load(std::memory_order_acquire) & bit) != 0 || !is_gone(slot))
             continue;
-        if (!heap_.recover(cache, heap::caches_of(slot), is_dead, is_stored)) continue;
-        if (!recover_tables(cache, slot)) continue;
+        if (!recover_blocks(cache, slot)) continue;
+        if (!recover_tables(cache, slot) || !recover_lists(cache, slot)) continue;
         gone_[slot / 64].fetch_or(bit, std::memory_order_release);
         is_any = true;
     }
@@ -139,6 +164,29 @@ bool NodeHeap::recover_tables(heap::ThreadCache& cache, std::uint32_t slot) {
     for (std::uint32_t number = numbers.first; number < numbers.first + numbers.count; ++number) {
         if (users_[number].is_unused()) continue;
         is_done = tables.recover(number, [this](std::uint32_t other) {
+            return is_gone(other / heap::caches_per_process);
+        }) && is_done;
+    }
+    return is_done;
+}
+
+// Whether nothing is left of a process that is gone in the lists of this heap.
+bool NodeHeap::recover_lists(heap::ThreadCache& cache, std::uint32_t slot) {
+    ListBlocks blocks(*this, cache);
+    list::SharedLists<> lists(blocks, list_users_, cache.number());
+    const heap::CacheNumbers numbers = heap::caches_of(slot);
+    bool is_done = true;
+    for (std::uint32_t number = numbers.first; number < numbers.first + numbers.count; ++number) {
+        if (list_users_[number].is_unused()) continue;
+        // A block that it had made in another heap is freed once, by this list: that heap looks first whether the list knows of it.
+        const std::uint64_t apart = list_users_[number].made_apart.load(std::memory_order_acquire);
+        if (apart != 0 && process_of_apart(apart) != process()) {
+            (void)with_heap_of(process_of_apart(apart), [&](NodeHeap& heap) {
+                const Lease lease(heap, cache.number() % heap::caches_per_process);
+                (void)heap.recover_blocks(lease.cache(), slot);
+            });
+        }
+        is_done = lists.recover(number, [this](std::uint32_t other) {
             return is_gone(other / heap::caches_per_process);
         }) && is_done;
     }
@@ -167,6 +215,57 @@ void HeapBlocks::free(table::BlockNumber block) {
 
 void HeapBlocks::clear(table::BlockNumber block, std::uint64_t bytes) {
     heap_.clear_blocks(table::offset_of(block), bytes);
+}
+
+ListBlocks::ListBlocks(NodeHeap& heap, heap::ThreadCache& cache) noexcept
+    : list::ListMemory<std::atomic>(heap.blocks_, heap.limit_bytes()),
+      heap_(heap),
+      cache_(cache),
+      blocks_(heap, cache) {}
+
+bool ListBlocks::free_apart(std::uint64_t address) {
+    const table::BlockNumber block = block_of_apart(address);
+    if (process_of_apart(address) == heap_.process()) {
+        blocks_.free(block);
+        return true;
+    }
+    return heap_.with_heap_of(process_of_apart(address), [&](NodeHeap& heap) {
+        (void)heap.free(cache_.number() % heap::caches_per_process, table::offset_of(block));
+    });
+}
+
+char* ListBlocks::allocate_apart(std::atomic<std::uint64_t>& place,
+                                 std::uint32_t process,
+                                 std::uint64_t bytes) {
+    char* memory = nullptr;
+    const auto take = [&](NodeHeap& heap, heap::ThreadCache& cache) {
+        heap::Offset block = heap.heap_.allocate(cache, bytes, alignment_least);
+        if (block == heap::no_block && heap.recover(cache))
+            block = heap.heap_.allocate(cache, bytes, alignment_least);
+        if (block == heap::no_block) return;
+        place.store(apart_address(process, table::number_of(block)), std::memory_order_release);
+        heap.heap_.keep(cache);
+        memory = heap.blocks_ + block;
+    };
+    if (process == heap_.process()) {
+        take(heap_, cache_);
+        return memory;
+    }
+    (void)heap_.with_heap_of(process, [&](NodeHeap& heap) {
+        const NodeHeap::Lease lease(heap, cache_.number() % heap::caches_per_process);
+        take(heap, lease.cache());
+    });
+    return memory;
+}
+
+const char* ListBlocks::find_apart(std::uint64_t address, std::uint64_t bytes) {
+    const char* memory = nullptr;
+    const heap::Offset offset = table::offset_of(block_of_apart(address));
+    if (address == 0 || offset >= heap_.limit_bytes() || bytes > heap_.limit_bytes() - offset)
+        return nullptr;
+    (void)heap_.with_heap_of(process_of_apart(address),
+                             [&](NodeHeap& heap) { memory = heap.blocks_ + offset; });
+    return memory;
 }
 
 // Where there is no room: what this cache has taken out of tables and nobody reads any more, and what processes that are gone left.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The heap of one process, as another process of its node or the gateway uses it: the heap's words and blocks in the node segment,
-// the caller's thread caches, and what processes that are gone left undone, in its tables too (allocator/node_tables.hpp). Any thread;
-// nobody waits for another process.
+// the caller's thread caches, and what processes that are gone left undone, in its tables and lists too (allocator/node_tables.hpp,
+// allocator/node_lists.hpp). Any thread; nobody waits for another process.
 // Tests: tests/unit/allocator/node_heap_test.cpp, tests/heap.
 #pragma once
 
@@ -15,6 +15,7 @@
 #include "local/hazards.hpp"
 #include "node/segment.hpp"
 
+#include "list/layout.hpp"
 #include "table/layout.hpp"
 
 namespace acp::allocator {
@@ -97,11 +98,32 @@ public:
     // Who uses the tables of this heap, one for each cache, by its number.
     [[nodiscard]] table::Participants<std::atomic> participants() const noexcept { return users_; }
 
-    // Finishes what processes that are gone left undone, in the heap and its tables.
+    // Who uses its lists, likewise.
+    [[nodiscard]] list::ListParticipants<std::atomic> list_participants() const noexcept {
+        return list_users_;
+    }
+
+    // Finishes what processes that are gone left undone, in the heap, its tables and its lists.
     bool recover(heap::ThreadCache& cache);
+
+    // The index in the job of the process whose heap it is.
+    [[nodiscard]] std::uint32_t process() const noexcept {
+        return segment_.shape().first_process + owner_;
+    }
+
+    // The heap of another process of the node, or this one again. false: the process is of another node.
+    template <typename Use>
+    bool with_heap_of(std::uint32_t process, const Use& use) {
+        const std::uint32_t slot = process - segment_.shape().first_process;
+        if (slot >= segment_.shape().local_procs) return false;
+        NodeHeap heap(segment_, slot, hazards_);
+        use(heap);
+        return true;
+    }
 
 private:
     friend class HeapBlocks;
+    friend class ListBlocks;
 
     [[nodiscard]] heap::ThreadCache& borrow(std::uint32_t thread) const noexcept {
         heap::ThreadCache* cache = caches_.borrow(user_, thread);
@@ -112,15 +134,21 @@ private:
     [[nodiscard, gnu::cold]] heap::Offset allocate_from_what_waits(heap::ThreadCache& cache,
                                                                    std::uint64_t bytes,
                                                                    std::uint64_t alignment);
+    bool recover_blocks(heap::ThreadCache& cache, std::uint32_t slot);
     bool recover_tables(heap::ThreadCache& cache, std::uint32_t slot);
+    bool recover_lists(heap::ThreadCache& cache, std::uint32_t slot);
+    [[nodiscard]] bool is_stored(heap::Offset block) const noexcept;
     [[nodiscard]] bool is_gone(std::uint32_t slot) const noexcept;
 
     const node::Segment& segment_;
+    const local::Hazards& hazards_;
+    std::uint32_t owner_;
     std::uint32_t user_;
     char* blocks_;
     std::atomic<std::uint64_t>* gone_;  // a bit for each slot: its caches were recovered
     heap::CachePlaces caches_;
     table::Participants<std::atomic> users_;
+    list::ListParticipants<std::atomic> list_users_;
     heap::Heap<> heap_;
 };
 

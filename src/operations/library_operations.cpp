@@ -6,6 +6,7 @@
 #include <array>
 
 #include "allocator/entry_operations.hpp"
+#include "allocator/list_operations.hpp"
 #include "allocator/operations.hpp"
 #include "allocator/table_operations.hpp"
 #include "operations/put_signal.hpp"
@@ -28,6 +29,7 @@ const local::OperationTable& library_operations() noexcept {
         all.add(allocator::operations());
         all.add(allocator::table_operations());
         all.add(allocator::entry_operations());
+        all.add(allocator::list_operations());
         return all;
     }();
     return table;

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the calls on lists share: iterators of the C interface and those of data::Lists, and failures that name the call.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "api/boundary.hpp"
+#include "api/library.hpp"
+#include "base/format.hpp"
+#include "data/list_algorithms.hpp"
+#include "data/lists.hpp"
+#include "gma/commands.hpp"
+
+#include <acp/list.h>
+
+namespace acp::api {
+
+// The stamp of an iterator is the element's mark and the list together: of another list it is another one.
+[[nodiscard]] inline std::uint64_t stamp_mask(acp_ga_t list) noexcept {
+    const std::uint64_t mixed = (list ^ list >> 29) * 0x9e3779b97f4a7c15;
+    return mixed ^ mixed >> 32;
+}
+
+[[nodiscard]] inline data::ListPlace place_of(const acp_list_it_t& it) noexcept {
+    if (it.elem == it.list.ga) return data::Lists::end_of(it.list.ga);
+    return {it.list.ga, it.elem, it.stamp ^ stamp_mask(it.list.ga)};
+}
+
+[[nodiscard]] inline acp_list_it_t iterator_of(const data::ListPlace& at) noexcept {
+    return {{at.list}, at.element, at.is_end() ? 0 : at.mark ^ stamp_mask(at.list)};
+}
+
+inline constexpr acp_list_it_t no_place = {{ACP_GA_NULL}, ACP_GA_NULL, 0};
+
+[[nodiscard]] inline data::Lists lists() noexcept {
+    return {*library().gma, *library().allocator};
+}
+
+// "acp_push_back_list(list 0x..) by rank 0 on host"
+[[nodiscard]] inline base::Status named_by(const char* call, acp_ga_t list, base::Status failure) {
+    if (failure.is_ok()) return failure;
+    return std::move(failure).within(std::string(call) + "(list " + base::hex(list) + ")" +
+                                     gma::by_rank(library().member->rank()));
+}
+
+// What is put into a list by a call. Errors: argument (rank, a null pointer).
+[[nodiscard]] base::Result<data::Lists::Element> element_of(const void* pointer,
+                                                            std::size_t bytes,
+                                                            int rank);
+
+// Runs the body of a call on a list: body(lists) gives a Status; 0 or -1.
+template <typename Body>
+int run_on_list(const char* call, acp_ga_t list, const Body& body) noexcept {
+    return run<Gravity::misuse_ends>(call, false,
+                                     [&]() -> base::Status {
+                                         data::Lists all = lists();
+                                         return named_by(call, list, body(all));
+                                     })
+               ? 0
+               : -1;
+}
+
+// As run_on_list(): body(lists) gives a Result of a value; `failed` after a failure.
+template <typename Value, typename Body>
+Value value_on_list(const char* call, acp_ga_t list, Value failed, const Body& body) noexcept {
+    return run<Gravity::misuse_ends>(call, failed, [&]() -> base::Result<Value> {
+        data::Lists all = lists();
+        auto result = body(all);
+        if (!result.is_ok()) return named_by(call, list, std::move(result).failure());
+        return Value(std::move(result).value());
+    });
+}
+
+template <typename Body>
+acp_list_it_t place_on_list(const char* call, acp_ga_t list, const Body& body) noexcept {
+    return run<Gravity::misuse_ends>(call, no_place, [&]() -> base::Result<acp_list_it_t> {
+        data::Lists all = lists();
+        auto result = body(all);
+        if (!result.is_ok()) return named_by(call, list, std::move(result).failure());
+        return iterator_of(result.value());
+    });
+}
+
+}  // namespace acp::api

@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Puts arguments together, runs operations here or there, and says failures in words.
+#include "data/lists.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "base/format.hpp"
+#include "data/list_message.hpp"
+
+namespace acp::data {
+
+using acp::list::ApartPayload;
+using acp::list::ListEffect;
+using acp::list::Position;
+using allocator::ListErased;
+using allocator::ListInsert;
+using allocator::ListPlaced;
+using allocator::ListTaken;
+using allocator::TakeWhich;
+using base::Code;
+using base::Result;
+using base::Status;
+
+Result<std::size_t> Lists::ask(std::uint32_t home,
+                               std::uint32_t operation,
+                               std::span<const std::byte> arguments,
+                               std::span<std::byte> result) {
+    std::uint32_t told = 0;
+    auto status =
+        gma_.wait(gma_.issue_invoke({home, operation, arguments, result, &told}, gma::handle_null),
+                  -1, false);
+    if (!status.is_ok()) return status;
+    return std::size_t{told};
+}
+
+Status Lists::get(void* to, GlobalAddress from, std::uint64_t bytes) {
+    if (bytes == 0) return {};
+    const gma::PointerCopy copy{from, {static_cast<char*>(to), bytes, true}, memory::IssuedBy::get};
+    return gma_.wait(gma_.issue_pointer(copy, gma::handle_null), -1, false);
+}
+
+Result<GlobalAddress> Lists::make(std::uint32_t process) {
+    ListBuffer result;
+    auto told = ask(process, allocator::list_make_number, {}, result);
+    if (!told.is_ok()) return std::move(told).failure();
+    const auto address = value_in<GlobalAddress>(result);
+    if (address == 0) return allocator_.no_room(process, sizeof(acp::list::ListHead<std::atomic>));
+    return address;
+}
+
+Status Lists::destroy(GlobalAddress list) {
+    auto home = names_.home_of(list);
+    if (!home.is_ok()) return std::move(home).failure();
+    while (true) {
+        auto cleared = clear(list, ~std::uint64_t{0});
+        if (!cleared.is_ok()) return std::move(cleared).failure();
+        if (cleared.value() == 0) break;
+    }
+    auto told =
+        ask(home.value(), allocator::list_destroy_number, ListMessage().add(list).bytes(), {});
+    return told.is_ok() ? Status() : std::move(told).failure();
+}
+
+// Writes the bytes of an element into a block of their process.
+Result<GlobalAddress> Lists::put_apart(const Element& element) {
+    auto block = allocator_.allocate(element.process, element.bytes, allocator::alignment_least);
+    if (!block.is_ok() || element.bytes == 0) return block;
+    const gma::PointerCopy copy{
+        block.value(),
+        {static_cast<char*>(const_cast<void*>(element.data)), element.bytes, false},
+        memory::IssuedBy::put};
+    auto status = gma_.wait(gma_.issue_pointer(copy, gma::handle_null), -1, false);
+    if (status.is_ok()) return block;
+    (void)allocator_.free(block.value());
+    return status;
+}
+
+Result<ListPlaced> Lists::put_there(std::uint32_t home,
+                                    const ListInsert& request,
+                                    const Element& element) {
+    ListMessage message;
+    GlobalAddress block = 0;
+    if (request.is_apart == 0) {
+        message.add(request).add(
+            std::span(static_cast<const std::byte*>(element.data), element.bytes));
+    } else {
+        auto made = put_apart(element);
+        if (!made.is_ok()) return std::move(made).failure();
+        block = made.value();
+        message.add(request).add(
+            ApartPayload{names_.apart_of(element.process, block), element.bytes});
+    }
+    ListPlaced placed;
+    auto told = ask(home, allocator::list_insert_number, message.bytes(),
+                    std::as_writable_bytes(std::span(&placed, 1)));
+    if (block != 0 && (!told.is_ok() || placed.effect != ListEffect::done))
+        (void)allocator_.free(block);
+    if (!told.is_ok()) return std::move(told).failure();
+    return placed;
+}
+
+// The list's heap is mapped here. A block for the bytes that is on this node too is the list's from the moment it is allocated: should
+// this process be killed, it is freed.
+Result<ListPlaced> Lists::put_here(allocator::NodeHeap& heap,
+                                   std::uint32_t home,
+                                   const ListInsert& request,
+                                   const Element& element) {
+    if (request.is_apart != 0 && !space_.is_on_node(element.process))
+        return put_there(home, request, element);
+    local::Hazards::Lease lease(gma_.hazards());
+    allocator::NodeLists lists(heap, gma_.hazards().index_of(lease.line()));
+    const acp::list::BlockNumber list = allocator::list_at(space_, home, request.list);
+    ListPlaced placed;
+    if (list == 0 || !lists->is_list(list)) {
+        placed.effect = ListEffect::no_list;
+        return placed;
+    }
+    const Position before = request.before.node == 0 ? lists->end_of(list) : request.before;
+    ApartPayload apart;
+    acp::list::Payload payload{{element.data, element.bytes}, false};
+    auto& made_apart = lists->made_apart();
+    if (request.is_apart != 0) {
+        const std::uint64_t bytes = std::max<std::uint64_t>(element.bytes, 1);
+        char* memory = lists.blocks().allocate_apart(made_apart, element.process, bytes);
+        if (memory == nullptr) {
+            lists.find_room();
+            memory = lists.blocks().allocate_apart(made_apart, element.process, bytes);
+        }
+        if (memory == nullptr) return allocator_.no_room(element.process, element.bytes);
+        if (element.bytes != 0) std::memcpy(memory, element.data, element.bytes);
+        apart = {made_apart.load(std::memory_order_relaxed), element.bytes};
+        payload = {{&apart, sizeof apart}, true};
+    }
+    placed.effect = lists.with_room([&] {
+        return request.is_front != 0 ? lists->push_front(list, payload, placed.at)
+                                     : lists->insert(list, before, payload, placed.at);
+    });
+    if (apart.address != 0 && placed.effect != ListEffect::done) {
+        made_apart.store(0, std::memory_order_release);
+        (void)lists.blocks().free_apart(apart.address);
+    }
+    return placed;
+}
+
+Result<ListPlace> Lists::put(const ListPlace& before, bool is_front, const Element& element) {
+    auto home = names_.home_of(before.list);
+    if (!home.is_ok()) return std::move(home).failure();
+    auto at = names_.position(before);
+    if (!at.is_ok()) return std::move(at).failure();
+    auto heap = allocator_.heap_of(home.value());
+    if (!heap.is_ok()) return std::move(heap).failure();
+    const bool is_apart =
+        element.process != home.value() || element.bytes > allocator::list_inline_max;
+    const ListInsert request{before.list, at.value(), is_front ? 1U : 0U, is_apart ? 1U : 0U};
+    auto placed = heap.value() != nullptr ? put_here(*heap.value(), home.value(), request, element)
+                                          : put_there(home.value(), request, element);
+    if (!placed.is_ok()) return std::move(placed).failure();
+    if (placed.value().effect == ListEffect::no_room)
+        return allocator_.no_room(home.value(), element.bytes);
+    if (placed.value().effect != ListEffect::done)
+        return names_.failure(placed.value().effect, before);
+    return names_.place(before.list, placed.value().at);
+}
+
+Result<ListPlace> Lists::insert(const ListPlace& before, const Element& element) {
+    return put(before, false, element);
+}
+
+Result<ListPlace> Lists::push_front(GlobalAddress list, const Element& element) {
+    return put(end_of(list), true, element);
+}
+
+Result<Lists::Taken> Lists::take_which(const ListPlace& at,
+                                       TakeWhich which,
+                                       void* to,
+                                       std::uint64_t room_bytes) {
+    auto home = names_.home_of(at.list);
+    if (!home.is_ok()) return std::move(home).failure();
+    auto heap = allocator_.heap_of(home.value());
+    if (!heap.is_ok()) return std::move(heap).failure();
+    auto element = names_.position(at);
+    if (!element.is_ok()) return std::move(element).failure();
+    const auto room = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(room_bytes, std::numeric_limits<std::uint32_t>::max()));
+    allocator::ListTake request{at.list, element.value(), which, room};
+    ListTaken taken;
+    if (heap.value() != nullptr) {
+        local::Hazards::Lease lease(gma_.hazards());
+        allocator::NodeLists lists(*heap.value(), gma_.hazards().index_of(lease.line()));
+        const acp::list::BlockNumber list = allocator::list_at(space_, home.value(), at.list);
+        if (request.at.node == 0) request.at = lists->end_of(list);
+        taken.effect = ListEffect::no_list;
+        if (list != 0) {
+            taken =
+                allocator::take_element(lists, list, request, static_cast<std::byte*>(to), room);
+        }
+    } else {
+        ListBuffer result;
+        auto told = ask(home.value(), allocator::list_take_number,
+                        ListMessage().add(request).bytes(), result);
+        if (!told.is_ok()) return std::move(told).failure();
+        taken = value_in<ListTaken>(result);
+        const std::size_t bytes = told.value() - sizeof taken;
+        if (bytes != 0)
+            std::memcpy(to, result.data() + sizeof taken, std::min<std::size_t>(bytes, room));
+    }
+    if (taken.effect == ListEffect::end && which != TakeWhich::at) return Taken{};
+    if (taken.effect != ListEffect::done) return names_.failure(taken.effect, at);
+    if (taken.apart != 0) {
+        auto status =
+            get(to, names_.address_of(taken.apart), std::min<std::uint64_t>(room, taken.bytes));
+        auto freed = allocator_.free(names_.address_of(taken.apart));
+        if (!status.is_ok()) return status;
+        if (!freed.is_ok()) return freed;
+    }
+    return Taken{true, taken.bytes, names_.place(at.list, taken.next)};
+}
+
+Result<Lists::Taken> Lists::take(const ListPlace& at, void* to, std::uint64_t room_bytes) {
+    return take_which(at, TakeWhich::at, to, room_bytes);
+}
+
+Result<Lists::Taken> Lists::take_first(GlobalAddress list, void* to, std::uint64_t room_bytes) {
+    return take_which(end_of(list), TakeWhich::first, to, room_bytes);
+}
+
+Result<Lists::Taken> Lists::take_last(GlobalAddress list, void* to, std::uint64_t room_bytes) {
+    return take_which(end_of(list), TakeWhich::last, to, room_bytes);
+}
+
+Result<ListPlace> Lists::move(const ListPlace& before, const ListPlace& element) {
+    auto home = names_.home_of(before.list);
+    if (!home.is_ok()) return std::move(home).failure();
+    auto other = names_.home_of(element.list);
+    if (!other.is_ok()) return std::move(other).failure();
+    if (home.value() != other.value()) return move_between_heaps(before, element);
+    auto to = names_.position(before);
+    if (!to.is_ok()) return std::move(to).failure();
+    auto from = names_.position(element);
+    if (!from.is_ok()) return std::move(from).failure();
+    const allocator::ListMove request{before.list, to.value(), element.list, from.value()};
+    ListPlaced moved;
+    auto told = ask(home.value(), allocator::list_move_number, ListMessage().add(request).bytes(),
+                    std::as_writable_bytes(std::span(&moved, 1)));
+    if (!told.is_ok()) return std::move(told).failure();
+    if (moved.effect == ListEffect::done) return names_.place(before.list, moved.at);
+    if (moved.effect == ListEffect::stale) {
+        return Status(Code::stale, "the element " + base::hex(element.element) +
+                                       " is not in the list " + base::hex(element.list) +
+                                       " any more, or " + base::hex(before.element) +
+                                       " not in the list " + base::hex(before.list));
+    }
+    return names_.failure(moved.effect, element);
+}
+
+// Whoever takes the element out meanwhile has it, and the copy goes again.
+Result<ListPlace> Lists::move_between_heaps(const ListPlace& before, const ListPlace& element) {
+    auto found = content(element);
+    if (!found.is_ok()) return std::move(found).failure();
+    std::vector<std::byte> bytes(found.value().bytes);
+    auto read_bytes = read(element, bytes.data(), bytes.size());
+    if (!read_bytes.is_ok()) return std::move(read_bytes).failure();
+    auto stored = allocator_.owner_of(found.value().address);
+    if (!stored.is_ok()) return std::move(stored).failure();
+    // What stood in its node stands in its new node; other bytes stay on their rank.
+    auto old_home = names_.home_of(element.list);
+    auto new_home = names_.home_of(before.list);
+    const std::uint32_t process =
+        stored.value() == old_home.value() ? new_home.value() : stored.value();
+    auto made = insert(before, {bytes.data(), bytes.size(), process});
+    if (!made.is_ok()) return made;
+    auto taken = take(element, nullptr, 0);
+    if (taken.is_ok()) return made;
+    (void)take(made.value(), nullptr, 0);
+    return std::move(taken).failure();
+}
+
+Result<Lists::Stretch> Lists::stretch(const ListPlace& from,
+                                      bool is_backward,
+                                      std::uint32_t most,
+                                      std::uint32_t room_bytes) {
+    auto home = names_.home_of(from.list);
+    if (!home.is_ok()) return std::move(home).failure();
+    auto at = names_.position(from);
+    if (!at.is_ok()) return std::move(at).failure();
+    const allocator::ListRange request{from.list, at.value(), is_backward ? 1U : 0U,
+                                       most,      room_bytes, 0};
+    ListBuffer result;
+    auto told =
+        ask(home.value(), allocator::list_range_number, ListMessage().add(request).bytes(), result);
+    if (!told.is_ok()) return std::move(told).failure();
+    const auto head = value_in<allocator::ListRangeHead>(result);
+    if (head.count == 0 && head.effect != ListEffect::done)
+        return names_.failure(head.effect, from);
+    Stretch found;
+    found.is_at_end = head.is_end != 0;
+    const std::byte* next = result.data() + sizeof head;
+    for (std::uint32_t i = 0; i < head.count; ++i) {
+        allocator::ListRecord record;
+        std::memcpy(&record, next, sizeof record);
+        next += sizeof record;
+        const ListPlace met = names_.place(from.list, record.at);
+        const GlobalAddress address =
+            record.apart != 0 ? names_.address_of(record.apart)
+                              : met.element + acp::list::ListNode<std::atomic>::head_bytes;
+        Met& added = found.elements.emplace_back(Met{met, {address, record.bytes}, {}, false});
+        if (record.apart != 0 || room_bytes == 0) continue;
+        const std::uint64_t bytes = std::min<std::uint64_t>(record.bytes, room_bytes);
+        added.bytes.assign(next, next + bytes);
+        added.has_bytes = true;
+        next += (bytes + 7) / 8 * 8;
+    }
+    return found;
+}
+
+Result<ListPlace> Lists::neighbour(const ListPlace& from, bool is_backward) {
+    auto home = names_.home_of(from.list);
+    if (!home.is_ok()) return std::move(home).failure();
+    auto heap = allocator_.heap_of(home.value());
+    if (!heap.is_ok()) return std::move(heap).failure();
+    if (heap.value() == nullptr) {
+        auto found = stretch(from, is_backward, 1);
+        if (!found.is_ok()) return std::move(found).failure();
+        if (found.value().elements.empty()) return end_of(from.list);
+        return found.value().elements.front().at;
+    }
+    auto at = names_.position(from);
+    if (!at.is_ok()) return std::move(at).failure();
+    local::Hazards::Lease lease(gma_.hazards());
+    allocator::NodeLists lists(*heap.value(), gma_.hazards().index_of(lease.line()));
+    const acp::list::BlockNumber list = allocator::list_at(space_, home.value(), from.list);
+    const Position start = from.is_end() ? lists->end_of(list) : at.value();
+    Position to;
+    const ListEffect effect =
+        is_backward ? lists->previous(list, start, to) : lists->next(list, start, to);
+    if (effect != ListEffect::done) return names_.failure(effect, from);
+    return names_.place(from.list, to);
+}
+
+// Where an element's bytes are, and its first bytes where they were copied (is_whole).
+Result<allocator::ListRead> Lists::look(const ListPlace& at, void* to, std::uint64_t room_bytes) {
+    auto home = names_.home_of(at.list);
+    if (!home.is_ok()) return std::move(home).failure();
+    auto element = names_.position(at);
+    if (!element.is_ok()) return std::move(element).failure();
+    auto heap = allocator_.heap_of(home.value());
+    if (!heap.is_ok()) return std::move(heap).failure();
+    allocator::ListRead read;
+    if (heap.value() != nullptr) {
+        local::Hazards::Lease lease(gma_.hazards());
+        allocator::NodeLists lists(*heap.value(), gma_.hazards().index_of(lease.line()));
+        const acp::list::BlockNumber list = allocator::list_at(space_, home.value(), at.list);
+        const Position position = at.is_end() ? lists->end_of(list) : element.value();
+        read =
+            allocator::read_element(lists, list, position, static_cast<std::byte*>(to), room_bytes);
+    } else {
+        const allocator::ListReading request{at.list, element.value(), room_bytes};
+        ListBuffer result;
+        auto told = ask(home.value(), allocator::list_read_number,
+                        ListMessage().add(request).bytes(), result);
+        if (!told.is_ok()) return std::move(told).failure();
+        read = value_in<allocator::ListRead>(result);
+        const std::size_t bytes = told.value() - sizeof read;
+        if (bytes != 0) std::memcpy(to, result.data() + sizeof read, bytes);
+    }
+    if (read.effect != ListEffect::done) return names_.failure(read.effect, at);
+    return read;
+}
+
+Result<Lists::Content> Lists::content(const ListPlace& at) {
+    auto read = look(at, nullptr, 0);
+    if (!read.is_ok()) return std::move(read).failure();
+    return Content{names_.address_of(read.value().place) + read.value().offset, read.value().bytes};
+}
+
+Result<std::uint64_t> Lists::read(const ListPlace& at, void* to, std::uint64_t room_bytes) {
+    auto found = look(at, to, room_bytes);
+    if (!found.is_ok()) return std::move(found).failure();
+    const std::uint64_t bytes = found.value().bytes;
+    if (found.value().is_whole != 0 || bytes == 0 || room_bytes == 0) return bytes;
+    // The bytes are the element's if it is there still when they were read.
+    auto status = get(to, names_.address_of(found.value().place), std::min(room_bytes, bytes));
+    if (!status.is_ok()) return status;
+    auto still = content(at);
+    if (!still.is_ok()) return std::move(still).failure();
+    return bytes;
+}
+
+Result<std::uint64_t> Lists::size(GlobalAddress list) {
+    auto home = names_.home_of(list);
+    if (!home.is_ok()) return std::move(home).failure();
+    std::uint64_t count = 0;
+    auto told = ask(home.value(), allocator::list_size_number, ListMessage().add(list).bytes(),
+                    std::as_writable_bytes(std::span(&count, 1)));
+    if (!told.is_ok()) return std::move(told).failure();
+    return count;
+}
+
+Status Lists::gather(GlobalAddress to, std::span<const ListPlace> elements) {
+    auto home = names_.home_of(to);
+    if (!home.is_ok()) return std::move(home).failure();
+    for (std::size_t done = 0; done < elements.size(); done += allocator::list_members_max) {
+        ListMessage message;
+        message.add(to);
+        const std::size_t count =
+            std::min<std::size_t>(allocator::list_members_max, elements.size() - done);
+        for (const ListPlace& element : elements.subspan(done, count)) {
+            auto at = names_.position(element);
+            if (!at.is_ok()) return std::move(at).failure();
+            message.add(allocator::ListMember{element.list, at.value()});
+        }
+        std::uint64_t moved = 0;
+        auto told = ask(home.value(), allocator::list_gather_number, message.bytes(),
+                        std::as_writable_bytes(std::span(&moved, 1)));
+        if (!told.is_ok()) return std::move(told).failure();
+    }
+    return {};
+}
+
+// Frees the blocks whose bytes an operation could not free.   told  a ListErased and the addresses
+Status Lists::free_left(std::span<const std::byte> told) {
+    std::vector<GlobalAddress> blocks;
+    for (auto rest = told.subspan(sizeof(ListErased)); rest.size() >= sizeof(std::uint64_t);
+         rest = rest.subspan(sizeof(std::uint64_t))) {
+        blocks.push_back(names_.address_of(value_in<std::uint64_t>(rest)));
+    }
+    return blocks.empty() ? Status() : allocator_.free_many(blocks);
+}
+
+Status Lists::erase(GlobalAddress list, std::span<const ListPlace> elements) {
+    auto home = names_.home_of(list);
+    if (!home.is_ok()) return std::move(home).failure();
+    for (std::size_t done = 0; done < elements.size(); done += allocator::list_members_max) {
+        ListMessage message;
+        message.add(list);
+        const std::size_t count =
+            std::min<std::size_t>(allocator::list_members_max, elements.size() - done);
+        for (const ListPlace& element : elements.subspan(done, count)) {
+            auto at = names_.position(element);
+            if (!at.is_ok()) return std::move(at).failure();
+            message.add(at.value());
+        }
+        ListBuffer result;
+        auto told = ask(home.value(), allocator::list_erase_number, message.bytes(), result);
+        if (!told.is_ok()) return std::move(told).failure();
+        auto status = free_left(std::span<const std::byte>(result).first(told.value()));
+        if (!status.is_ok()) return status;
+    }
+    return {};
+}
+
+Result<std::uint64_t> Lists::clear(GlobalAddress list, std::uint64_t most) {
+    auto home = names_.home_of(list);
+    if (!home.is_ok()) return std::move(home).failure();
+    std::uint64_t cleared = 0;
+    while (cleared < most) {
+        const allocator::ListClear request{
+            list, std::min<std::uint64_t>(allocator::list_members_max, most - cleared)};
+        ListBuffer result;
+        auto told = ask(home.value(), allocator::list_clear_number,
+                        ListMessage().add(request).bytes(), result);
+        if (!told.is_ok()) return std::move(told).failure();
+        const auto erased = value_in<ListErased>(result).erased;
+        auto status = free_left(std::span<const std::byte>(result).first(told.value()));
+        if (!status.is_ok()) return status;
+        cleared += erased;
+        if (erased < request.count_max) break;
+    }
+    return cleared;
+}
+
+}  // namespace acp::data

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lists on the heap of any rank: one operation after the other, at once where the list's heap is mapped here, and else by the gateway of
+// its node, in one round trip. An element of few bytes on the list's own rank stands in its node, any other in a block of its own,
+// which is written before the element is linked. What walks over whole lists is data/list_algorithms.hpp. One for each epoch. Any
+// thread; blocks where other nodes are asked.
+// Tests: tests/conformance/list_container_test.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/status.hpp"
+#include "data/allocator.hpp"
+#include "data/list_names.hpp"
+#include "gma/gma.hpp"
+
+#include "allocator/list_operations.hpp"
+
+namespace acp::data {
+
+class Lists {
+public:
+    //   both outlive this
+    Lists(gma::Gma& gma, Allocator& allocator) noexcept
+        : gma_(gma), space_(gma.space()), allocator_(allocator), names_(space_, allocator) {}
+
+    ~Lists() = default;
+    Lists(const Lists&) = delete;
+    Lists& operator=(const Lists&) = delete;
+
+    // A list on the heap of a process (< procs). Errors: memory, unsupported, peer.
+    base::Result<GlobalAddress> make(std::uint32_t process);
+
+    // Errors, as of all that follows: stale (no list is there, or it was destroyed; the element was taken out, or is in another list),
+    // address (no address of a heap), unsupported, peer.
+    base::Status destroy(GlobalAddress list);
+
+    // The end of a list, which may be none.
+    [[nodiscard]] static ListPlace end_of(GlobalAddress list) noexcept { return {list, list, 0}; }
+
+    // The process on whose heap a list is, if one may be there.
+    [[nodiscard]] base::Result<std::uint32_t> home_of(GlobalAddress list) const {
+        return names_.home_of(list);
+    }
+
+    // What is put in.
+    struct Element {
+        const void* data = nullptr;
+        std::uint64_t bytes = 0;
+        std::uint32_t process = 0;  // on whose heap its bytes are to be
+    };
+
+    // Puts an element before a place. Errors: memory (the list is as it was).
+    base::Result<ListPlace> insert(const ListPlace& before, const Element& element);
+    base::Result<ListPlace> push_front(GlobalAddress list, const Element& element);
+
+    struct Taken {
+        bool is_there = false;    // else the list was empty
+        std::uint64_t bytes = 0;  // of the whole element
+        ListPlace next;           // what followed it
+    };
+
+    // Takes an element out and copies its first bytes, room_bytes at most.   at  not the end: argument
+    base::Result<Taken> take(const ListPlace& at, void* to, std::uint64_t room_bytes);
+    base::Result<Taken> take_first(GlobalAddress list, void* to, std::uint64_t room_bytes);
+    base::Result<Taken> take_last(GlobalAddress list, void* to, std::uint64_t room_bytes);
+
+    // Moves an element before a place: in one step where both lists are on one heap, else it is copied and then taken out.
+    base::Result<ListPlace> move(const ListPlace& before, const ListPlace& element);
+
+    // The neighbour of a place; before the first one and behind the last one is the end.
+    base::Result<ListPlace> neighbour(const ListPlace& from, bool is_backward);
+
+    // Where an element's bytes are, as long as it is in the list.
+    struct Content {
+        GlobalAddress address = 0;
+        std::uint64_t bytes = 0;
+    };
+
+    base::Result<Content> content(const ListPlace& at);
+
+    // Copies an element's first bytes, room_bytes at most; returns how many it has.
+    base::Result<std::uint64_t> read(const ListPlace& at, void* to, std::uint64_t room_bytes);
+
+    base::Result<std::uint64_t> size(GlobalAddress list);
+
+    // An element as a walk meets it.
+    struct Met {
+        ListPlace at;
+        Content content;
+        std::vector<std::byte>
+            bytes;  // the first ones, as many as were asked for; none where has_bytes is false
+        bool has_bytes = false;
+    };
+
+    // The elements behind a place, at most `most`, and whether the end follows them.
+    struct Stretch {
+        std::vector<Met> elements;
+        bool is_at_end = false;
+    };
+
+    //   room_bytes  of each element, where they stand in its node
+    base::Result<Stretch> stretch(const ListPlace& from,
+                                  bool is_backward,
+                                  std::uint32_t most,
+                                  std::uint32_t room_bytes = 0);
+
+    // Moves elements to the end of a list one by one, from it and from lists of the same heap; passes over those that were taken out.
+    base::Status gather(GlobalAddress to, std::span<const ListPlace> elements);
+
+    // Takes elements of one list out one by one; passes over those that were taken out.
+    base::Status erase(GlobalAddress list, std::span<const ListPlace> elements);
+
+    // Takes the first elements out, at most `most`. Returns how many.
+    base::Result<std::uint64_t> clear(GlobalAddress list, std::uint64_t most);
+
+private:
+    base::Result<ListPlace> put(const ListPlace& before, bool is_front, const Element& element);
+    base::Result<GlobalAddress> put_apart(const Element& element);
+    base::Result<allocator::ListPlaced> put_here(allocator::NodeHeap& heap,
+                                                 std::uint32_t home,
+                                                 const allocator::ListInsert& request,
+                                                 const Element& element);
+    base::Result<allocator::ListPlaced> put_there(std::uint32_t home,
+                                                  const allocator::ListInsert& request,
+                                                  const Element& element);
+    base::Result<Taken> take_which(const ListPlace& at,
+                                   allocator::TakeWhich which,
+                                   void* to,
+                                   std::uint64_t room_bytes);
+    base::Result<allocator::ListRead> look(const ListPlace& at, void* to, std::uint64_t room_bytes);
+    base::Result<ListPlace> move_between_heaps(const ListPlace& before, const ListPlace& element);
+    base::Status free_left(std::span<const std::byte> told);
+
+    // Runs an operation; returns the bytes of its result.
+    base::Result<std::size_t> ask(std::uint32_t home,
+                                  std::uint32_t operation,
+                                  std::span<const std::byte> arguments,
+                                  std::span<std::byte> result);
+
+    base::Status get(void* to, GlobalAddress from, std::uint64_t bytes);
+
+    gma::Gma& gma_;
+    const local::Space& space_;
+    Allocator& allocator_;
+    ListNames names_;
+};
+
+}  // namespace acp::data

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How each change of a list is planned, and how one goes from element to element. Included by list/lists.hpp.
+// Each plan changes the mark of a node first: a walker that has not found a node any more never finds its mark live afterwards. While an
+// element goes from one list to another its mark is not live, so that no walker of one list meets it with its mark of the other one.
+// Tests: tests/unit/list/list_test.cpp, concurrency_test.cpp.
+#pragma once
+
+#include "list/lists.hpp"
+
+namespace acp::list {
+
+// A node in no list, with its bytes. 0: there is no room.
+template <template <class> class Atomic>
+BlockNumber SharedLists<Atomic>::make_node(const Payload& payload) {
+    auto& own = ground_.shown();
+    const BlockNumber node = ground_.blocks().allocate(
+        own.made, ListNode<Atomic>::head_bytes + payload.bytes.count, heap::granule_bytes);
+    if (node == 0) return 0;
+    write_payload(ground_.node(node), payload.bytes);
+    const std::uint64_t tentative =
+        mark::of(mark::tentative, mark::shape(payload.bytes.count, payload.is_apart),
+                 mark::stamp_of(ground_.own()));
+    ground_.node(node).mark.store(tentative, std::memory_order_relaxed);
+    own.made.store(table::made::of(node) | table::made::filled, std::memory_order_release);
+    return node;
+}
+
+//   side  previous: before the position; next: behind it
+template <template <class> class Atomic>
+ListEffect SharedLists<Atomic>::insert_at(
+    BlockNumber list, const Position& before, Field side, const Payload& payload, Position& made) {
+    if (!is_list(list)) return ListEffect::no_list;
+    const BlockNumber node = make_node(payload);
+    if (node == 0) return ListEffect::no_room;
+    auto& own = ground_.shown();
+    const auto give_up = [&](ListEffect effect) {
+        own.made.store(0, std::memory_order_release);
+        ground_.blocks().free(node);
+        return effect;
+    };
+    for (TurnPlan plan;;) {
+        if (!begin(plan, list)) return give_up(ListEffect::no_list);
+        if (before.node != list && !is_at(before)) return give_up(ListEffect::stale);
+        const BlockNumber beside = neighbour_in(before.node, side);
+        if (!ground_.is_inside(beside)) continue;  // the list has changed
+        const bool is_behind = side == Field::next;
+        const BlockNumber left = is_behind ? before.node : beside;
+        const BlockNumber right = is_behind ? beside : before.node;
+        const std::uint64_t sequence = turn::sequence_in(plan.idles[0]) + 1;
+        const std::uint64_t tentative = mark_of(node);
+        const std::uint64_t live = mark::of(mark::live, tentative, sequence);
+        ground_.node(node).next.store(link::to(right, sequence), std::memory_order_relaxed);
+        ground_.node(node).previous.store(link::to(left, sequence), std::memory_order_relaxed);
+        plan.add({place::of(node, Field::mark), tentative, live});
+        relink(plan, left, Field::next, node);
+        relink(plan, right, Field::previous, node);
+        recount(plan, list, 1);
+        if (!turns_.run(plan)) continue;
+        own.made_apart.store(0, std::memory_order_release);
+        own.made.store(0, std::memory_order_release);
+        made = {node, live};
+        return ListEffect::done;
+    }
+}
+
+//   find(node)  gives the node, and the mark it must have; 0: any
+template <template <class> class Atomic>
+template <typename Find>
+ListEffect SharedLists<Atomic>::take_any(BlockNumber list, const Find& find, Taken& taken) {
+    auto& own = ground_.shown();
+    const auto give_up = [&](ListEffect effect) {
+        own.taken.store(0, std::memory_order_release);
+        return effect;
+    };
+    for (TurnPlan plan;;) {
+        if (!begin(plan, list)) return give_up(ListEffect::no_list);
+        BlockNumber node = 0;
+        const std::uint64_t expected = find(node);
+        if (node == list) return give_up(ListEffect::end);
+        if (expected != 0 && !is_at({node, expected})) return give_up(ListEffect::stale);
+        if (!ground_.is_inside(node)) continue;
+        const std::uint64_t live = mark_of(node);
+        const BlockNumber left = neighbour_in(node, Field::previous);
+        const BlockNumber right = neighbour_in(node, Field::next);
+        if (mark::kind_of(live) != mark::live || !ground_.is_inside(left) ||
+            !ground_.is_inside(right)) {
+            continue;
+        }
+        const std::uint64_t right_mark = right != list ? mark_of(right) : 0;
+        own.taken.store(node, std::memory_order_release);
+        plan.add({place::of(node, Field::mark), live,
+                  mark::of(mark::claimed, live, mark::stamp_of(ground_.own()))});
+        unlink(plan, left, right);
+        recount(plan, list, ~std::uint64_t{0});
+        if (!turns_.run(plan)) continue;
+        taken = {node, mark::bytes_in(live), mark::is_apart(live), {right, right_mark}};
+        return ListEffect::done;
+    }
+}
+
+// The mark of a node on its way to a list where it will have the mark `live`.
+[[nodiscard]] constexpr std::uint64_t transit_of(std::uint64_t live) noexcept {
+    return (live & ~mark::kind_mask) | mark::tentative;
+}
+
+template <template <class> class Atomic>
+void SharedLists<Atomic>::plan_move(TurnPlan& plan,
+                                    const Moving& moving,
+                                    Position& moved) const noexcept {
+    const bool is_same = moving.to == moving.from;
+    const BlockNumber node = moving.element.node;
+    if (!is_same) {
+        moved.mark = mark::of(mark::live, moving.element.mark,
+                              turn::sequence_in(plan.idles[moving.to < moving.from ? 0 : 1]) + 1);
+        plan.add({place::of(node, Field::mark), moving.element.mark, transit_of(moved.mark)});
+    }
+    unlink(plan, moving.left, moving.right);
+    relink(plan, moving.beside, Field::next, node);
+    relink(plan, moving.before.node, Field::previous, node);
+    relink(plan, node, Field::next, moving.before.node);
+    relink(plan, node, Field::previous, moving.beside);
+    if (is_same) return;
+    recount(plan, moving.from, ~std::uint64_t{0});
+    recount(plan, moving.to, 1);
+    plan.add({place::of(node, Field::mark), transit_of(moved.mark), moved.mark});
+}
+
+template <template <class> class Atomic>
+ListEffect SharedLists<Atomic>::move(BlockNumber to,
+                                     const Position& before,
+                                     BlockNumber from,
+                                     const Position& element,
+                                     Position& moved) {
+    for (TurnPlan plan;;) {
+        if (!begin(plan, std::min(to, from)) ||
+            (to != from && !begin_second(plan, std::max(to, from)))) {
+            return ListEffect::no_list;
+        }
+        if (element.node == from) return ListEffect::end;
+        if (!is_at(element) || (before.node != to && !is_at(before))) return ListEffect::stale;
+        const Moving moving{to,
+                            from,
+                            before,
+                            element,
+                            neighbour_in(element.node, Field::previous),
+                            neighbour_in(element.node, Field::next),
+                            neighbour_in(before.node, Field::previous)};
+        if (!ground_.is_inside(moving.left) || !ground_.is_inside(moving.right) ||
+            !ground_.is_inside(moving.beside)) {
+            continue;  // a list has changed
+        }
+        moved = element;
+        const bool is_there = before.node == element.node || before.node == moving.right;
+        if (is_there) return ListEffect::done;
+        plan_move(plan, moving, moved);
+        if (turns_.run(plan)) return ListEffect::done;
+    }
+}
+
+template <template <class> class Atomic>
+ListEffect SharedLists<Atomic>::neighbour(BlockNumber list,
+                                          const Position& from,
+                                          Field direction,
+                                          Position& to) const {
+    for (;;) {
+        if (!is_list(list)) return ListEffect::no_list;
+        if (from.node != list && !is_at(from)) return ListEffect::stale;
+        auto& link_word = ground_.word(from.node, direction);
+        const std::uint64_t word = link_word.load(std::memory_order_acquire);
+        const BlockNumber node = link::node_in(word);
+        Position found{node, 0};
+        if (node != list) {
+            if (!ground_.is_inside(node)) continue;
+            found.mark = mark_of(node);
+        }
+        // The link has not changed: the node was beside `from` when its mark was read. The mark of `from` has not: the link was its own.
+        const bool is_true =
+            link_word.load(std::memory_order_acquire) == word && (from.node == list || is_at(from));
+        if (is_true && (node == list || mark::kind_of(found.mark) == mark::live)) {
+            to = found;
+            return ListEffect::done;
+        }
+        turns_.help_list(list);
+    }
+}
+
+// Frees the block of an element whose bytes lie apart; 0, or its address where that is not possible or not wanted.
+template <template <class> class Atomic>
+std::uint64_t SharedLists<Atomic>::free_payload(BlockNumber node, bool is_kept) {
+    auto& record = ground_.node(node);
+    if (!mark::is_apart(mark_of(node))) return 0;
+    auto& word = *reinterpret_cast<Atomic<std::uint64_t>*>(record.payload());
+    const std::uint64_t address = word.load(std::memory_order_acquire);
+    if (address == 0) return 0;
+    word.store(0, std::memory_order_release);
+    return !is_kept && ground_.blocks().free_apart(address) ? 0 : address;
+}
+
+template <template <class> class Atomic>
+template <typename Left>
+ListEffect SharedLists<Atomic>::destroy(BlockNumber list, const Left& left) {
+    for (;;) {
+        Taken taken;
+        const ListEffect effect = take_first(list, taken);
+        if (effect == ListEffect::no_list) return effect;
+        if (effect == ListEffect::done) {
+            if (const std::uint64_t address = settle(taken); address != 0) left(address);
+            continue;
+        }
+        TurnPlan plan;
+        if (!begin(plan, list)) return ListEffect::no_list;
+        if (neighbour_in(list, Field::next) != list) continue;
+        ground_.shown().taken.store(list, std::memory_order_release);
+        plan.add({place::of(list, Field::mark), mark::of_list(list),
+                  mark::of(mark::claimed, 0, mark::stamp_of(ground_.own()))});
+        if (turns_.run(plan)) break;
+        ground_.shown().taken.store(0, std::memory_order_release);
+    }
+    reclaimer_.retire(ground_.own(), list);
+    (void)reclaimer_.scan(ground_.own());
+    return ListEffect::done;
+}
+
+}  // namespace acp::list

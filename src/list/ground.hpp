@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory of a heap's lists as one thread sees it. Below all operations.
+// Tests: tests/unit/list.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "heap/size_classes.hpp"
+
+#include "list/layout.hpp"
+#include "table/blocks.hpp"
+
+namespace acp::list {
+
+// What a list needs from the heap that it lies in, as a table does, and from those of its elements' bytes. Each thread has its own.
+template <template <class> class Atomic>
+class ListMemory : public table::Blocks<Atomic> {
+public:
+    // Where the heap ends: blocks begin below it.
+    [[nodiscard]] std::uint64_t limit_bytes() const noexcept { return limit_bytes_; }
+
+    // Frees the block of an element whose bytes lie apart. false: it cannot be freed from here, and is the caller's business.
+    virtual bool free_apart(std::uint64_t address) = 0;
+
+protected:
+    ListMemory(char* base, std::uint64_t limit_bytes) noexcept
+        : table::Blocks<Atomic>(base, nullptr), limit_bytes_(limit_bytes) {}
+
+private:
+    std::uint64_t limit_bytes_;
+};
+
+template <template <class> class Atomic>
+class ListGround {
+public:
+    using Word = Atomic<std::uint64_t>;
+
+    //   blocks        of this thread; outlives this
+    //   participants  of the heap; `own` is this thread's alone
+    ListGround(ListMemory<Atomic>& blocks,
+               ListParticipants<Atomic> participants,
+               std::uint32_t own) noexcept
+        : blocks_(blocks),
+          participants_(participants),
+          own_(own),
+          shown_(participants[own]),
+          base_(blocks.base()),
+          numbers_(blocks.limit_bytes() / heap::granule_bytes) {}
+
+    ListGround(const ListGround&) = delete;
+    ListGround& operator=(const ListGround&) = delete;
+    ~ListGround() = default;
+
+    [[nodiscard]] ListMemory<Atomic>& blocks() const noexcept { return blocks_; }
+
+    [[nodiscard]] const ListParticipants<Atomic>& participants() const noexcept {
+        return participants_;
+    }
+
+    [[nodiscard]] std::uint32_t own() const noexcept { return own_; }
+
+    [[nodiscard]] ListParticipant<Atomic>& shown() const noexcept { return shown_; }
+
+    // Whether a number that was read from memory which may be another's by now can be that of a node or a head.
+    [[nodiscard]] bool is_inside(BlockNumber block) const noexcept {
+        constexpr std::uint64_t head_numbers =
+            (sizeof(ListHead<Atomic>) + heap::granule_bytes - 1) / heap::granule_bytes;
+        return block != 0 && block + head_numbers <= numbers_ + 1;
+    }
+
+    [[nodiscard]] ListNode<Atomic>& node(BlockNumber block) const noexcept {
+        return *reinterpret_cast<ListNode<Atomic>*>(base_ + offset_of(block));
+    }
+
+    [[nodiscard]] ListHead<Atomic>& head(BlockNumber list) const noexcept {
+        return *reinterpret_cast<ListHead<Atomic>*>(base_ + offset_of(list));
+    }
+
+    [[nodiscard]] Word& word(BlockNumber block, Field field) const noexcept {
+        return word_at(place::of(block, field));
+    }
+
+    [[nodiscard]] Word& word_at(std::uint64_t place) const noexcept {
+        char* const start = base_ + offset_of(place::block_in(place));
+        return reinterpret_cast<Word*>(start)[place::field_in(place)];
+    }
+
+private:
+    ListMemory<Atomic>& blocks_;
+    ListParticipants<Atomic> participants_;
+    std::uint32_t own_;
+    ListParticipant<Atomic>& shown_;
+    char* base_;
+    std::uint64_t numbers_;
+};
+
+}  // namespace acp::list

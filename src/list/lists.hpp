@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lists in shared memory: elements of any length, inserted, taken out, moved and read at any position by any thread of any process of
+// a node at once. One object is one thread's way to all lists of one heap; a list is named by the block it begins with.
+//
+// Contract:
+// - Inserting, taking out, and moving one element within a list or between two lists of the heap take effect at one moment between
+//   the call and its return (they are linearizable). Every element is in exactly one list at every moment.
+// - Nobody waits for anybody: a thread that is stopped at any instruction keeps others from nothing (list/turns.hpp).
+// - Reading writes nothing. What is read of an element was its content while it was in the list. An element that was taken out, and
+//   one that was moved to another list, is told by its position (ListEffect::stale).
+// - A process that is killed at any instruction leaves no half change: its operation is done or not. recover() frees what it held.
+//   Killed at the very instruction between taking a block off its list and freeing it, it leaves that block.
+// - Where there is no memory an insertion says so, and the list is as before.
+// - Nobody may use a list that is being destroyed; a list that was destroyed is told (ListEffect::no_list).
+//
+// Atomic: std::atomic, or one of a test that is run by a scheduler or kills the process between two accesses.
+// Tests: tests/unit/list.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+#include "list/ground.hpp"
+#include "list/payload.hpp"
+#include "list/reclaimer.hpp"
+#include "list/turns.hpp"
+
+namespace acp::list {
+
+// What a call did.
+enum class ListEffect : std::uint8_t {
+    done,
+    no_list,  // no list is there, or it was destroyed
+    stale,    // the element was taken out, or is in another list
+    end,      // there is no such element: the list is empty, or the position is its end
+    no_room,  // there is no memory
+};
+
+// Where in a list: at an element, or at the end. A position at an element stays true until the element is taken out.
+struct Position {
+    BlockNumber node = 0;    // of the end: the list
+    std::uint64_t mark = 0;  // of the element; of the end: 0
+};
+
+// An element's bytes, or where they are.
+struct Payload {
+    PlainBytes bytes;       // in the node: at most mark::size_max
+    bool is_apart = false;  // then they are those of an ApartPayload
+};
+
+template <template <class> class Atomic = std::atomic>
+class SharedLists {
+public:
+    //   blocks        of the calling thread; outlives this
+    //   participants  of the heap, zero at first; number `own` is the calling thread's alone
+    //   batch         as NodeReclaimer
+    SharedLists(ListMemory<Atomic>& blocks,
+                ListParticipants<Atomic> participants,
+                std::uint32_t own,
+                std::uint32_t batch = NodeReclaimer<Atomic>::usual_batch) noexcept
+        : ground_(blocks, participants, own), turns_(ground_), reclaimer_(ground_, batch) {}
+
+    ~SharedLists() = default;
+    SharedLists(const SharedLists&) = delete;
+    SharedLists& operator=(const SharedLists&) = delete;
+
+    // Makes an empty list; it is freed if the process is killed before keep(). 0: there is no room.
+    [[nodiscard]] BlockNumber make() {
+        auto& own = ground_.shown();
+        const BlockNumber list =
+            ground_.blocks().allocate(own.made, sizeof(ListHead<Atomic>), heap::granule_bytes);
+        if (list == 0) return 0;
+        const std::uint64_t first = first_sequence(list);
+        auto& head = ground_.head(list);
+        head.ring.next.store(link::to(list, first), std::memory_order_relaxed);
+        head.ring.previous.store(link::to(list, first), std::memory_order_relaxed);
+        head.count.store(count::of(0, first), std::memory_order_relaxed);
+        head.turn.store(turn::idle(first), std::memory_order_relaxed);
+        head.ring.mark.store(mark::of_list(list), std::memory_order_release);
+        return list;
+    }
+
+    // The caller has stored where its new list is.
+    void keep() noexcept { ground_.shown().made.store(0, std::memory_order_release); }
+
+    [[nodiscard]] bool is_list(BlockNumber list) const noexcept {
+        return ground_.is_inside(list) &&
+               ground_.head(list).ring.mark.load(std::memory_order_acquire) == mark::of_list(list);
+    }
+
+    // Takes all elements out, then the list itself. done, no_list. What stays of elements whose bytes are apart: as settle().
+    //   left(address)  is called with each that cannot be freed from here
+    template <typename Left>
+    ListEffect destroy(BlockNumber list, const Left& left);
+
+    // How many elements there are.
+    [[nodiscard]] std::uint64_t size(BlockNumber list) const noexcept {
+        return count::elements_in(ground_.head(list).count.load(std::memory_order_acquire));
+    }
+
+    [[nodiscard]] static Position end_of(BlockNumber list) noexcept { return {list, 0}; }
+
+    // Puts an element before a position. done, no_list, stale, no_room.
+    //   made  the new element
+    ListEffect insert(BlockNumber list,
+                      const Position& before,
+                      const Payload& payload,
+                      Position& made) {
+        return insert_at(list, before, Field::previous, payload, made);
+    }
+
+    ListEffect push_front(BlockNumber list, const Payload& payload, Position& made) {
+        return insert_at(list, end_of(list), Field::next, payload, made);
+    }
+
+    // What was taken out. It is the calling thread's alone until settle(), which it calls before its next call here.
+    struct Taken {
+        BlockNumber node = 0;
+        std::uint64_t bytes = 0;  // in the node
+        bool is_apart = false;
+        Position next;  // what followed it
+    };
+
+    // Takes the element at a position out. done, no_list, stale, end.
+    ListEffect take(BlockNumber list, const Position& at, Taken& taken) {
+        if (at.node == list) return is_list(list) ? ListEffect::end : ListEffect::no_list;
+        return take_any(
+            list,
+            [&](BlockNumber& node) {
+                node = at.node;
+                return at.mark;
+            },
+            taken);
+    }
+
+    // done, no_list, end
+    ListEffect take_first(BlockNumber list, Taken& taken) {
+        return take_end(list, Field::next, taken);
+    }
+
+    ListEffect take_last(BlockNumber list, Taken& taken) {
+        return take_end(list, Field::previous, taken);
+    }
+
+    // Copies the first bytes of what was taken out.
+    void read_taken(const Taken& taken, void* to, std::uint64_t count) const noexcept {
+        read_payload(ground_.node(taken.node), to, count);
+    }
+
+    // Frees what was taken out. Returns 0, or the address of its bytes where these are apart and cannot be freed from here, or are
+    // kept: then they are the caller's.
+    std::uint64_t settle(const Taken& taken, bool is_payload_kept = false) {
+        const std::uint64_t left = free_payload(taken.node, is_payload_kept);
+        reclaimer_.retire(ground_.own(), taken.node);
+        if (reclaimer_.is_due()) (void)reclaimer_.scan(ground_.own());
+        return left;
+    }
+
+    // Moves an element before a position, of the same or another list of the heap. Where that is another list, the element has a new
+    // position. done, no_list, stale, end (there is no element).
+    //   moved  the element's position then
+    ListEffect move(BlockNumber to,
+                    const Position& before,
+                    BlockNumber from,
+                    const Position& element,
+                    Position& moved);
+
+    // The neighbour of a position. Behind the last element and before the first one is the end. done, no_list, stale.
+    ListEffect next(BlockNumber list, const Position& from, Position& to) const {
+        return neighbour(list, from, Field::next, to);
+    }
+
+    ListEffect previous(BlockNumber list, const Position& from, Position& to) const {
+        return neighbour(list, from, Field::previous, to);
+    }
+
+    // Reads an element: visit(node, bytes, is_apart), which copies by read_payload() and does nothing else that lasts; it may be called
+    // in vain. done, no_list, stale, end.
+    template <typename Visit>
+    ListEffect read(BlockNumber list, const Position& at, const Visit& visit) const {
+        if (!is_list(list)) return ListEffect::no_list;
+        if (at.node == list) return ListEffect::end;
+        if (!is_at(at)) return ListEffect::stale;
+        visit(ground_.node(at.node), mark::bytes_in(at.mark), mark::is_apart(at.mark));
+        return is_at(at) ? ListEffect::done : ListEffect::stale;
+    }
+
+    // Frees what the calling thread took out and nobody names.
+    void reclaim() { (void)reclaimer_.scan(ground_.own()); }
+
+    // Tells whose block the next insertion links: freed with the element, or if the process is killed before that.
+    [[nodiscard]] Atomic<std::uint64_t>& made_apart() noexcept {
+        return ground_.shown().made_apart;
+    }
+
+    // Finishes what a dead participant was doing, and frees what it held. Any survivor calls it, again if the survivor was killed
+    // meanwhile. false: a process that lives is at it, or somebody still names what it had taken out.
+    //   is_dead(number)  whether the process of a participant is dead
+    template <typename IsDead>
+    bool recover(std::uint32_t dead, const IsDead& is_dead);
+
+private:
+    ListEffect insert_at(BlockNumber list,
+                         const Position& before,
+                         Field side,
+                         const Payload& payload,
+                         Position& made);
+
+    template <typename Find>
+    ListEffect take_any(BlockNumber list, const Find& find, Taken& taken);
+
+    ListEffect take_end(BlockNumber list, Field direction, Taken& taken) {
+        return take_any(
+            list,
+            [&](BlockNumber& node) -> std::uint64_t {
+                node = neighbour_in(list, direction);
+                return 0;
+            },
+            taken);
+    }
+
+    // An element, its neighbours, and the place before which it is to be, behind `beside`.
+    struct Moving {
+        BlockNumber to;
+        BlockNumber from;
+        Position before;
+        Position element;
+        BlockNumber left;
+        BlockNumber right;
+        BlockNumber beside;
+    };
+
+    void plan_move(TurnPlan& plan, const Moving& moving, Position& moved) const noexcept;
+    ListEffect neighbour(BlockNumber list,
+                         const Position& from,
+                         Field direction,
+                         Position& to) const;
+    BlockNumber make_node(const Payload& payload);
+    std::uint64_t free_payload(BlockNumber node, bool is_kept = false);
+
+    [[nodiscard]] bool is_at(const Position& at) const noexcept {
+        return ground_.is_inside(at.node) && mark::kind_of(at.mark) == mark::live &&
+               mark_of(at.node) == at.mark;
+    }
+
+    [[nodiscard]] std::uint64_t mark_of(BlockNumber node) const noexcept {
+        return ground_.node(node).mark.load(std::memory_order_acquire);
+    }
+
+    [[nodiscard]] BlockNumber neighbour_in(BlockNumber node, Field direction) const noexcept {
+        return link::node_in(ground_.word(node, direction).load(std::memory_order_acquire));
+    }
+
+    // A link of a node is to name another node.
+    void relink(TurnPlan& plan,
+                BlockNumber node,
+                Field direction,
+                BlockNumber target) const noexcept {
+        const std::uint64_t sequence = turn::sequence_in(plan.idles[0]) + 1;
+        plan.add({place::of(node, direction),
+                  ground_.word(node, direction).load(std::memory_order_acquire),
+                  link::to(target, sequence)});
+    }
+
+    // The number of elements is to change by `by`, which may be -1.
+    void recount(TurnPlan& plan, BlockNumber list, std::uint64_t by) const noexcept {
+        const std::uint64_t old = ground_.head(list).count.load(std::memory_order_acquire);
+        plan.add({place::of(list, Field::count), old,
+                  count::of(count::elements_in(old) + by, turn::sequence_in(plan.idles[0]) + 1)});
+    }
+
+    // Both neighbours of a node that lies between them.
+    void unlink(TurnPlan& plan, BlockNumber before, BlockNumber after) const noexcept {
+        relink(plan, before, Field::next, after);
+        relink(plan, after, Field::previous, before);
+    }
+
+    // Begins a plan. false: there is no such list.
+    [[nodiscard]] bool begin(TurnPlan& plan, BlockNumber list) const {
+        plan = TurnPlan();
+        if (!is_list(list)) return false;
+        plan.lists[0] = list;
+        plan.idles[0] = turns_.idle_of(list);
+        return is_list(list);
+    }
+
+    // Adds the other list of a plan, the one with the larger number.
+    [[nodiscard]] bool begin_second(TurnPlan& plan, BlockNumber list) const {
+        if (!is_list(list)) return false;
+        plan.lists[1] = list;
+        plan.idles[1] = turns_.idle_of(list);
+        return is_list(list);
+    }
+
+    // Where the numbers of a list's operations begin: elsewhere for each list, so that marks of different lists differ.
+    [[nodiscard]] std::uint64_t first_sequence(BlockNumber list) noexcept {
+        auto& number = ground_.shown().number;
+        const std::uint64_t next = number.load(std::memory_order_relaxed) + 1;
+        number.store(next, std::memory_order_relaxed);
+        std::uint64_t mixed = list ^ std::uint64_t{ground_.own()} << number_bits ^ next << 50;
+        mixed = (mixed ^ next) * 0x9e3779b97f4a7c15;
+        mixed = (mixed ^ mixed >> 32) * 0xd6e8feb86659fd93;
+        constexpr std::uint32_t free_bits = 4;  // so that it can grow
+        return (mixed ^ mixed >> 32) >> free_bits | 1;
+    }
+
+    ListGround<Atomic> ground_;
+    Turns<Atomic> turns_;
+    NodeReclaimer<Atomic> reclaimer_;
+};
+
+}  // namespace acp::list
+
+#include "list/changes.hpp"
+#include "list/recovery.hpp"

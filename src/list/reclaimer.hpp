@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Frees nodes and heads that were taken out of use, once no thread that carries out an operation names them (hazard pointers): a
+// helper that comes late never changes memory that has become somebody else's. They wait in a list of the participant that claimed
+// them, linked through their own words, so the list has no end and needs no memory.
+// Who reads a node names nothing: it looks at the mark afterwards.
+// Source: M. Michael, Hazard pointers, IEEE TPDS 15 (2004). Tests: tests/unit/list/kill_test.cpp, concurrency_test.cpp.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <new>
+#include <vector>
+
+#include "list/ground.hpp"
+
+namespace acp::list {
+
+template <template <class> class Atomic>
+class NodeReclaimer {
+public:
+    static constexpr std::uint32_t usual_batch = 128;
+    // PlainBytes that wait to be freed, but for those that are named.
+    static constexpr std::uint64_t bytes_most = 256 << 10;
+
+    //   batch  after so many more blocks it looks at what others name
+    explicit NodeReclaimer(const ListGround<Atomic>& ground,
+                           std::uint32_t batch = usual_batch) noexcept
+        : ground_(ground), batch_(batch) {}
+
+    // Puts a block that a participant has claimed into its list, unless it is there already. The participant is the calling thread's,
+    // or a dead one.
+    void retire(std::uint32_t owner, BlockNumber block) const {
+        auto& shown = ground_.participants()[owner];
+        auto& node = ground_.node(block);
+        const std::uint64_t bytes = ListNode<Atomic>::head_bytes +
+                                    mark::bytes_in(node.mark.load(std::memory_order_relaxed));
+        node.next.store(link::after(shown.retired.load(std::memory_order_relaxed)),
+                        std::memory_order_release);
+        shown.retired.store(block, std::memory_order_release);
+        shown.taken.store(0, std::memory_order_release);
+        shown.retired_count.store(shown.retired_count.load(std::memory_order_relaxed) + 1,
+                                  std::memory_order_relaxed);
+        shown.retired_bytes.store(shown.retired_bytes.load(std::memory_order_relaxed) + bytes,
+                                  std::memory_order_relaxed);
+    }
+
+    [[nodiscard]] bool is_due() const noexcept {
+        const auto& own = ground_.shown();
+        return own.retired_count.load(std::memory_order_relaxed) % batch_ == 0 ||
+               own.retired_bytes.load(std::memory_order_relaxed) > bytes_most;
+    }
+
+    [[nodiscard]] bool is_listed(std::uint32_t owner, BlockNumber block) const noexcept {
+        const auto& shown = ground_.participants()[owner];
+        for (BlockNumber one = shown.retired.load(std::memory_order_acquire); one != 0;
+             one = before(one)) {
+            if (one == block) return true;
+        }
+        return false;
+    }
+
+    // Frees what a participant has retired and nobody names; the participant is the calling thread's, or a dead one. Whether none is
+    // left. Where there is no memory to note what is named, that is done another time.
+    bool scan(std::uint32_t owner) const noexcept {
+        try {
+            return free_all_but(owner, named_blocks());
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
+    }
+
+private:
+    [[nodiscard]] BlockNumber before(BlockNumber block) const noexcept {
+        return link::node_in(ground_.node(block).next.load(std::memory_order_acquire));
+    }
+
+    // What participants name, in rising order. Throws std::bad_alloc. acquire: partner is Turns::run(), through the turn of the list
+    // that the calling thread changed after whoever named something.
+    [[nodiscard]] std::vector<BlockNumber> named_blocks() const {
+        std::vector<BlockNumber> named;
+        const auto note = [&named](BlockNumber block) {
+            if (block != 0) named.push_back(block);
+        };
+        for (std::uint32_t i = 0; i < ground_.participants().count; ++i) {
+            const auto& other = ground_.participants()[i];
+            note(table::made::block_in(other.made.load(std::memory_order_acquire)));
+            if (other.names.load(std::memory_order_acquire) == 0) continue;
+            for (const auto& list : other.lists) note(list.load(std::memory_order_acquire));
+            for (const auto& change : other.changes) {
+                note(place::block_in(change.place.load(std::memory_order_acquire)));
+            }
+        }
+        std::sort(named.begin(), named.end());
+        return named;
+    }
+
+    bool free_all_but(std::uint32_t owner, const std::vector<BlockNumber>& named) const {
+        auto& shown = ground_.participants()[owner];
+        BlockNumber kept = 0;  // the last block that stays
+        std::uint64_t count = 0;
+        for (BlockNumber block = shown.retired.load(std::memory_order_acquire); block != 0;) {
+            const BlockNumber next = before(block);
+            if (std::binary_search(named.begin(), named.end(), block)) {
+                kept = block;
+                ++count;
+            } else {
+                if (kept == 0) {
+                    shown.retired.store(next, std::memory_order_release);
+                } else {
+                    ground_.node(kept).next.store(link::after(next), std::memory_order_release);
+                }
+                ground_.blocks().free(block);
+            }
+            block = next;
+        }
+        shown.retired_count.store(count, std::memory_order_relaxed);
+        shown.retired_bytes.store(0, std::memory_order_relaxed);
+        return count == 0;
+    }
+
+    const ListGround<Atomic>& ground_;
+    std::uint32_t batch_;
+};
+
+}  // namespace acp::list

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Finishes what a dead participant was doing: carries out the operation that it had begun, and then finds by marks whether the node it had
+// made is in a list, and whether it had taken one out. Each step may be done again by another survivor. Included by list/lists.hpp.
+// Tests: tests/unit/list/kill_test.cpp.
+#pragma once
+
+#include "list/lists.hpp"
+
+namespace acp::list {
+
+template <template <class> class Atomic>
+template <typename IsDead>
+bool SharedLists<Atomic>::recover(std::uint32_t dead, const IsDead& is_dead) {
+    auto& shown = ground_.participants()[dead];
+    std::uint64_t recoverer = shown.recoverer.load(std::memory_order_acquire);
+    if (recoverer != 0 && !is_dead(static_cast<std::uint32_t>(recoverer - 1))) return false;
+    if (!shown.recoverer.compare_exchange_strong(
+            recoverer, ground_.own() + 1, std::memory_order_acq_rel, std::memory_order_relaxed)) {
+        return false;
+    }
+    const BlockNumber first = shown.lists[0].load(std::memory_order_acquire);
+    const std::uint64_t busy = turn::of(dead, shown.number.load(std::memory_order_acquire));
+    if (shown.names.load(std::memory_order_acquire) != 0 && ground_.is_inside(first) &&
+        ground_.head(first).turn.load(std::memory_order_acquire) == busy) {
+        turns_.help(busy);
+    }
+    const std::uint64_t made = shown.made.load(std::memory_order_acquire);
+    const BlockNumber node = table::made::block_in(made);
+    const bool is_unseen =
+        node != 0 && ((made & table::made::filled) == 0 || mark::is_made_by(mark_of(node), dead));
+    // A node that was linked has its payload with it. Nobody frees it before `made` is cleared.
+    const std::uint64_t apart = shown.made_apart.load(std::memory_order_acquire);
+    shown.made_apart.store(0, std::memory_order_release);
+    const bool is_linked = node != 0 && !is_unseen;
+    if (apart != 0 && !is_linked) (void)ground_.blocks().free_apart(apart);
+    shown.made.store(0, std::memory_order_release);
+    if (is_unseen) ground_.blocks().free(node);
+    const BlockNumber taken = shown.taken.load(std::memory_order_acquire);
+    if (taken != 0 && mark::is_claimed_by(mark_of(taken), dead) &&
+        !reclaimer_.is_listed(dead, taken)) {
+        (void)free_payload(taken);
+        reclaimer_.retire(dead, taken);
+    }
+    shown.taken.store(0, std::memory_order_release);
+    shown.names.store(0, std::memory_order_release);
+    const bool is_done = reclaimer_.scan(dead);
+    shown.recoverer.store(0, std::memory_order_release);
+    return is_done;
+}
+
+}  // namespace acp::list

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Defects planted into the lists."""
+import sys
+
+from plants import Plants
+
+TESTS = ["tests/unit/list/list_test.cpp", "tests/unit/list/kill_test.cpp", "tests/unit/list/concurrency_test.cpp"]
+
+# name: (file, text, instead)
+MUTANTS = {
+    "the mark of a position is not looked at": ("lists.hpp", "               mark_of(at.node) == at.mark;", "               mark_of(at.node) != 1;"),
+    "a walk does not look at the link again": ("changes.hpp",
+        "            link_word.load(std::memory_order_acquire) == word && (from.node == list || is_at(from));",
+        "            word != 1 && (from.node == list || is_at(from));"),
+    "a walk does not look at its own element again": ("changes.hpp",
+        "            link_word.load(std::memory_order_acquire) == word && (from.node == list || is_at(from));",
+        "            link_word.load(std::memory_order_acquire) == word;"),
+    "a walk meets what is not live": ("changes.hpp", "        if (is_true && (node == list || mark::kind_of(found.mark) == mark::live)) {",
+        "        if (is_true) {"),
+    "nobody helps": ("turns.hpp", "        if (is_held(turn_of(plan, 0), busy)) (void)finish(plan, busy);\n",
+        "        if (is_held(turn_of(plan, 0), ~busy)) (void)finish(plan, busy);\n"),
+    "helpers do not look whether it is still so": ("turns.hpp",
+        "        if (is_held(turn_of(plan, 0), busy)) (void)finish(plan, busy);\n", "        (void)finish(plan, busy);\n"),
+    "the turn is idle before the words are changed": ("turns.hpp",
+        "            for (std::uint64_t i = 0; i < plan.count; ++i) change(plan.words[i]);\n            if (plan.lists[1] != 0) let_go(plan, 1, busy);\n",
+        "            if (plan.lists[1] != 0) let_go(plan, 1, busy);\n            let_go(plan, 0, busy);\n"
+        "            for (std::uint64_t i = 0; i < plan.count; ++i) change(plan.words[i]);\n"),
+    "words are stored, not compared": ("turns.hpp",
+        "        (void)ground_.word_at(word.place)\n"
+        "            .compare_exchange_strong(expected, word.new_word, std::memory_order_acq_rel,\n"
+        "                                     std::memory_order_acquire);",
+        "        (void)expected;\n        ground_.word_at(word.place).store(word.new_word, std::memory_order_release);"),
+    "the second list is not taken": ("turns.hpp",
+        "            has_all = second.compare_exchange_strong(idle, busy, std::memory_order_acq_rel,\n"
+        "                                                     std::memory_order_acquire) ||\n"
+        "                      (idle == busy && is_held(second, busy));\n",
+        "            has_all = second.load(std::memory_order_acquire) == idle;\n"),
+    "each helper decides for itself": ("turns.hpp", "            is_on = decide(busy, has_all);\n",
+        "            (void)decide(busy, has_all);\n            is_on = has_all;\n"),
+    "an operation that is off goes on": ("turns.hpp",
+        "verdict::of(number, has_all ? verdict::goes_on : verdict::is_off);", "verdict::of(number, verdict::goes_on);"),
+    "an operation that is off is taken for done": ("turns.hpp", "        const bool is_done = is_begun && finish(plan, busy);",
+        "        const bool is_done = is_begun && (finish(plan, busy) || true);"),
+    "nothing is named": ("turns.hpp", "        own.names.store(1, std::memory_order_relaxed);\n        write(plan);\n        const std::uint64_t number",
+        "        write(plan);\n        const std::uint64_t number"),
+    "helpers name nothing": ("turns.hpp", "        own.names.store(1, std::memory_order_relaxed);\n        write(plan);\n        // After naming.",
+        "        // After naming."),
+    "names are not looked at": ("reclaimer.hpp", "            if (other.names.load(std::memory_order_acquire) == 0) continue;\n",
+        "            if (other.names.load(std::memory_order_acquire) <= 1) continue;\n"),
+    "what was made is not named": ("reclaimer.hpp", "            note(table::made::block_in(other.made.load(std::memory_order_acquire)));\n", ""),
+    "freed without waiting": ("reclaimer.hpp", "            if (std::binary_search(named.begin(), named.end(), block)) {", "            if (block == 0) {"),
+    "taken without telling": ("changes.hpp", "        own.taken.store(node, std::memory_order_release);\n", ""),
+    "a list is destroyed without telling": ("changes.hpp", "        ground_.shown().taken.store(list, std::memory_order_release);\n", ""),
+    "a list that is not empty is destroyed": ("changes.hpp", "        if (neighbour_in(list, Field::next) != list) continue;\n", ""),
+    "freed by whoever recovers, claimed or not": ("recovery.hpp", "mark::is_claimed_by(mark_of(taken), dead) &&\n", "taken != 1 &&\n"),
+    "listed twice": ("recovery.hpp", "        !reclaimer_.is_listed(dead, taken)) {", "        taken != 1) {"),
+    "the operation of a dead one is not carried out": ("recovery.hpp", "        turns_.help(busy);\n", ""),
+    "what a dead one made stays": ("recovery.hpp", "    if (is_unseen) ground_.blocks().free(node);\n", ""),
+    "what a dead one has put in is freed": ("recovery.hpp", "|| mark::is_made_by(mark_of(node), dead));", "|| mark_of(node) != 1);"),
+    "bytes apart of a dead one stay": ("recovery.hpp",
+        "    if (apart != 0 && !is_linked) (void)ground_.blocks().free_apart(apart);\n", "    (void)is_linked;\n"),
+    "bytes apart of an element of a dead one are freed": ("recovery.hpp",
+        "    if (apart != 0 && !is_linked) (void)ground_.blocks().free_apart(apart);\n",
+        "    if (apart != 0 && (is_linked || !is_linked)) (void)ground_.blocks().free_apart(apart);\n"),
+    "bytes apart of what a dead one took stay": ("recovery.hpp", "        (void)free_payload(taken);\n", ""),
+    "what a dead one retired stays": ("recovery.hpp", "    const bool is_done = reclaimer_.scan(dead);", "    const bool is_done = true;"),
+    "an element keeps its mark in another list": ("changes.hpp",
+        "    plan.add({place::of(node, Field::mark), transit_of(moved.mark), moved.mark});\n",
+        "    plan.add({place::of(node, Field::mark), transit_of(moved.mark), moving.element.mark});\n    moved = moving.element;\n"),
+    "its new mark comes first": ("changes.hpp",
+        "        plan.add({place::of(node, Field::mark), moving.element.mark, transit_of(moved.mark)});\n",
+        "        plan.add({place::of(node, Field::mark), moving.element.mark, moved.mark});\n"),
+    "the size is not counted": ("changes.hpp", "    recount(plan, moving.to, 1);\n", ""),
+    "the way back is not linked": ("lists.hpp", "        relink(plan, after, Field::previous, before);\n", ""),
+}
+
+if __name__ == "__main__":
+    sys.exit(Plants("list", TESTS, MUTANTS).main())

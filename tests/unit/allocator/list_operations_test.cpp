@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The operations on lists as bytes, which may come from another node: what they do, and that what is malformed is refused and changes
+// nothing.
+#include "allocator/list_operations.hpp"
+
+#include <cstring>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
+#include "allocator/operations.hpp"
+#include "unit/local/test_owner.hpp"
+
+namespace acp::allocator::test {
+namespace {
+
+using base::Code;
+using list::ListEffect;
+using list::Position;
+
+constexpr std::uint64_t list_heap_bytes = 4 * heap::area_bytes;
+
+// Arguments, put together.
+class ListMessage {
+public:
+    template <typename Value>
+    ListMessage& add(const Value& value) {
+        const auto* bytes = reinterpret_cast<const std::byte*>(&value);
+        bytes_.insert(bytes_.end(), bytes, bytes + sizeof value);
+        return *this;
+    }
+
+    ListMessage& add_text(const std::string& text) {
+        const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
+        bytes_.insert(bytes_.end(), bytes, bytes + text.size());
+        return *this;
+    }
+
+    [[nodiscard]] const std::vector<std::byte>& bytes() const { return bytes_; }
+
+private:
+    std::vector<std::byte> bytes_;
+};
+
+class ListOperationsTest : public testing::Test {
+protected:
+    static const local::NumberedOperation& row_of(std::uint32_t number) {
+        for (const local::NumberedOperation& row : list_operations()) {
+            if (row.number == number) return row;
+        }
+        ADD_FAILURE() << number;
+        return list_operations().front();
+    }
+
+    Code run(std::uint32_t number, const ListMessage& message, std::uint32_t process = 0) {
+        const local::NumberedOperation& row = row_of(number);
+        result_.assign(row.result_bytes_max, std::byte{0xee});
+        EXPECT_LE(message.bytes().size(), std::max<std::size_t>(row.argument_bytes_max, 1'024));
+        local::OperationContext context(owner_.space, owner_.hazards, *owner_.hazards.own_line(),
+                                        process);
+        const auto ran = local::run_operation(row, context, message.bytes(), result_);
+        result_.resize(ran.result_bytes);
+        return ran.code;
+    }
+
+    template <typename Value>
+    [[nodiscard]] Value told(std::size_t offset = 0) const {
+        Value value{};
+        EXPECT_GE(result_.size(), offset + sizeof value);
+        if (result_.size() >= offset + sizeof value)
+            std::memcpy(&value, result_.data() + offset, sizeof value);
+        return value;
+    }
+
+    [[nodiscard]] std::string text_behind(std::size_t offset) const {
+        if (result_.size() < offset) return "(nothing)";
+        return {reinterpret_cast<const char*>(result_.data()) + offset, result_.size() - offset};
+    }
+
+    std::uint64_t make() {
+        EXPECT_EQ(run(list_make_number, ListMessage()), Code::ok);
+        return told<std::uint64_t>();
+    }
+
+    Position push(std::uint64_t list, const std::string& text) {
+        EXPECT_EQ(
+            run(list_insert_number, ListMessage().add(ListInsert{list, {}, 0, 0}).add_text(text)),
+            Code::ok);
+        EXPECT_EQ(told<ListPlaced>().effect, ListEffect::done);
+        return told<ListPlaced>().at;
+    }
+
+    // An element whose bytes are in the heap of a process of the node.
+    void push_apart(std::uint64_t list, std::uint32_t process, const std::string& text) {
+        NodeHeap heap(node_, process, owner_.hazards);
+        const heap::Offset block = heap.allocate(0, text.size(), alignment_least);
+        std::memcpy(node_.claimed(process, node::Claim::heap_blocks) + block, text.data(),
+                    text.size());
+        const list::ApartPayload apart{apart_address(process, list::number_of(block)), text.size()};
+        EXPECT_EQ(run(list_insert_number, ListMessage().add(ListInsert{list, {}, 0, 1}).add(apart)),
+                  Code::ok);
+    }
+
+    std::string take(std::uint64_t list, TakeWhich which, std::uint32_t room = 900) {
+        EXPECT_EQ(run(list_take_number, ListMessage().add(ListTake{list, {}, which, room})),
+                  Code::ok);
+        if (told<ListTaken>().effect == ListEffect::end) return "(empty)";
+        return text_behind(sizeof(ListTaken));
+    }
+
+    std::uint64_t size(std::uint64_t list) {
+        EXPECT_EQ(run(list_size_number, ListMessage().add(list)), Code::ok);
+        return told<std::uint64_t>();
+    }
+
+    node::Segment node_ = local::test::make_node(2, 2, list_heap_bytes);
+    local::test::Owner owner_{node_, 0};
+    std::vector<std::byte> result_;
+};
+
+TEST_F(ListOperationsTest, insert_take_move_and_read) {
+    const std::uint64_t list = make();
+    const std::uint64_t other = make();
+    const Position b = push(list, "b");
+    EXPECT_EQ(run(list_insert_number, ListMessage().add(ListInsert{list, b, 0, 0}).add_text("a")),
+              Code::ok);
+    EXPECT_EQ(
+        run(list_insert_number, ListMessage().add(ListInsert{list, b, 1, 0}).add_text("front")),
+        Code::ok);
+    EXPECT_EQ(size(list), 3U);
+    EXPECT_EQ(run(list_move_number, ListMessage().add(ListMove{other, {}, list, b})), Code::ok);
+    const ListPlaced moved = told<ListPlaced>();
+    EXPECT_EQ(moved.effect, ListEffect::done);
+    EXPECT_EQ(run(list_read_number, ListMessage().add(ListReading{other, moved.at, 100})),
+              Code::ok);
+    EXPECT_EQ(told<ListRead>().bytes, 1U);
+    EXPECT_EQ(text_behind(sizeof(ListRead)), "b");
+    EXPECT_EQ(run(list_read_number, ListMessage().add(ListReading{list, b, 100})), Code::ok);
+    EXPECT_EQ(told<ListRead>().effect, ListEffect::stale);
+    EXPECT_EQ(take(list, TakeWhich::first), "front");
+    EXPECT_EQ(take(list, TakeWhich::last), "a");
+    EXPECT_EQ(take(list, TakeWhich::last), "(empty)");
+    EXPECT_EQ(take(other, TakeWhich::first, 0), "");
+    EXPECT_EQ(run(list_destroy_number, ListMessage().add(list)), Code::ok);
+    EXPECT_EQ(run(list_destroy_number, ListMessage().add(list)), Code::stale);
+}
+
+TEST_F(ListOperationsTest, ranges_tell_as_many_elements_as_fit) {
+    const std::uint64_t list = make();
+    for (int i = 0; i < 100; ++i) push(list, "element " + std::to_string(100 + i));
+    Position from;
+    std::uint64_t met = 0;
+    for (int calls = 0; calls < 100; ++calls) {
+        EXPECT_EQ(run(list_range_number, ListMessage().add(ListRange{list, from, 0, 64, 9, 0})),
+                  Code::ok);
+        const auto head = told<ListRangeHead>();
+        ASSERT_TRUE(head.count > 0 || head.is_end != 0);
+        for (std::uint32_t i = 0; i < head.count; ++i, ++met) {
+            const std::size_t offset = sizeof head + i * (sizeof(ListRecord) + 16);
+            const auto record = told<ListRecord>(offset);
+            EXPECT_EQ(record.bytes, 11U);
+            EXPECT_EQ(text_behind(offset + sizeof record).substr(0, 9), "element 1");
+            from = record.at;
+        }
+        if (head.is_end != 0) break;
+    }
+    EXPECT_EQ(met, 100U);
+    EXPECT_EQ(run(list_range_number, ListMessage().add(ListRange{list, {}, 1, 1, 0, 0})), Code::ok);
+    EXPECT_EQ(told<ListRangeHead>().count, 1U);
+    EXPECT_EQ(told<ListRecord>(sizeof(ListRangeHead)).at.mark, from.mark) << "the last one";
+}
+
+TEST_F(ListOperationsTest, bytes_that_lie_apart_go_with_the_element) {
+    const std::uint64_t list = make();
+    NodeHeap second(node_, 1, owner_.hazards);
+    push_apart(list, 1, "of the other process");
+    push_apart(list, 1, std::string(2'000, 'x'));
+    EXPECT_EQ(second.usage(0).blocks, 2U);
+    EXPECT_EQ(take(list, TakeWhich::first), "of the other process");
+    EXPECT_EQ(second.usage(0).blocks, 1U);
+    EXPECT_EQ(run(list_take_number, ListMessage().add(ListTake{list, {}, TakeWhich::first, 2'000})),
+              Code::ok);
+    const ListTaken too_long = told<ListTaken>();
+    EXPECT_EQ(too_long.bytes, 2'000U);
+    EXPECT_EQ(process_of_apart(too_long.apart), 1U);
+    EXPECT_EQ(second.usage(0).blocks, 1U) << "the caller reads it and frees it";
+    EXPECT_EQ(second.free(0, list::offset_of(block_of_apart(too_long.apart))), heap::Freed::done);
+    push_apart(list, 0, std::string(2'000, 'y'));
+    EXPECT_EQ(run(list_take_number, ListMessage().add(ListTake{list, {}, TakeWhich::last, 0})),
+              Code::ok);
+    EXPECT_EQ(told<ListTaken>().apart, 0U) << "nobody wants the bytes";
+}
+
+TEST_F(ListOperationsTest, groups_of_elements_are_ordered_erased_and_cleared) {
+    const std::uint64_t list = make();
+    std::vector<Position> all;
+    for (int i = 0; i < 5; ++i) all.push_back(push(list, std::to_string(i)));
+    EXPECT_EQ(run(list_gather_number, ListMessage()
+                                          .add(list)
+                                          .add(ListMember{list, all[3]})
+                                          .add(ListMember{list, all[0]})
+                                          .add(ListMember{list, {all[1].node, all[2].mark}})),
+              Code::ok);
+    EXPECT_EQ(told<std::uint64_t>(), 2U);
+    EXPECT_EQ(run(list_erase_number, ListMessage().add(list).add(all[1]).add(all[1]).add(all[2])),
+              Code::ok);
+    EXPECT_EQ(told<ListErased>().erased, 2U);
+    EXPECT_EQ(take(list, TakeWhich::first), "4");
+    EXPECT_EQ(take(list, TakeWhich::first), "3");
+    push(list, "more");
+    EXPECT_EQ(run(list_clear_number, ListMessage().add(ListClear{list, 1})), Code::ok);
+    EXPECT_EQ(told<ListErased>().erased, 1U);
+    EXPECT_EQ(size(list), 1U);
+    EXPECT_EQ(run(list_clear_number, ListMessage().add(ListClear{list, list_members_max})),
+              Code::ok);
+    EXPECT_EQ(told<ListErased>().erased, 1U);
+}
+
+TEST_F(ListOperationsTest, malformed_arguments_are_refused) {
+    const std::uint64_t list = make();
+    const Position element = push(list, "a");
+    EXPECT_EQ(run(list_make_number, ListMessage().add(list)), Code::argument);
+    for (const local::NumberedOperation& row : list_operations()) {
+        if (row.number == list_make_number) continue;
+        EXPECT_EQ(run(row.number, ListMessage()), Code::argument) << row.number;
+        EXPECT_EQ(run(row.number, ListMessage().add(std::uint32_t{1})), Code::argument)
+            << row.number;
+        if (row.number == list_insert_number) continue;
+        EXPECT_EQ(run(row.number, ListMessage().add_text(std::string(1'021, '\7'))), Code::argument)
+            << row.number;
+    }
+    EXPECT_EQ(run(list_insert_number, ListMessage().add(ListInsert{list, {}, 2, 0})),
+              Code::argument);
+    EXPECT_EQ(run(list_insert_number, ListMessage().add(ListInsert{list, {}, 0, 2})),
+              Code::argument);
+    EXPECT_EQ(run(list_insert_number, ListMessage().add(ListInsert{list, {}, 0, 1}).add_text("no")),
+              Code::argument);
+    EXPECT_EQ(run(list_take_number, ListMessage().add(ListTake{list, {}, TakeWhich{3}, 0})),
+              Code::argument);
+    EXPECT_EQ(run(list_range_number, ListMessage().add(ListRange{list, {}, 2, 1, 0, 0})),
+              Code::argument);
+    EXPECT_EQ(run(list_clear_number, ListMessage().add(ListClear{list, list_members_max + 1})),
+              Code::argument);
+    // Positions from another node may name anything.
+    for (const std::uint64_t node : {~std::uint64_t{0}, element.node + 1, std::uint64_t{1} << 35}) {
+        const Position wrong{node, element.mark};
+        EXPECT_EQ(run(list_take_number, ListMessage().add(ListTake{list, wrong, TakeWhich::at, 9})),
+                  Code::ok);
+        EXPECT_EQ(told<ListTaken>().effect, ListEffect::stale);
+        EXPECT_EQ(run(list_move_number, ListMessage().add(ListMove{list, wrong, list, wrong})),
+                  Code::ok);
+        EXPECT_EQ(told<ListPlaced>().effect, ListEffect::stale);
+        EXPECT_EQ(run(list_range_number, ListMessage().add(ListRange{list, wrong, 0, 1, 0, 0})),
+                  Code::ok);
+        EXPECT_EQ(told<ListRangeHead>().effect, ListEffect::stale);
+    }
+    EXPECT_EQ(size(list), 1U);
+}
+
+TEST_F(ListOperationsTest, what_is_no_list_is_stale) {
+    const std::uint64_t list = make();
+    ASSERT_EQ(run(list_destroy_number, ListMessage().add(list)), Code::ok);
+    const std::uint64_t start = owner_.space.claimed_address(0, node::Claim::heap_blocks);
+    for (const std::uint64_t address :
+         {list, list + 16, list + 1, std::uint64_t{0}, start + list_heap_bytes - 16,
+          ~std::uint64_t{0}, owner_.space.claimed_address(1, node::Claim::heap_blocks)}) {
+        EXPECT_EQ(run(list_destroy_number, ListMessage().add(address)), Code::stale) << address;
+        EXPECT_EQ(run(list_insert_number, ListMessage().add(ListInsert{address, {}, 0, 0})),
+                  Code::stale);
+        EXPECT_EQ(
+            run(list_take_number, ListMessage().add(ListTake{address, {}, TakeWhich::first, 0})),
+            Code::stale);
+        EXPECT_EQ(run(list_move_number, ListMessage().add(ListMove{address, {}, address, {}})),
+                  Code::stale);
+        EXPECT_EQ(run(list_range_number, ListMessage().add(ListRange{address, {}, 0, 1, 0, 0})),
+                  Code::stale);
+        EXPECT_EQ(run(list_read_number, ListMessage().add(ListReading{address, {}, 0})),
+                  Code::stale);
+        EXPECT_EQ(run(list_size_number, ListMessage().add(address)), Code::stale);
+        EXPECT_EQ(run(list_gather_number, ListMessage().add(address).add(ListMember())),
+                  Code::stale);
+        EXPECT_EQ(run(list_erase_number, ListMessage().add(address).add(Position())), Code::stale);
+        EXPECT_EQ(run(list_clear_number, ListMessage().add(ListClear{address, 1})), Code::stale);
+    }
+}
+
+TEST_F(ListOperationsTest, a_full_heap_is_told_and_nothing_is_changed) {
+    const std::uint64_t list = make();
+    const std::string text(900, 't');
+    std::uint64_t count = 0;
+    while (true) {
+        ASSERT_EQ(
+            run(list_insert_number, ListMessage().add(ListInsert{list, {}, 0, 0}).add_text(text)),
+            Code::ok);
+        if (told<ListPlaced>().effect != ListEffect::done) break;
+        ++count;
+    }
+    EXPECT_EQ(told<ListPlaced>().effect, ListEffect::no_room);
+    EXPECT_GT(count, 1'000U);
+    EXPECT_EQ(size(list), count);
+    EXPECT_EQ(take(list, TakeWhich::last), text);
+    EXPECT_EQ(run(list_destroy_number, ListMessage().add(list)), Code::ok);
+    EXPECT_EQ(NodeHeap(node_, 0, owner_.hazards).usage(0).blocks, 0U);
+}
+
+TEST_F(ListOperationsTest, say_that_there_is_no_heap) {
+    const node::Segment without = local::test::make_node(1, 1);
+    local::test::Owner owner(without, 0);
+    const auto message = [](std::uint32_t number) {
+        ListMessage made;
+        switch (number) {
+            case list_make_number:
+                return made;
+            case list_insert_number:
+                return made.add(ListInsert());
+            case list_take_number:
+                return made.add(ListTake());
+            case list_move_number:
+                return made.add(ListMove());
+            case list_range_number:
+                return made.add(ListRange());
+            case list_read_number:
+                return made.add(ListReading());
+            case list_gather_number:
+                return made.add(std::uint64_t{5}).add(ListMember());
+            case list_erase_number:
+                return made.add(std::uint64_t{5}).add(Position());
+            case list_clear_number:
+                return made.add(ListClear());
+            default:
+                return made.add(std::uint64_t{5});
+        }
+    };
+    for (const local::NumberedOperation& row : list_operations()) {
+        result_.resize(row.result_bytes_max);
+        local::OperationContext context(owner.space, owner.hazards, *owner.hazards.own_line(), 0);
+        EXPECT_EQ(local::run_operation(row, context, message(row.number).bytes(), result_).code,
+                  Code::unsupported)
+            << row.number;
+    }
+}
+
+}  // namespace
+}  // namespace acp::allocator::test

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A process that is killed or stopped before any access to the words of lists: others go on at once, at the same places too, and after
+// the recovery the lists are as after the operations that were done, with or without the last one, and no block is lost.
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "list_memory.hpp"
+#include "support/scoped_watchdog.hpp"
+#include "support/stepped_atomic.hpp"
+
+namespace acp::list {
+namespace {
+
+using test::SteppedAtomic;
+using Stepped = User<SteppedAtomic>;
+using Texts = std::vector<std::string>;
+using Model = std::array<Texts, 2>;
+
+constexpr std::uint32_t victim = 0;
+constexpr std::uint32_t survivor = 1;
+constexpr std::uint32_t helper = 2;
+
+enum class Kind : std::uint8_t { push_back, push_front, insert, pop_front, pop_back, take, move };
+
+struct Step {
+    Kind kind;
+    std::uint32_t list;      // of the two; move: the one it moves to
+    std::uint32_t at = 0;    // the number of the element before which, or which
+    std::string text = {};   // what is inserted; '@': its bytes lie apart
+    std::uint32_t from = 0;  // move: list
+    std::uint32_t what = 0;  // move: the number of the element there
+};
+
+// Every operation, at the ends and in the middle, also such as empty a list.
+std::vector<Step> steps_of_victim() {
+    return {{Kind::push_back, 0, 0, "one"},
+            {Kind::push_back, 0, 0, "@two"},
+            {Kind::push_front, 0, 0, "zero"},
+            {Kind::insert, 0, 2, "between"},
+            {Kind::move, 1, 0, "", 0, 1},
+            {Kind::push_back, 1, 0, "@other"},
+            {Kind::move, 0, 3, "", 1, 0},
+            {Kind::move, 0, 0, "", 0, 2},
+            {Kind::move, 0, 1, "", 0, 2},
+            {Kind::move, 0, 4, "", 0, 0},
+            {Kind::take, 0, 1},
+            {Kind::pop_front, 1},
+            {Kind::pop_front, 1},
+            {Kind::pop_back, 0},
+            {Kind::insert, 1, 0, "@last"},
+            {Kind::move, 0, 0, "", 1, 0},
+            {Kind::pop_front, 0},
+            {Kind::pop_back, 0}};
+}
+
+void apply(Model& model, const Step& step) {
+    Texts& texts = model[step.list];
+    const auto at = texts.begin() + step.at;
+    switch (step.kind) {
+        case Kind::push_back:
+            texts.push_back(step.text);
+            return;
+        case Kind::push_front:
+            texts.insert(texts.begin(), step.text);
+            return;
+        case Kind::insert:
+            texts.insert(at, step.text);
+            return;
+        case Kind::pop_front:
+            if (!texts.empty()) texts.erase(texts.begin());
+            return;
+        case Kind::pop_back:
+            if (!texts.empty()) texts.pop_back();
+            return;
+        case Kind::take:
+            texts.erase(at);
+            return;
+        case Kind::move:
+            break;
+    }
+    Texts& from = model[step.from];
+    const std::string moved = from[step.what];
+    const bool is_same = step.list == step.from;
+    from.erase(from.begin() + step.what);
+    const std::uint32_t shift = is_same && step.at > step.what ? 1 : 0;
+    texts.insert(texts.begin() + (step.at - shift), moved);
+}
+
+Position position(const Stepped& user, BlockNumber list, std::uint32_t number) {
+    Position at = user.first(list);
+    for (std::uint32_t i = 0; i < number; ++i) (void)user.lists.next(list, at, at);
+    return at;
+}
+
+struct Scene {
+    explicit Scene(std::uint32_t batch_of_all)
+        : batch(batch_of_all), own(shared, participants.data(), survivor, batch) {
+        for (BlockNumber& list : lists) list = own.make();
+    }
+
+    void perform(Stepped& user, const Step& step) const {
+        const BlockNumber list = lists[step.list];
+        Position moved;
+        switch (step.kind) {
+            case Kind::push_back:
+                (void)user.push_back(list, step.text);
+                return;
+            case Kind::push_front:
+                (void)user.push_front(list, step.text);
+                return;
+            case Kind::insert:
+                (void)user.insert(list, position(user, list, step.at), step.text, moved);
+                return;
+            case Kind::pop_front:
+                (void)user.pop_front(list);
+                return;
+            case Kind::pop_back:
+                (void)user.pop_back(list);
+                return;
+            case Kind::take:
+                (void)user.take(list, position(user, list, step.at));
+                return;
+            case Kind::move:
+                const BlockNumber from = lists[step.from];
+                (void)user.lists.move(list, position(user, list, step.at), from,
+                                      position(user, from, step.what), moved);
+                return;
+        }
+    }
+
+    void act() {
+        Stepped user(shared, participants.data(), victim, batch);
+        for (const Step& step : steps_of_victim()) {
+            perform(user, step);
+            done->fetch_add(1);
+        }
+        const BlockNumber list = user.make();
+        (void)user.push_back(list, "of a list");
+        user.destroy(list);
+        user.lists.reclaim();
+    }
+
+    // Finishes what a dead user did, in the heap and in the lists. A list that it was making or destroying may be there still.
+    void recover(Stepped& by, std::uint32_t dead) {
+        const auto is_dead = [](std::uint32_t number) { return number != survivor; };
+        const ListParticipants<SteppedAtomic> all{participants.data(), participants_max};
+        const auto is_stored = [&](heap::Offset block) {
+            return all[dead].has_made(number_of(block)) ||
+                   all[dead].made_apart.load(std::memory_order_relaxed) == number_of(block);
+        };
+        if (!shared.heap.recover(by.blocks.cache(), {dead, 1}, is_dead, is_stored) ||
+            !by.lists.recover(dead, is_dead)) {
+            _exit(4);
+        }
+    }
+
+    [[nodiscard]] Model now() const {
+        Model found;
+        for (std::uint32_t i = 0; i < found.size(); ++i) {
+            found[i] = own.texts(lists[i]);
+            const Texts back = own.texts(lists[i], false);
+            EXPECT_EQ(found[i], Texts(back.rbegin(), back.rend()));
+            EXPECT_EQ(found[i].size(), own.lists.size(lists[i]));
+        }
+        return found;
+    }
+
+    void expect_steps_done(const std::string& when) const {
+        const std::vector<Step> steps = steps_of_victim();
+        Model model;
+        for (std::uint64_t i = 0; i < done->load(); ++i) apply(model, steps[i]);
+        Model next = model;
+        if (done->load() < steps.size()) apply(next, steps[done->load()]);
+        const Model found = now();
+        EXPECT_TRUE(found == model || found == next)
+            << when << ", after " << done->load() << " steps: " << testing::PrintToString(found)
+            << " instead of " << testing::PrintToString(model) << " or "
+            << testing::PrintToString(next);
+    }
+
+    void expect_nothing_lost(const std::string& when) {
+        for (const BlockNumber list : lists) own.destroy(list);
+        own.lists.reclaim();
+        // The victim's third list, if it was killed while it had it: it is a list as any other, and whoever knows of it destroys it.
+        std::uint64_t blocks = 0;
+        for (std::uint64_t offset = 0; offset < shared.heap.limit_bytes();
+             offset += heap::granule_bytes) {
+            const BlockNumber list = number_of(offset);
+            if (shared.heap.usable_bytes(offset) == 0 || !own.lists.is_list(list)) continue;
+            EXPECT_EQ(done->load(), steps_of_victim().size()) << when;
+            own.destroy(list);
+            ++blocks;
+        }
+        EXPECT_LE(blocks, 1U) << when;
+        EXPECT_EQ(shared.blocks_in_use(), 0U) << when;
+    }
+
+    SharedHeap shared;
+    SharedPages participants{ListParticipants<SteppedAtomic>::bytes(participants_max)};
+    SharedPages progress{sizeof(std::uint64_t)};
+    std::atomic<std::uint64_t>* done =
+        reinterpret_cast<std::atomic<std::uint64_t>*>(progress.data());
+    std::uint32_t batch;
+    Stepped own;
+    std::array<BlockNumber, 2> lists{};
+};
+
+// Runs `what` in a child that gets the signal before its access number `at`. False: it ended before.
+template <typename What>
+bool child_hit(std::uint64_t at, int signal, pid_t& child, const What& what) {
+    child = fork();
+    if (child == 0) {
+        test::signal_at_step = signal;
+        test::steps_left = at;
+        what();
+        _exit(testing::Test::HasFailure() ? 3 : 0);
+    }
+    int status = 0;
+    waitpid(child, &status, WUNTRACED);
+    if (!WIFEXITED(status)) return true;
+    EXPECT_EQ(WEXITSTATUS(status), 0) << "access " << at;
+    return false;
+}
+
+// Everything that the victim does, at the same ends and beside what is there. The texts of the survivor begin with '+'.
+void live_on(Scene& scene, const std::string& when) {
+    const std::uint64_t before = scene.own.lists.size(scene.lists[0]);
+    for (const BlockNumber list : scene.lists) {
+        EXPECT_EQ(scene.own.push_front(list, "+first"), ListEffect::done);
+        EXPECT_EQ(scene.own.push_back(list, "+last"), ListEffect::done);
+    }
+    for (const BlockNumber list : scene.lists) {
+        EXPECT_EQ(scene.own.pop_front(list), "+first") << when;
+        EXPECT_EQ(scene.own.pop_back(list), "+last") << when;
+        for (Position at = scene.own.first(list); at.node != list;) {
+            Position made;
+            EXPECT_EQ(scene.own.insert(list, at, "+between", made), ListEffect::done) << when;
+            const Position element = at;
+            ASSERT_EQ(scene.own.lists.next(list, at, at), ListEffect::done) << when;
+            ASSERT_EQ(scene.own.lists.move(list, made, list, element, made), ListEffect::done);
+        }
+    }
+    Texts found = scene.own.texts(scene.lists[0]);
+    std::erase(found, "+between");
+    EXPECT_LE(found.size(), before + 1) << when;
+    for (const BlockNumber list : scene.lists) {
+        for (Position at = scene.own.first(list); at.node != list;) {
+            const Position element = at;
+            ASSERT_EQ(scene.own.lists.next(list, at, at), ListEffect::done) << when;
+            if (scene.own.text_at(list, element) == "+between") {
+                EXPECT_EQ(scene.own.take(list, element), "+between") << when;
+            }
+        }
+    }
+}
+
+class Kill : public testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(Kill, before_any_access_loses_nothing) {
+    const test::ScopedWatchdog watchdog("kills before every access");
+    for (const bool is_survivor_busy : {false, true}) {
+        for (std::uint64_t at = 1; !HasFailure(); ++at) {
+            Scene scene(GetParam());
+            pid_t child = 0;
+            const bool is_hit = child_hit(at, SIGKILL, child, [&] { scene.act(); });
+            const std::string when = "killed before access " + std::to_string(at);
+            if (is_survivor_busy) live_on(scene, when);
+            scene.recover(scene.own, victim);
+            scene.expect_steps_done(when);
+            scene.expect_nothing_lost(when);
+            if (!is_hit) break;
+        }
+    }
+}
+
+TEST_P(Kill, before_any_access_of_a_recovery_loses_nothing) {
+    const test::ScopedWatchdog watchdog("kills of recoveries");
+    for (std::uint64_t first = 30; !HasFailure(); first += 41) {
+        bool is_first_hit = false;
+        for (std::uint64_t at = 1; !HasFailure(); ++at) {
+            Scene scene(GetParam());
+            pid_t child = 0;
+            is_first_hit = child_hit(first, SIGKILL, child, [&] { scene.act(); });
+            const bool is_hit = child_hit(at, SIGKILL, child, [&] {
+                Stepped by(scene.shared, scene.participants.data(), helper, GetParam());
+                scene.recover(by, victim);
+            });
+            const std::string when = "killed before access " + std::to_string(first) +
+                                     ", its recovery before " + std::to_string(at);
+            scene.recover(scene.own, helper);
+            scene.recover(scene.own, victim);
+            scene.expect_steps_done(when);
+            scene.expect_nothing_lost(when);
+            if (!is_hit) break;
+        }
+        if (!is_first_hit) return;
+    }
+}
+
+TEST_P(Kill, a_user_stopped_before_any_access_keeps_nobody_waiting) {
+    const test::ScopedWatchdog watchdog("stops before every access");
+    for (std::uint64_t at = 1; !HasFailure(); ++at) {
+        Scene scene(GetParam());
+        pid_t child = 0;
+        const bool is_hit = child_hit(at, SIGSTOP, child, [&] { scene.act(); });
+        const std::string when = "stopped before access " + std::to_string(at);
+        live_on(scene, when);
+        // What it is in the midst of is carried out meanwhile, and memory that it knows is used anew by others.
+        for (std::uint32_t i = 0; i < 40; ++i) (void)scene.own.push_back(scene.lists[i % 2], "+");
+        for (std::uint32_t i = 0; i < 40; ++i)
+            EXPECT_EQ(scene.own.pop_back(scene.lists[i % 2]), "+") << when;
+        scene.own.lists.reclaim();
+        if (is_hit) {
+            kill(child, SIGCONT);
+            int status = 0;
+            waitpid(child, &status, 0);
+            EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << when;
+        }
+        scene.expect_steps_done(when);
+        scene.recover(scene.own, victim);
+        scene.expect_nothing_lost(when);
+        if (!is_hit) return;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(batch, Kill, testing::Values(1, 16));
+
+}  // namespace
+}  // namespace acp::list
