@@ -147,6 +147,7 @@ mutants:
 	@python3 tests/sim/mutants.py --build build/mutants --jobs $(JOBS)
 	@python3 tests/mutants/heap.py
 	@python3 tests/mutants/table.py
+	@python3 tests/mutants/sequence.py
 
 fuzz:
 	@cmake/setup.sh build test fuzz
