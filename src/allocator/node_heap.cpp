@@ -10,6 +10,7 @@
 #include "os/mapping.hpp"
 #include "os/membarrier.hpp"
 
+#include "allocator/node_sequences.hpp"
 #include "allocator/node_tables.hpp"
 
 namespace acp::allocator {
@@ -29,6 +30,10 @@ char* words_of(const node::Segment& segment, std::uint32_t owner) noexcept {
 
 char* users_of(const node::Segment& segment, std::uint32_t owner) noexcept {
     return segment.claimed(owner, node::Claim::heap_users);
+}
+
+char* sequence_users_of(const node::Segment& segment, std::uint32_t owner) noexcept {
+    return segment.claimed(owner, node::Claim::sequence_users);
 }
 
 char* blocks_of(const node::Segment& segment, std::uint32_t owner) noexcept {
@@ -63,6 +68,7 @@ NodeHeap::NodeHeap(const node::Segment& segment,
           words_of(segment, owner) + node::heap_words(segment.shape()).gone_at())),
       caches_(words_of(segment, owner) + node::heap_words(segment.shape()).caches_at()),
       users_{users_of(segment, owner), node::heap_users(segment.shape())},
+      sequence_users_{sequence_users_of(segment, owner), node::heap_users(segment.shape())},
       heap_(words_of(segment, owner),
             node::heap_words(segment.shape()).shape(),
             {give_back, blocks_of(segment, owner)},
@@ -80,6 +86,7 @@ void NodeHeap::clear(const node::Segment& segment, std::uint32_t owner) noexcept
     };
     clear_range(node::Claim::heap_words);
     clear_range(node::Claim::heap_users);
+    clear_range(node::Claim::sequence_users);
     give_back(blocks_of(segment, owner), 0, segment.shape().heap_bytes);
 }
 
@@ -111,10 +118,11 @@ bool NodeHeap::recover(heap::ThreadCache& cache) {
     const auto is_dead = [this](heap::CacheNumber number) {
         return is_gone(number / heap::caches_per_process);
     };
-    // acp_malloc stores nowhere where a block is before it is kept; a table does so in its participant.
+    // acp_malloc stores nowhere where a block is before it is kept; tables and sequences do so in their participants.
     const auto is_stored = [this](heap::Offset block) {
+        const table::BlockNumber number = table::number_of(block);
         for (std::uint32_t i = 0; i < users_.count; ++i) {
-            if (users_[i].has_made(table::number_of(block))) return true;
+            if (users_[i].has_made(number) || sequence_users_[i].has_made(number)) return true;
         }
         return false;
     };
@@ -123,7 +131,7 @@ bool NodeHeap::recover(heap::ThreadCache& cache) {
         if ((gone_[slot / 64].load(std::memory_order_acquire) & bit) != 0 || !is_gone(slot))
             continue;
         if (!heap_.recover(cache, heap::caches_of(slot), is_dead, is_stored)) continue;
-        if (!recover_tables(cache, slot)) continue;
+        if (!recover_tables(cache, slot) || !recover_sequences(cache, slot)) continue;
         gone_[slot / 64].fetch_or(bit, std::memory_order_release);
         is_any = true;
     }
@@ -141,6 +149,20 @@ bool NodeHeap::recover_tables(heap::ThreadCache& cache, std::uint32_t slot) {
         is_done = tables.recover(number, [this](std::uint32_t other) {
             return is_gone(other / heap::caches_per_process);
         }) && is_done;
+    }
+    return is_done;
+}
+
+// Likewise in its sequences.
+bool NodeHeap::recover_sequences(heap::ThreadCache& cache, std::uint32_t slot) {
+    HeapBlocks blocks(*this, cache);
+    NodeOthers others(*this);
+    sequence::Sequence<> sequences(blocks, others, sequence_users_, cache.number());
+    const heap::CacheNumbers numbers = heap::caches_of(slot);
+    bool is_done = true;
+    for (std::uint32_t number = numbers.first; number < numbers.first + numbers.count; ++number) {
+        if (sequence_users_[number].is_unused()) continue;
+        is_done = sequences.recover(number) && is_done;
     }
     return is_done;
 }

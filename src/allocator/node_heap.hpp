@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The heap of one process, as another process of its node or the gateway uses it: the heap's words and blocks in the node segment,
-// the caller's thread caches, and what processes that are gone left undone, in its tables too (allocator/node_tables.hpp). Any thread;
-// nobody waits for another process.
+// the caller's thread caches, and what processes that are gone left undone, in its tables and sequences too
+// (allocator/node_tables.hpp, node_sequences.hpp). Any thread; nobody waits for another process.
 // Tests: tests/unit/allocator/node_heap_test.cpp, tests/heap.
 #pragma once
 
@@ -15,6 +15,7 @@
 #include "local/hazards.hpp"
 #include "node/segment.hpp"
 
+#include "sequence/layout.hpp"
 #include "table/layout.hpp"
 
 namespace acp::allocator {
@@ -97,7 +98,17 @@ public:
     // Who uses the tables of this heap, one for each cache, by its number.
     [[nodiscard]] table::Participants<std::atomic> participants() const noexcept { return users_; }
 
-    // Finishes what processes that are gone left undone, in the heap and its tables.
+    // Likewise, of its sequences.
+    [[nodiscard]] sequence::SequenceUsers<std::atomic> sequence_participants() const noexcept {
+        return sequence_users_;
+    }
+
+    // Whether the process of a participant has left or died.
+    [[nodiscard]] bool is_participant_gone(std::uint32_t number) const noexcept {
+        return is_gone(number / heap::caches_per_process);
+    }
+
+    // Finishes what processes that are gone left undone, in the heap, its tables and its sequences.
     bool recover(heap::ThreadCache& cache);
 
 private:
@@ -113,6 +124,7 @@ private:
                                                                  std::uint64_t bytes,
                                                                  std::uint64_t alignment);
     bool recover_tables(heap::ThreadCache& cache, std::uint32_t slot);
+    bool recover_sequences(heap::ThreadCache& cache, std::uint32_t slot);
     [[nodiscard]] bool is_gone(std::uint32_t slot) const noexcept;
 
     const node::Segment& segment_;
@@ -121,6 +133,7 @@ private:
     std::atomic<std::uint64_t>* gone_;  // a bit for each slot: its caches were recovered
     heap::CachePlaces caches_;
     table::Participants<std::atomic> users_;
+    sequence::SequenceUsers<std::atomic> sequence_users_;
     heap::Heap<> heap_;
 };
 

@@ -18,11 +18,19 @@
 #include "heap/words.hpp"
 #include "node/control.hpp"
 
+#include "sequence/layout.hpp"
 #include "table/layout.hpp"
 
 namespace acp::node {
 
-enum class Claim : std::uint32_t { fetched_words, local_ends, heap_blocks, heap_words, heap_users };
+enum class Claim : std::uint32_t {
+    fetched_words,
+    local_ends,
+    heap_blocks,
+    heap_words,
+    heap_users,
+    sequence_users
+};
 
 inline constexpr std::uint64_t claim_alignment = 64;
 
@@ -41,13 +49,13 @@ struct ClaimedRange {
     return {static_cast<std::uint32_t>(shape.heap_bytes / heap::area_bytes), slots_of(shape)};
 }
 
-// The participants of a heap's tables: one for each of its thread caches.
+// The participants of a heap's tables, and of its sequences: one for each of its thread caches.
 [[nodiscard]] constexpr std::uint32_t heap_users(const Shape& shape) noexcept {
     return slots_of(shape) * heap::caches_per_process;
 }
 
 // In the order of Claim; those of which the gateway has one come first, those without an address last.
-inline constexpr std::array<ClaimedRange, 5> claimed_ranges{{
+inline constexpr std::array<ClaimedRange, 6> claimed_ranges{{
     {"old values of acp_fetch_...", [](const Shape&) -> std::uint64_t { return 4096; }},
     {"bytes of acp_put and acp_get on their way",
      [](const Shape&) -> std::uint64_t { return 64 * 256 + 32 * 4096; }},
@@ -64,6 +72,14 @@ inline constexpr std::array<ClaimedRange, 5> claimed_ranges{{
      .bytes = [](const Shape& shape) -> std::uint64_t {
          return shape.heap_bytes == 0 ? 0
                                       : heap_users(shape) * sizeof(table::Participant<std::atomic>);
+     },
+     .alignment = 4096,
+     .has_address = false},
+    {.name = "who uses the vectors and deques of the heap (sequence/layout.hpp)",
+     .bytes = [](const Shape& shape) -> std::uint64_t {
+         return shape.heap_bytes == 0
+                    ? 0
+                    : heap_users(shape) * sizeof(sequence::SequenceUser<std::atomic>);
      },
      .alignment = 4096,
      .has_address = false},

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "allocator/operations.hpp"
+#include "allocator/sequence_operations.hpp"
 #include "allocator/table_operations.hpp"
 #include "operations/put_signal.hpp"
 
@@ -26,6 +27,7 @@ const local::OperationTable& library_operations() noexcept {
         all.add(rows);
         all.add(allocator::operations());
         all.add(allocator::table_operations());
+        all.add(allocator::sequence_operations());
         return all;
     }();
     return table;
