@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# libacp: the object files of all layers down to api as one shared library that exports acp_* at version ACP_4 and needs
+# libacp: the object files of all layers down to api as one shared library that exports acp_* and acp3_* at version ACP_4 and needs
 # only libc and libstdc++, and the same as a static archive (target acp_static), for programs that shall need nothing
 # and for link-time optimisation across the boundary.
 

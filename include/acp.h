@@ -16,9 +16,12 @@
 #define ACP_H
 
 #include <acp/access.h>
+#include <acp/deque.h>
+#include <acp/element.h>
 #include <acp/error.h>
 #include <acp/heap.h>
 #include <acp/init.h>
 #include <acp/memory.h>
+#include <acp/vector.h>
 
 #endif

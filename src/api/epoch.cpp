@@ -153,6 +153,7 @@ base::Status open_epoch(Library& instance) {
     }
     instance.gma = std::move(gma).value();
     instance.allocator = std::make_unique<data::Allocator>(*instance.gma);
+    instance.sequences = std::make_unique<data::Sequences>(*instance.gma, *instance.allocator);
     instance.link.join(*instance.member, *instance.gma);
     return {};
 }
@@ -161,6 +162,7 @@ base::Status open_epoch(Library& instance) {
 //   have_all_met  for the last time in this epoch
 void close_epoch(Library& instance, bool have_all_met = true) noexcept {
     instance.link.leave(*instance.member);
+    instance.sequences.reset();
     instance.allocator.reset();
     instance.gma.reset();
     if (!have_all_met) instance.link.tell_that_we_leave();

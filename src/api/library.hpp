@@ -16,6 +16,7 @@
 #include "base/config.hpp"
 #include "base/status.hpp"
 #include "data/allocator.hpp"
+#include "data/sequence.hpp"
 #include "gma/gma.hpp"
 #include "local/hazards.hpp"
 #include "local/own_row.hpp"
@@ -37,6 +38,7 @@ struct Library {
     EpochLink link;                 // to other nodes, in a job of several
     std::unique_ptr<gma::Gma> gma;  // one per epoch, as the next
     std::unique_ptr<data::Allocator> allocator;
+    std::unique_ptr<data::Sequences> sequences;  // on the allocator
 };
 
 // The instance; constructed at first use, never destroyed (threads may outlive main).
