@@ -23,5 +23,6 @@
 #include <acp/init.h>
 #include <acp/memory.h>
 #include <acp/vector.h>
+#include <acp/workspace.h>
 
 #endif

@@ -2,7 +2,7 @@
 // Collective calls in which every rank makes something, all agree on whether that went well, and all learn some words of each. The words
 // go by the numbers that a meeting can gather (node::Member::gather), half a word at a time. So nothing of it passes through memory
 // that the program sees, and the gateways carry it as they carry the numbers of acp_reset. One thread of each rank, inside a MeetingCall.
-// Tests: tests/conformance/register_all_test.cpp.
+// Tests: tests/conformance/register_all_test.cpp, workspace_test.cpp.
 #pragma once
 
 #include <cstdint>

@@ -17,6 +17,7 @@
 #include "base/status.hpp"
 #include "data/allocator.hpp"
 #include "data/sequence.hpp"
+#include "data/workspace.hpp"
 #include "gma/gma.hpp"
 #include "local/hazards.hpp"
 #include "local/own_row.hpp"
@@ -38,7 +39,8 @@ struct Library {
     EpochLink link;                 // to other nodes, in a job of several
     std::unique_ptr<gma::Gma> gma;  // one per epoch, as the next
     std::unique_ptr<data::Allocator> allocator;
-    std::unique_ptr<data::Sequences> sequences;  // on the allocator
+    std::unique_ptr<data::Sequences> sequences;  // on the allocator, as the next
+    std::unique_ptr<data::Workspaces> workspaces;
 };
 
 // The instance; constructed at first use, never destroyed (threads may outlive main).
