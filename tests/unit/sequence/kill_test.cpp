@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sequence_memory.hpp"
+#include "support/effort.hpp"
 #include "support/scoped_watchdog.hpp"
 #include "support/stepped_atomic.hpp"
 
@@ -19,6 +20,9 @@ using test::SteppedAtomic;
 constexpr std::uint32_t victim = 0;
 constexpr std::uint32_t survivor = 1;
 constexpr std::uint32_t helper = 2;
+
+// Before which accesses the victim is struck: each, or an odd number apart.
+constexpr std::uint64_t stride = test::effort(std::uint64_t{1}, std::uint64_t{29});
 
 using Stepped = User<SteppedAtomic>;
 
@@ -202,7 +206,7 @@ TEST(Kill, before_any_access_leaves_nothing_half_done_and_loses_nothing) {
 
 TEST(Kill, before_any_access_of_a_recovery_loses_nothing) {
     const test::ScopedWatchdog watchdog("kills of recoveries");
-    for (std::uint64_t first = 1; !testing::Test::HasFailure(); ++first) {
+    for (std::uint64_t first = 1; !testing::Test::HasFailure(); first += stride) {
         bool is_first_hit = false;
         for (std::uint64_t at = 1; !testing::Test::HasFailure(); ++at) {
             Scene scene;
@@ -228,7 +232,7 @@ TEST(Kill, before_any_access_of_a_recovery_loses_nothing) {
 // The victim is stopped, the helper takes over and is killed in that; the survivor goes on, then the victim.
 TEST(Kill, before_any_access_of_a_takeover_from_a_stopped_one_loses_nothing) {
     const test::ScopedWatchdog watchdog("kills of takeovers");
-    for (std::uint64_t first = 1; !testing::Test::HasFailure(); ++first) {
+    for (std::uint64_t first = 1; !testing::Test::HasFailure(); first += stride) {
         bool is_first_hit = false;
         for (std::uint64_t at = 1; !testing::Test::HasFailure(); ++at) {
             Scene scene;
