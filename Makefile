@@ -148,6 +148,7 @@ mutants:
 	@python3 tests/mutants/heap.py
 	@python3 tests/mutants/table.py
 	@python3 tests/mutants/list.py
+	@python3 tests/mutants/sequence.py
 
 fuzz:
 	@cmake/setup.sh build test fuzz

@@ -16,6 +16,7 @@
 #define ACP_H
 
 #include <acp/access.h>
+#include <acp/deque.h>
 #include <acp/element.h>
 #include <acp/error.h>
 #include <acp/generic.h>
@@ -32,5 +33,7 @@
 #ifdef ACP_COMPAT3
 #include <acp/compat3.h>
 #endif
+#include <acp/vector.h>
+#include <acp/workspace.h>
 
 #endif

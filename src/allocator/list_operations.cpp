@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <span>
 #include <string>
 
 #include "base/format.hpp"
 
+#include "allocator/operation_bytes.hpp"
 #include "allocator/operations.hpp"
 
 namespace acp::allocator {
@@ -25,16 +25,8 @@ using local::NumberedOperation;
 using local::OperationContext;
 using memory::GlobalAddress;
 using Ran = NumberedOperation::Ran;
-using Arguments = std::span<const std::byte>;
-using Result = std::span<std::byte>;
-
-template <typename Value>
-bool take(Arguments& from, Value& value) noexcept {
-    if (from.size() < sizeof value) return false;
-    std::memcpy(&value, from.data(), sizeof value);
-    from = from.subspan(sizeof value);
-    return true;
-}
+using Arguments = OperationArguments;
+using Result = OperationResult;
 
 template <typename Value>
 Ran told(Result result, const Value& value, std::size_t more = 0) noexcept {

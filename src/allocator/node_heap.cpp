@@ -11,6 +11,7 @@
 #include "os/membarrier.hpp"
 
 #include "allocator/node_lists.hpp"
+#include "allocator/node_sequences.hpp"
 #include "allocator/node_tables.hpp"
 
 namespace acp::allocator {
@@ -34,6 +35,10 @@ char* users_of(const node::Segment& segment, std::uint32_t owner) noexcept {
 
 char* list_users_of(const node::Segment& segment, std::uint32_t owner) noexcept {
     return segment.claimed(owner, node::Claim::list_users);
+}
+
+char* sequence_users_of(const node::Segment& segment, std::uint32_t owner) noexcept {
+    return segment.claimed(owner, node::Claim::sequence_users);
 }
 
 char* blocks_of(const node::Segment& segment, std::uint32_t owner) noexcept {
@@ -71,6 +76,7 @@ NodeHeap::NodeHeap(const node::Segment& segment,
       caches_(words_of(segment, owner) + node::heap_words(segment.shape()).caches_at()),
       users_{users_of(segment, owner), node::heap_users(segment.shape())},
       list_users_{list_users_of(segment, owner), node::heap_users(segment.shape())},
+      sequence_users_{sequence_users_of(segment, owner), node::heap_users(segment.shape())},
       heap_(words_of(segment, owner),
             node::heap_words(segment.shape()).shape(),
             {give_back, blocks_of(segment, owner)},
@@ -89,6 +95,7 @@ void NodeHeap::clear(const node::Segment& segment, std::uint32_t owner) noexcept
     clear_range(node::Claim::heap_words);
     clear_range(node::Claim::heap_users);
     clear_range(node::Claim::list_users);
+    clear_range(node::Claim::sequence_users);
     give_back(blocks_of(segment, owner), 0, segment.shape().heap_bytes);
 }
 
@@ -114,12 +121,15 @@ bool NodeHeap::is_gone(std::uint32_t slot) const noexcept {
     return state == node::SlotState::left || node::is_dead(segment_, slot);
 }
 
-// acp_malloc stores nowhere where a block is before it is kept; a table or a list does so in its participant, a list also for a block
-// in another heap of the node.
+// acp_malloc stores nowhere where a block is before it is kept; containers do so in their participants, a list also for a
+// block in another heap of the node.
 bool NodeHeap::is_stored(heap::Offset block) const noexcept {
     const table::BlockNumber number = table::number_of(block);
     for (std::uint32_t i = 0; i < users_.count; ++i) {
-        if (users_[i].has_made(number) || list_users_[i].has_made(number)) return true;
+        if (users_[i].has_made(number) || list_users_[i].has_made(number) ||
+            sequence_users_[i].has_made(number)) {
+            return true;
+        }
     }
     const std::uint64_t apart = apart_address(process(), number);
     for (std::uint32_t slot = 0; slot < segment_.shape().local_procs; ++slot) {
@@ -148,7 +158,10 @@ bool NodeHeap::recover(heap::ThreadCache& cache) {
         if ((gone_[slot / 64].load(std::memory_order_acquire) & bit) != 0 || !is_gone(slot))
             continue;
         if (!recover_blocks(cache, slot)) continue;
-        if (!recover_tables(cache, slot) || !recover_lists(cache, slot)) continue;
+        if (!recover_tables(cache, slot) || !recover_lists(cache, slot) ||
+            !recover_sequences(cache, slot)) {
+            continue;
+        }
         gone_[slot / 64].fetch_or(bit, std::memory_order_release);
         is_any = true;
     }
@@ -189,6 +202,20 @@ bool NodeHeap::recover_lists(heap::ThreadCache& cache, std::uint32_t slot) {
         is_done = lists.recover(number, [this](std::uint32_t other) {
             return is_gone(other / heap::caches_per_process);
         }) && is_done;
+    }
+    return is_done;
+}
+
+// Likewise in its sequences.
+bool NodeHeap::recover_sequences(heap::ThreadCache& cache, std::uint32_t slot) {
+    HeapBlocks blocks(*this, cache);
+    NodeOthers others(*this);
+    sequence::Sequence<> sequences(blocks, others, sequence_users_, cache.number());
+    const heap::CacheNumbers numbers = heap::caches_of(slot);
+    bool is_done = true;
+    for (std::uint32_t number = numbers.first; number < numbers.first + numbers.count; ++number) {
+        if (sequence_users_[number].is_unused()) continue;
+        is_done = sequences.recover(number) && is_done;
     }
     return is_done;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The heap of one process, as another process of its node or the gateway uses it: the heap's words and blocks in the node segment,
-// the caller's thread caches, and what processes that are gone left undone, in its tables and lists too (allocator/node_tables.hpp,
-// allocator/node_lists.hpp). Any thread; nobody waits for another process.
+// the caller's thread caches, and what processes that are gone left undone, in its containers too (allocator/node_tables.hpp,
+// node_lists.hpp, node_sequences.hpp). Any thread; nobody waits for another process.
 // Tests: tests/unit/allocator/node_heap_test.cpp, tests/heap.
 #pragma once
 
@@ -16,6 +16,7 @@
 #include "node/segment.hpp"
 
 #include "list/layout.hpp"
+#include "sequence/layout.hpp"
 #include "table/layout.hpp"
 
 namespace acp::allocator {
@@ -103,7 +104,17 @@ public:
         return list_users_;
     }
 
-    // Finishes what processes that are gone left undone, in the heap, its tables and its lists.
+    // And its vectors and deques.
+    [[nodiscard]] sequence::SequenceUsers<std::atomic> sequence_participants() const noexcept {
+        return sequence_users_;
+    }
+
+    // Whether the process of a participant has left or died.
+    [[nodiscard]] bool is_participant_gone(std::uint32_t number) const noexcept {
+        return is_gone(number / heap::caches_per_process);
+    }
+
+    // Finishes what processes that are gone left undone, in the heap and its containers.
     bool recover(heap::ThreadCache& cache);
 
     // The index in the job of the process whose heap it is.
@@ -137,6 +148,7 @@ private:
     bool recover_blocks(heap::ThreadCache& cache, std::uint32_t slot);
     bool recover_tables(heap::ThreadCache& cache, std::uint32_t slot);
     bool recover_lists(heap::ThreadCache& cache, std::uint32_t slot);
+    bool recover_sequences(heap::ThreadCache& cache, std::uint32_t slot);
     [[nodiscard]] bool is_stored(heap::Offset block) const noexcept;
     [[nodiscard]] bool is_gone(std::uint32_t slot) const noexcept;
 
@@ -149,6 +161,7 @@ private:
     heap::CachePlaces caches_;
     table::Participants<std::atomic> users_;
     list::ListParticipants<std::atomic> list_users_;
+    sequence::SequenceUsers<std::atomic> sequence_users_;
     heap::Heap<> heap_;
 };
 

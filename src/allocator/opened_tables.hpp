@@ -1,36 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the numbered operations on tables have in common: the heap and its tables while an operation runs, and reading of arguments.
+// What the numbered operations on tables have in common: the heap and its tables while an operation runs.
 #pragma once
 
-#include <cstddef>
-#include <cstring>
-#include <span>
-
+#include "allocator/operation_bytes.hpp"
 #include "allocator/operations.hpp"
 #include "allocator/table_operations.hpp"
 
 namespace acp::allocator {
-
-using OperationArguments = std::span<const std::byte>;
-using OperationResult = std::span<std::byte>;
-
-// Takes a value off the front. false: there are too few bytes.
-template <typename Value>
-bool take(OperationArguments& from, Value& value) noexcept {
-    if (from.size() < sizeof value) return false;
-    std::memcpy(&value, from.data(), sizeof value);
-    from = from.subspan(sizeof value);
-    return true;
-}
-
-inline bool take(OperationArguments& from,
-                 std::uint64_t bytes,
-                 OperationArguments& taken) noexcept {
-    if (from.size() < bytes) return false;
-    taken = from.first(bytes);
-    from = from.subspan(bytes);
-    return true;
-}
 
 // The heap and its tables, while an operation runs.
 class OpenedTables {

@@ -17,6 +17,8 @@
 #include "base/status.hpp"
 #include "data/allocator.hpp"
 #include "data/hashed.hpp"
+#include "data/sequence.hpp"
+#include "data/workspace.hpp"
 #include "gma/gma.hpp"
 #include "local/hazards.hpp"
 #include "local/own_row.hpp"
@@ -39,6 +41,8 @@ struct Library {
     std::unique_ptr<gma::Gma> gma;  // one per epoch, as the next
     std::unique_ptr<data::Allocator> allocator;
     std::unique_ptr<data::Hashed> hashed;
+    std::unique_ptr<data::Sequences> sequences;  // on the allocator, as the next
+    std::unique_ptr<data::Workspaces> workspaces;
 };
 
 // The instance; constructed at first use, never destroyed (threads may outlive main).

@@ -103,19 +103,8 @@ public:
     // Looks through a heap. Errors: system (its words contradict each other: the first finding)
     base::Status check(std::uint32_t process);
 
-    // For what is built on heaps. The heap of a process of this node; nullptr: the process is of another node.
-    [[nodiscard]] base::Result<allocator::NodeHeap*> heap_of(std::uint32_t process);
-    // The process in whose memory an address is.
-    [[nodiscard]] base::Result<std::uint32_t> owner_of(GlobalAddress address) const;
-    // The failure of who wanted so many bytes.
-    [[nodiscard]] base::Status no_room(std::uint32_t process, std::uint64_t bytes);
-    // Runs a numbered operation and waits for it.
+    // Runs a numbered operation and waits for it alone.
     base::Status ask(const gma::Invocation& call);
-
-    // Where the blocks of a process begin.
-    [[nodiscard]] GlobalAddress start_of(std::uint32_t process) const noexcept {
-        return space_.claimed_address(process, node::Claim::heap_blocks);
-    }
 
 private:
     // The heap of a process of this node; nullptr: none, or it was not asked for before.

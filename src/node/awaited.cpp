@@ -19,13 +19,14 @@ namespace acp::node {
 
 namespace {
 
-constexpr std::array<std::string_view, 10> call_names{
+constexpr std::array<std::string_view, 11> call_names{
     "",
     "acp_sync",
     "acp_init",
     "acp_finalize",
     "acp_reset",
     "acp_register_all",
+    "acp_create_ws",
     "acp_complete",
     "acp_wait",
     "acp_copy or an atomic (no room for more commands)",
@@ -45,7 +46,7 @@ std::string ranks_text(std::vector<std::uint32_t> ranks) {
 }
 
 bool is_meeting(AwaitedCall call) noexcept {
-    return call >= AwaitedCall::sync && call <= AwaitedCall::register_all;
+    return call >= AwaitedCall::sync && call <= AwaitedCall::create_ws;
 }
 
 // Barrier numbers wrap.

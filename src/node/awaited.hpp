@@ -19,7 +19,7 @@
 
 namespace acp::node {
 
-// The call of the interface that waits. From `sync` to `register_all`: for all ranks to meet. issue: a call that issues a command,
+// The call of the interface that waits. From `sync` to `create_ws`: for all ranks to meet. issue: a call that issues a command,
 // for room for it among those outstanding. fetch: an atomic that waits for itself.
 enum class AwaitedCall : std::uint32_t {
     none,
@@ -28,6 +28,7 @@ enum class AwaitedCall : std::uint32_t {
     finalize,
     reset,
     register_all,
+    create_ws,
     complete,
     wait,
     issue,

@@ -19,6 +19,7 @@
 #include "node/control.hpp"
 
 #include "list/layout.hpp"
+#include "sequence/layout.hpp"
 #include "table/layout.hpp"
 
 namespace acp::node {
@@ -29,7 +30,8 @@ enum class Claim : std::uint32_t {
     heap_blocks,
     heap_words,
     heap_users,
-    list_users
+    list_users,
+    sequence_users
 };
 
 inline constexpr std::uint64_t claim_alignment = 64;
@@ -49,13 +51,13 @@ struct ClaimedRange {
     return {static_cast<std::uint32_t>(shape.heap_bytes / heap::area_bytes), slots_of(shape)};
 }
 
-// The participants of a heap's tables, and those of its lists: one for each of its thread caches.
+// The participants of a heap's tables, of its lists, and of its vectors and deques: one for each of its thread caches.
 [[nodiscard]] constexpr std::uint32_t heap_users(const Shape& shape) noexcept {
     return slots_of(shape) * heap::caches_per_process;
 }
 
 // In the order of Claim; those of which the gateway has one come first, those without an address last.
-inline constexpr std::array<ClaimedRange, 6> claimed_ranges{{
+inline constexpr std::array<ClaimedRange, 7> claimed_ranges{{
     {"old values of acp_fetch_...", [](const Shape&) -> std::uint64_t { return 4096; }},
     {"bytes of acp_put and acp_get on their way",
      [](const Shape&) -> std::uint64_t { return 64 * 256 + 32 * 4096; }},
@@ -80,6 +82,14 @@ inline constexpr std::array<ClaimedRange, 6> claimed_ranges{{
          return shape.heap_bytes == 0
                     ? 0
                     : heap_users(shape) * sizeof(list::ListParticipant<std::atomic>);
+     },
+     .alignment = 4096,
+     .has_address = false},
+    {.name = "who uses the vectors and deques of the heap (sequence/layout.hpp)",
+     .bytes = [](const Shape& shape) -> std::uint64_t {
+         return shape.heap_bytes == 0
+                    ? 0
+                    : heap_users(shape) * sizeof(sequence::SequenceUser<std::atomic>);
      },
      .alignment = 4096,
      .has_address = false},

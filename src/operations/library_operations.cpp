@@ -8,6 +8,7 @@
 #include "allocator/entry_operations.hpp"
 #include "allocator/list_operations.hpp"
 #include "allocator/operations.hpp"
+#include "allocator/sequence_operations.hpp"
 #include "allocator/table_operations.hpp"
 #include "operations/put_signal.hpp"
 
@@ -30,6 +31,7 @@ const local::OperationTable& library_operations() noexcept {
         all.add(allocator::table_operations());
         all.add(allocator::entry_operations());
         all.add(allocator::list_operations());
+        all.add(allocator::sequence_operations());
         return all;
     }();
     return table;

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Vectors and deques as ACP 3.0 declared them: what is added lies at a global address, and functions that change a container return
+ * nothing. A program that includes this header calls them by the names of 3.0. They do what 3.0's documentation says; what it leaves
+ * open is as in <acp/vector.h> and <acp/deque.h>: failures are told by acp_errno(), and change nothing. Where 3.0 ignored ranges
+ * of two containers and ranges that end before they begin, so do these. */
+#ifndef ACP_COMPAT3_SEQUENCE_H
+#define ACP_COMPAT3_SEQUENCE_H
+
+#include <acp/deque.h>
+#include <acp/vector.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Add or insert `size` bytes that lie at `ga`, on any rank. */
+ACP_API void acp3_push_back_vector(acp_vector_t vector, const acp_ga_t ga, size_t size);
+ACP_API acp_vector_it_t acp3_insert_vector(acp_vector_it_t it, const acp_ga_t ga, size_t size);
+ACP_API void acp3_push_back_deque(acp_deque_t deque, const acp_ga_t ga, size_t size);
+ACP_API void acp3_push_front_deque(acp_deque_t deque, const acp_ga_t ga, size_t size);
+ACP_API acp_deque_it_t acp3_insert_deque(acp_deque_it_t it, const acp_ga_t ga, size_t size);
+
+/* As the functions without the 3, but that ranges of two containers, empty ones and those that end before they begin are ignored. */
+ACP_API void acp3_assign_range_vector(acp_vector_t vector,
+                                      acp_vector_it_t start,
+                                      acp_vector_it_t end);
+ACP_API acp_vector_it_t acp3_insert_range_vector(acp_vector_it_t it,
+                                                 acp_vector_it_t start,
+                                                 acp_vector_it_t end);
+ACP_API acp_vector_it_t acp3_erase_range_vector(acp_vector_it_t start, acp_vector_it_t end);
+ACP_API acp_vector_it_t acp3_erase_vector(acp_vector_it_t it, size_t size);
+ACP_API void acp3_assign_range_deque(acp_deque_t deque, acp_deque_it_t start, acp_deque_it_t end);
+ACP_API acp_deque_it_t acp3_insert_range_deque(acp_deque_it_t it,
+                                               acp_deque_it_t start,
+                                               acp_deque_it_t end);
+ACP_API acp_deque_it_t acp3_erase_range_deque(acp_deque_it_t start, acp_deque_it_t end);
+ACP_API acp_deque_it_t acp3_erase_deque(acp_deque_it_t it, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#ifndef ACP_COMPAT3_KEEPS_NAMES
+#define acp_push_back_vector acp3_push_back_vector
+#define acp_insert_vector acp3_insert_vector
+#define acp_insert_range_vector acp3_insert_range_vector
+#define acp_assign_range_vector acp3_assign_range_vector
+#define acp_erase_vector acp3_erase_vector
+#define acp_erase_range_vector acp3_erase_range_vector
+#define acp_push_back_deque acp3_push_back_deque
+#define acp_push_front_deque acp3_push_front_deque
+#define acp_insert_deque acp3_insert_deque
+#define acp_insert_range_deque acp3_insert_range_deque
+#define acp_assign_range_deque acp3_assign_range_deque
+#define acp_erase_deque acp3_erase_deque
+#define acp_erase_range_deque acp3_erase_range_deque
+#endif
+
+#endif

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The vectors and deques in the heap of one process, for one call of a thread of its node or of the gateway. Each thread cache of the
+// heap is a participant of its sequences, by the same number. Any thread, one object each.
+// Tests: tests/unit/allocator/node_sequences_test.cpp.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "os/clock.hpp"
+#include "os/cpu.hpp"
+
+#include "allocator/node_heap.hpp"
+#include "allocator/node_tables.hpp"
+#include "sequence/sequence.hpp"
+
+namespace acp::allocator {
+
+// What one call knows of the other participants of a heap.
+class NodeOthers final : public sequence::Others {
+public:
+    // A participant that holds a sequence for longer than this, and a nanosecond for each byte of its body, is taken for stopped.
+    static constexpr std::uint64_t patience_ns = 2'000'000;
+
+    explicit NodeOthers(const NodeHeap& heap) noexcept : heap_(heap) {}
+
+    [[nodiscard]] bool is_dead(std::uint32_t participant) override {
+        return heap_.is_participant_gone(participant);
+    }
+
+    [[nodiscard]] bool may_wait(std::uint64_t turns, std::uint64_t capacity) override {
+        if (turns < turns_of_relaxing) {
+            os::relax();
+            return true;
+        }
+        const std::uint64_t now_ns = os::now_ns();
+        if (turns == turns_of_relaxing) begin_ns_ = now_ns;
+        if (now_ns - begin_ns_ > patience_ns + capacity) return false;
+        os::yield_cpu();
+        return true;
+    }
+
+private:
+    static constexpr std::uint64_t turns_of_relaxing = 32;
+
+    const NodeHeap& heap_;
+    std::uint64_t begin_ns_ = 0;
+};
+
+class NodeSequences {
+public:
+    //   heap    outlives this
+    //   thread  the caller's number among the threads of its process (local::Hazards::index_of)
+    NodeSequences(NodeHeap& heap, std::uint32_t thread) noexcept
+        : heap_(heap),
+          lease_(heap, thread),
+          blocks_(heap, lease_.cache()),
+          others_(heap),
+          sequences_(blocks_, others_, heap.sequence_participants(), lease_.cache().number()) {}
+
+    ~NodeSequences() = default;
+    NodeSequences(const NodeSequences&) = delete;
+    NodeSequences& operator=(const NodeSequences&) = delete;
+
+    [[nodiscard]] sequence::Sequence<>* operator->() noexcept { return &sequences_; }
+
+    // Frees a sequence that nobody uses any more. What processes that are gone left in it is finished first. false: it is none.
+    bool destroy(table::BlockNumber number, sequence::SequenceKind kind) {
+        (void)heap_.recover(lease_.cache());
+        return sequences_.destroy(number, kind);
+    }
+
+    // Runs a call, again where there was no room and processes that are gone may have left some.
+    template <typename Call>
+    sequence::SequenceEffect with_room(const Call& call) {
+        const sequence::SequenceEffect effect = call();
+        if (effect != sequence::SequenceEffect::no_room || !heap_.recover(lease_.cache()))
+            return effect;
+        return call();
+    }
+
+private:
+    NodeHeap& heap_;
+    NodeHeap::Lease lease_;
+    HeapBlocks blocks_;
+    NodeOthers others_;
+    sequence::Sequence<> sequences_;
+};
+
+}  // namespace acp::allocator

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// <acp/compat3_sequence.h>: gets the bytes that a program of ACP 3.0 names by a global address, then calls what <acp/vector.h> and
+// <acp/deque.h> call.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/boundary.hpp"
+#include "api/library.hpp"
+#include "api/sequence_calls.hpp"
+#include "base/format.hpp"
+#include "gma/commands.hpp"
+
+// Here the names are those of acp.h.
+#define ACP_COMPAT3_KEEPS_NAMES
+#include <acp/compat3_sequence.h>
+
+namespace {
+
+using namespace acp;  // NOLINT(google-build-using-namespace): the boundary names things of every layer
+using api::Gravity;
+using api::library;
+
+// The bytes at a global address. false: they cannot be had, and the failure is kept.
+bool fetch_for_sequence(const char* call,
+                        acp_ga_t ga,
+                        std::size_t size,
+                        std::vector<char>& bytes) noexcept {
+    return api::run<Gravity::misuse_ends>(call, false, [&]() -> base::Status {
+        bytes.resize(size);
+        if (size == 0) return {};
+        gma::Gma& gma = *library().gma;
+        auto status =
+            gma.wait(gma.issue_pointer({ga, {bytes.data(), size, true}, memory::IssuedBy::get},
+                                       gma::handle_null),
+                     -1, false);
+        if (status.is_ok()) return status;
+        return std::move(status).within(std::string(call) + "(" + base::in_bytes(size) + " at " +
+                                        base::hex(ga) + ")" +
+                                        gma::by_rank(library().member->rank()));
+    });
+}
+
+bool is_range(acp_vector_it_t start, acp_vector_it_t end) noexcept {
+    return start.vector.ga == end.vector.ga && start.index >= 0 && start.index < end.index;
+}
+
+bool is_range(acp_deque_it_t start, acp_deque_it_t end) noexcept {
+    return start.deque.ga == end.deque.ga && start.index >= 0 && start.index < end.index;
+}
+
+}  // namespace
+
+extern "C" {
+
+void acp3_push_back_vector(acp_vector_t vector, acp_ga_t ga, size_t size) {
+    std::vector<char> bytes;
+    if (!fetch_for_sequence("acp_push_back_vector", ga, size, bytes)) return;
+    (void)acp_push_back_vector(vector, bytes.data(), size);
+}
+
+acp_vector_it_t acp3_insert_vector(acp_vector_it_t it, acp_ga_t ga, size_t size) {
+    std::vector<char> bytes;
+    if (fetch_for_sequence("acp_insert_vector", ga, size, bytes))
+        (void)acp_insert_vector(it, bytes.data(), size);
+    return it;
+}
+
+void acp3_push_back_deque(acp_deque_t deque, acp_ga_t ga, size_t size) {
+    std::vector<char> bytes;
+    if (!fetch_for_sequence("acp_push_back_deque", ga, size, bytes)) return;
+    (void)acp_push_back_deque(deque, bytes.data(), size);
+}
+
+void acp3_push_front_deque(acp_deque_t deque, acp_ga_t ga, size_t size) {
+    std::vector<char> bytes;
+    if (!fetch_for_sequence("acp_push_front_deque", ga, size, bytes)) return;
+    (void)acp_push_front_deque(deque, bytes.data(), size);
+}
+
+acp_deque_it_t acp3_insert_deque(acp_deque_it_t it, acp_ga_t ga, size_t size) {
+    std::vector<char> bytes;
+    if (fetch_for_sequence("acp_insert_deque", ga, size, bytes))
+        (void)acp_insert_deque(it, bytes.data(), size);
+    return it;
+}
+
+void acp3_assign_range_vector(acp_vector_t vector, acp_vector_it_t start, acp_vector_it_t end) {
+    if (is_range(start, end)) (void)acp_assign_range_vector(vector, start, end);
+}
+
+acp_vector_it_t acp3_insert_range_vector(acp_vector_it_t it,
+                                         acp_vector_it_t start,
+                                         acp_vector_it_t end) {
+    if (is_range(start, end)) (void)acp_insert_range_vector(it, start, end);
+    return it;
+}
+
+acp_vector_it_t acp3_erase_range_vector(acp_vector_it_t start, acp_vector_it_t end) {
+    if (!is_range(start, end)) return end;
+    (void)acp_erase_range_vector(start, end);
+    return start;
+}
+
+acp_vector_it_t acp3_erase_vector(acp_vector_it_t it, size_t size) {
+    (void)acp_erase_vector(it, size);
+    return it;
+}
+
+void acp3_assign_range_deque(acp_deque_t deque, acp_deque_it_t start, acp_deque_it_t end) {
+    if (is_range(start, end)) (void)acp_assign_range_deque(deque, start, end);
+}
+
+acp_deque_it_t acp3_insert_range_deque(acp_deque_it_t it,
+                                       acp_deque_it_t start,
+                                       acp_deque_it_t end) {
+    if (is_range(start, end)) (void)acp_insert_range_deque(it, start, end);
+    return it;
+}
+
+acp_deque_it_t acp3_erase_range_deque(acp_deque_it_t start, acp_deque_it_t end) {
+    if (!is_range(start, end)) return end;
+    (void)acp_erase_range_deque(start, end);
+    return start;
+}
+
+acp_deque_it_t acp3_erase_deque(acp_deque_it_t it, size_t size) {
+    (void)acp_erase_deque(it, size);
+    return it;
+}
+}

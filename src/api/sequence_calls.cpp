@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Checks what a program gave, calls data::Sequences, and names the call in a failure.
+#include "api/sequence_calls.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/boundary.hpp"
+#include "api/library.hpp"
+#include "base/format.hpp"
+#include "gma/commands.hpp"
+
+namespace acp::api {
+
+namespace {
+
+using base::Code;
+using base::Result;
+using base::Status;
+using sequence::ContentEnd;
+
+// "acp_push_back_vector(0x..., 10 bytes) by rank 0 on host"
+Status named(const SequenceCall& call, const std::string& what, Status failure) {
+    if (failure.is_ok()) return failure;
+    return std::move(failure).within(std::string(call.name) + "(" + base::hex(call.address) + what +
+                                     ")" + gma::by_rank(library().member->rank()));
+}
+
+data::SequenceName sequence_of(const SequenceCall& call, acp_ga_t address) noexcept {
+    return {address, call.kind};
+}
+
+Status check_bytes(const void* memory, std::uint64_t bytes) {
+    if (memory != nullptr || bytes == 0) return {};
+    return {Code::argument, "the pointer is NULL and the size is not 0"};
+}
+
+Status check_index(std::int64_t index) {
+    if (index >= 0) return {};
+    return {Code::argument, "index " + std::to_string(index) + " is negative"};
+}
+
+Status check_range(const SequenceRange& range) {
+    if (range.address != range.end_address) {
+        return {Code::argument, "the iterators are of two containers, " + base::hex(range.address) +
+                                    " and " + base::hex(range.end_address)};
+    }
+    auto status = check_index(range.begin);
+    if (!status.is_ok() || range.begin <= range.end) return status;
+    return {Code::argument, "the range ends at index " + std::to_string(range.end) +
+                                " before it begins at " + std::to_string(range.begin)};
+}
+
+// A status as well as a value for the boundary.
+template <typename Body>
+bool run_status(const SequenceCall& call, const std::string& what, const Body& body) noexcept {
+    return run<Gravity::misuse_ends>(call.name, false,
+                                     [&]() -> Status { return named(call, what, body()); });
+}
+
+template <typename Body>
+std::int64_t run_count(const SequenceCall& call, std::uint64_t bytes, const Body& body) noexcept {
+    return run<Gravity::misuse_ends>(call.name, std::int64_t{-1}, [&]() -> Result<std::int64_t> {
+        if (inline_line == nullptr) open_inline_path();
+        Result<std::uint64_t> count = body();
+        if (count.is_ok()) return static_cast<std::int64_t>(count.value());
+        return named(call, ", " + base::in_bytes(bytes), std::move(count).failure());
+    });
+}
+
+// The content between two indices, as far as it is there, of one moment.
+Result<std::vector<char>> read_all(const data::SequenceName& from,
+                                   std::uint64_t begin,
+                                   std::uint64_t end) {
+    data::Sequences& sequences = *library().sequences;
+    std::vector<char> content;
+    for (;;) {
+        auto told = sequences.tell(from, 0, 0);
+        if (!told.is_ok()) return std::move(told).failure();
+        const std::uint64_t there = told.value().bytes;
+        const std::uint64_t left = there > begin ? there - begin : 0;
+        constexpr std::uint64_t more = 256;  // so that one that grew in between is seen
+        content.resize(std::min(end - begin, left + more));
+        auto copied = sequences.read(from, begin, content.data(), content.size());
+        if (!copied.is_ok()) return std::move(copied).failure();
+        const bool is_whole = copied.value() < content.size() || content.size() == end - begin;
+        content.resize(copied.value());
+        if (is_whole) return content;
+    }
+}
+
+Status assign(const data::SequenceName& to, const std::vector<char>& content) {
+    sequence::Splice splice;
+    splice.removed = ~std::uint64_t{0};
+    splice.source = content.data();
+    splice.added = content.size();
+    splice.may_shrink = true;
+    auto before = library().sequences->splice(to, splice);
+    return before.is_ok() ? Status() : std::move(before).failure();
+}
+
+Status insert(const data::SequenceName& to,
+              std::int64_t index,
+              const char* source,
+              std::uint64_t bytes) {
+    sequence::Splice splice;
+    splice.at = static_cast<std::uint64_t>(index);
+    splice.source = source;
+    splice.added = bytes;
+    auto before = library().sequences->splice(to, splice);
+    return before.is_ok() ? Status() : std::move(before).failure();
+}
+
+Status erase(const data::SequenceName& from, std::int64_t index, std::uint64_t bytes) {
+    sequence::Splice splice;
+    splice.at = static_cast<std::uint64_t>(index);
+    splice.removed = bytes;
+    auto before = library().sequences->splice(from, splice);
+    return before.is_ok() ? Status() : std::move(before).failure();
+}
+
+std::string at_index(std::int64_t index, std::uint64_t bytes) {
+    return ", index " + std::to_string(index) + ", " + base::in_bytes(bytes);
+}
+
+std::string of_range(const SequenceRange& range) {
+    return ", " + std::to_string(range.begin) + " to " + std::to_string(range.end) + " of " +
+           base::hex(range.address);
+}
+
+}  // namespace
+
+acp_ga_t create_sequence(const char* name,
+                         sequence::SequenceKind kind,
+                         std::uint64_t bytes,
+                         std::uint64_t capacity,
+                         int rank) noexcept {
+    return run<Gravity::misuse_ends>(name, ACP_GA_NULL, [&]() -> Result<acp_ga_t> {
+        const std::uint32_t procs = library().member->procs();
+        const std::string call =
+            std::string(name) + "(" + base::in_bytes(std::max(bytes, capacity)) + ", rank " +
+            std::to_string(rank) + ")" + gma::by_rank(library().member->rank());
+        if (rank < 0 || static_cast<std::uint32_t>(rank) >= procs) {
+            return Status(Code::argument, "rank " + std::to_string(rank) + " is not one of 0 to " +
+                                              std::to_string(procs - 1))
+                .within(call);
+        }
+        const std::uint32_t process =
+            library().gma->space().segment().process_of(static_cast<std::uint32_t>(rank));
+        auto made = library().sequences->make(process, kind, bytes, capacity);
+        if (made.is_ok()) return made;
+        return std::move(made).failure().within(call);
+    });
+}
+
+int destroy_sequence(const SequenceCall& call) noexcept {
+    const bool is_ok = run<Gravity::failure_ends>(call.name, false, [&]() -> Status {
+        return named(call, "", library().sequences->destroy(sequence_of(call, call.address)));
+    });
+    return is_ok ? 0 : -1;
+}
+
+std::int64_t push_sequence(const SequenceCall& call,
+                           ContentEnd end,
+                           const void* source,
+                           std::size_t bytes) noexcept {
+    return run_count(call, bytes, [&]() -> Result<std::uint64_t> {
+        auto status = check_bytes(source, bytes);
+        if (!status.is_ok()) return status;
+        return library().sequences->push(sequence_of(call, call.address), end,
+                                         static_cast<const char*>(source), bytes);
+    });
+}
+
+std::int64_t drop_sequence(const SequenceCall& call, ContentEnd end, std::size_t bytes) noexcept {
+    return run_count(call, bytes, [&] {
+        return library().sequences->pop(sequence_of(call, call.address), end, nullptr, bytes);
+    });
+}
+
+std::int64_t take_sequence(const SequenceCall& call,
+                           ContentEnd end,
+                           void* target,
+                           std::size_t bytes) noexcept {
+    return run_count(call, bytes, [&]() -> Result<std::uint64_t> {
+        auto status = check_bytes(target, bytes);
+        if (!status.is_ok()) return status;
+        char none = 0;
+        return library().sequences->pop(sequence_of(call, call.address), end,
+                                        bytes != 0 ? static_cast<char*>(target) : &none, bytes);
+    });
+}
+
+std::int64_t read_sequence(const SequenceCall& call,
+                           std::int64_t index,
+                           void* target,
+                           std::size_t bytes) noexcept {
+    return run_count(call, bytes, [&]() -> Result<std::uint64_t> {
+        auto status = check_bytes(target, bytes);
+        if (status.is_ok()) status = check_index(index);
+        if (!status.is_ok()) return status;
+        char none = 0;
+        const data::SequenceName from = sequence_of(call, call.address);
+        auto copied =
+            library().sequences->read(from, static_cast<std::uint64_t>(index),
+                                      bytes != 0 ? static_cast<char*>(target) : &none, bytes);
+        if (!copied.is_ok() || copied.value() != 0 || bytes == 0) return copied;
+        auto told = library().sequences->tell(from, 0, 0);
+        if (!told.is_ok()) return std::move(told).failure();
+        if (static_cast<std::uint64_t>(index) <= told.value().bytes) return copied;
+        return Status(Code::argument, "index " + std::to_string(index) +
+                                          " is behind the end: there are " +
+                                          base::in_bytes(told.value().bytes));
+    });
+}
+
+bool write_sequence(const SequenceCall& call,
+                    std::int64_t index,
+                    const void* source,
+                    std::size_t bytes) noexcept {
+    return run_status(call, at_index(index, bytes), [&]() -> Status {
+        auto status = check_bytes(source, bytes);
+        if (status.is_ok()) status = check_index(index);
+        if (!status.is_ok()) return status;
+        sequence::Splice splice;
+        splice.at = static_cast<std::uint64_t>(index);
+        splice.removed = bytes;
+        splice.source = static_cast<const char*>(source);
+        splice.added = bytes;
+        splice.must_fit = true;
+        auto before = library().sequences->splice(sequence_of(call, call.address), splice);
+        return before.is_ok() ? Status() : std::move(before).failure();
+    });
+}
+
+bool insert_sequence(const SequenceCall& call,
+                     std::int64_t index,
+                     const void* source,
+                     std::size_t bytes) noexcept {
+    return run_status(call, at_index(index, bytes), [&]() -> Status {
+        auto status = check_bytes(source, bytes);
+        if (status.is_ok()) status = check_index(index);
+        if (!status.is_ok()) return status;
+        return insert(sequence_of(call, call.address), index, static_cast<const char*>(source),
+                      bytes);
+    });
+}
+
+bool insert_range_of_sequence(const SequenceCall& call,
+                              std::int64_t index,
+                              const SequenceRange& range) noexcept {
+    return run_status(call, of_range(range), [&]() -> Status {
+        auto status = check_range(range);
+        if (status.is_ok()) status = check_index(index);
+        if (!status.is_ok()) return status;
+        auto content =
+            read_all(sequence_of(call, range.address), static_cast<std::uint64_t>(range.begin),
+                     static_cast<std::uint64_t>(range.end));
+        if (!content.is_ok()) return std::move(content).failure();
+        return insert(sequence_of(call, call.address), index, content.value().data(),
+                      content.value().size());
+    });
+}
+
+bool erase_sequence(const SequenceCall& call, std::int64_t index, std::uint64_t bytes) noexcept {
+    return run_status(call, at_index(index, bytes), [&]() -> Status {
+        auto status = check_index(index);
+        if (!status.is_ok()) return status;
+        return erase(sequence_of(call, call.address), index, bytes);
+    });
+}
+
+bool erase_range_of_sequence(const SequenceCall& call, const SequenceRange& range) noexcept {
+    return run_status(call, of_range(range), [&]() -> Status {
+        auto status = check_range(range);
+        if (!status.is_ok()) return status;
+        return erase(sequence_of(call, call.address), range.begin,
+                     static_cast<std::uint64_t>(range.end - range.begin));
+    });
+}
+
+bool assign_sequence(const SequenceCall& call, acp_ga_t source) noexcept {
+    return run_status(call, ", " + base::hex(source), [&]() -> Status {
+        auto content = read_all(sequence_of(call, source), 0, ~std::uint64_t{0});
+        if (!content.is_ok()) return std::move(content).failure();
+        return assign(sequence_of(call, call.address), content.value());
+    });
+}
+
+bool assign_range_of_sequence(const SequenceCall& call, const SequenceRange& range) noexcept {
+    return run_status(call, of_range(range), [&]() -> Status {
+        auto status = check_range(range);
+        if (!status.is_ok()) return status;
+        auto content =
+            read_all(sequence_of(call, range.address), static_cast<std::uint64_t>(range.begin),
+                     static_cast<std::uint64_t>(range.end));
+        if (!content.is_ok()) return std::move(content).failure();
+        return assign(sequence_of(call, call.address), content.value());
+    });
+}
+
+bool swap_sequences(const SequenceCall& call, acp_ga_t other) noexcept {
+    return run_status(call, ", " + base::hex(other), [&]() -> Status {
+        const data::SequenceName one = sequence_of(call, call.address);
+        const data::SequenceName two = sequence_of(call, other);
+        auto of_one = read_all(one, 0, ~std::uint64_t{0});
+        if (!of_one.is_ok()) return std::move(of_one).failure();
+        auto of_two = read_all(two, 0, ~std::uint64_t{0});
+        if (!of_two.is_ok()) return std::move(of_two).failure();
+        if (call.address == other) return {};
+        auto status = assign(one, of_two.value());
+        if (!status.is_ok()) return status;
+        status = assign(two, of_one.value());
+        if (!status.is_ok()) (void)assign(one, of_one.value());
+        return status;
+    });
+}
+
+bool reserve_sequence(const SequenceCall& call, std::uint64_t bytes) noexcept {
+    return run_status(call, ", " + base::in_bytes(bytes), [&]() -> Status {
+        sequence::Splice splice;
+        splice.capacity_least = bytes;
+        auto before = library().sequences->splice(sequence_of(call, call.address), splice);
+        return before.is_ok() ? Status() : std::move(before).failure();
+    });
+}
+
+SequenceSeen look_at_sequence(const SequenceCall& call,
+                              std::int64_t index,
+                              std::uint64_t bytes,
+                              bool must_be_there) noexcept {
+    SequenceSeen seen;
+    seen.is_seen = run_status(call, must_be_there ? at_index(index, bytes) : "", [&]() -> Status {
+        auto status = check_index(index);
+        if (!status.is_ok()) return status;
+        auto told = library().sequences->tell(sequence_of(call, call.address),
+                                              static_cast<std::uint64_t>(index), bytes);
+        if (!told.is_ok()) return std::move(told).failure();
+        const std::uint64_t there = told.value().bytes;
+        if (must_be_there && static_cast<std::uint64_t>(index) >= there) {
+            return {Code::argument, "no byte has index " + std::to_string(index) + ": there are " +
+                                        base::in_bytes(there)};
+        }
+        seen.bytes = there;
+        seen.capacity = told.value().capacity;
+        seen.addresses = told.value().addresses;
+        seen.pieces = told.value().pieces;
+        return {};
+    });
+    return seen;
+}
+
+}  // namespace acp::api

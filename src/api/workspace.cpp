@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// <acp/workspace.h>: every rank allocates its part, then all learn where the parts lie and whether all asked for the same.
+#include "data/workspace.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/boundary.hpp"
+#include "api/fatal.hpp"
+#include "api/gather.hpp"
+#include "api/library.hpp"
+#include "base/format.hpp"
+
+#include <acp/workspace.h>
+
+namespace {
+
+using namespace acp;  // NOLINT(google-build-using-namespace): the boundary names things of every layer
+using api::Gravity;
+using api::library;
+
+constexpr const char* create_call = "acp_create_ws";
+
+// The caller's part while it is not certain that all ranks succeed.
+class WorkspacePart {
+public:
+    WorkspacePart() noexcept = default;
+    WorkspacePart(const WorkspacePart&) = delete;
+    WorkspacePart& operator=(const WorkspacePart&) = delete;
+
+    base::Status allocate(const data::Spread& spread) {
+        if (spread.bytes > std::numeric_limits<std::uint64_t>::max() / 2 ||
+            spread.block_bytes > std::numeric_limits<std::uint64_t>::max() / 2) {
+            return {base::Code::memory, "no heap has room for " + base::in_bytes(spread.bytes) +
+                                            " in blocks of " + base::in_bytes(spread.block_bytes)};
+        }
+        const std::uint64_t bytes = spread.part_bytes(library().member->rank());
+        if (bytes == 0) return {};
+        const std::uint32_t process = library().gma->space().process();
+        auto block = library().allocator->allocate(process, bytes, allocator::alignment_least);
+        if (!block.is_ok()) return std::move(block).failure();
+        address_ = block.value();
+        return {};
+    }
+
+    ~WorkspacePart() {
+        if (!is_kept_ && address_ != 0) (void)library().allocator->free(address_);
+    }
+
+    [[nodiscard]] acp_ga_t address() const noexcept { return address_; }
+
+    void keep() noexcept { is_kept_ = true; }
+
+private:
+    acp_ga_t address_ = 0;
+    bool is_kept_ = false;
+};
+
+base::Result<acp_wsd_t> create(std::uint64_t bytes) {
+    const std::uint32_t ranks = library().member->procs();
+    const data::Spread spread = library().workspaces->next(bytes, ranks);
+    WorkspacePart part;
+    std::vector<std::uint64_t> all;
+    auto status = api::gather_words(
+        {create_call, node::AwaitedCall::create_ws, 2},
+        [&](std::span<std::uint64_t> own) -> base::Status {
+            auto allocated = part.allocate(spread);
+            own[0] = part.address();
+            own[1] = spread.digest();
+            if (allocated.is_ok()) return allocated;
+            return api::in_call(create_call, std::move(allocated));
+        },
+        all);
+    if (!status.is_ok()) return status;
+    data::Workspace workspace{spread, library().member->rank(), {}};
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        if (all[2 * std::size_t{rank} + 1] != spread.digest()) {
+            return api::in_call(
+                create_call,
+                {base::Code::mismatch, "rank " + std::to_string(rank) +
+                                           " asks for another size, or has called acp_setparams_ws "
+                                           "with other values, than this rank, which asks for " +
+                                           base::in_bytes(bytes) + " in blocks of " +
+                                           base::in_bytes(spread.block_bytes) + " from rank " +
+                                           std::to_string(spread.first_rank)});
+        }
+        workspace.parts.push_back(all[2 * std::size_t{rank}]);
+    }
+    const data::Workspace* const made = library().workspaces->add(std::move(workspace));
+    part.keep();
+    return reinterpret_cast<acp_wsd_t>(const_cast<data::Workspace*>(made));
+}
+
+const data::Workspace* workspace_of(acp_wsd_t workspace) noexcept {
+    return reinterpret_cast<const data::Workspace*>(workspace);
+}
+
+// What is to be copied between a workspace and memory at an address.
+struct Moved {
+    acp_ga_t memory;
+    std::uint64_t bytes;
+    std::uint64_t offset;
+    bool is_read;
+};
+
+int move_bytes(const char* call, acp_wsd_t workspace, const Moved& moved) noexcept {
+    const bool is_ok = api::run<Gravity::misuse_ends>(call, false, [&]() -> base::Status {
+        auto status = library().workspaces->move(workspace_of(workspace), moved.memory, moved.bytes,
+                                                 moved.offset, moved.is_read);
+        return status.is_ok() ? std::move(status) : api::in_call(call, std::move(status));
+    });
+    return is_ok ? 0 : -1;
+}
+
+}  // namespace
+
+extern "C" {
+
+int acp_setparams_ws(size_t proc_start, size_t size_default) {
+    constexpr const char* call = "acp_setparams_ws";
+    const bool is_ok = api::run<Gravity::misuse_ends>(call, false, [&]() -> base::Status {
+        auto status = library().workspaces->set_parameters(proc_start, size_default,
+                                                           library().member->procs());
+        return status.is_ok() ? std::move(status) : api::in_call(call, std::move(status));
+    });
+    return is_ok ? 0 : -1;
+}
+
+acp_wsd_t acp_create_ws(size_t size) {
+    if (!library().life.begin_meeting()) [[unlikely]] {
+        api::refuse(create_call, true);
+        return ACP_WSD_NULL;
+    }
+    const api::MeetingCall meeting;
+    return api::run_always<Gravity::reported>(create_call, ACP_WSD_NULL,
+                                              [&] { return create(size); });
+}
+
+int acp_destroy_ws(acp_wsd_t workspace) {
+    constexpr const char* call = "acp_destroy_ws";
+    const bool is_ok = api::run<Gravity::failure_ends>(call, false, [&]() -> base::Status {
+        auto status = library().workspaces->destroy(workspace_of(workspace));
+        return status.is_ok() ? std::move(status) : api::in_call(call, std::move(status));
+    });
+    return is_ok ? 0 : -1;
+}
+
+int acp_read_ws(acp_wsd_t workspace, acp_ga_t ga, size_t size, size_t offset) {
+    return move_bytes("acp_read_ws", workspace, {ga, size, offset, true});
+}
+
+int acp_write_ws(acp_wsd_t workspace, acp_ga_t ga, size_t size, size_t offset) {
+    return move_bytes("acp_write_ws", workspace, {ga, size, offset, false});
+}
+}

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// On the caller's node the core runs in the calling thread; for other nodes a request is made, and a stage for long bytes.
+#include "data/sequence.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "base/format.hpp"
+
+namespace acp::data {
+
+using allocator::SequenceResult;
+using allocator::SequenceTold;
+using base::Code;
+using base::Result;
+using base::Status;
+using sequence::ContentEnd;
+using sequence::SequenceEffect;
+using sequence::SequenceKind;
+
+namespace {
+
+const char* kind_name(SequenceKind kind) noexcept {
+    return kind == SequenceKind::vector ? "vector" : "deque";
+}
+
+}  // namespace
+
+// A block of another node's heap, for bytes on their way.
+class Sequences::Stage {
+public:
+    Stage(gma::Gma& gma, Allocator& allocator) noexcept : gma_(gma), allocator_(allocator) {}
+
+    ~Stage() {
+        if (address_ != 0) (void)allocator_.free(address_);
+    }
+
+    Stage(const Stage&) = delete;
+    Stage& operator=(const Stage&) = delete;
+
+    [[nodiscard]] Status allocate(std::uint32_t owner, std::uint64_t bytes) {
+        auto block = allocator_.allocate(owner, bytes, allocator::alignment_least);
+        if (!block.is_ok()) return std::move(block).failure();
+        address_ = block.value();
+        return {};
+    }
+
+    [[nodiscard]] Status put(const char* source, std::uint64_t bytes) {
+        // The put only reads what it is given.
+        return move(const_cast<char*>(source), bytes, false);
+    }
+
+    [[nodiscard]] Status get(char* target, std::uint64_t bytes) {
+        return move(target, bytes, true);
+    }
+
+    [[nodiscard]] GlobalAddress address() const noexcept { return address_; }
+
+private:
+    [[nodiscard]] Status move(char* memory, std::uint64_t bytes, bool is_get) {
+        const auto call = is_get ? memory::IssuedBy::get : memory::IssuedBy::put;
+        return gma_.wait(
+            gma_.issue_pointer({address_, {memory, bytes, is_get}, call}, gma::handle_null), -1,
+            false);
+    }
+
+    gma::Gma& gma_;
+    Allocator& allocator_;
+    GlobalAddress address_ = 0;
+};
+
+// The sequence of a call on the caller's node.
+struct Sequences::Here {
+    allocator::NodeSequences& sequences;
+    table::BlockNumber number;
+};
+
+Status Sequences::none_there(const SequenceName& name) const {
+    return {Code::stale, "no " + std::string(kind_name(name.kind)) + " is at global address " +
+                             base::hex(name.address) +
+                             ": it was destroyed, or none was made there"};
+}
+
+Result<bool> Sequences::is_here(const SequenceName& name, std::uint32_t& owner) {
+    auto found = allocator_.owner_of(name.address);
+    if (!found.is_ok()) return std::move(found).failure();
+    owner = found.value();
+    auto heap = allocator_.heap_of(owner);
+    if (!heap.is_ok()) return std::move(heap).failure();
+    return heap.value() != nullptr;
+}
+
+// Runs call(Here) on a sequence of this node.
+template <typename Call>
+Status Sequences::here(const SequenceName& name, std::uint32_t owner, const Call& call) {
+    auto heap = allocator_.heap_of(owner);
+    if (!heap.is_ok()) return std::move(heap).failure();
+    const table::BlockNumber number = allocator::sequence_at(gma_.space(), owner, name.address);
+    if (number == 0) return none_there(name);
+    local::Hazards::Lease lease(gma_.hazards());
+    allocator::NodeSequences sequences(*heap.value(), gma_.hazards().index_of(lease.line()));
+    if (!sequences->is_one(number, name.kind)) return none_there(name);
+    return call(Here{sequences, number});
+}
+
+// An effect as a status.   bytes  that the caller wanted room for
+Status Sequences::outcome(std::uint32_t owner, SequenceEffect effect, std::uint64_t bytes) {
+    switch (effect) {
+        case SequenceEffect::done:
+            return {};
+        case SequenceEffect::outside:
+            return {Code::argument, "the range is not inside the content"};
+        case SequenceEffect::no_room:
+            break;
+    }
+    return allocator_.no_room(owner, bytes);
+}
+
+// Sends a request with bytes, by a stage if they are many. Returns what its result tells.
+template <typename Request>
+Result<std::uint64_t> Sequences::change_there(std::uint32_t owner,
+                                              std::uint32_t operation,
+                                              Request request,
+                                              const char* source,
+                                              std::uint64_t bytes) {
+    std::array<std::byte, memory::invoke_bytes_max> arguments;  // NOLINT: written as far as read
+    std::uint64_t following = bytes;
+    Stage stage(gma_, allocator_);
+    if (bytes > allocator::sequence_inline_max) {
+        auto status = stage.allocate(owner, bytes);
+        if (status.is_ok()) status = stage.put(source, bytes);
+        if (!status.is_ok()) return status;
+        request.stage = stage.address();
+        following = 0;
+    }
+    std::memcpy(arguments.data(), &request, sizeof request);
+    if (following != 0) std::memcpy(arguments.data() + sizeof request, source, following);
+    std::array<std::byte, memory::invoke_bytes_max> result;  // NOLINT: read as far as written
+    std::uint32_t told_bytes = 0;
+    auto status =
+        allocator_.ask({owner, operation, std::span(arguments).first(sizeof request + following),
+                        result, &told_bytes});
+    SequenceResult told;
+    if (status.is_ok()) std::memcpy(&told, result.data(), sizeof told);
+    if (status.is_ok()) status = outcome(owner, told.effect, bytes);
+    if (!status.is_ok()) return status;
+    return told.bytes;
+}
+
+// Sends a request whose result brings bytes, by a stage if they are many. The stage has room for somewhat more than there was when the
+// call began; `is_whole` tells whether the caller got all that there was of what it wanted.
+template <typename Request>
+Result<std::uint64_t> Sequences::fetch_there(
+    std::uint32_t owner, std::uint32_t operation, Request request, char* target, bool* is_whole) {
+    const std::uint64_t wanted = request.bytes;
+    Stage stage(gma_, allocator_);
+    if (request.bytes > allocator::sequence_inline_max) {
+        auto told = tell_there(owner, {request.name, 0, 0});
+        if (!told.is_ok()) return std::move(told).failure();
+        const std::uint64_t there = told.value().bytes;
+        request.bytes = std::min(request.bytes, there + there / 8 + allocator::sequence_inline_max);
+    }
+    if (request.bytes > allocator::sequence_inline_max) {
+        auto status = stage.allocate(owner, request.bytes);
+        if (!status.is_ok()) return status;
+        request.stage = stage.address();
+    }
+    std::array<std::byte, memory::invoke_bytes_max> result;  // NOLINT: read as far as written
+    std::uint32_t told_bytes = 0;
+    auto status = allocator_.ask(
+        {owner, operation, std::as_bytes(std::span(&request, 1)), result, &told_bytes});
+    if (!status.is_ok()) return status;
+    SequenceResult told;
+    std::memcpy(&told, result.data(), sizeof told);
+    status = outcome(owner, told.effect, request.bytes);
+    if (!status.is_ok()) return status;
+    if (request.stage == 0) {
+        std::memcpy(target, result.data() + sizeof told, told_bytes - sizeof told);
+    } else if (told.bytes != 0) {
+        status = stage.get(target, told.bytes);
+    }
+    if (!status.is_ok()) return status;
+    *is_whole = told.bytes < request.bytes || request.bytes == wanted;
+    return told.bytes;
+}
+
+Result<SequenceTold> Sequences::tell_there(std::uint32_t owner,
+                                           const allocator::SequenceTell& request) {
+    SequenceTold told;
+    std::uint32_t told_bytes = 0;
+    auto status = allocator_.ask({owner, allocator::sequence_tell_number,
+                                  std::as_bytes(std::span(&request, 1)),
+                                  std::as_writable_bytes(std::span(&told, 1)), &told_bytes});
+    if (!status.is_ok()) return status;
+    return told;
+}
+
+Result<GlobalAddress> Sequences::make(std::uint32_t process,
+                                      SequenceKind kind,
+                                      std::uint64_t bytes,
+                                      std::uint64_t capacity) {
+    auto heap = allocator_.heap_of(process);
+    if (!heap.is_ok()) return std::move(heap).failure();
+    GlobalAddress address = 0;
+    if (heap.value() == nullptr) {
+        const allocator::SequenceMake request{kind, bytes, capacity};
+        std::uint32_t told = 0;
+        auto status = allocator_.ask({process, allocator::sequence_make_number,
+                                      std::as_bytes(std::span(&request, 1)),
+                                      std::as_writable_bytes(std::span(&address, 1)), &told});
+        if (!status.is_ok()) return status;
+    } else {
+        local::Hazards::Lease lease(gma_.hazards());
+        allocator::NodeSequences sequences(*heap.value(), gma_.hazards().index_of(lease.line()));
+        table::BlockNumber made = 0;
+        (void)sequences.with_room([&] {
+            made = sequences->make(kind, bytes, capacity);
+            return made != 0 ? SequenceEffect::done : SequenceEffect::no_room;
+        });
+        sequences->keep();
+        address = made != 0 ? allocator_.start_of(process) + table::offset_of(made) : 0;
+    }
+    if (address == 0) return allocator_.no_room(process, std::max(bytes, capacity));
+    return address;
+}
+
+Status Sequences::destroy(const SequenceName& name) {
+    std::uint32_t owner = 0;
+    auto where = is_here(name, owner);
+    if (!where.is_ok()) return std::move(where).failure();
+    if (!where.value()) {
+        return allocator_.ask({owner,
+                               allocator::sequence_destroy_number,
+                               std::as_bytes(std::span(&name, 1)),
+                               {},
+                               nullptr});
+    }
+    return here(name, owner, [&](const Here& found) {
+        return found.sequences.destroy(found.number, name.kind) ? Status() : none_there(name);
+    });
+}
+
+Result<std::uint64_t> Sequences::push(const SequenceName& name,
+                                      ContentEnd end,
+                                      const char* source,
+                                      std::uint64_t bytes) {
+    std::uint32_t owner = 0;
+    auto where = is_here(name, owner);
+    if (!where.is_ok()) return std::move(where).failure();
+    if (!where.value()) {
+        return change_there(
+            owner, allocator::sequence_push_number,
+            allocator::SequencePush{name, end == ContentEnd::front ? 1U : 0U, 0, bytes}, source,
+            bytes);
+    }
+    std::uint64_t index = 0;
+    SequenceEffect effect = SequenceEffect::done;
+    auto status = here(name, owner, [&](const Here& found) {
+        effect = found.sequences.with_room(
+            [&] { return found.sequences->push(found.number, end, source, bytes, index); });
+        return Status();
+    });
+    if (status.is_ok()) status = outcome(owner, effect, bytes);
+    if (!status.is_ok()) return status;
+    return index;
+}
+
+Result<std::uint64_t> Sequences::pop(const SequenceName& name,
+                                     ContentEnd end,
+                                     char* target,
+                                     std::uint64_t bytes) {
+    std::uint32_t owner = 0;
+    auto where = is_here(name, owner);
+    if (!where.is_ok()) return std::move(where).failure();
+    if (!where.value()) {
+        const allocator::SequencePop request{name, end == ContentEnd::front ? 1U : 0U,
+                                             target != nullptr ? 1U : 0U, 0, bytes};
+        bool is_whole = false;
+        return target != nullptr
+                   ? fetch_there(owner, allocator::sequence_pop_number, request, target, &is_whole)
+                   : change_there(owner, allocator::sequence_pop_number, request, nullptr, 0);
+    }
+    std::uint64_t removed = 0;
+    SequenceEffect effect = SequenceEffect::done;
+    auto status = here(name, owner, [&](const Here& found) {
+        effect = found.sequences.with_room(
+            [&] { return found.sequences->pop(found.number, end, target, bytes, removed); });
+        return Status();
+    });
+    if (status.is_ok()) status = outcome(owner, effect, bytes);
+    if (!status.is_ok()) return status;
+    return removed;
+}
+
+Result<std::uint64_t> Sequences::read(const SequenceName& name,
+                                      std::uint64_t index,
+                                      char* target,
+                                      std::uint64_t bytes) {
+    std::uint32_t owner = 0;
+    auto where = is_here(name, owner);
+    if (!where.is_ok()) return std::move(where).failure();
+    while (!where.value()) {  // again where the content has grown much meanwhile
+        bool is_whole = false;
+        auto copied =
+            fetch_there(owner, allocator::sequence_read_number,
+                        allocator::SequenceRead{name, index, 0, bytes}, target, &is_whole);
+        if (!copied.is_ok() || is_whole) return copied;
+    }
+    std::uint64_t copied = 0;
+    auto status = here(name, owner, [&](const Here& found) {
+        found.sequences->read(found.number, index, target, bytes, copied);
+        return Status();
+    });
+    if (!status.is_ok()) return status;
+    return copied;
+}
+
+Result<std::uint64_t> Sequences::splice(const SequenceName& name, const sequence::Splice& splice) {
+    std::uint32_t owner = 0;
+    auto where = is_here(name, owner);
+    if (!where.is_ok()) return std::move(where).failure();
+    if (!where.value()) {
+        return change_there(
+            owner, allocator::sequence_splice_number,
+            allocator::SequenceSplice{name, splice.at, splice.removed, splice.added,
+                                      splice.capacity_least, splice.must_fit ? 1U : 0U,
+                                      splice.may_shrink ? 1U : 0U, 0},
+            splice.source, splice.added);
+    }
+    std::uint64_t before = 0;
+    SequenceEffect effect = SequenceEffect::done;
+    auto status = here(name, owner, [&](const Here& found) {
+        effect = found.sequences.with_room(
+            [&] { return found.sequences->splice(found.number, splice, before); });
+        return Status();
+    });
+    if (status.is_ok())
+        status = outcome(owner, effect, std::max(splice.added, splice.capacity_least));
+    if (!status.is_ok()) return status;
+    return before;
+}
+
+Result<SequenceTold> Sequences::tell(const SequenceName& name,
+                                     std::uint64_t index,
+                                     std::uint64_t bytes) {
+    std::uint32_t owner = 0;
+    auto where = is_here(name, owner);
+    if (!where.is_ok()) return std::move(where).failure();
+    if (!where.value()) return tell_there(owner, {name, index, bytes});
+    SequenceTold told;
+    auto status = here(name, owner, [&](const Here& found) {
+        const sequence::SequenceLayout layout = found.sequences->layout(found.number, index, bytes);
+        told.bytes = layout.bytes;
+        told.capacity = layout.capacity;
+        for (std::size_t i = 0; i < layout.pieces.size(); ++i) {
+            const sequence::ContentPiece& piece = layout.pieces[i];
+            told.addresses[i] = piece.bytes != 0 ? allocator_.start_of(owner) + piece.place : 0;
+            told.pieces[i] = piece.bytes;
+        }
+        return Status();
+    });
+    if (!status.is_ok()) return status;
+    return told;
+}
+
+}  // namespace acp::data

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copies block by block under one handle.
+#include "data/workspace.hpp"
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "base/format.hpp"
+
+namespace acp::data {
+
+using base::Code;
+using base::Status;
+
+namespace {
+
+Status no_workspace() {
+    return {Code::stale,
+            "there is no such workspace: it was destroyed, or never made by this rank"};
+}
+
+}  // namespace
+
+Status Workspaces::set_parameters(std::uint64_t first_rank,
+                                  std::uint64_t block_bytes,
+                                  std::uint32_t ranks) {
+    if (first_rank >= ranks) {
+        return {Code::argument, "rank " + std::to_string(first_rank) + " is not one of 0 to " +
+                                    std::to_string(ranks - 1)};
+    }
+    if (block_bytes == 0) return {Code::argument, "blocks of 0 bytes hold nothing"};
+    const std::lock_guard<std::mutex> guard(lock_);
+    first_rank_ = first_rank;
+    block_bytes_ = block_bytes;
+    return {};
+}
+
+Spread Workspaces::next(std::uint64_t bytes, std::uint32_t ranks) const {
+    const std::lock_guard<std::mutex> guard(lock_);
+    return {bytes, block_bytes_, static_cast<std::uint32_t>(first_rank_), ranks};
+}
+
+const Workspace* Workspaces::add(Workspace workspace) {
+    auto made = std::make_shared<const Workspace>(std::move(workspace));
+    const Workspace* const name = made.get();
+    const std::lock_guard<std::mutex> guard(lock_);
+    first_rank_ = made->spread.next_rank();
+    known_.emplace(name, std::move(made));
+    return name;
+}
+
+Status Workspaces::destroy(const Workspace* workspace) {
+    std::shared_ptr<const Workspace> found;
+    {
+        const std::lock_guard<std::mutex> guard(lock_);
+        const auto known = known_.find(workspace);
+        if (known == known_.end()) return no_workspace();
+        found = std::move(known->second);
+        known_.erase(known);
+    }
+    const GlobalAddress own = found->parts[found->own_rank];
+    return own != 0 ? allocator_.free(own) : Status();
+}
+
+Status Workspaces::move(const Workspace* workspace,
+                        GlobalAddress memory,
+                        std::uint64_t bytes,
+                        std::uint64_t offset,
+                        bool is_read) {
+    std::shared_ptr<const Workspace> found;
+    {
+        const std::lock_guard<std::mutex> guard(lock_);
+        const auto known = known_.find(workspace);
+        if (known == known_.end()) return no_workspace();
+        found = known->second;
+    }
+    const Spread& spread = found->spread;
+    if (offset > spread.bytes || bytes > spread.bytes - offset) {
+        return {Code::argument, base::in_bytes(bytes) + " from offset " + std::to_string(offset) +
+                                    " are not all in a workspace of " +
+                                    base::in_bytes(spread.bytes)};
+    }
+    if (bytes == 0) return {};
+    const std::uint64_t first = offset / spread.block_bytes;
+    const std::uint64_t last = (offset + bytes - 1) / spread.block_bytes;
+    const auto piece = [&](std::uint64_t i) {
+        const std::uint64_t begin = std::max(offset, (first + i) * spread.block_bytes);
+        const std::uint64_t end =
+            std::min(offset + bytes, (first + i) * spread.block_bytes + spread.block_bytes);
+        const GlobalAddress there = found->address(begin);
+        const GlobalAddress here = memory + (begin - offset);
+        return is_read ? std::tuple(here, there, end - begin)
+                       : std::tuple(there, here, end - begin);
+    };
+    const gma::Handle all =
+        gma_.copy_list(memory::IssuedBy::list, last - first + 1, piece, gma::handle_null);
+    return gma_.wait(all, -1, false);
+}
+
+}  // namespace acp::data

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory of a heap's sequences as one thread sees it, and what is committed in one of them at a moment. Below all operations.
+// Tests: tests/unit/sequence.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+#include "heap/offset.hpp"
+
+#include "sequence/bytes.hpp"
+#include "sequence/layout.hpp"
+#include "table/blocks.hpp"
+
+namespace acp::sequence {
+
+// What a thread has read of a sequence. It may be of several moments, until is_current() or a compare-and-swap of the operation word
+// says that it is of one.
+struct ContentView {
+    std::uint64_t operation_word = 0;
+    std::uint64_t body_word = 0;
+    OperationWord operation;
+    Named body;
+    std::uint64_t first = 0;
+    std::uint64_t bytes = 0;  // of the content
+    std::uint64_t capacity = 0;
+};
+
+template <template <class> class Atomic>
+class SequenceGround {
+public:
+    //   blocks, others  of this thread; outlive this
+    //   participants    of the heap; `own` is this thread's alone
+    SequenceGround(table::Blocks<Atomic>& blocks,
+                   Others& others,
+                   SequenceUsers<Atomic> participants,
+                   std::uint32_t own) noexcept
+        : blocks_(blocks), others_(others), participants_(participants), own_(own) {}
+
+    SequenceGround(const SequenceGround&) = delete;
+    SequenceGround& operator=(const SequenceGround&) = delete;
+    ~SequenceGround() = default;
+
+    [[nodiscard]] table::Blocks<Atomic>& blocks() const noexcept { return blocks_; }
+
+    [[nodiscard]] Others& others() const noexcept { return others_; }
+
+    [[nodiscard]] const SequenceUsers<Atomic>& participants() const noexcept {
+        return participants_;
+    }
+
+    [[nodiscard]] std::uint32_t own() const noexcept { return own_; }
+
+    [[nodiscard]] SequenceUser<Atomic>& shown() const noexcept { return participants_[own_]; }
+
+    [[nodiscard]] char* address(BlockNumber block) const noexcept {
+        return blocks_.base() + table::offset_of(block);
+    }
+
+    [[nodiscard]] SequenceHead<Atomic>& head(BlockNumber block) const noexcept {
+        return *reinterpret_cast<SequenceHead<Atomic>*>(address(block));
+    }
+
+    [[nodiscard]] Body<Atomic>& body(BlockNumber block) const noexcept {
+        return *reinterpret_cast<Body<Atomic>*>(address(block));
+    }
+
+    // The content of a view.
+    [[nodiscard]] BodyRing ring(const ContentView& view) const noexcept {
+        return {body(view.body.block).content(), view.capacity, view.first};
+    }
+
+    // What is committed. A replaced body may have been freed and may hold anything, which is noticed later.
+    //   false: another body than the operation word's is in use
+    [[nodiscard]] bool read(SequenceHead<Atomic>& head, ContentView& view) const noexcept {
+        // acquire: partner is every compare-and-swap of the word; what it committed is seen
+        view.operation_word = head.operation.load(std::memory_order_acquire);
+        view.operation = OperationWord::unpacked(view.operation_word);
+        // acquire: what the body's maker wrote before it was installed
+        view.body_word = head.body.load(std::memory_order_acquire);
+        view.body = Named::unpacked(view.body_word);
+        if (view.body.generation() != view.operation.generation) return false;
+        auto& in_use = body(view.body.block);
+        auto& extent = in_use.extents[view.operation.which];
+        view.capacity = in_use.capacity.load(std::memory_order_relaxed);
+        view.first = extent.first.load(std::memory_order_relaxed);
+        view.bytes = extent.bytes.load(std::memory_order_relaxed);
+        return true;
+    }
+
+    // Whether what a view says, and what was read of its content since, is of one moment: the content has not changed.
+    [[nodiscard]] bool is_current(SequenceHead<Atomic>& head,
+                                  const ContentView& view) const noexcept {
+        // It is a change, though of nothing, so that it stands before or after each change by others. acq_rel: what was read before it
+        // was not written after a change of the word that it does not see.
+        const std::uint64_t word = head.operation.fetch_add(0, std::memory_order_acq_rel);
+        return OperationWord::unpacked(word).sequence == view.operation.sequence;
+    }
+
+private:
+    table::Blocks<Atomic>& blocks_;
+    Others& others_;
+    SequenceUsers<Atomic> participants_;
+    std::uint32_t own_;
+};
+
+}  // namespace acp::sequence

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who may change a sequence, and how it is taken from a participant that is stopped or dead. A participant holds a sequence to write
+// into its body, outside of the committed content; it commits by one compare-and-swap of the operation word. Where a body is replaced
+// the word of the body decides, then the operation word is moved on by whoever comes; the body's number goes up by one each time, so
+// that a late compare-and-swap of it fails.
+//
+// What is taken over:
+// - held by a dead participant: the operation word becomes idle again, for nothing was committed;
+// - held by a stopped one: it may still write into the body, so that is given up to it, and a copy of the content is installed; if it
+//   comes back before that, it installs its own body again, with its change;
+// - being changed: the old body is installed again, under its next number, so that the new one of who is stopped comes too late.
+// Tests: tests/unit/sequence/kill_test.cpp, concurrency_test.cpp.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "sequence/ground.hpp"
+
+namespace acp::sequence {
+
+template <template <class> class Atomic>
+class Reservation {
+public:
+    explicit Reservation(const SequenceGround<Atomic>& ground) noexcept : ground_(ground) {}
+
+    // What is committed now, whoever holds it.
+    [[nodiscard]] ContentView look(SequenceHead<Atomic>& head) const noexcept {
+        ContentView view;
+        while (!ground_.read(head, view)) finish(head, view.operation, view.body_word);
+        return view;
+    }
+
+    // Waits until nobody holds the sequence, for as long as the others may have it, then takes it over. false: there was no memory for
+    // that, and nothing has changed.
+    [[nodiscard]] bool wait_until_idle(SequenceHead<Atomic>& head, ContentView& view) const {
+        std::uint64_t turns = 0;
+        for (std::uint64_t last = 0;; last = view.operation_word) {
+            view = look(head);
+            if (view.operation.state == TurnState::idle) return true;
+            turns = view.operation_word == last ? turns + 1 : 0;
+            const bool is_dead = ground_.others().is_dead(view.operation.participant);
+            const bool is_evicting = view.operation.state == TurnState::evicting;
+            if (!is_dead && !is_evicting && ground_.others().may_wait(turns, view.capacity))
+                continue;
+            if (!take_over(head, view, is_dead)) return false;
+        }
+    }
+
+    // Takes an idle sequence to write into its body. false: it has changed since `view`.
+    [[nodiscard]] bool hold(SequenceHead<Atomic>& head, ContentView& view) const noexcept {
+        auto& held = ground_.shown().held;
+        // release: before others can find us as the holder
+        held.store(held_word(view), std::memory_order_release);
+        if (enter(head, view, TurnState::held)) return true;
+        held.store(0, std::memory_order_release);
+        return false;
+    }
+
+    // Commits what the holder has written, and ends its hold. false: it was taken over, and nothing was committed.
+    //   which  the Extent that is committed; that of the view: nothing was changed
+    [[nodiscard]] bool release(SequenceHead<Atomic>& head,
+                               const ContentView& view,
+                               std::uint32_t which) const {
+        auto& held = ground_.shown().held;
+        const OperationWord now = which == view.operation.which
+                                      ? view.operation.as(TurnState::idle, 0)
+                                      : view.operation.after(which);
+        std::uint64_t expected = view.operation.packed();
+        // release: the bytes and the Extent; partner: Ground::read
+        if (head.operation.compare_exchange_strong(
+                expected, now.packed(), std::memory_order_acq_rel, std::memory_order_acquire)) {
+            held.store(0, std::memory_order_release);
+            return true;
+        }
+        const OperationWord evicted = view.operation.as(TurnState::evicting, ground_.own());
+        const bool is_kept = install(head, view, evicted, view.body.next(view.body.block, which));
+        held.store(0, std::memory_order_release);
+        if (!is_kept) ground_.blocks().free(view.body.block);
+        return is_kept;
+    }
+
+    // Takes an idle sequence to replace its body. false: it has changed since `view`.
+    [[nodiscard]] bool begin_change(SequenceHead<Atomic>& head, ContentView& view) const noexcept {
+        return enter(head, view, TurnState::changing);
+    }
+
+    // Puts a body in the place of the view's, and ends the change. false: somebody else has replaced that.
+    bool install(SequenceHead<Atomic>& head,
+                 const ContentView& view,
+                 const OperationWord& operation,
+                 const Named& body) const noexcept {
+        std::uint64_t in_use = view.body_word;
+        // acq_rel: the new body's content for who reads it; partner: Ground::read
+        const bool is_done = head.body.compare_exchange_strong(
+            in_use, body.packed(), std::memory_order_acq_rel, std::memory_order_acquire);
+        finish(head, operation, is_done ? body.packed() : in_use);
+        return is_done;
+    }
+
+    // Leaves the content as it is, whatever body a stopped participant is about to install.
+    void keep_body(SequenceHead<Atomic>& head, const ContentView& view) const noexcept {
+        (void)install(head, view, view.operation,
+                      view.body.next(view.body.block, view.operation.which));
+    }
+
+    // Takes the sequence from a participant that is stopped or dead, by one step; the caller looks again. false: there was no memory.
+    [[nodiscard]] bool take_over(SequenceHead<Atomic>& head,
+                                 const ContentView& view,
+                                 bool is_dead) const {
+        if (view.operation.state == TurnState::held) {
+            const OperationWord next =
+                is_dead ? view.operation.as(TurnState::idle, 0)
+                        : view.operation.as(TurnState::evicting, view.operation.participant);
+            std::uint64_t expected = view.operation_word;
+            (void)head.operation.compare_exchange_strong(
+                expected, next.packed(), std::memory_order_acq_rel, std::memory_order_relaxed);
+            return true;
+        }
+        if (view.operation.state == TurnState::evicting && !is_dead)
+            return install_copy(head, view);
+        keep_body(head, view);
+        return true;
+    }
+
+    // Makes a body that is not in use yet; 0: there is no room.
+    [[nodiscard]] BlockNumber make_body(std::uint64_t capacity) const {
+        auto& place = ground_.shown().made;
+        const BlockNumber block = ground_.blocks().allocate(
+            place, Body<Atomic>::block_bytes(capacity), heap::granule_bytes);
+        if (block == 0) return 0;
+        auto& made = ground_.body(block);
+        made.capacity.store(capacity, std::memory_order_relaxed);
+        made.maker.store(ground_.own(), std::memory_order_relaxed);
+        return block;
+    }
+
+    // The made body may be installed, with this word.
+    void show_made(const Named& body) const noexcept {
+        ground_.shown().made.store(Named{1, body.block, body.number}.packed(),
+                                   std::memory_order_release);
+    }
+
+    // Frees a body that was made and not installed.
+    void drop_made(BlockNumber body) const {
+        ground_.shown().made.store(0, std::memory_order_release);
+        ground_.blocks().free(body);
+    }
+
+private:
+    [[nodiscard]] static std::uint64_t held_word(const ContentView& view) noexcept {
+        return Named{0, view.body.block, view.operation.sequence}.packed();
+    }
+
+    [[nodiscard]] bool enter(SequenceHead<Atomic>& head,
+                             ContentView& view,
+                             TurnState state) const noexcept {
+        const OperationWord entered = view.operation.as(state, ground_.own());
+        std::uint64_t expected = view.operation_word;
+        // acquire: all that was committed, and all that others have read of what will be overwritten (Ground::is_current)
+        if (!head.operation.compare_exchange_strong(
+                expected, entered.packed(), std::memory_order_acq_rel, std::memory_order_acquire)) {
+            return false;
+        }
+        view.operation = entered;
+        view.operation_word = entered.packed();
+        return true;
+    }
+
+    // Moves the operation word on where a body was installed. Before, the installed body's maker is told that it is in use, and who was
+    // evicted that its body is not; so neither is freed wrongly, whoever dies. Any number of participants may do this, late ones too.
+    void finish(SequenceHead<Atomic>& head,
+                const OperationWord& operation,
+                std::uint64_t body_word) const noexcept {
+        const Named body = Named::unpacked(body_word);
+        const auto mask = (1U << OperationWord::generation_bits) - 1;
+        if (!operation.is_replacing() || body.generation() != ((operation.generation + 1) & mask))
+            return;
+        // A late caller may read what a body that was freed holds now: then no participant's word is as expected.
+        const std::uint64_t maker = ground_.body(body.block).maker.load(std::memory_order_relaxed);
+        if (maker < ground_.participants().count) {
+            std::uint64_t made = Named{1, body.block, body.number}.packed();
+            (void)ground_.participants()[static_cast<std::uint32_t>(maker)]
+                .made.compare_exchange_strong(made, 0, std::memory_order_acq_rel,
+                                              std::memory_order_relaxed);
+        }
+        if (operation.state == TurnState::evicting) give_up_body(operation, body.block);
+        OperationWord next = operation.after(body.bit);
+        next.generation = body.generation();
+        std::uint64_t expected = operation.packed();
+        (void)head.operation.compare_exchange_strong(
+            expected, next.packed(), std::memory_order_acq_rel, std::memory_order_relaxed);
+    }
+
+    // Tells who was evicted that its body is its own, unless that is in use again.
+    void give_up_body(const OperationWord& evicted, BlockNumber in_use) const noexcept {
+        auto& held = ground_.participants()[evicted.participant].held;
+        std::uint64_t word = held.load(std::memory_order_acquire);
+        Named body = Named::unpacked(word);
+        if (word == 0 || body.bit != 0 || body.block == in_use ||
+            body.number != (evicted.sequence & Named::number_mask)) {
+            return;
+        }
+        body.bit = 1;
+        (void)held.compare_exchange_strong(word, body.packed(), std::memory_order_acq_rel,
+                                           std::memory_order_relaxed);
+    }
+
+    // Installs a copy of the content in the place of a body into which a stopped participant may still write.
+    [[nodiscard]] bool install_copy(SequenceHead<Atomic>& head, const ContentView& view) const {
+        if (!ground_.is_current(head, view)) return true;
+        const BlockNumber copy = make_body(view.capacity);
+        if (copy == 0) return false;
+        auto& made = ground_.body(copy);
+        ground_.ring(view).read(0, made.content(), view.bytes);
+        made.extents[0].first.store(0, std::memory_order_relaxed);
+        made.extents[0].bytes.store(view.bytes, std::memory_order_relaxed);
+        const Named body = view.body.next(copy, 0);
+        show_made(body);
+        if (!install(head, view, view.operation, body)) drop_made(copy);
+        return true;
+    }
+
+    const SequenceGround<Atomic>& ground_;
+};
+
+}  // namespace acp::sequence

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Vectors and deques in shared memory: sequences of bytes that any thread of any process of a node changes and reads at once. One
+// object is one thread's way to all sequences of one heap; a sequence is named by the block it begins with.
+//
+// Contract:
+// - Each operation takes effect at one moment between its call and its return (it is linearizable). A read is of one moment.
+// - To add and to remove at an end changes the body in place; what else changes the content makes a new body, at the cost of a copy.
+//   What is removed at an end may be handed out, so that no two get the same bytes.
+// - A participant that is stopped while it holds or changes a sequence is waited for as long as Others::may_wait says, a dead one not at
+//   all; then its operation is undone, and done again by itself if it goes on. Reads wait for nobody.
+// - A process that is killed at any instruction leaves nothing half done, and recover() frees what it held. Killed at the very
+//   instruction between the last word that names a block and its freeing, it leaves that block.
+// - Where there is no memory an operation says so, and the sequence is as before. To remove at an end needs none, unless a participant
+//   was stopped while it held the sequence, and still lives.
+// - The content of a vector lies in one piece; that of a deque in two at most.
+//
+// Who may change is sequence/reservation.hpp. Atomic: std::atomic, or one of a test that is run by a scheduler or kills the process
+// between two accesses. Tests: tests/unit/sequence.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+#include "sequence/ground.hpp"
+#include "sequence/reservation.hpp"
+
+namespace acp::sequence {
+
+enum class SequenceEffect : std::uint8_t { done, no_room, outside };
+
+enum class ContentEnd : std::uint8_t { back, front };
+
+// A change in the middle: `removed` bytes from index `at` give way to `added` others.
+struct Splice {
+    std::uint64_t at = 0;       // beyond the content: its end
+    std::uint64_t removed = 0;  // beyond the content: up to its end
+    const char* source = nullptr;
+    std::uint64_t added = 0;
+    std::uint64_t capacity_least = 0;  // of the new body
+    bool must_fit = false;             // Effect::outside where the range is not in the content
+    bool may_shrink = false;           // the new body may be smaller than the old one
+};
+
+// A piece of the content.   place  offset in the heap
+struct ContentPiece {
+    std::uint64_t place = 0;
+    std::uint64_t bytes = 0;
+};
+
+struct SequenceLayout {
+    std::uint64_t bytes = 0;  // of the content
+    std::uint64_t capacity = 0;
+    std::array<ContentPiece, 2>
+        pieces{};  // in the order of the content; empty ones where there is nothing
+};
+
+template <template <class> class Atomic = std::atomic>
+class Sequence {
+public:
+    // The most bytes that a sequence has.
+    static constexpr std::uint64_t bytes_most = table::heap_bytes_max / 2;
+    static constexpr std::uint64_t capacity_least = 16;
+
+    //   blocks, others  of the calling thread; outlive this
+    //   participants    of the heap, zero at first; number `own` is the calling thread's alone
+    Sequence(table::Blocks<Atomic>& blocks,
+             Others& others,
+             SequenceUsers<Atomic> participants,
+             std::uint32_t own) noexcept
+        : ground_(blocks, others, participants, own), reservation_(ground_) {}
+
+    ~Sequence() = default;
+    Sequence(const Sequence&) = delete;
+    Sequence& operator=(const Sequence&) = delete;
+
+    // Makes a sequence of zero bytes; it is freed if the process is killed before keep(). 0: there is no room.
+    [[nodiscard]] BlockNumber make(SequenceKind kind, std::uint64_t bytes, std::uint64_t capacity) {
+        if (bytes > bytes_most || capacity > bytes_most) return 0;
+        auto& shown = ground_.shown();
+        const BlockNumber number =
+            ground_.blocks().allocate(shown.head_made, sizeof(SequenceHead<Atomic>), line_bytes);
+        if (number == 0) return 0;
+        const std::uint64_t room = rounded(std::max(bytes, capacity));
+        const BlockNumber body = reservation_.make_body(room);
+        if (body == 0) {
+            shown.head_made.store(0, std::memory_order_release);
+            ground_.blocks().free(number);
+            return 0;
+        }
+        auto& made = ground_.body(body);
+        std::memset(made.content(), 0, bytes);
+        made.extents[0].first.store(0, std::memory_order_relaxed);
+        made.extents[0].bytes.store(bytes, std::memory_order_relaxed);
+        auto& head = ground_.head(number);
+        head.body.store(Named{0, body, 1}.packed(), std::memory_order_relaxed);
+        OperationWord first;
+        first.generation = 1;
+        first.sequence = 1;
+        head.operation.store(first.packed(), std::memory_order_relaxed);
+        // release: the head, whose body goes with it from now on
+        shown.head_made.store(Named{1, number, 0}.packed(), std::memory_order_release);
+        shown.made.store(0, std::memory_order_release);
+        head.mark.store(SequenceHead<Atomic>::mark_of(number, kind), std::memory_order_release);
+        return number;
+    }
+
+    // The caller has stored where the sequence made last is.
+    void keep() const noexcept { ground_.shown().head_made.store(0, std::memory_order_release); }
+
+    // Whether a sequence of the kind begins there. Of a block that holds something else the answer is as good as a guess of 64 bits.
+    //   number  any number whose offset and sizeof(Head) bytes from there are in the heap
+    [[nodiscard]] bool is_one(BlockNumber number, SequenceKind kind) const noexcept {
+        return table::offset_of(number) % line_bytes == 0 &&
+               ground_.head(number).mark.load(std::memory_order_acquire) ==
+                   SequenceHead<Atomic>::mark_of(number, kind);
+    }
+
+    // Frees a sequence. Nobody uses it any more, and the dead who did are recovered. false: it is none, or somebody else destroys it.
+    bool destroy(BlockNumber number, SequenceKind kind) {
+        if (!is_one(number, kind)) return false;
+        auto& head = ground_.head(number);
+        std::uint64_t mark = SequenceHead<Atomic>::mark_of(number, kind);
+        if (!head.mark.compare_exchange_strong(mark, 0, std::memory_order_acq_rel,
+                                               std::memory_order_relaxed)) {
+            return false;
+        }
+        free_with_body(number);
+        return true;
+    }
+
+    // Adds bytes at an end; those at the front stand in the order of `source`. done (index: where they begin), no_room
+    SequenceEffect push(BlockNumber number,
+                        ContentEnd end,
+                        const char* source,
+                        std::uint64_t bytes,
+                        std::uint64_t& index) {
+        auto& head = begin(number);
+        for (ContentView view;;) {
+            if (!reservation_.wait_until_idle(head, view)) return SequenceEffect::no_room;
+            if (bytes > bytes_most || view.bytes > bytes_most - bytes) {
+                if (ground_.is_current(head, view)) return SequenceEffect::no_room;
+                continue;
+            }
+            const std::uint64_t at = end == ContentEnd::back ? view.bytes : 0;
+            const bool has_room = bytes <= view.capacity - std::min(view.capacity, view.bytes);
+            const Attempt step =
+                has_room ? write_at_end(head, view, end, {source, bytes})
+                         : change(head, view, {.at = at, .source = source, .added = bytes});
+            if (step == Attempt::no_room) return SequenceEffect::no_room;
+            if (step == Attempt::again) continue;
+            index = at;
+            return SequenceEffect::done;
+        }
+    }
+
+    // Removes up to so many bytes from an end; `removed` tells how many. done, no_room (see the contract)
+    //   target  room for them, in the order of the content; nullptr: they are dropped
+    SequenceEffect pop(BlockNumber number,
+                       ContentEnd end,
+                       char* target,
+                       std::uint64_t bytes,
+                       std::uint64_t& removed) {
+        auto& head = begin(number);
+        for (ContentView view;;) {
+            if (!reservation_.wait_until_idle(head, view)) return SequenceEffect::no_room;
+            removed = std::min(bytes, view.bytes);
+            if (removed == 0) {
+                if (ground_.is_current(head, view)) return SequenceEffect::done;
+                continue;
+            }
+            if (!reservation_.hold(head, view)) continue;
+            const std::uint64_t at = end == ContentEnd::back ? view.bytes - removed : 0;
+            const BodyRing ring = ground_.ring(view);
+            if (target != nullptr) ring.read(at, target, removed);
+            const std::uint64_t left = view.bytes - removed;
+            const bool is_moved = end == ContentEnd::front && left != 0;
+            const std::uint32_t which =
+                write_extent(view, is_moved ? ring.place(removed) : at_start(view, left), left);
+            if (reservation_.release(head, view, which)) return SequenceEffect::done;
+        }
+    }
+
+    // Copies up to so many bytes from an index; `copied` tells how many there were. They are of one moment. Waits for nobody, but where
+    // others change the content again and again.
+    void read(BlockNumber number,
+              std::uint64_t index,
+              char* target,
+              std::uint64_t bytes,
+              std::uint64_t& copied) {
+        auto& head = begin(number);
+        ContentView view;
+        for (std::uint32_t i = 0;; ++i) {
+            view = reservation_.look(head);
+            if (!ground_.is_current(head, view)) continue;
+            copied = index < view.bytes ? std::min(bytes, view.bytes - index) : 0;
+            const bool is_held = i >= reads_most && view.operation.state == TurnState::idle &&
+                                 reservation_.hold(head, view);
+            ground_.ring(view).read(index, target, copied);
+            if (is_held) {
+                // What was read is of the moment when the hold began, whether it was taken over or not.
+                (void)reservation_.release(head, view, view.operation.which);
+                return;
+            }
+            if (ground_.is_current(head, view)) return;
+        }
+    }
+
+    // A change in the middle. done (bytes: of the content, before), no_room, outside
+    SequenceEffect splice(BlockNumber number, const Splice& splice, std::uint64_t& bytes) {
+        auto& head = begin(number);
+        for (ContentView view;;) {
+            if (!reservation_.wait_until_idle(head, view)) return SequenceEffect::no_room;
+            const bool is_outside = splice.must_fit && (splice.at > view.bytes ||
+                                                        splice.removed > view.bytes - splice.at);
+            const bool is_too_much = splice.added > bytes_most - std::min(view.bytes, bytes_most) ||
+                                     splice.capacity_least > bytes_most;
+            bytes = view.bytes;
+            if (is_outside || is_too_much || is_nothing(splice, view)) {
+                if (!ground_.is_current(head, view)) continue;
+                if (is_outside) return SequenceEffect::outside;
+                return is_too_much ? SequenceEffect::no_room : SequenceEffect::done;
+            }
+            const Attempt step = change(head, view, splice);
+            if (step != Attempt::again)
+                return step == Attempt::done ? SequenceEffect::done : SequenceEffect::no_room;
+        }
+    }
+
+    // How much there is at one moment, and where up to so many bytes from an index lie then.
+    [[nodiscard]] SequenceLayout layout(BlockNumber number,
+                                        std::uint64_t index,
+                                        std::uint64_t bytes) const noexcept {
+        auto& head = ground_.head(number);
+        ContentView view;
+        do view = reservation_.look(head);
+        while (!ground_.is_current(head, view));
+        SequenceLayout layout{view.bytes, view.capacity, {}};
+        const std::uint64_t all = index < view.bytes ? std::min(bytes, view.bytes - index) : 0;
+        if (all == 0) return layout;
+        const BodyRing ring = ground_.ring(view);
+        const std::uint64_t start = table::offset_of(view.body.block) + Body<Atomic>::head_bytes;
+        const std::uint64_t piece = ring.in_one_piece(index, all);
+        layout.pieces[0] = {start + ring.place(index), piece};
+        if (piece < all) layout.pieces[1] = {start, all - piece};
+        return layout;
+    }
+
+    // Finishes or undoes what a dead participant was doing, and frees what it held. Any survivor calls it, again if the survivor was
+    // killed meanwhile. false: a process that lives is at it.
+    bool recover(std::uint32_t dead);
+
+private:
+    enum class Attempt : std::uint8_t { done, again, no_room };
+
+    struct Source {
+        const char* bytes;
+        std::uint64_t count;
+    };
+
+    // How often a read is tried before it holds the sequence.
+    static constexpr std::uint32_t reads_most = 8;
+
+    [[nodiscard]] static std::uint64_t rounded(std::uint64_t bytes) noexcept {
+        return std::max(capacity_least, (bytes + 15) & ~std::uint64_t{15});
+    }
+
+    // An empty content begins at the start again.
+    [[nodiscard]] static std::uint64_t at_start(const ContentView& view,
+                                                std::uint64_t left) noexcept {
+        return left != 0 ? view.first : 0;
+    }
+
+    [[nodiscard]] static bool is_nothing(const Splice& splice, const ContentView& view) noexcept {
+        const bool is_removing = splice.removed != 0 && splice.at < view.bytes;
+        const bool is_shrinking = splice.may_shrink && splice.capacity_least < view.capacity / 4;
+        return !is_removing && splice.added == 0 && splice.capacity_least <= view.capacity &&
+               !is_shrinking;
+    }
+
+    // Others find this participant by the sequence that it changes.
+    SequenceHead<Atomic>& begin(BlockNumber number) const noexcept {
+        ground_.shown().head.store(number, std::memory_order_relaxed);
+        return ground_.head(number);
+    }
+
+    // Writes the Extent that is not committed. Returns which one.
+    std::uint32_t write_extent(const ContentView& view,
+                               std::uint64_t first,
+                               std::uint64_t bytes) const noexcept {
+        const std::uint32_t which = 1 - view.operation.which;
+        auto& extent = ground_.body(view.body.block).extents[which];
+        // relaxed: the operation word is released after it, here and below
+        extent.first.store(first, std::memory_order_relaxed);
+        extent.bytes.store(bytes, std::memory_order_relaxed);
+        return which;
+    }
+
+    Attempt write_at_end(SequenceHead<Atomic>& head,
+                         ContentView view,
+                         ContentEnd end,
+                         const Source& source) {
+        if (source.count == 0)
+            return ground_.is_current(head, view) ? Attempt::done : Attempt::again;
+        if (!reservation_.hold(head, view)) return Attempt::again;
+        BodyRing ring = ground_.ring(view);
+        std::uint64_t at = view.bytes;
+        if (end == ContentEnd::front) {
+            ring.first = ring.place(view.capacity - source.count);
+            at = 0;
+        }
+        ring.write(at, source.bytes, source.count);
+        const std::uint32_t which = write_extent(view, ring.first, view.bytes + source.count);
+        return reservation_.release(head, view, which) ? Attempt::done : Attempt::again;
+    }
+
+    // Makes a new body from an idle one. no_room: nothing has changed.
+    Attempt change(SequenceHead<Atomic>& head, ContentView view, const Splice& splice) {
+        if (!reservation_.begin_change(head, view)) return Attempt::again;
+        const std::uint64_t at = std::min(splice.at, view.bytes);
+        const std::uint64_t removed = std::min(splice.removed, view.bytes - at);
+        const std::uint64_t bytes = view.bytes - removed + splice.added;
+        const BlockNumber made = make_room(view, bytes, splice);
+        if (made == 0) {
+            reservation_.keep_body(head, view);
+            return Attempt::no_room;
+        }
+        auto& body = ground_.body(made);
+        const BodyRing old = ground_.ring(view);
+        old.read(0, body.content(), at);
+        if (splice.added != 0) std::memcpy(body.content() + at, splice.source, splice.added);
+        old.read(at + removed, body.content() + at + splice.added, view.bytes - at - removed);
+        body.extents[0].first.store(0, std::memory_order_relaxed);
+        body.extents[0].bytes.store(bytes, std::memory_order_relaxed);
+        const Named named = view.body.next(made, 0);
+        auto& replaced = ground_.shown().replaced;
+        reservation_.show_made(named);
+        replaced.store(Named{0, view.body.block, 0}.packed(), std::memory_order_release);
+        const bool is_done = reservation_.install(head, view, view.operation, named);
+        replaced.store(0, std::memory_order_release);
+        if (is_done) {
+            ground_.blocks().free(view.body.block);
+        } else {
+            reservation_.drop_made(made);
+        }
+        return is_done ? Attempt::done : Attempt::again;
+    }
+
+    // A body for the content after a change: with room to grow if the content has, else as little as will do; 0: there is no room.
+    BlockNumber make_room(const ContentView& view, std::uint64_t bytes, const Splice& splice) {
+        const std::uint64_t needed = rounded(std::max(bytes, splice.capacity_least));
+        std::uint64_t wanted = std::max(needed, view.capacity);
+        if (bytes > view.capacity)
+            wanted = std::max(needed, std::min(2 * view.capacity, rounded(bytes_most)));
+        if (splice.may_shrink && needed < view.capacity / 4) wanted = needed;
+        BlockNumber made = reservation_.make_body(wanted);
+        if (made == 0 && needed < wanted) made = reservation_.make_body(needed);
+        return made;
+    }
+
+    void free_with_body(BlockNumber number) {
+        const Named body =
+            Named::unpacked(ground_.head(number).body.load(std::memory_order_acquire));
+        ground_.blocks().free(body.block);
+        ground_.blocks().free(number);
+    }
+
+    template <template <class> class Of>
+    friend class SequenceRecovery;
+
+    SequenceGround<Atomic> ground_;
+    Reservation<Atomic> reservation_;
+};
+
+}  // namespace acp::sequence
+
+#include "sequence/recovery.hpp"

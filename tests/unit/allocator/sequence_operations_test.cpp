@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The operations on vectors and deques as bytes, which may come from another node: what they do, and that what is malformed is refused
+// and changes nothing.
+#include "allocator/sequence_operations.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
+#include "allocator/operations.hpp"
+#include "unit/local/test_owner.hpp"
+
+namespace acp::allocator::test {
+namespace {
+
+using base::Code;
+using sequence::SequenceEffect;
+using sequence::SequenceKind;
+
+constexpr std::uint64_t heap_bytes = 4 * heap::area_bytes;
+
+class SequenceOperationsTest : public testing::Test {
+protected:
+    // Runs an operation on a request and text behind it.
+    template <typename Request>
+    Code run(std::uint32_t number, const Request& request, const std::string& text = "") {
+        std::vector<std::byte> arguments(sizeof request + text.size());
+        std::memcpy(arguments.data(), &request, sizeof request);
+        std::memcpy(arguments.data() + sizeof request, text.data(), text.size());
+        return run_bytes(number, arguments);
+    }
+
+    Code run_bytes(std::uint32_t number, const std::vector<std::byte>& arguments) {
+        const auto all = {std::span<const local::NumberedOperation>(sequence_operations()),
+                          std::span<const local::NumberedOperation>(operations())};
+        for (const auto rows : all) {
+            for (const local::NumberedOperation& row : rows) {
+                if (row.number != number) continue;
+                result_.assign(row.result_bytes_max, std::byte{0xee});
+                local::OperationContext context(owner_.space, owner_.hazards,
+                                                *owner_.hazards.own_line(), 0);
+                const auto ran = local::run_operation(row, context, arguments, result_);
+                result_.resize(ran.result_bytes);
+                return ran.code;
+            }
+        }
+        ADD_FAILURE() << number;
+        return Code::system;
+    }
+
+    template <typename Value>
+    [[nodiscard]] Value told() const {
+        Value value{};
+        EXPECT_GE(result_.size(), sizeof value);
+        std::memcpy(&value, result_.data(), std::min(result_.size(), sizeof value));
+        return value;
+    }
+
+    [[nodiscard]] std::string text_told() const {
+        return {reinterpret_cast<const char*>(result_.data()) + sizeof(SequenceResult),
+                result_.size() - sizeof(SequenceResult)};
+    }
+
+    SequenceName make(SequenceKind kind, std::uint64_t bytes = 0) {
+        EXPECT_EQ(run(sequence_make_number, SequenceMake{kind, bytes, 0}), Code::ok);
+        return {told<std::uint64_t>(), kind};
+    }
+
+    std::uint64_t allocate(std::uint64_t bytes) {
+        EXPECT_EQ(run(allocate_number, std::array<std::uint64_t, 2>{16, bytes}), Code::ok);
+        return told<std::uint64_t>();
+    }
+
+    void free(std::uint64_t block) { EXPECT_EQ(run(free_number, block), Code::ok); }
+
+    char* memory(std::uint64_t address) {
+        return owner_.segment.claimed(0, node::Claim::heap_blocks) +
+               offset_in_heap(owner_.space, 0, address);
+    }
+
+    std::uint64_t push(const SequenceName& name, const std::string& text, bool is_front = false) {
+        EXPECT_EQ(run(sequence_push_number, SequencePush{name, is_front, 0, text.size()}, text),
+                  Code::ok);
+        EXPECT_EQ(told<SequenceResult>().effect, SequenceEffect::done);
+        return told<SequenceResult>().bytes;
+    }
+
+    std::string read(const SequenceName& name, std::uint64_t index = 0) {
+        EXPECT_EQ(run(sequence_read_number, SequenceRead{name, index, 0, sequence_inline_max}),
+                  Code::ok);
+        return text_told();
+    }
+
+    std::uint64_t blocks() {
+        EXPECT_EQ(run_bytes(usage_number, {}), Code::ok);
+        return told<heap::Usage>().blocks;
+    }
+
+    node::Segment node_ = local::test::make_node(2, 2, heap_bytes);
+    local::test::Owner owner_{node_, 0};
+    std::vector<std::byte> result_;
+};
+
+TEST_F(SequenceOperationsTest, push_pop_read_splice_and_tell) {
+    const SequenceName name = make(SequenceKind::deque);
+    EXPECT_EQ(push(name, "middle"), 0U);
+    EXPECT_EQ(push(name, " end"), 6U);
+    EXPECT_EQ(push(name, "start ", true), 0U);
+    EXPECT_EQ(read(name), "start middle end");
+    EXPECT_EQ(read(name, 6), "middle end");
+    EXPECT_EQ(run(sequence_pop_number, SequencePop{name, 1, 1, 0, 6}), Code::ok);
+    EXPECT_EQ(text_told(), "start ");
+    EXPECT_EQ(run(sequence_pop_number, SequencePop{name, 0, 0, 0, 4}), Code::ok);
+    EXPECT_EQ(told<SequenceResult>().bytes, 4U);
+    EXPECT_EQ(result_.size(), sizeof(SequenceResult));
+    SequenceSplice splice;
+    splice.name = name;
+    splice.at = 1;
+    splice.removed = 2;
+    splice.added = 3;
+    EXPECT_EQ(run(sequence_splice_number, splice, "xyz"), Code::ok);
+    EXPECT_EQ(told<SequenceResult>().bytes, 6U);
+    EXPECT_EQ(read(name), "mxyzdle");
+    EXPECT_EQ(run(sequence_tell_number, SequenceTell{name, 2, 100}), Code::ok);
+    const auto seen = told<SequenceTold>();
+    EXPECT_EQ(seen.bytes, 7U);
+    EXPECT_GE(seen.capacity, 7U);
+    EXPECT_EQ(std::string(memory(seen.addresses[0]), seen.pieces[0]), "yzdle");
+    EXPECT_EQ(seen.addresses[1], 0U);
+    EXPECT_EQ(run(sequence_destroy_number, name), Code::ok);
+    EXPECT_EQ(run(sequence_destroy_number, name), Code::stale);
+    EXPECT_EQ(blocks(), 0U);
+}
+
+TEST_F(SequenceOperationsTest, what_is_long_goes_through_a_stage) {
+    const SequenceName name = make(SequenceKind::vector, 3);
+    const std::string text(50'000, 'l');
+    const std::uint64_t stage = allocate(text.size());
+    std::memcpy(memory(stage), text.data(), text.size());
+    EXPECT_EQ(run(sequence_push_number, SequencePush{name, 0, stage, text.size()}), Code::ok);
+    EXPECT_EQ(told<SequenceResult>().bytes, 3U);
+    SequenceSplice splice;
+    splice.name = name;
+    splice.added = text.size();
+    splice.stage = stage;
+    EXPECT_EQ(run(sequence_splice_number, splice), Code::ok);
+    std::memset(memory(stage), 0, text.size());
+    EXPECT_EQ(run(sequence_read_number, SequenceRead{name, 0, stage, text.size()}), Code::ok);
+    EXPECT_EQ(told<SequenceResult>().bytes, text.size());
+    EXPECT_EQ(std::string(memory(stage), text.size()), text);
+    std::memset(memory(stage), 0, text.size());
+    EXPECT_EQ(run(sequence_pop_number, SequencePop{name, 0, 1, stage, text.size()}), Code::ok);
+    EXPECT_EQ(told<SequenceResult>().bytes, text.size());
+    EXPECT_EQ(std::string(memory(stage), text.size()), text);
+    free(stage);
+    EXPECT_EQ(run(sequence_push_number, SequencePush{name, 0, stage, 100}), Code::address);
+    EXPECT_EQ(run(sequence_destroy_number, name), Code::ok);
+    EXPECT_EQ(blocks(), 0U);
+}
+
+TEST_F(SequenceOperationsTest, what_is_malformed_is_refused_and_changes_nothing) {
+    const SequenceName vector = make(SequenceKind::vector);
+    const SequenceName deque = make(SequenceKind::deque);
+    push(vector, "text");
+    const std::uint64_t stage = allocate(100);
+    const std::uint64_t room = owner_.space.claimed_address(0, node::Claim::heap_blocks);
+    const SequenceName foreign{vector.address, SequenceKind::deque};
+    for (const SequenceName& wrong : {foreign, SequenceName{0, SequenceKind::vector},
+                                      SequenceName{vector.address + 64, SequenceKind::vector},
+                                      SequenceName{vector.address + 1, SequenceKind::vector},
+                                      SequenceName{stage, SequenceKind::vector},
+                                      SequenceName{room + heap_bytes - 8, SequenceKind::vector},
+                                      SequenceName{vector.address, static_cast<SequenceKind>(7)}}) {
+        EXPECT_EQ(run(sequence_push_number, SequencePush{wrong, 0, 0, 1}, "x"), Code::stale);
+        EXPECT_EQ(run(sequence_pop_number, SequencePop{wrong, 0, 0, 0, 1}), Code::stale);
+        EXPECT_EQ(run(sequence_read_number, SequenceRead{wrong, 0, 0, 1}), Code::stale);
+        EXPECT_EQ(run(sequence_tell_number, SequenceTell{wrong, 0, 1}), Code::stale);
+        EXPECT_EQ(run(sequence_destroy_number, wrong), Code::stale);
+        SequenceSplice splice;
+        splice.name = wrong;
+        EXPECT_EQ(run(sequence_splice_number, splice), Code::stale);
+    }
+    EXPECT_EQ(run(sequence_make_number, SequenceMake{static_cast<SequenceKind>(0), 1, 1}),
+              Code::argument);
+    EXPECT_EQ(run(sequence_push_number, SequencePush{vector, 1, 0, 1}, "x"), Code::argument);
+    EXPECT_EQ(run(sequence_push_number, SequencePush{deque, 2, 0, 1}, "x"), Code::argument);
+    EXPECT_EQ(run(sequence_push_number, SequencePush{vector, 0, 0, 2}, "x"), Code::argument);
+    EXPECT_EQ(run(sequence_push_number, SequencePush{vector, 0, stage, 1}, "x"), Code::argument);
+    EXPECT_EQ(run(sequence_push_number, SequencePush{vector, 0, stage, 5'000}), Code::address);
+    EXPECT_EQ(run(sequence_push_number, SequencePush{vector, 0, stage + 16, 1}), Code::address);
+    EXPECT_EQ(run(sequence_push_number, SequencePush{vector, 0, 12345, 1}), Code::address);
+    EXPECT_EQ(run(sequence_pop_number, SequencePop{vector, 1, 0, 0, 1}), Code::argument);
+    EXPECT_EQ(run(sequence_pop_number, SequencePop{vector, 0, 1, 0, sequence_inline_max + 1}),
+              Code::argument);
+    EXPECT_EQ(run(sequence_read_number, SequenceRead{vector, 0, 0, sequence_inline_max + 1}),
+              Code::argument);
+    EXPECT_EQ(run(sequence_read_number, SequenceRead{vector, 0, stage, 5'000}), Code::address);
+    SequenceSplice splice;
+    splice.name = vector;
+    splice.added = 5;
+    EXPECT_EQ(run(sequence_splice_number, splice, "four"), Code::argument);
+    splice.must_fit = 2;
+    EXPECT_EQ(run(sequence_splice_number, splice, "five5"), Code::argument);
+    for (const std::uint32_t number :
+         {sequence_make_number, sequence_destroy_number, sequence_push_number, sequence_pop_number,
+          sequence_read_number, sequence_splice_number, sequence_tell_number}) {
+        EXPECT_EQ(run_bytes(number, std::vector<std::byte>(7)), Code::argument) << number;
+    }
+    EXPECT_EQ(read(vector), "text");
+    EXPECT_EQ(read(deque), "");
+    EXPECT_EQ(run(sequence_make_number, SequenceMake{SequenceKind::vector, heap_bytes, 0}),
+              Code::ok);
+    EXPECT_EQ(told<std::uint64_t>(), 0U) << "there is no room";
+    free(stage);
+    EXPECT_EQ(run(sequence_destroy_number, vector), Code::ok);
+    EXPECT_EQ(run(sequence_destroy_number, deque), Code::ok);
+    EXPECT_EQ(blocks(), 0U);
+}
+
+}  // namespace
+}  // namespace acp::allocator::test
