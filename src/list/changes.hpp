@@ -150,7 +150,8 @@ ListEffect SharedLists<Atomic>::move(BlockNumber to,
             continue;  // a list has changed
         }
         moved = element;
-        const bool is_there = before.node == element.node || before.node == moving.right;
+        const bool is_there =
+            to == from && (before.node == element.node || before.node == moving.right);
         if (is_there) return ListEffect::done;
         plan_move(plan, moving, moved);
         if (turns_.run(plan)) return ListEffect::done;

@@ -26,7 +26,8 @@ using Names = std::array<BlockNumber, lists_used>;
 struct Tally {
     std::vector<std::string> put;
     std::vector<std::string> taken;
-    std::vector<std::uint64_t> taken_at;  // of a queue: when, by a count of all
+    std::array<std::int64_t, 2>
+        balance{};  // of each list: put in and moved there, less taken out and moved away
 };
 
 bool is_text(const std::string& text) {
@@ -56,7 +57,8 @@ public:
 
 private:
     bool step(const Names& lists, test::Random& random, std::uint32_t number, Tally& tally) {
-        const BlockNumber list = lists[random.below(lists_used)];
+        const std::uint64_t which = random.below(lists_used);
+        const BlockNumber list = lists[which];
         Position at = user_.lists.end_of(list);
         for (std::uint64_t i = random.below(4); i > 0; --i) {
             Position next;
@@ -73,8 +75,10 @@ private:
                        std::to_string(number) + "." +
                        std::string(count, static_cast<char>('a' + count % 26));
                 Position made;
-                if (user_.insert(list, at, text, made) == ListEffect::done)
+                if (user_.insert(list, at, text, made) == ListEffect::done) {
                     tally.put.push_back(text);
+                    ++tally.balance[which];
+                }
                 return true;
             }
             case 3:
@@ -87,16 +91,21 @@ private:
                 text = user_.text_at(list, at);
                 return text == "(none)" || is_text(text);
             default: {
-                const BlockNumber other = lists[random.below(lists_used)];
+                const std::uint64_t target = random.below(lists_used);
+                const BlockNumber other = lists[target];
                 Position moved;
-                (void)user_.lists.move(
-                    other, random.chance(50) ? user_.lists.end_of(other) : user_.first(other), list,
-                    at, moved);
+                const Position before =
+                    random.chance(50) ? user_.lists.end_of(other) : user_.first(other);
+                if (user_.lists.move(other, before, list, at, moved) == ListEffect::done) {
+                    --tally.balance[which];
+                    ++tally.balance[target];
+                }
                 return true;
             }
         }
         if (text.empty()) return true;
         tally.taken.push_back(text);
+        --tally.balance[which];
         return is_text(text);
     }
 
@@ -118,6 +127,9 @@ void expect_agreement(User<Atomic>& user,
     for (const BlockNumber list : lists) {
         std::vector<std::string> texts = user.texts(list);
         EXPECT_EQ(user.lists.size(list), texts.size()) << when;
+        std::int64_t balance = 0;
+        for (const Tally& tally : tallies) balance += tally.balance[list == lists[0] ? 0 : 1];
+        EXPECT_EQ(balance, static_cast<std::int64_t>(texts.size())) << when << ": as calls told";
         for (const std::string& text : texts) --there[text];
         std::vector<std::string> back = user.texts(list, false);
         std::reverse(back.begin(), back.end());
@@ -138,6 +150,7 @@ void run_scheduled(std::uint64_t seed, std::uint32_t operations, std::uint32_t b
     for (const char* text : {"x-1.", "x-2.", "x-3."}) {
         EXPECT_EQ(actors[0].user().push_back(lists[0], text), ListEffect::done);
         tallies[users].put.emplace_back(text);
+        ++tallies[users].balance[0];
     }
     std::array<bool, users> is_well{};
     sched::Options options;

@@ -326,6 +326,44 @@ TEST_P(Kill, a_user_stopped_before_any_access_keeps_nobody_waiting) {
     }
 }
 
+// Others carry out the operation of a stopped user and take every element out; what it would still change stays allocated.
+TEST_P(Kill, what_a_stopped_user_would_change_is_not_freed) {
+    const test::ScopedWatchdog watchdog("stops and memory that is named");
+    std::uint32_t looked_at = 0;
+    for (std::uint64_t at = 1; !HasFailure(); ++at) {
+        Scene scene(GetParam());
+        pid_t child = 0;
+        const bool is_hit = child_hit(at, SIGSTOP, child, [&] { scene.act(); });
+        const ListParticipants<SteppedAtomic> all{scene.participants.data(), participants_max};
+        const auto& shown = all[victim];
+        const auto relaxed = std::memory_order_relaxed;
+        const BlockNumber list = shown.lists[0].load(relaxed);
+        std::vector<BlockNumber> named;
+        if (is_hit && list != 0 && scene.own.lists.is_list(list)) {
+            const auto& head = *reinterpret_cast<const ListHead<SteppedAtomic>*>(
+                scene.shared.blocks.data() + offset_of(list));
+            if (head.turn.load(relaxed) == turn::of(victim, shown.number.load(relaxed))) {
+                for (std::uint64_t i = 0; i < shown.change_count.load(relaxed); ++i)
+                    named.push_back(place::block_in(shown.changes[i].place.load(relaxed)));
+            }
+        }
+        for (const BlockNumber each : scene.lists) {
+            while (!scene.own.pop_front(each).empty()) {
+            }
+        }
+        scene.own.lists.reclaim();
+        for (const BlockNumber block : named) {
+            EXPECT_NE(scene.shared.heap.usable_bytes(offset_of(block)), 0U)
+                << "stopped before access " << at;
+            ++looked_at;
+        }
+        if (!is_hit) break;
+        kill(child, SIGKILL);
+        waitpid(child, nullptr, 0);
+    }
+    EXPECT_GT(looked_at, 100U);
+}
+
 INSTANTIATE_TEST_SUITE_P(batch, Kill, testing::Values(1, 16));
 
 }  // namespace
