@@ -5,8 +5,10 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "base/format.hpp"
+#include "memory/command.hpp"
 #include "os/call_site.hpp"
 #include "os/process.hpp"
 
@@ -41,21 +43,21 @@ void tell(const std::string& mistake) {
                  site.text.empty() ? "an unknown place" : site.text.c_str());
 }
 
-bool overlap(std::uint64_t first, std::uint64_t second, std::uint64_t bytes) noexcept {
-    return first - second < bytes || second - first < bytes;
+void tell_overlap(std::string_view call,
+                  std::uint64_t bytes,
+                  const std::string& source,
+                  const std::string& target,
+                  const char* consequence) {
+    tell(std::string(call) + " of " + base::in_bytes(bytes) +
+         " whose source and target overlap: the source is " + source + ", the target is " + target +
+         "; " + consequence);
 }
 
-// Two registrations may cover the same memory.
-bool overlap_in_memory(const local::Space& space,
-                       memory::GlobalAddress target,
-                       memory::GlobalAddress source,
-                       std::uint64_t bytes) {
-    local::Place to;
-    local::Place from;
-    return space.find(target, bytes, to) == base::Code::ok &&
-           space.find(source, bytes, from) == base::Code::ok && to.slot == from.slot &&
-           to.is_shared() == from.is_shared() &&
-           overlap(to.owner_address, from.owner_address, bytes);
+constexpr const char* copy_consequence = "what the target then holds is not specified";
+
+std::string explain(const void* pointer, std::uint64_t bytes) {
+    return base::in_bytes(bytes) + " of this process at " +
+           base::hex(reinterpret_cast<std::uintptr_t>(pointer));
 }
 
 }  // namespace
@@ -64,18 +66,70 @@ void check_overlap(const local::Space& space, const memory::Command& command) {
     const memory::GlobalAddress target = command.target;
     const memory::GlobalAddress source = command.source;
     const std::uint64_t bytes = command.bytes;
-    if (bytes == 0 || target == 0 || source == 0) return;
-    if (command.is_copy() && target == source) return;
-    const std::uint64_t mask = space.layout().colorless_mask();
-    const bool is_same_process = space.layout().process(target) == space.layout().process(source);
-    const bool is_overlap = (is_same_process && overlap(target & mask, source & mask, bytes)) ||
-                            overlap_in_memory(space, target, source, bytes);
-    if (!is_overlap) return;
-    tell(std::string(gma::name_of(command)) + " of " + base::in_bytes(bytes) +
-         " whose source and target overlap: the source is " + space.explain(source, bytes) +
-         ", the target is " + space.explain(target, bytes) +
-         (command.is_copy() ? "; what the target then holds is not specified"
-                            : "; word and target must be apart"));
+    if (target == 0 || source == 0) return;
+    const Extent to = extent_of(space, target, bytes);
+    const Extent from = extent_of(space, source, bytes);
+    if (!do_overlap(to, from) || (command.is_copy() && to == from)) return;
+    tell_overlap(gma::name_of(command), bytes, space.explain(source, bytes),
+                 space.explain(target, bytes),
+                 command.is_copy() ? copy_consequence : "word and target must be apart");
+}
+
+void check_overlap(const local::Space& space, const gma::PointerCopy& copy) {
+    const std::uint64_t bytes = copy.end.bytes;
+    if (copy.address == 0 || copy.end.memory == nullptr) return;
+    const Extent far = extent_of(space, copy.address, bytes);
+    const Extent near = extent_of(copy.end.memory, bytes);
+    if (!do_overlap(far, near) || far == near) return;
+    const std::string address = space.explain(copy.address, bytes);
+    const std::string pointer = explain(copy.end.memory, bytes);
+    const memory::Command named{memory::Operation::copy,         0, 0, 0, bytes, 0,
+                                memory::Command::note(copy.call)};
+    tell_overlap(memory::call_name(named), bytes, copy.end.is_get ? address : pointer,
+                 copy.end.is_get ? pointer : address, copy_consequence);
+}
+
+void check_signal(const local::Space& space,
+                  const gma::PointerCopy& put,
+                  const gma::Signal& signal) {
+    constexpr std::uint64_t word_bytes = sizeof(std::uint64_t);
+    if (put.address == 0 || signal.word == 0) return;
+    const Extent word = extent_of(space, signal.word, word_bytes);
+    const bool is_in_target = do_overlap(word, extent_of(space, put.address, put.end.bytes));
+    const bool is_in_source =
+        put.end.memory != nullptr && do_overlap(word, extent_of(put.end.memory, put.end.bytes));
+    if (!is_in_target && !is_in_source) return;
+    tell("acp_put_signal of " + base::in_bytes(put.end.bytes) + " whose signal lies in its " +
+         (is_in_target ? "target" : "source") + ": the signal is " +
+         space.explain(signal.word, word_bytes) + ", the " +
+         (is_in_target ? "target is " + space.explain(put.address, put.end.bytes)
+                       : "source is " + explain(put.end.memory, put.end.bytes)) +
+         "; the word must be apart from both");
+}
+
+void ListCheck::add(memory::GlobalAddress target,
+                    memory::GlobalAddress source,
+                    std::uint64_t bytes) {
+    const bool is_null = target == 0 || source == 0;  // such a range fails by itself
+    extents_.add(extent_of(space_, target, is_null ? 0 : bytes),
+                 extent_of(space_, source, is_null ? 0 : bytes));
+    if (extents_.size() == ranges_at_once_max) finish();
+}
+
+void ListCheck::finish() {
+    const auto overlap = is_told_ ? std::nullopt : extents_.find();
+    if (overlap) {
+        is_told_ = true;
+        const std::string first = std::to_string(first_ + overlap->first);
+        const std::string second = std::to_string(first_ + overlap->second);
+        const char* side = overlap->is_with_source ? "source" : "target";
+        tell(std::string(call_) + ": the target of range " + first + " overlaps " +
+             (first == second ? std::string("its own ") + side
+                              : std::string("the ") + side + " of range " + second) +
+             " (ranges are counted from 0); " + copy_consequence);
+    }
+    first_ += extents_.size();
+    extents_.clear();
 }
 
 void check_handle(const char* what, std::int64_t given) {

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ACP_CHECK=1: mistakes of the program that otherwise pass in silence, told on stderr with the place of the call: a command
-// whose source and target overlap, a handle that no call has returned. Called on the long way only, which every command
-// takes then (open_inline_path); the inline path holds no instruction for it. Each place is told once. Any thread.
+// whose source and target overlap, a list whose ranges do, a signal inside the bytes it announces, a handle that no call has
+// returned. The forms acp_fetch_* have neither a target nor a handle, so there is nothing to look at. Called on the long way
+// only, which every command takes then (open_inline_path); the inline path holds no instruction for it. Each place is told
+// once. Any thread.
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "api/library.hpp"
+#include "api/overlap.hpp"
+#include "gma/pointer_issuer.hpp"
 #include "local/space.hpp"
 
 namespace acp::api {
@@ -15,9 +20,39 @@ namespace acp::api {
     return library().config.is_check_on;
 }
 
-// Whether the two ranges of a command share a byte: by their global addresses, and on this node by where they lie. A copy
-// onto itself may.
+// Tells of a command whose two ranges share a byte. A copy onto itself may.
 void check_overlap(const local::Space& space, const memory::Command& command);
+
+// The same for a put or a get, one end of which is a plain pointer.
+void check_overlap(const local::Space& space, const gma::PointerCopy& copy);
+
+// Tells of an acp_put_signal whose signal word lies in its target or in its source.
+void check_signal(const local::Space& space,
+                  const gma::PointerCopy& put,
+                  const gma::Signal& signal);
+
+// Tells of a list of copies in which a target overlaps another target or any source: the first such pair that it finds. A
+// range is compared with those that stand in the same 65536 of the list.
+class ListCheck {
+public:
+    //   call  "acp_copy_v"; it and the space must outlive this
+    ListCheck(const local::Space& space, std::string_view call) noexcept
+        : space_(space), call_(call) {}
+
+    void add(memory::GlobalAddress target, memory::GlobalAddress source, std::uint64_t bytes);
+
+    // Call when all ranges have been added.
+    void finish();
+
+private:
+    static constexpr std::uint64_t ranges_at_once_max = 65536;
+
+    const local::Space& space_;
+    std::string_view call_;
+    ListExtents extents_;
+    std::uint64_t first_ = 0;  // index in the list of the first range in extents_
+    bool is_told_ = false;
+};
 
 // Whether a handle is newer than any that was given out.   what  "acp_wait", "the order of acp_copy"
 void check_handle(const char* what, std::int64_t given);

@@ -22,17 +22,22 @@ gma::Handle copy_list(memory::IssuedBy call,
                       std::uint64_t count,
                       const Range& range,
                       acp_handle_t order) {
-    gma::Gma& gma = *api::library().gma;
-    const auto given = static_cast<gma::Handle>(order);
-    if (!api::is_checking()) return gma.copy_list(call, count, range, given);
+    return api::library().gma->copy_list(call, count, range, static_cast<gma::Handle>(order));
+}
+
+// What ACP_CHECK looks at before the list is issued.   range  as for copy_list()
+template <typename Range>
+[[gnu::cold, gnu::noinline]] void check_list(const char* call,
+                                             std::uint64_t count,
+                                             const Range& range,
+                                             acp_handle_t order) {
     api::check_handle("the order of a copy by list", order);
-    const auto checked = [&](std::uint64_t i) {
+    api::ListCheck check(api::library().gma->space(), call);
+    for (std::uint64_t i = 0; i < count; ++i) {
         const acp_copy_range_t next = range(i);
-        api::check_overlap(gma.space(),
-                           {memory::Operation::copy, 0, next.target, next.source, next.size, 0, 0});
-        return next;
-    };
-    return gma.copy_list(call, count, checked, given);
+        check.add(next.target, next.source, next.size);
+    }
+    check.finish();
 }
 
 template <typename Body>
@@ -104,8 +109,9 @@ acp_handle_t acp_copy_v(const acp_copy_range_t* ranges, size_t count, acp_handle
         if (ranges == nullptr && count != 0) {
             return refuse("acp_copy_v", "the list of " + std::to_string(count) + " ranges is NULL");
         }
-        return copy_list(
-            memory::IssuedBy::list, count, [ranges](std::uint64_t i) { return ranges[i]; }, order);
+        const auto range = [ranges](std::uint64_t i) { return ranges[i]; };
+        if (api::is_checking()) check_list("acp_copy_v", count, range, order);
+        return copy_list(memory::IssuedBy::list, count, range, order);
     });
 }
 
@@ -133,6 +139,12 @@ acp_handle_t acp_copy_strided(acp_ga_t target,
             target_strides, source_strides, counts};
         const auto pieces = block.pieces();
         if (!pieces) return refuse("acp_copy_strided", "the counts multiply to 2^64 or more");
+        if (api::is_checking()) {
+            Walk looked_at(block);
+            check_list(
+                "acp_copy_strided", *pieces,
+                [&looked_at](std::uint64_t) { return looked_at.next(); }, order);
+        }
         Walk walk(block);
         return copy_list(
             memory::IssuedBy::block, *pieces, [&walk](std::uint64_t) { return walk.next(); },

@@ -41,7 +41,9 @@ template <typename Issue>
                                             acp_handle_t order) noexcept {
     const auto call = end.is_get ? memory::IssuedBy::get : memory::IssuedBy::put;
     return issue_long(end.is_get ? "acp_get" : "acp_put", order, [&](gma::Gma& gma) {
-        return gma.issue_pointer({address, end, call}, static_cast<gma::Handle>(order));
+        const gma::PointerCopy copy{address, end, call};
+        if (api::is_checking()) api::check_overlap(gma.space(), copy);
+        return gma.issue_pointer(copy, static_cast<gma::Handle>(order));
     });
 }
 
@@ -110,6 +112,10 @@ gma::Handle issue_signalled(gma::Gma& gma,
                                               const gma::Signal& signal,
                                               acp_handle_t order) noexcept {
     return issue_long("acp_put_signal", order, [&](gma::Gma& gma) {
+        if (api::is_checking()) {
+            api::check_overlap(gma.space(), put);
+            api::check_signal(gma.space(), put, signal);
+        }
         return issue_signalled(gma, put, signal, static_cast<gma::Handle>(order));
     });
 }

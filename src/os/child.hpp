@@ -99,6 +99,9 @@ void reap(int pid) noexcept;
 
 [[nodiscard]] bool has_children() noexcept;
 
+// For how long a process that was killed may wait for a CPU before it is taken for one that does not die.
+inline constexpr std::uint64_t starved_ns = 120'000'000'000;
+
 // From now on orphans among this process's descendants become its children, and only reap() reaps children. Errors: system.
 Status adopt_orphans();
 
@@ -118,9 +121,14 @@ void send_signal(int pid, int signal) noexcept;
 // signalled.
 std::size_t signal_children(int signal);
 
+// Whether a child waits in a system call that no signal interrupts. If none does, children that were killed are only waiting for
+// a CPU: where a thousand processes end at once that takes longer than any deadline that fits a few.
+[[nodiscard]] bool is_any_child_uninterruptible();
+
 // Kills and reaps all children, and their children, until none is left or the deadline has passed. The caller must have blocked
 // SIGCHLD.
-//   deadline_ns  by now_ns(); needed because a process in an uninterruptible system call survives every signal
+//   deadline_ns  by now_ns(); needed because a process in an uninterruptible system call survives every signal. While there is
+//                no such process the deadline is put off, by starved_ns at most.
 // Returns whether none is left.
 bool end_all_children(std::uint64_t deadline_ns);
 

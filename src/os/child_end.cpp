@@ -11,6 +11,7 @@
 #include "base/parse.hpp"
 #include "os/child.hpp"
 #include "os/clock.hpp"
+#include "os/process.hpp"
 #include "os/text_file.hpp"
 
 namespace acp::os {
@@ -141,9 +142,16 @@ std::size_t signal_children(int signal) {
         std::count_if(all.begin(), all.end(), [&](int pid) { return kill(pid, signal) == 0; }));
 }
 
+bool is_any_child_uninterruptible() {
+    const std::vector<int> all = children();
+    return std::any_of(all.begin(), all.end(), is_uninterruptible);
+}
+
 bool end_all_children(std::uint64_t deadline_ns) {
     // how long to wait for children that /proc does not list
     constexpr std::uint64_t unlisted_ns = 1'000'000'000;
+    constexpr std::uint64_t look_again_ns = 100'000'000;
+    const std::uint64_t deadline_max_ns = deadline_ns + starved_ns;
     std::uint64_t unlisted_until_ns = deadline_ns;
     while (has_children()) {
         const bool is_any_signalled = signal_children(SIGKILL) != 0;
@@ -151,6 +159,9 @@ bool end_all_children(std::uint64_t deadline_ns) {
         const std::uint64_t now = now_ns();
         if (!has_children()) return true;
         if (is_any_signalled) {
+            const bool is_put_off =
+                now >= deadline_ns && now < deadline_max_ns && !is_any_child_uninterruptible();
+            if (is_put_off) deadline_ns = now + look_again_ns;
             unlisted_until_ns = deadline_ns;
         } else {
             unlisted_until_ns = std::min(unlisted_until_ns, now + unlisted_ns);

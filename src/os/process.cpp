@@ -114,6 +114,19 @@ std::optional<bool> is_ending(int pid) {
     return is_any && !error ? std::optional(true) : std::nullopt;
 }
 
+bool is_uninterruptible(int pid) {
+    std::error_code error;
+    std::filesystem::directory_iterator threads("/proc/" + std::to_string(pid) + "/task", error);
+    while (!error && threads != std::filesystem::directory_iterator()) {
+        const auto stat = read_text_file(threads->path().string() + "/stat");
+        const std::size_t name_end = stat ? stat->rfind(") ") : std::string::npos;
+        if (name_end != std::string::npos && stat->substr(name_end + 2, 1) == "D") return true;
+        threads.increment(error);
+    }
+    return bool(error) && error != std::errc::no_such_file_or_directory &&
+           error != std::errc::no_such_process;
+}
+
 bool is_last_thread() noexcept {
     try {
         const std::string own = std::to_string(syscall(SYS_gettid));

@@ -40,6 +40,10 @@ Result<FileDescriptor> open_process(int pid);
 // though its files may still be open. nullopt where /proc does not tell, and when there is no such process.
 [[nodiscard]] std::optional<bool> is_ending(int pid);
 
+// Whether a thread of a process waits in a system call that no signal interrupts, or /proc does not tell. A process that was
+// killed and of which this is not so ends as soon as it is given a CPU.
+[[nodiscard]] bool is_uninterruptible(int pid);
+
 // Whether every other thread of this process has begun to end: none of them will run code of the program any more. false where
 // /proc does not tell.
 [[nodiscard]] bool is_last_thread() noexcept;

@@ -203,8 +203,26 @@ class Check(ToolTest):
                                    rf"called from .*{RANK} \(addr2line -e {RANK} 0x[0-9a-f]+\)")
         self.assertRegex(lines[1], r"acp_wait is given 4886718345, a handle that no call has returned; called from ")
 
+    def test_overlaps_are_seen_whichever_call_makes_them(self):
+        result = acprun("-n", "1", RANK, "init", "make-overlaps", "finalize", env={"ACP_CHECK": "1"})
+        lines = [line.split(": ", 3)[-1] for line in result.stderr.decode().splitlines()]
+        self.assertEqual((result.returncode, len(lines)), (0, 6), result.stderr)
+        self.assertRegex(lines[0], "^acp_put of 64 bytes whose source and target overlap: the source is 64 bytes of this "
+                                   "process at 0x[0-9a-f]+, the target is 64 bytes at .*: offset 8 of a segment of ")
+        self.assertRegex(lines[1], "^acp_get of 64 bytes whose source and target overlap: the source is 64 bytes at .*: "
+                                   "offset 0 .*, the target is 64 bytes of this process at 0x[0-9a-f]+; ")
+        self.assertRegex(lines[2], "^acp_put_signal of 64 bytes whose signal lies in its target: the signal is 8 bytes at "
+                                   ".*: offset 56 .*, the target is 64 bytes at .*: offset 0 ")
+        self.assertRegex(lines[3], "^acp_copy_v: the target of range 2 overlaps the source of range 0 ")
+        self.assertRegex(lines[4], "^acp_copy_strided: the target of range 0 overlaps the target of range 1 ")
+        self.assertRegex(lines[5], "^acp_put of 64 bytes whose source and target overlap: ")
+
+    def test_what_lies_apart_and_what_is_copied_onto_itself_is_no_mistake(self):
+        result = acprun("-n", "1", RANK, "init", "avoid-overlaps", "finalize", env={"ACP_CHECK": "1"})
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+
     def test_without_it_nothing_is_told(self):
-        result = acprun("-n", "1", RANK, "init", "make-mistakes", "finalize")
+        result = acprun("-n", "1", RANK, "init", "make-mistakes", "make-overlaps", "finalize")
         self.assertEqual((result.returncode, result.stderr), (0, b""))
 
 

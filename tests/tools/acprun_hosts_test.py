@@ -2,12 +2,15 @@
 """A job on several hosts: how hosts and slots are written, and how they are reached. ssh is a stub that runs what it
 is given on this machine."""
 import os
+import pty
+import re
+import select
 import signal
 import socket
 import subprocess
 import tempfile
 
-from support import ACT, BIN, SSH_STUB, ToolTest, acprun, main, marked_processes, ready
+from support import ACT, BIN, SSH_STUB, WATCHDOG_S, ToolTest, acprun, main, marked_processes, ready
 
 BY_STUB = ("--ssh", SSH_STUB)
 WHERE = "echo $ACP_RANK of $ACP_PROCS, node $ACP_NODE of $ACP_NODES"
@@ -269,6 +272,37 @@ class Failing(ToolTest):
             self.open_gate()
             code, out, error = job.finish()
             self.assertEqual((code, out), (0, "x\n" * 34), error)
+
+    def read_until(self, descriptor, pattern):
+        """Reads what acprun tells until it has told the pattern, and returns all of it."""
+        told = ""
+        while not re.search(pattern, told):
+            self.assertTrue(select.select([descriptor], [], [], WATCHDOG_S)[0], f"never told {pattern}: {told!r}")
+            told += os.read(descriptor, 65536).decode()
+        return told
+
+    def test_a_terminal_shows_how_far_the_start_is_and_the_line_goes(self):
+        near, far = pty.openpty()
+        self.addCleanup(os.close, near)
+        with tempfile.TemporaryDirectory() as folder:
+            job = self.start("--hosts", "gated,b", *BY_STUB, ACT, "print=here", stderr=far, env=self.gate(folder))
+            os.close(far)
+            self.read_until(near, r"\r\x1b\[Kacprun: starting: 1 of 2 nodes are ready")
+            self.open_gate()
+            self.assertEqual(job.finish()[:2], (0, "here\n" * 2))
+            rest = self.read_until(near, r"\r\x1b\[K\Z")
+            self.assertNotIn("\n", rest)
+
+    def test_in_a_pipe_a_start_that_takes_long_is_told_once_and_then_who_is_missing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            job = self.start("--hosts", "gated,b", *BY_STUB, ACT, "print=here",
+                             env={**self.gate(folder), "ACP_HANG_WARNING": "6"})
+            told = self.read_until(job.process.stderr.fileno(), r"no answer yet.*\n")
+            self.open_gate()
+            code, out, rest = job.finish()
+            self.assertEqual((code, out, rest), (0, "here\n" * 2, ""))
+            self.assertRegex(told, r"\Aacprun: the job is being started: 1 of 2 nodes are ready after [56] s\n"
+                                   r"acprun: the start has taken \d+(\.\d)? s: 1 of 2 nodes are ready; no answer yet from gated\n\Z")
 
     def gate(self, folder):
         """Hosts named gated... tell that they are being reached, and wait until the gate is open."""

@@ -155,8 +155,9 @@ private:
 
     Phase phase_ = Phase::running;
     std::uint64_t deadline_ns_ = os::poll_forever;
-    std::uint32_t running_ = 0;  // number of ranks that run
-    std::uint32_t failed_ = 0;   // number of ranks that failed
+    std::uint64_t killed_ns_ = 0;  // when the phase `killing` began
+    std::uint32_t running_ = 0;    // number of ranks that run
+    std::uint32_t failed_ = 0;     // number of ranks that failed
     // number of ranks that still ran when this agent began to end them
     std::uint32_t ended_by_us_ = 0;
     int failure_code_ = 0;  // exit code of the first rank that failed by itself

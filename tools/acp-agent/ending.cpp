@@ -45,6 +45,7 @@ void Agent::kill_now() {
     if (phase_ == Phase::finishing || phase_ == Phase::staying) phase_ = Phase::over;
     if (phase_ == Phase::over) return;
     if (phase_ == Phase::running) ended_by_us_ = others_running();
+    if (phase_ != Phase::killing) killed_ns_ = os::now_ns();
     phase_ = Phase::killing;
     deadline_ns_ = os::now_ns() + unkillable_ns;
     // without /proc the descendants are not known, but the ranks are
@@ -79,6 +80,10 @@ void Agent::on_deadline(std::uint64_t now_ns) {
             deadline_ns_ = now_ns + stragglers_ns;
             break;
         case Phase::killing:
+            if (now_ns < killed_ns_ + os::starved_ns && !os::is_any_child_uninterruptible()) {
+                deadline_ns_ = now_ns + stragglers_ns;  // they die when they are given a CPU
+                break;
+            }
             channel_.send(
                 "note a process of this job does not die (it waits in the kernel); it is left "
                 "behind");

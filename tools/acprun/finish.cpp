@@ -90,7 +90,7 @@ bool Launcher::has_given_up_any() const noexcept {
 }
 
 // Tells the user that the job is over on other nodes; once for each time that a node falls silent.
-void Launcher::tell_awaited(const std::vector<std::uint32_t>& nodes) const {
+void Launcher::tell_awaited(const std::vector<std::uint32_t>& nodes) {
     for (const std::uint32_t node : nodes) {
         if (agents_[node].silences != 1) continue;
         say("other nodes are done, and the agent of " + job_.nodes[node].name +
@@ -101,7 +101,7 @@ void Launcher::tell_awaited(const std::vector<std::uint32_t>& nodes) const {
 }
 
 // Lists the silent agents on this machine and those on other machines, each kind on one line.
-void Launcher::tell_silent(const std::vector<std::uint32_t>& nodes) const {
+void Launcher::tell_silent(const std::vector<std::uint32_t>& nodes) {
     constexpr std::size_t names_max = 8;
     std::array<std::string, 2> names;
     std::array<std::size_t, 2> counts{};

@@ -41,6 +41,7 @@ void Launcher::hear_answer(std::uint32_t node, std::string_view word, std::strin
     AgentLink& agent = agents_[node];
     if (word == "reached") {
         agent.is_reached = true;
+        if (agents_.size() == 1) progress_.end();
         plan_is_due(node);
     } else if (word == "listening") {
         agent.addresses = launch::addresses_from(rest);
@@ -240,7 +241,7 @@ void Launcher::tell_failures(std::uint64_t ended_others) {
     for (const std::string& line : describe_others(failures_, cause)) say(line);
 }
 
-void Launcher::hint(const std::string& text) const {
+void Launcher::hint(const std::string& text) {
     if (!text.empty() && !options_.is_quiet) say("hint: " + text);
 }
 

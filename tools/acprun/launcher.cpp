@@ -33,8 +33,14 @@ void say(std::string_view text) {
 Launcher::Launcher(PlannedJob job, LaunchOptions options)
     : job_(std::move(job)), options_(options), agents_(job_.nodes.size()) {}
 
+void Launcher::say(std::string_view text) {
+    progress_.clear();
+    run::say(text);
+}
+
 int Launcher::run() {
     if (auto status = start(); !status.is_ok()) {
+        progress_.end();
         say(status.message());
         os::end_all_children(os::now_ns() + patience_ns);
         outputs_.abandon();
@@ -49,8 +55,8 @@ void Launcher::loop() {
     settle();
     while (!is_over()) {
         const std::uint64_t now = os::now_ns();
-        const std::uint64_t deadline =
-            std::min({deadline_ns_, doings_until_ns_, end_watch_.deadline_ns()});
+        const std::uint64_t deadline = std::min(
+            {deadline_ns_, doings_until_ns_, end_watch_.deadline_ns(), progress_.deadline_ns()});
         const std::uint64_t timeout =
             deadline == os::poll_forever ? os::poll_forever : deadline - std::min(deadline, now);
         const std::size_t count = poll_->wait(events, timeout);
@@ -69,6 +75,7 @@ void Launcher::loop() {
 }
 
 void Launcher::on_time() {
+    tell_progress();
     settle_doings();
     give_up_on_silent();
     if (os::now_ns() < deadline_ns_) return;
@@ -158,6 +165,7 @@ void Launcher::send_all(std::string_view line) const {
 // Something failed on a node: ends the job on all others.
 void Launcher::end_others(std::uint32_t node, std::string_view line) {
     is_ending_ = true;
+    progress_.end();
     for (std::uint32_t other = 0; other < agents_.size(); ++other) {
         if (other == node) continue;
         agents_[other].send(line);
@@ -168,6 +176,7 @@ void Launcher::end_others(std::uint32_t node, std::string_view line) {
 
 void Launcher::end_all(std::string_view line) {
     is_ending_ = true;
+    progress_.end();
     for (AgentLink& agent : agents_) {
         agent.send(line);
         agent.cut_off();

@@ -22,6 +22,7 @@
 #include "outputs.hpp"
 #include "plan.hpp"
 #include "report.hpp"
+#include "start_progress.hpp"
 
 namespace acp::run {
 
@@ -55,8 +56,11 @@ private:
     base::Status start_agent(std::uint32_t node);
     void plan_is_due(std::uint32_t node);
     void tell_peers();
+    [[nodiscard]] bool is_ready(std::uint32_t node) const noexcept;
+    void tell_progress();
 
     // launcher.cpp
+    void say(std::string_view text);  // run::say(), after the progress line has been removed
     void loop();
     void on_time();
     void expect_end(int fallback_code);
@@ -87,14 +91,14 @@ private:
     void ask_doings();
     void settle_doings();
     [[nodiscard]] std::string doings_text();
-    void hint(const std::string& text) const;
+    void hint(const std::string& text);
     [[nodiscard]] std::string place_of(std::uint32_t node) const;
 
     // finish.cpp
     int end();
     int tell_lost();
-    void tell_awaited(const std::vector<std::uint32_t>& nodes) const;
-    void tell_silent(const std::vector<std::uint32_t>& nodes) const;
+    void tell_awaited(const std::vector<std::uint32_t>& nodes);
+    void tell_silent(const std::vector<std::uint32_t>& nodes);
     [[nodiscard]] bool has_given_up_any() const noexcept;
     [[nodiscard]] int job_code() const;
     [[nodiscard]] bool is_over() const noexcept;
@@ -107,6 +111,7 @@ private:
     Outputs outputs_;
     std::vector<AgentLink> agents_;  // by node
     EndWatch end_watch_;
+    StartProgress progress_;
     // this process's soft limit of descriptors before it was raised, which agents and ranks get; 0: it was not raised
     std::uint64_t agents_descriptors_max_ = 0;
     std::uint32_t started_ = 0;  // number of agents started

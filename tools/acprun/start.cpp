@@ -40,6 +40,12 @@ Status Launcher::start() {
         if (auto status = outputs_.prepare(*poll_, token_output); !status.is_ok()) return status;
     }
     if (options_.timeout_ns != 0) deadline_ns_ = os::now_ns() + options_.timeout_ns;
+    if (agents_.size() > 1 || !job_.agent_path.empty()) {
+        progress_.begin(
+            {static_cast<std::uint32_t>(agents_.size()), os::is_terminal(os::standard_error),
+             options_.is_quiet, job_.hang_warning_ns},
+            os::now_ns());
+    }
     return start_more();
 }
 
@@ -89,6 +95,7 @@ Status Launcher::start_more() {
                                    static_cast<std::ptrdiff_t>(reached_at_once_max)) {
         if (auto status = start_agent(started_); !status.is_ok()) return status;
         ++started_;
+        tell_progress();
     }
     if (started_ < nodes) return {};
     if (auto status = outputs_.start(); !status.is_ok()) return status;
@@ -124,11 +131,38 @@ void Launcher::plan_is_due(std::uint32_t node) {
     static_cast<void>(agents_[node].send_plan(job_, node, key_));
 }
 
+// Whether the agent of a node has answered: it knows where its gateway is, which a job of one node does not have.
+bool Launcher::is_ready(std::uint32_t node) const noexcept {
+    const AgentLink& agent = agents_[node];
+    return agents_.size() == 1 ? agent.is_running() && !agent.is_awaited()
+                               : !agent.addresses.empty();
+}
+
+// Tells how far the start is when that is due; all nodes are ready: nothing any more.
+void Launcher::tell_progress() {
+    const std::uint64_t now = os::now_ns();
+    if (!progress_.is_due(now)) return;
+    constexpr std::uint32_t names_max = 8;
+    std::uint32_t ready = 0;
+    std::uint32_t missing = 0;
+    std::string names;
+    for (std::uint32_t node = 0; node < started_; ++node) {
+        if (is_ready(node)) {
+            ++ready;
+        } else if (++missing <= names_max) {
+            names += (names.empty() ? "" : ", ") + job_.nodes[node].name;
+        }
+    }
+    if (missing > names_max) names += " and " + std::to_string(missing - names_max) + " more";
+    progress_.look(now, started_, ready, names);
+}
+
 // When all agents have sent their addresses, sends the table to all.
 void Launcher::tell_peers() {
     const auto has_told = [](const AgentLink& agent) { return !agent.addresses.empty(); };
     if (have_peers_ || !std::all_of(agents_.begin(), agents_.end(), has_told)) return;
     have_peers_ = true;
+    progress_.end();
     launch::GatewayTable table;
     for (const AgentLink& agent : agents_) table.push_back(agent.addresses);
     const std::string bytes = launch::to_bytes(table);

@@ -94,6 +94,44 @@ __attribute__((noinline)) void make_mistakes(void) {
     }
 }
 
+/* Overlaps that ACP_CHECK tells, one a line of its output: a put, a get, a signal inside the bytes that it announces, a list, a
+ * block, and a put out of memory that is registered too. */
+static void make_overlaps(void) {
+    static uint64_t registered[16];
+    const acp_ga_t mine = starter_of(acp_rank());
+    char* memory = acp_query_address(mine);
+    acp_complete(acp_put(mine + 8, memory, 64, ACP_HANDLE_NULL));
+    acp_complete(acp_get(memory + 8, mine, 64, ACP_HANDLE_NULL));
+    acp_complete(acp_put_signal(mine, memory + 1024, 64, mine + 56, 1, ACP_HANDLE_NULL));
+    const acp_copy_range_t ranges[] = {
+        {mine, mine + 1024, 64}, {mine + 512, mine + 2048, 64}, {mine + 1080, mine + 3072, 64}};
+    acp_complete(acp_copy_v(ranges, 3, ACP_HANDLE_NULL));
+    const ptrdiff_t to = 32, from = 64;
+    const size_t count = 4;
+    acp_complete(acp_copy_strided(mine, &to, mine + 1024, &from, 64, &count, 1, ACP_HANDLE_NULL));
+    const acp_atkey_t key = acp_register_memory(registered, sizeof registered, 0);
+    const acp_ga_t again = acp_query_ga(key, registered);
+    acp_complete(acp_put(again + 8, registered, 64, ACP_HANDLE_NULL));
+    acp_unregister_memory(key);
+}
+
+/* As make_overlaps, but each copy lies beside the other or onto itself. */
+static void avoid_overlaps(void) {
+    const acp_ga_t mine = starter_of(acp_rank());
+    char* memory = acp_query_address(mine);
+    acp_complete(acp_put(mine + 64, memory, 64, ACP_HANDLE_NULL));
+    acp_complete(acp_put(mine, memory, 64, ACP_HANDLE_NULL));
+    acp_complete(acp_get(memory + 64, mine, 64, ACP_HANDLE_NULL));
+    acp_complete(acp_put_signal(mine, memory + 1024, 64, mine + 64, 1, ACP_HANDLE_NULL));
+    const acp_copy_range_t ranges[] = {
+        {mine, mine + 1024, 64}, {mine + 64, mine + 1024, 64}, {mine + 128, mine + 128, 64}};
+    acp_complete(acp_copy_v(ranges, 3, ACP_HANDLE_NULL));
+    const ptrdiff_t to = 64, from = 0;
+    const size_t count = 4;
+    acp_complete(acp_copy_strided(mine, &to, mine + 1024, &from, 64, &count, 1, ACP_HANDLE_NULL));
+    (void)acp_fetch_add8(mine, 1);
+}
+
 static volatile char* note_for(int rank) {
     return (volatile char*)acp_query_address(starter_of(rank)) + note_at;
 }
@@ -158,6 +196,10 @@ static void act(const char* verb, const char* value) {
         write_through_pointer(number);
     else if (strcmp(verb, "make-mistakes") == 0)
         make_mistakes();
+    else if (strcmp(verb, "make-overlaps") == 0)
+        make_overlaps();
+    else if (strcmp(verb, "avoid-overlaps") == 0)
+        avoid_overlaps();
     else if (strcmp(verb, "sync-twice") == 0)
         sync_twice();
     else if (strcmp(verb, "await-line") == 0)

@@ -6,6 +6,8 @@
 #include <csignal>
 #include <cstdlib>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "os/clock.hpp"
@@ -147,6 +149,46 @@ TEST(ChildDeathTest, ending_all_children_ends_orphans_stopped_and_deaf_ones) {
         std::_Exit(is_clear && !has_children() ? 0 : 1);
     };
     EXPECT_EXIT(in_own_process(), testing::ExitedWithCode(0), "");
+}
+
+TEST(ChildDeathTest, children_that_only_wait_for_a_cpu_are_waited_for_beyond_the_deadline) {
+    const auto in_own_process = [] {
+        block_all_signals();
+        for (int i = 0; i < 20; ++i) static_cast<void>(start_child(shell("read x")));
+        const bool is_clear = end_all_children(now_ns());
+        std::_Exit(is_clear && !has_children() ? 0 : 1);
+    };
+    EXPECT_EXIT(in_own_process(), testing::ExitedWithCode(0), "");
+}
+
+// A thread that waits for a child made by vfork is shown by /proc as one that waits for a disk is.
+TEST(ChildTest, a_thread_in_an_uninterruptible_wait_is_told) {
+    auto ready = make_pipe();
+    auto go = make_pipe();
+    ASSERT_TRUE(ready.is_ok() && go.is_ok());
+    const pid_t child = ::fork();
+    if (child == 0) {
+        // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): as vfork(), with a stack of its own
+        const long inner = ::syscall(SYS_clone, CLONE_VFORK | SIGCHLD, 0, 0, 0, 0);
+        char byte = 'x';
+        if (inner == 0) {
+            static_cast<void>(write_all(ready.value().writing.get(), {&byte, 1}));
+            static_cast<void>(read_some(go.value().reading.get(), {&byte, 1}));
+        }
+        ::_exit(0);
+    }
+    char byte = 0;
+    static_cast<void>(read_some(ready.value().reading.get(), {&byte, 1}));
+    // The parent may still be on its way into the wait.
+    const std::uint64_t until = now_ns() + patience_ns;
+    while (!is_uninterruptible(child) && now_ns() < until) ::sched_yield();
+    EXPECT_TRUE(is_uninterruptible(child));
+    EXPECT_TRUE(is_any_child_uninterruptible());
+    EXPECT_EQ(write_all(go.value().writing.get(), "x"), 0);
+    static_cast<void>(wait_for_end(child));
+    EXPECT_FALSE(is_uninterruptible(child)) << "a zombie";
+    reap(child);
+    EXPECT_FALSE(is_uninterruptible(child)) << "nothing";
 }
 
 TEST(ChildDeathTest, a_child_may_die_with_its_parent) {
