@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// word_count: how often each word stands in text files. Each rank reads its part of every file and counts words in one map that all
-// ranks share.
+// word_count: how often each word stands in text files. Each rank reads its part of every file and counts words in one map
+// that all ranks share.
 //
 //   acprun -n 4 ./word_count -n 20 book.txt
 //
-// prints the 20 most frequent words (10 without -n) as `sort | uniq -c` prints them. A word is a run of ASCII letters and digits; upper
-// case counts as lower case. Exit status: 0; 2: wrong command line; else a file cannot be read, or the job failed.
+// prints the 20 most frequent words (10 without -n) as `sort | uniq -c` prints them. A word is a run of ASCII letters and
+// digits; upper case counts as lower case. Exit status: 0; 2: wrong command line; else a file cannot be read, or the job
+// failed.
 #include <algorithm>
 #include <cctype>
 #include <cstdint>

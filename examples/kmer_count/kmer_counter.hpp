@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts the k-mers of all ranks. There are two ways: one map that all ranks share (map_counter.hpp), and an exchange of batches by
-// copies and atomics, behind which each rank counts in a table of its own (exchange.hpp). Both give the same result.
-// Used by the main thread only.
+// Counts the k-mers of all ranks. There are two ways: one map that all ranks share (map_counter.hpp), and an exchange of
+// batches by copies and atomics, behind which each rank counts in a table of its own (exchange.hpp). Both give the same
+// result. Used by the main thread only.
 #pragma once
 
 #include <cstdint>

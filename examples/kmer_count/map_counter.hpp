@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts in one map that is spread over all ranks: the hash of a k-mer is the key, its number the value. Whoever reads a k-mer adds 1 to
-// it, many k-mers in one call; the library finds the rank that stores it. Ranks meet only when all is read.
+// Counts in one map that is spread over all ranks: the hash of a k-mer is the key, its number the value. Whoever reads a
+// k-mer adds 1 to it, many k-mers in one call; the library finds the rank that stores it. Ranks meet only when all is read.
 // Used by the main thread only.
 #pragma once
 

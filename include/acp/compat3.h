@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The containers as ACP 3.0 declared them: keys, values and elements are named by global addresses. acp.h includes this header where
- * ACP_COMPAT3 is defined, as `acpcc -compat3` does; then a source of 3.0 compiles unchanged. All other functions of acp.h are there
- * too, and one program may have sources of both kinds. */
+/* The containers as ACP 3.0 declared them: keys, values and elements are named by global addresses. acp.h includes this
+ * header where ACP_COMPAT3 is defined, as `acpcc -compat3` does; then a source of 3.0 compiles unchanged. All other functions
+ * of acp.h are there too, and one program may have sources of both kinds. */
 #ifndef ACP_COMPAT3_H
 #define ACP_COMPAT3_H
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sets, multisets and maps as ACP 3.0 declared them: keys and values lie at global addresses, and calls that change a container return
- * nothing. A program that includes this header calls these functions by the names of 3.0. They do what 3.0's documentation says;
- * what it leaves open is as in <acp/hashed.h>: failures are told by acp_errno(), and change nothing. A key of 0 bytes is not
- * stored: an insert returns 0. The functions that are not here have the signatures of 3.0 by their own names. */
+/* Sets, multisets and maps as ACP 3.0 declared them: keys and values lie at global addresses, and calls that change a
+ * container return nothing. A program that includes this header calls these functions by the names of 3.0. They do what 3.0's
+ * documentation says; what it leaves open is as in <acp/hashed.h>: failures are told by acp_errno(), and change nothing. A
+ * key of 0 bytes is not stored: an insert returns 0. The functions that are not here have the signatures of 3.0 by their own
+ * names. */
 #ifndef ACP_COMPAT3_HASHED_H
 #define ACP_COMPAT3_HASHED_H
 
@@ -17,7 +18,8 @@
 extern "C" {
 #endif
 
-/* Insert a copy of the key.size bytes at key.ga, on any rank. 1: inserted (multiset: or counted); 0: it was there, or a failure. */
+/* Insert a copy of the key.size bytes at key.ga, on any rank. 1: inserted (multiset: or counted); 0: it was there, or a
+ * failure. */
 ACP_API int acp3_insert_set(acp_set_t set, acp_element_t key);
 ACP_API int acp3_insert_multiset(acp_multiset_t set, acp_element_t key);
 
@@ -38,8 +40,8 @@ ACP_API void acp3_remove_map(acp_map_t map, acp_element_t key);
 /* The count of a key; 0 where it is not there, and after a failure. */
 ACP_API uint64_t acp3_retrieve_multiset(acp_multiset_t set, acp_element_t key);
 
-/* Copies the value of the key pair.first to pair.second.ga, at most pair.second.size bytes. Returns how many bytes were copied; 0: there
- * is no such key, or a failure. */
+/* Copies the value of the key pair.first to pair.second.ga, at most pair.second.size bytes. Returns how many bytes were
+ * copied; 0: there is no such key, or a failure. */
 ACP_API size_t acp3_retrieve_map(acp_map_t map, acp_pair_t pair);
 
 #ifdef __cplusplus

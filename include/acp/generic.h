@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Generic names of the functions on containers: acp_insert(map, ...) is acp_insert_map(...). The first argument is the name of a type
- * without acp_ and _t, not a variable. A macro makes a name and nothing else: whether there is a function of that name, and what it
- * does, the header of the container says. */
+/* Generic names of the functions on containers: acp_insert(map, ...) is acp_insert_map(...). The first argument is the name
+ * of a type without acp_ and _t, not a variable. A macro makes a name and nothing else: whether there is a function of that
+ * name, and what it does, the header of the container says. */
 #ifndef ACP_GENERIC_H
 #define ACP_GENERIC_H
 
-/* Of ACP 3.0, for containers: vector, deque, list, set, multiset, map, multimap and ws, as far as acp_X_type exists. What works on the
- * entries that the caller stores is asked of local_set, local_multiset, local_map and local_multimap. */
+/* Of ACP 3.0, for containers: vector, deque, list, set, multiset, map, multimap and ws, as far as acp_X_type exists. What
+ * works on the entries that the caller stores is asked of local_set, local_multiset, local_map and local_multimap. */
 #define acp_assign(type, ...) acp_assign_##type(__VA_ARGS__)
 #define acp_assign_range(type, ...) acp_assign_range_##type(__VA_ARGS__)
 #define acp_at(type, ...) acp_at_##type(__VA_ARGS__)

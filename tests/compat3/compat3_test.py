@@ -13,10 +13,12 @@ import unittest
 
 BIN = pathlib.Path()
 SOURCE = pathlib.Path(__file__).with_name("hashed_of_3_0.c")
+FAILURES = pathlib.Path(__file__).with_name("failures_of_3_0.c")
 RANKS = 2
 TIMEOUT_S = 120
 
-# As acp.h of 3.0 declares them, K standing for set, multiset and map (acp_clear_local_set and _multiset are only in its library).
+# As acp.h of 3.0 declares them, K standing for set, multiset and map. (Its acp_clear_local_set and acp_clear_local_multiset are in
+# the library only.)
 OF_EACH = """acp_K_t acp_create_K(int num_ranks, const int* ranks, int num_slots, int rank);
 void acp_destroy_K(acp_K_t one);
 void acp_clear_K(acp_K_t one);
@@ -70,16 +72,24 @@ class Compat3(unittest.TestCase):
         self.addCleanup(owner.cleanup)
         self.folder = owner.name
 
-    def test_a_source_of_3_0_compiles_unchanged_and_runs_on_one_node_and_on_two(self):
-        compiled = acpcc(self.folder, "program", SOURCE.read_text(), "-compat3")
+    def outputs_of(self, source: pathlib.Path):
+        """Compiles a source of 3.0 and runs it on one node and on two; what it prints there."""
+        compiled = acpcc(self.folder, "program", source.read_text(), "-compat3")
         self.assertEqual(compiled.returncode, 0, compiled.stderr)
         for nodes in (1, 2):
             with self.subTest(nodes=nodes):
                 job = subprocess.run([BIN / "acprun", "-n", str(RANKS), "--nodes", str(nodes), "--timeout", str(TIMEOUT_S),
                                       pathlib.Path(self.folder) / "program"], capture_output=True, text=True, check=False)
                 self.assertEqual((job.returncode, job.stderr), (0, ""), job.stdout)
-                self.assertRegex(job.stdout, r"rank 0: \d{3,} checks\n")
-                self.assertIn("rank 1: 0 checks\n", job.stdout)
+                yield job.stdout
+
+    def test_a_source_of_3_0_compiles_unchanged_and_runs_on_one_node_and_on_two(self):
+        for output in self.outputs_of(SOURCE):
+            self.assertRegex(output, r"rank 0: \d{3,} checks\n")
+            self.assertIn("rank 1: 0 checks\n", output)
+
+    def test_bad_addresses_and_containers_and_keys_of_all_sizes(self):
+        self.assertEqual(list(self.outputs_of(FAILURES)), ["", ""])
 
     def test_it_does_not_compile_without_the_option(self):
         self.assertNotEqual(acpcc(self.folder, "program", SOURCE.read_text()).returncode, 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A program as one wrote it for ACP 3.0, from its documentation: sets, multisets and maps whose keys and values lie in starter memory,
- * by generic macros and by functions. acp.h of 3.0 included no header. Rank 0 works, the others own half of what is stored and
- * compare at the end. Each rank prints "rank N: K checks" and ends with 0, or says which check failed and ends with 1. */
+/* A program as one wrote it for ACP 3.0, from its documentation: sets, multisets and maps whose keys and values lie in
+ * starter memory, by generic macros and by functions. acp.h of 3.0 included no header. Rank 0 works, the others own a part of
+ * what is stored. Each rank prints "rank N: K checks" and ends with 0, or says which check failed and ends with 1. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Mixes of operations on a map: what one thread does until the clock ends it, on any of the tables of map_tables.hpp. The mixes A to F are
-// those of YCSB ("Benchmarking cloud serving systems with YCSB", SoCC 2010); as hashed keys have no order, a scan walks on in the
-// table. An object belongs to one thread.
+// Mixes of operations on a map: what one thread does until the clock ends it, on any of the tables of map_tables.hpp. The
+// mixes A to F are those of YCSB ("Benchmarking cloud serving systems with YCSB", SoCC 2010); as hashed keys have no order, a
+// scan walks on in the table. An object belongs to one thread.
 #pragma once
 
 #include <array>

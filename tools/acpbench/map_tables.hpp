@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the experiments on maps compare, behind the same few calls: a map of the library, std::unordered_map with strings, and a flat
-// table of 64-byte entries with open addressing, which knows the sizes of keys and values and is used by one thread alone: about
-// what the memory allows. The last two belong to one thread.
+// What the experiments on maps compare, behind the same few calls: a map of the library, std::unordered_map with strings, and
+// a flat table of 64-byte entries with open addressing, which knows the sizes of keys and values and is used by one thread
+// alone: about what the memory allows. The last two belong to one thread.
 #pragma once
 
 #include <cstdint>
