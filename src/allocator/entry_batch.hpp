@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls on many keys of one table, run as a group: the processor fetches the buckets and records of all while it works on the first.
 // For a caller on its own node, and for the gateway on behalf of others. One thread.
-// Tests: tests/unit/allocator/entry_operations_test.cpp.
+// Tests: tests/unit/allocator/table_operations_test.cpp.
 #pragma once
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // Entries of hash tables as numbered operations, for callers of other nodes: one entry, or many of one table at once. A key or value that
 // does not fit into one operation is first written into a block of the owner's heap, which put_block then makes an entry; what
 // find tells of such a value is where it lies. Any thread; as local/numbered_operation.hpp says.
-// Tests: tests/unit/allocator/entry_operations_test.cpp.
+// Tests: tests/unit/allocator/table_operations_test.cpp.
 #pragma once
 
 #include <array>

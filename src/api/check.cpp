@@ -67,8 +67,8 @@ void check_overlap(const local::Space& space, const memory::Command& command) {
     const memory::GlobalAddress source = command.source;
     const std::uint64_t bytes = command.bytes;
     if (target == 0 || source == 0) return;
-    const Extent to = extent_of(space, target, bytes);
-    const Extent from = extent_of(space, source, bytes);
+    const ByteExtent to = extent_of(space, target, bytes);
+    const ByteExtent from = extent_of(space, source, bytes);
     if (!do_overlap(to, from) || (command.is_copy() && to == from)) return;
     tell_overlap(gma::name_of(command), bytes, space.explain(source, bytes),
                  space.explain(target, bytes),
@@ -78,8 +78,8 @@ void check_overlap(const local::Space& space, const memory::Command& command) {
 void check_overlap(const local::Space& space, const gma::PointerCopy& copy) {
     const std::uint64_t bytes = copy.end.bytes;
     if (copy.address == 0 || copy.end.memory == nullptr) return;
-    const Extent far = extent_of(space, copy.address, bytes);
-    const Extent near = extent_of(copy.end.memory, bytes);
+    const ByteExtent far = extent_of(space, copy.address, bytes);
+    const ByteExtent near = extent_of(copy.end.memory, bytes);
     if (!do_overlap(far, near) || far == near) return;
     const std::string address = space.explain(copy.address, bytes);
     const std::string pointer = explain(copy.end.memory, bytes);
@@ -94,7 +94,7 @@ void check_signal(const local::Space& space,
                   const gma::Signal& signal) {
     constexpr std::uint64_t word_bytes = sizeof(std::uint64_t);
     if (put.address == 0 || signal.word == 0) return;
-    const Extent word = extent_of(space, signal.word, word_bytes);
+    const ByteExtent word = extent_of(space, signal.word, word_bytes);
     const bool is_in_target = do_overlap(word, extent_of(space, put.address, put.end.bytes));
     const bool is_in_source =
         put.end.memory != nullptr && do_overlap(word, extent_of(put.end.memory, put.end.bytes));

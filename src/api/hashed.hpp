@@ -77,11 +77,11 @@ template <typename Handle>
 template <typename Handle>
 [[nodiscard]] Iterator<Handle> iterator_at(const Handle& handle,
                                            const EntryPlace& entry,
-                                           data::Extent extent) noexcept {
+                                           data::Scope scope) noexcept {
     Iterator<Handle> it{};
     container_of<Handle>(it) = handle;
     it.rank = static_cast<int>(entry.table);
-    it.is_local = extent == data::Extent::local ? 1 : 0;
+    it.is_local = scope == data::Scope::local ? 1 : 0;
     it.slot = entry.walk.position;
     it.tie = entry.walk.tie;
     it.elem = entry.record;

@@ -7,60 +7,58 @@
 
 namespace acp::api {
 
-using data::Extent;
+using data::Scope;
 
 // Calls that find an iterator's entry, or one behind it.
 template <typename Handle, typename Find>
-Iterator<Handle> iterate(const char* call, const Handle& handle, Extent extent, const Find& find) {
+Iterator<Handle> iterate(const char* call, const Handle& handle, Scope scope, const Find& find) {
     return call_hashed(
         call, no_iterator(handle), handle,
         [&](data::Hashed& hashed, const ContainerName& name) -> base::Result<Iterator<Handle>> {
             data::HashedWalk walk(hashed);
             base::Result<data::EntryPlace> place = find(walk, name);
             if (!place.is_ok()) return std::move(place).failure();
-            return iterator_at(handle, place.value(), extent);
+            return iterator_at(handle, place.value(), scope);
         });
 }
 
 template <typename Handle>
-Iterator<Handle> begin(const char* call, const Handle& handle, Extent extent) noexcept {
-    return iterate(
-        call, handle, extent, [extent](data::HashedWalk& walk, const ContainerName& name) {
-            auto place = walk.beginning(name, extent);
-            return place.is_ok() ? walk.next(name, place.value(), extent) : std::move(place);
-        });
+Iterator<Handle> begin(const char* call, const Handle& handle, Scope scope) noexcept {
+    return iterate(call, handle, scope, [scope](data::HashedWalk& walk, const ContainerName& name) {
+        auto place = walk.beginning(name, scope);
+        return place.is_ok() ? walk.next(name, place.value(), scope) : std::move(place);
+    });
 }
 
 template <typename Handle>
-Iterator<Handle> end(const char* call, const Handle& handle, Extent extent) noexcept {
-    return iterate(call, handle, extent,
-                   [extent](data::HashedWalk& walk, const ContainerName& name) {
-                       return walk.end(name, extent);
-                   });
+Iterator<Handle> end(const char* call, const Handle& handle, Scope scope) noexcept {
+    return iterate(call, handle, scope, [scope](data::HashedWalk& walk, const ContainerName& name) {
+        return walk.end(name, scope);
+    });
 }
 
 // The end stays the end.
 template <typename Handle, typename It>
 It increment(const char* call, const It& it) noexcept {
-    const Extent extent = it.is_local != 0 ? Extent::local : Extent::all;
+    const Scope scope = it.is_local != 0 ? Scope::local : Scope::all;
     const Handle& handle = it.*HashedTypes<Handle>::container;
     if (it.rank < 0 || it.elem == ACP_GA_NULL) return it;
-    return iterate(call, handle, extent, [&](data::HashedWalk& walk, const ContainerName& name) {
-        return walk.next(name, place_of(it), extent);
+    return iterate(call, handle, scope, [&](data::HashedWalk& walk, const ContainerName& name) {
+        return walk.next(name, place_of(it), scope);
     });
 }
 
 template <typename Handle>
-std::size_t count(const char* call, const Handle& handle, Extent extent) noexcept {
+std::size_t count(const char* call, const Handle& handle, Scope scope) noexcept {
     return call_hashed(call, static_cast<std::size_t>(-1), handle,
-                       [extent](data::Hashed& hashed, const ContainerName& name) {
-                           return data::HashedWalk(hashed).entries(name, extent);
+                       [scope](data::Hashed& hashed, const ContainerName& name) {
+                           return data::HashedWalk(hashed).entries(name, scope);
                        });
 }
 
 template <typename Handle>
-int is_empty(const char* call, const Handle& handle, Extent extent) noexcept {
-    const std::size_t entries = count(call, handle, extent);
+int is_empty(const char* call, const Handle& handle, Scope scope) noexcept {
+    const std::size_t entries = count(call, handle, scope);
     return entries == static_cast<std::size_t>(-1) ? -1 : static_cast<int>(entries == 0);
 }
 
@@ -74,41 +72,41 @@ int change_all(const char* call, const Handle& handle, const Do& act) noexcept {
 }
 
 template <typename Handle>
-int clear(const char* call, const Handle& handle, Extent extent) noexcept {
-    return change_all(call, handle, [extent](data::HashedWalk& walk, const ContainerName& name) {
-        return walk.clear(name, extent);
+int clear(const char* call, const Handle& handle, Scope scope) noexcept {
+    return change_all(call, handle, [scope](data::HashedWalk& walk, const ContainerName& name) {
+        return walk.clear(name, scope);
     });
 }
 
 template <typename Handle>
-int merge(const char* call, const Handle& into, const Handle& from, Extent extent) noexcept {
+int merge(const char* call, const Handle& into, const Handle& from, Scope scope) noexcept {
     return change_all(call, into, [&](data::HashedWalk& walk, const ContainerName& name) {
-        return walk.merge(name, name_of(from), extent);
+        return walk.merge(name, name_of(from), scope);
     });
 }
 
 template <typename Handle>
-int assign(const char* call, const Handle& into, const Handle& from, Extent extent) noexcept {
+int assign(const char* call, const Handle& into, const Handle& from, Scope scope) noexcept {
     return change_all(call, into, [&](data::HashedWalk& walk, const ContainerName& name) {
         if (into.ga == from.ga) return base::Status();
-        auto status = walk.clear(name, extent);
-        return status.is_ok() ? walk.merge(name, name_of(from), extent) : std::move(status);
+        auto status = walk.clear(name, scope);
+        return status.is_ok() ? walk.merge(name, name_of(from), scope) : std::move(status);
     });
 }
 
 // What is moved is cleared where it was; all of a container goes with its tables.
 template <typename Handle>
-int move(const char* call, const Handle& into, const Handle& from, Extent extent) noexcept {
+int move(const char* call, const Handle& into, const Handle& from, Scope scope) noexcept {
     return change_all(call, into, [&](data::HashedWalk& walk, const ContainerName& name) {
         if (into.ga == from.ga) return base::Status();
         base::Status status;
-        if (extent == Extent::all) {
+        if (scope == Scope::all) {
             status = walk.swap(name, name_of(from));
         } else {
-            status = walk.clear(name, extent);
-            if (status.is_ok()) status = walk.merge(name, name_of(from), extent);
+            status = walk.clear(name, scope);
+            if (status.is_ok()) status = walk.merge(name, name_of(from), scope);
         }
-        return status.is_ok() ? walk.clear(name_of(from), extent) : std::move(status);
+        return status.is_ok() ? walk.clear(name_of(from), scope) : std::move(status);
     });
 }
 
@@ -144,11 +142,11 @@ Found find(const char* call, const Handle& handle, std::span<const std::byte> ke
             auto found = hashed.find(name, key, {}, &place);
             if (!found.is_ok()) return std::move(found).failure();
             if (found.value().effect == table::Effect::done) {
-                return Found{iterator_at(handle, place, Extent::all), 1};
+                return Found{iterator_at(handle, place, Scope::all), 1};
             }
-            auto end = data::HashedWalk(hashed).end(name, Extent::all);
+            auto end = data::HashedWalk(hashed).end(name, Scope::all);
             if (!end.is_ok()) return std::move(end).failure();
-            return Found{iterator_at(handle, end.value(), Extent::all), 0};
+            return Found{iterator_at(handle, end.value(), Scope::all), 0};
         });
 }
 
@@ -183,14 +181,14 @@ It erase(const char* call, const It& it) noexcept {
             }
             auto erased = hashed.erase_record(name, place_of(it));
             if (!erased.is_ok()) return std::move(erased).failure();
-            const Extent extent = it.is_local != 0 ? Extent::local : Extent::all;
-            auto next = data::HashedWalk(hashed).next(name, place_of(it), extent);
+            const Scope scope = it.is_local != 0 ? Scope::local : Scope::all;
+            auto next = data::HashedWalk(hashed).next(name, place_of(it), scope);
             if (!next.is_ok()) return std::move(next).failure();
             if (erased.value().effect != table::Effect::done) {
                 tell({base::Code::stale, std::string(call) + ": the entry was erased before"},
                      false);
             }
-            return iterator_at(handle, next.value(), extent);
+            return iterator_at(handle, next.value(), scope);
         });
 }
 
@@ -209,28 +207,28 @@ It erase(const char* call, const It& it) noexcept {
         return acp::api::destroy("acp_destroy_" #kind, handle);                                   \
     }                                                                                             \
     std::size_t acp_size_##kind(acp_##kind##_t handle) {                                          \
-        return acp::api::count("acp_size_" #kind, handle, acp::data::Extent::all);                \
+        return acp::api::count("acp_size_" #kind, handle, acp::data::Scope::all);                 \
     }                                                                                             \
     std::size_t acp_size_local_##kind(acp_##kind##_t handle) {                                    \
-        return acp::api::count("acp_size_local_" #kind, handle, acp::data::Extent::local);        \
+        return acp::api::count("acp_size_local_" #kind, handle, acp::data::Scope::local);         \
     }                                                                                             \
     int acp_empty_##kind(acp_##kind##_t handle) {                                                 \
-        return acp::api::is_empty("acp_empty_" #kind, handle, acp::data::Extent::all);            \
+        return acp::api::is_empty("acp_empty_" #kind, handle, acp::data::Scope::all);             \
     }                                                                                             \
     int acp_empty_local_##kind(acp_##kind##_t handle) {                                           \
-        return acp::api::is_empty("acp_empty_local_" #kind, handle, acp::data::Extent::local);    \
+        return acp::api::is_empty("acp_empty_local_" #kind, handle, acp::data::Scope::local);     \
     }                                                                                             \
     acp_##kind##_it_t acp_begin_##kind(acp_##kind##_t handle) {                                   \
-        return acp::api::begin("acp_begin_" #kind, handle, acp::data::Extent::all);               \
+        return acp::api::begin("acp_begin_" #kind, handle, acp::data::Scope::all);                \
     }                                                                                             \
     acp_##kind##_it_t acp_end_##kind(acp_##kind##_t handle) {                                     \
-        return acp::api::end("acp_end_" #kind, handle, acp::data::Extent::all);                   \
+        return acp::api::end("acp_end_" #kind, handle, acp::data::Scope::all);                    \
     }                                                                                             \
     acp_##kind##_it_t acp_begin_local_##kind(acp_##kind##_t handle) {                             \
-        return acp::api::begin("acp_begin_local_" #kind, handle, acp::data::Extent::local);       \
+        return acp::api::begin("acp_begin_local_" #kind, handle, acp::data::Scope::local);        \
     }                                                                                             \
     acp_##kind##_it_t acp_end_local_##kind(acp_##kind##_t handle) {                               \
-        return acp::api::end("acp_end_local_" #kind, handle, acp::data::Extent::local);           \
+        return acp::api::end("acp_end_local_" #kind, handle, acp::data::Scope::local);            \
     }                                                                                             \
     acp_##kind##_it_t acp_increment_##kind##_it(acp_##kind##_it_t it) {                           \
         return acp::api::increment<acp_##kind##_t>("acp_increment_" #kind "_it", it);             \
@@ -239,28 +237,28 @@ It erase(const char* call, const It& it) noexcept {
         return acp::api::erase<acp_##kind##_t>("acp_erase_" #kind, it);                           \
     }                                                                                             \
     int acp_clear_##kind(acp_##kind##_t handle) {                                                 \
-        return acp::api::clear("acp_clear_" #kind, handle, acp::data::Extent::all);               \
+        return acp::api::clear("acp_clear_" #kind, handle, acp::data::Scope::all);                \
     }                                                                                             \
     int acp_clear_local_##kind(acp_##kind##_t handle) {                                           \
-        return acp::api::clear("acp_clear_local_" #kind, handle, acp::data::Extent::local);       \
+        return acp::api::clear("acp_clear_local_" #kind, handle, acp::data::Scope::local);        \
     }                                                                                             \
     int acp_assign_##kind(acp_##kind##_t into, acp_##kind##_t from) {                             \
-        return acp::api::assign("acp_assign_" #kind, into, from, acp::data::Extent::all);         \
+        return acp::api::assign("acp_assign_" #kind, into, from, acp::data::Scope::all);          \
     }                                                                                             \
     int acp_assign_local_##kind(acp_##kind##_t into, acp_##kind##_t from) {                       \
-        return acp::api::assign("acp_assign_local_" #kind, into, from, acp::data::Extent::local); \
+        return acp::api::assign("acp_assign_local_" #kind, into, from, acp::data::Scope::local);  \
     }                                                                                             \
     int acp_merge_##kind(acp_##kind##_t into, acp_##kind##_t from) {                              \
-        return acp::api::merge("acp_merge_" #kind, into, from, acp::data::Extent::all);           \
+        return acp::api::merge("acp_merge_" #kind, into, from, acp::data::Scope::all);            \
     }                                                                                             \
     int acp_merge_local_##kind(acp_##kind##_t into, acp_##kind##_t from) {                        \
-        return acp::api::merge("acp_merge_local_" #kind, into, from, acp::data::Extent::local);   \
+        return acp::api::merge("acp_merge_local_" #kind, into, from, acp::data::Scope::local);    \
     }                                                                                             \
     int acp_move_##kind(acp_##kind##_t into, acp_##kind##_t from) {                               \
-        return acp::api::move("acp_move_" #kind, into, from, acp::data::Extent::all);             \
+        return acp::api::move("acp_move_" #kind, into, from, acp::data::Scope::all);              \
     }                                                                                             \
     int acp_move_local_##kind(acp_##kind##_t into, acp_##kind##_t from) {                         \
-        return acp::api::move("acp_move_local_" #kind, into, from, acp::data::Extent::local);     \
+        return acp::api::move("acp_move_local_" #kind, into, from, acp::data::Scope::local);      \
     }                                                                                             \
     int acp_swap_##kind(acp_##kind##_t one, acp_##kind##_t other) {                               \
         return acp::api::swap("acp_swap_" #kind, one, other);                                     \

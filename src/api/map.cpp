@@ -92,7 +92,7 @@ acp_map_it_t acp_insert_map(
     return put("acp_insert_map", api::no_iterator(map), map,
                entry_of(key, key_size, value, value_size), PutMode::insert,
                [&](const EntryResult&, const EntryPlace& place) -> Result<acp_map_it_t> {
-                   return api::iterator_at(map, place, data::Extent::all);
+                   return api::iterator_at(map, place, data::Scope::all);
                });
 }
 

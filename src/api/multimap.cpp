@@ -54,7 +54,7 @@ acp_multimap_it_t acp_insert_multimap(
             EntryPlace place;
             auto put = hashed.put(name, {bytes, stored.value(), data::PutMode::add, {}}, &place);
             if (!put.is_ok()) return std::move(put).failure();
-            return api::iterator_at(map, place, data::Extent::all);
+            return api::iterator_at(map, place, data::Scope::all);
         });
 }
 
@@ -66,12 +66,11 @@ acp_multimap_ib_t acp_find_multimap(acp_multimap_t map, const void* key, size_t 
             auto first = hashed.next_of_key(name, bytes, {});
             if (!first.is_ok()) return std::move(first).failure();
             if (first.value().record != 0) {
-                return acp_multimap_ib_t{api::iterator_at(map, first.value(), data::Extent::all),
-                                         1};
+                return acp_multimap_ib_t{api::iterator_at(map, first.value(), data::Scope::all), 1};
             }
-            auto end = data::HashedWalk(hashed).end(name, data::Extent::all);
+            auto end = data::HashedWalk(hashed).end(name, data::Scope::all);
             if (!end.is_ok()) return std::move(end).failure();
-            return acp_multimap_ib_t{api::iterator_at(map, end.value(), data::Extent::all), 0};
+            return acp_multimap_ib_t{api::iterator_at(map, end.value(), data::Scope::all), 0};
         });
 }
 
@@ -87,10 +86,10 @@ acp_multimap_it_t acp_increment_key_multimap_it(acp_multimap_it_t it) {
             auto next = hashed.next_of_key(name, key, {it.slot, it.tie});
             if (!next.is_ok()) return std::move(next).failure();
             if (next.value().record != 0)
-                return api::iterator_at(it.map, next.value(), data::Extent::all);
-            auto end = data::HashedWalk(hashed).end(name, data::Extent::all);
+                return api::iterator_at(it.map, next.value(), data::Scope::all);
+            auto end = data::HashedWalk(hashed).end(name, data::Scope::all);
             if (!end.is_ok()) return std::move(end).failure();
-            return api::iterator_at(it.map, end.value(), data::Extent::all);
+            return api::iterator_at(it.map, end.value(), data::Scope::all);
         });
 }
 

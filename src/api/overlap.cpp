@@ -6,9 +6,9 @@
 
 namespace acp::api {
 
-Extent extent_of(const local::Space& space,
-                 memory::GlobalAddress address,
-                 std::uint64_t bytes) noexcept {
+ByteExtent extent_of(const local::Space& space,
+                     memory::GlobalAddress address,
+                     std::uint64_t bytes) noexcept {
     const memory::GaLayout& layout = space.layout();
     const std::uint64_t process = layout.process(address);
     local::Place place;
@@ -21,16 +21,16 @@ Extent extent_of(const local::Space& space,
     return {spaces_before + process, address & layout.colorless_mask(), bytes};
 }
 
-Extent extent_of(const void* pointer, std::uint64_t bytes) noexcept {
+ByteExtent extent_of(const void* pointer, std::uint64_t bytes) noexcept {
     return {0, reinterpret_cast<std::uintptr_t>(pointer), bytes};
 }
 
-bool do_overlap(const Extent& first, const Extent& second) noexcept {
+bool do_overlap(const ByteExtent& first, const ByteExtent& second) noexcept {
     return first.space == second.space && first.bytes != 0 && second.bytes != 0 &&
            (first.start - second.start < second.bytes || second.start - first.start < first.bytes);
 }
 
-void ListExtents::add(const Extent& target, const Extent& source) {
+void ListExtents::add(const ByteExtent& target, const ByteExtent& source) {
     const std::uint64_t index = size_++;
     if (target.bytes == 0) return;
     ends_.push_back({target, index, true});

@@ -15,27 +15,27 @@
 namespace acp::api {
 
 // Bytes of one address space.
-struct Extent {
+struct ByteExtent {
     // 0: this process's own mapping. 1 + slot: the private memory of another process of this node. Above these: the memory of
     // a process of another node, by its global addresses.
     std::uint64_t space = 0;
     std::uint64_t start = 0;
     std::uint64_t bytes = 0;  // the range does not wrap around
 
-    friend auto operator<=>(const Extent&, const Extent&) = default;
+    friend auto operator<=>(const ByteExtent&, const ByteExtent&) = default;
 };
 
 // Where the bytes of a global address lie. An address that leads nowhere gets an extent that overlaps others of the same
 // process only; the command that uses it fails anyway.
-[[nodiscard]] Extent extent_of(const local::Space& space,
-                               memory::GlobalAddress address,
-                               std::uint64_t bytes) noexcept;
+[[nodiscard]] ByteExtent extent_of(const local::Space& space,
+                                   memory::GlobalAddress address,
+                                   std::uint64_t bytes) noexcept;
 
 // Where the bytes behind a pointer of this process lie.
-[[nodiscard]] Extent extent_of(const void* pointer, std::uint64_t bytes) noexcept;
+[[nodiscard]] ByteExtent extent_of(const void* pointer, std::uint64_t bytes) noexcept;
 
 // Whether two ranges share a byte. Empty ranges share none.
-[[nodiscard]] bool do_overlap(const Extent& first, const Extent& second) noexcept;
+[[nodiscard]] bool do_overlap(const ByteExtent& first, const ByteExtent& second) noexcept;
 
 // Two ranges of a list that share a byte: the target of the first, and the target or source of the second.
 struct ListOverlap {
@@ -50,7 +50,7 @@ struct ListOverlap {
 // that is copied onto itself may. Memory: 40 bytes for each end of a range that was added.
 class ListExtents {
 public:
-    void add(const Extent& target, const Extent& source);
+    void add(const ByteExtent& target, const ByteExtent& source);
 
     // The number of ranges that were added since the last clear(), empty ones included.
     [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
@@ -62,7 +62,7 @@ public:
 
 private:
     struct End {
-        Extent extent;
+        ByteExtent extent;
         std::uint64_t index = 0;
         bool is_target = false;
     };

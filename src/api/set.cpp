@@ -28,7 +28,7 @@ acp_set_it_t acp_insert_set(acp_set_t set, const void* key, size_t key_size) {
             EntryPlace place;
             auto put = hashed.put(name, {bytes, {}, data::PutMode::insert, {}}, &place);
             if (!put.is_ok()) return std::move(put).failure();
-            return api::iterator_at(set, place, data::Extent::all);
+            return api::iterator_at(set, place, data::Scope::all);
         });
 }
 

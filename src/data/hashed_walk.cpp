@@ -28,7 +28,7 @@ bool is_ended_count(ContainerKind kind, Bytes value) noexcept {
 
 }  // namespace
 
-Result<std::vector<TablePlace>> HashedWalk::tables(const ContainerName& name, Extent extent) {
+Result<std::vector<TablePlace>> HashedWalk::tables(const ContainerName& name, Scope scope) {
     auto directory = hashed_.directories().fetch(name);
     if (!directory.is_ok()) return std::move(directory).failure();
     const DirectoryHead& head = directory.value().head;
@@ -36,14 +36,14 @@ Result<std::vector<TablePlace>> HashedWalk::tables(const ContainerName& name, Ex
     std::vector<TablePlace> places;
     for (std::uint64_t i = 0; i < head.tables; ++i) {
         const GlobalAddress table = directory.value().tables[i];
-        if (extent == Extent::local && hashed_.tables().process_of(table) != own) continue;
+        if (scope == Scope::local && hashed_.tables().process_of(table) != own) continue;
         places.push_back({table, head.id, 0, i, head.slots});
     }
     return places;
 }
 
-Result<std::uint64_t> HashedWalk::entries(const ContainerName& name, Extent extent) {
-    auto places = tables(name, extent);
+Result<std::uint64_t> HashedWalk::entries(const ContainerName& name, Scope scope) {
+    auto places = tables(name, scope);
     if (!places.is_ok()) return std::move(places).failure();
     std::vector<std::uint64_t> counts(places.value().size());
     Asks asks(hashed_.tables().gma());
@@ -60,29 +60,29 @@ Result<std::uint64_t> HashedWalk::entries(const ContainerName& name, Extent exte
     return sum;
 }
 
-Result<EntryPlace> HashedWalk::end(const ContainerName& name, Extent extent) {
+Result<EntryPlace> HashedWalk::end(const ContainerName& name, Scope scope) {
     TablePlace place;
     std::uint64_t count = 0;
-    if (extent == Extent::all) {
+    if (scope == Scope::all) {
         if (auto status = hashed_.find_table(name, 0, place, count); !status.is_ok()) return status;
         return EntryPlace{count, {}, 0, 0, 0};
     }
-    auto places = tables(name, extent);
+    auto places = tables(name, scope);
     if (!places.is_ok()) return std::move(places).failure();
-    if (places.value().empty()) return end(name, Extent::all);
+    if (places.value().empty()) return end(name, Scope::all);
     return EntryPlace{places.value().back().index + 1, {}, 0, 0, 0};
 }
 
-Result<EntryPlace> HashedWalk::beginning(const ContainerName& name, Extent extent) {
-    if (extent == Extent::all) return EntryPlace{};
-    auto places = tables(name, extent);
+Result<EntryPlace> HashedWalk::beginning(const ContainerName& name, Scope scope) {
+    if (scope == Scope::all) return EntryPlace{};
+    auto places = tables(name, scope);
     if (!places.is_ok()) return std::move(places).failure();
-    if (places.value().empty()) return end(name, Extent::all);
+    if (places.value().empty()) return end(name, Scope::all);
     return EntryPlace{places.value().front().index, {}, 0, 0, 0};
 }
 
 // A rank has one table of a container at the most.
-Result<EntryPlace> HashedWalk::next(const ContainerName& name, EntryPlace after, Extent extent) {
+Result<EntryPlace> HashedWalk::next(const ContainerName& name, EntryPlace after, Scope scope) {
     for (;; ++after.table, after.walk = {}) {
         TablePlace place;
         std::uint64_t count = 0;
@@ -104,12 +104,12 @@ Result<EntryPlace> HashedWalk::next(const ContainerName& name, EntryPlace after,
                                   entry.head.key_bytes, entry.head.value_bytes};
             }
         } while (reader.has_more());
-        if (extent == Extent::local) return EntryPlace{after.table + 1, {}, 0, 0, 0};
+        if (scope == Scope::local) return EntryPlace{after.table + 1, {}, 0, 0, 0};
     }
 }
 
-Status HashedWalk::clear(const ContainerName& name, Extent extent) {
-    auto places = tables(name, extent);
+Status HashedWalk::clear(const ContainerName& name, Scope scope) {
+    auto places = tables(name, scope);
     if (!places.is_ok()) return std::move(places).failure();
     for (const TablePlace& place : places.value()) {
         allocator::WalkRequest request{{place.table, place.id}, {}, 0};
@@ -186,7 +186,7 @@ Status HashedWalk::visit_table(const TablePlace& place,
 }
 
 Result<std::uint64_t> HashedWalk::visit_local(const ContainerName& name, const Visit& visit) {
-    auto places = tables(name, Extent::local);
+    auto places = tables(name, Scope::local);
     if (!places.is_ok()) return std::move(places).failure();
     std::uint64_t visited = 0;
     for (const TablePlace& place : places.value()) {
@@ -199,9 +199,9 @@ Result<std::uint64_t> HashedWalk::visit_local(const ContainerName& name, const V
     return visited;
 }
 
-Status HashedWalk::merge(const ContainerName& into, const ContainerName& from, Extent extent) {
+Status HashedWalk::merge(const ContainerName& into, const ContainerName& from, Scope scope) {
     if (into.directory == from.directory) return {};
-    auto places = tables(from, extent);
+    auto places = tables(from, scope);
     if (!places.is_ok()) return std::move(places).failure();
     const PutMode mode = into.kind == ContainerKind::multimap ? PutMode::add : PutMode::insert;
     TableCalls& calls = hashed_.tables();

@@ -17,7 +17,7 @@
 
 namespace acp::data {
 
-enum class Extent : std::uint8_t {
+enum class Scope : std::uint8_t {
     all,
     local,  // what is stored on the calling rank
 };
@@ -27,16 +27,16 @@ public:
     //   hashed  outlives this
     explicit HashedWalk(Hashed& hashed) noexcept : hashed_(hashed) {}
 
-    base::Result<std::uint64_t> entries(const ContainerName& name, Extent extent);
+    base::Result<std::uint64_t> entries(const ContainerName& name, Scope scope);
 
-    // The entry behind a place; where there is none, the place behind all: of the tables that `extent` names.
-    base::Result<EntryPlace> next(const ContainerName& name, EntryPlace after, Extent extent);
+    // The entry behind a place; where there is none, the place behind all: of the tables that `scope` names.
+    base::Result<EntryPlace> next(const ContainerName& name, EntryPlace after, Scope scope);
 
-    // Where a walk over `extent` begins: before all entries.
-    base::Result<EntryPlace> beginning(const ContainerName& name, Extent extent);
-    base::Result<EntryPlace> end(const ContainerName& name, Extent extent);
+    // Where a walk over `scope` begins: before all entries.
+    base::Result<EntryPlace> beginning(const ContainerName& name, Scope scope);
+    base::Result<EntryPlace> end(const ContainerName& name, Scope scope);
 
-    base::Status clear(const ContainerName& name, Extent extent);
+    base::Status clear(const ContainerName& name, Scope scope);
 
     // Calls visit(key, value) -> whether to go on, with copies, for the entries of the calling rank; it may make any call. Returns how
     // many were visited.
@@ -44,13 +44,13 @@ public:
     base::Result<std::uint64_t> visit_local(const ContainerName& name, const Visit& visit);
 
     // Puts the entries of `from` into `into`. Nothing happens where both are one.
-    base::Status merge(const ContainerName& into, const ContainerName& from, Extent extent);
+    base::Status merge(const ContainerName& into, const ContainerName& from, Scope scope);
 
     // Each container gets the tables of the other. Nobody else uses either meanwhile.
     base::Status swap(const ContainerName& one, const ContainerName& other);
 
 private:
-    base::Result<std::vector<TablePlace>> tables(const ContainerName& name, Extent extent);
+    base::Result<std::vector<TablePlace>> tables(const ContainerName& name, Scope scope);
     base::Status visit_table(const TablePlace& place,
                              const ContainerName& name,
                              const Visit& visit);

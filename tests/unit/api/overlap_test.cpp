@@ -10,8 +10,8 @@ namespace acp::api {
 namespace {
 
 struct Range {
-    Extent target;
-    Extent source;
+    ByteExtent target;
+    ByteExtent source;
 };
 
 std::optional<ListOverlap> sweep(const std::vector<Range>& ranges) {
@@ -80,10 +80,10 @@ TEST(Overlap, random_lists_agree_with_comparing_all_pairs) {
         std::vector<Range> ranges;
         for (std::uint64_t i = 1 + below(5); i > 0; --i) {
             const std::uint64_t bytes = below(12);
-            const Extent target{below(3), below(100), bytes};
+            const ByteExtent target{below(3), below(100), bytes};
             const bool is_onto_itself = below(8) == 0;
             ranges.push_back(
-                {target, is_onto_itself ? target : Extent{below(3), below(100), bytes}});
+                {target, is_onto_itself ? target : ByteExtent{below(3), below(100), bytes}});
         }
         const auto found = sweep(ranges);
         ASSERT_EQ(found.has_value(), has_overlap(ranges)) << "round " << round;

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sets, multisets and multimaps that all ranks use at once, and what two containers exchange.
+#include <map>
+#include <numeric>
+#include <set>
+#include <string>
+
+#include <acp.h>
+
+#include "conformance/hashed_fixture.hpp"
+
+namespace acp::test {
+namespace {
+
+TEST_F(HashedTest, a_set_holds_a_key_once) {
+    with_shared<acp_set_t>(
+        [&] { return acp_create_set(0, nullptr, 1, 0); }, acp_destroy_set,
+        [this](acp_set_t set) {
+            std::uint64_t won = 0;
+            for (int i = 0; i < 100; ++i) {
+                const std::string key = "key " + std::to_string(i);
+                const int inserted = acp_insert_if_absent_set(set, key.data(), key.size());
+                ASSERT_NE(inserted, -1) << acp_error_message();
+                won += static_cast<std::uint64_t>(inserted);
+            }
+            const auto all = exchange(won);
+            EXPECT_EQ(std::accumulate(all.begin(), all.end(), std::uint64_t{0}), 100U);
+            EXPECT_EQ(acp_size_set(set), 100U);
+            EXPECT_EQ(acp_contains_set(set, "key 5", 5), 1);
+            EXPECT_EQ(acp_contains_set(set, "key 500", 7), 0);
+            const acp_set_it_t it = acp_insert_set(set, "key 5", 5);
+            EXPECT_EQ(bytes_of(acp_dereference_set_it(it)), "key 5");
+            std::set<std::string> keys;
+            for (acp_set_it_t at = acp_begin_set(set); at.elem != ACP_GA_NULL;
+                 at = acp_increment_set_it(at)) {
+                EXPECT_TRUE(keys.insert(bytes_of(acp_dereference_set_it(at))).second);
+            }
+            EXPECT_EQ(keys.size(), 100U);
+            sync_ranks();
+            if (rank_ == 0) {
+                EXPECT_EQ(acp_remove_set(set, "key 5", 5), 1);
+                EXPECT_EQ(acp_remove_set(set, "key 5", 5), 0);
+                EXPECT_EQ(acp_contains_set(set, "key 5", 5), 0);
+            }
+        });
+}
+
+TEST_F(HashedTest, a_multiset_counts_what_all_ranks_insert) {
+    with_shared<acp_multiset_t>(
+        [&] { return acp_create_multiset(0, nullptr, 1, 0); }, acp_destroy_multiset,
+        [this](acp_multiset_t set) {
+            const auto ranks = static_cast<std::uint64_t>(procs_);
+            for (int round = 0; round < 200; ++round) {
+                const std::string key = "key " + std::to_string(round % 4);
+                ASSERT_NE(acp_insert_multiset(set, key.data(), key.size()).elem, ACP_GA_NULL)
+                    << acp_error_message();
+            }
+            sync_ranks();
+            EXPECT_EQ(acp_retrieve_multiset(set, "key 1", 5), 50 * ranks);
+            EXPECT_EQ(acp_retrieve_multiset(set, "key 9", 5), 0U);
+            EXPECT_EQ(acp_size_multiset(set), 4U);
+            sync_ranks();
+            for (int i = 0; i < 50; ++i) ASSERT_EQ(acp_remove_multiset(set, "key 1", 5), 1);
+            sync_ranks();
+            EXPECT_EQ(acp_retrieve_multiset(set, "key 1", 5), 0U);
+            EXPECT_EQ(acp_remove_multiset(set, "key 1", 5), 0);
+            EXPECT_EQ(acp_size_multiset(set), 3U);
+            sync_ranks();
+            if (rank_ == 0) {
+                EXPECT_EQ(acp_remove_all_multiset(set, "key 2", 5), 1);
+                EXPECT_EQ(acp_remove_all_multiset(set, "key 2", 5), 0);
+                EXPECT_EQ(acp_add_multiset(set, "key 2", 5, 7), 7U);
+                EXPECT_EQ(acp_add_multiset(set, "key 2", 5, 3), 10U);
+            }
+        });
+}
+
+TEST_F(HashedTest, a_multimap_holds_several_entries_of_a_key) {
+    with_shared<acp_multimap_t>(
+        [&] { return acp_create_multimap(0, nullptr, 1, 0); }, acp_destroy_multimap,
+        [this](acp_multimap_t map) {
+            for (int i = 0; i < 30; ++i) {
+                const std::string value = std::to_string(rank_ * 1'000 + i);
+                ASSERT_NE(acp_insert_multimap(map, "key", 3, value.data(), value.size()).elem,
+                          ACP_GA_NULL)
+                    << acp_error_message();
+            }
+            sync_ranks();
+            EXPECT_EQ(acp_count_multimap(map, "key", 3), 30 * procs_);
+            std::set<std::string> values;
+            const acp_multimap_ib_t first = acp_find_multimap(map, "key", 3);
+            ASSERT_EQ(first.success, 1);
+            for (acp_multimap_it_t it = first.it; it.elem != ACP_GA_NULL;
+                 it = acp_increment_key_multimap_it(it)) {
+                char room[32];
+                std::size_t bytes = sizeof room;
+                ASSERT_EQ(acp_read_multimap_it(it, room, &bytes), 1) << acp_error_message();
+                EXPECT_TRUE(values.insert(std::string(room, bytes)).second);
+            }
+            EXPECT_EQ(values.size(), 30U * static_cast<std::size_t>(procs_));
+            sync_ranks();
+            if (rank_ == 0) {
+                EXPECT_EQ(acp_remove_multimap(map, "key", 3), 30 * procs_);
+                EXPECT_EQ(acp_find_multimap(map, "key", 3).success, 0);
+            }
+        });
+}
+
+TEST_F(HashedTest, maps_are_assigned_merged_moved_and_swapped) {
+    if (rank_ != 0) return;
+    const acp_map_t one = acp_create_map(0, nullptr, 2, 0);
+    const int last[] = {procs_ - 1};
+    const acp_map_t two = acp_create_map(1, last, 3, procs_ - 1);
+    ASSERT_NE(one.ga, ACP_GA_NULL) << acp_error_message();
+    ASSERT_NE(two.ga, ACP_GA_NULL) << acp_error_message();
+    std::map<std::string, std::string> first;
+    std::map<std::string, std::string> second;
+    for (int i = 0; i < 100; ++i) {
+        const std::string key = std::to_string(i);
+        if (i < 60) first[key] = "one";
+        if (i >= 40) second[key] = i % 10 == 0 ? std::string(2'000, 't') : "two";
+    }
+    for (const auto& [key, value] : first) ASSERT_EQ(insert(one, key, value), 1);
+    for (const auto& [key, value] : second) ASSERT_EQ(insert(two, key, value), 1);
+    EXPECT_EQ(acp_merge_map(one, two), 0) << acp_error_message();
+    auto merged = first;
+    merged.insert(second.begin(), second.end());
+    EXPECT_EQ(content_of(one), merged);
+    EXPECT_EQ(content_of(two), second);
+    EXPECT_EQ(acp_swap_map(one, two), 0) << acp_error_message();
+    EXPECT_EQ(content_of(one), second);
+    EXPECT_EQ(content_of(two), merged);
+    EXPECT_EQ(acp_assign_map(one, two), 0) << acp_error_message();
+    EXPECT_EQ(content_of(one), merged);
+    EXPECT_EQ(acp_clear_map(one), 0) << acp_error_message();
+    EXPECT_EQ(acp_size_map(one), 0U);
+    EXPECT_EQ(acp_move_map(one, two), 0) << acp_error_message();
+    EXPECT_EQ(content_of(one), merged);
+    EXPECT_EQ(acp_size_map(two), 0U);
+    EXPECT_EQ(acp_assign_map(one, one), 0) << acp_error_message();
+    EXPECT_EQ(content_of(one), merged);
+    EXPECT_EQ(acp_destroy_map(one), 0) << acp_error_message();
+    EXPECT_EQ(acp_destroy_map(two), 0) << acp_error_message();
+}
+
+}  // namespace
+}  // namespace acp::test
