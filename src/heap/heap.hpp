@@ -81,7 +81,7 @@ public:
         if (block != no_block) return block;
         spans_.let_go(cache);  // those that lie empty become units
         block = large_.allocate(cache, bytes, alignment);
-        for (std::uint32_t i = 0; i < thefts_max && block == no_block; ++i) {
+        for (std::uint32_t i = 0; i < Spans<Atomic>::thefts_max && block == no_block; ++i) {
             if (!spans_.steal_idle(cache)) break;
             block = large_.allocate(cache, bytes, alignment);
         }
@@ -170,9 +170,6 @@ public:
     }
 
 private:
-    // How often spans are taken from others for one block, where others do so too.
-    static constexpr std::uint32_t thefts_max = 8;
-
     [[nodiscard]] static bool is_in_span(const UnitWord& word) noexcept {
         return word.state == UnitState::span || word.state == UnitState::span_part;
     }

@@ -102,11 +102,17 @@ public:
         }
     }
 
+    // How often a call that wants room takes spans from others. More than once, since others may do so at the same time, and have what
+    // they took in hand when this call looks.
+    static constexpr std::uint32_t thefts_max = 8;
+
     // Gives up the spans of all other caches that no call uses, for want of room: they note that at their next call. Returns whether
-    // there may be more room now; of several who do so at once each span is given up by one. Looks at all units that may be in use.
+    // there is more room, or may be soon: where other calls hold spans, which may be about to give them up. Looks at all units that may
+    // be in use.
     bool steal_idle(ThreadCache& cache) const {
         bool is_any = false;
         bool is_forgotten = false;
+        bool is_other_at_work = false;
         const auto visit_held = [&](const auto& visit) {
             units_.visit_in_use([&](std::uint32_t unit) {
                 const UnitWord word = units_.word(unit);
@@ -122,13 +128,16 @@ public:
                 is_forgotten = true;
                 return;
             }
-            if (!is_idle(control_, word.holder - 1)) return;
+            if (!is_idle(control_, word.holder - 1)) {
+                is_other_at_work = true;
+                return;
+            }
             const UnitWord before = word;
             // also where another thief is at it, who may be stopped
             word.thief = cache.number() + 1;
             is_any = change(unit, before, word) || is_any;
         });
-        if (!is_any) return is_forgotten;
+        if (!is_any) return is_forgotten || is_other_at_work;
         const bool is_ordered = order_all_ == nullptr || order_all_();
         visit_held([&](std::uint32_t unit, UnitWord word) {
             if (word.thief != cache.number() + 1) return;
@@ -221,7 +230,7 @@ private:
             let_go(cache);
             hold.set_head(open(cache, size_class));
         }
-        for (std::uint32_t i = 0; i < 2 && hold.is_empty() && steal_idle(cache); ++i) {
+        for (std::uint32_t i = 0; i < thefts_max && hold.is_empty() && steal_idle(cache); ++i) {
             hold.set_head(take_room(cache, size_class));
             if (hold.is_empty()) hold.set_head(open(cache, size_class));
         }
