@@ -34,6 +34,12 @@ acp_set_it_t acp_insert_set(acp_set_t set, const void* key, size_t key_size) {
 
 int acp_insert_if_absent_set(acp_set_t set, const void* key, size_t key_size) {
     const Bytes bytes = bytes_at(key, key_size);
+    data::EntryResult at_once;
+    if (api::run_at_once(set, bytes, 0, at_once, [&](auto& here, const auto& place) {
+            return data::TableCalls::put_in(here, place, {bytes, {}, data::PutMode::insert, {}});
+        })) [[likely]] {
+        return at_once.effect == Effect::done ? 1 : 0;
+    }
     return api::call_with_key(
         "acp_insert_if_absent_set", -1, set, bytes,
         [&](Hashed& hashed, const ContainerName& name) -> Result<int> {
@@ -49,6 +55,12 @@ acp_set_ib_t acp_find_set(acp_set_t set, const void* key, size_t key_size) {
 
 int acp_contains_set(acp_set_t set, const void* key, size_t key_size) {
     const Bytes bytes = bytes_at(key, key_size);
+    data::EntryResult at_once;
+    if (api::run_at_once(set, bytes, 0, at_once, [&](auto& here, const auto& place) {
+            return data::TableCalls::find_in(here, place, bytes, {});
+        })) [[likely]] {
+        return at_once.effect == Effect::done ? 1 : 0;
+    }
     return api::call_with_key("acp_contains_set", -1, set, bytes,
                               [&](Hashed& hashed, const ContainerName& name) -> Result<int> {
                                   auto found = hashed.find(name, bytes, {}, nullptr);
