@@ -101,6 +101,7 @@ class Changing {
 public:
     Changing(const Ground<Atomic>& ground, BlockNumber table) noexcept : ground_(ground) {
         ground.shown().table.store(table, std::memory_order_relaxed);
+        ground.shown().table_id.store(ground.head(table).id, std::memory_order_relaxed);
     }
 
     ~Changing() {

@@ -140,6 +140,7 @@ struct Participant {
 
     alignas(line_bytes) std::array<Atomic<std::uint64_t>, hazards> hazard;  // block numbers
     Atomic<std::uint64_t> table;        // whose entries it changes: number of the table's head
+    Atomic<std::uint64_t> table_id;     // and its identity, when the change began
     Atomic<std::uint64_t> record_made;  // a record that is no entry yet
     Atomic<std::uint64_t> block_made;   // a bucket, an array or a head that is not linked yet
     Atomic<std::uint64_t> block_place;  // offset of the word by which it is to be linked

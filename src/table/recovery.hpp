@@ -27,6 +27,8 @@ public:
         // for who recovers this thread, should it be killed in here
         ground_.shown().table.store(shown_.table.load(std::memory_order_relaxed),
                                     std::memory_order_relaxed);
+        ground_.shown().table_id.store(shown_.table_id.load(std::memory_order_relaxed),
+                                       std::memory_order_relaxed);
         if (!end_insertion() || !end_unlinking()) return false;
         free_unlinked_block();
         reclaimer_.adopt(dead_);
@@ -84,11 +86,11 @@ private:
         return ground_.head(shown_.table.load(std::memory_order_relaxed));
     }
 
-    // A table that was destroyed before the death was noticed has taken its blocks with it.
+    // A table that was destroyed before the death was noticed has taken its blocks with it; another one may be there by now.
     [[nodiscard]] bool is_destroyed() const noexcept {
         const BlockNumber table = shown_.table.load(std::memory_order_relaxed);
-        return head().mark.load(std::memory_order_acquire) !=
-               Head<Atomic>::mark_of(table, head().id);
+        const std::uint64_t id = shown_.table_id.load(std::memory_order_relaxed);
+        return head().mark.load(std::memory_order_acquire) != Head<Atomic>::mark_of(table, id);
     }
 
     [[nodiscard]] Linked is_array_used(BlockNumber array) const noexcept {

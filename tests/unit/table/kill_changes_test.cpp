@@ -405,6 +405,41 @@ TEST_P(KillOfChanges, a_user_stopped_before_any_access_keeps_nobody_waiting) {
     }
 }
 
+// Others destroy the tables before they notice the death, and make another one in the same memory.
+TEST_P(KillOfChanges, is_noticed_after_the_table_was_destroyed_and_harms_no_other) {
+    const test::ScopedWatchdog watchdog("deaths that are noticed late");
+    constexpr std::uint32_t others = 30;
+    for (std::uint64_t at = 1; !HasFailure(); ++at) {
+        Scene scene(GetParam());
+        pid_t child = 0;
+        const bool is_hit = child_hit(at, SIGKILL, child, [&] { scene.act(); });
+        HashTable<SteppedAtomic>& own = scene.own.table;
+        EXPECT_TRUE(own.destroy(scene.table, 1));
+        EXPECT_TRUE(own.destroy(scene.many, 2));
+        const BlockNumber other =
+            own.make({.slots = 1, .may_grow = true, .has_many = false, .id = 3});
+        own.keep();
+        for (std::uint32_t key = 0; key < others; ++key) {
+            EXPECT_EQ(own.insert(other, key_of(key_number(key)), value_of("of another table")),
+                      Effect::done);
+        }
+        scene.recover(scene.own, victim);
+        own.reclaim();
+        const std::string when = "killed before access " + std::to_string(at);
+        for (std::uint32_t key = 0; key < others; ++key) {
+            EXPECT_EQ(own.erase(other, key_of(key_number(key))), Effect::done)
+                << when << ", key " << key;
+        }
+        EXPECT_TRUE(own.destroy(other, 3));
+        own.reclaim();
+        // What the victim had made and not linked cannot be told from what went with its table.
+        constexpr std::uint64_t left_most = 2;
+        EXPECT_LE(scene.shared.blocks_in_use(), left_most + (scene.held->load() != 0 ? 1 : 0))
+            << when;
+        if (!is_hit) break;
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(batch, KillOfChanges, testing::Values(1, 16));
 
 }  // namespace
