@@ -305,17 +305,22 @@ heap::Offset NodeHeap::allocate_from_what_waits(heap::ThreadCache& cache,
     return heap_.allocate(cache, bytes, alignment);
 }
 
-heap::Usage NodeHeap::usage(std::uint32_t thread) {
+// Frees what waits to be freed in the caller's cache, and what processes that are gone left, which was moved there.
+void NodeHeap::tidy(std::uint32_t thread) {
     heap::ThreadCache& cache = borrow(thread);
     (void)recover(cache);
+    HeapBlocks blocks(*this, cache);
+    table::HashTable<>(blocks, users_, cache.number()).reclaim();
     caches_.give_back(cache);
+}
+
+heap::Usage NodeHeap::usage(std::uint32_t thread) {
+    tidy(thread);
     return heap::usage_of(heap_.control());
 }
 
 std::vector<std::string> NodeHeap::findings(std::uint32_t thread) {
-    heap::ThreadCache& cache = borrow(thread);
-    (void)recover(cache);
-    caches_.give_back(cache);
+    tidy(thread);
     return heap::findings_of(heap_.control());
 }
 

@@ -90,7 +90,7 @@ public:
     // Makes memory of the heap zero.   offset, bytes  inside the heap
     void clear_blocks(heap::Offset offset, std::uint64_t bytes) const noexcept;
 
-    // Finishes first what processes that are gone left undone.
+    // Both finish first what processes that are gone left undone, and free what the caller's thread took out of tables.
     [[nodiscard]] heap::Usage usage(std::uint32_t thread);
     [[nodiscard]] std::vector<std::string> findings(std::uint32_t thread);
 
@@ -146,6 +146,7 @@ private:
                                                                    std::uint64_t bytes,
                                                                    std::uint64_t alignment);
     bool recover_blocks(heap::ThreadCache& cache, std::uint32_t slot);
+    void tidy(std::uint32_t thread);
     bool recover_tables(heap::ThreadCache& cache, std::uint32_t slot);
     bool recover_lists(heap::ThreadCache& cache, std::uint32_t slot);
     bool recover_sequences(heap::ThreadCache& cache, std::uint32_t slot);
