@@ -295,12 +295,14 @@ const char* ListBlocks::find_apart(std::uint64_t address, std::uint64_t bytes) {
     return memory;
 }
 
-// Where there is no room: what this cache has taken out of tables and nobody reads any more, and what processes that are gone left.
+// Where there is no room: what this cache has taken out of containers and nobody reads any more, and what processes that are gone left.
 heap::Offset NodeHeap::allocate_from_what_waits(heap::ThreadCache& cache,
                                                 std::uint64_t bytes,
                                                 std::uint64_t alignment) {
     HeapBlocks blocks(*this, cache);
     table::HashTable<>(blocks, users_, cache.number()).reclaim();
+    ListBlocks list_blocks(*this, cache);
+    list::SharedLists<>(list_blocks, list_users_, cache.number()).reclaim();
     (void)recover(cache);
     return heap_.allocate(cache, bytes, alignment);
 }
@@ -311,6 +313,8 @@ void NodeHeap::tidy(std::uint32_t thread) {
     (void)recover(cache);
     HeapBlocks blocks(*this, cache);
     table::HashTable<>(blocks, users_, cache.number()).reclaim();
+    ListBlocks list_blocks(*this, cache);
+    list::SharedLists<>(list_blocks, list_users_, cache.number()).reclaim();
     caches_.give_back(cache);
 }
 

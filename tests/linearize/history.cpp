@@ -37,8 +37,33 @@ bool is_less(const WordOperation& operation, std::uint64_t first, std::uint64_t 
            static_cast<std::int64_t>(second << unused_bits);
 }
 
+// What an operation of a key that tells a code makes of its word, and the code.
+struct KeyEffect {
+    std::uint64_t word;
+    std::uint64_t code;
+};
+
+std::optional<KeyEffect> effect_on_key(const WordOperation& operation, std::uint64_t word) {
+    const bool is_absent = word == absent_word;
+    switch (operation.verb) {
+        case WordVerb::insert:
+            return KeyEffect{is_absent ? operation.operand : word, is_absent ? 1U : 0U};
+        case WordVerb::erase:
+            return KeyEffect{absent_word, is_absent ? 0U : 1U};
+        case WordVerb::replace:
+            if (is_absent) return KeyEffect{word, 2};
+            return word == operation.expected ? KeyEffect{operation.operand, 1}
+                                              : KeyEffect{word, 0};
+        default:
+            return std::nullopt;
+    }
+}
+
 // The word after the operation, or nothing when its result contradicts the word before.
 std::optional<std::uint64_t> apply(const WordOperation& operation, std::uint64_t word) {
+    if (const auto effect = effect_on_key(operation, word)) {
+        return effect->code == operation.result ? std::optional(effect->word) : std::nullopt;
+    }
     if (operation.verb != WordVerb::write && masked(operation, operation.result) != word) {
         return std::nullopt;
     }
@@ -60,7 +85,9 @@ std::optional<std::uint64_t> apply(const WordOperation& operation, std::uint64_t
             return is_less(operation, word, operation.operand)
                        ? masked(operation, operation.operand)
                        : word;
-        case WordVerb::add:
+        case WordVerb::key_add:
+            return word == absent_word ? operation.operand : word + operation.operand;
+        default:
             break;
     }
     return masked(operation, word + operation.operand);
@@ -197,20 +224,40 @@ Judgement check_history(const std::vector<WordOperation>& history,
     return Search(history, final_value).run(initial, configurations_max);
 }
 
+std::string explain(const std::vector<WordOperation>& history, const Judgement& judgement) {
+    std::string text =
+        judgement.verdict == Verdict::undecided ? "undecided\n" : "not linearizable\n";
+    std::vector<bool> is_explained(history.size(), false);
+    for (const std::size_t index : judgement.longest) {
+        text += "  " + describe(history[index]) + "\n";
+        is_explained[index] = true;
+    }
+    text += "not explained after these:\n";
+    for (std::size_t index = 0; index < history.size(); ++index) {
+        text += is_explained[index] ? "" : "  " + describe(history[index]) + "\n";
+    }
+    return text;
+}
+
 std::string describe(const WordOperation& operation) {
-    constexpr const char* verbs[] = {"read", "write", "cas", "swap", "add", "min", "max"};
+    constexpr const char* verbs[] = {"read", "write",  "cas",   "swap",    "add",    "min",
+                                     "max",  "insert", "erase", "key_add", "replace"};
     std::ostringstream text;
     text << "rank " << operation.rank << ' ' << operation.call_ns << ".." << operation.return_ns
          << ' ' << verbs[static_cast<std::size_t>(operation.verb)] << int{operation.width}
          << std::hex;
-    if (operation.verb == WordVerb::cas) {
+    if (operation.verb == WordVerb::cas || operation.verb == WordVerb::replace) {
         text << " expected " << operation.expected;
     }
     if (operation.verb != WordVerb::read) {
         text << " operand " << operation.operand;
     }
     if (operation.verb != WordVerb::write) {
-        text << " old value " << operation.result;
+        text << (operation.verb == WordVerb::insert || operation.verb == WordVerb::erase ||
+                         operation.verb == WordVerb::replace
+                     ? " result "
+                     : " old value ")
+             << operation.result;
     }
     return text.str();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Histories of operations on one word, and whether they are linearizable: whether some order of all operations
+// Histories of operations on one word, or on the value of one key, and whether they are linearizable: whether some order of all operations
 // that respects real time explains every result. Linearizability is local, so each word is checked alone. The
 // search is Wing and Gong's with Lowe's memory of visited configurations. Pure; any thread.
 #pragma once
@@ -11,9 +11,24 @@
 
 namespace acp::test {
 
-enum class WordVerb : std::uint8_t { read, write, cas, swap, add, min, max };
+enum class WordVerb : std::uint8_t {
+    read,
+    write,
+    cas,
+    swap,
+    add,
+    min,
+    max,
+    // Of a key, which has no value while its word is absent_word. read, write (insert or assign) and cas are as those of words.
+    insert,   // where it is absent; the result is 1, or 0 where it is not
+    erase,    // the result is 1, or 0 where it was absent
+    key_add,  // where it is absent its value becomes the operand; the result is the old value
+    replace,  // as cas; the result is 1, 0 where it had another value, or 2 where it was absent
+};
 
-inline constexpr std::uint64_t word_verbs = 7;
+inline constexpr std::uint64_t word_verbs = 7;  // those of words
+
+inline constexpr std::uint64_t absent_word = ~std::uint64_t{0};
 
 // One finished operation. It took effect at some time from call_ns to return_ns.
 struct WordOperation {
@@ -24,7 +39,7 @@ struct WordOperation {
     std::uint16_t rank = 0;      // for messages
     std::uint64_t operand = 0;   // value written, added, or desired
     std::uint64_t expected = 0;  // of cas
-    std::uint64_t result = 0;    // old value; a write has none
+    std::uint64_t result = 0;    // old value, or as the verb says; a write has none
 };
 
 enum class Verdict { linearizable, not_linearizable, undecided };
@@ -44,5 +59,9 @@ struct Judgement {
                                       std::uint64_t configurations_max = 5'000'000);
 
 [[nodiscard]] std::string describe(const WordOperation& operation);
+
+// The verdict, and which operations are explained and which are not, a line each.
+[[nodiscard]] std::string explain(const std::vector<WordOperation>& history,
+                                  const Judgement& judgement);
 
 }  // namespace acp::test

@@ -44,6 +44,19 @@ void expect_bad(const History& history, std::optional<std::uint64_t> final_value
     EXPECT_EQ(check_history(history, 0, final_value).verdict, Verdict::not_linearizable);
 }
 
+WordOperation of_key(std::int64_t call,
+                     std::int64_t end,
+                     WordVerb verb,
+                     std::uint64_t operand,
+                     std::uint64_t result) {
+    return {call, end, verb, 8, 0, operand, 5, result};
+}
+
+// A key that is absent at first.
+Verdict verdict_of_key(const History& history, std::uint64_t final_value) {
+    return check_history(history, absent_word, final_value).verdict;
+}
+
 TEST(History, accepts_the_empty_history) {
     expect_good({});
     expect_good({}, 0);
@@ -141,6 +154,36 @@ TEST(History, decides_long_random_histories) {
         spoiled.result = 1'000'000;
         EXPECT_EQ(check_history(history, 0).verdict, Verdict::not_linearizable) << "seed " << seed;
     }
+}
+
+TEST(History, knows_the_verbs_of_keys) {
+    using enum WordVerb;
+    EXPECT_EQ(verdict_of_key({of_key(0, 1, erase, 0, 0), of_key(2, 3, insert, 5, 1),
+                              of_key(4, 5, insert, 6, 0), of_key(6, 7, replace, 7, 1),
+                              of_key(8, 9, replace, 8, 0), of_key(10, 11, key_add, 3, 7),
+                              of_key(12, 13, erase, 0, 1), of_key(14, 15, replace, 8, 2),
+                              of_key(16, 17, read, 0, absent_word),
+                              of_key(18, 19, key_add, 4, absent_word), of_key(20, 21, read, 0, 4)},
+                             4),
+              Verdict::linearizable);
+}
+
+TEST(History, refuses_two_insertions_of_a_key_that_nobody_erased) {
+    using enum WordVerb;
+    EXPECT_EQ(verdict_of_key({of_key(0, 9, insert, 5, 1), of_key(0, 9, insert, 6, 1)}, 6),
+              Verdict::not_linearizable);
+    EXPECT_EQ(
+        verdict_of_key(
+            {of_key(0, 9, insert, 5, 1), of_key(0, 9, insert, 6, 1), of_key(0, 9, erase, 0, 1)}, 6),
+        Verdict::linearizable);
+}
+
+TEST(History, refuses_a_find_of_a_key_that_was_erased_before) {
+    using enum WordVerb;
+    EXPECT_EQ(verdict_of_key(
+                  {of_key(0, 1, insert, 5, 1), of_key(2, 3, erase, 0, 1), of_key(4, 5, read, 0, 5)},
+                  absent_word),
+              Verdict::not_linearizable);
 }
 
 }  // namespace

@@ -127,19 +127,8 @@ void judge(const Arena& records, std::size_t word, std::uint64_t final_value, st
     if (judgement.verdict == Verdict::linearizable) {
         return;
     }
-    std::string text;
-    std::vector<bool> is_explained(history.size(), false);
-    for (const std::size_t index : judgement.longest) {
-        text += "  " + describe(history[index]) + "\n";
-        is_explained[index] = true;
-    }
-    text += "not explained after these:\n";
-    for (std::size_t index = 0; index < history.size(); ++index) {
-        text += is_explained[index] ? "" : "  " + describe(history[index]) + "\n";
-    }
-    FAIL() << (judgement.verdict == Verdict::undecided ? "undecided" : "not linearizable")
-           << ", final value " << final_value << ", TEST_SEED=" << seed << "\n"
-           << text;
+    FAIL() << "final value " << final_value << ", TEST_SEED=" << seed << ", "
+           << explain(history, judgement);
 }
 
 TEST_P(LinearizeTest, explains_every_history_of_all_ranks) {

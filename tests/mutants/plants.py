@@ -53,8 +53,8 @@ class Plants:
         with tempfile.TemporaryDirectory() as folder:
             program = self.build(name, pathlib.Path(folder))
             try:
-                done = subprocess.run([str(program), "--gtest_brief=1"], capture_output=True, text=True, errors="replace", timeout=200,
-                                      check=False)
+                done = subprocess.run([str(program), "--gtest_brief=1", "--gtest_fail_fast"], capture_output=True, text=True,
+                                      errors="replace", timeout=200, check=False)
             except subprocess.TimeoutExpired:
                 return "a test that does not end"
         if done.returncode == 0:

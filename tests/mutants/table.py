@@ -5,11 +5,12 @@ import sys
 
 from plants import Plants
 
-TESTS = ["tests/unit/table/table_test.cpp", "tests/unit/table/kill_test.cpp", "tests/unit/table/concurrency_test.cpp"]
+TESTS = [f"tests/unit/table/{name}_test.cpp"
+         for name in ("table", "counting", "walk", "concurrency_changes", "kill_changes", "kill", "concurrency")]
 
 # name: (file, text, instead)
 MUTANTS = {
-    "no look for other insertions": ("insertion.hpp", "        const bool is_alone = end_others(making.key, spot, *vacancy.slot);",
+    "no look for other insertions": ("insertion.hpp", "        const bool is_alone = end_others(making.request.key, spot, *vacancy.slot);",
         "        const bool is_alone = true;\n        static_cast<void>(&Insertion::end_others);"),
     "others' tentative records taken for none": ("insertion.hpp",
         "                    if ((word & slot::tentative) == 0) return false;\n",
@@ -78,6 +79,52 @@ MUTANTS = {
         "                                                           std::memory_order_relaxed);", "                        static_cast<void>(word);"),
     "chains of old arrays are not freed": ("reclaimer.hpp", "(is_array && !free_chains(ground_.array(block)))",
         "(is_array && &Reclaimer::free_chains == nullptr)"),
+    # Counts.
+    "an ended count is counted on": ("counting.hpp", "            while (count != ended_count) {", "            while (true) {"),
+    "an ended count stays": ("counting.hpp", "            unlink_ended(head, key);\n",
+                             "            static_cast<void>(&Counting::unlink_ended);\n            if (was_ended) return {Effect::absent, 0, 0};\n"),
+    "unlinked without a look at the count": ("counting.hpp", """\
+            if (!record.is_number() ||
+                record.number().load(std::memory_order_acquire) != ended_count) {
+                return;
+            }
+""", "            static_cast<void>(record);\n"),
+    "counted from the beginning twice": ("counting.hpp", "PutMode::insert});", "PutMode::assign});"),
+    "a sum is assigned where it is there": ("table.hpp", "const Effect inserted = insert(table, key, {&addend, sizeof addend});",
+                                            "const Effect inserted = assign(table, key, {&addend, sizeof addend});"),
+    # Replacing.
+    "a number is replaced without a comparison": ("insertion.hpp", "        std::uint64_t before = number_in(expected);",
+        "        std::uint64_t before = record.number().load(std::memory_order_acquire);"),
+    "bytes are replaced without a comparison": ("insertion.hpp", "        if (!record.is_number()) {\n            const bool is_other",
+        "        if (!record.is_number()) {\n            return std::nullopt;\n            const bool is_other"),
+    # Walks.
+    "walked without a second look": ("walk.hpp", "        if (((again ^ word) & ~slot::frozen) != 0 || ", "        if (again == 1 || "),
+    "walked through buckets that were moved": ("walk.hpp", "            if (!Growth<Atomic>::is_current(head, bounds.spot)) return false;\n", ""),
+    "a claimed record is walked to": ("walk.hpp", "        return claim::claimer_in(claim) == 0;", "        return claim != 0;"),
+    "no tie of keys": ("walk.hpp", "tie_of_key(record.key(), record.key_bytes)};", "BlockNumber{1}};"),
+    "no tie of entries of a key": ("walk.hpp", "has_many_of_a_key() ? number :", "has_many_of_a_key() ? BlockNumber{1} :"),
+    "records are the tie of keys": ("walk.hpp", "tie_of_key(record.key(), record.key_bytes)};", "number};"),
+    "a moved bucket ends where it did": ("walk.hpp", """\
+            level = root.to;
+            first""", """\
+            first"""),
+    "more than is shown is forgotten": ("walk.hpp", "(shown == Progress::all && found.has_more)", "false"),
+    # Blocks that were filled before.
+    "a filled block is not shown": ("insertion.hpp", """\
+        ground_.shown().record_made.store(made::of(making.made) | made::filled,
+                                          std::memory_order_release);
+""", ""),
+    "a filled block that is not needed stays": ("insertion.hpp", """\
+            ground_.shown().record_made.store(0, std::memory_order_release);
+            ground_.blocks().free(making.made);
+""", """\
+            ground_.shown().record_made.store(0, std::memory_order_release);
+            if (making.request.prepared == 0) ground_.blocks().free(making.made);
+"""),
+    "a filled block is shown for ever": ("insertion.hpp", "            return {result, 0, true};", "            return {result, 0, false};"),
+    # Records.
+    "an entry replaced by another is erased": ("table.hpp", "[record](BlockNumber found) { return found == record; });",
+        "[record](BlockNumber found) { return found != record; });"),
 }
 
 if __name__ == "__main__":
