@@ -39,6 +39,8 @@ struct KillNote {
 struct KillBoard {
     std::uint64_t seed;
     std::int32_t victim;
+    std::int32_t
+        has_tables_on_victim;  // 0: ranks of other nodes do not reach the memory of a dead one
     std::atomic<std::int32_t> is_struck;
     acp_map_t map;
     acp_multimap_t multimap;

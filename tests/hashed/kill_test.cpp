@@ -67,6 +67,7 @@ protected:
         const auto board = Board<KillBoard>::create();
         board->seed = random.next();
         board->victim = static_cast<int>(random.below(kill_ranks));
+        board->has_tables_on_victim = nodes == 1 ? 1 : 0;
         JobOptions options;
         options.ranks = kill_ranks;
         options.launcher = {"--on-failure=continue", "--heap-size", "32M", "--nodes",

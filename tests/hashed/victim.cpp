@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <unistd.h>
+#include <vector>
 
 #include <acp.h>
 
@@ -65,7 +66,9 @@ public:
         if (rank_ == first_survivor() && is_well_) destroy_containers();
         if (is_well_) enter(KillPhase::destroyed);
         await_survivors(KillPhase::destroyed);
-        for (int rank = 0; rank < kill_ranks; ++rank) (void)blocks_of_heap(rank);
+        for (int rank = 0; rank < kill_ranks; ++rank) {
+            if (can_reach(rank)) (void)blocks_of_heap(rank);
+        }
         if (is_well_) enter(KillPhase::cleaned);
         await_survivors(KillPhase::cleaned);
         if (rank_ == first_survivor()) look_at_heaps();
@@ -110,15 +113,24 @@ private:
         return stat.blocks;
     }
 
-    // Directories lie on any rank.
+    // Directories lie on any of the ranks that have tables.
     void make_containers() {
-        const auto place = [this] { return static_cast<int>(random_.below(kill_ranks)); };
-        board_.map = acp_create_map(0, nullptr, 1, place());
-        board_.multimap = acp_create_multimap(0, nullptr, 1, place());
-        board_.multiset = acp_create_multiset(0, nullptr, 1, place());
+        std::vector<int> ranks;
+        for (int rank = 0; rank < kill_ranks; ++rank) {
+            if (rank != board_.victim || board_.has_tables_on_victim != 0) ranks.push_back(rank);
+        }
+        const auto count = static_cast<int>(ranks.size());
+        const auto place = [&] { return ranks[random_.below(ranks.size())]; };
+        board_.map = acp_create_map(count, ranks.data(), 1, place());
+        board_.multimap = acp_create_multimap(count, ranks.data(), 1, place());
+        board_.multiset = acp_create_multiset(count, ranks.data(), 1, place());
         must(board_.map.ga != ACP_GA_NULL && board_.multimap.ga != ACP_GA_NULL &&
                  board_.multiset.ga != ACP_GA_NULL,
              "making the containers");
+    }
+
+    [[nodiscard]] bool can_reach(int rank) const {
+        return rank != board_.victim || board_.has_tables_on_victim != 0;
     }
 
     void destroy_containers() {
@@ -129,6 +141,7 @@ private:
 
     void look_at_heaps() {
         for (int rank = 0; rank < kill_ranks; ++rank) {
+            if (!can_reach(rank)) continue;
             must(acp_heap_check(rank) == 0, "acp_heap_check of rank " + std::to_string(rank));
             board_.ranks[rank].blocks_after.store(blocks_of_heap(rank), std::memory_order_relaxed);
         }
