@@ -6,7 +6,7 @@ import sys
 from plants import Plants
 
 TESTS = [f"tests/unit/table/{name}_test.cpp"
-         for name in ("table", "counting", "walk", "concurrency_changes", "kill_changes", "kill", "concurrency")]
+         for name in ("table", "counting", "walk", "walk_interrupt", "concurrency_changes", "kill_changes", "kill", "concurrency")]
 
 # name: (file, text, instead)
 MUTANTS = {
@@ -122,9 +122,6 @@ MUTANTS = {
             if (making.request.prepared == 0) ground_.blocks().free(making.made);
 """),
     "a filled block is shown for ever": ("insertion.hpp", "            return {result, 0, true};", "            return {result, 0, false};"),
-    # Records.
-    "an entry replaced by another is erased": ("table.hpp", "[record](BlockNumber found) { return found == record; });",
-        "[record](BlockNumber found) { return found != record; });"),
 }
 
 if __name__ == "__main__":
