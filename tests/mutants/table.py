@@ -108,7 +108,7 @@ MUTANTS = {
             level = root.to;
             first""", """\
             first"""),
-    "more than is shown is forgotten": ("walk.hpp", "(shown == Progress::all && found.has_more)", "false"),
+    "more than is shown is forgotten": ("walk.hpp", "(shown == StepEnd::all && found.has_more)", "false"),
     # Blocks that were filled before.
     "a filled block is not shown": ("insertion.hpp", """\
         ground_.shown().record_made.store(made::of(making.made) | made::filled,
