@@ -88,15 +88,14 @@ Result<Directory> Directories::fetch(const ContainerName& name) {
 void Directories::keep(GlobalAddress address, const Directory& directory) {
     const std::lock_guard lock(lock_);
     Copy& copy = copies_[index_of(address)];
+    std::atomic<std::uint64_t>* room = nullptr;
     if (directory.tables.size() > copy.room_of_tables) {
-        const std::uint64_t room = std::bit_ceil(directory.tables.size());
-        auto words = std::make_unique<std::atomic<std::uint64_t>[]>(room);
-        rooms_.push_back(std::move(words));
-        // release: partner is find(), which may read these words as soon as it finds them
-        copy.tables.store(rooms_.back().get(), std::memory_order_release);
-        copy.room_of_tables = room;
+        const std::uint64_t words = std::bit_ceil(directory.tables.size());
+        rooms_.push_back(std::make_unique<std::atomic<std::uint64_t>[]>(words));
+        room = rooms_.back().get();
+        copy.room_of_tables = words;
     }
-    write(copy, address, directory);
+    write(copy, room, address, directory);
 }
 
 void Directories::forget(GlobalAddress directory) noexcept {
@@ -105,18 +104,25 @@ void Directories::forget(GlobalAddress directory) noexcept {
     if (relaxed(copy.directory) == directory) copy.directory.store(0, std::memory_order_relaxed);
 }
 
-void Directories::write(Copy& copy, GlobalAddress address, const Directory& directory) noexcept {
+// Room is changed within the odd version too: a reader of the version before would find nothing in it yet.
+void Directories::write(Copy& copy,
+                        std::atomic<std::uint64_t>* room,
+                        GlobalAddress address,
+                        const Directory& directory) noexcept {
     constexpr auto order = std::memory_order_relaxed;
     const DirectoryHead& head = directory.head;
     const std::uint64_t version = relaxed(copy.version);
     copy.version.store(version + 1, order);
     // release: whoever reads one of the words below sees the odd version, or a later one
     std::atomic_thread_fence(std::memory_order_release);
+    // release: partner is find(), which may read these words as soon as it finds them
+    if (room != nullptr) copy.tables.store(room, std::memory_order_release);
     copy.directory.store(address, order);
     copy.id.store(head.id, order);
     copy.seed.store(head.seed, order);
     copy.slots.store(head.slots, order);
-    copy.table_count.store(head.tables, order);
+    // release: whoever sees this count sees room for so many; partner: find()
+    copy.table_count.store(head.tables, std::memory_order_release);
     copy.hash.store(head.hash, order);
     copy.kind.store(head.kind, order);
     std::atomic<std::uint64_t>* const tables = copy.tables.load(order);

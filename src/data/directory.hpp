@@ -173,7 +173,11 @@ private:
 
     base::Status read(const ContainerName& name, Directory& directory);
     void keep(GlobalAddress address, const Directory& directory);
-    void write(Copy& copy, GlobalAddress address, const Directory& directory) noexcept;
+    //   room  nullptr, or where the tables of the copy are kept from now on
+    void write(Copy& copy,
+               std::atomic<std::uint64_t>* room,
+               GlobalAddress address,
+               const Directory& directory) noexcept;
 
     gma::Gma& gma_;
     std::mutex lock_;
