@@ -22,6 +22,7 @@ enum class KillPhase : std::int32_t {
     verified,   // has found what it had stored
     destroyed,  // needs the containers no more
     cleaned,    // has looked at all heaps, which frees what its calls had left to be freed
+    looked,     // needs no heap any more
     failed,
 };
 

@@ -72,6 +72,8 @@ public:
         if (is_well_) enter(KillPhase::cleaned);
         await_survivors(KillPhase::cleaned);
         if (rank_ == first_survivor()) look_at_heaps();
+        if (is_well_) enter(KillPhase::looked);
+        await_survivors(KillPhase::looked);
         acp_finalize();
         return is_well_ ? 0 : 5;
     }
