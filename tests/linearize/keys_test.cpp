@@ -18,7 +18,7 @@ namespace acp::test {
 namespace {
 
 constexpr std::size_t keys = 4;
-constexpr std::size_t operations_per_round = 40;  // of one rank
+constexpr std::size_t operations_per_round = 100;  // of one rank
 
 // What a key's values are.
 enum class Values { numbers, texts, long_texts };
