@@ -4,7 +4,7 @@
 // a table knows the container's identity, so a call that a copy out of date has sent to a wrong table is refused there, and the
 // directory is read again.
 // A copy is read without a lock, and whoever reads while it changes looks again.
-// Tests: tests/conformance/hashed_test.cpp.
+// Tests: tests/unit/data/directory_test.cpp, tests/conformance/hashed_test.cpp.
 #pragma once
 
 #include <array>

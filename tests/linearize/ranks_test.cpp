@@ -102,7 +102,7 @@ protected:
                                       ACP_HANDLE_NULL)
                            : acp_max4(result, word, static_cast<std::int32_t>(operand4),
                                       ACP_HANDLE_NULL);
-            case WordVerb::add:
+            default:  // add; the others are of keys
                 break;
         }
         return is_wide ? acp_add8(result, word, operation.operand, ACP_HANDLE_NULL)

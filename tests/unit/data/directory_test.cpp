@@ -84,15 +84,15 @@ protected:
         EXPECT_EQ(refused.failure().code(), code) << refused.failure().message();
         EXPECT_NE(refused.failure().message().find(part), std::string::npos)
             << refused.failure().message();
-        Place found;
+        TablePlace found;
         EXPECT_FALSE(directories_->find(name, bytes_of("key"), found)) << "nothing is kept of it";
     }
 
     // Whether a place is what the directory says of a key.
     static bool is_place_in(const Directory& directory,
                             const std::string& key,
-                            const Place& place) {
-        const Place wanted = place_in(directory, bytes_of(key));
+                            const TablePlace& place) {
+        const TablePlace wanted = place_in(directory, bytes_of(key));
         return place.table == wanted.table && place.id == wanted.id && place.hash == wanted.hash &&
                place.index == wanted.index && place.slots == wanted.slots;
     }
@@ -118,7 +118,7 @@ protected:
 
 TEST_F(DirectoryTest, a_copy_says_where_keys_belong_until_it_is_forgotten) {
     const ContainerName name = write(0, 11, 5);
-    Place place;
+    TablePlace place;
     EXPECT_FALSE(directories_->find(name, bytes_of("key"), place)) << "nobody has read it";
     const auto fetched = directories_->fetch(name);
     ASSERT_TRUE(fetched.is_ok()) << fetched.failure().message();
@@ -139,7 +139,7 @@ TEST_F(DirectoryTest, a_copy_says_where_keys_belong_until_it_is_forgotten) {
 
 TEST_F(DirectoryTest, tables_are_found_by_their_numbers) {
     const ContainerName name = write(0, 3, 5);
-    Place place;
+    TablePlace place;
     std::uint64_t count = 0;
     EXPECT_FALSE(directories_->find_table(name, 0, place, count));
     ASSERT_TRUE(directories_->fetch(name).is_ok());
@@ -185,7 +185,7 @@ TEST_F(DirectoryTest, what_is_no_directory_of_this_container_is_refused) {
 TEST_F(DirectoryTest, the_copy_of_one_gives_way_to_that_of_another_and_no_more_is_forgotten) {
     const ContainerName one = write(0, 11, 5);
     const ContainerName other = write(rival_of(0), 12, 9);
-    Place place;
+    TablePlace place;
     ASSERT_TRUE(directories_->fetch(one).is_ok());
     ASSERT_TRUE(directories_->fetch(other).is_ok());
     EXPECT_FALSE(directories_->find(one, bytes_of("key"), place));
@@ -212,7 +212,7 @@ TEST_F(DirectoryTest, readers_find_what_belongs_together_while_others_change_the
         for (std::uint64_t i = 0; !is_over.load(std::memory_order_relaxed); ++i) {
             const std::size_t which = i % names.size();
             const std::string key = "key " + std::to_string(i % 1'000);
-            Place place;
+            TablePlace place;
             if (!directories_->find(names[which], bytes_of(key), place)) continue;
             found.fetch_add(1, std::memory_order_relaxed);
             if (!is_place_in(directories[which], key, place)) {
@@ -260,7 +260,7 @@ TEST_F(DirectoryTest, readers_find_no_table_in_room_that_is_not_filled_yet) {
     std::thread reader([&] {
         while (!is_over.load(std::memory_order_relaxed)) {
             Directories* const now = current.load(std::memory_order_acquire);
-            Place place;
+            TablePlace place;
             if (now != nullptr && now->find(small, bytes_of("key"), place) &&
                 !is_place_in(wanted, "key", place)) {
                 wrong.fetch_add(1, std::memory_order_relaxed);
