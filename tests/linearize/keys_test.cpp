@@ -2,9 +2,12 @@
 // Histories of all ranks working on a few keys of one map at once, checked for linearizability, while other keys make its tables grow.
 // Values are numbers of 8 bytes, which change in place, or texts that lie in records of their own. Times come from one clock of the
 // machine. TEST_ROUNDS is how many maps are used up; each gives a history for every key. The seed comes from TEST_SEED when it is set.
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <iostream>
+#include <sched.h>
 #include <string>
 
 #include "linearize/history.hpp"
@@ -157,9 +160,25 @@ protected:
         return static_cast<std::uint64_t>(result);
     }
 
-    static Record operate(acp_map_t map, Random& random) {
+    // Waits a moment for another rank of the node, so that two begin a call at once: calls of a node take less than a microsecond and
+    // would hardly ever meet. Returns what both choose their key by.
+    //   arrivals  a word that all ranks of the node count on; nullptr: it is on another node, whose calls take long enough
+    static std::uint64_t begin_together(std::atomic<std::uint64_t>* arrivals, Random& random) {
+        constexpr std::int64_t patience_ns = 200'000;
+        if (arrivals == nullptr) return random.next();
+        const std::uint64_t ticket = arrivals->fetch_add(1, std::memory_order_acq_rel);
+        const std::uint64_t wanted = ticket / 2 * 2 + 2;
+        const std::int64_t deadline = now_ns() + patience_ns;
+        for (int look = 0; arrivals->load(std::memory_order_acquire) < wanted; ++look) {
+            if (look % 64 == 63 && now_ns() > deadline) break;
+            if (look % 4'096 == 4'095) sched_yield();
+        }
+        return ticket / 2;
+    }
+
+    static Record operate(acp_map_t map, Random& random, std::atomic<std::uint64_t>* arrivals) {
         Record record{};
-        record.key = random.below(keys);
+        record.key = Random(begin_together(arrivals, random)).below(keys);
         WordOperation& operation = record.operation;
         operation.rank = static_cast<std::uint16_t>(acp_rank());
         operation.verb = random_verb(random, values_of(record.key));
@@ -183,8 +202,19 @@ protected:
             << acp_error_message();
     }
 
+    // How many calls were under way while another rank's call on the same key was.
+    static std::size_t meetings_in(const std::vector<WordOperation>& history) {
+        return static_cast<std::size_t>(
+            std::count_if(history.begin(), history.end(), [&](const WordOperation& one) {
+                return std::any_of(history.begin(), history.end(), [&](const WordOperation& other) {
+                    return other.rank != one.rank && other.call_ns < one.return_ns &&
+                           one.call_ns < other.return_ns;
+                });
+            }));
+    }
+
     // Rank 0 judges what all ranks recorded.
-    static void judge(const Arena& records, acp_map_t map, std::uint64_t seed, int round) {
+    void judge(const Arena& records, acp_map_t map, std::uint64_t seed, int round) {
         std::vector<std::vector<WordOperation>> histories(keys);
         for (int rank = 0; rank < acp_procs(); ++rank) {
             const std::vector<std::byte> theirs = records.fetched_from(rank);
@@ -195,6 +225,8 @@ protected:
             }
         }
         for (std::size_t key = 0; key < keys; ++key) {
+            calls_ += histories[key].size();
+            meetings_ += meetings_in(histories[key]);
             const std::uint64_t last = found_word(map, key_number(key), Coder(values_of(key)));
             const Judgement judgement = check_history(histories[key], absent_word, last);
             EXPECT_EQ(judgement.verdict, Verdict::linearizable)
@@ -202,6 +234,9 @@ protected:
                 << ", TEST_SEED=" << seed << ", " << explain(histories[key], judgement);
         }
     }
+
+    std::size_t calls_ = 0;
+    std::size_t meetings_ = 0;
 };
 
 TEST_F(KeysTest, every_history_of_a_key_is_explained) {
@@ -211,11 +246,14 @@ TEST_F(KeysTest, every_history_of_a_key_is_explained) {
     Random random(seed + static_cast<std::uint64_t>(rank_));
     const Arena records(Kind::starter, operations_per_round * sizeof(Record), 512);
     auto* mine = &records.word<Record>();
+    const Arena meetings(Kind::starter, 64, 256 << 10);
+    auto* const arrivals =
+        static_cast<std::atomic<std::uint64_t>*>(acp_query_address(meetings.at(0)));
     for (int round = 0; round < rounds; ++round) {
         const acp_map_t map = shared_map();
         sync_ranks();
         for (std::size_t index = 0; index < operations_per_round; ++index) {
-            mine[index] = operate(map, random);
+            mine[index] = operate(map, random, arrivals);
             if (random.below(2) == 0) insert_other(map, index);
         }
         sync_ranks();
@@ -225,6 +263,10 @@ TEST_F(KeysTest, every_history_of_a_key_is_explained) {
             EXPECT_EQ(acp_destroy_map(map), 0) << acp_error_message();
         }
         if (exchange(HasFailure() ? 1 : 0).front() != 0) return;
+    }
+    if (rank_ == 0) {
+        std::cout << meetings_ << " of " << calls_
+                  << " calls met one of another rank on their key\n";
     }
 }
 

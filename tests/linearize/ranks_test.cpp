@@ -102,7 +102,7 @@ protected:
                                       ACP_HANDLE_NULL)
                            : acp_max4(result, word, static_cast<std::int32_t>(operand4),
                                       ACP_HANDLE_NULL);
-            default:  // add; the others are of keys
+            default:  // add
                 break;
         }
         return is_wide ? acp_add8(result, word, operation.operand, ACP_HANDLE_NULL)
