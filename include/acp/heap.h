@@ -21,7 +21,8 @@ extern "C" {
  *   rank  0 .. acp_procs()-1
  * The block is aligned to 16 bytes, and usable by all ranks at once, in copies and atomics as starter memory is, until it is freed
  * or acp_reset or acp_finalize is called. acp_query_address gives its pointer on the rank's node. Returns ACP_GA_NULL with
- * ACP_ERR_MEMORY (no room), ACP_ERR_ARGUMENT (rank), ACP_ERR_PEER (the rank's node is lost), ACP_ERR_UNSUPPORTED (heaps of size 0).
+ * ACP_ERR_MEMORY (no room), ACP_ERR_ARGUMENT (rank), ACP_ERR_PEER (the rank's node is lost, or the rank is dead
+ * and of another node than the caller), ACP_ERR_UNSUPPORTED (heaps of size 0).
  * Blocks for one round trip when the rank is on another node; never for another process of the caller's node. */
 ACP_API acp_ga_t acp_malloc(size_t size, int rank);
 

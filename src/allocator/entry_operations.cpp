@@ -221,6 +221,24 @@ Ran run_change(OperationContext& context,
     });
 }
 
+// Reads the entries of a batch. false: they are malformed.
+bool read_entries(OperationArguments arguments, const BatchHead& head, EntryBatch& batch) noexcept {
+    const bool has_value = head.kind == BatchKind::insert || head.kind == BatchKind::assign;
+    for (std::uint32_t i = 0; i < head.count; ++i) {
+        BatchEntry entry;
+        OperationArguments key;
+        OperationArguments value;
+        if (!take(arguments, entry) || !take(arguments, entry.key_bytes, key) ||
+            (has_value && !take(arguments, entry.value_bytes, value))) {
+            return false;
+        }
+        batch.add({{key.data(), entry.key_bytes, entry.hash},
+                   {value.data(), entry.value_bytes},
+                   entry.operand});
+    }
+    return arguments.empty();
+}
+
 Ran run_batch(OperationContext& context,
               OperationArguments arguments,
               OperationResult result) noexcept {
@@ -230,20 +248,7 @@ Ran run_batch(OperationContext& context,
         return {Code::argument, 0};
     }
     EntryBatch batch(head.kind);
-    for (std::uint32_t i = 0; i < head.count; ++i) {
-        BatchEntry entry;
-        OperationArguments key;
-        OperationArguments value;
-        const bool has_value = head.kind == BatchKind::insert || head.kind == BatchKind::assign;
-        if (!take(arguments, entry) || !take(arguments, entry.key_bytes, key) ||
-            (has_value && !take(arguments, entry.value_bytes, value))) {
-            return {Code::argument, 0};
-        }
-        batch.add({{key.data(), entry.key_bytes, entry.hash},
-                   {value.data(), entry.value_bytes},
-                   entry.operand});
-    }
-    if (!arguments.empty()) return {Code::argument, 0};
+    if (!read_entries(arguments, head, batch)) return {Code::argument, 0};
     return on_table(context, head.name, [&](OpenedTables& opened, BlockNumber table) -> Ran {
         std::size_t at = 0;
         batch.run(opened.tables(), table, [&](std::uint32_t, EntryResult one, const char* value) {

@@ -120,6 +120,7 @@ int move_bytes(const char* call, acp_wsd_t workspace, const Moved& moved) noexce
 
 extern "C" {
 
+// NOLINTBEGIN(performance-no-int-to-ptr): ACP_WSD_NULL is -1, as in ACP 3.0
 int acp_setparams_ws(size_t proc_start, size_t size_default) {
     constexpr const char* call = "acp_setparams_ws";
     const bool is_ok = api::run<Gravity::misuse_ends>(call, false, [&]() -> base::Status {
@@ -139,6 +140,8 @@ acp_wsd_t acp_create_ws(size_t size) {
     return api::run_always<Gravity::reported>(create_call, ACP_WSD_NULL,
                                               [&] { return create(size); });
 }
+
+// NOLINTEND(performance-no-int-to-ptr)
 
 int acp_destroy_ws(acp_wsd_t workspace) {
     constexpr const char* call = "acp_destroy_ws";

@@ -99,6 +99,7 @@ public:
             if (!may_be_one || !tables_->is_table(table_, place.id)) table_ = 0;
         }
 
+        ~Here() = default;
         Here(const Here&) = delete;
         Here& operator=(const Here&) = delete;
 

@@ -10,6 +10,7 @@ namespace acp::gma {
 
 constexpr std::uint32_t threads_per_rank = 2;  // of which the service thread is one
 
+// NOLINTNEXTLINE(readability-function-size): the parts that it moves, each by its name
 Progress::Progress(node::Member& member,
                    Commands& commands,
                    Routes& routes,

@@ -222,13 +222,13 @@ private:
 
     // An element, its neighbours, and the place before which it is to be, behind `beside`.
     struct Moving {
-        BlockNumber to;
-        BlockNumber from;
+        BlockNumber to = 0;
+        BlockNumber from = 0;
         Position before;
         Position element;
-        BlockNumber left;
-        BlockNumber right;
-        BlockNumber beside;
+        BlockNumber left = 0;
+        BlockNumber right = 0;
+        BlockNumber beside = 0;
     };
 
     void plan_move(TurnPlan& plan, const Moving& moving, Position& moved) const noexcept;

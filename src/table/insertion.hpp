@@ -74,30 +74,15 @@ public:
         for (;; ++making.attempts) {
             const Spot<Atomic> spot = growth_.spot_for_change(head, request.key.hash);
             if (spot.first == nullptr) return end(making, Effect::no_room);
+            Entry entry;
             if (request.mode != PutMode::add) {
-                const Entry entry =
-                    search_.look(head, spot, request.key, Search<Atomic>::Access::change);
+                entry = search_.look(head, spot, request.key, Search<Atomic>::Access::change);
                 if (entry.is_late) continue;
-                if (entry.slot != nullptr || request.mode == PutMode::replace) {
-                    const std::optional<PutEffect> done = meet(making, entry);
-                    if (done) return *done;
-                    continue;
-                }
             }
-            if (making.made == 0 && !make_record(making)) return {Effect::no_room, 0};
-            const Vacancy vacancy = find_vacancy(spot);
-            if (vacancy.is_late) continue;
-            if (vacancy.slot == nullptr) {
-                if (!make_room(making, vacancy)) return end(making, Effect::no_room);
-                continue;
-            }
-            const bool is_inserted = request.mode == PutMode::add
-                                         ? has_added(making, vacancy)
-                                         : has_inserted(making, spot, vacancy);
-            if (!is_inserted) continue;
-            let_go();
-            note_insertion(head);
-            return {Effect::done, making.made};
+            const bool is_met = entry.slot != nullptr || request.mode == PutMode::replace;
+            const std::optional<PutEffect> done =
+                is_met ? meet(making, entry) : insert_at(making, spot);
+            if (done) return *done;
         }
     }
 
@@ -112,6 +97,24 @@ private:
         bool was_shown = false;  // others may have seen it
         std::uint32_t attempts = 0;
     };
+
+    // There is no entry of the key, or there may be several. Nothing: look again.
+    [[nodiscard]] std::optional<PutEffect> insert_at(Making& making, const Spot<Atomic>& spot) {
+        if (making.made == 0 && !make_record(making)) return PutEffect{Effect::no_room, 0};
+        const Vacancy vacancy = find_vacancy(spot);
+        if (vacancy.is_late) return std::nullopt;
+        if (vacancy.slot == nullptr) {
+            if (!make_room(making, vacancy)) return end(making, Effect::no_room);
+            return std::nullopt;
+        }
+        const bool is_inserted = making.request.mode == PutMode::add
+                                     ? has_added(making, vacancy)
+                                     : has_inserted(making, spot, vacancy);
+        if (!is_inserted) return std::nullopt;
+        let_go();
+        note_insertion(making.head);
+        return PutEffect{Effect::done, making.made};
+    }
 
     // There is an entry of the key, or one must be there. Nothing: look again.
     [[nodiscard]] std::optional<PutEffect> meet(Making& making, const Entry& entry) {
@@ -311,31 +314,36 @@ private:
     [[nodiscard]] bool end_others(const EntryKey& key,
                                   const Spot<Atomic>& spot,
                                   const Atomic<std::uint64_t>& own) const {
-        const std::uint64_t fragment = slot::fragment_of(key.hash);
         for (Bucket<Atomic>* bucket = spot.first;;) {
             for (auto& slot : bucket->slots) {
-                if (&slot == &own) continue;
-                std::uint64_t word = slot.load(std::memory_order_seq_cst);
-                while (slot::fragment_in(word) == fragment && (word & slot::occupied) != 0) {
-                    if ((word & slot::frozen) != 0) return false;
-                    ground_.name(Participant<Atomic>::record, slot::record_in(word));
-                    const std::uint64_t again = slot.load(std::memory_order_seq_cst);
-                    if (again != word) {
-                        word = again;
-                        continue;
-                    }
-                    if (!ground_.record(slot::record_in(word)).has_key(key.data, key.bytes)) break;
-                    if ((word & slot::tentative) == 0) return false;
-                    if (slot.compare_exchange_strong(word, slot::emptied, std::memory_order_seq_cst,
-                                                     std::memory_order_seq_cst)) {
-                        break;
-                    }
-                }
+                if (&slot != &own && !has_ended_other(key, slot)) return false;
             }
             const BlockNumber next = link::next_in(bucket->link.load(std::memory_order_seq_cst));
             if (next == 0) return true;
             bucket = &ground_.bucket(next);
         }
+    }
+
+    // The same in one slot.
+    [[nodiscard]] bool has_ended_other(const EntryKey& key, Atomic<std::uint64_t>& slot) const {
+        const std::uint64_t fragment = slot::fragment_of(key.hash);
+        std::uint64_t word = slot.load(std::memory_order_seq_cst);
+        while (slot::fragment_in(word) == fragment && (word & slot::occupied) != 0) {
+            if ((word & slot::frozen) != 0) return false;
+            ground_.name(Participant<Atomic>::record, slot::record_in(word));
+            const std::uint64_t again = slot.load(std::memory_order_seq_cst);
+            if (again != word) {
+                word = again;
+                continue;
+            }
+            if (!ground_.record(slot::record_in(word)).has_key(key.data, key.bytes)) return true;
+            if ((word & slot::tentative) == 0) return false;
+            if (slot.compare_exchange_strong(word, slot::emptied, std::memory_order_seq_cst,
+                                             std::memory_order_seq_cst)) {
+                return true;
+            }
+        }
+        return true;
     }
 
     void let_go() const noexcept {

@@ -113,19 +113,7 @@ private:
             if (spot.first == nullptr) return Linked::no_memory;
             is_late = false;
             for (Bucket<Atomic>* bucket = spot.first; bucket != nullptr && !is_late;) {
-                for (auto& slot : bucket->slots) {
-                    std::uint64_t word = slot.load(std::memory_order_seq_cst);
-                    if ((word & slot::occupied) == 0 || slot::record_in(word) != record) continue;
-                    if ((word & slot::frozen) != 0) {
-                        is_late = true;
-                    } else if ((word & slot::tentative) == 0) {
-                        linked = Linked::yes;
-                    } else {
-                        (void)slot.compare_exchange_strong(word, slot::emptied,
-                                                           std::memory_order_seq_cst,
-                                                           std::memory_order_relaxed);
-                    }
-                }
+                for (auto& slot : bucket->slots) look_at(slot, record, linked, is_late);
                 const BlockNumber next =
                     link::next_in(bucket->link.load(std::memory_order_acquire));
                 bucket = next != 0 ? &ground_.bucket(next) : nullptr;
@@ -133,6 +121,23 @@ private:
         }
         growth_.forget_arrays();
         return linked;
+    }
+
+    // Whether a slot names the record: as an entry (linked), or in a bucket that is being moved (is_late).
+    void look_at(Atomic<std::uint64_t>& slot,
+                 BlockNumber record,
+                 Linked& linked,
+                 bool& is_late) const noexcept {
+        std::uint64_t word = slot.load(std::memory_order_seq_cst);
+        if ((word & slot::occupied) == 0 || slot::record_in(word) != record) return;
+        if ((word & slot::frozen) != 0) {
+            is_late = true;
+        } else if ((word & slot::tentative) == 0) {
+            linked = Linked::yes;
+        } else {
+            (void)slot.compare_exchange_strong(word, slot::emptied, std::memory_order_seq_cst,
+                                               std::memory_order_relaxed);
+        }
     }
 
     const Ground<Atomic>& ground_;

@@ -13,8 +13,8 @@ MUTANTS = {
     "no look for other insertions": ("insertion.hpp", "        const bool is_alone = end_others(making.request.key, spot, *vacancy.slot);",
         "        const bool is_alone = true;\n        static_cast<void>(&Insertion::end_others);"),
     "others' tentative records taken for none": ("insertion.hpp",
-        "                    if ((word & slot::tentative) == 0) return false;\n",
-        "                    if ((word & slot::tentative) != 0) break;\n                    return false;\n"),
+        "            if ((word & slot::tentative) == 0) return false;\n",
+        "            return (word & slot::tentative) != 0;\n"),
     "entry without a tentative step": ("insertion.hpp",
         "        if (!vacancy.slot->compare_exchange_strong(expected, entry | slot::tentative,",
         "        if (!vacancy.slot->compare_exchange_strong(expected, entry,"),
@@ -71,12 +71,11 @@ MUTANTS = {
     "linked blocks of the dead are freed": ("recovery.hpp",
         "is_destroyed() || link::next_in(place.load(std::memory_order_acquire)) == block;",
         "is_destroyed() || place.load(std::memory_order_acquire) == 1;"),
-    "entries of the dead are taken out of use": ("recovery.hpp", "                        linked = Linked::yes;",
-        "                        linked = Linked::no;"),
+    "entries of the dead are taken out of use": ("recovery.hpp", "            linked = Linked::yes;\n        } else {",
+        "            linked = Linked::no;\n        } else {"),
     "tentative records of the dead stay": ("recovery.hpp",
-        "                        (void)slot.compare_exchange_strong(word, slot::emptied,\n"
-        "                                                           std::memory_order_seq_cst,\n"
-        "                                                           std::memory_order_relaxed);", "                        static_cast<void>(word);"),
+        "            (void)slot.compare_exchange_strong(word, slot::emptied, std::memory_order_seq_cst,\n"
+        "                                               std::memory_order_relaxed);", "            static_cast<void>(word);"),
     "chains of old arrays are not freed": ("reclaimer.hpp", "(is_array && !free_chains(ground_.array(block)))",
         "(is_array && &Reclaimer::free_chains == nullptr)"),
     # Counts.
