@@ -46,6 +46,46 @@ int result_of(BatchKind kind, const data::BatchItem& item) noexcept {
     return effect == Effect::done ? 1 : 0;
 }
 
+bool is_of_keys_alone(const ContainerName& name) noexcept {
+    return name.kind == ContainerKind::set || name.kind == ContainerKind::multiset;
+}
+
+// What the entries of a program ask for. Errors: argument.
+Status fill(const ContainerName& name,
+            BatchKind kind,
+            std::span<const acp_entry_t> entries,
+            std::vector<data::BatchItem>& items) {
+    const bool stores = kind == BatchKind::insert || kind == BatchKind::assign;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        const acp_entry_t& entry = entries[i];
+        if (entry.key == nullptr && entry.key_size != 0) {
+            return {Code::argument, "the key of entry " + std::to_string(i) + " is NULL"};
+        }
+        items[i].key = bytes_at(entry.key, entry.key_size);
+        items[i].operand = entry.number;
+        if (is_of_keys_alone(name)) continue;
+        if (!stores) {
+            items[i].room = room_at(entry.value, entry.value_size);
+            continue;
+        }
+        auto value = value_of(entry.value, entry.value_size);
+        if (!value.is_ok()) {
+            return std::move(value).failure().within("entry " + std::to_string(i));
+        }
+        items[i].value = value.value();
+    }
+    return {};
+}
+
+// What a call on many tells of one entry.
+void tell_entry(BatchKind kind, const data::BatchItem& item, acp_entry_t& entry) noexcept {
+    entry.result = result_of(kind, item);
+    if (kind == BatchKind::find && entry.result == 1) entry.value_size = item.result.value_bytes;
+    if (kind == BatchKind::fetch_add_or_insert || kind == BatchKind::add_to_count) {
+        entry.number = item.result.number;
+    }
+}
+
 }  // namespace
 
 Result<data::HashedOptions> options_of(const acp_hashed_options_t& options, ContainerKind kind) {
@@ -93,51 +133,27 @@ Result<std::int64_t> run_batch(data::Hashed& hashed,
                                BatchKind kind,
                                std::span<acp_entry_t> entries) {
     std::vector<data::BatchItem> items(entries.size());
-    const bool stores = kind == BatchKind::insert || kind == BatchKind::assign;
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-        const acp_entry_t& entry = entries[i];
-        if (entry.key == nullptr && entry.key_size != 0) {
-            return Status(Code::argument, "the key of entry " + std::to_string(i) + " is NULL");
-        }
-        items[i].key = bytes_at(entry.key, entry.key_size);
-        items[i].operand = entry.number;
-        if (name.kind == ContainerKind::set || name.kind == ContainerKind::multiset) continue;
-        if (!stores) {
-            items[i].room = room_at(entry.value, entry.value_size);
-            continue;
-        }
-        auto value = value_of(entry.value, entry.value_size);
-        if (!value.is_ok()) {
-            return std::move(value).failure().within("entry " + std::to_string(i));
-        }
-        items[i].value = value.value();
-    }
+    if (auto status = fill(name, kind, entries, items); !status.is_ok()) return status;
     // A count is found as a value of 8 bytes.
-    std::vector<std::uint64_t> counts;
-    if (name.kind == ContainerKind::multiset && kind == BatchKind::find) {
-        counts.resize(items.size());
-        for (std::size_t i = 0; i < items.size(); ++i)
-            items[i].room = std::as_writable_bytes(std::span(&counts[i], 1));
+    const bool finds_counts = name.kind == ContainerKind::multiset && kind == BatchKind::find;
+    std::vector<std::uint64_t> counts(finds_counts ? items.size() : 0);
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+        items[i].room = std::as_writable_bytes(std::span(&counts[i], 1));
     }
     auto status = data::HashedBatch(hashed, name, kind).run(items);
+    const int good_result = kind == BatchKind::assign ? 0 : 1;
     std::int64_t good = 0;
     for (std::size_t i = 0; i < entries.size(); ++i) {
-        acp_entry_t& entry = entries[i];
-        entry.result = result_of(kind, items[i]);
-        if (entry.result == -1 && status.is_ok()) {
+        tell_entry(kind, items[i], entries[i]);
+        if (entries[i].result == -1 && status.is_ok()) {
             status = {Code::argument,
                       "the value of entry " + std::to_string(i) + " has not 8 bytes"};
         }
-        good += entry.result == (kind == BatchKind::assign ? 0 : 1) ? 1 : 0;
-        if (kind == BatchKind::find && entry.result == 1)
-            entry.value_size = items[i].result.value_bytes;
-        if (kind == BatchKind::fetch_add_or_insert || kind == BatchKind::add_to_count) {
-            entry.number = items[i].result.number;
+        if (finds_counts) {
+            if (counts[i] == table::ended_count) entries[i].result = 0;
+            entries[i].number = entries[i].result == 1 ? counts[i] : 0;
         }
-        if (!counts.empty()) {
-            if (counts[i] == table::ended_count) entry.result = 0;
-            entry.number = entry.result == 1 ? counts[i] : 0;
-        }
+        good += entries[i].result == good_result ? 1 : 0;
     }
     if (!status.is_ok()) return status;
     return good;
