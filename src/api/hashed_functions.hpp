@@ -101,7 +101,7 @@ int move(const char* call, const Handle& into, const Handle& from, Scope scope) 
         if (into.ga == from.ga) return base::Status();
         base::Status status;
         if (scope == Scope::all) {
-            status = walk.swap(name, name_of(from));
+            status = walk.exchange(name, name_of(from));
         } else {
             status = walk.clear(name, scope);
             if (status.is_ok()) status = walk.merge(name, name_of(from), scope);
@@ -113,7 +113,7 @@ int move(const char* call, const Handle& into, const Handle& from, Scope scope) 
 template <typename Handle>
 int swap(const char* call, const Handle& one, const Handle& other) noexcept {
     return change_all(call, one, [&](data::HashedWalk& walk, const ContainerName& name) {
-        return walk.swap(name, name_of(other));
+        return walk.exchange(name, name_of(other));
     });
 }
 

@@ -37,6 +37,7 @@ std::uint32_t operation_of(BatchKind kind) noexcept {
 }
 
 // The arguments of an operation. Nothing: they do not fit.
+// NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): written as far as read
 class Arguments {
 public:
     template <typename Words>

@@ -170,32 +170,34 @@ void HashedBatch::receive(std::span<const Aimed> aimed, const BatchMessage& sent
     }
 }
 
-// Sends all that is for other nodes, then waits; again for what was not told.
-void HashedBatch::run_there(std::span<const Aimed> aimed) {
-    for (bool has_sent = true; has_sent;) {
-        has_sent = false;
-        std::vector<BatchMessage> all;
-        all.reserve(aimed.size());
-        {
-            Asks asks(hashed_.tables().gma());
-            for (std::size_t i = 0; i < aimed.size();) {
-                const std::uint32_t process = hashed_.tables().process_of(aimed[i].place.table);
-                if (aimed[i].item->is_done || hashed_.tables().gma().space().is_on_node(process)) {
-                    ++i;
-                    continue;
-                }
-                BatchMessage& sent = all.emplace_back();
-                sent.first = i;
-                const std::size_t count = send(aimed.subspan(i), asks, sent);
-                i += std::max<std::size_t>(count, 1);
-            }
-            (void)asks.wait();  // what failed is tried alone, which tells why
+// Sends what is for other nodes and not done. Returns the messages, all of which have been answered, or failed.
+std::vector<HashedBatch::BatchMessage> HashedBatch::send_all(std::span<const Aimed> aimed) {
+    std::vector<BatchMessage> all;
+    all.reserve(aimed.size());  // what is under way is not moved
+    gma::Gma& gma = hashed_.tables().gma();
+    Asks asks(gma);
+    for (std::size_t i = 0; i < aimed.size();) {
+        const std::uint32_t process = hashed_.tables().process_of(aimed[i].place.table);
+        std::size_t count = 0;
+        if (!aimed[i].item->is_done && !gma.space().is_on_node(process)) {
+            BatchMessage& sent = all.emplace_back();
+            sent.first = i;
+            count = send(aimed.subspan(i), asks, sent);
         }
-        for (const BatchMessage& sent : all) {
+        i += std::max<std::size_t>(count, 1);
+    }
+    (void)asks.wait();  // what failed is tried alone, which tells why
+    return all;
+}
+
+// Again for what was not told, as long as anything is.
+void HashedBatch::run_there(std::span<const Aimed> aimed) {
+    for (bool goes_on = true; goes_on;) {
+        goes_on = false;
+        for (const BatchMessage& sent : send_all(aimed)) {
             receive(aimed, sent);
             const bool is_any_told = sent.count != 0 && sent.told_bytes != 0;
-            has_sent =
-                has_sent || (is_any_told && !aimed[sent.first + sent.count - 1].item->is_done);
+            goes_on = goes_on || (is_any_told && !aimed[sent.first + sent.count - 1].item->is_done);
         }
     }
 }

@@ -56,6 +56,7 @@ private:
 
     void aim(std::span<BatchItem> items);
     void run_here(allocator::NodeHeap& heap, std::span<const Aimed> aimed);
+    std::vector<BatchMessage> send_all(std::span<const Aimed> aimed);
     void run_there(std::span<const Aimed> aimed);
     std::size_t send(std::span<const Aimed> aimed, Asks& asks, BatchMessage& sent);
     void receive(std::span<const Aimed> aimed, const BatchMessage& sent);

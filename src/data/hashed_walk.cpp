@@ -239,7 +239,7 @@ Status HashedWalk::write(const ContainerName& name, const DirectoryHead& head) {
     return status;
 }
 
-Status HashedWalk::swap(const ContainerName& one, const ContainerName& other) {
+Status HashedWalk::exchange(const ContainerName& one, const ContainerName& other) {
     if (one.directory == other.directory) return {};
     auto first = hashed_.directories().fetch(one);
     if (!first.is_ok()) return std::move(first).failure();

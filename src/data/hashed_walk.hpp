@@ -47,7 +47,7 @@ public:
     base::Status merge(const ContainerName& into, const ContainerName& from, Scope scope);
 
     // Each container gets the tables of the other. Nobody else uses either meanwhile.
-    base::Status swap(const ContainerName& one, const ContainerName& other);
+    base::Status exchange(const ContainerName& one, const ContainerName& other);
 
 private:
     base::Result<std::vector<TablePlace>> tables(const ContainerName& name, Scope scope);

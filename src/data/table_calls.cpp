@@ -28,6 +28,7 @@ using Record = table::EntryRecord<std::atomic>;
 namespace {
 
 // The arguments of an operation, put together.
+// NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): written as far as read
 class Message {
 public:
     template <typename Words>
