@@ -291,9 +291,7 @@ bool Progress::can_mailbox_go_on() {
         return false;
     }
     DriverRole<>::Hold hold(driver_);
-    if (!hold) {
-        return false;
-    }
+    if (!hold) return false;
     const bool can = mailbox_.can_go_on();
     return hold.give() || can;
 }
