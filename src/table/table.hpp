@@ -359,12 +359,20 @@ private:
     // next array.
     void free_chains(Head<Atomic>& head, const Root& root, std::uint32_t level) {
         auto& array = growth_.array_of(head, level);
-        auto& from = growth_.array_of(head, root.from);
         for (std::uint64_t i = 0; i < array.buckets; ++i) {
-            const bool is_moved =
-                root.is_growing() && Growth<Atomic>::is_moved(from.bucket(i % from.buckets));
-            free_chain(array.bucket(i), level == (is_moved ? root.to : root.from));
+            const bool is_of_old = level < root.from;  // whose successor is freed by now
+            const bool has_entries =
+                !is_of_old && level == (is_moved(head, root, i) ? root.to : root.from);
+            free_chain(array.bucket(i), has_entries);
         }
+    }
+
+    [[nodiscard]] bool is_moved(const Head<Atomic>& head,
+                                const Root& root,
+                                std::uint64_t index) const noexcept {
+        if (!root.is_growing()) return false;
+        auto& from = growth_.array_of(head, root.from);
+        return Growth<Atomic>::is_moved(from.bucket(index % from.buckets));
     }
 
     void free_chain(Bucket<Atomic>& first, bool has_entries) {

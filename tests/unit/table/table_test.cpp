@@ -206,6 +206,16 @@ TEST_F(TableTest, is_destroyed_once) {
     EXPECT_FALSE(user_.table.destroy(table, 0));
 }
 
+// Its old arrays are large enough that the memory of a freed one is given back, and reads as zero.
+TEST_F(TableTest, is_destroyed_while_it_grows_once_more) {
+    const BlockNumber table = make(1);
+    for (int i = 0; i < 83'000; ++i) {  // 5 for each of 16,384 buckets, and some that move them
+        ASSERT_EQ(insert(table, std::to_string(i), ""), Effect::done);
+    }
+    EXPECT_TRUE(user_.table.destroy(table, 0));
+    user_.table.reclaim();  // frees the rest of the long array before in parts
+}
+
 TEST_F(TableTest, tables_of_a_heap_do_not_mix) {
     const BlockNumber one = make(2);
     const BlockNumber other = make(2);
