@@ -360,9 +360,9 @@ private:
     void free_chains(Head<Atomic>& head, const Root& root, std::uint32_t level) {
         auto& array = growth_.array_of(head, level);
         for (std::uint64_t i = 0; i < array.buckets; ++i) {
-            const bool is_of_old = level < root.from;  // whose successor is freed by now
+            // An array before root.from has no entries; array root.from, which is_moved() reads, is freed by then.
             const bool has_entries =
-                !is_of_old && level == (is_moved(head, root, i) ? root.to : root.from);
+                level >= root.from && level == (is_moved(head, root, i) ? root.to : root.from);
             free_chain(array.bucket(i), has_entries);
         }
     }
