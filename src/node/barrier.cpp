@@ -104,9 +104,13 @@ base::Status Barrier::wait(Gathers gathers) {
         return os::futex_wait(released.word(), value, timeout_ns);
     };
     if (helper_ != nullptr) helper_->enter();
-    waiter_.wait(ready, sleep, for_ever);
+    // With own meetings the first look sends what this node brings. All others wait for that: it comes before any yield.
+    const bool is_met_at_once = own_meetings_ != nullptr && ready();
+    if (!is_met_at_once) waiter_.wait(ready, sleep, for_ever);
     if (segment_.has_gateway() && !is_released()) await_late_end(number);
-    (void)has_helped(helper_);  // sees what other threads that turned it have written
+    // Sees what other threads that turned it have written. Of own meetings the release says as much: it comes from whoever
+    // turned it last.
+    if (own_meetings_ == nullptr) (void)has_helped(helper_);
     if (helper_ != nullptr) helper_->leave();
     return outcome(is_released());
 }

@@ -55,6 +55,45 @@ TEST_F(OwnMeetingsTest, a_meeting_is_given_once_and_its_end_releases_the_barrier
     EXPECT_FALSE(agent.take_meeting().has_value()) << "the agent hears of none";
 }
 
+// Ends each meeting in the turn that takes it, as where all others have come before.
+class Ending final : public Helper {
+public:
+    explicit Ending(OwnMeetings& meetings) : meetings_(meetings) {}
+
+    void enter() override {}
+
+    bool turn() override {
+        ++turns_;
+        const auto brought = meetings_.take();
+        if (!brought) return false;
+        meetings_.finish(*brought);
+        return true;
+    }
+
+    void rest() override { ++rests_; }
+
+    void leave() override {}
+
+    [[nodiscard]] std::uint32_t turns() const { return turns_; }
+
+    [[nodiscard]] std::uint32_t rests() const { return rests_; }
+
+private:
+    OwnMeetings& meetings_;
+    std::uint32_t turns_ = 0;
+    std::uint32_t rests_ = 0;
+};
+
+TEST_F(OwnMeetingsTest, one_turn_sends_this_nodes_part_and_none_follows_the_end) {
+    Ending helper(meetings_);
+    member_.barrier().set_helper(&helper);
+    for (std::uint32_t meetings = 1; meetings <= 100; ++meetings) {
+        EXPECT_TRUE(member_.meet().is_ok());
+        EXPECT_EQ(helper.turns(), meetings);
+    }
+    EXPECT_EQ(helper.rests(), 0U);
+}
+
 TEST_F(OwnMeetingsTest, ranks_that_make_different_calls_are_told_so) {
     begin();
     OwnMeetings other(segments_[1]);
