@@ -11,8 +11,13 @@ namespace acp::gma {
 
 ServiceSleep::ServiceSleep(local::Port& port,
                            std::optional<os::ArmedWait> armed,
-                           remote::Link* link) noexcept
-    : port_(port), presence_(os::ticks_per_ns()), armed_(std::move(armed)), link_(link) {}
+                           remote::Link* link,
+                           std::int64_t nap_max_ns) noexcept
+    : port_(port),
+      presence_(os::ticks_per_ns()),
+      armed_(std::move(armed)),
+      link_(link),
+      nap_max_ns_(nap_max_ns) {}
 
 void ServiceSleep::wake() {
     if (link_ == nullptr) {
@@ -56,7 +61,7 @@ bool ServiceSleep::sleep_on_link(const std::function<bool()>& is_idle,
     is_asleep_.store(true, std::memory_order_seq_cst);
     // Before the link is asked: who makes it due earlier meanwhile sees this and wakes us. seq_cst: as above
     until_ns_.exchange(~0ULL, std::memory_order_seq_cst);
-    nap_ns_ = is_trusting ? std::min(2 * nap_ns_, nap_max_ns) : nap_min_ns / 2;
+    nap_ns_ = is_trusting ? std::min(2 * nap_ns_, nap_max_ns_) : nap_min_ns / 2;
     const std::int64_t due_ns = is_trusting ? nap_ns_ : link_->timeout_ns();
     const bool is_due_first = due_ns >= 0 && (timeout_ns < 0 || due_ns < timeout_ns);
     const std::int64_t sleep_ns = is_due_first ? due_ns : timeout_ns;

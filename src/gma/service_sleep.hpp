@@ -30,9 +30,11 @@ public:
     //   port   must outlive this
     //   armed  where the gateway is in this process: on its descriptors; else nothing
     //   link   to that gateway, must outlive this; nullptr when it is elsewhere
+    //   nap_max_ns  how long a nap lasts at most while others turn the gateway; at least nap_min_ns
     ServiceSleep(local::Port& port,
                  std::optional<os::ArmedWait> armed,
-                 remote::Link* link) noexcept;
+                 remote::Link* link,
+                 std::int64_t nap_max_ns) noexcept;
 
     // Wakes the service thread if it sleeps.
     void wake();
@@ -54,6 +56,9 @@ public:
         const Depth depth = depth_.load(std::memory_order_seq_cst);
         return depth == Depth::nap || depth == Depth::watchful;
     }
+
+    // While others turn the gateway a nap is twice as long each time, for each costs them 10 us of their core.
+    static constexpr std::int64_t nap_min_ns = 250'000;
 
     // Sleeps until woken, until mail or a datagram comes, or the timeout.
     //   is_idle  asked after the sleep was announced; false: there is no sleep
@@ -110,9 +115,6 @@ public:
     };
 
 private:
-    // While others turn the gateway: twice as long each time, for each nap costs them 10 us of their core.
-    static constexpr std::int64_t nap_min_ns = 250'000;
-    static constexpr std::int64_t nap_max_ns = 1'000'000;
     static constexpr std::uint64_t near_ns =
         2'000'000;  // a sleep that ends so soon is as good as a nap
 
@@ -129,6 +131,7 @@ private:
     Presence presence_;
     std::optional<os::ArmedWait> armed_;
     remote::Link* link_;
+    std::int64_t nap_max_ns_;
     std::atomic<Depth> depth_{Depth::awake};
     // Where the gateway is in this process:
     std::atomic<bool> is_asleep_{false};

@@ -9,12 +9,15 @@ Waiter::Waiter(const Segment& segment, std::uint32_t threads_per_rank, LookCost 
     set_look_cost(look_cost);
 }
 
+WaitLoad load_of(const Segment& segment, std::uint32_t threads_per_rank) noexcept {
+    const ControlBlock& control = segment.control();
+    return {control.shape.machine_procs,
+            std::max<std::uint32_t>(1, control.usable_cpus.load(std::memory_order_relaxed)),
+            threads_per_rank};
+}
+
 void Waiter::set_look_cost(LookCost look_cost) noexcept {
-    const ControlBlock& control = segment_->control();
-    const WaitLoad load{
-        control.shape.machine_procs,
-        std::max<std::uint32_t>(1, control.usable_cpus.load(std::memory_order_relaxed)),
-        threads_per_rank_};
+    const WaitLoad load = load_of(*segment_, threads_per_rank_);
     policy_ = wait_policy(wait_case_of(load, look_cost), load);
     const auto to_ticks = [this](std::uint64_t ns) {
         return static_cast<std::uint64_t>(static_cast<double>(ns) * ticks_per_ns_);

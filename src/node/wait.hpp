@@ -31,6 +31,9 @@ inline constexpr std::int64_t for_ever = -1;
 inline constexpr std::int64_t liveness_check_ns = 250'000'000;            // without a watcher
 inline constexpr std::int64_t liveness_check_watched_ns = 2'000'000'000;  // the agent wakes us
 
+// The load of the machine that a node is on.   threads_per_rank  as in WaitLoad
+[[nodiscard]] WaitLoad load_of(const Segment& segment, std::uint32_t threads_per_rank) noexcept;
+
 class Waiter {
 public:
     Waiter() noexcept = default;

@@ -28,6 +28,10 @@ constexpr std::uint64_t long_yield_max_ns = 2'000'000;
 // Between two yields where a CPU is there for the answer: as many looks as another takes to answer and ask again.
 constexpr int answer_looks = 8;
 
+// A nap's end costs about 10 us of its CPU: a hundredth of it.
+constexpr std::int64_t nap_ns = 1'000'000;
+constexpr std::int64_t ranks_per_cpu_max = 8;  // of which naps take account
+
 // What one more thread on a CPU adds to the time until a yield comes back.
 constexpr double turn_ns = 4'000;
 
@@ -83,6 +87,11 @@ WaitPolicy wait_policy(WaitCase which, const WaitLoad& load) noexcept {
     policy.poll_ns += turns_ns;
     policy.long_yield_ns += turns_ns;
     return policy;
+}
+
+std::int64_t service_nap_max_ns(const WaitLoad& load) noexcept {
+    const std::int64_t ranks_per_cpu = (load.ranks + load.cpus - 1) / load.cpus;
+    return nap_ns * std::clamp<std::int64_t>(ranks_per_cpu, 1, ranks_per_cpu_max);
 }
 
 }  // namespace acp::node

@@ -56,4 +56,9 @@ struct WaitLoad {
 // The row of a case. Times grow with the number of threads per CPU.
 [[nodiscard]] WaitPolicy wait_policy(WaitCase which, const WaitLoad& load) noexcept;
 
+// For how long a service thread naps at most while other threads of its process do its work (gma/service_sleep.hpp): as much
+// longer as there are more ranks than CPUs, so that the naps of all ranks together take the same share of a CPU. Not
+// longer than ranks that compute may keep each other waiting anyway.
+[[nodiscard]] std::int64_t service_nap_max_ns(const WaitLoad& load) noexcept;
+
 }  // namespace acp::node

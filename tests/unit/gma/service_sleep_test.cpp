@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "os/clock.hpp"
 #include "os/event.hpp"
 
 #include "test_network.hpp"
@@ -56,6 +57,8 @@ private:
 
 class ServiceSleepTest : public testing::Test {
 protected:
+    static constexpr std::int64_t nap_max_ns = 4'000'000;
+
     // Sleeps as the service thread. True: it must look at everything.
     bool sleep(std::int64_t timeout_ns = for_ever, bool is_turned_now = false) {
         return sleep_.wait([] { return true; }, timeout_ns, ServiceSleep::Depth::deep,
@@ -69,7 +72,7 @@ protected:
     std::unique_ptr<local::Port> port_ = std::move(local::Port::open(segment_, 0)).value();
     QuietLink link_;
     ServiceSleep sleep_{*port_, std::move(os::ArmedWait::create(link_.traits().wait_fds)).value(),
-                        &link_};
+                        &link_, nap_max_ns};
 };
 
 TEST_F(ServiceSleepTest, hears_the_gateway_while_nobody_is_there) {
@@ -85,6 +88,19 @@ TEST_F(ServiceSleepTest, leaves_the_gateway_to_whoever_turns_it) {
         EXPECT_FALSE(sleep()) << nap;
     }
     EXPECT_TRUE(sleep());  // it is there, and does not turn the gateway
+}
+
+TEST_F(ServiceSleepTest, naps_longer_from_time_to_time_and_at_last_as_long_as_it_may) {
+    const ServiceSleep::Stay stay(sleep_, Kind::wait);
+    const auto nap_ns = [this] {
+        sleep_.note_turn(false);
+        const std::uint64_t begin_ns = os::now_ns();
+        EXPECT_FALSE(sleep());
+        return os::now_ns() - begin_ns;
+    };
+    EXPECT_GE(nap_ns(), std::uint64_t{ServiceSleep::nap_min_ns});
+    for (std::int64_t ns = ServiceSleep::nap_min_ns; ns < nap_max_ns; ns *= 2) (void)nap_ns();
+    EXPECT_GE(nap_ns(), std::uint64_t{nap_max_ns});
 }
 
 TEST_F(ServiceSleepTest, leaves_the_gateway_to_who_is_at_it_now) {

@@ -39,6 +39,16 @@ INSTANTIATE_TEST_SUITE_P(
                     Expected{{3, 2, 1}, LookCost::dear, WaitCase::crowded_dear},
                     Expected{{2, 4, 2}, LookCost::dear, WaitCase::own_cpu_dear}));
 
+TEST(ServiceNap, takes_the_same_share_of_a_cpu_however_many_ranks_share_it) {
+    const std::int64_t alone_ns = service_nap_max_ns({2, 2, 1});
+    EXPECT_GE(alone_ns, 1'000'000);
+    EXPECT_EQ(service_nap_max_ns({1, 4, 1}), alone_ns);
+    EXPECT_EQ(service_nap_max_ns({3, 2, 1}), 2 * alone_ns);
+    EXPECT_EQ(service_nap_max_ns({16, 2, 1}), 8 * alone_ns);
+    EXPECT_EQ(service_nap_max_ns({17, 2, 1}), 8 * alone_ns) << "the longest";
+    EXPECT_EQ(service_nap_max_ns({4096, 1, 1}), 8 * alone_ns);
+}
+
 class WaitPolicyTest : public testing::TestWithParam<std::uint32_t> {
 protected:
     [[nodiscard]] static WaitPolicy policy_at(const WaitLoad& load) {
