@@ -41,6 +41,7 @@ bool ServiceSleep::wait(const std::function<bool()>& is_idle,
         is_needed = sleep_on_link(is_idle, timeout_ns, is_turned_now);
     }
     depth_.store(Depth::awake, std::memory_order_relaxed);
+    works_ = 0;
     if (visits == presence_.visits()) presence_.expect_nobody();
     return is_needed;
 }
@@ -69,7 +70,8 @@ bool ServiceSleep::sleep_on_link(const std::function<bool()>& is_idle,
         until_ns_.store(os::now_ns() + static_cast<std::uint64_t>(sleep_ns),
                         std::memory_order_seq_cst);
     }
-    settle();
+    // Others do the work for longer than a nap: no datagram need be noted for this thread.
+    settle(is_trusting && nap_ns_ > nap_min_ns);
     const bool has_fired = is_idle() && armed_->wait(sleep_ns);
     is_asleep_.store(false, std::memory_order_relaxed);
     if (has_fired) {
@@ -81,7 +83,8 @@ bool ServiceSleep::sleep_on_link(const std::function<bool()>& is_idle,
 
 // Arms the descriptors of a sleeper whom nobody stands in for, and disarms those of one whom somebody does. is_armed_ is
 // written before the call: the sleeper, which writes it after it fired, then has the last word.
-void ServiceSleep::settle() {
+//   may_forget  whether the descriptors are not likely to be armed soon
+void ServiceSleep::settle(bool may_forget) {
     while (true) {
         DriverRole<>::Hold hold(settling_);
         if (!hold) return;  // its holder looks again
@@ -91,6 +94,7 @@ void ServiceSleep::settle() {
             is_armed_.store(is_wanted, std::memory_order_relaxed);
             is_wanted ? armed_->arm() : armed_->disarm();
         }
+        if (may_forget && !is_wanted) armed_->forget();
         if (!hold.give()) return;
     }
 }
@@ -122,7 +126,20 @@ void ServiceSleep::leave(bool is_for_long) {
 }
 
 void ServiceSleep::note_work() {
-    if (link_ != nullptr) presence_.note_work(os::ticks());
+    if (link_ == nullptr) return;
+    presence_.note_work(os::ticks());
+    if (++works_ == works_to_forget) forget();
+}
+
+// The service thread is awake and reads the gateway's sockets itself. It arms them before it sleeps.
+void ServiceSleep::forget() {
+    {
+        DriverRole<>::Hold hold(settling_);
+        if (!hold) return;
+        if (!is_armed_.load(std::memory_order_relaxed)) armed_->forget();
+        if (!hold.give()) return;
+    }
+    settle();  // for the thread that found the role taken
 }
 
 void ServiceSleep::note_turn(bool has_moved) {

@@ -115,6 +115,8 @@ public:
     };
 
 private:
+    // To forget the descriptors and to arm them again costs as much as the kernel takes to note the datagrams of so many.
+    static constexpr std::uint32_t works_to_forget = 32;
     static constexpr std::uint64_t near_ns =
         2'000'000;  // a sleep that ends so soon is as good as a nap
 
@@ -124,7 +126,8 @@ private:
                        std::int64_t timeout_ns,
                        bool is_turned_now);
     [[nodiscard]] bool is_trusted(bool is_turned_now) noexcept;
-    void settle();
+    void settle(bool may_forget = false);
+    void forget();
     void wake_in_time();
 
     local::Port& port_;
@@ -140,6 +143,7 @@ private:
     std::atomic<bool> is_armed_{false};    // true: it is, or it has fired and the sleeper wakes up
     std::atomic<std::uint32_t> turns_{0};  // by other threads; one writer at a time
     std::uint32_t turns_seen_ = 0;
+    std::uint32_t works_ = 0;  // of the service thread, since its last sleep
     std::int64_t nap_ns_ = nap_min_ns / 2;
     std::atomic<std::uint64_t> until_ns_{0};  // when it turns the gateway again at the latest
 };

@@ -24,22 +24,36 @@ Result<ArmedWait> ArmedWait::create(std::span<const int> fds) {
     if (!inner.is_ok()) return std::move(inner).failure();
     auto both = PollSet::create();
     if (!both.is_ok()) return std::move(both).failure();
-    ArmedWait wait(std::move(event).value(), std::move(inner).value(), std::move(both).value());
+    ArmedWait wait(fds, std::move(event).value(), std::move(inner).value(),
+                   std::move(both).value());
     for (const int fd : fds) {
-        if (auto status = wait.fds_.add(fd, 0); !status.is_ok()) return status;
+        if (auto status = wait.watched_.add(fd, 0); !status.is_ok()) return status;
     }
     if (auto status = wait.both_.add(wait.event_.fd(), of_event); !status.is_ok()) return status;
-    if (auto status = wait.both_.add_disarmed(wait.fds_.fd(), of_fds); !status.is_ok())
+    if (auto status = wait.both_.add_disarmed(wait.watched_.fd(), of_fds); !status.is_ok())
         return status;
     return wait;
 }
 
 void ArmedWait::arm() noexcept {
-    both_.arm(fds_.fd(), of_fds);
+    if (!is_watching_) watch();
+    both_.arm(watched_.fd(), of_fds);
 }
 
 void ArmedWait::disarm() noexcept {
-    both_.disarm(fds_.fd(), of_fds);
+    both_.disarm(watched_.fd(), of_fds);
+}
+
+void ArmedWait::forget() noexcept {
+    if (!is_watching_) return;
+    is_watching_ = false;
+    for (const int fd : fds_) watched_.remove(fd);
+}
+
+void ArmedWait::watch() noexcept {
+    is_watching_ = true;
+    for (const int fd : fds_) is_watching_ = watched_.try_add(fd, 0) && is_watching_;
+    if (!is_watching_) event_.signal();
 }
 
 bool ArmedWait::wait(std::int64_t timeout_ns) noexcept {

@@ -97,6 +97,11 @@ Status PollSet::add(int fd, std::uint64_t token, PollFor what) {
     return add_for(descriptor_.get(), fd, what == PollFor::reading ? EPOLLIN : EPOLLOUT, token);
 }
 
+bool PollSet::try_add(int fd, std::uint64_t token) noexcept {
+    return change(descriptor_.get(), EPOLL_CTL_ADD, fd, EPOLLIN, token) == 0 ||
+           (errno != ENOMEM && errno != ENOSPC);
+}
+
 // Without events the kernel reports only a hang-up, which a set of descriptors never has.
 Status PollSet::add_disarmed(int fd, std::uint64_t token) {
     return add_for(descriptor_.get(), fd, EPOLLONESHOT, token);

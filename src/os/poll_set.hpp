@@ -39,6 +39,10 @@ public:
     // Errors: unsupported (a regular file: it is always ready), system.
     Status add(int fd, std::uint64_t token, PollFor what = PollFor::reading);
 
+    // add() for reading, for callers that can do nothing about a failure but try again. True when the descriptor is watched, and
+    // when it was closed: then there is nothing to hear. False: the kernel has no memory for it.
+    [[nodiscard]] bool try_add(int fd, std::uint64_t token) noexcept;
+
     // Watches a descriptor for reading from the next arm() on, for one event. Otherwise as add().
     Status add_disarmed(int fd, std::uint64_t token);
     // For a descriptor given to add_disarmed(): arm() enables its next event, disarm() disables it. Any thread.

@@ -109,7 +109,7 @@ public:
     void wake() noexcept { event_.signal(); }
 
     // For those who sleep elsewhere: one of them is readable when something has arrived or wake() was called. No set
-    // of the kernel's holds them: it would be told of every datagram, also while nobody sleeps.
+    // of the kernel's is to hold them for long: it is told of every datagram, also while nobody sleeps (os/armed_wait.hpp).
     [[nodiscard]] std::span<const int> wait_fds() const noexcept { return wait_fds_; }
 
     // The event's, for processes that inherit it.

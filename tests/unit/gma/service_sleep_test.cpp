@@ -11,6 +11,7 @@
 #include "os/clock.hpp"
 #include "os/event.hpp"
 
+#include "support/poll_sets.hpp"
 #include "test_network.hpp"
 
 namespace acp::gma {
@@ -101,6 +102,32 @@ TEST_F(ServiceSleepTest, naps_longer_from_time_to_time_and_at_last_as_long_as_it
     EXPECT_GE(nap_ns(), std::uint64_t{ServiceSleep::nap_min_ns});
     for (std::int64_t ns = ServiceSleep::nap_min_ns; ns < nap_max_ns; ns *= 2) (void)nap_ns();
     EXPECT_GE(nap_ns(), std::uint64_t{nap_max_ns});
+}
+
+TEST_F(ServiceSleepTest, datagrams_are_not_noted_for_it_while_others_do_the_work_for_long) {
+    const int fd = link_.event_.fd();
+    {
+        const ServiceSleep::Stay stay(sleep_, Kind::wait);
+        for (int nap = 0; nap < 3; ++nap) {
+            sleep_.note_turn(false);
+            EXPECT_FALSE(sleep());
+        }
+        EXPECT_EQ(acp::test::poll_sets_with(fd), 0U);
+    }
+    link_.event_.signal();
+    EXPECT_TRUE(sleep()) << "nobody is there: it hears the gateway";
+    EXPECT_EQ(acp::test::poll_sets_with(fd), 1U);
+}
+
+TEST_F(ServiceSleepTest, datagrams_are_not_noted_for_it_while_it_is_awake_for_long) {
+    const int fd = link_.event_.fd();
+    for (int round = 0; round < 3; ++round) {
+        link_.event_.signal();
+        EXPECT_TRUE(sleep());
+        EXPECT_EQ(acp::test::poll_sets_with(fd), 1U);
+        for (int work = 0; work < 100; ++work) sleep_.note_work();
+        EXPECT_EQ(acp::test::poll_sets_with(fd), 0U);
+    }
 }
 
 TEST_F(ServiceSleepTest, leaves_the_gateway_to_who_is_at_it_now) {

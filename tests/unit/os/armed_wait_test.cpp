@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 #include <thread>
 
+#include "support/poll_sets.hpp"
+
 namespace acp::os {
 namespace {
 
@@ -65,6 +67,41 @@ TEST_F(ArmedWaitTest, arming_wakes_who_sleeps_on_what_is_readable_already) {
         sleeper.join();
         EXPECT_TRUE(has_heard);
     }
+}
+
+TEST_F(ArmedWaitTest, hears_again_what_was_forgotten_once_it_is_armed) {
+    for (const bool is_forgotten_twice : {false, true}) {
+        wait.forget();
+        if (is_forgotten_twice) wait.forget();
+        second.signal();
+        EXPECT_FALSE(wait.wait(at_once));
+        wait.arm();
+        EXPECT_TRUE(wait.wait(for_ever)) << "it came before";
+        EXPECT_TRUE(second.drain());
+        wait.arm();
+        EXPECT_FALSE(wait.wait(at_once));
+        first.signal();
+        EXPECT_TRUE(wait.wait(for_ever)) << "it came after";
+        EXPECT_TRUE(first.drain());
+    }
+}
+
+TEST_F(ArmedWaitTest, what_was_forgotten_is_in_no_set_of_the_kernels) {
+    EXPECT_EQ(test::poll_sets_with(first.fd()), 1U);
+    wait.forget();
+    EXPECT_EQ(test::poll_sets_with(first.fd()), 0U);
+    EXPECT_EQ(test::poll_sets_with(second.fd()), 0U);
+    wait.arm();
+    EXPECT_EQ(test::poll_sets_with(first.fd()), 1U);
+}
+
+TEST_F(ArmedWaitTest, arming_what_was_forgotten_and_closed_disturbs_nobody) {
+    wait.forget();
+    { const Event closed = std::move(first); }
+    wait.arm();
+    EXPECT_FALSE(wait.wait(at_once));
+    second.signal();
+    EXPECT_TRUE(wait.wait(for_ever));
 }
 
 TEST_F(ArmedWaitTest, the_time_ends_it) {
