@@ -134,10 +134,7 @@ void ServiceSleep::wake_in_time() {
     // A read-modify-write that changes nothing: what the turn stored comes before the look. Partner: sleep_on_link
     const std::uint64_t until_ns = until_ns_.fetch_add(0, std::memory_order_seq_cst);
     const std::int64_t due_ns = link_->timeout_ns();
-    if (due_ns >= 0 &&
-        os::now_ns() + static_cast<std::uint64_t>(due_ns) + timer_slack_ns < until_ns) {
-        wake();
-    }
+    if (due_ns >= 0 && os::now_ns() + static_cast<std::uint64_t>(due_ns) < until_ns) wake();
 }
 
 }  // namespace acp::gma

@@ -115,9 +115,6 @@ private:
     static constexpr std::int64_t nap_max_ns = 1'000'000;
     static constexpr std::uint64_t near_ns =
         2'000'000;  // a sleep that ends so soon is as good as a nap
-    // The kernel may end a sleep so much later than asked, so nobody is woken to gain less. Two readings of one and the same
-    // deadline differ by a few clock ticks, too.
-    static constexpr std::uint64_t timer_slack_ns = 50'000;
 
     void enter(Stay::Kind kind);
     void leave(bool is_for_long);

@@ -8,7 +8,6 @@
 #include <thread>
 #include <vector>
 
-#include "os/clock.hpp"
 #include "os/event.hpp"
 
 #include "test_network.hpp"
@@ -44,19 +43,12 @@ public:
                 .wait_fds = {&fd_, 1}};
     }
 
-    [[nodiscard]] std::int64_t timeout_ns() const noexcept override {
-        is_asked_ = true;
-        if (due_at_ns_ == 0) return due_ns_;
-        const std::uint64_t now_ns = os::now_ns();
-        return due_at_ns_ > now_ns ? static_cast<std::int64_t>(due_at_ns_ - now_ns) : 0;
-    }
+    [[nodiscard]] std::int64_t timeout_ns() const noexcept override { return due_ns_; }
 
     void set_service_wanted(bool /*is_wanted*/) noexcept override {}
 
     os::Event event_ = std::move(os::Event::create()).value();
     std::atomic<std::int64_t> due_ns_{for_ever};
-    std::atomic<std::uint64_t> due_at_ns_{0};  // instead of due_ns_, where it is not 0
-    mutable std::atomic<bool> is_asked_{false};
 
 private:
     int fd_ = event_.fd();
@@ -158,25 +150,6 @@ TEST_F(ServiceSleepTest, is_woken_when_the_gateway_is_due_before_it_would_look) 
         sleep_.note_turn(true);
     }
     service.join();
-}
-
-TEST_F(ServiceSleepTest, sleeps_on_when_the_gateway_is_due_when_it_would_look_anyway) {
-    for (int round = 0; round < 10; ++round) {
-        const std::uint64_t due_at_ns = os::now_ns() + 15'000'000;
-        link_.due_at_ns_ = due_at_ns;
-        link_.is_asked_ = false;
-        ServiceSleep one(*port_, std::move(os::ArmedWait::create(link_.traits().wait_fds)).value(),
-                         &link_);
-        std::atomic<bool> is_over{false};
-        std::thread service([&] {
-            (void)one.wait([] { return true; }, for_ever, ServiceSleep::Depth::deep, false);
-            EXPECT_GE(os::now_ns(), due_at_ns) << round;
-            is_over = true;
-        });
-        while (!link_.is_asked_) std::this_thread::yield();  // it goes to sleep, and trusts nobody
-        while (!is_over) one.note_turn(true);
-        service.join();
-    }
 }
 
 TEST_F(ServiceSleepTest, wake_ends_every_sleep) {
