@@ -95,6 +95,7 @@ public:
 
     std::size_t submit_all(std::span<const memory::NumberedCommand> commands) override {
         commands = commands.first(room_for_ends(commands.size()));
+        if (!ended_.empty()) commands = commands.first(count_unordered(commands));
         const std::size_t taken = core_->router().submit_all(now_, process_, commands);
         deadline_.store(0, std::memory_order_relaxed);  // it leaves with the next flush()
         if (!ended_.empty()) has_ended_.store(true, std::memory_order_release);
@@ -243,6 +244,15 @@ private:
             }
         }
         return wanted;
+    }
+
+    // How many commands stand before the first that is ordered after others: these may have failed, and whoever hands it over has
+    // not been told.
+    [[nodiscard]] static std::size_t count_unordered(
+        std::span<const memory::NumberedCommand> commands) noexcept {
+        const auto first = std::find_if(commands.begin(), commands.end(),
+                                        [](const auto& one) { return one.before_count != 0; });
+        return static_cast<std::size_t>(first - commands.begin());
     }
 
     // What is handed out has its place no longer; its result stays until the next turn.

@@ -101,6 +101,17 @@ CommandQueue::Admission CommandQueue::admit(const memory::Command& command, Hand
     return {number, is_ready};
 }
 
+std::uint64_t CommandQueue::take_first(CommandList& list) noexcept {
+    const std::uint64_t number = list.first;
+    take_through(list, number, 1);
+    return number;
+}
+
+AwaitedRun CommandQueue::awaited_by(std::uint64_t number, Handle order) const noexcept {
+    if (order == handle_cont) return {number - 2, 1};
+    return {done_ + 2, (number_of(order) - done_) / 2};
+}
+
 bool CommandQueue::has_room_for_two() noexcept {
     return outstanding_ + 2 <= commands_outstanding_max && records_.make_room(2);
 }
@@ -153,11 +164,7 @@ void CommandQueue::end(std::uint64_t number, base::Status status, CommandList& r
         ended.state = State::finished;
         --outstanding_;
         loans_.note_ended(ended.command);
-        if (ended.is_followed) {
-            record(number + 2).state = State::ready;
-            --waiting_count_;
-            append(ready, number + 2);
-        }
+        if (ended.is_followed) release(number + 2, ready);
     } else {
         end_failed(number, std::move(status));
     }
@@ -198,15 +205,20 @@ void CommandQueue::end_failed(std::uint64_t number, base::Status failure) noexce
     }
 }
 
+// What it waited for has ended.
+void CommandQueue::release(std::uint64_t number, CommandList& ready) noexcept {
+    record(number).state = State::ready;
+    --waiting_count_;
+    if (!record(number).is_ahead) append(ready, number);
+}
+
 void CommandQueue::release_waiting(CommandList& ready) noexcept {
     if (waiting_.empty()) {
         return;
     }
     const auto rest = waiting_.upper_bound(done_);
     for (auto waiting = waiting_.begin(); waiting != rest; ++waiting) {
-        record(waiting->second).state = State::ready;
-        --waiting_count_;
-        append(ready, waiting->second);
+        release(waiting->second, ready);
     }
     waiting_.erase(waiting_.begin(), rest);
 }

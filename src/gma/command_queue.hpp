@@ -138,6 +138,12 @@ public:
     // The first `bytes` bytes of a ready copy were moved: from here on it is a copy of the rest.   bytes  fewer than all
     void advance(std::uint64_t number, std::uint64_t bytes) noexcept;
 
+    // What a command that was just admitted with this order waits for; some of it may have ended.
+    [[nodiscard]] AwaitedRun awaited_by(std::uint64_t number, Handle order) const noexcept;
+
+    // A carrier has taken a command that waits: when what it waits for has ended, it is ready, and in no list.
+    void note_ahead(std::uint64_t number) noexcept { record(number).is_ahead = true; }
+
     // Puts a ready command at the end of a list.   mark  the caller's, kept with it
     void append(CommandList& list, std::uint64_t number, std::uint8_t mark = 0) noexcept {
         Record& added = record(number);
@@ -154,11 +160,7 @@ public:
     }
 
     // Takes the first command of a list, which is not empty, out of it.
-    std::uint64_t take_first(CommandList& list) noexcept {
-        const std::uint64_t number = list.first;
-        take_through(list, number, 1);
-        return number;
-    }
+    std::uint64_t take_first(CommandList& list) noexcept;
 
     // The first commands of a list, as many as `run` has room for; returns how many there are. They stay in the list.
     std::size_t first_of(const CommandList& list,
@@ -270,6 +272,7 @@ private:
         }
     }
 
+    void release(std::uint64_t number, CommandList& ready) noexcept;
     void release_waiting(CommandList& ready) noexcept;
     void publish() noexcept;
 

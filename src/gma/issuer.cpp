@@ -269,8 +269,15 @@ Handle Issuer::queue(Queued queued, Route route) {
     if (admission.is_ready) {
         parts_.progress.give(admission.number - (queued.second != nullptr ? 2 : 0), route);
     }
+    const bool is_ahead = !admission.is_ready && route == Route::remote && queued.call == nullptr &&
+                          queued.second == nullptr &&
+                          parts_.commands.queue.is_outstanding(admission.number) &&
+                          parts_.remote.collect_ahead(admission.number, queued.order);
     parts_.progress.update_service_wish();
     lock.unlock();
+    if (is_ahead) {
+        parts_.progress.send_collected(true);
+    }
     if (!admission.is_ready) {
         return admission.number;
     }

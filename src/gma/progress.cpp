@@ -160,21 +160,21 @@ std::uint32_t Progress::hand_to_remote() {
     return static_cast<std::uint32_t>(handed);
 }
 
-void Progress::send_collected() {
+void Progress::send_collected(bool is_ahead) {
     using Kind = ServiceSleep::Stay::Kind;
     // Declared first: the end of each object below may signal the service thread, which is a system call.
     const os::CancellationHold cancellation;
     DriverRole<>::Hold hold(driver_);
     // Where something is under way, many commands were collected since the last time. Only the holder may ask.
-    const ServiceSleep::Stay stay(service_sleep_,
-                                  hold && !remote_.is_quiet() ? Kind::busy : Kind::moment);
+    const bool is_for_all = hold && !is_ahead && !remote_.is_quiet();
+    const ServiceSleep::Stay stay(service_sleep_, is_for_all ? Kind::busy : Kind::moment);
     if (!hold) {  // another thread turns the link, and may have looked already
         remote_.leave_to_others();
         wake_worker();
         return;
     }
     // Where nothing was under way no answer can have come: then the sockets need not be read.
-    const std::uint32_t done = remote_.is_quiet() ? hand_to_remote() : turn_remote();
+    const std::uint32_t done = is_for_all ? turn_remote() : hand_to_remote();
     service_sleep_.note_turn(true);  // commands were submitted, so the link may be due earlier
     const bool is_wanted = hold.give();
     if (is_wanted) wake_worker();  // as in turn()

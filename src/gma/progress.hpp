@@ -83,7 +83,8 @@ public:
 
     // After RemoteCarrier::collect(): hands over what was collected, and takes in what has ended. Where another thread is the
     // driver, the next turn does that, for which a thread is woken.
-    void send_collected();
+    //   is_ahead  after collect_ahead(): it is one command, and nothing is taken in
+    void send_collected(bool is_ahead = false);
 
     // Gives a ready command to the carrier of its route, which there is. With the lock; then the caller turns, or wakes a
     // thread that does (wake_worker(), leave_rest()).

@@ -9,6 +9,12 @@
 
 namespace acp::gma {
 
+// Commands in a row that another waits for.
+struct AwaitedRun {
+    std::uint64_t first = 0;
+    std::uint64_t count = 0;
+};
+
 struct alignas(64) QueuedCommand {
     enum class State : std::uint8_t { waiting, ready, finished };
 
@@ -16,6 +22,8 @@ struct alignas(64) QueuedCommand {
     State state = State::waiting;
     bool is_followed = false;  // the next number waits for exactly this one (CONT)
     bool is_half = false;  // and a failure of this one is the next one's (CommandQueue::admit_pair)
+    bool is_ahead =
+        false;  // it waits, and its carrier has it already (RemoteCarrier::collect_ahead)
     std::uint8_t mark = 0;   // of the carrier that put it into a list
     std::uint64_t next = 0;  // in the list it is in
 
@@ -24,6 +32,7 @@ struct alignas(64) QueuedCommand {
         state = in;
         is_followed = false;
         is_half = false;
+        is_ahead = false;
     }
 };
 

@@ -4,6 +4,7 @@
 // thread, unless said otherwise. Without a link (a job of one node) every call does nothing.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -25,6 +26,7 @@ public:
     struct Manner {
         remote::Link* link = nullptr;  // must outlive the carrier; nullptr: a job of one node
         bool is_turned_here = false;   // as LinkTraits says
+        bool is_peer_served = false;   // as LinkTraits says
         // Threads that wait take in what has ended; off: the service thread does always.
         bool may_program_turn = true;
         Trace* trace = nullptr;  // hears of each command; nullptr: there is none
@@ -58,6 +60,11 @@ public:
         is_fed_.store(true, std::memory_order_relaxed);
         return under_way_ == 0 || collected_.count >= collected_max;
     }
+
+    // A copy was admitted with this order, which is not satisfied yet. Where it is a short put behind a few others to the same
+    // process, the next turn hands it over before these have ended, and the node of that process sees to the order (ORD-66).
+    // True: the caller must hand over now. With the lock; any thread.
+    [[nodiscard]] bool collect_ahead(std::uint64_t number, Handle order) noexcept;
 
     // The caller did not get the driver's role: the next turn hands over what was collected. Any thread.
     void leave_to_others() noexcept {
@@ -118,7 +125,21 @@ private:
     static constexpr std::size_t ended_min = 256;  // ends taken from the link at once, at least
     static constexpr std::size_t handed_at_once_max = 64;
 
+    static constexpr std::size_t ahead_max = 8;
+    static constexpr std::uint64_t ahead_bytes_max = 512;     // of a copy that goes ahead
+    static constexpr std::uint64_t leading_bytes_max = 8192;  // of each that it is ordered after
+
+    // A copy that waits, and what it is ordered after.
+    struct Ahead {
+        std::uint64_t number = 0;
+        AwaitedRun before;
+    };
+
+    [[nodiscard]] bool is_put_to(const Command& command,
+                                 std::uint64_t process,
+                                 std::uint64_t bytes_max) const noexcept;
     std::uint64_t hand_collected();
+    std::uint64_t hand_ahead();
     [[nodiscard]] std::size_t hand_run(std::span<const memory::NumberedCommand> run);
     std::uint64_t fail_collected();
     void count(std::uint64_t commands, std::uint64_t bytes);
@@ -137,6 +158,8 @@ private:
     Manner manner_;
     std::vector<remote::Ended> ended_;  // room for ended_min at least
     CommandList collected_;
+    std::array<Ahead, ahead_max> ahead_{};  // guarded by the lock
+    std::size_t ahead_count_ = 0;
     bool has_invokes_ = false;           // some of collected_ may be invokes; guarded by the lock
     std::atomic<bool> has_work_{false};  // the next turn must hand collected_ over
     std::atomic<bool> is_fed_{false};    // a turn may hand collected_ over

@@ -97,6 +97,13 @@ enum class BlamedAddress : std::uint8_t { none = 0, target = 1, source = 2 };
 struct NumberedCommand {
     std::uint64_t number = 0;
     const Command* command = nullptr;
+    // A short copy that is handed over before the commands that it is ordered after have ended: these are `before_count`
+    // copies to the same process, whose numbers are before, before + 2, ..., and which were handed over already. It runs when
+    // they are complete, and fails with Code::order when one of them has failed. 0: it is ordered after nothing.
+    std::uint64_t before = 0;
+    std::uint32_t before_count = 0;
 };
+
+inline constexpr std::uint32_t commands_before_max = 8;
 
 }  // namespace acp::memory

@@ -86,10 +86,11 @@ public:
     virtual bool submit(std::uint64_t token, const memory::Command& command) = 0;
 
     // submit() of several commands, first to last; their numbers are their tokens. Returns how many were taken: there is no room
-    // for the next one now.
+    // for the next one now. One that is ordered after others (NumberedCommand::before) is taken only by a link that keeps the
+    // order, which a link may do where is_turned_here and is_peer_served.
     virtual std::size_t submit_all(std::span<const memory::NumberedCommand> commands) {
         std::size_t taken = 0;
-        while (taken < commands.size() &&
+        while (taken < commands.size() && commands[taken].before_count == 0 &&
                submit(commands[taken].number, *commands[taken].command)) {
             ++taken;
         }

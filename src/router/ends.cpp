@@ -15,6 +15,7 @@ void Ends::finish(std::uint32_t initiator, std::uint64_t token) {
         if (index != no_index) own_.complete(index, {Code::ok, BlamedAddress::none, 0});
         return;
     }
+    finished_.note(initiator, token);
     // ENDs are collected until flush(), as long as tokens are consecutive and the slot is not needed for another initiator.
     Run& run = runs_[initiator & (runs_open_max - 1)];
     if (run.count != 0) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "router/activity.hpp"
+#include "router/finished_book.hpp"
 #include "router/nodes.hpp"
 #include "router/outbox.hpp"
 #include "router/own_commands.hpp"
@@ -47,6 +48,11 @@ public:
     // which answers by OVER.
     [[nodiscard]] bool is_over_or_ask(std::uint32_t initiator, std::uint64_t token);
 
+    // Whether these commands of another node's process, in a row, are known to be in place here: see FinishedBook.
+    [[nodiscard]] bool has_finished(const ShortFrame& after) const noexcept {
+        return finished_.has_all(after.initiator, after.token, after.count);
+    }
+
     // Sends the ENDs that were collected.
     void flush() {
         if (runs_open_ != 0) flush_all();
@@ -72,6 +78,7 @@ private:
     Activity& activity_;
     std::array<Run, runs_open_max> runs_{};  // hashed by initiator; two may share a slot in turn
     std::uint32_t runs_open_ = 0;
+    FinishedBook finished_;
 };
 
 }  // namespace acp::router

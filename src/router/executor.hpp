@@ -32,6 +32,12 @@ public:
         return pieces_.begin(task, nodes_.peer_of(target));
     }
 
+    // As PieceSender says.
+    [[nodiscard]] bool send_after(const Outstanding& record) {
+        return pieces_.send_after(
+            record, nodes_.peer_of(static_cast<std::uint32_t>(nodes_.where(record.target))));
+    }
+
     // Sends the old value of an atomic to the target's node again. Returns false if there is no free record.
     [[nodiscard]] bool begin_value(const Outstanding& command, std::uint64_t value) {
         return pieces_.begin_value(command, value);

@@ -51,6 +51,10 @@ Fault FrameReceiver::on_other_frame(RouterPeer& from, FrameType type, Bytes& fra
             return take<ShortFrame>(frames, [&](const ShortFrame& frame, Bytes /*tail*/) {
                 return on_short(from, frame);
             });
+        case FrameType::after:
+            return take<ShortFrame>(frames, [&](const ShortFrame& after, Bytes /*tail*/) {
+                return on_after(from, after, frames);
+            });
         case FrameType::value:
         case FrameType::failed:
             return take<LongFrame>(frames, [&](const LongFrame& frame, Bytes /*tail*/) {
@@ -75,6 +79,15 @@ Fault FrameReceiver::on_other_frame(RouterPeer& from, FrameType type, Bytes& fra
         default:
             return Fault::unknown_type;
     }
+}
+
+// AFTER and its PUT are one frame in two parts.
+Fault FrameReceiver::on_after(RouterPeer& from, const ShortFrame& after, Bytes& frames) {
+    if (frames.empty()) return Fault::short_frame;
+    if (static_cast<FrameType>(frames[0]) != FrameType::put) return Fault::unknown_type;
+    return take<PutFrame>(frames, [&](const PutFrame& frame, Bytes bytes) {
+        return to_.placer.on_put_after(from, after, frame, bytes);
+    });
 }
 
 Fault FrameReceiver::on_short(RouterPeer& from, const ShortFrame& frame) {

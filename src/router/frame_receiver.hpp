@@ -42,6 +42,7 @@ public:
 private:
     [[nodiscard]] Fault on_frame(RouterPeer& from, Bytes& frames);
     [[nodiscard]] Fault on_other_frame(RouterPeer& from, FrameType type, Bytes& frames);
+    [[nodiscard]] Fault on_after(RouterPeer& from, const ShortFrame& after, Bytes& frames);
     [[nodiscard]] Fault on_short(RouterPeer& from, const ShortFrame& frame);
 
     // Takes a frame off the front of `frames` and, if it is valid, passes it with the bytes that follow it to handle().

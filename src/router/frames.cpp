@@ -50,6 +50,9 @@ Fault check(const ShortFrame& frame, JobShape shape) noexcept {
     }
     if (frame.initiator >= shape.procs) return Fault::bad_process;
     if (frame.type == FrameType::end) return frame.count != 0 ? Fault::none : Fault::bad_count;
+    if (frame.type == FrameType::after) {
+        return frame.count != 0 && frame.count <= after_count_max ? Fault::none : Fault::bad_count;
+    }
     if (frame.count != 0) return Fault::bad_reserved;
     if (frame.type == FrameType::dead && frame.token > 0xffffffffU) return Fault::bad_code;
     return Fault::none;

@@ -37,7 +37,8 @@ enum class FrameType : std::uint8_t {
     gone = 12,
     meet = 13,
     watch = 14,
-    puts = 15
+    puts = 15,
+    after = 16
 };
 
 // WIRE-110. PUT: a piece of a copy, whose `bytes` bytes follow.
@@ -68,6 +69,7 @@ struct CommandFrame {
 // WIRE-112. END: commands token, token + 2, ... are in place.
 // WIRE-113. ASK, OVER: count is 0. DEAD: initiator is the process, token its wait status. GONE, WATCH: initiator
 // is the node, token is 0.
+// WIRE-121. AFTER: the PUT that follows is placed if commands token, token + 2, ... are in place, and refused otherwise.
 struct ShortFrame {
     FrameType type = FrameType::end;
     std::uint8_t reserved = 0;
@@ -139,6 +141,7 @@ struct PutsFrame {
 };
 
 inline constexpr std::uint32_t puts_count_max = 255;
+inline constexpr std::uint32_t after_count_max = memory::commands_before_max;
 
 static_assert(sizeof(PutFrame) == 32 && sizeof(CommandFrame) == 48 && sizeof(ShortFrame) == 16);
 static_assert(sizeof(LongFrame) == 24 && sizeof(InvokeFrame) == 24 && sizeof(ResultFrame) == 16);

@@ -68,9 +68,46 @@ void OwnCommands::complete(std::uint32_t index, const CommandFailure& failure) {
     completion.code = failure.code;
     completion.blamed = failure.blamed;
     completion.process = failure.process;
+    const bool is_followed = record.is_followed != 0;
     if (failure.code != Code::ok) partials_.drop(record.initiator, record.token);
     forget(index);
     tell(completion);
+    if (failure.code != Code::ok && is_followed) {
+        fail_ordered_after(completion.initiator, completion.token);
+    }
+}
+
+bool OwnCommands::mark_followed(const Outstanding& ordered) noexcept {
+    bool is_any = false;
+    for (std::uint64_t i = 0; i < ordered.expected; ++i) {
+        const std::uint32_t index = find(ordered.initiator, ordered.operand + 2 * i);
+        if (index == no_index) continue;
+        commands_[index].is_followed = 1;
+        is_any = true;
+    }
+    return is_any;
+}
+
+// ORD-66. The node of its target has placed an ordered copy, and therefore what it is ordered after: the ENDs of that may come
+// later.
+void OwnCommands::end_before(const Outstanding& ordered) {
+    const std::uint32_t initiator = ordered.initiator;
+    const std::uint64_t first = ordered.operand;
+    for (std::uint64_t i = 0; i < ordered.expected; ++i) {
+        const std::uint32_t index = find(initiator, first + 2 * i);
+        if (index == no_index) continue;
+        if (commands_[index].is_ordered()) end_before(commands_[index]);
+        complete(index, {Code::ok, BlamedAddress::none, 0});
+    }
+}
+
+// ORD-66. The node of its target places no copy that is ordered after one that it has not placed.
+void OwnCommands::fail_ordered_after(std::uint32_t initiator, std::uint64_t token) {
+    for_each([&](std::uint32_t index, const Outstanding& record) {
+        const bool is_behind = record.is_ordered() && record.initiator == initiator &&
+                               token - record.operand < 2 * record.expected;
+        if (is_behind) complete(index, {Code::order, BlamedAddress::none, 0});
+    });
 }
 
 void OwnCommands::complete_invoke(std::uint32_t index, Code code, Bytes result) {
@@ -103,6 +140,10 @@ Fault OwnCommands::on_end(const RouterPeer& from, const ShortFrame& frame) {
         const bool is_known = index != no_index;
         if (is_known && commands_[index].operation != invoke_operation &&
             from.has(nodes_.where(commands_[index].target))) {
+            if (commands_[index].is_ordered() && mark_followed(commands_[index])) [[unlikely]] {
+                deliver();
+                end_before(commands_[index]);
+            }
             if (run.count == 0) run.token = token;
             ++run.count;
             forget(index);

@@ -83,6 +83,9 @@ public:
                                               std::uint32_t initiator,
                                               std::uint64_t token) noexcept;
 
+    // Marks those of the commands that an ordered copy is ordered after which have not ended. False: all have.
+    [[nodiscard]] bool mark_followed(const Outstanding& ordered) noexcept;
+
     // Ends a command, with Code::ok or a failure. The part of a failed copy that has arrived is given up.
     void complete(std::uint32_t index, const CommandFailure& failure);
 
@@ -113,6 +116,8 @@ public:
 
 private:
     void forget(std::uint32_t index) noexcept;
+    void end_before(const Outstanding& ordered);
+    void fail_ordered_after(std::uint32_t initiator, std::uint64_t token);
     void tell(const CommandEnd& completion);
 
     Nodes& nodes_;

@@ -61,6 +61,31 @@ bool PieceSender::begin(const Task& task, RouterPeer& to) {
     return true;
 }
 
+bool PieceSender::send_after(const Outstanding& record, RouterPeer& to) {
+    constexpr std::uint64_t head_bytes = sizeof(ShortFrame) + sizeof(PutFrame);
+    if (!to.flows.is_empty() || to.is_blocked || to.is_severed ||
+        head_bytes + record.bytes > to.frame_bytes) {
+        return false;
+    }
+    std::byte* room = outbox_.reserve(to, head_bytes + record.bytes);
+    if (room == nullptr) return false;
+    const Settlement got = placement_.get_now(record.source, {room + head_bytes, record.bytes});
+    // What fails does so when it is no longer ordered after anything.
+    if (got.progress != SettlementState::settled || got.code != Code::ok) return false;
+    write(room, ShortFrame{FrameType::after, 0, static_cast<std::uint16_t>(record.expected),
+                           record.initiator, record.operand});
+    PutFrame frame;
+    frame.bytes = static_cast<std::uint16_t>(record.bytes);
+    frame.initiator = record.initiator;
+    frame.token = record.token;
+    frame.target = record.target;
+    frame.total = record.bytes;
+    write(room + sizeof(ShortFrame), frame);
+    outbox_.commit(to, head_bytes + record.bytes);
+    count_sent(record.bytes);
+    return true;
+}
+
 bool PieceSender::begin_value(const Outstanding& command, std::uint64_t value) {
     const std::uint32_t index = operations_.take(Share::value, Work::value);
     if (index == no_index) return false;

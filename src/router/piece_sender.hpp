@@ -34,6 +34,10 @@ public:
     // nothing was done then.
     [[nodiscard]] bool begin(const Task& task, RouterPeer& to);
 
+    // Sends a whole copy that is ordered after others (WIRE-121), if that can be done now. False: nothing was done.
+    //   record  is_ordered()
+    [[nodiscard]] bool send_after(const Outstanding& record, RouterPeer& to);
+
     // Sends the old value of an atomic of this node's process to the target's node again. Returns false if there is no free
     // record.
     [[nodiscard]] bool begin_value(const Outstanding& command, std::uint64_t value);

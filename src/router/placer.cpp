@@ -87,6 +87,19 @@ Fault Placer::on_put(const RouterPeer& from, const PutFrame& frame, Bytes bytes)
     return Fault::none;
 }
 
+Fault Placer::on_put_after(const RouterPeer& from,
+                           const ShortFrame& after,
+                           const PutFrame& frame,
+                           Bytes bytes) {
+    // Only the initiator's node knows what it has ordered.
+    if (!from.has(frame.initiator) || after.initiator != frame.initiator) return Fault::forged;
+    if (frame.is_value != 0 || frame.bytes != frame.total) return Fault::bad_length;
+    if (ends_.has_finished(after)) return on_put(from, frame, bytes);
+    if (!nodes_.is_mine(nodes_.where(frame.target))) return Fault::misdirected;
+    refuse(frame);
+    return Fault::none;
+}
+
 Fault Placer::on_puts(const RouterPeer& from, const PutsFrame& frame, Bytes puts) {
     PutFrame each;
     each.bytes = frame.bytes;

@@ -37,6 +37,12 @@ public:
     // WIRE-110: a piece of a copy, or an old value.
     [[nodiscard]] Fault on_put(const RouterPeer& from, const PutFrame& frame, Bytes bytes);
 
+    // WIRE-121: a whole copy that is placed if the commands which `after` names are in place here.
+    [[nodiscard]] Fault on_put_after(const RouterPeer& from,
+                                     const ShortFrame& after,
+                                     const PutFrame& frame,
+                                     Bytes bytes);
+
     // WIRE-120: several short copies, each handled as if it had come alone.
     [[nodiscard]] Fault on_puts(const RouterPeer& from, const PutsFrame& frame, Bytes puts);
 

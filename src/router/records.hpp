@@ -29,20 +29,25 @@ static_assert(invoke_operation != bad_operation);
 // A command of a process of this node, until its completion. It fits a cache line.
 struct alignas(64) Outstanding {
     std::uint64_t token = 0;
-    GlobalAddress target = 0;   // invoke: the process
-    GlobalAddress source = 0;   // invoke: the operation
-    std::uint64_t bytes = 0;    // length of a copy, or of arguments
-    std::uint64_t operand = 0;  // invoke: index of its arguments
-    std::uint64_t expected = 0;
+    GlobalAddress target = 0;  // invoke: the process
+    GlobalAddress source = 0;  // invoke: the operation
+    std::uint64_t bytes = 0;   // length of a copy, or of arguments
+    std::uint64_t operand =
+        0;  // invoke: index of its arguments; copy: the first it is ordered after
+    std::uint64_t expected = 0;  // copy: how many, from that one on, it is ordered after
     std::uint32_t initiator = 0;
     std::uint32_t next = 0;
     std::uint32_t chain = 0;
     std::uint8_t operation = 0;
     std::uint8_t attempts = 0;  // times that it was refused and sent again
     std::uint8_t age = 0;       // number of the first scan after it began, modulo 256
-    std::uint8_t width : 6 = 0;
+    std::uint8_t width : 4 = 0;
+    std::uint8_t is_followed : 1 = 0;       // an outstanding copy is ordered after it
     std::uint8_t is_value_dropped : 1 = 0;  // atomic without a target: target is its word
     std::uint8_t is_taken : 1 = 0;
+
+    // Whether it was taken before what it is ordered after had ended (ORD-66).
+    [[nodiscard]] bool is_ordered() const noexcept { return operation == 0 && expected != 0; }
 };
 
 static_assert(sizeof(Outstanding) == 64);

@@ -78,12 +78,13 @@ void Submitter::fill_in(Outstanding& record,
     record.target = command.target_or_word();
     record.source = command.source;
     record.bytes = command.is_copy() ? command.bytes : command.width;
-    record.operand = command.operand;
-    record.expected = command.expected;
+    record.operand = command.is_copy() ? one.before : command.operand;
+    record.expected = command.is_copy() ? one.before_count : command.expected;
     record.initiator = initiator;
     record.operation = operation_of(command);
     record.width = command.width & 15U;
     record.is_value_dropped = command.has_target() ? 0 : 1;
+    record.is_followed = 0;
     record.attempts = 0;
     record.age = static_cast<std::uint8_t>(activity_.scan_number());
 }
@@ -112,7 +113,7 @@ std::size_t Submitter::fill_datagram(RouterPeer& to, std::uint32_t initiator, Co
     PutsWriter puts(outbox_.reserve_rest(to, head_bytes + first_bytes));
     for (const memory::NumberedCommand& one : run) {
         const memory::Command& command = *one.command;
-        if (!command.is_copy() || !to.has(nodes_.where(command.target)) ||
+        if (!command.is_copy() || one.before_count != 0 || !to.has(nodes_.where(command.target)) ||
             !nodes_.is_mine(nodes_.where(command.source))) {
             break;
         }
@@ -148,6 +149,7 @@ bool Submitter::invoke(const InvokeRequest& call, Bytes arguments) {
     record.expected = 0;
     record.initiator = call.initiator;
     record.width = 0;
+    record.is_followed = 0;
     record.attempts = 0;
     record.age = static_cast<std::uint8_t>(activity_.scan_number());
     own_.enter(index);
@@ -199,11 +201,21 @@ bool Submitter::begin(std::uint32_t index) {
         }
     }
     const bool is_invoke_here = record.operation == invoke_operation && nodes_.is_mine(source);
-    const bool is_begun =
-        is_invoke_here ? requests_.begin_here(record) : begin_part(record, 0, record.bytes);
+    const bool is_begun = is_invoke_here ? requests_.begin_here(record) : begin_whole(index);
     // Nothing was sent, so the caller may submit the command again.
     if (!is_begun) own_.withdraw(index);
     return is_begun;
+}
+
+// ORD-66. A copy that is ordered after others which have not ended leaves with their tokens; where that is not possible now it
+// waits like one that was refused. None of them has failed, else the copy would have ended.
+bool Submitter::begin_whole(std::uint32_t index) {
+    const Outstanding& record = own_[index];
+    if (!record.is_ordered() || !own_.mark_followed(record)) {
+        return begin_part(record, 0, record.bytes);
+    }
+    if (!executor_.send_after(record)) resends_.add(index, 0, record.bytes);
+    return true;
 }
 
 // Begins a part of a command at the node of its source: here, or by asking another one. Returns false if there is no free
@@ -228,8 +240,9 @@ bool Submitter::resend(const Resend& again) {
     // undone if there was no room to begin.
     if (attempts < 0xffU) ++record.attempts;
     ++activity_.counters().resends;
-    const bool is_begun = again.is_value ? executor_.begin_value(record, again.offset)
-                                         : begin_part(record, again.offset, again.bytes);
+    const bool is_begun = again.is_value        ? executor_.begin_value(record, again.offset)
+                          : record.is_ordered() ? begin_whole(index)
+                                                : begin_part(record, again.offset, again.bytes);
     if (is_begun) return true;
     record.attempts = attempts;
     --activity_.counters().resends;

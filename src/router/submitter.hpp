@@ -61,6 +61,7 @@ private:
     [[nodiscard]] bool begin_part(const Outstanding& record,
                                   std::uint64_t offset,
                                   std::uint64_t bytes);
+    [[nodiscard]] bool begin_whole(std::uint32_t index);
     [[nodiscard]] bool resend(const Resend& again);
     [[nodiscard]] bool is_lost(const Outstanding& command, CommandFailure& failure);
     [[nodiscard]] bool fits(const Outstanding& call);

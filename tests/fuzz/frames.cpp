@@ -231,8 +231,8 @@ void Company::append_answer(std::vector<std::byte>& frames, Input& input) {
     switch (input.below(4)) {
         case 0: {
             ShortFrame frame;
-            constexpr std::array types = {FrameType::end, FrameType::ask, FrameType::over,
-                                          FrameType::dead, FrameType::gone};
+            constexpr std::array types = {FrameType::end,  FrameType::ask,  FrameType::over,
+                                          FrameType::dead, FrameType::gone, FrameType::after};
             frame.type = types[input.below(types.size())];
             frame.initiator = initiator;
             frame.count = static_cast<std::uint16_t>(input.below(4));

@@ -105,6 +105,21 @@ TEST(FramesTest, refuses_puts_out_of_range) {
     EXPECT_EQ(fault_of(value, 5), Fault::bad_reserved);
 }
 
+// WIRE-121
+TEST(FramesTest, refuses_orders_out_of_range) {
+    ShortFrame frame;
+    frame.type = FrameType::after;
+    frame.initiator = 9;
+    EXPECT_EQ(fault_of(frame), Fault::bad_count);
+    frame.count = after_count_max;
+    EXPECT_EQ(fault_of(frame), Fault::none);
+    frame.count = after_count_max + 1;
+    EXPECT_EQ(fault_of(frame), Fault::bad_count);
+    frame.count = 1;
+    frame.initiator = 10;
+    EXPECT_EQ(fault_of(frame), Fault::bad_process);
+}
+
 // WIRE-120
 TEST(FramesTest, refuses_runs_of_puts_out_of_range) {
     PutsFrame frame;
@@ -303,6 +318,47 @@ TEST(HostileFramesTest, refuses_one_bad_put_of_a_run) {
     EXPECT_EQ(refused(job, frames), Fault::misdirected);
     EXPECT_EQ(job.at<std::uint64_t>(job.shared(1, 8)), 0x5a5a'5a5a'5a5a'5a5aU);
     EXPECT_EQ(job.at<std::uint64_t>(job.shared(1, 16)), 0U);
+}
+
+// WIRE-121
+TEST(HostileFramesTest, refuses_an_order_that_no_whole_put_of_the_initiator_follows) {
+    const auto order = [](std::uint32_t initiator) {
+        ShortFrame frame;
+        frame.type = FrameType::after;
+        frame.count = 1;
+        frame.initiator = initiator;
+        frame.token = 2;
+        return bytes_of(frame);
+    };
+    const auto with = [](std::vector<std::byte> frames, const std::vector<std::byte>& more) {
+        frames.insert(frames.end(), more.begin(), more.end());
+        return frames;
+    };
+    const auto fault_behind = [&](std::uint32_t initiator, PutFrame frame) {
+        FakeJob job({1, 1, 1});
+        if (frame.target == 0) frame.target = job.shared(1);
+        return refused(job, with(order(initiator), bytes_of(frame, frame.bytes)));
+    };
+    FakeJob job({1, 1, 1});
+    PutFrame frame = put(8, 8);
+    frame.initiator = 0;
+    EXPECT_EQ(fault_behind(0, frame), Fault::none);  // refused for want of proof, and no fault
+    EXPECT_EQ(fault_behind(2, frame), Fault::forged);
+    frame.target = job.shared(2);
+    EXPECT_EQ(fault_behind(0, frame), Fault::misdirected);
+    frame.target = 0;
+    frame.total = 16;
+    EXPECT_EQ(fault_behind(0, frame), Fault::bad_length);
+    frame = put(8, 8);
+    frame.initiator = 0;
+    frame.is_value = 1;
+    EXPECT_EQ(fault_behind(0, frame), Fault::bad_length);
+    frame.is_value = 0;
+    frame.initiator = 2;
+    EXPECT_EQ(fault_behind(2, frame), Fault::forged);  // node 0 sends it
+    EXPECT_EQ(refused(job, order(0)), Fault::short_frame);
+    FakeJob other({1, 1, 1});
+    EXPECT_EQ(refused(other, with(order(0), order(0))), Fault::unknown_type);
 }
 
 TEST(HostileFramesTest, refuses_more_bytes_than_a_copy_has) {

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Short puts that are handed to the link before what they are ordered after has ended (ORD-66): which go ahead, and that each
+// runs once, or fails once. The link only keeps what it is given; the test says what ends.
+#include <gtest/gtest.h>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "unit/gma/test_network.hpp"
+
+namespace acp::gma::test {
+namespace {
+
+using base::Code;
+
+class OrderingLink final : public remote::Link {
+public:
+    bool submit(std::uint64_t token, const memory::Command& command) override {
+        const memory::NumberedCommand one{token, &command};
+        return submit_all({&one, 1}) == 1;
+    }
+
+    std::size_t submit_all(std::span<const memory::NumberedCommand> commands) override {
+        const std::scoped_lock lock(mutex_);
+        std::size_t taken = 0;
+        for (const memory::NumberedCommand& one : commands) {
+            if (one.before_count != 0 && !is_order_kept_) break;
+            taken_.push_back(one);
+            ++taken;
+        }
+        return taken;
+    }
+
+    bool invoke(std::uint64_t /*token*/, const remote::LinkInvocation& /*invocation*/) override {
+        return false;
+    }
+
+    void flush() override {}
+
+    bool turn(std::vector<remote::Ended>& ended) override {
+        event_.drain();
+        const std::scoped_lock lock(mutex_);
+        const bool has_any = !ends_.empty();
+        ended.insert(ended.end(), ends_.begin(), ends_.end());
+        ends_.clear();
+        return has_any;
+    }
+
+    [[nodiscard]] bool has_news() const noexcept override { return false; }
+
+    [[nodiscard]] remote::LinkTraits traits() const noexcept override {
+        return {.is_turned_here = true,
+                .is_peer_served = true,
+                .look_cost = node::LookCost::dear,
+                .wait_fds = {&event_fd_, 1}};
+    }
+
+    [[nodiscard]] std::int64_t timeout_ns() const noexcept override { return -1; }
+
+    void set_service_wanted(bool /*is_wanted*/) noexcept override {}
+
+    // From now on commands that are ordered after others are not taken.
+    void refuse_order() {
+        const std::scoped_lock lock(mutex_);
+        is_order_kept_ = false;
+    }
+
+    void end(const remote::Ended& ended) {
+        {
+            const std::scoped_lock lock(mutex_);
+            ends_.push_back(ended);
+        }
+        event_.signal();
+    }
+
+    [[nodiscard]] std::vector<memory::NumberedCommand> taken() {
+        const std::scoped_lock lock(mutex_);
+        return taken_;
+    }
+
+private:
+    os::Event event_ = std::move(os::Event::create()).value();
+    int event_fd_ = event_.fd();
+    std::mutex mutex_;
+    std::vector<memory::NumberedCommand> taken_;
+    std::vector<remote::Ended> ends_;
+    bool is_order_kept_ = true;
+};
+
+class AheadTest : public testing::Test {
+protected:
+    AheadTest() : segment_(make_node_of_two(0)) {
+        config_.starter_bytes = starter_bytes;
+        auto link = std::make_unique<OrderingLink>();
+        link_ = link.get();
+        rank_ = std::make_unique<RemoteRank>(segment_, 0, config_, std::move(link));
+    }
+
+    Handle copy(std::uint32_t to, std::uint32_t from, std::uint64_t bytes, Handle order) {
+        const memory::Command command{
+            .target = rank_->starter(to), .source = rank_->starter(from), .bytes = bytes};
+        return rank_->gma->issue(command, order);
+    }
+
+    // What the link was given, as soon as it is so many commands: the service thread may be at it.
+    std::vector<memory::NumberedCommand> taken_of(std::size_t count) {
+        while (link_->taken().size() < count) std::this_thread::yield();
+        return link_->taken();
+    }
+
+    Code wait(Handle handle) { return rank_->gma->wait(handle, node::for_ever, false).code(); }
+
+    // Ends everything that was taken, and what is taken then, until this handle is complete.
+    Code end_all(Handle handle) {
+        while (!rank_->gma->is_complete(handle)) {
+            const auto taken = link_->taken();
+            for (; ended_ < taken.size(); ++ended_) link_->end({.token = taken[ended_].number});
+        }
+        return wait(handle);
+    }
+
+    base::Config config_;
+    node::Segment segment_;
+    std::unique_ptr<RemoteRank> rank_;
+    OrderingLink* link_ = nullptr;
+    std::size_t ended_ = 0;  // by end_all()
+};
+
+TEST_F(AheadTest, a_flag_goes_behind_its_data_at_once_and_once) {
+    for (const bool is_continued : {false, true}) {
+        const std::size_t before = link_->taken().size();
+        const Handle data = copy(2, 0, 1024, handle_null);
+        const Handle flag = copy(2, 0, 8, is_continued ? handle_cont : data);
+        const auto taken = taken_of(before + 2);
+        ASSERT_EQ(taken.size(), before + 2);
+        EXPECT_EQ(taken[before].before_count, 0U);
+        EXPECT_EQ(taken[before + 1].number, flag);
+        EXPECT_EQ(taken[before + 1].before, data);
+        EXPECT_EQ(taken[before + 1].before_count, 1U);
+        EXPECT_FALSE(rank_->gma->is_complete(flag));
+        link_->end({.token = data});
+        EXPECT_EQ(wait(data), Code::ok);
+        EXPECT_FALSE(rank_->gma->is_complete(flag));
+        link_->end({.token = flag});
+        EXPECT_EQ(wait(flag), Code::ok);
+        EXPECT_EQ(link_->taken().size(), before + 2);
+    }
+}
+
+TEST_F(AheadTest, both_end_together) {
+    const Handle data = copy(2, 0, 1024, handle_null);
+    const Handle flag = copy(2, 0, 8, data);
+    (void)taken_of(2);
+    link_->end({.token = data, .count = 2});
+    EXPECT_EQ(wait(flag), Code::ok);
+    EXPECT_EQ(link_->taken().size(), 2U);
+}
+
+TEST_F(AheadTest, a_failure_of_the_data_fails_the_flag_once) {
+    const Handle data = copy(2, 0, 1024, handle_null);
+    const Handle flag = copy(2, 0, 8, data);
+    (void)taken_of(2);
+    link_->end({.token = data, .code = Code::address, .process = 2});
+    link_->end({.token = flag, .code = Code::order});  // as the router says
+    EXPECT_EQ(wait(data), Code::address);
+    EXPECT_EQ(wait(flag), Code::order);
+    EXPECT_EQ(wait(handle_all), Code::ok);  // told already
+    EXPECT_EQ(link_->taken().size(), 2U);
+}
+
+TEST_F(AheadTest, what_the_target_cannot_see_to_waits) {
+    struct Case {
+        std::uint32_t leading_to, leading_from, to, from;
+        std::uint64_t bytes;
+    };
+
+    constexpr Case cases[] = {
+        {2, 0, 3, 0, 8},    // to another process
+        {0, 2, 2, 0, 8},    // behind a get
+        {2, 3, 2, 0, 8},    // behind a copy between others
+        {2, 0, 2, 3, 8},    // from another process
+        {2, 0, 2, 0, 513},  // long
+        {2, 0, 0, 2, 8},    // a get
+    };
+    for (const Case& one : cases) {
+        const std::size_t before = link_->taken().size();
+        const Handle leading = copy(one.leading_to, one.leading_from, 64, handle_null);
+        const Handle last = copy(one.to, one.from, one.bytes, leading);
+        EXPECT_EQ(taken_of(before + 1).size(), before + 1);
+        EXPECT_EQ(end_all(last), Code::ok);
+        ASSERT_EQ(link_->taken().size(), before + 2);
+        EXPECT_EQ(link_->taken().back().before_count, 0U);
+    }
+}
+
+TEST_F(AheadTest, goes_behind_a_few_and_not_behind_many) {
+    for (const std::uint64_t leading :
+         {memory::commands_before_max, memory::commands_before_max + 1}) {
+        const std::size_t before = link_->taken().size();
+        Handle last = handle_null;
+        for (std::uint64_t i = 0; i < leading; ++i) last = copy(2, 0, 16, handle_null);
+        const Handle flag = copy(2, 0, 8, last);
+        if (leading <= memory::commands_before_max) {
+            EXPECT_EQ(taken_of(before + leading + 1).back().before_count, leading);
+        }
+        EXPECT_EQ(end_all(flag), Code::ok);
+        ASSERT_EQ(link_->taken().size(), before + leading + 1);
+        EXPECT_EQ(link_->taken().back().before_count == 0, leading > memory::commands_before_max);
+    }
+}
+
+TEST_F(AheadTest, goes_the_usual_way_where_the_link_does_not_take_it) {
+    link_->refuse_order();
+    const Handle data = copy(2, 0, 1024, handle_null);
+    const Handle flag = copy(2, 0, 8, data);
+    EXPECT_EQ(taken_of(1).size(), 1U);
+    EXPECT_EQ(end_all(flag), Code::ok);
+    ASSERT_EQ(link_->taken().size(), 2U);
+    EXPECT_EQ(link_->taken().back().before_count, 0U);
+}
+
+}  // namespace
+}  // namespace acp::gma::test
