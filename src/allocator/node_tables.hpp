@@ -15,7 +15,10 @@ namespace acp::allocator {
 // Blocks of the heap for its tables, by a cache that the caller has borrowed.
 class HeapBlocks final : public table::Blocks<std::atomic> {
 public:
-    HeapBlocks(NodeHeap& heap, heap::ThreadCache& cache) noexcept;
+    HeapBlocks(NodeHeap& heap, heap::ThreadCache& cache) noexcept
+        : table::Blocks<std::atomic>(heap.blocks_, heap.heap_.order_all()),
+          heap_(heap),
+          cache_(cache) {}
 
     table::BlockNumber allocate(std::atomic<std::uint64_t>& place,
                                 std::uint64_t bytes,

@@ -59,12 +59,9 @@ struct PutEffect {
 template <template <class> class Atomic>
 class Insertion {
 public:
-    // All arguments outlive this.
-    Insertion(const Ground<Atomic>& ground,
-              Reclaimer<Atomic>& reclaimer,
-              Growth<Atomic>& growth,
-              const Search<Atomic>& search) noexcept
-        : ground_(ground), reclaimer_(reclaimer), growth_(growth), search_(search) {}
+    //   ground  outlives this
+    explicit Insertion(const Ground<Atomic>& ground) noexcept
+        : ground_(ground), reclaimer_(ground), growth_(ground), search_(ground) {}
 
     // done, no_room; insert: present; replace: present (it has another value), absent, no_number (a value of 8 bytes is replaced by one
     // of 8 bytes only)
@@ -366,9 +363,9 @@ private:
     }
 
     const Ground<Atomic>& ground_;
-    Reclaimer<Atomic>& reclaimer_;
-    Growth<Atomic>& growth_;
-    const Search<Atomic>& search_;
+    Reclaimer<Atomic> reclaimer_;
+    Growth<Atomic> growth_;
+    Search<Atomic> search_;
 };
 
 }  // namespace acp::table

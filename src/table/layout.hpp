@@ -54,10 +54,31 @@ struct EntryRecord {
     [[nodiscard]] char* key() noexcept { return value() + rounded(value_bytes); }
 
     [[nodiscard]] bool has_key(const void* other, std::uint32_t bytes) noexcept {
-        return key_bytes == bytes && std::memcmp(key(), other, bytes) == 0;
+        return key_bytes == bytes && are_equal(key(), static_cast<const char*>(other), bytes);
     }
 
     [[nodiscard]] bool is_number() const noexcept { return value_bytes == sizeof(std::uint64_t); }
+
+private:
+    // memcmp, without a call for a key of 8 to 32 bytes: its first words and its last, which may be some of the first.
+    [[nodiscard]] static bool are_equal(const char* key,
+                                        const char* other,
+                                        std::uint32_t bytes) noexcept {
+        constexpr std::uint32_t word_bytes = sizeof(std::uint64_t);
+        if (bytes < word_bytes || bytes > 4 * word_bytes)
+            return std::memcmp(key, other, bytes) == 0;
+        const auto differing = [&](std::uint32_t at) {
+            std::uint64_t word = 0;
+            std::uint64_t other_word = 0;
+            std::memcpy(&word, key + at, word_bytes);
+            std::memcpy(&other_word, other + at, word_bytes);
+            return word ^ other_word;
+        };
+        const std::uint32_t last = bytes - word_bytes;
+        std::uint64_t any = differing(0) | differing(last);
+        if (bytes > 2 * word_bytes) any |= differing(word_bytes) | differing(last - word_bytes);
+        return any == 0;
+    }
 };
 
 // The buckets of one level, behind this line.

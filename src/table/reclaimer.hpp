@@ -22,9 +22,8 @@ public:
     // Bytes that wait to be freed, but for those that are named.
     static constexpr std::uint64_t bytes_most = 256 << 10;
 
-    //   batch  after so many more blocks it looks at what others name
-    explicit Reclaimer(const Ground<Atomic>& ground, std::uint32_t batch = usual_batch) noexcept
-        : ground_(ground), batch_(batch) {}
+    //   ground  outlives this
+    explicit Reclaimer(const Ground<Atomic>& ground) noexcept : ground_(ground) {}
 
     // Takes a block that is linked no more out of use; somebody else may have done so. The caller names it, or made it.
     void retire(BlockNumber block) {
@@ -33,7 +32,7 @@ public:
         auto& own = ground_.shown();
         const std::uint64_t waiting = own.retired_bytes.load(std::memory_order_relaxed) + bytes;
         own.retired_bytes.store(waiting, std::memory_order_relaxed);
-        if (own.retired_count.load(std::memory_order_relaxed) % batch_ == 0 ||
+        if (own.retired_count.load(std::memory_order_relaxed) % ground_.retire_batch() == 0 ||
             waiting > bytes_most) {
             scan();
         }
@@ -237,7 +236,6 @@ private:
     }
 
     const Ground<Atomic>& ground_;
-    std::uint64_t batch_;
 };
 
 }  // namespace acp::table

@@ -60,9 +60,8 @@ enum class Visited : std::uint8_t {
 template <template <class> class Atomic>
 class TableWalk {
 public:
-    //   ground, growth  outlive this
-    TableWalk(const Ground<Atomic>& ground, const Growth<Atomic>& growth) noexcept
-        : ground_(ground), growth_(growth) {}
+    //   ground  outlives this
+    explicit TableWalk(const Ground<Atomic>& ground) noexcept : ground_(ground), growth_(ground) {}
 
     // Calls visit(const VisitedEntry&) -> Visited with entries behind `after`, at the most those of one bucket, and moves `after`.
     // false: there are none behind it. visit uses no table of this heap.
@@ -203,7 +202,7 @@ private:
     }
 
     const Ground<Atomic>& ground_;
-    const Growth<Atomic>& growth_;
+    Growth<Atomic> growth_;
 };
 
 }  // namespace acp::table
