@@ -135,6 +135,16 @@ std::int64_t for_each_local(const char* call,
 
 template <typename Found, typename Handle>
 Found find(const char* call, const Handle& handle, std::span<const std::byte> key) noexcept {
+    if constexpr (HashedTypes<Handle>::kind != ContainerKind::multiset) {
+        Found found;
+        data::EntryResult at_once;
+        if (run_at_once(handle, key, 0, at_once, found.it, [&](auto& here, const auto& place) {
+                return data::TableCalls::find_in(here, place, key, {});
+            })) [[likely]] {
+            found.success = at_once.effect == table::Effect::done ? 1 : 0;
+            return found;
+        }
+    }
     return call_with_key(
         call, Found{no_iterator(handle), -1}, handle, key,
         [&](data::Hashed& hashed, const ContainerName& name) -> base::Result<Found> {

@@ -22,6 +22,13 @@ ACP_HASHED_FUNCTIONS(set)
 
 acp_set_it_t acp_insert_set(acp_set_t set, const void* key, size_t key_size) {
     const Bytes bytes = bytes_at(key, key_size);
+    data::EntryResult at_once;
+    acp_set_it_t it;
+    if (api::run_at_once(set, bytes, 0, at_once, it, [&](auto& here, const auto& place) {
+            return data::TableCalls::put_in(here, place, {bytes, {}, data::PutMode::insert, {}});
+        })) [[likely]] {
+        return it;
+    }
     return api::call_with_key(
         "acp_insert_set", api::no_iterator(set), set, bytes,
         [&](Hashed& hashed, const ContainerName& name) -> Result<acp_set_it_t> {
