@@ -292,7 +292,11 @@ public:
     }
 
     // Frees what the calling thread took out of use and nobody reads.
-    void reclaim() { Reclaimer<Atomic>(ground_).scan(); }
+    void reclaim() {
+        Reclaimer<Atomic> reclaimer(ground_);
+        while (reclaimer.scan() && reclaimer.has_begun()) {
+        }
+    }
 
     // Finishes what a dead participant was doing, and frees what it held. Any survivor calls it, again if the survivor was killed
     // meanwhile. false: a process that lives is at it, or there was no memory.
