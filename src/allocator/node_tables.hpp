@@ -58,11 +58,12 @@ public:
     template <typename Call>
     auto with_room(const Call& call) {
         auto result = call();
-        if (effect_of(result) != table::Effect::no_room) [[likely]]
-            return result;
-        tables_.reclaim();
-        (void)heap_.recover(lease_.cache());
-        return call();
+        if (effect_of(result) == table::Effect::no_room) [[unlikely]] {
+            tables_.reclaim();
+            (void)heap_.recover(lease_.cache());
+            result = call();
+        }
+        return result;
     }
 
     // Puts as with_room() does. A prepared block is the table's, whatever comes of it.

@@ -44,11 +44,11 @@ T put(const char* call,
 // Puts an entry at once; false: put() knows why not.
 //   it  nothing, or becomes the entry's iterator
 template <typename... It>
-bool put_at_once(acp_map_t map,
-                 const acp_entry_t& entry,
-                 PutMode mode,
-                 EntryResult& result,
-                 It&... it) noexcept {
+[[gnu::always_inline]] inline bool put_at_once(acp_map_t map,
+                                               const acp_entry_t& entry,
+                                               PutMode mode,
+                                               EntryResult& result,
+                                               It&... it) noexcept {
     const Bytes key = bytes_at(entry.key, entry.key_size);
     const Bytes value = bytes_at(entry.value, entry.value_size);
     if (value.data() == nullptr && !value.empty()) return false;
@@ -95,13 +95,14 @@ acp_map_it_t acp_insert_map(
     acp_map_t map, const void* key, size_t key_size, const void* value, size_t value_size) {
     const acp_entry_t entry = entry_of(key, key_size, value, value_size);
     EntryResult at_once;
-    acp_map_it_t it;
+    acp_map_it_t it;  // the one that is returned: see set_iterator
     if (put_at_once(map, entry, PutMode::insert, at_once, it)) [[likely]]
         return it;
-    return put("acp_insert_map", api::no_iterator(map), map, entry, PutMode::insert,
-               [&](const EntryResult&, const EntryPlace& place) -> Result<acp_map_it_t> {
-                   return api::iterator_at(map, place, data::Scope::all);
-               });
+    it = put("acp_insert_map", api::no_iterator(map), map, entry, PutMode::insert,
+             [&](const EntryResult&, const EntryPlace& place) -> Result<acp_map_it_t> {
+                 return api::iterator_at(map, place, data::Scope::all);
+             });
+    return it;
 }
 
 int acp_insert_if_absent_map(
@@ -193,7 +194,9 @@ int acp_compare_exchange_map(
 }
 
 acp_map_ib_t acp_find_map(acp_map_t map, const void* key, size_t key_size) {
-    return api::find<acp_map_ib_t>("acp_find_map", map, bytes_at(key, key_size));
+    acp_map_ib_t found;
+    api::find("acp_find_map", map, bytes_at(key, key_size), found);
+    return found;
 }
 
 int acp_retrieve_map(

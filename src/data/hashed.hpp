@@ -73,11 +73,11 @@ public:
     //   line  the calling thread's own
     //   key   less than 4 GiB, as all that is put
     template <typename Run>
-    [[nodiscard]] bool run_at_once(const memory::HazardLine& line,
-                                   const ContainerName& name,
-                                   Bytes key,
-                                   EntryResult& result,
-                                   const Run& run) {
+    [[nodiscard, gnu::always_inline]] bool run_at_once(const memory::HazardLine& line,
+                                                       const ContainerName& name,
+                                                       Bytes key,
+                                                       EntryResult& result,
+                                                       const Run& run) {
         TablePlace place;
         if (!directories_.find(name, key, place)) return false;
         return tables_.run_at_once(line, place, result,
@@ -86,12 +86,12 @@ public:
 
     // The same, of an entry of a map or a set, whose place is told: behind all where there is none.
     template <typename Run>
-    [[nodiscard]] bool run_at_once(const memory::HazardLine& line,
-                                   const ContainerName& name,
-                                   Bytes key,
-                                   EntryResult& result,
-                                   EntryPlace& entry,
-                                   const Run& run) {
+    [[nodiscard, gnu::always_inline]] bool run_at_once(const memory::HazardLine& line,
+                                                       const ContainerName& name,
+                                                       Bytes key,
+                                                       EntryResult& result,
+                                                       EntryPlace& entry,
+                                                       const Run& run) {
         TablePlace place;
         if (!directories_.find(name, key, place)) return false;
         if (!tables_.run_at_once(line, place, result,

@@ -33,7 +33,12 @@ std::uint32_t in_32_bits(std::size_t bytes) noexcept {
 }
 
 void store(BatchItem& item, const EntryResult& result, const std::byte* value) noexcept {
-    item.result = result;
+    // Field by field: a result that is copied just after its parts were stored makes the processor wait.
+    item.result.effect = result.effect;
+    item.result.is_whole = result.is_whole;
+    item.result.value_bytes = result.value_bytes;
+    item.result.record = result.record;
+    item.result.number = result.number;
     item.is_done = true;
     if (value == nullptr) return;
     const std::size_t some = std::min<std::size_t>(result.value_bytes, item.room.size());

@@ -22,7 +22,6 @@ using base::Code;
 using base::Result;
 using base::Status;
 using table::BlockNumber;
-using table::EntryValue;
 using Record = table::EntryRecord<std::atomic>;
 
 namespace {
@@ -54,10 +53,6 @@ private:
     std::size_t used_ = 0;
     bool is_whole_ = true;
 };
-
-EntryValue value_of(Bytes value) noexcept {
-    return {value.data(), static_cast<std::uint32_t>(value.size())};
-}
 
 EntryRequest request_of(const TablePlace& place,
                         std::size_t key_bytes,
@@ -121,18 +116,6 @@ Result<EntryResult> TableCalls::ask_for_value(const TablePlace& place,
     const std::size_t bytes = std::min<std::size_t>(told_bytes - sizeof result, room.size());
     if (bytes != 0) std::memcpy(room.data(), told.data() + sizeof result, bytes);
     return result;
-}
-
-EntryResult TableCalls::put_in(Here& here, const TablePlace& place, const Put& put) {
-    const table::PutEffect effect = here.tables().with_room([&] {
-        return here.tables()->put(here.table(), {key_at(place, put.key), value_of(put.value),
-                                                 put.mode, value_of(put.expected), 0});
-    });
-    EntryResult told;
-    told.effect = effect.effect;
-    told.record = effect.record;
-    told.value_bytes = static_cast<std::uint32_t>(put.value.size());
-    return told;
 }
 
 EntryResult TableCalls::erase_in(Here& here, const TablePlace& place, Bytes key) {

@@ -38,6 +38,10 @@ inline constexpr std::size_t message_bytes = memory::invoke_bytes_max;
     return {key.data(), static_cast<std::uint32_t>(key.size()), place.hash};
 }
 
+[[nodiscard]] inline table::EntryValue value_of(Bytes value) noexcept {
+    return {value.data(), static_cast<std::uint32_t>(value.size())};
+}
+
 class TableCalls {
 public:
     //   gma, allocator  outlive this
@@ -136,7 +140,20 @@ public:
         return told;
     }
 
-    static EntryResult put_in(Here& here, const TablePlace& place, const Put& put);
+    [[gnu::always_inline]] static EntryResult put_in(Here& here,
+                                                     const TablePlace& place,
+                                                     const Put& put) {
+        const table::PutEffect effect = here.tables().with_room([&] {
+            return here.tables()->put(here.table(), {key_at(place, put.key), value_of(put.value),
+                                                     put.mode, value_of(put.expected), 0});
+        });
+        EntryResult told;
+        told.effect = effect.effect;
+        told.record = effect.record;
+        told.value_bytes = static_cast<std::uint32_t>(put.value.size());
+        return told;
+    }
+
     static EntryResult erase_in(Here& here, const TablePlace& place, Bytes key);
     static EntryResult change_in(Here& here,
                                  const TablePlace& place,
@@ -146,10 +163,10 @@ public:
     // Calls run(Here&) -> EntryResult, whose record is a block number, if the table is of this node and was used before; else false,
     // and nothing was done.   line  the calling thread's own
     template <typename Run>
-    [[nodiscard]] bool run_at_once(const memory::HazardLine& line,
-                                   const TablePlace& place,
-                                   EntryResult& result,
-                                   const Run& run) {
+    [[nodiscard, gnu::always_inline]] bool run_at_once(const memory::HazardLine& line,
+                                                       const TablePlace& place,
+                                                       EntryResult& result,
+                                                       const Run& run) {
         if (place.heap == nullptr) return false;
         Here here(*place.heap, gma_.hazards().index_of(line), place);
         if (here.table() == 0) return false;

@@ -24,6 +24,33 @@ struct Bucket {
 
     Atomic<std::uint64_t> link;
     std::array<Atomic<std::uint64_t>, slots_max> slots;
+
+    // The slots that hold these bits of a hash, a bit each. An entry never moves to another slot of its bucket.
+    [[nodiscard, gnu::always_inline]] std::uint32_t slots_like(
+        std::uint64_t fragment, std::memory_order order) const noexcept {
+        const std::uint64_t wanted = fragment << slot::fragment_shift;
+        constexpr std::uint64_t rest = std::uint64_t{1} << slot::fragment_shift;
+        return slots_where(order, [wanted](std::uint64_t word) { return (word ^ wanted) < rest; });
+    }
+
+    // The slots into which a record may be put.
+    [[nodiscard, gnu::always_inline]] std::uint32_t free_slots(
+        std::memory_order order) const noexcept {
+        return slots_where(order, [](std::uint64_t word) { return slot::is_free(word); });
+    }
+
+private:
+    // All slots are looked at whichever is the one, since a processor that guesses where a loop ends guesses wrong for most keys.
+    template <typename Is>
+    [[nodiscard, gnu::always_inline]] std::uint32_t slots_where(std::memory_order order,
+                                                                const Is& is) const noexcept {
+        std::uint32_t found = 0;
+#pragma GCC unroll 7
+        for (std::uint32_t i = 1; i <= slots_max; ++i) {
+            found += found + static_cast<std::uint32_t>(is(slots[slots_max - i].load(order)));
+        }
+        return found;
+    }
 };
 
 // An entry: the value, so that it is aligned to 8 bytes, then the key. It does not change as long as it is in use, but for a value

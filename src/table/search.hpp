@@ -79,7 +79,8 @@ public:
                                                      const IsIt& is_it) const {
         const bool is_find = access == Access::find;
         for (Bucket<Atomic>* bucket = spot.first;;) {
-            for (std::uint32_t like = slots_like(*bucket, fragment); like != 0; like &= like - 1) {
+            for (std::uint32_t like = bucket->slots_like(fragment, std::memory_order_acquire);
+                 like != 0; like &= like - 1) {
                 auto& slot = bucket->slots[static_cast<std::uint32_t>(std::countr_zero(like))];
                 const std::uint64_t word = slot.load(std::memory_order_acquire);
                 if (slot::fragment_in(word) != fragment || !slot::is_entry(word)) continue;
@@ -107,7 +108,8 @@ public:
     // Has the processor fetch the records that may be those of a key. It is not looked at whether the bucket is in use: what is not
     // there is not fetched.
     void prefetch_records(const Bucket<Atomic>& bucket, std::uint64_t fragment) const noexcept {
-        for (std::uint32_t like = slots_like(bucket, fragment); like != 0; like &= like - 1) {
+        for (std::uint32_t like = bucket.slots_like(fragment, std::memory_order_relaxed); like != 0;
+             like &= like - 1) {
             const auto& slot = bucket.slots[static_cast<std::uint32_t>(std::countr_zero(like))];
             const char* const record =
                 ground_.address(slot::record_in(slot.load(std::memory_order_relaxed)));
@@ -117,22 +119,6 @@ public:
     }
 
 private:
-    // The slots of a bucket that hold these bits of a hash, a bit each. All slots are compared whichever is the one, since a processor
-    // that guesses where a loop ends guesses wrong for most keys. An entry never moves to another slot of its bucket.
-    [[nodiscard]] static std::uint32_t slots_like(const Bucket<Atomic>& bucket,
-                                                  std::uint64_t fragment) noexcept {
-        const std::uint64_t wanted = fragment << slot::fragment_shift;
-        constexpr std::uint64_t rest = std::uint64_t{1} << slot::fragment_shift;
-        std::uint32_t like = 0;
-#pragma GCC unroll 7
-        for (std::uint32_t i = 1; i <= Bucket<Atomic>::slots_max; ++i) {
-            const auto& slot = bucket.slots[Bucket<Atomic>::slots_max - i];
-            const std::uint64_t word = slot.load(std::memory_order_acquire);
-            like += like + static_cast<std::uint32_t>((word ^ wanted) < rest);
-        }
-        return like;
-    }
-
     const Ground<Atomic>& ground_;
     Growth<Atomic> growth_;
 };

@@ -121,7 +121,7 @@ MUTANTS = {
             ground_.shown().record_made.store(0, std::memory_order_release);
             if (making.request.prepared == 0) ground_.blocks().free(making.made);
 """),
-    "a filled block is shown for ever": ("insertion.hpp", "            return {result, 0, true};", "            return {result, 0, false};"),
+    "a filled block is shown for ever": ("insertion.hpp", "            effect.is_prepared_left = true;", "            effect.is_prepared_left = false;"),
 }
 
 if __name__ == "__main__":
