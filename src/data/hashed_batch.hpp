@@ -22,6 +22,9 @@ using allocator::BatchKind;
 
 // One key of a call on many.
 struct BatchItem {
+    // Not defaulted: each of a vector would be cleared before it is made.
+    BatchItem() noexcept {}  // NOLINT
+
     Bytes key;
     Bytes value;                // insert, assign: what to store
     Room room;                  // find: for the value
