@@ -72,10 +72,11 @@ public:
     void run(NodeTables& tables, table::BlockNumber table, const Tell& tell) const {
         for (std::uint32_t first = 0; first < count_; first += group) {
             const std::uint32_t end = std::min(first + group, count_);
+            std::array<table::Spot<std::atomic>, group> spots;  // NOLINT: written as far as read
             for (std::uint32_t i = first; i < end; ++i)
-                tables->prefetch_bucket(table, ones_[i].key.hash);
+                spots[i - first] = tables->prefetch_bucket(table, ones_[i].key.hash);
             for (std::uint32_t i = first; i < end; ++i)
-                tables->prefetch_record(table, ones_[i].key.hash);
+                tables->prefetch_record(spots[i - first], ones_[i].key.hash);
             for (std::uint32_t i = first; i < end; ++i) {
                 if (!run_one(tables, table, i, tell)) return;
             }

@@ -220,11 +220,6 @@ bool NodeHeap::recover_sequences(heap::ThreadCache& cache, std::uint32_t slot) {
     return is_done;
 }
 
-HeapBlocks::HeapBlocks(NodeHeap& heap, heap::ThreadCache& cache) noexcept
-    : table::Blocks<std::atomic>(heap.blocks_, heap.heap_.order_all()),
-      heap_(heap),
-      cache_(cache) {}
-
 table::BlockNumber HeapBlocks::allocate(std::atomic<std::uint64_t>& place,
                                         std::uint64_t bytes,
                                         std::uint64_t alignment) {

@@ -15,7 +15,10 @@ namespace acp::allocator {
 // Blocks of the heap for its tables, by a cache that the caller has borrowed.
 class HeapBlocks final : public table::Blocks<std::atomic> {
 public:
-    HeapBlocks(NodeHeap& heap, heap::ThreadCache& cache) noexcept;
+    HeapBlocks(NodeHeap& heap, heap::ThreadCache& cache) noexcept
+        : table::Blocks<std::atomic>(heap.blocks_, heap.heap_.order_all()),
+          heap_(heap),
+          cache_(cache) {}
 
     table::BlockNumber allocate(std::atomic<std::uint64_t>& place,
                                 std::uint64_t bytes,
@@ -55,11 +58,12 @@ public:
     template <typename Call>
     auto with_room(const Call& call) {
         auto result = call();
-        if (effect_of(result) != table::Effect::no_room) [[likely]]
-            return result;
-        tables_.reclaim();
-        (void)heap_.recover(lease_.cache());
-        return call();
+        if (effect_of(result) == table::Effect::no_room) [[unlikely]] {
+            tables_.reclaim();
+            (void)heap_.recover(lease_.cache());
+            result = call();
+        }
+        return result;
     }
 
     // Puts as with_room() does. A prepared block is the table's, whatever comes of it.

@@ -154,6 +154,7 @@ base::Status open_epoch(Library& instance) {
     instance.gma = std::move(gma).value();
     instance.allocator = std::make_unique<data::Allocator>(*instance.gma);
     instance.hashed = std::make_unique<data::Hashed>(*instance.gma, *instance.allocator);
+    hashed_at_hand = instance.hashed.get();
     instance.sequences = std::make_unique<data::Sequences>(*instance.gma, *instance.allocator);
     instance.workspaces = std::make_unique<data::Workspaces>(*instance.gma, *instance.allocator);
     instance.link.join(*instance.member, *instance.gma);
@@ -166,6 +167,7 @@ void close_epoch(Library& instance, bool have_all_met = true) noexcept {
     instance.link.leave(*instance.member);
     instance.workspaces.reset();
     instance.sequences.reset();
+    hashed_at_hand = nullptr;
     instance.hashed.reset();
     instance.allocator.reset();
     instance.gma.reset();

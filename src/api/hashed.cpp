@@ -68,11 +68,11 @@ Status fill(const ContainerName& name,
             items[i].room = room_at(entry.value, entry.value_size);
             continue;
         }
-        auto value = value_of(entry.value, entry.value_size);
-        if (!value.is_ok()) {
+        if (entry.value == nullptr && entry.value_size != 0) {
+            auto value = value_of(entry.value, entry.value_size);
             return std::move(value).failure().within("entry " + std::to_string(i));
         }
-        items[i].value = value.value();
+        items[i].value = bytes_at(entry.value, entry.value_size);
     }
     return {};
 }

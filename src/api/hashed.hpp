@@ -73,12 +73,13 @@ template <typename Handle>
     return it.*HashedTypes<Handle>::container;
 }
 
-// The iterator that stands for an entry, or for the end.
+// Makes an iterator stand for an entry, or for the end. Where it is to be: to copy it just after its parts were stored takes as long
+// as half a find.
 template <typename Handle>
-[[nodiscard]] Iterator<Handle> iterator_at(const Handle& handle,
-                                           const EntryPlace& entry,
-                                           data::Scope scope) noexcept {
-    Iterator<Handle> it{};
+void set_iterator(Iterator<Handle>& it,
+                  const Handle& handle,
+                  const EntryPlace& entry,
+                  data::Scope scope) noexcept {
     container_of<Handle>(it) = handle;
     it.rank = static_cast<int>(entry.table);
     it.is_local = scope == data::Scope::local ? 1 : 0;
@@ -87,6 +88,14 @@ template <typename Handle>
     it.elem = entry.record;
     it.key_size = entry.key_bytes;
     it.value_size = entry.value_bytes;
+}
+
+template <typename Handle>
+[[nodiscard]] Iterator<Handle> iterator_at(const Handle& handle,
+                                           const EntryPlace& entry,
+                                           data::Scope scope) noexcept {
+    Iterator<Handle> it{};
+    set_iterator(it, handle, entry, scope);
     return it;
 }
 
@@ -197,6 +206,13 @@ Handle create(const char* call, int num_ranks, const int* ranks, int num_slots, 
     return create<Handle>(call, &options);
 }
 
+[[nodiscard, gnu::always_inline]] inline bool may_run_at_once(std::span<const std::byte> key,
+                                                              std::size_t value_size) noexcept {
+    constexpr std::size_t most = 1 << 20;
+    return inline_line != nullptr && hashed_at_hand != nullptr && key.size() <= most &&
+           value_size <= most && (key.data() != nullptr || key.empty());
+}
+
 // Runs a call on a key at once, where that can be done without waiting for anything: data::Hashed::run_at_once. The calling thread has
 // made calls before, and no cancellation is held off, for nothing in it can be cancelled.
 template <typename Handle, typename Run>
@@ -205,13 +221,27 @@ template <typename Handle, typename Run>
                                                           std::size_t value_size,
                                                           data::EntryResult& result,
                                                           const Run& run) noexcept {
-    constexpr std::size_t most = 1 << 20;
-    const memory::HazardLine* line = inline_line;
-    if (line == nullptr || key.size() > most || value_size > most ||
-        (key.data() == nullptr && !key.empty())) {
+    return may_run_at_once(key, value_size) &&
+           hashed_at_hand->run_at_once(*inline_line, name_of(handle), key, result, run);
+}
+
+// The same of a call whose result is an iterator: of a map or a set.
+template <typename Handle, typename Run>
+[[nodiscard, gnu::always_inline]] inline bool run_at_once(const Handle& handle,
+                                                          std::span<const std::byte> key,
+                                                          std::size_t value_size,
+                                                          data::EntryResult& result,
+                                                          Iterator<Handle>& it,
+                                                          const Run& run) noexcept {
+    static_assert(HashedTypes<Handle>::kind == ContainerKind::map ||
+                  HashedTypes<Handle>::kind == ContainerKind::set);
+    EntryPlace place;
+    if (!may_run_at_once(key, value_size) ||
+        !hashed_at_hand->run_at_once(*inline_line, name_of(handle), key, result, place, run)) {
         return false;
     }
-    return library().hashed->run_at_once(*line, name_of(handle), key, result, run);
+    set_iterator(it, handle, place, data::Scope::all);
+    return true;
 }
 
 // A status as the result of an int function.

@@ -134,7 +134,7 @@ std::int64_t for_each_local(const char* call,
 }
 
 template <typename Found, typename Handle>
-Found find(const char* call, const Handle& handle, std::span<const std::byte> key) noexcept {
+Found find_long(const char* call, const Handle& handle, std::span<const std::byte> key) noexcept {
     return call_with_key(
         call, Found{no_iterator(handle), -1}, handle, key,
         [&](data::Hashed& hashed, const ContainerName& name) -> base::Result<Found> {
@@ -148,6 +148,22 @@ Found find(const char* call, const Handle& handle, std::span<const std::byte> ke
             if (!end.is_ok()) return std::move(end).failure();
             return Found{iterator_at(handle, end.value(), Scope::all), 0};
         });
+}
+
+//   found  the object that the C function returns: see set_iterator
+template <typename Found, typename Handle>
+[[gnu::always_inline]] inline void find(const char* call,
+                                        const Handle& handle,
+                                        std::span<const std::byte> key,
+                                        Found& found) noexcept {
+    data::EntryResult at_once;
+    if (run_at_once(handle, key, 0, at_once, found.it, [&](auto& here, const auto& place) {
+            return data::TableCalls::find_in(here, place, key, {});
+        })) [[likely]] {
+        found.success = at_once.effect == table::Effect::done ? 1 : 0;
+    } else {
+        found = find_long<Found>(call, handle, key);
+    }
 }
 
 template <typename Handle>

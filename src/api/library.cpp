@@ -12,6 +12,7 @@
 namespace acp::api {
 
 constinit gma::FastPath fast_path{};
+constinit data::Hashed* hashed_at_hand = nullptr;
 constinit thread_local memory::HazardLine* inline_line __attribute__((tls_model("initial-exec"))) =
     nullptr;
 

@@ -67,6 +67,9 @@ extern constinit gma::FastPath fast_path;
 extern constinit thread_local memory::HazardLine* inline_line
     __attribute__((tls_model("initial-exec")));
 
+// Library::hashed for calls that run at once; nullptr but between acp_init and acp_finalize, which sends them the long way.
+extern constinit data::Hashed* hashed_at_hand;
+
 // Claims the calling thread's line for the inline path, where that needs no fence.
 void open_inline_path() noexcept;
 

@@ -42,16 +42,20 @@ T put(const char* call,
 }
 
 // Puts an entry at once; false: put() knows why not.
-bool put_at_once(acp_map_t map,
-                 const acp_entry_t& entry,
-                 PutMode mode,
-                 EntryResult& result) noexcept {
+//   it  nothing, or becomes the entry's iterator
+template <typename... It>
+[[gnu::always_inline]] inline bool put_at_once(acp_map_t map,
+                                               const acp_entry_t& entry,
+                                               PutMode mode,
+                                               EntryResult& result,
+                                               It&... it) noexcept {
     const Bytes key = bytes_at(entry.key, entry.key_size);
-    if (entry.value == nullptr && entry.value_size != 0) return false;
-    return api::run_at_once(map, key, entry.value_size, result, [&](auto& here, const auto& place) {
-        return data::TableCalls::put_in(here, place,
-                                        {key, bytes_at(entry.value, entry.value_size), mode, {}});
-    });
+    const Bytes value = bytes_at(entry.value, entry.value_size);
+    if (value.data() == nullptr && !value.empty()) return false;
+    return api::run_at_once(
+        map, key, value.size(), result, it..., [&](auto& here, const auto& place) {
+            return data::TableCalls::put_in(here, place, {key, value, mode, {}});
+        });
 }
 
 acp_entry_t entry_of(const void* key,
@@ -89,11 +93,16 @@ ACP_HASHED_FUNCTIONS(map)
 
 acp_map_it_t acp_insert_map(
     acp_map_t map, const void* key, size_t key_size, const void* value, size_t value_size) {
-    return put("acp_insert_map", api::no_iterator(map), map,
-               entry_of(key, key_size, value, value_size), PutMode::insert,
-               [&](const EntryResult&, const EntryPlace& place) -> Result<acp_map_it_t> {
-                   return api::iterator_at(map, place, data::Scope::all);
-               });
+    const acp_entry_t entry = entry_of(key, key_size, value, value_size);
+    EntryResult at_once;
+    acp_map_it_t it;  // the one that is returned: see set_iterator
+    if (put_at_once(map, entry, PutMode::insert, at_once, it)) [[likely]]
+        return it;
+    it = put("acp_insert_map", api::no_iterator(map), map, entry, PutMode::insert,
+             [&](const EntryResult&, const EntryPlace& place) -> Result<acp_map_it_t> {
+                 return api::iterator_at(map, place, data::Scope::all);
+             });
+    return it;
 }
 
 int acp_insert_if_absent_map(
@@ -185,7 +194,9 @@ int acp_compare_exchange_map(
 }
 
 acp_map_ib_t acp_find_map(acp_map_t map, const void* key, size_t key_size) {
-    return api::find<acp_map_ib_t>("acp_find_map", map, bytes_at(key, key_size));
+    acp_map_ib_t found;
+    api::find("acp_find_map", map, bytes_at(key, key_size), found);
+    return found;
 }
 
 int acp_retrieve_map(

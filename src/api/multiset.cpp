@@ -71,7 +71,7 @@ uint64_t acp_add_multiset(acp_multiset_t set, const void* key, size_t key_size, 
 }
 
 acp_multiset_ib_t acp_find_multiset(acp_multiset_t set, const void* key, size_t key_size) {
-    return api::find<acp_multiset_ib_t>("acp_find_multiset", set, bytes_at(key, key_size));
+    return api::find_long<acp_multiset_ib_t>("acp_find_multiset", set, bytes_at(key, key_size));
 }
 
 uint64_t acp_retrieve_multiset(acp_multiset_t set, const void* key, size_t key_size) {

@@ -22,7 +22,14 @@ ACP_HASHED_FUNCTIONS(set)
 
 acp_set_it_t acp_insert_set(acp_set_t set, const void* key, size_t key_size) {
     const Bytes bytes = bytes_at(key, key_size);
-    return api::call_with_key(
+    data::EntryResult at_once;
+    acp_set_it_t it;  // the one that is returned: see set_iterator
+    if (api::run_at_once(set, bytes, 0, at_once, it, [&](auto& here, const auto& place) {
+            return data::TableCalls::put_in(here, place, {bytes, {}, data::PutMode::insert, {}});
+        })) [[likely]] {
+        return it;
+    }
+    it = api::call_with_key(
         "acp_insert_set", api::no_iterator(set), set, bytes,
         [&](Hashed& hashed, const ContainerName& name) -> Result<acp_set_it_t> {
             EntryPlace place;
@@ -30,6 +37,7 @@ acp_set_it_t acp_insert_set(acp_set_t set, const void* key, size_t key_size) {
             if (!put.is_ok()) return std::move(put).failure();
             return api::iterator_at(set, place, data::Scope::all);
         });
+    return it;
 }
 
 int acp_insert_if_absent_set(acp_set_t set, const void* key, size_t key_size) {
@@ -50,7 +58,9 @@ int acp_insert_if_absent_set(acp_set_t set, const void* key, size_t key_size) {
 }
 
 acp_set_ib_t acp_find_set(acp_set_t set, const void* key, size_t key_size) {
-    return api::find<acp_set_ib_t>("acp_find_set", set, bytes_at(key, key_size));
+    acp_set_ib_t found;
+    api::find("acp_find_set", set, bytes_at(key, key_size), found);
+    return found;
 }
 
 int acp_contains_set(acp_set_t set, const void* key, size_t key_size) {

@@ -10,6 +10,8 @@
 #include "base/format.hpp"
 #include "data/ask.hpp"
 
+#include "allocator/table_operations.hpp"
+
 namespace acp::data {
 
 using base::Code;
@@ -41,15 +43,7 @@ const char* name_of(ContainerKind kind) noexcept {
     return "container";
 }
 
-TablePlace place_in(const Directory& directory, std::span<const std::byte> key) noexcept {
-    const DirectoryHead& head = directory.head;
-    const std::uint64_t hash =
-        hash_of_key(static_cast<hash::HashFunction>(head.hash), head.seed, key);
-    const std::uint64_t index = table_of(hash, head.slots, head.tables);
-    return {directory.tables[index], head.id, hash, index, head.slots};
-}
-
-Directories::Directories(gma::Gma& gma) : gma_(gma) {}
+Directories::Directories(gma::Gma& gma, Allocator& allocator) : gma_(gma), allocator_(allocator) {}
 
 Directories::~Directories() = default;
 
@@ -86,12 +80,13 @@ Result<Directory> Directories::fetch(const ContainerName& name) {
 }
 
 void Directories::keep(GlobalAddress address, const Directory& directory) {
+    open_heaps(directory);
     const std::lock_guard lock(lock_);
     Copy& copy = copies_[index_of(address)];
-    std::atomic<std::uint64_t>* room = nullptr;
+    KnownTable* room = nullptr;
     if (directory.tables.size() > copy.room_of_tables) {
         const std::uint64_t words = std::bit_ceil(directory.tables.size());
-        rooms_.push_back(std::make_unique<std::atomic<std::uint64_t>[]>(words));
+        rooms_.push_back(std::make_unique<KnownTable[]>(words));
         room = rooms_.back().get();
         copy.room_of_tables = words;
     }
@@ -104,9 +99,40 @@ void Directories::forget(GlobalAddress directory) noexcept {
     if (relaxed(copy.directory) == directory) copy.directory.store(0, std::memory_order_relaxed);
 }
 
+// Opens the heaps of the tables of this node, so that calls find them without a search.
+void Directories::open_heaps(const Directory& directory) {
+    for (const GlobalAddress table : directory.tables) {
+        if (auto owner = allocator_.owner_of(table); owner.is_ok()) {
+            (void)allocator_.heap_of(owner.value());
+        }
+    }
+}
+
+void Directories::set_table(TablePlace& place, GlobalAddress table) const noexcept {
+    const local::Space& space = gma_.space();
+    const auto process = static_cast<std::uint32_t>(space.layout().process(table));
+    place.table = table;
+    place.heap = allocator_.heap_if_known(process);
+    place.block = place.heap != nullptr ? allocator::table_at(space, process, table) : 0;
+    if (place.block == 0) place.heap = nullptr;
+}
+
+TablePlace Directories::place_in(const Directory& directory,
+                                 std::span<const std::byte> key) const noexcept {
+    const DirectoryHead& head = directory.head;
+    TablePlace place;
+    place.id = head.id;
+    place.hash = hash_of_key(static_cast<hash::HashFunction>(head.hash), head.seed, key);
+    place.index = table_of(place.hash, head.slots, head.tables);
+    place.slots = head.slots;
+    place.tables = head.tables;
+    set_table(place, directory.tables[place.index]);
+    return place;
+}
+
 // Room is changed within the odd version too: a reader of the version before would find nothing in it yet.
 void Directories::write(Copy& copy,
-                        std::atomic<std::uint64_t>* room,
+                        KnownTable* room,
                         GlobalAddress address,
                         const Directory& directory) noexcept {
     constexpr auto order = std::memory_order_relaxed;
@@ -125,9 +151,13 @@ void Directories::write(Copy& copy,
     copy.table_count.store(head.tables, std::memory_order_release);
     copy.hash.store(head.hash, order);
     copy.kind.store(head.kind, order);
-    std::atomic<std::uint64_t>* const tables = copy.tables.load(order);
+    KnownTable* const tables = copy.tables.load(order);
     for (std::size_t i = 0; i < directory.tables.size(); ++i) {
-        tables[i].store(directory.tables[i], order);
+        TablePlace place;
+        set_table(place, directory.tables[i]);
+        tables[i].address.store(place.table, order);
+        tables[i].heap.store(place.heap, order);
+        tables[i].block.store(place.block, order);
     }
     copy.version.store(version + 2, std::memory_order_release);
 }

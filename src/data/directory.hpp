@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "data/allocator.hpp"
 #include "gma/gma.hpp"
 #include "hash/hash_function.hpp"
 
@@ -74,29 +75,30 @@ struct Directory {
 struct TablePlace {
     GlobalAddress table = 0;
     std::uint64_t id = 0;
-    std::uint64_t hash = 0;   // has hash::key_hash_bits
-    std::uint64_t index = 0;  // of the table among those of the container
-    std::uint64_t slots = 1;  // of the table at first
+    std::uint64_t hash = 0;    // has hash::key_hash_bits
+    std::uint64_t index = 0;   // of the table among those of the container
+    std::uint64_t slots = 1;   // of the table at first
+    std::uint64_t tables = 0;  // of the container
+    // The heap that has the table, and the table's block; nullptr: it is of another node, or no table can be there.
+    allocator::NodeHeap* heap = nullptr;
+    table::BlockNumber block = 0;
 };
-
-[[nodiscard]] TablePlace place_in(const Directory& directory,
-                                  std::span<const std::byte> key) noexcept;
 
 // The copies of one process.
 class Directories {
 public:
     static constexpr std::uint32_t kept_max = 256;
 
-    //   gma  outlives this
-    explicit Directories(gma::Gma& gma);
+    //   gma, allocator  outlive this
+    Directories(gma::Gma& gma, Allocator& allocator);
     ~Directories();
     Directories(const Directories&) = delete;
     Directories& operator=(const Directories&) = delete;
 
     // Finds the table of a key in a copy. false: there is no copy; fetch() makes one.
-    [[nodiscard]] bool find(const ContainerName& name,
-                            std::span<const std::byte> key,
-                            TablePlace& place) const noexcept {
+    [[nodiscard, gnu::always_inline]] bool find(const ContainerName& name,
+                                                std::span<const std::byte> key,
+                                                TablePlace& place) const noexcept {
         const Copy& copy = copies_[index_of(name.directory)];
         // acquire: what belongs to this version; partner: keep()
         const std::uint64_t version = copy.version.load(std::memory_order_acquire);
@@ -109,25 +111,24 @@ public:
         const std::uint64_t count = copy.table_count.load(std::memory_order_acquire);
         place.slots = relaxed(copy.slots);
         place.index = table_of(place.hash, place.slots, count);
-        place.table = relaxed(copy.tables.load(std::memory_order_acquire)[place.index]);
+        place.tables = count;
+        copy.tables.load(std::memory_order_acquire)[place.index].tell(place);
         // acquire: the loads above come before the one below
         std::atomic_thread_fence(std::memory_order_acquire);
         return copy.version.load(std::memory_order_relaxed) == version;
     }
 
-    // Finds a table by its number in a copy; place.hash is not known. false: there is no copy.
-    //   count  becomes the number of tables; where `index` is not below it there is no table, and place.table is 0
+    // Finds a table by its number in a copy; place.hash is not known. false: there is no copy. Where `index` is not below place.tables
+    // there is no table, and place.table is 0.
     [[nodiscard]] bool find_table(const ContainerName& name,
                                   std::uint64_t index,
-                                  TablePlace& place,
-                                  std::uint64_t& count) const noexcept {
+                                  TablePlace& place) const noexcept {
         const Copy& copy = copies_[index_of(name.directory)];
         const std::uint64_t version = copy.version.load(std::memory_order_acquire);
         if (version % 2 != 0 || !copy.is_of(name)) return false;
-        count = copy.table_count.load(std::memory_order_acquire);
-        place = {0, relaxed(copy.id), 0, index, relaxed(copy.slots)};
-        if (index < count)
-            place.table = relaxed(copy.tables.load(std::memory_order_acquire)[index]);
+        const std::uint64_t count = copy.table_count.load(std::memory_order_acquire);
+        place = {0, relaxed(copy.id), 0, index, relaxed(copy.slots), count};
+        if (index < count) copy.tables.load(std::memory_order_acquire)[index].tell(place);
         std::atomic_thread_fence(std::memory_order_acquire);
         return copy.version.load(std::memory_order_relaxed) == version;
     }
@@ -137,10 +138,28 @@ public:
     // peer, memory.
     base::Result<Directory> fetch(const ContainerName& name);
 
+    // Where a key, or the table of a number, is, by a directory that fetch() has read.
+    [[nodiscard]] TablePlace place_in(const Directory& directory,
+                                      std::span<const std::byte> key) const noexcept;
+    void set_table(TablePlace& place, GlobalAddress table) const noexcept;
+
     // Forgets a copy.
     void forget(GlobalAddress directory) noexcept;
 
 private:
+    // A table of a copy: what TablePlace says of it.
+    struct KnownTable {
+        std::atomic<std::uint64_t> address{0};
+        std::atomic<allocator::NodeHeap*> heap{nullptr};
+        std::atomic<std::uint64_t> block{0};
+
+        void tell(TablePlace& place) const noexcept {
+            place.table = relaxed(address);
+            place.heap = relaxed(heap);
+            place.block = relaxed(block);
+        }
+    };
+
     // Its words are written under lock_, with an odd version meanwhile.
     struct alignas(64) Copy {
         std::atomic<std::uint64_t> version{0};
@@ -151,8 +170,8 @@ private:
         std::atomic<std::uint64_t> table_count{1};
         std::atomic<std::uint32_t> hash{0};
         std::atomic<std::uint32_t> kind{0};
-        // room_of_tables words, never freed as long as this lives: who reads it may come late
-        std::atomic<std::atomic<std::uint64_t>*> tables{nullptr};
+        // room_of_tables of them, never freed as long as this lives: who reads it may come late
+        std::atomic<KnownTable*> tables{nullptr};
         std::uint64_t room_of_tables = 0;
 
         [[nodiscard]] bool is_of(const ContainerName& name) const noexcept {
@@ -173,15 +192,17 @@ private:
 
     base::Status read(const ContainerName& name, Directory& directory);
     void keep(GlobalAddress address, const Directory& directory);
+    void open_heaps(const Directory& directory);
     //   room  nullptr, or where the tables of the copy are kept from now on
     void write(Copy& copy,
-               std::atomic<std::uint64_t>* room,
+               KnownTable* room,
                GlobalAddress address,
                const Directory& directory) noexcept;
 
     gma::Gma& gma_;
+    Allocator& allocator_;
     std::mutex lock_;
-    std::vector<std::unique_ptr<std::atomic<std::uint64_t>[]>> rooms_;  // of all copies, once used
+    std::vector<std::unique_ptr<KnownTable[]>> rooms_;  // of all copies, once used
     std::array<Copy, kept_max> copies_;
 };
 

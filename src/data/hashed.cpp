@@ -20,7 +20,7 @@ using base::Result;
 using base::Status;
 
 Hashed::Hashed(gma::Gma& gma, Allocator& allocator)
-    : gma_(gma), allocator_(allocator), directories_(gma), tables_(gma, allocator) {}
+    : gma_(gma), allocator_(allocator), directories_(gma, allocator), tables_(gma, allocator) {}
 
 // All at once; a table of another node takes one round trip.
 Status Hashed::make_tables(const HashedOptions& options, Directory& directory) {
@@ -111,7 +111,7 @@ Status Hashed::destroy(const ContainerName& name) {
 Status Hashed::place_anew(const ContainerName& name, Bytes key, TablePlace& place) {
     auto directory = directories_.fetch(name);
     if (!directory.is_ok()) return std::move(directory).failure();
-    place = place_in(directory.value(), key);
+    place = directories_.place_in(directory.value(), key);
     return {};
 }
 
@@ -120,18 +120,10 @@ EntryPlace Hashed::place_of(const ContainerName& name,
                             const TablePlace& place,
                             Bytes key,
                             const EntryResult& found) const noexcept {
-    EntryPlace entry;
-    entry.table = place.index;
-    entry.record = found.record;
-    entry.key_bytes = key.size();
-    entry.value_bytes = found.value_bytes;
-    entry.walk.position = table::Positions(place.slots).of(place.hash);
+    EntryPlace entry = place_by_key(place, key, found);
     if (name.kind == ContainerKind::multimap) {
         const GlobalAddress heap = allocator_.start_of(tables_.process_of(place.table));
         entry.walk.tie = found.record == 0 ? 0 : table::number_of(found.record - heap);
-    } else {
-        entry.walk.tie = table::tie_of_key(reinterpret_cast<const char*>(key.data()),
-                                           static_cast<std::uint32_t>(key.size()));
     }
     return entry;
 }
@@ -197,11 +189,10 @@ Result<EntryPlace> Hashed::next_of_key(const ContainerName& name,
 
 Result<TablePlace> Hashed::place_of_entry(const ContainerName& name, const EntryPlace& entry) {
     TablePlace place;
-    std::uint64_t count = 0;
-    if (auto status = find_table(name, entry.table, place, count); !status.is_ok()) return status;
+    if (auto status = find_table(name, entry.table, place); !status.is_ok()) return status;
     if (place.table == 0) {
         return Status(Code::argument, "the iterator is at table " + std::to_string(entry.table) +
-                                          " of a container of " + std::to_string(count));
+                                          " of a container of " + std::to_string(place.tables));
     }
     place.hash = table::Positions(place.slots).hash_at(entry.walk.position);
     return place;
@@ -219,17 +210,13 @@ Result<EntryResult> Hashed::erase_record(const ContainerName& name, const EntryP
     return tables_.erase_record(place.value(), entry.record);
 }
 
-Status Hashed::find_table(const ContainerName& name,
-                          std::uint64_t index,
-                          TablePlace& place,
-                          std::uint64_t& count) {
-    if (directories_.find_table(name, index, place, count)) return {};
+Status Hashed::find_table(const ContainerName& name, std::uint64_t index, TablePlace& place) {
+    if (directories_.find_table(name, index, place)) return {};
     auto directory = directories_.fetch(name);
     if (!directory.is_ok()) return std::move(directory).failure();
     const DirectoryHead& head = directory.value().head;
-    count = head.tables;
-    place = {0, head.id, 0, index, head.slots};
-    if (index < count) place.table = directory.value().tables[index];
+    place = {0, head.id, 0, index, head.slots, head.tables};
+    if (index < head.tables) directories_.set_table(place, directory.value().tables[index]);
     return {};
 }
 

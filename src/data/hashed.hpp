@@ -73,15 +73,34 @@ public:
     //   line  the calling thread's own
     //   key   less than 4 GiB, as all that is put
     template <typename Run>
-    [[nodiscard]] bool run_at_once(const memory::HazardLine& line,
-                                   const ContainerName& name,
-                                   Bytes key,
-                                   EntryResult& result,
-                                   const Run& run) {
+    [[nodiscard, gnu::always_inline]] bool run_at_once(const memory::HazardLine& line,
+                                                       const ContainerName& name,
+                                                       Bytes key,
+                                                       EntryResult& result,
+                                                       const Run& run) {
         TablePlace place;
         if (!directories_.find(name, key, place)) return false;
         return tables_.run_at_once(line, place, result,
                                    [&](TableCalls::Here& here) { return run(here, place); });
+    }
+
+    // The same, of an entry of a map or a set, whose place is told: behind all where there is none.
+    template <typename Run>
+    [[nodiscard, gnu::always_inline]] bool run_at_once(const memory::HazardLine& line,
+                                                       const ContainerName& name,
+                                                       Bytes key,
+                                                       EntryResult& result,
+                                                       EntryPlace& entry,
+                                                       const Run& run) {
+        TablePlace place;
+        if (!directories_.find(name, key, place)) return false;
+        if (!tables_.run_at_once(line, place, result,
+                                 [&](TableCalls::Here& here) { return run(here, place); })) {
+            return false;
+        }
+        entry = result.record != 0 ? place_by_key(place, key, result)
+                                   : EntryPlace{place.tables, {}, 0, 0, 0};
+        return true;
     }
 
     // The entry of a key of a multimap behind a place of a walk; its record is 0 where there is none.
@@ -109,16 +128,23 @@ public:
     }
 
     // The table of a number, from a copy of the directory or anew.
-    base::Status find_table(const ContainerName& name,
-                            std::uint64_t index,
-                            TablePlace& place,
-                            std::uint64_t& count);
+    base::Status find_table(const ContainerName& name, std::uint64_t index, TablePlace& place);
 
     [[nodiscard]] Directories& directories() noexcept { return directories_; }
 
     [[nodiscard]] TableCalls& tables() noexcept { return tables_; }
 
 private:
+    // Where a walk has an entry of a key that has no other.
+    [[nodiscard]] static EntryPlace place_by_key(const TablePlace& place,
+                                                 Bytes key,
+                                                 const EntryResult& found) noexcept {
+        const table::WalkPlace walk{table::Positions(place.slots).of(place.hash),
+                                    table::tie_of_key(reinterpret_cast<const char*>(key.data()),
+                                                      static_cast<std::uint32_t>(key.size()))};
+        return {place.index, walk, found.record, key.size(), found.value_bytes};
+    }
+
     [[nodiscard]] EntryPlace place_of(const ContainerName& name,
                                       const TablePlace& place,
                                       Bytes key,

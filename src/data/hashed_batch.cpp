@@ -33,83 +33,116 @@ std::uint32_t in_32_bits(std::size_t bytes) noexcept {
 }
 
 void store(BatchItem& item, const EntryResult& result, const std::byte* value) noexcept {
-    item.result = result;
+    // Field by field: a result that is copied just after its parts were stored makes the processor wait.
+    item.result.effect = result.effect;
+    item.result.is_whole = result.is_whole;
+    item.result.value_bytes = result.value_bytes;
+    item.result.record = result.record;
+    item.result.number = result.number;
     item.is_done = true;
     if (value == nullptr) return;
     const std::size_t some = std::min<std::size_t>(result.value_bytes, item.room.size());
     if (some != 0) std::memcpy(item.room.data(), value, some);
 }
 
+// Nothing is left to do for it.
+bool is_over(const BatchItem& item) noexcept {
+    return item.is_done && item.result.effect != Effect::no_room;
+}
+
+// Calls visit(some) with so many items after so many.
+template <typename Visit>
+void in_windows(std::span<BatchItem> items, std::size_t most, const Visit& visit) {
+    for (std::size_t done = 0; done < items.size(); done += most) {
+        visit(items.subspan(done, std::min(most, items.size() - done)));
+    }
+}
+
 }  // namespace
 
+// Calls visit(group) with those that are aimed at one table.
+template <typename Visit>
+void HashedBatch::for_each_table(const Visit& visit) const {
+    const std::span<const Aimed> all(aimed_);
+    for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
+        while (end < all.size() && all[end].place.index == all[begin].place.index) ++end;
+        visit(all.subspan(begin, end - begin));
+    }
+}
+
 Status HashedBatch::run(std::span<BatchItem> items) {
-    Status first;
-    for (std::size_t done = 0; done < items.size(); done += window) {
-        const auto some = items.subspan(done, std::min(window, items.size() - done));
+    aimed_.reserve(std::min(window, items.size()));
+    bool is_all_done = true;
+    in_windows(items, allocator::batch_max, [&](std::span<BatchItem> some) {
+        for (BatchItem& item : some) item.is_done = false;
         aim(some);
-        for (std::size_t begin = 0; begin < aimed_.size();) {
-            std::size_t end = begin + 1;
-            while (end < aimed_.size() && aimed_[end].place.index == aimed_[begin].place.index)
-                ++end;
-            const auto group = std::span<const Aimed>(aimed_).subspan(begin, end - begin);
-            auto heap = hashed_.tables().heap_of(group.front().place.table);
-            if (heap.is_ok() && heap.value() != nullptr) run_here(*heap.value(), group);
-            begin = end;
-        }
+        for_each_table([&](std::span<const Aimed> group) {
+            if (group.front().place.heap != nullptr) run_here(group);
+        });
+        for (const BatchItem& item : some) is_all_done = is_all_done && is_over(item);
+    });
+    Status first;
+    if (is_all_done) [[likely]]
+        return first;
+    in_windows(items, window, [&](std::span<BatchItem> some) {
+        aim(some);
         run_there(aimed_);
         for (BatchItem& item : some) {
-            if (item.is_done && item.result.effect != Effect::no_room) continue;
+            if (is_over(item)) continue;
             auto status = run_alone(item);
             if (first.is_ok()) first = std::move(status);
         }
-    }
+    });
     return first;
 }
 
-// Finds the tables of keys; keys of one table become neighbours, in their order.
+// Finds the tables of keys that are not done; keys of one table become neighbours, in their order.
 void HashedBatch::aim(std::span<BatchItem> items) {
     aimed_.clear();
-    aimed_.reserve(items.size());
+    bool is_in_order = true;
+    std::uint64_t last = 0;
     for (BatchItem& item : items) {
-        item.is_done = false;
-        Aimed one;
+        if (item.is_done || item.key.size() > key_bytes_most || item.value.size() > key_bytes_most)
+            continue;
+        Aimed& one = aimed_.emplace_back();
         one.item = &item;
-        if (item.key.size() > key_bytes_most || item.value.size() > key_bytes_most) continue;
-        if (!hashed_.directories().find(name_, item.key, one.place)) {
+        if (!hashed_.directories().find(name_, item.key, one.place)) [[unlikely]] {
             auto directory = hashed_.directories().fetch(name_);
-            if (!directory.is_ok()) continue;  // told when it is run alone
-            one.place = place_in(directory.value(), item.key);
+            if (!directory.is_ok()) {  // told when it is run alone
+                aimed_.pop_back();
+                continue;
+            }
+            one.place = hashed_.directories().place_in(directory.value(), item.key);
         }
-        aimed_.push_back(one);
+        is_in_order = is_in_order && last <= one.place.index;
+        last = one.place.index;
     }
-    std::stable_sort(aimed_.begin(), aimed_.end(), [](const Aimed& left, const Aimed& right) {
-        return left.place.index < right.place.index;
+    if (is_in_order) return;
+    std::sort(aimed_.begin(), aimed_.end(), [](const Aimed& left, const Aimed& right) {
+        return left.place.index != right.place.index ? left.place.index < right.place.index
+                                                     : left.item < right.item;
     });
 }
 
-void HashedBatch::run_here(allocator::NodeHeap& heap, std::span<const Aimed> aimed) {
+void HashedBatch::run_here(std::span<const Aimed> aimed) {
     local::Hazards& hazards = hashed_.tables().gma().hazards();
     local::Hazards::Lease lease(hazards);
-    TableCalls::Here here(hashed_.tables(), heap, hazards.index_of(lease.line()),
-                          aimed.front().place);
+    const TablePlace& place = aimed.front().place;
+    TableCalls::Here here(*place.heap, hazards.index_of(lease.line()), place);
     if (here.table() == 0) return;
-    for (std::size_t done = 0; done < aimed.size(); done += allocator::batch_max) {
-        const auto some =
-            aimed.subspan(done, std::min<std::size_t>(allocator::batch_max, aimed.size() - done));
-        EntryBatch batch(kind_);
-        for (const Aimed& one : some) {
-            const BatchItem& item = *one.item;
-            batch.add({key_at(one.place, item.key),
-                       {item.value.data(), in_32_bits(item.value.size())},
-                       item.operand});
-        }
-        batch.run(here.tables(), here.table(),
-                  [&](std::uint32_t index, EntryResult result, const char* value) {
-                      result.record = here.address(result.record);
-                      store(*some[index].item, result, reinterpret_cast<const std::byte*>(value));
-                      return true;
-                  });
+    EntryBatch batch(kind_);
+    for (const Aimed& one : aimed) {
+        const BatchItem& item = *one.item;
+        batch.add({key_at(one.place, item.key),
+                   {item.value.data(), in_32_bits(item.value.size())},
+                   item.operand});
     }
+    batch.run(here.tables(), here.table(),
+              [&](std::uint32_t index, EntryResult result, const char* value) {
+                  result.record = here.address(result.record);
+                  store(*aimed[index].item, result, reinterpret_cast<const std::byte*>(value));
+                  return true;
+              });
 }
 
 // Packs keys of one table into a message. Returns how many; 0: not even one fits.

@@ -22,6 +22,9 @@ using allocator::BatchKind;
 
 // One key of a call on many.
 struct BatchItem {
+    // Not defaulted: each of a vector would be cleared before it is made.
+    BatchItem() noexcept {}  // NOLINT
+
     Bytes key;
     Bytes value;                // insert, assign: what to store
     Room room;                  // find: for the value
@@ -39,7 +42,7 @@ public:
     base::Status run(std::span<BatchItem> items);
 
 private:
-    static constexpr std::size_t window = 1024;  // items whose tables are looked for at once
+    static constexpr std::size_t window = 1024;  // items that are asked for at once elsewhere
 
     struct Aimed {
         TablePlace place;
@@ -55,7 +58,10 @@ private:
     };
 
     void aim(std::span<BatchItem> items);
-    void run_here(allocator::NodeHeap& heap, std::span<const Aimed> aimed);
+    template <typename Visit>
+    void for_each_table(const Visit& visit) const;
+    //   aimed  at most allocator::batch_max, at one table
+    void run_here(std::span<const Aimed> aimed);
     std::vector<BatchMessage> send_all(std::span<const Aimed> aimed);
     void run_there(std::span<const Aimed> aimed);
     std::size_t send(std::span<const Aimed> aimed, Asks& asks, BatchMessage& sent);

@@ -37,7 +37,7 @@ Result<std::vector<TablePlace>> HashedWalk::tables(const ContainerName& name, Sc
     for (std::uint64_t i = 0; i < head.tables; ++i) {
         const GlobalAddress table = directory.value().tables[i];
         if (scope == Scope::local && hashed_.tables().process_of(table) != own) continue;
-        places.push_back({table, head.id, 0, i, head.slots});
+        places.push_back({table, head.id, 0, i, head.slots, head.tables});
     }
     return places;
 }
@@ -62,10 +62,9 @@ Result<std::uint64_t> HashedWalk::entries(const ContainerName& name, Scope scope
 
 Result<EntryPlace> HashedWalk::end(const ContainerName& name, Scope scope) {
     TablePlace place;
-    std::uint64_t count = 0;
     if (scope == Scope::all) {
-        if (auto status = hashed_.find_table(name, 0, place, count); !status.is_ok()) return status;
-        return EntryPlace{count, {}, 0, 0, 0};
+        if (auto status = hashed_.find_table(name, 0, place); !status.is_ok()) return status;
+        return EntryPlace{place.tables, {}, 0, 0, 0};
     }
     auto places = tables(name, scope);
     if (!places.is_ok()) return std::move(places).failure();
@@ -85,10 +84,9 @@ Result<EntryPlace> HashedWalk::beginning(const ContainerName& name, Scope scope)
 Result<EntryPlace> HashedWalk::next(const ContainerName& name, EntryPlace after, Scope scope) {
     for (;; ++after.table, after.walk = {}) {
         TablePlace place;
-        std::uint64_t count = 0;
-        auto status = hashed_.find_table(name, after.table, place, count);
+        auto status = hashed_.find_table(name, after.table, place);
         if (!status.is_ok()) return status;
-        if (after.table >= count) return EntryPlace{count, {}, 0, 0, 0};
+        if (after.table >= place.tables) return EntryPlace{place.tables, {}, 0, 0, 0};
         WalkReader reader(hashed_.tables().gma(), hashed_.tables().process_of(place.table),
                           {place.table, place.id}, after.walk);
         do {

@@ -22,7 +22,6 @@ using base::Code;
 using base::Result;
 using base::Status;
 using table::BlockNumber;
-using table::EntryValue;
 using Record = table::EntryRecord<std::atomic>;
 
 namespace {
@@ -54,10 +53,6 @@ private:
     std::size_t used_ = 0;
     bool is_whole_ = true;
 };
-
-EntryValue value_of(Bytes value) noexcept {
-    return {value.data(), static_cast<std::uint32_t>(value.size())};
-}
 
 EntryRequest request_of(const TablePlace& place,
                         std::size_t key_bytes,
@@ -93,22 +88,11 @@ Status TableCalls::no_room(const TablePlace& place, std::uint64_t bytes) {
     return allocator_.no_room(process_of(place.table), bytes);
 }
 
-Result<allocator::NodeHeap*> TableCalls::heap_of(GlobalAddress table) {
-    const std::uint32_t known = process_of(table);
-    if (allocator::NodeHeap* heap = allocator_.heap_if_known(known); heap != nullptr) [[likely]]
-        return heap;
-    auto process = allocator_.owner_of(table);
-    if (!process.is_ok()) return std::move(process).failure();
-    return allocator_.heap_of(process.value());
-}
-
 // run(Here&) -> EntryResult whose record is a block number.
 template <typename Run>
-Result<EntryResult> TableCalls::run_here(allocator::NodeHeap& heap,
-                                         const TablePlace& place,
-                                         const Run& run) {
+Result<EntryResult> TableCalls::run_here(const TablePlace& place, const Run& run) {
     local::Hazards::Lease lease(gma_.hazards());
-    Here here(*this, heap, gma_.hazards().index_of(lease.line()), place);
+    Here here(*place.heap, gma_.hazards().index_of(lease.line()), place);
     if (here.table() == 0) return no_table(place);
     EntryResult result = run(here);
     result.record = here.address(result.record);
@@ -134,32 +118,6 @@ Result<EntryResult> TableCalls::ask_for_value(const TablePlace& place,
     return result;
 }
 
-EntryResult TableCalls::find_in(Here& here, const TablePlace& place, Bytes key, Room room) {
-    EntryResult told = absent();
-    (void)here.tables()->find(here.table(), key_at(place, key),
-                              [&](const char* value, std::uint32_t bytes, BlockNumber record) {
-                                  told.effect = Effect::done;
-                                  told.value_bytes = bytes;
-                                  told.record = record;
-                                  const std::size_t some =
-                                      std::min<std::size_t>(bytes, room.size());
-                                  if (some != 0) std::memcpy(room.data(), value, some);
-                              });
-    return told;
-}
-
-EntryResult TableCalls::put_in(Here& here, const TablePlace& place, const Put& put) {
-    const table::PutEffect effect = here.tables().with_room([&] {
-        return here.tables()->put(here.table(), {key_at(place, put.key), value_of(put.value),
-                                                 put.mode, value_of(put.expected), 0});
-    });
-    EntryResult told;
-    told.effect = effect.effect;
-    told.record = effect.record;
-    told.value_bytes = static_cast<std::uint32_t>(put.value.size());
-    return told;
-}
-
 EntryResult TableCalls::erase_in(Here& here, const TablePlace& place, Bytes key) {
     EntryResult told;
     told.effect = here.tables().with_room(
@@ -176,11 +134,8 @@ EntryResult TableCalls::change_in(Here& here,
 
 Result<EntryResult> TableCalls::find(const TablePlace& place, Bytes key, Room room) {
     if (is_too_long(key)) return too_long();
-    auto heap = heap_of(place.table);
-    if (!heap.is_ok()) return std::move(heap).failure();
-    if (heap.value() != nullptr) {
-        return run_here(*heap.value(), place,
-                        [&](Here& here) { return find_in(here, place, key, room); });
+    if (place.heap != nullptr) {
+        return run_here(place, [&](Here& here) { return find_in(here, place, key, room); });
     }
     for (;;) {
         Message message;
@@ -193,10 +148,8 @@ Result<EntryResult> TableCalls::find(const TablePlace& place, Bytes key, Room ro
 }
 
 Result<EntryResult> TableCalls::read(const TablePlace& place, GlobalAddress record, Room room) {
-    auto heap = heap_of(place.table);
-    if (!heap.is_ok()) return std::move(heap).failure();
-    if (heap.value() != nullptr) {
-        return run_here(*heap.value(), place, [&](Here& here) {
+    if (place.heap != nullptr) {
+        return run_here(place, [&](Here& here) {
             EntryResult told;
             told.effect = Effect::absent;
             (void)here.tables()->find_record(
@@ -312,12 +265,9 @@ Result<EntryResult> TableCalls::put_there(const TablePlace& place, const Put& pu
 Result<EntryResult> TableCalls::put(const TablePlace& place, const Put& put) {
     if (is_too_long(put.key) || is_too_long(put.value) || is_too_long(put.expected))
         return too_long();
-    auto heap = heap_of(place.table);
-    if (!heap.is_ok()) return std::move(heap).failure();
-    auto result =
-        heap.value() == nullptr
-            ? put_there(place, put)
-            : run_here(*heap.value(), place, [&](Here& here) { return put_in(here, place, put); });
+    auto result = place.heap == nullptr
+                      ? put_there(place, put)
+                      : run_here(place, [&](Here& here) { return put_in(here, place, put); });
     if (result.is_ok() && result.value().effect == Effect::no_room) [[unlikely]] {
         return no_room(place, Record::head_bytes + put.key.size() + put.value.size());
     }
@@ -327,11 +277,8 @@ Result<EntryResult> TableCalls::put(const TablePlace& place, const Put& put) {
 
 Result<EntryResult> TableCalls::erase(const TablePlace& place, Bytes key) {
     if (is_too_long(key)) return too_long();
-    auto heap = heap_of(place.table);
-    if (!heap.is_ok()) return std::move(heap).failure();
-    if (heap.value() != nullptr) {
-        auto result =
-            run_here(*heap.value(), place, [&](Here& here) { return erase_in(here, place, key); });
+    if (place.heap != nullptr) {
+        auto result = run_here(place, [&](Here& here) { return erase_in(here, place, key); });
         if (result.is_ok() && result.value().effect == Effect::no_room) return no_room(place, 0);
         return result;
     }
@@ -366,12 +313,9 @@ Result<EntryResult> TableCalls::change(const TablePlace& place,
                                        Bytes key,
                                        const ChangeWords& words) {
     if (is_too_long(key)) return too_long();
-    auto heap = heap_of(place.table);
-    if (!heap.is_ok()) return std::move(heap).failure();
     auto result = [&]() -> Result<EntryResult> {
-        if (heap.value() != nullptr) {
-            return run_here(*heap.value(), place,
-                            [&](Here& here) { return change_in(here, place, key, words); });
+        if (place.heap != nullptr) {
+            return run_here(place, [&](Here& here) { return change_in(here, place, key, words); });
         }
         Message message;
         message.add(request_of(place, key.size(), 0)).add(words).add(key);

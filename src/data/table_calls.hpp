@@ -7,8 +7,10 @@
 // Tests: tests/conformance/hashed_test.cpp.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 #include "base/status.hpp"
@@ -34,6 +36,10 @@ inline constexpr std::size_t message_bytes = memory::invoke_bytes_max;
 // A key as its table knows it.   key  less than 4 GiB
 [[nodiscard]] inline table::EntryKey key_at(const TablePlace& place, Bytes key) noexcept {
     return {key.data(), static_cast<std::uint32_t>(key.size()), place.hash};
+}
+
+[[nodiscard]] inline table::EntryValue value_of(Bytes value) noexcept {
+    return {value.data(), static_cast<std::uint32_t>(value.size())};
 }
 
 class TableCalls {
@@ -69,9 +75,6 @@ public:
                                           Bytes key,
                                           table::WalkPlace& after);
 
-    // The heap of the process that has a table; nullptr: it is of another node.
-    base::Result<allocator::NodeHeap*> heap_of(GlobalAddress table);
-
     // Its process.   table  names a process of the job
     [[nodiscard]] std::uint32_t process_of(GlobalAddress table) const noexcept {
         return static_cast<std::uint32_t>(gma_.space().layout().process(table));
@@ -85,19 +88,11 @@ public:
     class Here {
     public:
         //   thread  the calling thread's number among those of its process: of a hazard line that it has
-        Here(const TableCalls& calls,
-             allocator::NodeHeap& heap,
-             std::uint32_t thread,
-             const TablePlace& place) noexcept
-            : start_(calls.allocator_.start_of(calls.process_of(place.table))),
-              heap_bytes_(heap.limit_bytes()),
+        //   place   that of a table of the heap
+        Here(allocator::NodeHeap& heap, std::uint32_t thread, const TablePlace& place) noexcept
+            : start_(place.table - table::offset_of(place.block)),
               tables_(heap, thread),
-              table_(block_at(place.table)) {
-            const bool may_be_one =
-                table_ != 0 &&
-                table::offset_of(table_) + sizeof(table::Head<std::atomic>) <= heap_bytes_;
-            if (!may_be_one || !tables_->is_table(table_, place.id)) table_ = 0;
-        }
+              table_(tables_->is_table(place.block, place.id) ? place.block : 0) {}
 
         ~Here() = default;
         Here(const Here&) = delete;
@@ -113,23 +108,52 @@ public:
         }
 
         // 0: no block of this heap begins there.
-        [[nodiscard]] table::BlockNumber block_at(GlobalAddress address) const noexcept {
+        [[nodiscard]] table::BlockNumber block_at(GlobalAddress address) noexcept {
             const GlobalAddress offset = address - start_;
-            return offset < heap_bytes_ && offset % heap::granule_bytes == 0
+            return offset < tables_.heap().limit_bytes() && offset % heap::granule_bytes == 0
                        ? table::number_of(offset)
                        : 0;
         }
 
     private:
         GlobalAddress start_;  // of the heap's blocks
-        std::uint64_t heap_bytes_;
         allocator::NodeTables tables_;
         table::BlockNumber table_;
     };
 
     // find(), put(), erase() and change() of a table that Here has.
-    static EntryResult find_in(Here& here, const TablePlace& place, Bytes key, Room room);
-    static EntryResult put_in(Here& here, const TablePlace& place, const Put& put);
+    [[gnu::always_inline]] static EntryResult find_in(Here& here,
+                                                      const TablePlace& place,
+                                                      Bytes key,
+                                                      Room room) {
+        EntryResult told;
+        told.effect = Effect::absent;
+        (void)here.tables()->find(
+            here.table(), key_at(place, key),
+            [&](const char* value, std::uint32_t bytes, table::BlockNumber record) {
+                told.effect = Effect::done;
+                told.value_bytes = bytes;
+                told.record = record;
+                const std::size_t some = std::min<std::size_t>(bytes, room.size());
+                if (some != 0) std::memcpy(room.data(), value, some);
+            });
+        return told;
+    }
+
+    [[gnu::always_inline]] static EntryResult put_in(Here& here,
+                                                     const TablePlace& place,
+                                                     const Put& put) {
+        const table::PutEffect effect = here.tables().with_room([&] {
+            return here.tables()->put(here.table(), {key_at(place, put.key), value_of(put.value),
+                                                     put.mode, value_of(put.expected), 0});
+        });
+        EntryResult told;
+        told.effect = effect.effect;
+        told.record = effect.record;
+        told.value_bytes = static_cast<std::uint32_t>(put.value.size());
+        return told;
+    }
+
     static EntryResult erase_in(Here& here, const TablePlace& place, Bytes key);
     static EntryResult change_in(Here& here,
                                  const TablePlace& place,
@@ -139,13 +163,12 @@ public:
     // Calls run(Here&) -> EntryResult, whose record is a block number, if the table is of this node and was used before; else false,
     // and nothing was done.   line  the calling thread's own
     template <typename Run>
-    [[nodiscard]] bool run_at_once(const memory::HazardLine& line,
-                                   const TablePlace& place,
-                                   EntryResult& result,
-                                   const Run& run) {
-        allocator::NodeHeap* const heap = allocator_.heap_if_known(process_of(place.table));
-        if (heap == nullptr) return false;
-        Here here(*this, *heap, gma_.hazards().index_of(line), place);
+    [[nodiscard, gnu::always_inline]] bool run_at_once(const memory::HazardLine& line,
+                                                       const TablePlace& place,
+                                                       EntryResult& result,
+                                                       const Run& run) {
+        if (place.heap == nullptr) return false;
+        Here here(*place.heap, gma_.hazards().index_of(line), place);
         if (here.table() == 0) return false;
         result = run(here);
         result.record = here.address(result.record);
@@ -164,9 +187,7 @@ public:
 
 private:
     template <typename Run>
-    base::Result<EntryResult> run_here(allocator::NodeHeap& heap,
-                                       const TablePlace& place,
-                                       const Run& run);
+    base::Result<EntryResult> run_here(const TablePlace& place, const Run& run);
     base::Result<EntryResult> ask_for_value(const TablePlace& place,
                                             std::uint32_t operation,
                                             Bytes arguments,

@@ -27,17 +27,13 @@ struct CountEffect {
 template <template <class> class Atomic>
 class Counting {
 public:
-    // All arguments outlive this.
-    Counting(const Ground<Atomic>& ground,
-             Reclaimer<Atomic>& reclaimer,
-             Growth<Atomic>& growth,
-             const Search<Atomic>& search,
-             Insertion<Atomic>& insertion) noexcept
+    //   ground  outlives this
+    explicit Counting(const Ground<Atomic>& ground) noexcept
         : ground_(ground),
-          reclaimer_(reclaimer),
-          growth_(growth),
-          search_(search),
-          insertion_(insertion) {}
+          reclaimer_(ground),
+          growth_(ground),
+          search_(ground),
+          insertion_(ground) {}
 
     // Adds to a count, which is 0 where there is no entry.   number  1 or more
     // done, no_room, no_number
@@ -109,10 +105,10 @@ private:
     }
 
     const Ground<Atomic>& ground_;
-    Reclaimer<Atomic>& reclaimer_;
-    Growth<Atomic>& growth_;
-    const Search<Atomic>& search_;
-    Insertion<Atomic>& insertion_;
+    Reclaimer<Atomic> reclaimer_;
+    Growth<Atomic> growth_;
+    Search<Atomic> search_;
+    Insertion<Atomic> insertion_;
 };
 
 }  // namespace acp::table

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory of a heap's tables as one thread sees it, and the words by which it shows others what it reads and what it is about to
-// change. Below all operations.
+// change. Below all operations: those are classes that have a Ground, and other operations made from it, and no state beside it. So
+// they are made where they are called, and an operation costs nothing where it is not.
 // Tests: tests/unit/table.
 #pragma once
 
@@ -20,10 +21,15 @@ public:
 
     //   blocks        of this thread; outlives this
     //   participants  of the heap; `own` is this thread's alone
-    Ground(Blocks<Atomic>& blocks, Participants<Atomic> participants, std::uint32_t own) noexcept
+    //   retire_batch  after so many more blocks out of use this thread looks at what others name
+    Ground(Blocks<Atomic>& blocks,
+           Participants<Atomic> participants,
+           std::uint32_t own,
+           std::uint32_t retire_batch) noexcept
         : blocks_(blocks),
           participants_(participants),
           own_(own),
+          retire_batch_(retire_batch),
           shown_(participants[own]),
           base_(blocks.base()),
           is_fence_paid_by_others_(blocks.order_all() != nullptr) {}
@@ -39,6 +45,8 @@ public:
     }
 
     [[nodiscard]] std::uint32_t own() const noexcept { return own_; }
+
+    [[nodiscard]] std::uint32_t retire_batch() const noexcept { return retire_batch_; }
 
     [[nodiscard]] Shown& shown() const noexcept { return shown_; }
 
@@ -90,6 +98,7 @@ private:
     Blocks<Atomic>& blocks_;
     Participants<Atomic> participants_;
     std::uint32_t own_;
+    std::uint32_t retire_batch_;
     Shown& shown_;
     char* base_;
     bool is_fence_paid_by_others_;

@@ -31,9 +31,8 @@ public:
     // Entries for each bucket at which a table grows.
     static constexpr std::uint64_t entries_per_bucket = 5;
 
-    //   ground, reclaimer  outlive this
-    Growth(const Ground<Atomic>& ground, Reclaimer<Atomic>& reclaimer) noexcept
-        : ground_(ground), reclaimer_(reclaimer) {}
+    //   ground  outlives this
+    explicit Growth(const Ground<Atomic>& ground) noexcept : ground_(ground), reclaimer_(ground) {}
 
     // Where a find looks. Nothing keeps these buckets from being moved and freed: see is_current().
     [[nodiscard]] Spot<Atomic> spot_for_find(const Head<Atomic>& head,
@@ -367,7 +366,7 @@ private:
     }
 
     const Ground<Atomic>& ground_;
-    Reclaimer<Atomic>& reclaimer_;
+    Reclaimer<Atomic> reclaimer_;
 };
 
 }  // namespace acp::table

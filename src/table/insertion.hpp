@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -59,31 +60,32 @@ struct PutEffect {
 template <template <class> class Atomic>
 class Insertion {
 public:
-    // All arguments outlive this.
-    Insertion(const Ground<Atomic>& ground,
-              Reclaimer<Atomic>& reclaimer,
-              Growth<Atomic>& growth,
-              const Search<Atomic>& search) noexcept
-        : ground_(ground), reclaimer_(reclaimer), growth_(growth), search_(search) {}
+    //   ground  outlives this
+    explicit Insertion(const Ground<Atomic>& ground) noexcept
+        : ground_(ground), reclaimer_(ground), growth_(ground), search_(ground) {}
 
     // done, no_room; insert: present; replace: present (it has another value), absent, no_number (a value of 8 bytes is replaced by one
     // of 8 bytes only)
     PutEffect put(Head<Atomic>& head, const PutRequest& request) {
         Making making{head, request};
         if (request.prepared != 0) take_prepared(making);
-        for (;; ++making.attempts) {
+        // One object, made where the caller wants it: what is copied just after it was stored in parts makes the processor wait.
+        PutEffect effect;
+        for (bool is_decided = false; !is_decided; ++making.attempts) {
             const Spot<Atomic> spot = growth_.spot_for_change(head, request.key.hash);
-            if (spot.first == nullptr) return end(making, Effect::no_room);
+            if (spot.first == nullptr) {
+                end(making, Effect::no_room, effect);
+                break;
+            }
             Entry entry;
             if (request.mode != PutMode::add) {
                 entry = search_.look(head, spot, request.key, Search<Atomic>::Access::change);
                 if (entry.is_late) continue;
             }
             const bool is_met = entry.slot != nullptr || request.mode == PutMode::replace;
-            const std::optional<PutEffect> done =
-                is_met ? meet(making, entry) : insert_at(making, spot);
-            if (done) return *done;
+            is_decided = is_met ? meet(making, entry, effect) : insert_at(making, spot, effect);
         }
+        return effect;
     }
 
 private:
@@ -98,43 +100,54 @@ private:
         std::uint32_t attempts = 0;
     };
 
-    // There is no entry of the key, or there may be several. Nothing: look again.
-    [[nodiscard]] std::optional<PutEffect> insert_at(Making& making, const Spot<Atomic>& spot) {
-        if (making.made == 0 && !make_record(making)) return PutEffect{Effect::no_room, 0};
+    // There is no entry of the key, or there may be several. false: look again.
+    [[nodiscard]] bool insert_at(Making& making, const Spot<Atomic>& spot, PutEffect& effect) {
+        if (making.made == 0 && !make_record(making)) return tell(effect, Effect::no_room, 0);
         const Vacancy vacancy = find_vacancy(spot);
-        if (vacancy.is_late) return std::nullopt;
+        if (vacancy.is_late) return false;
         if (vacancy.slot == nullptr) {
-            if (!make_room(making, vacancy)) return end(making, Effect::no_room);
-            return std::nullopt;
+            if (make_room(making, vacancy)) return false;
+            end(making, Effect::no_room, effect);
+            return true;
         }
         const bool is_inserted = making.request.mode == PutMode::add
                                      ? has_added(making, vacancy)
                                      : has_inserted(making, spot, vacancy);
-        if (!is_inserted) return std::nullopt;
+        if (!is_inserted) return false;
         let_go();
         note_insertion(making.head);
-        return PutEffect{Effect::done, making.made};
+        return tell(effect, Effect::done, making.made);
     }
 
-    // There is an entry of the key, or one must be there. Nothing: look again.
-    [[nodiscard]] std::optional<PutEffect> meet(Making& making, const Entry& entry) {
+    // There is an entry of the key, or one must be there. false: look again.
+    [[nodiscard]] bool meet(Making& making, const Entry& entry, PutEffect& effect) {
         const PutRequest& request = making.request;
-        if (entry.slot == nullptr) return end(making, Effect::absent);
+        if (entry.slot == nullptr) {
+            end(making, Effect::absent, effect);
+            return true;
+        }
         const BlockNumber old = slot::record_in(entry.word);
         if (request.mode == PutMode::insert) {
-            (void)end(making, Effect::present);
-            return PutEffect{Effect::present, old};
+            end(making, Effect::present, effect);
+            return tell(effect, Effect::present, old);
         }
         if (const std::optional<Effect> changed = change_in_place(request, old)) {
-            (void)end(making, *changed);
-            return PutEffect{*changed, old};
+            end(making, *changed, effect);
+            return tell(effect, *changed, old);
         }
-        if (making.made == 0 && !make_record(making)) return PutEffect{Effect::no_room, old};
+        if (making.made == 0 && !make_record(making)) return tell(effect, Effect::no_room, old);
         if (!reclaimer_.unlink(*entry.slot, entry.word, slot::of(request.key.hash, making.made))) {
-            return std::nullopt;
+            return false;
         }
         let_go();
-        return PutEffect{Effect::done, making.made};
+        return tell(effect, Effect::done, making.made);
+    }
+
+    // Says what a call did.
+    static bool tell(PutEffect& effect, Effect what, BlockNumber record) noexcept {
+        effect.effect = what;
+        effect.record = record;
+        return true;
     }
 
     // What is decided without another record: of a value of 8 bytes, and where it is not the one expected. Nothing: it takes one.
@@ -204,11 +217,13 @@ private:
 
     // Ends a call that links nothing. A record that others may have seen is freed as those that were linked; a prepared one that nobody
     // has seen is left to a caller who may try again.
-    PutEffect end(const Making& making, Effect result) {
-        if (making.made == 0) return {result, 0};
+    void end(const Making& making, Effect result, PutEffect& effect) {
+        (void)tell(effect, result, 0);
+        if (making.made == 0) return;
         if (result == Effect::no_room && making.request.prepared != 0 && !making.was_shown) {
             ground_.shown().record_made.store(0, std::memory_order_release);
-            return {result, 0, true};
+            effect.is_prepared_left = true;
+            return;
         }
         if (making.was_shown) {
             reclaimer_.retire(making.made);
@@ -217,7 +232,6 @@ private:
             ground_.shown().record_made.store(0, std::memory_order_release);
             ground_.blocks().free(making.made);
         }
-        return {result, 0};
     }
 
     // A slot to be filled, or the last bucket of a chain that has none.
@@ -234,15 +248,17 @@ private:
     [[nodiscard]] Vacancy find_vacancy(const Spot<Atomic>& spot) const {
         Vacancy vacancy;
         for (Bucket<Atomic>* bucket = spot.first;;) {
+            if (const std::uint32_t free = bucket->free_slots(std::memory_order_relaxed);
+                free != 0) {
+                vacancy.slot = &bucket->slots[static_cast<std::uint32_t>(std::countr_zero(free))];
+                vacancy.word = vacancy.slot->load(std::memory_order_acquire);
+                vacancy.is_late = !slot::is_free(vacancy.word);
+                return vacancy;
+            }
             for (auto& slot : bucket->slots) {
                 const std::uint64_t word = slot.load(std::memory_order_acquire);
                 if ((word & slot::frozen) != 0) {
                     vacancy.is_late = true;
-                    return vacancy;
-                }
-                if (slot::is_free(word)) {
-                    vacancy.slot = &slot;
-                    vacancy.word = word;
                     return vacancy;
                 }
                 if ((word & slot::tentative) != 0) {
@@ -315,7 +331,11 @@ private:
                                   const Spot<Atomic>& spot,
                                   const Atomic<std::uint64_t>& own) const {
         for (Bucket<Atomic>* bucket = spot.first;;) {
-            for (auto& slot : bucket->slots) {
+            // seq_cst: after the own one was shown
+            for (std::uint32_t like =
+                     bucket->slots_like(slot::fragment_of(key.hash), std::memory_order_seq_cst);
+                 like != 0; like &= like - 1) {
+                auto& slot = bucket->slots[static_cast<std::uint32_t>(std::countr_zero(like))];
                 if (&slot != &own && !has_ended_other(key, slot)) return false;
             }
             const BlockNumber next = link::next_in(bucket->link.load(std::memory_order_seq_cst));
@@ -361,14 +381,17 @@ private:
         constexpr std::uint64_t look_every = 64;
         auto& counter = head.counter(ground_.own());
         const std::uint64_t before = counter.fetch_add(1, std::memory_order_relaxed);
-        if (before % look_every == 0) growth_.begin_if_due(head);
+        if (before % look_every == 0) {
+            growth_.begin_if_due(head);
+            if (reclaimer_.has_begun()) (void)reclaimer_.scan();
+        }
         growth_.help(head);
     }
 
     const Ground<Atomic>& ground_;
-    Reclaimer<Atomic>& reclaimer_;
-    Growth<Atomic>& growth_;
-    const Search<Atomic>& search_;
+    Reclaimer<Atomic> reclaimer_;
+    Growth<Atomic> growth_;
+    Search<Atomic> search_;
 };
 
 }  // namespace acp::table

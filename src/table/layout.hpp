@@ -24,6 +24,33 @@ struct Bucket {
 
     Atomic<std::uint64_t> link;
     std::array<Atomic<std::uint64_t>, slots_max> slots;
+
+    // The slots that hold these bits of a hash, a bit each. An entry never moves to another slot of its bucket.
+    [[nodiscard, gnu::always_inline]] std::uint32_t slots_like(
+        std::uint64_t fragment, std::memory_order order) const noexcept {
+        const std::uint64_t wanted = fragment << slot::fragment_shift;
+        constexpr std::uint64_t rest = std::uint64_t{1} << slot::fragment_shift;
+        return slots_where(order, [wanted](std::uint64_t word) { return (word ^ wanted) < rest; });
+    }
+
+    // The slots into which a record may be put.
+    [[nodiscard, gnu::always_inline]] std::uint32_t free_slots(
+        std::memory_order order) const noexcept {
+        return slots_where(order, [](std::uint64_t word) { return slot::is_free(word); });
+    }
+
+private:
+    // All slots are looked at whichever is the one, since a processor that guesses where a loop ends guesses wrong for most keys.
+    template <typename Is>
+    [[nodiscard, gnu::always_inline]] std::uint32_t slots_where(std::memory_order order,
+                                                                const Is& is) const noexcept {
+        std::uint32_t found = 0;
+#pragma GCC unroll 7
+        for (std::uint32_t i = 1; i <= slots_max; ++i) {
+            found += found + static_cast<std::uint32_t>(is(slots[slots_max - i].load(order)));
+        }
+        return found;
+    }
 };
 
 // An entry: the value, so that it is aligned to 8 bytes, then the key. It does not change as long as it is in use, but for a value
@@ -54,10 +81,31 @@ struct EntryRecord {
     [[nodiscard]] char* key() noexcept { return value() + rounded(value_bytes); }
 
     [[nodiscard]] bool has_key(const void* other, std::uint32_t bytes) noexcept {
-        return key_bytes == bytes && std::memcmp(key(), other, bytes) == 0;
+        return key_bytes == bytes && are_equal(key(), static_cast<const char*>(other), bytes);
     }
 
     [[nodiscard]] bool is_number() const noexcept { return value_bytes == sizeof(std::uint64_t); }
+
+private:
+    // memcmp, without a call for a key of 8 to 32 bytes: its first words and its last, which may be some of the first.
+    [[nodiscard]] static bool are_equal(const char* key,
+                                        const char* other,
+                                        std::uint32_t bytes) noexcept {
+        constexpr std::uint32_t word_bytes = sizeof(std::uint64_t);
+        if (bytes < word_bytes || bytes > 4 * word_bytes)
+            return std::memcmp(key, other, bytes) == 0;
+        const auto differing = [&](std::uint32_t at) {
+            std::uint64_t word = 0;
+            std::uint64_t other_word = 0;
+            std::memcpy(&word, key + at, word_bytes);
+            std::memcpy(&other_word, other + at, word_bytes);
+            return word ^ other_word;
+        };
+        const std::uint32_t last = bytes - word_bytes;
+        std::uint64_t any = differing(0) | differing(last);
+        if (bytes > 2 * word_bytes) any |= differing(word_bytes) | differing(last - word_bytes);
+        return any == 0;
+    }
 };
 
 // The buckets of one level, behind this line.

@@ -31,6 +31,10 @@ public:
 
     //   hash  has hash_bits
     [[nodiscard]] constexpr std::uint64_t of(std::uint64_t hash) const noexcept {
+        // Most tables have a power of two of them, and a division takes as long as a find.
+        if (std::has_single_bit(slots_)) [[likely]] {
+            return on_top(hash & (slots_ - 1)) | reversed_bits(hash >> top_bits_) >> top_bits_;
+        }
         return on_top(hash % slots_) | reversed_bits(hash / slots_) >> top_bits_;
     }
 

@@ -22,9 +22,8 @@ public:
     // Bytes that wait to be freed, but for those that are named.
     static constexpr std::uint64_t bytes_most = 256 << 10;
 
-    //   batch  after so many more blocks it looks at what others name
-    explicit Reclaimer(const Ground<Atomic>& ground, std::uint32_t batch = usual_batch) noexcept
-        : ground_(ground), batch_(batch) {}
+    //   ground  outlives this
+    explicit Reclaimer(const Ground<Atomic>& ground) noexcept : ground_(ground) {}
 
     // Takes a block that is linked no more out of use; somebody else may have done so. The caller names it, or made it.
     void retire(BlockNumber block) {
@@ -33,7 +32,7 @@ public:
         auto& own = ground_.shown();
         const std::uint64_t waiting = own.retired_bytes.load(std::memory_order_relaxed) + bytes;
         own.retired_bytes.store(waiting, std::memory_order_relaxed);
-        if (own.retired_count.load(std::memory_order_relaxed) % batch_ == 0 ||
+        if (own.retired_count.load(std::memory_order_relaxed) % ground_.retire_batch() == 0 ||
             waiting > bytes_most) {
             scan();
         }
@@ -52,14 +51,22 @@ public:
         return is_done;
     }
 
-    // Frees what nobody names. Where there is no memory to note what is named, or no barrier, that is done another time.
-    void scan() noexcept {
+    // Frees what nobody names, of a long array some buckets of its chains. Where there is no memory to note what is named, or no
+    // barrier, that is done another time: false.
+    bool scan() noexcept {
         const auto order_all = ground_.blocks().order_all();
-        if (order_all != nullptr && !order_all()) return;  // partner: Ground::name
+        if (order_all != nullptr && !order_all()) return false;  // partner: Ground::name
         try {
             free_all_but(named_blocks());
         } catch (const std::bad_alloc&) {
+            return false;
         }
+        return true;
+    }
+
+    // Whether a long array waits that a scan has begun to free. Who inserts scans on, since nobody who only inserts retires records.
+    [[nodiscard]] bool has_begun() const noexcept {
+        return ground_.shown().retired_bytes.load(std::memory_order_relaxed) > bytes_most;
     }
 
     // Takes over the list of a dead participant, again if somebody was killed doing it.
@@ -198,14 +205,17 @@ private:
         auto& own = ground_.shown();
         Keeper keeper{ground_, own};
         std::uint64_t kept = 0;
+        std::uint64_t begun_bytes = 0;
         for (BlockNumber block = own.retired.load(std::memory_order_relaxed); block != 0;) {
             const std::uint64_t word = first_word(block).load(std::memory_order_relaxed);
             const BlockNumber next = claim::before_in(word);
             const bool is_array = (word & claim::is_array) != 0;
-            if (std::binary_search(named.begin(), named.end(), block) ||
-                (is_array && !free_chains(ground_.array(block)))) {
+            const bool is_named = std::binary_search(named.begin(), named.end(), block);
+            const bool is_begun = !is_named && is_array && !free_chains(ground_.array(block));
+            if (is_named || is_begun) {
                 keeper.last = block;
                 ++kept;
+                if (is_begun) begun_bytes += bytes_of(block);
             } else {
                 keeper.take_out(next);
                 ground_.blocks().free(block);
@@ -213,12 +223,14 @@ private:
             block = next;
         }
         own.retired_count.store(kept, std::memory_order_relaxed);
-        own.retired_bytes.store(0, std::memory_order_relaxed);
+        own.retired_bytes.store(begun_bytes, std::memory_order_relaxed);
     }
 
     // Frees buckets of chains, some at a time. Whether none is left.
     bool free_chains(BucketArray<Atomic>& array) {
         constexpr std::uint64_t at_a_time = 4096;
+        static_assert(BucketArray<Atomic>::bytes(at_a_time) >
+                      bytes_most);  // else has_begun() knows not
         std::uint64_t index = array.freed.load(std::memory_order_relaxed);
         const std::uint64_t end = std::min(array.buckets, index + at_a_time);
         for (; index < end; ++index) {
@@ -237,7 +249,6 @@ private:
     }
 
     const Ground<Atomic>& ground_;
-    std::uint64_t batch_;
 };
 
 }  // namespace acp::table

@@ -11,14 +11,12 @@ namespace acp::table {
 template <template <class> class Atomic>
 class Recovery {
 public:
-    //   dead  number of the participant
-    Recovery(const Ground<Atomic>& ground,
-             Reclaimer<Atomic>& reclaimer,
-             Growth<Atomic>& growth,
-             std::uint32_t dead) noexcept
+    //   ground  outlives this
+    //   dead    number of the participant
+    Recovery(const Ground<Atomic>& ground, std::uint32_t dead) noexcept
         : ground_(ground),
-          reclaimer_(reclaimer),
-          growth_(growth),
+          reclaimer_(ground),
+          growth_(ground),
           dead_(dead),
           shown_(ground.participants()[dead]) {}
 
@@ -141,8 +139,8 @@ private:
     }
 
     const Ground<Atomic>& ground_;
-    Reclaimer<Atomic>& reclaimer_;
-    Growth<Atomic>& growth_;
+    Reclaimer<Atomic> reclaimer_;
+    Growth<Atomic> growth_;
     std::uint32_t dead_;
     Participant<Atomic>& shown_;
 };
@@ -157,7 +155,7 @@ bool HashTable<Atomic>::recover(std::uint32_t dead, const IsDead& is_dead) {
                                        std::memory_order_relaxed)) {
         return false;
     }
-    const bool is_done = Recovery<Atomic>(ground_, reclaimer_, growth_, dead).run();
+    const bool is_done = Recovery<Atomic>(ground_, dead).run();
     claim.store(0, std::memory_order_release);
     return is_done;
 }

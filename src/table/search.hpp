@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstdint>
 
 #include "table/ground.hpp"
@@ -33,11 +34,11 @@ public:
         bool is_late = false;  // what was read is not the key's place any more: look again
     };
 
-    //   ground, growth  outlive this
-    Search(const Ground<Atomic>& ground, const Growth<Atomic>& growth) noexcept
-        : ground_(ground), growth_(growth) {}
+    //   ground  outlives this
+    explicit Search(const Ground<Atomic>& ground) noexcept : ground_(ground), growth_(ground) {}
 
-    [[nodiscard]] Entry find(const Head<Atomic>& head, const EntryKey& key) const {
+    [[nodiscard, gnu::always_inline]] Entry find(const Head<Atomic>& head,
+                                                 const EntryKey& key) const {
         for (;;) {
             const Spot<Atomic> spot = growth_.spot_for_find(head, key.hash);
             const Entry entry = look(head, spot, key, Access::find);
@@ -47,10 +48,10 @@ public:
     }
 
     // Looks for a key in a chain.
-    [[nodiscard]] Entry look(const Head<Atomic>& head,
-                             const Spot<Atomic>& spot,
-                             const EntryKey& key,
-                             Access access) const {
+    [[nodiscard, gnu::always_inline]] Entry look(const Head<Atomic>& head,
+                                                 const Spot<Atomic>& spot,
+                                                 const EntryKey& key,
+                                                 Access access) const {
         return look_for(head, spot, slot::fragment_of(key.hash), access, [&](BlockNumber record) {
             return ground_.record(record).has_key(key.data, key.bytes);
         });
@@ -71,17 +72,21 @@ public:
     // Looks through a chain for a record of which is_it(number) is true; that of the entry is named. A find does not keep its buckets
     // from being moved and freed, and therefore looks at each step whether they are current.
     template <typename IsIt>
-    [[nodiscard]] Entry look_for(const Head<Atomic>& head,
-                                 const Spot<Atomic>& spot,
-                                 std::uint64_t fragment,
-                                 Access access,
-                                 const IsIt& is_it) const {
+    [[nodiscard, gnu::always_inline]] Entry look_for(const Head<Atomic>& head,
+                                                     const Spot<Atomic>& spot,
+                                                     std::uint64_t fragment,
+                                                     Access access,
+                                                     const IsIt& is_it) const {
         const bool is_find = access == Access::find;
         for (Bucket<Atomic>* bucket = spot.first;;) {
-            for (auto& slot : bucket->slots) {
+            for (std::uint32_t like = bucket->slots_like(fragment, std::memory_order_acquire);
+                 like != 0; like &= like - 1) {
+                auto& slot = bucket->slots[static_cast<std::uint32_t>(std::countr_zero(like))];
                 const std::uint64_t word = slot.load(std::memory_order_acquire);
                 if (slot::fragment_in(word) != fragment || !slot::is_entry(word)) continue;
                 if (!is_find && (word & slot::frozen) != 0) return Entry{nullptr, 0, true};
+                const char* const record = ground_.address(slot::record_in(word));
+                __builtin_prefetch(record + line_bytes);  // where its head, read first, sends to
                 ground_.name(Shown::record, slot::record_in(word));
                 // seq_cst, as what is_current() reads: after the name; partner: Reclaimer::scan
                 const std::uint64_t again = slot.load(std::memory_order_seq_cst);
@@ -100,9 +105,22 @@ public:
         }
     }
 
+    // Has the processor fetch the records that may be those of a key. It is not looked at whether the bucket is in use: what is not
+    // there is not fetched.
+    void prefetch_records(const Bucket<Atomic>& bucket, std::uint64_t fragment) const noexcept {
+        for (std::uint32_t like = bucket.slots_like(fragment, std::memory_order_relaxed); like != 0;
+             like &= like - 1) {
+            const auto& slot = bucket.slots[static_cast<std::uint32_t>(std::countr_zero(like))];
+            const char* const record =
+                ground_.address(slot::record_in(slot.load(std::memory_order_relaxed)));
+            __builtin_prefetch(record);
+            __builtin_prefetch(record + line_bytes);
+        }
+    }
+
 private:
     const Ground<Atomic>& ground_;
-    const Growth<Atomic>& growth_;
+    Growth<Atomic> growth_;
 };
 
 }  // namespace acp::table

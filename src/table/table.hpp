@@ -47,18 +47,12 @@ public:
 
     //   blocks        of the calling thread; outlives this
     //   participants  of the heap, zero at first; number `own` is the calling thread's alone
-    //   batch         as Reclaimer
+    //   batch         Ground::retire_batch
     HashTable(Blocks<Atomic>& blocks,
               Participants<Atomic> participants,
               std::uint32_t own,
               std::uint32_t batch = Reclaimer<Atomic>::usual_batch) noexcept
-        : ground_(blocks, participants, own),
-          reclaimer_(ground_, batch),
-          growth_(ground_, reclaimer_),
-          search_(ground_, growth_),
-          insertion_(ground_, reclaimer_, growth_, search_),
-          counting_(ground_, reclaimer_, growth_, search_, insertion_),
-          walk_(ground_, growth_) {}
+        : ground_(blocks, participants, own, batch) {}
 
     ~HashTable() = default;
     HashTable(const HashTable&) = delete;
@@ -133,8 +127,10 @@ public:
     // Calls visit(const char* value, std::uint32_t bytes, BlockNumber record) with the value of the key, while it stays; false: there
     // is none. A value of 8 bytes may change meanwhile: visit gets a copy of it.
     template <typename Visit>
-    bool find(BlockNumber table, const EntryKey& key, const Visit& visit) const {
-        return show(search_.find(ground_.head(table), key), visit);
+    [[gnu::always_inline]] bool find(BlockNumber table,
+                                     const EntryKey& key,
+                                     const Visit& visit) const {
+        return show(Search<Atomic>(ground_).find(ground_.head(table), key), visit);
     }
 
     // As find(), with the entry that a walk or a call has told, if it still is there.
@@ -144,30 +140,26 @@ public:
                      std::uint64_t hash,
                      BlockNumber record,
                      const Visit& visit) const {
-        return show(search_.find_record(ground_.head(table), hash, record), visit);
+        return show(Search<Atomic>(ground_).find_record(ground_.head(table), hash, record), visit);
     }
 
     // Has the processor fetch what a call on a key of this hash will read: first its bucket, then in a second call its record.
-    void prefetch_bucket(BlockNumber table, std::uint64_t hash) const noexcept {
-        __builtin_prefetch(growth_.spot_for_find(ground_.head(table), hash).first);
+    [[nodiscard]] Spot<Atomic> prefetch_bucket(BlockNumber table,
+                                               std::uint64_t hash) const noexcept {
+        const Spot<Atomic> spot = Growth<Atomic>(ground_).spot_for_find(ground_.head(table), hash);
+        __builtin_prefetch(spot.first);
+        return spot;
     }
 
-    void prefetch_record(BlockNumber table, std::uint64_t hash) const noexcept {
-        const auto& bucket = *growth_.spot_for_find(ground_.head(table), hash).first;
-        const std::uint64_t fragment = slot::fragment_of(hash);
-        for (const auto& slot : bucket.slots) {
-            const std::uint64_t word = slot.load(std::memory_order_relaxed);
-            if (slot::fragment_in(word) != fragment || !slot::is_entry(word)) continue;
-            const char* const record = ground_.address(slot::record_in(word));
-            __builtin_prefetch(record);
-            __builtin_prefetch(record + line_bytes);
-        }
+    //   spot  what prefetch_bucket() said; others may have moved the bucket since
+    void prefetch_record(const Spot<Atomic>& spot, std::uint64_t hash) const noexcept {
+        Search<Atomic>(ground_).prefetch_records(*spot.first, slot::fragment_of(hash));
     }
 
     // Inserts, assigns or replaces. Effects: as Insertion::put
     PutEffect put(BlockNumber table, const PutRequest& request) {
         const Changing<Atomic> changing(ground_, table);
-        return insertion_.put(ground_.head(table), request);
+        return Insertion<Atomic>(ground_).put(ground_.head(table), request);
     }
 
     // done, present, no_room
@@ -195,12 +187,12 @@ public:
     // Adds to the count of a key, or takes from it: Counting::add, Counting::subtract.
     CountEffect add(BlockNumber table, const EntryKey& key, std::uint64_t number) {
         const Changing<Atomic> changing(ground_, table);
-        return counting_.add(ground_.head(table), key, number);
+        return Counting<Atomic>(ground_).add(ground_.head(table), key, number);
     }
 
     CountEffect subtract(BlockNumber table, const EntryKey& key, std::uint64_t number) {
         const Changing<Atomic> changing(ground_, table);
-        return counting_.subtract(ground_.head(table), key, number);
+        return Counting<Atomic>(ground_).subtract(ground_.head(table), key, number);
     }
 
     // Adds to the value of 8 bytes, and inserts `addend` as one where there is none. done (old: before), absent (it was inserted),
@@ -222,7 +214,7 @@ public:
     // Visits entries behind a place, at the most those of one bucket: TableWalk::step.
     template <typename Visit>
     bool walk(BlockNumber table, WalkPlace& after, const Visit& visit) const {
-        return walk_.step(ground_.head(table), after, visit);
+        return TableWalk<Atomic>(ground_).step(ground_.head(table), after, visit);
     }
 
     // The same of the entries of one key.
@@ -300,7 +292,11 @@ public:
     }
 
     // Frees what the calling thread took out of use and nobody reads.
-    void reclaim() { reclaimer_.scan(); }
+    void reclaim() {
+        Reclaimer<Atomic> reclaimer(ground_);
+        while (reclaimer.scan() && reclaimer.has_begun()) {
+        }
+    }
 
     // Finishes what a dead participant was doing, and frees what it held. Any survivor calls it, again if the survivor was killed
     // meanwhile. false: a process that lives is at it, or there was no memory.
@@ -310,7 +306,8 @@ public:
 
 private:
     template <typename Visit>
-    bool show(const typename Search<Atomic>::Entry& entry, const Visit& visit) const {
+    [[gnu::always_inline]] bool show(const typename Search<Atomic>::Entry& entry,
+                                     const Visit& visit) const {
         if (entry.slot != nullptr) {
             const BlockNumber number_of_record = slot::record_in(entry.word);
             auto& record = ground_.record(number_of_record);
@@ -331,13 +328,14 @@ private:
         const Changing<Atomic> changing(ground_, table);
         auto& head = ground_.head(table);
         for (;;) {
-            const Spot<Atomic> spot = growth_.spot_for_change(head, hash);
+            const Spot<Atomic> spot = Growth<Atomic>(ground_).spot_for_change(head, hash);
             if (spot.first == nullptr) return Effect::no_room;
-            const auto entry = search_.look_for(head, spot, slot::fragment_of(hash),
-                                                Search<Atomic>::Access::change, is_it);
+            const auto entry = Search<Atomic>(ground_).look_for(
+                head, spot, slot::fragment_of(hash), Search<Atomic>::Access::change, is_it);
             if (entry.is_late) continue;
             if (entry.slot == nullptr) return Effect::absent;
-            if (!reclaimer_.unlink(*entry.slot, entry.word, slot::emptied)) continue;
+            if (!Reclaimer<Atomic>(ground_).unlink(*entry.slot, entry.word, slot::emptied))
+                continue;
             head.counter(ground_.own()).fetch_add(~std::uint64_t{0}, std::memory_order_relaxed);
             return Effect::done;
         }
@@ -345,7 +343,7 @@ private:
 
     template <typename Do>
     Effect change_number(BlockNumber table, const EntryKey& key, const Do& do_it) const {
-        const auto entry = search_.find(ground_.head(table), key);
+        const auto entry = Search<Atomic>(ground_).find(ground_.head(table), key);
         Effect result = Effect::absent;
         if (entry.slot != nullptr) {
             auto& record = ground_.record(slot::record_in(entry.word));
@@ -358,7 +356,7 @@ private:
     // Frees the further buckets of an array, and its entries. A bucket that is being moved has them still, whatever of it is in the
     // next array.
     void free_chains(Head<Atomic>& head, const Root& root, std::uint32_t level) {
-        auto& array = growth_.array_of(head, level);
+        auto& array = Growth<Atomic>(ground_).array_of(head, level);
         for (std::uint64_t i = 0; i < array.buckets; ++i) {
             // An array before root.from has no entries; array root.from, which is_moved() reads, is freed by then.
             const bool has_entries =
@@ -371,7 +369,7 @@ private:
                                 const Root& root,
                                 std::uint64_t index) const noexcept {
         if (!root.is_growing()) return false;
-        auto& from = growth_.array_of(head, root.from);
+        auto& from = Growth<Atomic>(ground_).array_of(head, root.from);
         return Growth<Atomic>::is_moved(from.bucket(index % from.buckets));
     }
 
@@ -392,12 +390,6 @@ private:
     }
 
     Ground<Atomic> ground_;
-    Reclaimer<Atomic> reclaimer_;
-    Growth<Atomic> growth_;
-    Search<Atomic> search_;
-    Insertion<Atomic> insertion_;
-    Counting<Atomic> counting_;
-    TableWalk<Atomic> walk_;
 };
 
 }  // namespace acp::table

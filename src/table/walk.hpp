@@ -33,11 +33,14 @@ struct WalkPlace {
 [[nodiscard]] inline std::uint64_t tie_of_key(const char* key, std::uint32_t bytes) noexcept {
     constexpr std::uint64_t factor = 0x9e3779b97f4a7c15;
     std::uint64_t tie = bytes * factor + 1;
-    for (std::uint32_t i = 0; i < bytes; i += sizeof tie) {
+    const auto add = [&tie](const char* from, std::size_t count) {
         std::uint64_t word = 0;
-        std::memcpy(&word, key + i, std::min<std::size_t>(sizeof word, bytes - i));
+        std::memcpy(&word, from, count);
         tie = (std::rotl(tie, 29) ^ word) * factor;
-    }
+    };
+    std::uint32_t at = 0;
+    for (; bytes - at >= sizeof tie; at += sizeof tie) add(key + at, sizeof tie);
+    if (at < bytes) add(key + at, bytes - at);
     return tie | 1;
 }
 
@@ -60,9 +63,8 @@ enum class Visited : std::uint8_t {
 template <template <class> class Atomic>
 class TableWalk {
 public:
-    //   ground, growth  outlive this
-    TableWalk(const Ground<Atomic>& ground, const Growth<Atomic>& growth) noexcept
-        : ground_(ground), growth_(growth) {}
+    //   ground  outlives this
+    explicit TableWalk(const Ground<Atomic>& ground) noexcept : ground_(ground), growth_(ground) {}
 
     // Calls visit(const VisitedEntry&) -> Visited with entries behind `after`, at the most those of one bucket, and moves `after`.
     // false: there are none behind it. visit uses no table of this heap.
@@ -203,7 +205,7 @@ private:
     }
 
     const Ground<Atomic>& ground_;
-    const Growth<Atomic>& growth_;
+    Growth<Atomic> growth_;
 };
 
 }  // namespace acp::table

@@ -76,8 +76,9 @@ MUTANTS = {
     "tentative records of the dead stay": ("recovery.hpp",
         "            (void)slot.compare_exchange_strong(word, slot::emptied, std::memory_order_seq_cst,\n"
         "                                               std::memory_order_relaxed);", "            static_cast<void>(word);"),
-    "chains of old arrays are not freed": ("reclaimer.hpp", "(is_array && !free_chains(ground_.array(block)))",
-        "(is_array && &Reclaimer::free_chains == nullptr)"),
+    "chains of old arrays are not freed": ("reclaimer.hpp", "is_array && !free_chains(ground_.array(block));",
+        "is_array && &Reclaimer::free_chains == nullptr;"),
+    "a long array is begun and left": ("insertion.hpp", "            if (reclaimer_.has_begun()) (void)reclaimer_.scan();\n", ""),
     # Counts.
     "an ended count is counted on": ("counting.hpp", "            while (count != ended_count) {", "            while (true) {"),
     "an ended count stays": ("counting.hpp", "            unlink_ended(head, key);\n",
@@ -120,7 +121,7 @@ MUTANTS = {
             ground_.shown().record_made.store(0, std::memory_order_release);
             if (making.request.prepared == 0) ground_.blocks().free(making.made);
 """),
-    "a filled block is shown for ever": ("insertion.hpp", "            return {result, 0, true};", "            return {result, 0, false};"),
+    "a filled block is shown for ever": ("insertion.hpp", "            effect.is_prepared_left = true;", "            effect.is_prepared_left = false;"),
 }
 
 if __name__ == "__main__":

@@ -196,6 +196,21 @@ TEST_F(TableTest, long_values_that_were_replaced_do_not_pile_up) {
     user_.table.destroy(table, 0);
 }
 
+// Also of one who only inserts, and never takes an entry out of use.
+TEST_F(TableTest, old_arrays_are_freed_before_the_next_is_full) {
+    const BlockNumber table = make(1);
+    const auto bytes_in_use = [&] { return heap::usage_of(shared_.heap.control()).block_bytes; };
+    constexpr std::uint32_t entries = 95'000;
+    for (std::uint32_t i = 0; i < entries; ++i) {
+        ASSERT_EQ(insert(table, std::to_string(i), ""), Effect::done);
+    }
+    ASSERT_EQ(user_.table.buckets(table), 32'768U);
+    constexpr std::uint64_t record_bytes = 32;
+    constexpr std::uint64_t array_bytes = BucketArray<std::atomic>::bytes(32'768);
+    EXPECT_LT(bytes_in_use(), entries * record_bytes + array_bytes + array_bytes / 4);
+    user_.table.destroy(table, 0);
+}
+
 TEST_F(TableTest, is_destroyed_once) {
     const BlockNumber table = make(2);
     ASSERT_EQ(insert(table, "a", "b"), Effect::done);
