@@ -27,10 +27,14 @@ namespace acp::table {
 class Positions {
 public:
     explicit constexpr Positions(std::uint64_t slots) noexcept
-        : slots_(slots), top_bits_(static_cast<std::uint32_t>(std::bit_width(slots - 1))) {}
+        : slots_(slots),
+          top_bits_(static_cast<std::uint32_t>(std::bit_width(slots - 1))),
+          is_power_(std::has_single_bit(slots)) {}
 
     //   hash  has hash_bits
     [[nodiscard]] constexpr std::uint64_t of(std::uint64_t hash) const noexcept {
+        if (is_power_) [[likely]]  // then nothing is divided
+            return on_top(hash & (slots_ - 1)) | reversed_bits(hash >> top_bits_) >> top_bits_;
         return on_top(hash % slots_) | reversed_bits(hash / slots_) >> top_bits_;
     }
 
@@ -71,6 +75,7 @@ private:
 
     std::uint64_t slots_;
     std::uint32_t top_bits_;
+    bool is_power_;
 };
 
 }  // namespace acp::table
