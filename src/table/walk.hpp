@@ -80,9 +80,9 @@ public:
         Found found(is_single ? 1 : Found::most);
         for (;;) {
             const Bounds bounds = bounds_of(head, positions, after.position);
-            if (!is_single || after.tie != 0) prefetch_next(positions, bounds);
+            if (!is_single || after.tie == 0) prefetch_next(positions, bounds);
             if (!collect(head, positions, bounds, after, found)) continue;
-            const StepEnd shown = show(head, bounds.spot, after, found, visit);
+            const StepEnd shown = show(head, positions, bounds.spot, after, found, visit);
             if (shown == StepEnd::late || (shown == StepEnd::all && found.has_more)) continue;
             ground_.forget(Participant<Atomic>::record);
             if (shown == StepEnd::stopped) return true;
@@ -98,12 +98,11 @@ private:
         static constexpr std::uint32_t most = 32;
 
         struct One {  // without initial values: most of them are never written
-            std::uint64_t position;
+            std::uint64_t hash;
+            std::uint64_t splits;  // of the hash
             std::uint64_t tie;
             Atomic<std::uint64_t>* slot;
             std::uint64_t word;
-
-            [[nodiscard]] WalkPlace place() const noexcept { return {position, tie}; }
         };
 
         std::uint32_t wanted;     // 1 .. most
@@ -125,9 +124,12 @@ private:
             std::uint32_t at = count;
             for (; at > 0; --at) {
                 const One& other = ones[at - 1];
-                if (other.position == one.position && one.tie == WalkPlace::tie_of_all)
-                    return false;
-                if (other.place() < one.place()) break;
+                if (other.splits == one.splits) {
+                    if (one.tie == WalkPlace::tie_of_all) return false;
+                    if (other.tie < one.tie) break;
+                } else if (Positions::is_before(other.splits, one.splits)) {
+                    break;
+                }
             }
             has_more = has_more || count == wanted;
             if (at == wanted) return true;
@@ -185,18 +187,21 @@ private:
                  const WalkPlace& after,
                  Found& found) const noexcept {
         found.clear();
+        const std::uint64_t splits_after = positions.splits_at(after.position);
+        const bool is_tied = after.tie != 0 && after.tie != WalkPlace::tie_of_all;
         for (Bucket<Atomic>* bucket = bounds.spot.first;;) {
             for (auto& slot : bucket->slots) {
                 const std::uint64_t word = slot.load(std::memory_order_acquire);
                 if (!slot::is_entry(word)) continue;
                 std::uint64_t hash = 0;
                 if (!has_named(head, bounds.spot, slot, word, hash)) return false;
-                const std::uint64_t position = positions.of(hash);
-                const bool is_at_after = position == after.position && after.tie != 0 &&
-                                         after.tie != WalkPlace::tie_of_all;
-                const WalkPlace place{
-                    position, tie_of(head, slot::record_in(word), found.has_equals || is_at_after)};
-                if (after < place && !found.add({place.position, place.tie, &slot, word})) {
+                const std::uint64_t splits = positions.splits_of(hash);
+                if (Positions::is_before(splits, splits_after)) continue;
+                const bool is_at_after = splits == splits_after;
+                const std::uint64_t tie = tie_of(head, slot::record_in(word),
+                                                 found.has_equals || (is_at_after && is_tied));
+                if (is_at_after && tie <= after.tie) continue;
+                if (!found.add({hash, splits, tie, &slot, word})) {
                     found.has_equals = true;
                     return false;
                 }
@@ -238,6 +243,7 @@ private:
 
     template <typename Visit>
     StepEnd show(const Head<Atomic>& head,
+                 const Positions& positions,
                  const Spot<Atomic>& spot,
                  WalkPlace& after,
                  const Found& found,
@@ -248,8 +254,12 @@ private:
             if (!has_named(head, spot, *one.slot, one.word, hash)) return StepEnd::late;
             const BlockNumber number_of_record = slot::record_in(one.word);
             auto& record = ground_.record(number_of_record);
-            VisitedEntry entry{one.place(),      number_of_record,   record.key(),
-                               record.key_bytes, record.value_bytes, record.value()};
+            VisitedEntry entry{{positions.of(one.hash), one.tie},
+                               number_of_record,
+                               record.key(),
+                               record.key_bytes,
+                               record.value_bytes,
+                               record.value()};
             std::uint64_t number = 0;
             if (record.is_number()) {
                 number = record.number().load(std::memory_order_acquire);
@@ -257,7 +267,7 @@ private:
             }
             const Visited visited = visit(static_cast<const VisitedEntry&>(entry));
             if (visited == Visited::stop_before) return StepEnd::stopped;
-            after = one.place();
+            after = entry.place;
             if (visited == Visited::stop_here) return StepEnd::stopped;
         }
         return StepEnd::all;
