@@ -13,6 +13,7 @@
 
 #include "base/status.hpp"
 #include "data/allocator.hpp"
+#include "data/batch_rooms.hpp"
 #include "data/directory.hpp"
 #include "data/table_calls.hpp"
 #include "gma/gma.hpp"
@@ -118,6 +119,8 @@ public:
 
     [[nodiscard]] TableCalls& tables() noexcept { return tables_; }
 
+    [[nodiscard]] BatchRooms& batch_rooms() noexcept { return batch_rooms_; }
+
 private:
     [[nodiscard]] EntryPlace place_of(const ContainerName& name,
                                       const TablePlace& place,
@@ -132,6 +135,7 @@ private:
     Allocator& allocator_;
     Directories directories_;
     TableCalls tables_;
+    BatchRooms batch_rooms_;
 };
 
 }  // namespace acp::data

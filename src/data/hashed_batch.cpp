@@ -42,35 +42,22 @@ void store(BatchItem& item, const EntryResult& result, const std::byte* value) n
 
 }  // namespace
 
-Status HashedBatch::run(std::span<BatchItem> items) {
+Status HashedBatch::run() {
+    aim();
+    run_once(room_.aimed);
     Status first;
-    for (std::size_t done = 0; done < items.size(); done += window) {
-        const auto some = items.subspan(done, std::min(window, items.size() - done));
-        aim(some);
-        for (std::size_t begin = 0; begin < aimed_.size();) {
-            std::size_t end = begin + 1;
-            while (end < aimed_.size() && aimed_[end].place.index == aimed_[begin].place.index)
-                ++end;
-            const auto group = std::span<const Aimed>(aimed_).subspan(begin, end - begin);
-            auto heap = hashed_.tables().heap_of(group.front().place.table);
-            if (heap.is_ok() && heap.value() != nullptr) run_here(*heap.value(), group);
-            begin = end;
-        }
-        run_there(aimed_);
-        for (BatchItem& item : some) {
-            if (item.is_done && item.result.effect != Effect::no_room) continue;
-            auto status = run_alone(item);
-            if (first.is_ok()) first = std::move(status);
-        }
+    for (BatchItem& item : room_.items) {
+        if (item.is_done && item.result.effect != Effect::no_room) continue;
+        auto status = run_alone(item);
+        if (first.is_ok()) first = std::move(status);
     }
     return first;
 }
 
 // Finds the tables of keys; keys of one table become neighbours, in their order.
-void HashedBatch::aim(std::span<BatchItem> items) {
-    aimed_.clear();
-    aimed_.reserve(items.size());
-    for (BatchItem& item : items) {
+void HashedBatch::aim() {
+    room_.unsorted.clear();
+    for (BatchItem& item : room_.items) {
         item.is_done = false;
         Aimed one;
         one.item = &item;
@@ -80,11 +67,36 @@ void HashedBatch::aim(std::span<BatchItem> items) {
             if (!directory.is_ok()) continue;  // told when it is run alone
             one.place = place_in(directory.value(), item.key);
         }
-        aimed_.push_back(one);
+        room_.unsorted.push_back(one);
     }
-    std::stable_sort(aimed_.begin(), aimed_.end(), [](const Aimed& left, const Aimed& right) {
-        return left.place.index < right.place.index;
-    });
+    sort_by_table();
+}
+
+// By counting: there are few tables.
+void HashedBatch::sort_by_table() {
+    std::uint64_t tables = 0;
+    for (const Aimed& one : room_.unsorted) tables = std::max(tables, one.place.index + 1);
+    if (tables <= 1) {
+        room_.aimed.swap(room_.unsorted);
+        return;
+    }
+    room_.begins.assign(tables + 1, 0);
+    for (const Aimed& one : room_.unsorted) ++room_.begins[one.place.index + 1];
+    for (std::size_t i = 1; i < room_.begins.size(); ++i) room_.begins[i] += room_.begins[i - 1];
+    room_.aimed.resize(room_.unsorted.size());
+    for (const Aimed& one : room_.unsorted) room_.aimed[room_.begins[one.place.index]++] = one;
+}
+
+// Those of tables of this node.
+void HashedBatch::run_here(std::span<const Aimed> aimed) {
+    for (std::size_t begin = 0; begin < aimed.size();) {
+        std::size_t end = begin + 1;
+        while (end < aimed.size() && aimed[end].place.index == aimed[begin].place.index) ++end;
+        const auto group = aimed.subspan(begin, end - begin);
+        auto heap = hashed_.tables().heap_of(group.front().place.table);
+        if (heap.is_ok() && heap.value() != nullptr) run_here(*heap.value(), group);
+        begin = end;
+    }
 }
 
 void HashedBatch::run_here(allocator::NodeHeap& heap, std::span<const Aimed> aimed) {
@@ -170,12 +182,11 @@ void HashedBatch::receive(std::span<const Aimed> aimed, const BatchMessage& sent
     }
 }
 
-// Sends what is for other nodes and not done. Returns the messages, all of which have been answered, or failed.
-std::vector<HashedBatch::BatchMessage> HashedBatch::send_all(std::span<const Aimed> aimed) {
-    std::vector<BatchMessage> all;
-    all.reserve(aimed.size());  // what is under way is not moved
-    gma::Gma& gma = hashed_.tables().gma();
-    Asks asks(gma);
+// Sends what is for other nodes and not done.
+void HashedBatch::send_all(std::span<const Aimed> aimed,
+                           Asks& asks,
+                           std::deque<BatchMessage>& all) {
+    const gma::Gma& gma = hashed_.tables().gma();
     for (std::size_t i = 0; i < aimed.size();) {
         const std::uint32_t process = hashed_.tables().process_of(aimed[i].place.table);
         std::size_t count = 0;
@@ -186,19 +197,30 @@ std::vector<HashedBatch::BatchMessage> HashedBatch::send_all(std::span<const Aim
         }
         i += std::max<std::size_t>(count, 1);
     }
-    (void)asks.wait();  // what failed is tried alone, which tells why
-    return all;
 }
 
-// Again for what was not told, as long as anything is.
-void HashedBatch::run_there(std::span<const Aimed> aimed) {
-    for (bool goes_on = true; goes_on;) {
-        goes_on = false;
-        for (const BatchMessage& sent : send_all(aimed)) {
-            receive(aimed, sent);
-            const bool is_any_told = sent.count != 0 && sent.told_bytes != 0;
-            goes_on = goes_on || (is_any_told && !aimed[sent.first + sent.count - 1].item->is_done);
-        }
+// Whether anything is left that a further message may do.
+bool HashedBatch::receive_all(std::span<const Aimed> aimed, const std::deque<BatchMessage>& all) {
+    bool goes_on = false;
+    for (const BatchMessage& sent : all) {
+        receive(aimed, sent);
+        const bool is_any_told = sent.count != 0 && sent.told_bytes != 0;
+        goes_on = goes_on || (is_any_told && !aimed[sent.first + sent.count - 1].item->is_done);
+    }
+    return goes_on;
+}
+
+// Each item once; what is of this node while messages are under way. What was not told is sent again, as long as anything is.
+void HashedBatch::run_once(std::span<const Aimed> aimed) {
+    std::deque<BatchMessage> all;
+    Asks asks(hashed_.tables().gma());
+    send_all(aimed, asks, all);
+    run_here(aimed);
+    for (;;) {
+        (void)asks.wait();  // what failed is tried alone, which tells why
+        if (!receive_all(aimed, all)) return;
+        all.clear();
+        send_all(aimed, asks, all);
     }
 }
 
