@@ -66,6 +66,7 @@
 #define acp_compare_exchange(type, ...) acp_compare_exchange_##type(__VA_ARGS__)
 #define acp_contains(type, ...) acp_contains_##type(__VA_ARGS__)
 #define acp_fetch_add(type, ...) acp_fetch_add_##type(__VA_ARGS__)
+#define acp_scan(type, ...) acp_scan_##type(__VA_ARGS__)
 #define acp_for_each_local(type, ...) acp_for_each_local_##type(__VA_ARGS__)
 #define acp_increment_key(type, ...) acp_increment_key_##type(__VA_ARGS__)
 #define acp_insert_if_absent(type, ...) acp_insert_if_absent_##type(__VA_ARGS__)

@@ -85,12 +85,22 @@ ACP_API int acp_empty_local_multimap(acp_multimap_t map);
 /* Iterators: all entries, or those stored on the calling rank, rank by rank. An entry that is there from before acp_begin
  * until the end is reached comes once, also where its value is replaced meanwhile. One that is inserted or erased meanwhile
  * may come or not. acp_increment goes on also from an entry that was erased. Costs one round trip for an entry of another
- * node. */
+ * node: acp_scan_multimap reads many in one. */
 ACP_API acp_multimap_it_t acp_begin_multimap(acp_multimap_t map);
 ACP_API acp_multimap_it_t acp_end_multimap(acp_multimap_t map);
 ACP_API acp_multimap_it_t acp_begin_local_multimap(acp_multimap_t map);
 ACP_API acp_multimap_it_t acp_end_local_multimap(acp_multimap_t map);
 ACP_API acp_multimap_it_t acp_increment_multimap_it(acp_multimap_it_t it);
+
+/* Copies entries from an iterator's on, as iterators find them, up to `count` and as far as there is room: as many in a
+ * round trip to another node as 900 bytes or so hold, and at the speed of memory on the own one. *it becomes the iterator to the next entry, or the
+ * end.
+ *   entries  become the entries: key and value point into `room`; result is 1
+ *   room     for the bytes: the value, then the key of each, and each at the next multiple of 8 bytes. Of the next entry
+ *            it->value_size and it->key_size say the sizes
+ * Returns how many, 0 at the end; or -1: ACP_ERR_LIMIT where there is no room for the first, whose sizes *it then tells. */
+ACP_API int64_t acp_scan_multimap(
+    acp_multimap_it_t* it, size_t count, acp_entry_t* entries, void* room, size_t room_size);
 
 /* Where an entry's bytes lie: for acp_copy and atomics. They stay there, and unchanged, until the entry is erased; afterwards
  * the memory may be anything. Does not communicate. Null for the end. */

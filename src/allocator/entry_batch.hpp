@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls on many keys of one table, run as a group: the processor fetches the buckets and records of all while it works on the first.
+// Calls on many keys of one table, run in groups: while it works on one, the processor fetches the records of the next group, and the
+// buckets of the one behind that.
 // For a caller on its own node, and for the gateway on behalf of others. One thread.
 // Tests: tests/unit/allocator/table_operations_test.cpp.
 #pragma once
@@ -70,14 +71,14 @@ public:
     // there while tell() runs, of a find that found one. tell() returns false to end: what comes behind is not done.
     template <typename Tell>
     void run(NodeTables& tables, table::BlockNumber table, const Tell& tell) const {
+        Spots spots;  // NOLINT: written as far as read
+        prefetch_buckets(tables, table, 0, spots);
+        prefetch_buckets(tables, table, group, spots);
+        prefetch_records(tables, 0, spots);
         for (std::uint32_t first = 0; first < count_; first += group) {
-            const std::uint32_t end = std::min(first + group, count_);
-            std::array<table::Spot<std::atomic>, group> spots;  // NOLINT: written as far as read
-            for (std::uint32_t i = first; i < end; ++i)
-                spots[i - first] = tables->prefetch_bucket(table, ones_[i].key.hash);
-            for (std::uint32_t i = first; i < end; ++i)
-                tables->prefetch_record(spots[i - first], ones_[i].key.hash);
-            for (std::uint32_t i = first; i < end; ++i) {
+            prefetch_records(tables, first + group, spots);
+            prefetch_buckets(tables, table, first + 2 * group, spots);
+            for (std::uint32_t i = first; i < end_of_group(first); ++i) {
                 if (!run_one(tables, table, i, tell)) return;
             }
         }
@@ -85,6 +86,27 @@ public:
 
 private:
     static constexpr std::uint32_t group = 16;
+
+    using Spots = std::array<table::Spot<std::atomic>, batch_max>;
+
+    [[nodiscard]] std::uint32_t end_of_group(std::uint32_t first) const noexcept {
+        return std::min(first + group, count_);
+    }
+
+    void prefetch_buckets(NodeTables& tables,
+                          table::BlockNumber table,
+                          std::uint32_t first,
+                          Spots& spots) const noexcept {
+        for (std::uint32_t i = first; i < end_of_group(first); ++i)
+            spots[i] = tables->prefetch_bucket(table, ones_[i].key.hash);
+    }
+
+    void prefetch_records(NodeTables& tables,
+                          std::uint32_t first,
+                          const Spots& spots) const noexcept {
+        for (std::uint32_t i = first; i < end_of_group(first); ++i)
+            tables->prefetch_record(spots[i], ones_[i].key.hash);
+    }
 
     template <typename Tell>
     bool run_one(NodeTables& tables,

@@ -8,6 +8,7 @@
 #include "base/format.hpp"
 
 #include "allocator/opened_tables.hpp"
+#include "allocator/walked_entries.hpp"
 
 namespace acp::allocator {
 
@@ -84,77 +85,22 @@ Ran run_entries(OperationContext& context,
     return {Code::ok, sizeof entries};
 }
 
-// The most buckets that one operation looks at.
+// The most buckets that one operation clears.
 constexpr std::uint32_t buckets_max = 64;
-
-// Writes entries that are visited one behind the other.
-class EntryWriter {
-public:
-    EntryWriter(OpenedTables& opened, OperationResult result) noexcept
-        : opened_(opened), result_(result), at_(sizeof(WalkResult)) {}
-
-    [[nodiscard]] bool has_room_for(const VisitedEntry& entry) const noexcept {
-        const std::size_t bytes = sizeof(WalkedEntry) + entry.key_bytes + entry.value_bytes;
-        return at_ + bytes <= result_.size() || count_ == 0;
-    }
-
-    void add(const VisitedEntry& entry) noexcept {
-        WalkedEntry walked{entry.place, opened_.address(entry.record), entry.key_bytes,
-                           entry.value_bytes, 0};
-        const std::size_t bytes = std::size_t{entry.key_bytes} + entry.value_bytes;
-        const bool has_bytes = at_ + sizeof walked + bytes <= result_.size();
-        walked.has_bytes = has_bytes ? 1 : 0;
-        std::memcpy(result_.data() + at_, &walked, sizeof walked);
-        at_ += sizeof walked;
-        ++count_;
-        if (!has_bytes) return;
-        std::copy_n(entry.key, entry.key_bytes, reinterpret_cast<char*>(result_.data() + at_));
-        at_ += entry.key_bytes;
-        std::copy_n(entry.value, entry.value_bytes, reinterpret_cast<char*>(result_.data() + at_));
-        at_ += entry.value_bytes;
-    }
-
-    [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
-
-    [[nodiscard]] Ran finish(WalkResult head) noexcept {
-        head.count = count_;
-        std::memcpy(result_.data(), &head, sizeof head);
-        return {Code::ok, static_cast<std::uint32_t>(at_)};
-    }
-
-private:
-    OpenedTables& opened_;
-    OperationResult result_;
-    std::size_t at_;
-    std::uint32_t count_ = 0;
-};
 
 Ran run_walk(OperationContext& context,
              OperationArguments arguments,
              OperationResult result) noexcept {
     WalkRequest request;
-    if (!take(arguments, request) || !arguments.empty() || request.is_single > 1) {
+    if (!take(arguments, request) || !arguments.empty() || request.wants_bytes > 1) {
         return {Code::argument, 0};
     }
     if (!has_heap(context)) return {Code::unsupported, 0};
     OpenedTables opened(context);
     const BlockNumber table = opened.table(request.name);
     if (table == 0) return {Code::stale, 0};
-    EntryWriter writer(opened, result);
-    WalkResult head{request.after, 0, 1};
-    bool is_full = false;
-    for (std::uint32_t i = 0; i < buckets_max && head.has_more != 0 && !is_full; ++i) {
-        const bool has_more =
-            opened.tables()->walk(table, head.after, [&](const VisitedEntry& entry) {
-                is_full = !writer.has_room_for(entry);
-                if (is_full) return Visited::stop_before;
-                writer.add(entry);
-                is_full = request.is_single != 0;
-                return is_full ? Visited::stop_here : Visited::go_on;
-            });
-        head.has_more = has_more ? 1 : 0;
-    }
-    return writer.finish(head);
+    const auto address = [&](BlockNumber record) { return opened.address(record); };
+    return {Code::ok, write_walked_entries(opened.tables(), table, request, address, result)};
 }
 
 // The entries of a bucket are noted, and erased when the visit has ended.

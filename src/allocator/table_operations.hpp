@@ -45,13 +45,14 @@ struct GiveRequest {
     std::uint64_t to = 0;
 };
 
-// walk: entries behind a place, as many as there is room for, one at the most if is_single. Its result is a WalkResult; then
-// for each entry a WalkedEntry, its key and its value. Of an entry that does not fit into a whole result key and value are left out.
+// walk: entries behind a place, as many as there is room for. Its result is a WalkResult; then for each entry a WalkedEntry, and if
+// wants_bytes its key and its value, but for an entry that does not fit into a whole result.
 // clear: erases entries behind a place, a bounded number. Its result is a WalkResult without entries.
 struct WalkRequest {
     TableName name;
     table::WalkPlace after;
-    std::uint64_t is_single = 0;
+    std::uint32_t entries_max = 0;  // 0: any number
+    std::uint32_t wants_bytes = 1;  // 0 or 1
 };
 
 struct WalkResult {
@@ -65,7 +66,8 @@ struct WalkedEntry {
     std::uint64_t record = 0;  // its address
     std::uint32_t key_bytes = 0;
     std::uint32_t value_bytes = 0;
-    std::uint64_t has_bytes = 0;  // whether key and value follow
+    std::uint32_t has_bytes = 0;       // whether key and value follow
+    std::uint32_t is_ended_count = 0;  // whether the value is table::ended_count
 };
 
 inline constexpr std::uint32_t table_operation_count = 6;

@@ -50,40 +50,76 @@ bool is_of_keys_alone(const ContainerName& name) noexcept {
     return name.kind == ContainerKind::set || name.kind == ContainerKind::multiset;
 }
 
-// What the entries of a program ask for. Errors: argument.
-Status fill(const ContainerName& name,
-            BatchKind kind,
-            std::span<const acp_entry_t> entries,
-            std::vector<data::BatchItem>& items) {
-    const bool stores = kind == BatchKind::insert || kind == BatchKind::assign;
+bool stores_values(const ContainerName& name, BatchKind kind) noexcept {
+    return !is_of_keys_alone(name) && (kind == BatchKind::insert || kind == BatchKind::assign);
+}
+
+// Errors: argument.
+Status check(const ContainerName& name, BatchKind kind, std::span<const acp_entry_t> entries) {
+    const bool stores = stores_values(name, kind);
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const acp_entry_t& entry = entries[i];
         if (entry.key == nullptr && entry.key_size != 0) {
             return {Code::argument, "the key of entry " + std::to_string(i) + " is NULL"};
         }
-        items[i].key = bytes_at(entry.key, entry.key_size);
-        items[i].operand = entry.number;
-        if (is_of_keys_alone(name)) continue;
-        if (!stores) {
-            items[i].room = room_at(entry.value, entry.value_size);
-            continue;
+        if (stores && entry.value == nullptr && entry.value_size != 0) {
+            return {Code::argument, "entry " + std::to_string(i) + ": the value is NULL"};
         }
-        if (entry.value == nullptr && entry.value_size != 0) {
-            auto value = value_of(entry.value, entry.value_size);
-            return std::move(value).failure().within("entry " + std::to_string(i));
-        }
-        items[i].value = bytes_at(entry.value, entry.value_size);
     }
     return {};
 }
 
+// What an entry of a program asks for.
+void fill(const ContainerName& name,
+          BatchKind kind,
+          const acp_entry_t& entry,
+          data::BatchItem& item) noexcept {
+    item = {};
+    item.key = bytes_at(entry.key, entry.key_size);
+    item.operand = entry.number;
+    if (stores_values(name, kind)) {
+        item.value = bytes_at(entry.value, entry.value_size);
+    } else if (!is_of_keys_alone(name)) {
+        item.room = room_at(entry.value, entry.value_size);
+    } else if (name.kind == ContainerKind::multiset && kind == BatchKind::find) {
+        item.operand = 0;  // becomes the count, which is found as a value of 8 bytes
+        item.room = std::as_writable_bytes(std::span(&item.operand, 1));
+    }
+}
+
 // What a call on many tells of one entry.
-void tell_entry(BatchKind kind, const data::BatchItem& item, acp_entry_t& entry) noexcept {
+void tell_entry(const ContainerName& name,
+                BatchKind kind,
+                const data::BatchItem& item,
+                acp_entry_t& entry) noexcept {
     entry.result = result_of(kind, item);
-    if (kind == BatchKind::find && entry.result == 1) entry.value_size = item.result.value_bytes;
     if (kind == BatchKind::fetch_add_or_insert || kind == BatchKind::add_to_count) {
         entry.number = item.result.number;
+    } else if (name.kind == ContainerKind::multiset && kind == BatchKind::find) {
+        if (item.operand == table::ended_count) entry.result = 0;
+        entry.number = entry.result == 1 ? item.operand : 0;
+    } else if (kind == BatchKind::find && entry.result == 1) {
+        entry.value_size = item.result.value_bytes;
     }
+}
+
+// Runs at most HashedBatch::items_max of them. The first failure.   good  becomes how many results were good
+Status run_some(data::Hashed& hashed,
+                const ContainerName& name,
+                BatchKind kind,
+                std::span<acp_entry_t> entries,
+                std::int64_t& good) {
+    data::BatchRooms::Lease lease(hashed.batch_rooms());
+    std::vector<data::BatchItem>& items = lease.room().items;
+    items.resize(entries.size());
+    for (std::size_t i = 0; i < entries.size(); ++i) fill(name, kind, entries[i], items[i]);
+    auto status = data::HashedBatch(hashed, name, kind, lease.room()).run();
+    const int good_result = kind == BatchKind::assign ? 0 : 1;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        tell_entry(name, kind, items[i], entries[i]);
+        good += entries[i].result == good_result ? 1 : 0;
+    }
+    return status;
 }
 
 }  // namespace
@@ -132,30 +168,21 @@ Result<std::int64_t> run_batch(data::Hashed& hashed,
                                const ContainerName& name,
                                BatchKind kind,
                                std::span<acp_entry_t> entries) {
-    std::vector<data::BatchItem> items(entries.size());
-    if (auto status = fill(name, kind, entries, items); !status.is_ok()) return status;
-    // A count is found as a value of 8 bytes.
-    const bool finds_counts = name.kind == ContainerKind::multiset && kind == BatchKind::find;
-    std::vector<std::uint64_t> counts(finds_counts ? items.size() : 0);
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-        items[i].room = std::as_writable_bytes(std::span(&counts[i], 1));
-    }
-    auto status = data::HashedBatch(hashed, name, kind).run(items);
-    const int good_result = kind == BatchKind::assign ? 0 : 1;
+    if (auto status = check(name, kind, entries); !status.is_ok()) return status;
+    Status first;
     std::int64_t good = 0;
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-        tell_entry(kind, items[i], entries[i]);
-        if (entries[i].result == -1 && status.is_ok()) {
-            status = {Code::argument,
-                      "the value of entry " + std::to_string(i) + " has not 8 bytes"};
-        }
-        if (finds_counts) {
-            if (counts[i] == table::ended_count) entries[i].result = 0;
-            entries[i].number = entries[i].result == 1 ? counts[i] : 0;
-        }
-        good += entries[i].result == good_result ? 1 : 0;
+    for (std::size_t done = 0; done < entries.size(); done += data::HashedBatch::items_max) {
+        const auto some =
+            entries.subspan(done, std::min(data::HashedBatch::items_max, entries.size() - done));
+        auto status = run_some(hashed, name, kind, some, good);
+        if (first.is_ok()) first = std::move(status);
     }
-    if (!status.is_ok()) return status;
+    if (!first.is_ok()) return first;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        if (entries[i].result != -1) continue;
+        return Status(Code::argument,
+                      "the value of entry " + std::to_string(i) + " has not 8 bytes");
+    }
     return good;
 }
 

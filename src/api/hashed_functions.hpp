@@ -3,6 +3,8 @@
 // ACP_HASHED_FUNCTIONS.
 #pragma once
 
+#include <cstring>
+
 #include "api/hashed.hpp"
 
 namespace acp::api {
@@ -43,9 +45,53 @@ It increment(const char* call, const It& it) noexcept {
     const Scope scope = it.is_local != 0 ? Scope::local : Scope::all;
     const Handle& handle = it.*HashedTypes<Handle>::container;
     if (it.rank < 0 || it.elem == ACP_GA_NULL) return it;
+    EntryPlace at = place_of(it);
+    const memory::HazardLine* line = inline_line;
+    if (line != nullptr &&
+        data::HashedWalk(*library().hashed).next_at_once(*line, name_of(handle), at, scope))
+        [[likely]] {
+        return iterator_at(handle, at, scope);
+    }
     return iterate(call, handle, scope, [&](data::HashedWalk& walk, const ContainerName& name) {
-        return walk.next(name, place_of(it), scope);
+        return walk.next(name, at, scope);
     });
+}
+
+// Copies entries from an iterator's on. Where there is no room for the first, *it becomes the iterator to it.
+template <typename Handle, typename It>
+std::int64_t scan(const char* call,
+                  It* it,
+                  std::span<acp_entry_t> entries,
+                  std::span<std::byte> room) noexcept {
+    const It from = it != nullptr ? *it : It{};
+    const Handle& handle = from.*HashedTypes<Handle>::container;
+    return call_hashed(
+        call, std::int64_t{-1}, handle,
+        [&](data::Hashed& hashed, const ContainerName& name) -> base::Result<std::int64_t> {
+            if (it == nullptr) return base::Status(base::Code::argument, "it is NULL");
+            if (it->rank < 0)
+                return base::Status(base::Code::argument, "the iterator is at no entry");
+            if (entries.data() == nullptr && !entries.empty())
+                return base::Status(base::Code::argument, "entries is NULL");
+            if (room.data() == nullptr && !room.empty())
+                return base::Status(base::Code::argument, "room is NULL");
+            const Scope scope = from.is_local != 0 ? Scope::local : Scope::all;
+            EntryPlace at = place_of(from);
+            std::size_t next = 0;
+            const auto take = [&](std::span<const std::byte> key, std::span<std::byte> value) {
+                acp_entry_t& entry = entries[next++];
+                entry = {key.data(), key.size(), value.data(), value.size(), 0, 1};
+                if (name.kind == ContainerKind::multiset)
+                    std::memcpy(&entry.number, value.data(), value.size());
+            };
+            auto scanned =
+                data::HashedWalk(hashed).scan(name, at, scope, {entries.size(), room, take});
+            if (!scanned.is_ok() && scanned.failure().code() != base::Code::limit)
+                return std::move(scanned).failure();
+            *it = iterator_at(handle, at, scope);
+            if (!scanned.is_ok()) return std::move(scanned).failure();
+            return static_cast<std::int64_t>(scanned.value());
+        });
 }
 
 template <typename Handle>
@@ -251,6 +297,11 @@ It erase(const char* call, const It& it) noexcept {
     }                                                                                             \
     acp_##kind##_it_t acp_erase_##kind(acp_##kind##_it_t it) {                                    \
         return acp::api::erase<acp_##kind##_t>("acp_erase_" #kind, it);                           \
+    }                                                                                             \
+    std::int64_t acp_scan_##kind(acp_##kind##_it_t* it, std::size_t count, acp_entry_t* entries,  \
+                                 void* room, std::size_t room_size) {                             \
+        return acp::api::scan<acp_##kind##_t>("acp_scan_" #kind, it, {entries, count},            \
+                                              {static_cast<std::byte*>(room), room_size});        \
     }                                                                                             \
     int acp_clear_##kind(acp_##kind##_t handle) {                                                 \
         return acp::api::clear("acp_clear_" #kind, handle, acp::data::Scope::all);                \

@@ -13,6 +13,7 @@
 
 #include "base/status.hpp"
 #include "data/allocator.hpp"
+#include "data/batch_rooms.hpp"
 #include "data/directory.hpp"
 #include "data/table_calls.hpp"
 #include "gma/gma.hpp"
@@ -134,6 +135,8 @@ public:
 
     [[nodiscard]] TableCalls& tables() noexcept { return tables_; }
 
+    [[nodiscard]] BatchRooms& batch_rooms() noexcept { return batch_rooms_; }
+
 private:
     // Where a walk has an entry of a key that has no other.
     [[nodiscard]] static EntryPlace place_by_key(const TablePlace& place,
@@ -158,6 +161,7 @@ private:
     Allocator& allocator_;
     Directories directories_;
     TableCalls tables_;
+    BatchRooms batch_rooms_;
 };
 
 }  // namespace acp::data

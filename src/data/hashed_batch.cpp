@@ -45,71 +45,34 @@ void store(BatchItem& item, const EntryResult& result, const std::byte* value) n
     if (some != 0) std::memcpy(item.room.data(), value, some);
 }
 
-// Nothing is left to do for it.
-bool is_over(const BatchItem& item) noexcept {
-    return item.is_done && item.result.effect != Effect::no_room;
-}
-
-// Calls visit(some) with so many items after so many.
-template <typename Visit>
-void in_windows(std::span<BatchItem> items, std::size_t most, const Visit& visit) {
-    for (std::size_t done = 0; done < items.size(); done += most) {
-        visit(items.subspan(done, std::min(most, items.size() - done)));
-    }
-}
-
 }  // namespace
 
-// Calls visit(group) with those that are aimed at one table.
-template <typename Visit>
-void HashedBatch::for_each_table(const Visit& visit) const {
-    const std::span<const Aimed> all(aimed_);
-    for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
-        while (end < all.size() && all[end].place.index == all[begin].place.index) ++end;
-        visit(all.subspan(begin, end - begin));
-    }
-}
-
-Status HashedBatch::run(std::span<BatchItem> items) {
-    aimed_.reserve(std::min(window, items.size()));
-    bool is_all_done = true;
-    in_windows(items, allocator::batch_max, [&](std::span<BatchItem> some) {
-        for (BatchItem& item : some) item.is_done = false;
-        aim(some);
-        for_each_table([&](std::span<const Aimed> group) {
-            if (group.front().place.heap != nullptr) run_here(group);
-        });
-        for (const BatchItem& item : some) is_all_done = is_all_done && is_over(item);
-    });
+Status HashedBatch::run() {
+    aim();
+    run_once(room_.aimed);
     Status first;
-    if (is_all_done) [[likely]]
-        return first;
-    in_windows(items, window, [&](std::span<BatchItem> some) {
-        aim(some);
-        run_there(aimed_);
-        for (BatchItem& item : some) {
-            if (is_over(item)) continue;
-            auto status = run_alone(item);
-            if (first.is_ok()) first = std::move(status);
-        }
-    });
+    for (BatchItem& item : room_.items) {
+        if (item.is_done && item.result.effect != Effect::no_room) continue;
+        auto status = run_alone(item);
+        if (first.is_ok()) first = std::move(status);
+    }
     return first;
 }
 
-// Finds the tables of keys that are not done; keys of one table become neighbours, in their order.
-void HashedBatch::aim(std::span<BatchItem> items) {
-    aimed_.clear();
+// Finds the tables of keys; keys of one table become neighbours, in their order.
+void HashedBatch::aim() {
+    room_.aimed.clear();
     bool is_in_order = true;
     std::uint64_t last = 0;
-    for (BatchItem& item : items) {
-        if (item.is_done || item.key.size() > key_bytes_most || item.value.size() > key_bytes_most)
-            continue;
-        Aimed& one = aimed_.emplace_back();
+    for (BatchItem& item : room_.items) {
+        item.is_done = false;
+        if (item.key.size() > key_bytes_most || item.value.size() > key_bytes_most) continue;
+        Aimed& one = room_.aimed.emplace_back();
         one.item = &item;
         if (!hashed_.directories().find(name_, item.key, one.place)) [[unlikely]] {
             auto directory = hashed_.directories().fetch(name_);
             if (!directory.is_ok()) {  // told when it is run alone
-                aimed_.pop_back();
+                room_.aimed.pop_back();
                 continue;
             }
             one.place = hashed_.directories().place_in(directory.value(), item.key);
@@ -117,14 +80,33 @@ void HashedBatch::aim(std::span<BatchItem> items) {
         is_in_order = is_in_order && last <= one.place.index;
         last = one.place.index;
     }
-    if (is_in_order) return;
-    std::sort(aimed_.begin(), aimed_.end(), [](const Aimed& left, const Aimed& right) {
-        return left.place.index != right.place.index ? left.place.index < right.place.index
-                                                     : left.item < right.item;
-    });
+    if (!is_in_order) sort_by_table();
 }
 
+// By counting: there are few tables.
+void HashedBatch::sort_by_table() {
+    room_.aimed.swap(room_.unsorted);
+    std::uint64_t tables = 0;
+    for (const Aimed& one : room_.unsorted) tables = std::max(tables, one.place.index + 1);
+    room_.begins.assign(tables + 1, 0);
+    for (const Aimed& one : room_.unsorted) ++room_.begins[one.place.index + 1];
+    for (std::size_t i = 1; i < room_.begins.size(); ++i) room_.begins[i] += room_.begins[i - 1];
+    room_.aimed.resize(room_.unsorted.size());
+    for (const Aimed& one : room_.unsorted) room_.aimed[room_.begins[one.place.index]++] = one;
+}
+
+// Those of tables of this node.
 void HashedBatch::run_here(std::span<const Aimed> aimed) {
+    for (std::size_t begin = 0, end = 0; begin < aimed.size(); begin = end) {
+        while (end < aimed.size() && end - begin < allocator::batch_max &&
+               aimed[end].place.index == aimed[begin].place.index) {
+            ++end;
+        }
+        if (aimed[begin].place.heap != nullptr) run_at_table(aimed.subspan(begin, end - begin));
+    }
+}
+
+void HashedBatch::run_at_table(std::span<const Aimed> aimed) {
     local::Hazards& hazards = hashed_.tables().gma().hazards();
     local::Hazards::Lease lease(hazards);
     const TablePlace& place = aimed.front().place;
@@ -203,12 +185,11 @@ void HashedBatch::receive(std::span<const Aimed> aimed, const BatchMessage& sent
     }
 }
 
-// Sends what is for other nodes and not done. Returns the messages, all of which have been answered, or failed.
-std::vector<HashedBatch::BatchMessage> HashedBatch::send_all(std::span<const Aimed> aimed) {
-    std::vector<BatchMessage> all;
-    all.reserve(aimed.size());  // what is under way is not moved
-    gma::Gma& gma = hashed_.tables().gma();
-    Asks asks(gma);
+// Sends what is for other nodes and not done.
+void HashedBatch::send_all(std::span<const Aimed> aimed,
+                           Asks& asks,
+                           std::deque<BatchMessage>& all) {
+    const gma::Gma& gma = hashed_.tables().gma();
     for (std::size_t i = 0; i < aimed.size();) {
         const std::uint32_t process = hashed_.tables().process_of(aimed[i].place.table);
         std::size_t count = 0;
@@ -219,19 +200,30 @@ std::vector<HashedBatch::BatchMessage> HashedBatch::send_all(std::span<const Aim
         }
         i += std::max<std::size_t>(count, 1);
     }
-    (void)asks.wait();  // what failed is tried alone, which tells why
-    return all;
 }
 
-// Again for what was not told, as long as anything is.
-void HashedBatch::run_there(std::span<const Aimed> aimed) {
-    for (bool goes_on = true; goes_on;) {
-        goes_on = false;
-        for (const BatchMessage& sent : send_all(aimed)) {
-            receive(aimed, sent);
-            const bool is_any_told = sent.count != 0 && sent.told_bytes != 0;
-            goes_on = goes_on || (is_any_told && !aimed[sent.first + sent.count - 1].item->is_done);
-        }
+// Whether anything is left that a further message may do.
+bool HashedBatch::receive_all(std::span<const Aimed> aimed, const std::deque<BatchMessage>& all) {
+    bool goes_on = false;
+    for (const BatchMessage& sent : all) {
+        receive(aimed, sent);
+        const bool is_any_told = sent.count != 0 && sent.told_bytes != 0;
+        goes_on = goes_on || (is_any_told && !aimed[sent.first + sent.count - 1].item->is_done);
+    }
+    return goes_on;
+}
+
+// Each item once; what is of this node while messages are under way. What was not told is sent again, as long as anything is.
+void HashedBatch::run_once(std::span<const Aimed> aimed) {
+    std::deque<BatchMessage> all;
+    Asks asks(hashed_.tables().gma());
+    send_all(aimed, asks, all);
+    run_here(aimed);
+    for (;;) {
+        (void)asks.wait();  // what failed is tried alone, which tells why
+        if (!receive_all(aimed, all)) return;
+        all.clear();
+        send_all(aimed, asks, all);
     }
 }
 

@@ -7,11 +7,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <vector>
 
 #include "base/status.hpp"
 #include "data/ask.hpp"
+#include "data/batch_rooms.hpp"
 #include "data/hashed.hpp"
 
 #include "allocator/entry_batch.hpp"
@@ -20,36 +22,22 @@ namespace acp::data {
 
 using allocator::BatchKind;
 
-// One key of a call on many.
-struct BatchItem {
-    // Not defaulted: each of a vector would be cleared before it is made.
-    BatchItem() noexcept {}  // NOLINT
-
-    Bytes key;
-    Bytes value;                // insert, assign: what to store
-    Room room;                  // find: for the value
-    std::uint64_t operand = 0;  // what is added
-    EntryResult result;         // written
-    bool is_done = false;       // written: whether `result` was
-};
-
 class HashedBatch {
 public:
-    // What it names outlives this.
-    HashedBatch(Hashed& hashed, const ContainerName& name, BatchKind kind) noexcept
-        : hashed_(hashed), name_(name), kind_(kind) {}
+    static constexpr std::size_t items_max = 2048;
 
-    base::Status run(std::span<BatchItem> items);
+    // What it names outlives this.
+    //   room  the caller's alone until this is over
+    HashedBatch(Hashed& hashed, const ContainerName& name, BatchKind kind, BatchRoom& room) noexcept
+        : hashed_(hashed), name_(name), kind_(kind), room_(room) {}
+
+    // Does what the items of its room say, at most items_max.
+    base::Status run();
 
 private:
-    static constexpr std::size_t window = 1024;  // items that are asked for at once elsewhere
+    using Aimed = BatchRoom::Aimed;
 
-    struct Aimed {
-        TablePlace place;
-        BatchItem* item = nullptr;
-    };
-
-    // A message to another node, while it is under way.
+    // A message to another node, while it is under way: it is not moved.
     struct BatchMessage {
         std::vector<std::byte> told;
         std::uint32_t told_bytes = 0;
@@ -57,13 +45,14 @@ private:
         std::size_t count = 0;
     };
 
-    void aim(std::span<BatchItem> items);
-    template <typename Visit>
-    void for_each_table(const Visit& visit) const;
-    //   aimed  at most allocator::batch_max, at one table
+    void aim();
+    void sort_by_table();
     void run_here(std::span<const Aimed> aimed);
-    std::vector<BatchMessage> send_all(std::span<const Aimed> aimed);
-    void run_there(std::span<const Aimed> aimed);
+    //   aimed  at most allocator::batch_max, at one table of this node
+    void run_at_table(std::span<const Aimed> aimed);
+    void send_all(std::span<const Aimed> aimed, Asks& asks, std::deque<BatchMessage>& all);
+    bool receive_all(std::span<const Aimed> aimed, const std::deque<BatchMessage>& all);
+    void run_once(std::span<const Aimed> aimed);
     std::size_t send(std::span<const Aimed> aimed, Asks& asks, BatchMessage& sent);
     void receive(std::span<const Aimed> aimed, const BatchMessage& sent);
     base::Status run_alone(BatchItem& item);
@@ -72,7 +61,7 @@ private:
     Hashed& hashed_;
     const ContainerName& name_;
     BatchKind kind_;
-    std::vector<Aimed> aimed_;
+    BatchRoom& room_;
 };
 
 }  // namespace acp::data

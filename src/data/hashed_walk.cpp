@@ -2,10 +2,10 @@
 // Table by table, in the order of the directory.
 #include "data/hashed_walk.hpp"
 
-#include <array>
-#include <cstring>
+#include <algorithm>
 #include <utility>
 
+#include "base/format.hpp"
 #include "data/ask.hpp"
 
 namespace acp::data {
@@ -19,11 +19,43 @@ using Record = table::EntryRecord<std::atomic>;
 namespace {
 
 // A count that was ended stands for an entry that another call is about to unlink.
-bool is_ended_count(ContainerKind kind, Bytes value) noexcept {
-    if (kind != ContainerKind::multiset || value.size() != sizeof table::ended_count) return false;
-    std::uint64_t count = 0;
-    std::memcpy(&count, value.data(), sizeof count);
-    return count == table::ended_count;
+bool is_gone(ContainerKind kind, bool is_ended_count) noexcept {
+    return kind == ContainerKind::multiset && is_ended_count;
+}
+
+// Finds the next entry of one table, which `at` becomes. false: there is none behind it.
+bool step(TableCalls::Here& here, ContainerKind kind, EntryPlace& at) {
+    bool is_found = false;
+    const auto visit = [&](const table::VisitedEntry& entry) {
+        if (is_gone(kind, table::is_ended_count(entry.value, entry.value_bytes)))
+            return table::Visited::go_on;
+        is_found = true;
+        at.record = here.address(entry.record);
+        at.key_bytes = entry.key_bytes;
+        at.value_bytes = entry.value_bytes;
+        return table::Visited::stop_here;
+    };
+    while (!is_found && here.tables()->walk(here.table(), at.walk, visit, true)) {
+    }
+    return is_found;
+}
+
+EntryPlace end_at(std::uint64_t table) noexcept {
+    return {table, {}, 0, 0, 0};
+}
+
+EntryPlace place_of(std::uint64_t table, const allocator::WalkedEntry& entry) noexcept {
+    return {table, entry.place, entry.record, entry.key_bytes, entry.value_bytes};
+}
+
+// Before the entry of a place, and behind what comes before it.
+table::WalkPlace place_before(const table::WalkPlace& place) noexcept {
+    const bool is_alone = place.tie == table::WalkPlace::tie_of_all || place.tie == 0;
+    return {place.position, is_alone ? 0 : place.tie - 1};
+}
+
+constexpr std::size_t in_words(std::size_t bytes) noexcept {
+    return (bytes + 7) & ~std::size_t{7};
 }
 
 }  // namespace
@@ -37,7 +69,9 @@ Result<std::vector<TablePlace>> HashedWalk::tables(const ContainerName& name, Sc
     for (std::uint64_t i = 0; i < head.tables; ++i) {
         const GlobalAddress table = directory.value().tables[i];
         if (scope == Scope::local && hashed_.tables().process_of(table) != own) continue;
-        places.push_back({table, head.id, 0, i, head.slots, head.tables});
+        TablePlace& place = places.emplace_back();
+        place = {0, head.id, 0, i, head.slots, head.tables};
+        hashed_.directories().set_table(place, table);
     }
     return places;
 }
@@ -64,12 +98,12 @@ Result<EntryPlace> HashedWalk::end(const ContainerName& name, Scope scope) {
     TablePlace place;
     if (scope == Scope::all) {
         if (auto status = hashed_.find_table(name, 0, place); !status.is_ok()) return status;
-        return EntryPlace{place.tables, {}, 0, 0, 0};
+        return end_at(place.tables);
     }
     auto places = tables(name, scope);
     if (!places.is_ok()) return std::move(places).failure();
     if (places.value().empty()) return end(name, Scope::all);
-    return EntryPlace{places.value().back().index + 1, {}, 0, 0, 0};
+    return end_at(places.value().back().index + 1);
 }
 
 Result<EntryPlace> HashedWalk::beginning(const ContainerName& name, Scope scope) {
@@ -77,7 +111,29 @@ Result<EntryPlace> HashedWalk::beginning(const ContainerName& name, Scope scope)
     auto places = tables(name, scope);
     if (!places.is_ok()) return std::move(places).failure();
     if (places.value().empty()) return end(name, Scope::all);
-    return EntryPlace{places.value().front().index, {}, 0, 0, 0};
+    return end_at(places.value().front().index);
+}
+
+// Errors: besides those of all calls stale, and the copy of the directory is forgotten then.
+Status HashedWalk::fetch(WalkReader& reader,
+                         const TablePlace& place,
+                         const ContainerName& name,
+                         const WalkReader::Wish& wish) {
+    Status status;
+    if (place.heap == nullptr) {
+        status = reader.fetch(wish);
+    } else {
+        local::Hazards& hazards = hashed_.tables().gma().hazards();
+        local::Hazards::Lease lease(hazards);
+        TableCalls::Here here(*place.heap, hazards.index_of(lease.line()), place);
+        if (here.table() == 0) {
+            status = TableCalls::no_table(place);
+        } else {
+            reader.fetch_here(here, wish);
+        }
+    }
+    if (status.code() == Code::stale) hashed_.directories().forget(name.directory);
+    return status;
 }
 
 // A rank has one table of a container at the most.
@@ -86,24 +142,117 @@ Result<EntryPlace> HashedWalk::next(const ContainerName& name, EntryPlace after,
         TablePlace place;
         auto status = hashed_.find_table(name, after.table, place);
         if (!status.is_ok()) return status;
-        if (after.table >= place.tables) return EntryPlace{place.tables, {}, 0, 0, 0};
+        if (after.table >= place.tables) return end_at(place.tables);
         WalkReader reader(hashed_.tables().gma(), hashed_.tables().process_of(place.table),
                           {place.table, place.id}, after.walk);
         do {
-            status = reader.fetch(true);
-            if (!status.is_ok()) {
-                if (status.code() == Code::stale) hashed_.directories().forget(name.directory);
-                return status;
-            }
+            status = fetch(reader, place, name, {1, false});
+            if (!status.is_ok()) return status;
             WalkReader::Entry entry;
             while (reader.take(entry)) {
-                if (is_ended_count(name.kind, entry.value)) continue;
-                return EntryPlace{after.table, entry.head.place, entry.head.record,
-                                  entry.head.key_bytes, entry.head.value_bytes};
+                if (is_gone(name.kind, entry.head.is_ended_count != 0)) continue;
+                return place_of(after.table, entry.head);
             }
         } while (reader.has_more());
-        if (scope == Scope::local) return EntryPlace{after.table + 1, {}, 0, 0, 0};
+        if (scope == Scope::local) return end_at(after.table + 1);
     }
+}
+
+bool HashedWalk::next_at_once(const memory::HazardLine& line,
+                              const ContainerName& name,
+                              EntryPlace& at,
+                              Scope scope) {
+    TableCalls& calls = hashed_.tables();
+    for (;; ++at.table, at.walk = {}) {
+        TablePlace place;
+        if (!hashed_.directories().find_table(name, at.table, place)) return false;
+        if (at.table >= place.tables) break;
+        if (place.heap == nullptr) return false;
+        TableCalls::Here here(*place.heap, calls.gma().hazards().index_of(line), place);
+        if (here.table() == 0) return false;
+        if (step(here, name.kind, at)) return true;
+        if (scope == Scope::all) continue;
+        ++at.table;
+        break;
+    }
+    at = end_at(at.table);
+    return true;
+}
+
+// Scans one table from behind a place on: filled where `at` has become the place of the next entry.
+Result<HashedWalk::ScanEnd> HashedWalk::scan_table(const TablePlace& place,
+                                                   const ContainerName& name,
+                                                   EntryPlace& at,
+                                                   ScanState& state) {
+    std::vector<std::byte> long_key;
+    std::vector<std::byte> long_value;
+    WalkReader reader(hashed_.tables().gma(), hashed_.tables().process_of(place.table),
+                      {place.table, place.id}, at.walk);
+    do {
+        const std::uint64_t wanted = state.wish.entries_max - state.taken + 1;  // and the next
+        const auto some = static_cast<std::uint32_t>(std::min<std::uint64_t>(wanted, 1 << 20));
+        if (auto status = fetch(reader, place, name, {some, true}); !status.is_ok()) return status;
+        WalkReader::Entry entry;
+        while (reader.take(entry)) {
+            if (is_gone(name.kind, entry.head.is_ended_count != 0)) continue;
+            at = place_of(at.table, entry.head);
+            if (state.taken == state.wish.entries_max) return ScanEnd::filled;
+            if (!state.has_room_for(at)) return ScanEnd::filled;
+            if (entry.head.has_bytes == 0) {
+                auto is_there = fetch_long(place, name, entry.head, long_key, long_value);
+                if (!is_there.is_ok()) return std::move(is_there).failure();
+                if (!is_there.value()) continue;
+                at.value_bytes = long_value.size();  // it may have been replaced meanwhile
+                if (!state.has_room_for(at)) return ScanEnd::filled;
+                entry.key = long_key;
+                entry.value = long_value;
+            }
+            state.take(entry.key, entry.value);
+        }
+    } while (reader.has_more());
+    return ScanEnd::table;
+}
+
+Result<std::uint64_t> HashedWalk::scan(const ContainerName& name,
+                                       EntryPlace& at,
+                                       Scope scope,
+                                       const Scan& wish) {
+    ScanState state{wish};
+    if (at.record == 0) return state.taken;
+    for (at.walk = place_before(at.walk);; ++at.table, at.walk = {}) {
+        TablePlace place;
+        auto status = hashed_.find_table(name, at.table, place);
+        if (!status.is_ok()) return status;
+        at.record = 0;
+        if (at.table >= place.tables) break;
+        auto end = scan_table(place, name, at, state);
+        if (!end.is_ok()) return std::move(end).failure();
+        if (end.value() == ScanEnd::filled) break;
+        at.record = 0;
+        if (scope == Scope::all) continue;
+        ++at.table;
+        break;
+    }
+    if (at.record == 0) at = end_at(at.table);
+    const bool is_refused = state.taken == 0 && wish.entries_max != 0 && at.record != 0;
+    if (!is_refused) return state.taken;
+    return Status(Code::limit, "the next entry has a key of " + base::in_bytes(at.key_bytes) +
+                                   " and a value of " + base::in_bytes(at.value_bytes) +
+                                   ", and there is room for " + base::in_bytes(wish.room.size()));
+}
+
+void HashedWalk::ScanState::take(Bytes key, Bytes value) {
+    const Room value_room = wish.room.subspan(used, value.size());
+    const Room key_room = wish.room.subspan(used + in_words(value.size()), key.size());
+    std::copy(value.begin(), value.end(), value_room.begin());
+    std::copy(key.begin(), key.end(), key_room.begin());
+    used += in_words(value.size()) + in_words(key.size());
+    ++taken;
+    wish.take(key_room, value_room);
+}
+
+bool HashedWalk::ScanState::has_room_for(const EntryPlace& entry) const noexcept {
+    return in_words(entry.value_bytes) + in_words(entry.key_bytes) <= wish.room.size() - used;
 }
 
 Status HashedWalk::clear(const ContainerName& name, Scope scope) {
@@ -166,9 +315,10 @@ Status HashedWalk::visit_table(const TablePlace& place,
     WalkReader reader(hashed_.tables().gma(), hashed_.tables().process_of(place.table),
                       {place.table, place.id}, {});
     do {
-        if (auto status = reader.fetch(false); !status.is_ok()) return status;
+        if (auto status = fetch(reader, place, name, {}); !status.is_ok()) return status;
         WalkReader::Entry entry;
         while (reader.take(entry)) {
+            if (is_gone(name.kind, entry.head.is_ended_count != 0)) continue;
             if (entry.head.has_bytes == 0) {
                 auto is_there = fetch_long(place, name, entry.head, key, value);
                 if (!is_there.is_ok()) return std::move(is_there).failure();
@@ -176,7 +326,6 @@ Status HashedWalk::visit_table(const TablePlace& place,
                 entry.key = key;
                 entry.value = value;
             }
-            if (is_ended_count(name.kind, entry.value)) continue;
             if (!visit(entry.key, entry.value)) return Status::bare(Code::interrupted);
         }
     } while (reader.has_more());

@@ -32,6 +32,29 @@ public:
     // The entry behind a place; where there is none, the place behind all: of the tables that `scope` names.
     base::Result<EntryPlace> next(const ContainerName& name, EntryPlace after, Scope scope);
 
+    // The same at once, if the tables that are looked at are of this node and were used before. false: next() goes on from `at`.
+    //   line  the calling thread's own
+    //   at    the place; becomes what next() returns
+    [[nodiscard]] bool next_at_once(const memory::HazardLine& line,
+                                    const ContainerName& name,
+                                    EntryPlace& at,
+                                    Scope scope);
+
+    // What a scan reads, and where it copies keys and values.
+    struct Scan {
+        std::uint64_t entries_max = 0;
+        Room room;
+        std::function<void(Bytes key, Room value)> take;  // called with each entry, in the room
+    };
+
+    // Copies entries from that of a place on, as far as there is room, the value and then the key of each, at multiples of 8 bytes.
+    // `at` becomes the place of the next one, or the end. Returns how many. Errors, besides: limit (no room for the first one, which
+    // is at `at` then).
+    base::Result<std::uint64_t> scan(const ContainerName& name,
+                                     EntryPlace& at,
+                                     Scope scope,
+                                     const Scan& wish);
+
     // Where a walk over `scope` begins: before all entries.
     base::Result<EntryPlace> beginning(const ContainerName& name, Scope scope);
     base::Result<EntryPlace> end(const ContainerName& name, Scope scope);
@@ -50,6 +73,25 @@ public:
     base::Status exchange(const ContainerName& one, const ContainerName& other);
 
 private:
+    enum class ScanEnd : std::uint8_t { table, filled };
+
+    struct ScanState {
+        const Scan& wish;
+        std::uint64_t taken = 0;
+        std::size_t used = 0;  // of the room
+
+        [[nodiscard]] bool has_room_for(const EntryPlace& entry) const noexcept;
+        void take(Bytes key, Bytes value);
+    };
+
+    base::Result<ScanEnd> scan_table(const TablePlace& place,
+                                     const ContainerName& name,
+                                     EntryPlace& at,
+                                     ScanState& state);
+    base::Status fetch(WalkReader& reader,
+                       const TablePlace& place,
+                       const ContainerName& name,
+                       const WalkReader::Wish& wish);
     base::Result<std::vector<TablePlace>> tables(const ContainerName& name, Scope scope);
     base::Status visit_table(const TablePlace& place,
                              const ContainerName& name,

@@ -365,7 +365,7 @@ Result<EntryResult> TableCalls::find_by_long_key(const TablePlace& place, Bytes 
     std::vector<std::byte> other(key.size());
     WalkReader reader(gma_, process_of(place.table), {place.table, place.id}, {position, 0});
     for (;;) {
-        if (auto status = reader.fetch(true); !status.is_ok()) return status;
+        if (auto status = reader.fetch({1, false}); !status.is_ok()) return status;
         WalkReader::Entry entry;
         if (!reader.take(entry)) {
             if (reader.has_more() && reader.after().position == position) continue;

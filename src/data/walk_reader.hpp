@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Entries of one table that lie behind a place, a message at a time: read by the calling thread where the table is mapped here, else
-// by the gateway of the owner's node. One thread. Tests: tests/conformance/hashed_test.cpp.
+// Entries of one table that lie behind a place, a roomful at a time: read by the calling thread where the table is mapped here, else
+// as much as a message holds by the gateway of the owner's node. One thread. Tests: tests/conformance/hashed_test.cpp.
 #pragma once
 
 #include <array>
@@ -11,9 +11,10 @@
 
 #include "base/status.hpp"
 #include "data/ask.hpp"
+#include "data/table_calls.hpp"
 #include "gma/gma.hpp"
 
-#include "allocator/table_operations.hpp"
+#include "allocator/walked_entries.hpp"
 
 namespace acp::data {
 
@@ -21,24 +22,36 @@ class WalkReader {
 public:
     //   process  that has the table
     //   after    where the walk begins
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): `room_`
     WalkReader(gma::Gma& gma,
                std::uint32_t process,
                const allocator::TableName& table,
                const table::WalkPlace& after) noexcept
-        : gma_(&gma), process_(process), request_{table, after, 0} {}
+        : gma_(&gma), process_(process), request_{table, after} {}
 
-    // Reads the next entries, one at the most if is_single. Blocks. Errors: stale, peer.
-    base::Status fetch(bool is_single) {
-        request_.is_single = is_single ? 1 : 0;
-        auto status =
-            ask(*gma_, {process_, allocator::table_walk_number,
-                        std::as_bytes(std::span(&request_, 1)), std::span(room_), &bytes_});
-        if (!status.is_ok()) return status;
-        std::memcpy(&told_, room_.data(), sizeof told_);
-        at_ = sizeof told_;
-        left_ = told_.count;
-        request_.after = told_.after;
+    // How much of the next entries is read.
+    struct Wish {
+        std::uint32_t entries_max = 0;  // 0: any number
+        bool wants_bytes = true;        // their keys and values, too
+    };
+
+    // Reads the next entries from another node. Blocks. Errors: stale, peer.
+    base::Status fetch(const Wish& wish) {
+        note(wish);
+        const auto room = std::span(room_).first(message_bytes);
+        auto status = ask(*gma_, {process_, allocator::table_walk_number,
+                                  std::as_bytes(std::span(&request_, 1)), room, nullptr});
+        if (status.is_ok()) open();
         return status;
+    }
+
+    // The same from a table of this node.
+    void fetch_here(TableCalls::Here& here, const Wish& wish) {
+        note(wish);
+        (void)allocator::write_walked_entries(
+            here.tables(), here.table(), request_,
+            [&](table::BlockNumber record) { return here.address(record); }, room_);
+        open();
     }
 
     struct Entry {
@@ -69,12 +82,27 @@ public:
     [[nodiscard]] const table::WalkPlace& after() const noexcept { return request_.after; }
 
 private:
+    // Some dozens of entries of usual size, in the first cache.
+    static constexpr std::size_t room_bytes = 8192;
+
+    void note(const Wish& wish) noexcept {
+        request_.entries_max = wish.entries_max;
+        request_.wants_bytes = wish.wants_bytes ? 1 : 0;
+    }
+
+    // Begins to take what was read.
+    void open() noexcept {
+        std::memcpy(&told_, room_.data(), sizeof told_);
+        at_ = sizeof told_;
+        left_ = told_.count;
+        request_.after = told_.after;
+    }
+
     gma::Gma* gma_;
     std::uint32_t process_;
     allocator::WalkRequest request_;
     allocator::WalkResult told_;
-    std::array<std::byte, memory::invoke_bytes_max> room_{};
-    std::uint32_t bytes_ = 0;
+    std::array<std::byte, room_bytes> room_;  // NOLINT: written as far as read
     std::size_t at_ = 0;
     std::uint32_t left_ = 0;
 };

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 
 #include "table/ground.hpp"
 #include "table/growth.hpp"
@@ -17,6 +18,11 @@ namespace acp::table {
 
 // Stands in place of a count that was ended.
 inline constexpr std::uint64_t ended_count = ~std::uint64_t{0};
+
+// Whether a value, read as one of a table of counts, is that.
+[[nodiscard]] inline bool is_ended_count(const char* value, std::uint32_t bytes) noexcept {
+    return bytes == sizeof ended_count && std::memcmp(value, &ended_count, bytes) == 0;
+}
 
 struct CountEffect {
     Effect effect = Effect::done;

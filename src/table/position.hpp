@@ -27,26 +27,40 @@ namespace acp::table {
 class Positions {
 public:
     explicit constexpr Positions(std::uint64_t slots) noexcept
-        : slots_(slots), top_bits_(static_cast<std::uint32_t>(std::bit_width(slots - 1))) {}
+        : slots_(slots),
+          top_bits_(static_cast<std::uint32_t>(std::bit_width(slots - 1))),
+          is_power_(std::has_single_bit(slots)) {}
 
     //   hash  has hash_bits
     [[nodiscard]] constexpr std::uint64_t of(std::uint64_t hash) const noexcept {
-        // Most tables have a power of two of them, and a division takes as long as a find.
-        if (std::has_single_bit(slots_)) [[likely]] {
-            return on_top(hash & (slots_ - 1)) | reversed_bits(hash >> top_bits_) >> top_bits_;
-        }
-        return on_top(hash % slots_) | reversed_bits(hash / slots_) >> top_bits_;
+        const std::uint64_t splits = splits_of(hash);
+        return on_top(hash - splits * slots_) | reversed_bits(splits) >> top_bits_;
+    }
+
+    // The bits of a hash by which growth splits buckets. With the index in the first array they are the position.
+    [[nodiscard]] constexpr std::uint64_t splits_of(std::uint64_t hash) const noexcept {
+        return is_power_ ? hash >> top_bits_ : hash / slots_;
+    }
+
+    [[nodiscard]] constexpr std::uint64_t splits_at(std::uint64_t position) const noexcept {
+        return reversed_bits(position << top_bits_);
+    }
+
+    // Whether the position with these bits comes before the one with those, of one index in the first array: nothing is reversed.
+    [[nodiscard]] static constexpr bool is_before(std::uint64_t splits,
+                                                  std::uint64_t others) noexcept {
+        const std::uint64_t differing = splits ^ others;
+        return (others & differing & (~differing + 1)) != 0;
     }
 
     [[nodiscard]] constexpr std::uint64_t hash_at(std::uint64_t position) const noexcept {
-        return top_of(position) + slots_ * reversed_bits(position << top_bits_);
+        return top_of(position) + slots_ * splits_at(position);
     }
 
     // The bucket of the array of a level that has what is at a position.
     [[nodiscard]] constexpr std::uint64_t bucket_at(std::uint64_t position,
                                                     std::uint32_t level) const noexcept {
-        const std::uint64_t splits =
-            reversed_bits(position << top_bits_) & ((std::uint64_t{1} << level) - 1);
+        const std::uint64_t splits = splits_at(position) & ((std::uint64_t{1} << level) - 1);
         return top_of(position) + slots_ * splits;
     }
 
@@ -75,6 +89,7 @@ private:
 
     std::uint64_t slots_;
     std::uint32_t top_bits_;
+    bool is_power_;  // then nothing is divided
 };
 
 }  // namespace acp::table

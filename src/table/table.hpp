@@ -213,8 +213,11 @@ public:
 
     // Visits entries behind a place, at the most those of one bucket: TableWalk::step.
     template <typename Visit>
-    bool walk(BlockNumber table, WalkPlace& after, const Visit& visit) const {
-        return TableWalk<Atomic>(ground_).step(ground_.head(table), after, visit);
+    bool walk(BlockNumber table,
+              WalkPlace& after,
+              const Visit& visit,
+              bool is_single = false) const {
+        return TableWalk<Atomic>(ground_).step(ground_.head(table), after, visit, is_single);
     }
 
     // The same of the entries of one key.

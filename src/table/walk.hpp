@@ -22,14 +22,17 @@ namespace acp::table {
 // Where a walk is: behind the entry of this position and tie. As at first: before all entries.
 struct WalkPlace {
     std::uint64_t position = 0;
-    std::uint64_t tie = 0;  // orders entries of one position, and is never 0 of one
+    std::uint64_t tie = 0;  // orders entries of one position: 1 .. tie_of_all of an entry
+
+    // Of an entry that has its position for itself: behind all that may be there.
+    static constexpr std::uint64_t tie_of_all = ~std::uint64_t{0};
 
     friend constexpr bool operator<(const WalkPlace& one, const WalkPlace& other) noexcept {
         return one.position != other.position ? one.position < other.position : one.tie < other.tie;
     }
 };
 
-// Orders the keys whose hashes are equal, whatever records their values lie in.
+// Orders the keys whose hashes are equal, whatever records their values lie in: 1 .. 2^63 - 1.
 [[nodiscard]] inline std::uint64_t tie_of_key(const char* key, std::uint32_t bytes) noexcept {
     constexpr std::uint64_t factor = 0x9e3779b97f4a7c15;
     std::uint64_t tie = bytes * factor + 1;
@@ -41,7 +44,7 @@ struct WalkPlace {
     std::uint32_t at = 0;
     for (; bytes - at >= sizeof tie; at += sizeof tie) add(key + at, sizeof tie);
     if (at < bytes) add(key + at, bytes - at);
-    return tie | 1;
+    return (tie >> 1) | 1;
 }
 
 // An entry that is visited: what the pointers show stays until the visit ends. A value of 8 bytes is a copy.
@@ -68,15 +71,20 @@ public:
 
     // Calls visit(const VisitedEntry&) -> Visited with entries behind `after`, at the most those of one bucket, and moves `after`.
     // false: there are none behind it. visit uses no table of this heap.
+    //   is_single  visit wants one entry
     template <typename Visit>
-    bool step(const Head<Atomic>& head, WalkPlace& after, const Visit& visit) const {
+    bool step(const Head<Atomic>& head,
+              WalkPlace& after,
+              const Visit& visit,
+              bool is_single = false) const {
         const Positions positions(head.slots);
         if (positions.is_beyond(after.position)) return false;
+        Found found(is_single ? 1 : Found::most);
         for (;;) {
             const Bounds bounds = bounds_of(head, positions, after.position);
-            Found found;
-            if (!collect(head, bounds, positions, after, found)) continue;
-            const StepEnd shown = show(head, bounds.spot, after, found, visit);
+            if (!is_single || after.tie == 0) prefetch_next(positions, bounds);
+            if (!collect(head, positions, bounds, after, found)) continue;
+            const StepEnd shown = show(head, positions, bounds.spot, after, found, visit);
             if (shown == StepEnd::late || (shown == StepEnd::all && found.has_more)) continue;
             ground_.forget(Participant<Atomic>::record);
             if (shown == StepEnd::stopped) return true;
@@ -91,30 +99,54 @@ private:
     struct Found {
         static constexpr std::uint32_t most = 32;
 
-        struct One {
-            WalkPlace place;
-            Atomic<std::uint64_t>* slot = nullptr;
-            std::uint64_t word = 0;
+        struct One {  // without initial values: most of them are never written
+            std::uint64_t hash;
+            std::uint64_t splits;  // of the hash
+            std::uint64_t tie;
+            Atomic<std::uint64_t>* slot;
+            std::uint64_t word;
         };
 
-        std::array<One, most> ones;
-        std::uint32_t count = 0;
+        std::uint32_t wanted;     // 1 .. most
+        bool has_equals = false;  // entries of one position: the ties of all are needed
         bool has_more = false;
+        std::uint32_t count = 0;
+        std::array<One, most> ones;  // NOLINT: written as far as read
 
-        void add(const One& one) noexcept {
+        // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): `ones`
+        explicit Found(std::uint32_t count_max) noexcept : wanted(count_max) {}
+
+        void clear() noexcept {
+            count = 0;
+            has_more = false;
+        }
+
+        // false: it has the position of another one, and its tie is not known.
+        bool add(const One& one) noexcept {
             std::uint32_t at = count;
-            while (at > 0 && one.place < ones[at - 1].place) --at;
-            has_more = has_more || count == most;
-            if (at == most) return;
-            count = std::min(count + 1, most);
+            for (; at > 0; --at) {
+                const One& other = ones[at - 1];
+                if (other.splits == one.splits) {
+                    if (one.tie == WalkPlace::tie_of_all) return false;
+                    if (other.tie < one.tie) break;
+                } else if (Positions::is_before(other.splits, one.splits)) {
+                    break;
+                }
+            }
+            has_more = has_more || count == wanted;
+            if (at == wanted) return true;
+            count = std::min(count + 1, wanted);
             for (std::uint32_t i = count - 1; i > at; --i) ones[i] = ones[i - 1];
             ones[at] = one;
+            return true;
         }
     };
 
     struct Bounds {
         Spot<Atomic> spot;
-        std::uint64_t end = 0;  // of the bucket
+        BucketArray<Atomic>* array = nullptr;
+        std::uint32_t level = 0;  // of the array
+        std::uint64_t end = 0;    // of the bucket
     };
 
     enum class StepEnd : std::uint8_t { all, stopped, late };
@@ -125,38 +157,72 @@ private:
         const std::uint64_t word = head.root.load(std::memory_order_acquire);
         const Root root = Root::unpacked(word);
         std::uint32_t level = root.from;
-        auto* first = &growth_.array_of(head, level).bucket(positions.bucket_at(position, level));
+        auto* array = &growth_.array_of(head, level);
+        auto* first = &array->bucket(positions.bucket_at(position, level));
         if (root.is_growing() && Growth<Atomic>::is_moved(*first)) {
             level = root.to;
-            first = &growth_.array_of(head, level).bucket(positions.bucket_at(position, level));
+            array = &growth_.array_of(head, level);
+            first = &array->bucket(positions.bucket_at(position, level));
         }
-        return {{word, first}, positions.end_of_bucket(position, level)};
+        return {{word, first}, array, level, positions.end_of_bucket(position, level)};
     }
 
-    // false: what was read is not the bucket any more.
+    // Has the processor fetch the records of the next bucket, and the bucket behind it. A hint: the array may be out of use.
+    void prefetch_next(const Positions& positions, const Bounds& bounds) const noexcept {
+        if (bounds.end == 0) return;
+        const std::uint64_t next = positions.bucket_at(bounds.end, bounds.level);
+        for (const auto& slot : bounds.array->bucket(next).slots) {
+            const std::uint64_t word = slot.load(std::memory_order_relaxed);
+            if (!slot::is_entry(word)) continue;
+            const char* const record = ground_.address(slot::record_in(word));
+            __builtin_prefetch(record);
+            __builtin_prefetch(record + line_bytes);
+        }
+        const std::uint64_t behind = positions.end_of_bucket(bounds.end, bounds.level);
+        __builtin_prefetch(&bounds.array->bucket(positions.bucket_at(behind, bounds.level)));
+    }
+
+    // false: what was read is not the bucket any more, or entries of one position are there.
     bool collect(const Head<Atomic>& head,
-                 const Bounds& bounds,
                  const Positions& positions,
+                 const Bounds& bounds,
                  const WalkPlace& after,
                  Found& found) const noexcept {
+        found.clear();
+        const std::uint64_t splits_after = positions.splits_at(after.position);
+        const bool is_tied = after.tie != 0 && after.tie != WalkPlace::tie_of_all;
         for (Bucket<Atomic>* bucket = bounds.spot.first;;) {
             for (auto& slot : bucket->slots) {
                 const std::uint64_t word = slot.load(std::memory_order_acquire);
                 if (!slot::is_entry(word)) continue;
                 std::uint64_t hash = 0;
                 if (!has_named(head, bounds.spot, slot, word, hash)) return false;
-                const BlockNumber number = slot::record_in(word);
-                auto& record = ground_.record(number);
-                const WalkPlace place{
-                    positions.of(hash),
-                    head.has_many_of_a_key() ? number : tie_of_key(record.key(), record.key_bytes)};
-                if (after < place) found.add({place, &slot, word});
+                const std::uint64_t splits = positions.splits_of(hash);
+                if (Positions::is_before(splits, splits_after)) continue;
+                const bool is_at_after = splits == splits_after;
+                const std::uint64_t tie = tie_of(head, slot::record_in(word),
+                                                 found.has_equals || (is_at_after && is_tied));
+                if (is_at_after && tie <= after.tie) continue;
+                if (!found.add({hash, splits, tie, &slot, word})) {
+                    found.has_equals = true;
+                    return false;
+                }
             }
             const BlockNumber next = link::next_in(bucket->link.load(std::memory_order_acquire));
             if (!Growth<Atomic>::is_current(head, bounds.spot)) return false;
             if (next == 0) return true;
             bucket = &ground_.bucket(next);
         }
+    }
+
+    // Keys are looked at only where positions are equal.   number  of a record that is named
+    std::uint64_t tie_of(const Head<Atomic>& head,
+                         BlockNumber number,
+                         bool has_equal) const noexcept {
+        if (head.has_many_of_a_key()) return number;
+        if (!has_equal) return WalkPlace::tie_of_all;
+        auto& record = ground_.record(number);
+        return tie_of_key(record.key(), record.key_bytes);
     }
 
     // Names the record of a slot. false: the slot names another one now, or none.
@@ -179,6 +245,7 @@ private:
 
     template <typename Visit>
     StepEnd show(const Head<Atomic>& head,
+                 const Positions& positions,
                  const Spot<Atomic>& spot,
                  WalkPlace& after,
                  const Found& found,
@@ -189,8 +256,12 @@ private:
             if (!has_named(head, spot, *one.slot, one.word, hash)) return StepEnd::late;
             const BlockNumber number_of_record = slot::record_in(one.word);
             auto& record = ground_.record(number_of_record);
-            VisitedEntry entry{one.place,        number_of_record,   record.key(),
-                               record.key_bytes, record.value_bytes, record.value()};
+            VisitedEntry entry{{positions.of(one.hash), one.tie},
+                               number_of_record,
+                               record.key(),
+                               record.key_bytes,
+                               record.value_bytes,
+                               record.value()};
             std::uint64_t number = 0;
             if (record.is_number()) {
                 number = record.number().load(std::memory_order_acquire);
@@ -198,7 +269,7 @@ private:
             }
             const Visited visited = visit(static_cast<const VisitedEntry&>(entry));
             if (visited == Visited::stop_before) return StepEnd::stopped;
-            after = one.place;
+            after = entry.place;
             if (visited == Visited::stop_here) return StepEnd::stopped;
         }
         return StepEnd::all;

@@ -266,6 +266,46 @@ TEST_F(HashedTest, many_keys_at_once_are_as_each_alone) {
     });
 }
 
+TEST_F(HashedTest, a_call_on_thousands_of_keys_does_each_and_tells_which_failed) {
+    with_map(2, [this](acp_map_t map) {
+        constexpr std::size_t count = 9'000;
+        constexpr std::size_t different = 700;
+        std::vector<std::string> keys;
+        for (std::size_t i = 0; i < different; ++i) keys.push_back(own_key(i));
+        std::vector<acp_entry_t> entries(count);
+        const auto fill = [&] {
+            for (std::size_t i = 0; i < count; ++i) {
+                const std::string& key = keys[i % different];
+                entries[i] = {key.data(), key.size(), nullptr, 0, 1, -7};
+            }
+        };
+        fill();
+        ASSERT_EQ(acp_fetch_add_many_map(map, count, entries.data()),
+                  static_cast<std::int64_t>(count - different))
+            << acp_error_message();
+        fill();
+        entries[count - 1].key = nullptr;
+        EXPECT_EQ(acp_fetch_add_many_map(map, count, entries.data()), -1);
+        expect_refused(ACP_ERR_ARGUMENT, {"entry 8999"});
+        EXPECT_EQ(entries[0].result, -7) << "nothing was done";
+        ASSERT_EQ(assign(map, keys[3], "no number"), 0);
+        fill();
+        EXPECT_EQ(acp_fetch_add_many_map(map, count, entries.data()), -1);
+        expect_refused(ACP_ERR_ARGUMENT, {"entry 3 has not 8 bytes"});
+        EXPECT_EQ(entries[3].result, -1);
+        EXPECT_EQ(entries[3 + different].result, -1);
+        EXPECT_EQ(entries[count - 1].result, 1);
+        std::uint64_t sum = 0;
+        std::uint64_t old = 0;
+        for (std::size_t i = 0; i < different; ++i) {
+            if (i == 3) continue;
+            ASSERT_EQ(acp_fetch_add_map(map, keys[i].data(), keys[i].size(), 0, &old), 1);
+            sum += old;
+        }
+        EXPECT_EQ(sum, 2 * (count - (count + different - 4) / different));
+    });
+}
+
 TEST_F(HashedTest, calls_that_do_not_wait_tell_their_results_afterwards) {
     with_map(2, [this](acp_map_t map) {
         constexpr std::size_t count = 40;

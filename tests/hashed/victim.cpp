@@ -158,6 +158,7 @@ private:
             case 2:
                 return work_on_multimap(key);
             default:
+                if (random_.below(16) == 0) (void)scanned();
                 return random_.below(2) == 0 ? work_on_multiset(key) : count_shared();
         }
     }
@@ -314,6 +315,26 @@ private:
         return bytes;
     }
 
+    std::map<std::string, std::string> scanned() {
+        std::map<std::string, std::string> content;
+        acp_entry_t entries[20];
+        std::vector<char> room(64 * 1024);
+        acp_map_it_t it = acp_begin_map(board_.map);
+        for (std::int64_t count = 1; count > 0 && is_well_;) {
+            count = acp_scan_map(&it, std::size(entries), entries, room.data(), room.size());
+            must(count >= 0, "acp_scan_map");
+            for (std::int64_t i = 0; i < count; ++i) {
+                const std::string key(static_cast<const char*>(entries[i].key),
+                                      entries[i].key_size);
+                const std::string value(static_cast<const char*>(entries[i].value),
+                                        entries[i].value_size);
+                must(is_value_for(key, value), "a scan has a value that is not whole: " + value);
+                content.emplace(key, value);
+            }
+        }
+        return content;
+    }
+
     // Nobody changes anything now: every entry comes once, and whole.
     void walk() {
         std::map<std::string, std::string> in_map;
@@ -325,6 +346,7 @@ private:
             must(is_value_for(key, value), "the map's value of " + key + " is not whole: " + value);
             must(in_map.emplace(key, value).second, "the map has twice: " + key);
         }
+        must(scanned() == in_map, "a scan finds other entries than iterators");
         std::map<std::string, std::multiset<std::string>> in_multimap;
         for (acp_multimap_it_t it = acp_begin_multimap(board_.multimap);
              it.elem != ACP_GA_NULL && is_well_; it = acp_increment_multimap_it(it)) {

@@ -4,6 +4,8 @@
 // alone: about what the memory allows. The last two belong to one thread.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -18,6 +20,12 @@
 #include "map_keys.hpp"
 
 namespace acp::bench {
+
+inline std::uint64_t first_word(const void* bytes) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes, sizeof word);
+    return word;
+}
 
 // Calls end the process where they fail.
 class LibraryMap {
@@ -37,15 +45,24 @@ public:
         checked(acp_insert_or_assign_map(map_, &key, sizeof key, &value, sizeof value));
     }
 
-    // Walks over as many entries from the key's on, in the order of the table. Returns how many there were.
-    std::uint64_t scan(const MapKey& key, std::uint64_t count) const {
-        const acp_map_ib_t found = acp_find_map(map_, &key, sizeof key);
+    // Reads as many entries from the key's on, in the order of the table. Returns a sum of what it has read.
+    std::uint64_t scan(const MapKey& key, std::uint64_t count) {
+        acp_map_ib_t found = acp_find_map(map_, &key, sizeof key);
         checked(found.success);
-        std::uint64_t seen = 0;
-        for (acp_map_it_t it = found.it; it.elem != ACP_GA_NULL && seen < count; ++seen) {
-            it = acp_increment_map_it(it);
+        std::uint64_t sum = 0;
+        for (std::int64_t left = static_cast<std::int64_t>(count); left > 0;) {
+            const auto some = std::min(static_cast<std::size_t>(left), scanned_.size());
+            const std::int64_t read =
+                acp_scan_map(&found.it, some, scanned_.data(), room_.data(), sizeof room_);
+            if (read < 0) give_up(acp_error_message());
+            if (read == 0) break;
+            for (std::int64_t i = 0; i < read; ++i) {
+                const acp_entry_t& entry = scanned_[static_cast<std::size_t>(i)];
+                sum += first_word(entry.key) ^ first_word(entry.value);
+            }
+            left -= read;
         }
-        return seen;
+        return sum;
     }
 
     [[nodiscard]] acp_map_t handle() const { return map_; }
@@ -56,7 +73,11 @@ private:
         return result;
     }
 
+    static constexpr std::size_t scan_max = 100;
+
     acp_map_t map_;
+    std::array<acp_entry_t, scan_max> scanned_;
+    std::array<MapKey, 2 * scan_max> room_;
 };
 
 class StringMap {
@@ -77,9 +98,12 @@ public:
     }
 
     std::uint64_t scan(const MapKey& key, std::uint64_t count) const {
-        std::uint64_t seen = 0;
-        for (auto at = entries_.find(text(key)); at != entries_.end() && seen < count; ++at) ++seen;
-        return seen;
+        std::uint64_t sum = 0;
+        auto at = entries_.find(text(key));
+        for (std::uint64_t i = 0; i < count && at != entries_.end(); ++i, ++at) {
+            sum += first_word(at->first.data()) ^ first_word(at->second.data());
+        }
+        return sum;
     }
 
 private:
@@ -106,11 +130,14 @@ public:
     void assign(const MapKey& key, const MapKey& value) { put(key, value, true); }
 
     std::uint64_t scan(const MapKey& key, std::uint64_t count) const {
+        std::uint64_t sum = 0;
         std::uint64_t seen = 0;
         for (std::size_t at = place_of(entries_, key); at < entries_.size() && seen < count; ++at) {
-            if (!is_free(entries_[at])) ++seen;
+            if (is_free(entries_[at])) continue;
+            sum += entries_[at].key.words[0] ^ entries_[at].value.words[0];
+            ++seen;
         }
-        return seen;
+        return sum;
     }
 
 private:

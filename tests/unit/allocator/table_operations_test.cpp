@@ -215,7 +215,7 @@ TEST_F(TableOperationsTest, a_walk_tells_every_entry_and_clearing_leaves_none) {
     }
     std::set<std::string> told_keys;
     std::uint32_t without_bytes = 0;
-    WalkRequest request{{table, id}, {}, 0};
+    WalkRequest request{{table, id}, {}};
     for (WalkResult head{{}, 0, 1}; head.has_more != 0; request.after = head.after) {
         ASSERT_EQ(run(table_walk_number, Message().add(request)), Code::ok);
         head = told<WalkResult>();
@@ -240,6 +240,17 @@ TEST_F(TableOperationsTest, a_walk_tells_every_entry_and_clearing_leaves_none) {
     }
     EXPECT_EQ(told_keys, keys);
     EXPECT_EQ(without_bytes, 1U);
+    // As few as are wanted, and without their bytes.
+    request = {{table, id}, {}, 3, 0};
+    std::size_t places = 0;
+    for (WalkResult head{{}, 0, 1}; head.has_more != 0; request.after = head.after) {
+        ASSERT_EQ(run(table_walk_number, Message().add(request)), Code::ok);
+        head = told<WalkResult>();
+        ASSERT_LE(head.count, 3U);
+        ASSERT_EQ(result_.size(), sizeof head + head.count * sizeof(WalkedEntry));
+        places += head.count;
+    }
+    EXPECT_EQ(places, keys.size());
     request.after = {};
     for (WalkResult head{{}, 0, 1}; head.has_more != 0; request.after = head.after) {
         ASSERT_EQ(run(table_clear_number, Message().add(request)), Code::ok);

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <set>
+#include <vector>
 
 #include "support/random.hpp"
 #include "unit/table/table_memory.hpp"
@@ -107,6 +108,34 @@ TEST_F(WalkTest, visits_once_what_is_there_all_the_time_while_the_table_grows_an
         }
         user_.table.destroy(table, 0);
     }
+}
+
+// Their keys alone tell them apart. Others lie between them in the table.
+TEST_F(WalkTest, visits_each_of_the_keys_of_one_hash_once) {
+    const BlockNumber table = user_.table.make({2, true});
+    std::vector<std::string> names;
+    for (int i = 0; i < 120; ++i) names.push_back("name " + std::to_string(i));
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        const std::uint64_t hash = i % 3 == 0 ? i * 0x9e3779b97f4a : i % 3 == 1 ? 1'234'567 : 89;
+        const EntryKey key{names[i].data(), static_cast<std::uint32_t>(names[i].size()),
+                           hash & hash_mask};
+        ASSERT_EQ(user_.table.insert(table, key, value_of("v")), Effect::done);
+    }
+    const auto by_steps = walked(table, [](const std::string&) {});
+    EXPECT_EQ(by_steps.size(), names.size());
+    for (const auto& [key, times] : by_steps) EXPECT_EQ(times, 1) << key;
+    for (const bool is_single : {false, true}) {
+        std::map<std::string, int> keys;
+        WalkPlace after;
+        const auto visit = [&](const VisitedEntry& entry) {
+            ++keys[std::string(entry.key, entry.key_bytes)];
+            return is_single ? Visited::stop_here : Visited::go_on;
+        };
+        while (user_.table.walk(table, after, visit, is_single)) {
+        }
+        EXPECT_EQ(keys, by_steps);
+    }
+    user_.table.destroy(table, 0);
 }
 
 TEST_F(WalkTest, visits_all_entries_of_one_key) {
