@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "node/death.hpp"
+#include "node/loss.hpp"
 #include "os/cpu.hpp"
 #include "os/mapping.hpp"
 #include "os/membarrier.hpp"
@@ -74,6 +75,8 @@ NodeHeap::NodeHeap(const node::Segment& segment,
       gone_(reinterpret_cast<std::atomic<std::uint64_t>*>(
           words_of(segment, owner) + node::heap_words(segment.shape()).gone_at())),
       caches_(words_of(segment, owner) + node::heap_words(segment.shape()).caches_at()),
+      loans_(words_of(segment, owner) + node::heap_words(segment.shape()).loans_at(),
+             node::heap_words(segment.shape()).loans()),
       users_{users_of(segment, owner), node::heap_users(segment.shape())},
       list_users_{list_users_of(segment, owner), node::heap_users(segment.shape())},
       sequence_users_{sequence_users_of(segment, owner), node::heap_users(segment.shape())},
@@ -121,6 +124,29 @@ bool NodeHeap::is_gone(std::uint32_t slot) const noexcept {
     return state == node::SlotState::left || node::is_dead(segment_, slot);
 }
 
+// Also of a process of another node, which the node's gateway was told of.
+bool NodeHeap::is_process_gone(std::uint32_t process) const noexcept {
+    const std::uint32_t slot = process - segment_.shape().first_process;
+    return slot < segment_.shape().local_procs ? is_gone(slot) : node::is_lost(segment_, process);
+}
+
+heap::Offset NodeHeap::lend(std::uint32_t thread, std::uint64_t bytes, std::uint64_t& process) {
+    const heap::Offset block = allocate(thread, bytes, alignment_least);
+    if (block == heap::no_block || !lend_block(block, process)) process = nobody;
+    return block;
+}
+
+// Frees what was lent to processes that are gone. Whether there was any.
+bool NodeHeap::recover_loans(heap::ThreadCache& cache) {
+    bool is_any = false;
+    loans_.end_all([this](std::uint32_t process) { return is_process_gone(process); },
+                   [&](heap::Offset block) {
+                       (void)heap_.free(cache, block);
+                       is_any = true;
+                   });
+    return is_any;
+}
+
 // acp_malloc stores nowhere where a block is before it is kept; containers do so in their participants, a list also for a
 // block in another heap of the node.
 bool NodeHeap::is_stored(heap::Offset block) const noexcept {
@@ -152,7 +178,7 @@ bool NodeHeap::recover_blocks(heap::ThreadCache& cache, std::uint32_t slot) {
 
 // Whether a process that is gone was found, and what it held recovered.
 bool NodeHeap::recover(heap::ThreadCache& cache) {
-    bool is_any = false;
+    bool is_any = recover_loans(cache);
     for (std::uint32_t slot = 0; slot < segment_.shape().local_procs; ++slot) {
         const std::uint64_t bit = std::uint64_t{1} << (slot % 64);
         if ((gone_[slot / 64].load(std::memory_order_acquire) & bit) != 0 || !is_gone(slot))
