@@ -67,7 +67,7 @@ struct ListTaken {
     // Not 0: the bytes are apart and do not follow. The caller reads them, if it wants them, and frees their block, or gives it back.
     std::uint64_t apart = 0;
     std::uint64_t lent_to = NodeHeap::nobody;  // the caller: the block is lent to it
-    list::Position next;  // what followed it
+    list::Position next;                       // what followed it
 };
 
 // move: both lists are of the process. Its result is a ListPlaced: where the element is now.

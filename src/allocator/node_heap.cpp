@@ -176,22 +176,31 @@ bool NodeHeap::recover_blocks(heap::ThreadCache& cache, std::uint32_t slot) {
         [this](heap::Offset block) { return is_stored(block); });
 }
 
-// Whether a process that is gone was found, and what it held recovered.
+// Whether a process that is gone was found, and what it held recovered. One that was killed while it recovered another one comes after
+// that one: hence twice.
 bool NodeHeap::recover(heap::ThreadCache& cache) {
     bool is_any = recover_loans(cache);
-    for (std::uint32_t slot = 0; slot < segment_.shape().local_procs; ++slot) {
-        const std::uint64_t bit = std::uint64_t{1} << (slot % 64);
-        if ((gone_[slot / 64].load(std::memory_order_acquire) & bit) != 0 || !is_gone(slot))
-            continue;
-        if (!recover_blocks(cache, slot)) continue;
-        if (!recover_tables(cache, slot) || !recover_lists(cache, slot) ||
-            !recover_sequences(cache, slot)) {
-            continue;
+    for (bool is_left = true, is_second = false; is_left; is_second = true) {
+        is_left = false;
+        for (std::uint32_t slot = 0; slot < segment_.shape().local_procs; ++slot) {
+            const std::uint64_t bit = std::uint64_t{1} << (slot % 64);
+            if ((gone_[slot / 64].load(std::memory_order_acquire) & bit) != 0 || !is_gone(slot))
+                continue;
+            if (!recover_process(cache, slot)) {
+                is_left = !is_second;
+                continue;
+            }
+            gone_[slot / 64].fetch_or(bit, std::memory_order_release);
+            is_any = true;
         }
-        gone_[slot / 64].fetch_or(bit, std::memory_order_release);
-        is_any = true;
     }
     return is_any;
+}
+
+// Whether nothing is left of a process that is gone.
+bool NodeHeap::recover_process(heap::ThreadCache& cache, std::uint32_t slot) {
+    return recover_blocks(cache, slot) && recover_tables(cache, slot) &&
+           recover_lists(cache, slot) && recover_sequences(cache, slot);
 }
 
 // Whether nothing is left of a process that is gone in the tables of this heap.
@@ -257,6 +266,7 @@ table::BlockNumber HeapBlocks::allocate(std::atomic<std::uint64_t>& place,
     const heap::Offset block = heap_.heap_.allocate(cache_, bytes, alignment);
     if (block == heap::no_block) [[unlikely]]
         return 0;
+    heap_.wipe(block);
     place.store(table::made::of(table::number_of(block)), std::memory_order_release);
     heap_.heap_.keep(cache_);
     return table::number_of(block);
@@ -264,6 +274,10 @@ table::BlockNumber HeapBlocks::allocate(std::atomic<std::uint64_t>& place,
 
 void HeapBlocks::free(table::BlockNumber block) {
     (void)heap_.heap_.free(cache_, table::offset_of(block));
+}
+
+bool HeapBlocks::is_kept(table::BlockNumber block) {
+    return heap_.heap_.is_kept(table::offset_of(block));
 }
 
 void HeapBlocks::clear(table::BlockNumber block, std::uint64_t bytes) {
@@ -287,6 +301,19 @@ bool ListBlocks::free_apart(std::uint64_t address) {
     });
 }
 
+std::atomic<std::uint64_t>* ListBlocks::apart_word(std::uint64_t address) {
+    return reinterpret_cast<std::atomic<std::uint64_t>*>(
+        const_cast<char*>(find_apart(address, table::signed_bytes)));
+}
+
+bool ListBlocks::is_apart_kept(std::uint64_t address) {
+    bool is_kept = false;
+    (void)heap_.with_heap_of(process_of_apart(address), [&](NodeHeap& heap) {
+        is_kept = heap.heap_.is_kept(table::offset_of(block_of_apart(address)));
+    });
+    return is_kept;
+}
+
 char* ListBlocks::allocate_apart(std::atomic<std::uint64_t>& place,
                                  std::uint32_t process,
                                  std::uint64_t bytes) {
@@ -296,6 +323,7 @@ char* ListBlocks::allocate_apart(std::atomic<std::uint64_t>& place,
         if (block == heap::no_block && heap.recover(cache))
             block = heap.heap_.allocate(cache, bytes, alignment_least);
         if (block == heap::no_block) return;
+        heap.wipe(block);
         place.store(apart_address(process, table::number_of(block)), std::memory_order_release);
         heap.heap_.keep(cache);
         memory = heap.blocks_ + block;

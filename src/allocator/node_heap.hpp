@@ -52,6 +52,8 @@ public:
         heap::Offset block = heap_.allocate(cache, bytes, alignment);
         if (block == heap::no_block) [[unlikely]]
             block = allocate_from_what_waits(cache, bytes, alignment);
+        if (block != heap::no_block) [[likely]]
+            wipe(block);
         heap_.keep(cache);
         caches_.give_back(cache);
         return block;
@@ -68,7 +70,9 @@ public:
     // Lends a process a block for bytes on their way: heap/loans.hpp. Returns its offset, as allocate().
     //   process  index in the job; nobody: where there is no room for the loan, and then the block is not freed should the process die
     static constexpr std::uint64_t nobody = ~std::uint64_t{0};
-    [[nodiscard]] heap::Offset lend(std::uint32_t thread, std::uint64_t bytes, std::uint64_t& process);
+    [[nodiscard]] heap::Offset lend(std::uint32_t thread,
+                                    std::uint64_t bytes,
+                                    std::uint64_t& process);
 
     // Lends a block that the caller has. false: there is no room for the loan.
     [[nodiscard]] bool lend_block(heap::Offset block, std::uint64_t process) noexcept {
@@ -189,6 +193,13 @@ private:
     friend class HeapBlocks;
     friend class ListBlocks;
 
+    // What a container wrote into a block when it freed it is there no more (table/freeing.hpp). Every block has two words.
+    void wipe(heap::Offset block) const noexcept {
+        auto* const words = reinterpret_cast<std::atomic<std::uint64_t>*>(blocks_ + block);
+        words[0].store(0, std::memory_order_relaxed);
+        words[1].store(0, std::memory_order_relaxed);
+    }
+
     [[nodiscard]] heap::ThreadCache& borrow(std::uint32_t thread) const noexcept {
         heap::ThreadCache* cache = caches_.borrow(user_, thread);
         return cache != nullptr ? *cache : wait_for_cache(thread);
@@ -199,6 +210,7 @@ private:
                                                                    std::uint64_t bytes,
                                                                    std::uint64_t alignment);
     bool recover_loans(heap::ThreadCache& cache);
+    bool recover_process(heap::ThreadCache& cache, std::uint32_t slot);
     bool recover_blocks(heap::ThreadCache& cache, std::uint32_t slot);
     void tidy(std::uint32_t thread);
     bool recover_tables(heap::ThreadCache& cache, std::uint32_t slot);

@@ -130,8 +130,7 @@ Ran run_lend(OperationContext& context, Arguments arguments, Result result) noex
     std::memcpy(&request, arguments.data(), sizeof request);
     if (!has_heap(context)) return {Code::unsupported, 0};
     LentBlock lent{0, request.process};
-    const heap::Offset block =
-        heap_of(context).lend(context.thread(), request.bytes, lent.process);
+    const heap::Offset block = heap_of(context).lend(context.thread(), request.bytes, lent.process);
     if (block != heap::no_block)
         lent.address = heap_start(context.space(), context.process()) + block;
     std::memcpy(result.data(), &lent, sizeof lent);

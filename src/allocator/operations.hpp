@@ -56,7 +56,7 @@ struct LendRequest {
 
 // How operations name such a block. take_back: its argument is one; it frees the block. Errors: stale (it is not lent, or not any more).
 struct LentBlock {
-    std::uint64_t address = 0;                  // 0: there was no room
+    std::uint64_t address = 0;                 // 0: there was no room
     std::uint64_t process = NodeHeap::nobody;  // nobody: there was no room for the loan
 };
 

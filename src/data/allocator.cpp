@@ -172,9 +172,8 @@ Result<allocator::LentBlock> Allocator::borrow(std::uint32_t process, std::uint6
     const allocator::LendRequest request{bytes, space_.process()};
     allocator::LentBlock lent;
     std::uint32_t told = 0;
-    auto status =
-        ask({process, allocator::lend_number, std::as_bytes(std::span(&request, 1)),
-             std::as_writable_bytes(std::span(&lent, 1)), &told});
+    auto status = ask({process, allocator::lend_number, std::as_bytes(std::span(&request, 1)),
+                       std::as_writable_bytes(std::span(&lent, 1)), &told});
     if (!status.is_ok()) return status;
     if (lent.address == 0) return no_room(process, bytes);
     return lent;

@@ -74,8 +74,7 @@ Result<allocator::LentBlock> Lists::put_apart(const Element& element, bool is_le
         if (!lent.is_ok()) return lent;
         block = lent.value();
     } else {
-        auto made =
-            allocator_.allocate(element.process, element.bytes, allocator::alignment_least);
+        auto made = allocator_.allocate(element.process, element.bytes, allocator::alignment_least);
         if (!made.is_ok()) return std::move(made).failure();
         block.address = made.value();
     }
@@ -152,8 +151,7 @@ Result<ListPlaced> Lists::put_here(allocator::NodeHeap& heap,
                                      : lists->insert(list, before, payload, placed.at);
     });
     if (apart.address != 0 && placed.effect != ListEffect::done) {
-        made_apart.store(0, std::memory_order_release);
-        (void)lists.blocks().free_apart(apart.address);
+        lists->drop_made_apart();
     }
     return placed;
 }

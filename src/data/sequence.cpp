@@ -63,8 +63,8 @@ private:
     [[nodiscard]] Status move(char* memory, std::uint64_t bytes, bool is_get) {
         const auto call = is_get ? memory::IssuedBy::get : memory::IssuedBy::put;
         return gma_.wait(
-            gma_.issue_pointer({lent_.address, {memory, bytes, is_get}, call}, gma::handle_null), -1,
-            false);
+            gma_.issue_pointer({lent_.address, {memory, bytes, is_get}, call}, gma::handle_null),
+            -1, false);
     }
 
     gma::Gma& gma_;
@@ -276,8 +276,8 @@ Result<std::uint64_t> Sequences::pop(const SequenceName& name,
     auto where = is_here(name, owner);
     if (!where.is_ok()) return std::move(where).failure();
     if (!where.value()) {
-        const allocator::SequencePop request{name, end == ContentEnd::front ? 1U : 0U,
-                                             target != nullptr ? 1U : 0U, {}, bytes};
+        const allocator::SequencePop request{
+            name, end == ContentEnd::front ? 1U : 0U, target != nullptr ? 1U : 0U, {}, bytes};
         bool is_whole = false;
         return target != nullptr
                    ? fetch_there(owner, allocator::sequence_pop_number, request, target, &is_whole)
@@ -323,12 +323,16 @@ Result<std::uint64_t> Sequences::splice(const SequenceName& name, const sequence
     auto where = is_here(name, owner);
     if (!where.is_ok()) return std::move(where).failure();
     if (!where.value()) {
-        return change_there(
-            owner, allocator::sequence_splice_number,
-            allocator::SequenceSplice{name, splice.at, splice.removed, splice.added,
-                                      splice.capacity_least, splice.must_fit ? 1U : 0U,
-                                      splice.may_shrink ? 1U : 0U, {}},
-            splice.source, splice.added);
+        return change_there(owner, allocator::sequence_splice_number,
+                            allocator::SequenceSplice{name,
+                                                      splice.at,
+                                                      splice.removed,
+                                                      splice.added,
+                                                      splice.capacity_least,
+                                                      splice.must_fit ? 1U : 0U,
+                                                      splice.may_shrink ? 1U : 0U,
+                                                      {}},
+                            splice.source, splice.added);
     }
     std::uint64_t before = 0;
     SequenceEffect effect = SequenceEffect::done;

@@ -148,8 +148,8 @@ public:
             const acp_pair_t entry = acp_dereference_multimap_it(it);
             found.emplace(bytes_of(entry.first), bytes_of(entry.second));
         }
-        must(found == std::multiset<std::pair<std::string, std::string>>(model_.begin(),
-                                                                         model_.end()),
+        must(found ==
+                 std::multiset<std::pair<std::string, std::string>>(model_.begin(), model_.end()),
              "what a walk finds");
     }
 

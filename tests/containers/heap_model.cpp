@@ -17,7 +17,8 @@ public:
     explicit HeapModel(int rank) : rank_(rank) { blocks_before_ = usage().blocks; }
 
     void apply(const Step& step) override {
-        const std::size_t bytes = 1 + (step.value % 9 == 0 ? step.value % 100'000 : step.value % 300);
+        const std::size_t bytes =
+            1 + (step.value % 9 == 0 ? step.value % 100'000 : step.value % 300);
         switch (step.what % 5) {
             case 0:
             case 1:
@@ -56,7 +57,8 @@ private:
 
     static std::string bytes_of(acp_ga_t block, std::size_t bytes) {
         std::string read(bytes, '?');
-        must(acp_wait(acp_get(read.data(), block, bytes, ACP_HANDLE_NULL), -1) == ACP_OK, "acp_get");
+        must(acp_wait(acp_get(read.data(), block, bytes, ACP_HANDLE_NULL), -1) == ACP_OK,
+             "acp_get");
         return read;
     }
 

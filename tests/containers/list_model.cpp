@@ -118,8 +118,7 @@ public:
 
 private:
     void insert(std::size_t at, const std::string& text) {
-        const acp_list_it_t made =
-            acp_insert_list(one_.place(at), text.data(), text.size(), rank_);
+        const acp_list_it_t made = acp_insert_list(one_.place(at), text.data(), text.size(), rank_);
         must(made.elem != ACP_GA_NULL, "acp_insert_list");
         must(bytes_of(acp_dereference_list_it(made)) == text, "what was inserted");
         one_.texts.insert(one_.iterator(at), text);

@@ -101,8 +101,8 @@ bool holds(std::string_view kind, int rank, std::size_t steps_wanted) {
     bool is_well = true;
     while (is_well && done < steps_wanted) {
         is_well = rc::check(name + " does what its model does", [&] {
-            const auto count = *rc::gen::inRange<std::size_t>(
-                1, std::min(list_steps, steps_wanted / 10) + 1);
+            const auto count =
+                *rc::gen::inRange<std::size_t>(1, std::min(list_steps, steps_wanted / 10) + 1);
             const auto steps =
                 *rc::gen::container<std::vector<Step>>(count, rc::gen::arbitrary<Step>());
             done += steps.size();

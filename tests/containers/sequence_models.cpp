@@ -193,7 +193,8 @@ private:
         if (there == 0) return;
         char byte = '?';
         const acp_ga_t place = Of::at(handle_, static_cast<std::int64_t>(at));
-        must(acp_wait(acp_get(&byte, place, 1, ACP_HANDLE_NULL), -1) == ACP_OK && byte == *iterator(at),
+        must(acp_wait(acp_get(&byte, place, 1, ACP_HANDLE_NULL), -1) == ACP_OK &&
+                 byte == *iterator(at),
              "the byte at an index");
     }
 

@@ -33,7 +33,7 @@ TEST(Leaks, what_killed_ranks_held_is_given_back) {
         const std::uint64_t seed = first_seed + job * ranks;
         JobOptions options;
         options.ranks = ranks;
-        options.launcher = {"--on-failure=continue", "--heap-size", "16M", "--nodes",
+        options.launcher = {"--on-failure=continue", "--heap-size", "64M", "--nodes",
                             std::to_string(number_of("TEST_NODES", 1))};
         options.program = {std::string(ACP_TEST_PROGRAM_DIR) + "/leak_victims",
                            std::to_string(seed)};

@@ -126,15 +126,13 @@ private:
         const int host = which == 0 ? 0 : acp_procs() - 1;
         const bool is_front = random_.below(2) == 0;
         if (random_.below(2) == 0) {
-            const int done = is_front
-                                 ? acp_push_front_list(list, text_.data(), any_size(), host)
-                                 : acp_push_back_list(list, text_.data(), any_size(), host);
+            const int done = is_front ? acp_push_front_list(list, text_.data(), any_size(), host)
+                                      : acp_push_back_list(list, text_.data(), any_size(), host);
             must(done == 0, "pushing to the list");
         } else {
             std::array<char, text_max> taken;  // NOLINT: written as far as read
-            const std::int64_t bytes = is_front
-                                           ? acp_take_front_list(list, taken.data(), text_max)
-                                           : acp_take_back_list(list, taken.data(), text_max);
+            const std::int64_t bytes = is_front ? acp_take_front_list(list, taken.data(), text_max)
+                                                : acp_take_back_list(list, taken.data(), text_max);
             must(bytes >= 0 || bytes == ACP_LIST_EMPTY, "taking from the list");
         }
     }

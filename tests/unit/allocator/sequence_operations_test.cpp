@@ -208,7 +208,8 @@ TEST_F(SequenceOperationsTest, what_is_malformed_is_refused_and_changes_nothing)
     EXPECT_EQ(run(sequence_push_number, SequencePush{vector, 0, {}, 2}, "x"), Code::argument);
     EXPECT_EQ(run(sequence_push_number, SequencePush{vector, 0, stage, 1}, "x"), Code::argument);
     EXPECT_EQ(run(sequence_push_number, SequencePush{vector, 0, stage, 5'000}), Code::address);
-    EXPECT_EQ(run(sequence_push_number, SequencePush{vector, 0, {stage.address + 16}, 1}), Code::address);
+    EXPECT_EQ(run(sequence_push_number, SequencePush{vector, 0, {stage.address + 16}, 1}),
+              Code::address);
     EXPECT_EQ(run(sequence_push_number, SequencePush{vector, 0, {12345}, 1}), Code::address);
     EXPECT_EQ(run(sequence_pop_number, SequencePop{vector, 1, 0, {}, 1}), Code::argument);
     EXPECT_EQ(run(sequence_pop_number, SequencePop{vector, 0, 1, {}, sequence_inline_max + 1}),

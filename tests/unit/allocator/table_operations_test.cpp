@@ -264,7 +264,8 @@ TEST_F(TableOperationsTest, a_block_that_was_filled_becomes_an_entry_or_is_freed
         BlockWords words{};
         words.put.mode = mode;
         words.block.address = told<std::uint64_t>();
-        char* const place = node_.claimed(0, node::Claim::heap_blocks) + (words.block.address - start);
+        char* const place =
+            node_.claimed(0, node::Claim::heap_blocks) + (words.block.address - start);
         std::memcpy(place + Record::head_bytes, value.data(), value.size());
         std::memcpy(place + Record::head_bytes + value.size(), key.data(), key.size());
         return run(entry_put_block_number,

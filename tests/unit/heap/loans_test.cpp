@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// What is lent, to whom, and how a loan ends. One thread.
 #include "heap/loans.hpp"
 
 #include <array>
