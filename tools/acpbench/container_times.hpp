@@ -19,7 +19,7 @@ namespace acp::bench {
 
 // Has the compiler keep what made a word.
 inline void keep(std::uint64_t word) {
-    static volatile std::uint64_t kept;
+    [[maybe_unused]] static volatile std::uint64_t kept;
     kept = word;
 }
 
