@@ -77,6 +77,8 @@ NodeHeap::NodeHeap(const node::Segment& segment,
       caches_(words_of(segment, owner) + node::heap_words(segment.shape()).caches_at()),
       loans_(words_of(segment, owner) + node::heap_words(segment.shape()).loans_at(),
              node::heap_words(segment.shape()).loans()),
+      signed_units_(reinterpret_cast<std::atomic<std::uint64_t>*>(
+          words_of(segment, owner) + node::heap_words(segment.shape()).signed_at())),
       users_{users_of(segment, owner), node::heap_users(segment.shape())},
       list_users_{list_users_of(segment, owner), node::heap_users(segment.shape())},
       sequence_users_{sequence_users_of(segment, owner), node::heap_users(segment.shape())},
@@ -276,6 +278,10 @@ void HeapBlocks::free(table::BlockNumber block) {
     (void)heap_.heap_.free(cache_, table::offset_of(block));
 }
 
+void HeapBlocks::note_signed(table::BlockNumber block) {
+    heap_.note_signed(table::offset_of(block));
+}
+
 bool HeapBlocks::is_kept(table::BlockNumber block) {
     return heap_.heap_.is_kept(table::offset_of(block));
 }
@@ -302,6 +308,9 @@ bool ListBlocks::free_apart(std::uint64_t address) {
 }
 
 std::atomic<std::uint64_t>* ListBlocks::apart_word(std::uint64_t address) {
+    (void)heap_.with_heap_of(process_of_apart(address), [&](NodeHeap& heap) {
+        heap.note_signed(table::offset_of(block_of_apart(address)) % heap.limit_bytes());
+    });
     return reinterpret_cast<std::atomic<std::uint64_t>*>(
         const_cast<char*>(find_apart(address, table::signed_bytes)));
 }

@@ -166,6 +166,14 @@ public:
         return sequence_users_;
     }
 
+    // A container is about to sign a block. Comes before the block is freed, and so before it is given out again.
+    void note_signed(heap::Offset block) const noexcept {
+        auto& word = signed_units_[block / heap::area_bytes];
+        const std::uint64_t bit = unit_bit(block);
+        if ((word.load(std::memory_order_relaxed) & bit) == 0)
+            word.fetch_or(bit, std::memory_order_relaxed);
+    }
+
     // Whether the process of a participant has left or died.
     [[nodiscard]] bool is_participant_gone(std::uint32_t number) const noexcept {
         return is_gone(number / heap::caches_per_process);
@@ -193,11 +201,19 @@ private:
     friend class HeapBlocks;
     friend class ListBlocks;
 
-    // What a container wrote into a block when it freed it is there no more (table/freeing.hpp). Every block has two words.
+    // What a container wrote into a block when it freed it is there no more (table/freeing.hpp). Every block has two words. Blocks where
+    // none did so are not touched: their pages may have no memory yet.
     void wipe(heap::Offset block) const noexcept {
+        const std::uint64_t bit = unit_bit(block);
+        if ((signed_units_[block / heap::area_bytes].load(std::memory_order_relaxed) & bit) == 0)
+            return;
         auto* const words = reinterpret_cast<std::atomic<std::uint64_t>*>(blocks_ + block);
         words[0].store(0, std::memory_order_relaxed);
         words[1].store(0, std::memory_order_relaxed);
+    }
+
+    [[nodiscard]] static std::uint64_t unit_bit(heap::Offset block) noexcept {
+        return std::uint64_t{1} << (block / heap::unit_bytes % heap::area_units);
     }
 
     [[nodiscard]] heap::ThreadCache& borrow(std::uint32_t thread) const noexcept {
@@ -228,6 +244,7 @@ private:
     std::atomic<std::uint64_t>* gone_;  // a bit for each slot: its caches were recovered
     heap::CachePlaces caches_;
     heap::Loans<> loans_;
+    std::atomic<std::uint64_t>* signed_units_;
     table::Participants<std::atomic> users_;
     list::ListParticipants<std::atomic> list_users_;
     sequence::SequenceUsers<std::atomic> sequence_users_;

@@ -41,6 +41,8 @@ public:
 
     void free(table::BlockNumber block) override { blocks_.free(block); }
 
+    void note_signed(table::BlockNumber block) override { blocks_.note_signed(block); }
+
     [[nodiscard]] bool is_kept(table::BlockNumber block) override { return blocks_.is_kept(block); }
 
     void clear(table::BlockNumber block, std::uint64_t bytes) override {

@@ -26,7 +26,8 @@ public:
           gone_at_(caches_at_ + CachePlaces::bytes(processes)),
           loans_at_(gone_at_ + (processes + 63) / 64 * sizeof(std::uint64_t)),
           loans_(loans),
-          bytes_(loans_at_ + Loans<>::bytes(loans)) {}
+          signed_at_(loans_at_ + Loans<>::bytes(loans)),
+          bytes_(signed_at_ + areas * sizeof(std::uint64_t)) {}
 
     [[nodiscard]] constexpr HeapShape shape() const noexcept { return shape_; }
 
@@ -39,6 +40,9 @@ public:
 
     [[nodiscard]] constexpr std::uint32_t loans() const noexcept { return loans_; }
 
+    // A bit for each unit: whether a container may have signed a block that begins there (table/freeing.hpp).
+    [[nodiscard]] constexpr std::uint64_t signed_at() const noexcept { return signed_at_; }
+
     // Of all words.
     [[nodiscard]] constexpr std::uint64_t bytes() const noexcept { return bytes_; }
 
@@ -48,6 +52,7 @@ private:
     std::uint64_t gone_at_;
     std::uint64_t loans_at_;
     std::uint32_t loans_;
+    std::uint64_t signed_at_;
     std::uint64_t bytes_;
 };
 

@@ -28,6 +28,9 @@ public:
 
     virtual void free(BlockNumber block) = 0;
 
+    // Comes before a block is signed (table/freeing.hpp): whoever gives it out again wipes that out.
+    virtual void note_signed(BlockNumber /*block*/) {}
+
     // Whether a block is allocated and kept: by no call that is under way, or whose process was killed in it.
     [[nodiscard]] virtual bool is_kept(BlockNumber block) = 0;
 

@@ -53,6 +53,7 @@ void unlink_and_free(Blocks<Atomic>& blocks,
                      Spare spare,
                      const Unlink& unlink) {
     const std::uint64_t word = freeing::of(block, spare);
+    blocks.note_signed(block);
     spare_word(blocks, word)
         .store(freeing::signature(word, participant), std::memory_order_relaxed);
     // release: the signature; partner: finish_freeing()

@@ -52,6 +52,7 @@ TEST(NodeHeapTest, a_block_that_is_given_out_again_does_not_tell_who_freed_it) {
         const heap::Offset block = heap.allocate(0, bytes, alignment_least);
         auto* const words =
             reinterpret_cast<std::uint64_t*>(node.claimed(0, node::Claim::heap_blocks) + block);
+        heap.note_signed(block);
         words[0] = words[1] = ~std::uint64_t{0};
         ASSERT_EQ(heap.free(0, block), heap::Freed::done);
         ASSERT_EQ(heap.allocate(0, bytes, alignment_least), block);

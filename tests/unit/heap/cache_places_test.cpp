@@ -73,7 +73,8 @@ TEST(WordsLayout, puts_its_parts_one_behind_the_other) {
         EXPECT_EQ(words.gone_at(), words.caches_at() + CachePlaces::bytes(processes));
         EXPECT_GE(words.loans_at(), words.gone_at() + processes / 8);
         EXPECT_EQ(words.loans(), 70U);
-        EXPECT_EQ(words.bytes(), words.loans_at() + Loans<>::bytes(70));
+        EXPECT_EQ(words.signed_at(), words.loans_at() + Loans<>::bytes(70));
+        EXPECT_EQ(words.bytes(), words.signed_at() + 100 * sizeof(std::uint64_t));
     }
 }
 
