@@ -39,7 +39,7 @@ checked_targets = $(if $(filter-out core unit fuzz,$(CHECKED)),all tests,$(CHECK
 build_preset = @cmake/build.sh $(1) $(JOBS) $(WERROR) $(2)
 
 .PHONY: help build setup run test lint format bench install clean test-aarch64 asan tsan report soak ctest sim mutants \
-    fuzz peers bare docs
+    fuzz peers bare docs leaks models
 
 help:
 	@echo "make               builds into $(release), programs in $(bin)"
@@ -54,6 +54,8 @@ help:
 	@echo "make peers         ACP beside UCX and Open MPI over TCP, into $(report); its map beside redis and memcached"
 	@echo "make report        the report page from what is in $(report)"
 	@echo "make soak          the long randomised tests, SOAK_ROUNDS times"
+	@echo "make leaks         kills ranks that work on containers, 20000 of them, and looks whether anything is left"
+	@echo "make models        a million random steps on each container, beside the standard library's"
 	@echo "make sim           SEEDS ($(SEEDS)) of the network simulator"
 	@echo "make mutants       defects planted into the protocol, the heap and the table: does a test find each?"
 	@echo "make fuzz          every fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS))"
@@ -136,6 +138,11 @@ soak:
 	    echo "soak: round $$round of $(SOAK_ROUNDS)"; \
 	    ctest --test-dir $(release) --output-on-failure -L '^soak$$' -Q -O build/soak.log || \
 	        { cat build/soak.log; exit 1; }; done
+
+leaks models:
+	@cmake/setup.sh build test
+	$(call build_preset,test,all tests)
+	@ctest --test-dir $(release) --output-on-failure -L '^$@$$' -V -O build/$@.log | grep -E 'steps$$|blocks were left|tests passed|FAILED|Falsif'
 
 sim:
 	@cmake/setup.sh build

@@ -34,6 +34,10 @@ measure map 4 map
 "$bin/acprun" -n 4 --nodes 4 "$bin/acpbench" map --json "$report/map-nodes.json"
 measure map-rate 2 map-rate
 "$bin/acprun" -n 2 --nodes 2 "$bin/acpbench" map-rate --json "$report/map-rate-nodes.json"
+for experiment in list vector; do
+    measure "$experiment" 2 "$experiment"
+    "$bin/acprun" -n 2 --nodes 2 "$bin/acpbench" "$experiment" --json "$report/$experiment-nodes.json"
+done
 for nodes in 2 3; do
     echo "== net, $nodes nodes"
     "$bin/acprun" -n "$nodes" --nodes "$nodes" --starter-size 16M "$bin/acpbench" net --json "$report/net-$nodes.json"

@@ -156,10 +156,12 @@ Ran run_put_block(OperationContext& context,
         return {Code::argument, 0};
     }
     return on_table(context, request.name, [&](OpenedTables& opened, BlockNumber table) -> Ran {
-        const BlockNumber block = opened.block_at(words.block);
+        const BlockNumber block = opened.block_at(words.block.address);
         const std::uint64_t bytes = std::uint64_t{Record::head_bytes} +
                                     Record::rounded(request.value_bytes) + request.key_bytes;
-        if (block == 0 || opened.heap().usable_bytes(table::offset_of(block)) < bytes) {
+        NodeHeap& heap = opened.heap();
+        if (block == 0 || heap.usable_bytes(table::offset_of(block)) < bytes ||
+            !heap.end_loan(table::offset_of(block), words.block.process)) {
             return {Code::address, 0};
         }
         auto& record = opened.tables()->record(block);

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 
+#include "allocator/operations.hpp"
 #include "allocator/table_operations.hpp"
 
 namespace acp::allocator {
@@ -51,10 +52,10 @@ struct PutWords {
 };
 
 // put_block: a request whose key and value lie in a block as a record has them (table::EntryRecord), these words, and the one expected.
-// The block is the table's from now on: it becomes the entry, or is freed.
+// The block is the table's from now on: it becomes the entry, or is freed. Errors: address (it is not lent, or too short).
 struct BlockWords {
     PutWords put;
-    std::uint64_t block = 0;  // its address
+    LentBlock block;
 };
 
 // change: a request, these words, and the key.

@@ -46,6 +46,15 @@ public:
 
     [[nodiscard]] NodeLists& lists() noexcept { return lists_; }
 
+    [[nodiscard]] NodeHeap& heap() noexcept { return heap_; }
+
+    // The offset of apart bytes that are in this heap; no_block: they are in another one.
+    [[nodiscard]] heap::Offset apart_here(std::uint64_t apart) const noexcept {
+        return apart != 0 && process_of_apart(apart) == heap_.process()
+                   ? list::offset_of(block_of_apart(apart))
+                   : heap::no_block;
+    }
+
     // 0: no list is there.
     [[nodiscard]] BlockNumber list(GlobalAddress address) noexcept {
         const BlockNumber found = list_at(context_.space(), context_.process(), address);
@@ -101,12 +110,19 @@ Ran run_insert(OperationContext& context, Arguments arguments, Result result) no
     const BlockNumber list = opened.list(request.list);
     if (list == 0) return {Code::stale, 0};
     const list::Payload payload{{arguments.data(), arguments.size()}, request.is_apart != 0};
+    list::ApartPayload apart;
+    if (request.is_apart != 0) std::memcpy(&apart, arguments.data(), sizeof apart);
+    const heap::Offset block = opened.apart_here(apart.address);
+    if (request.lent_to != NodeHeap::nobody && block == heap::no_block) return {Code::address, 0};
+    NodeHeap::Borrowed borrowed(opened.heap(), block, request.lent_to);
+    if (!borrowed.is_there()) return {Code::address, 0};
     ListPlaced placed_at;
     placed_at.effect = opened.lists().with_room([&] {
         return request.is_front != 0 ? opened.lists()->push_front(list, payload, placed_at.at)
                                      : opened.lists()->insert(list, placed(list, request.before),
                                                               payload, placed_at.at);
     });
+    if (placed_at.effect == ListEffect::done) borrowed.give_away();
     return told(result, placed_at);
 }
 
@@ -122,8 +138,11 @@ Ran run_take(OperationContext& context, Arguments arguments, Result result) noex
     const std::uint64_t room =
         std::min<std::uint64_t>(request.room_bytes, result.size() - sizeof(ListTaken));
     request.at = placed(list, request.at);
-    const ListTaken taken =
+    ListTaken taken =
         take_element(opened.lists(), list, request, result.data() + sizeof(ListTaken), room);
+    const heap::Offset block = opened.apart_here(taken.apart);
+    if (block != heap::no_block && opened.heap().lend_block(block, request.process))
+        taken.lent_to = request.process;
     const bool has_bytes = taken.effect == ListEffect::done && taken.apart == 0;
     return told(result, taken, has_bytes ? std::min(room, taken.bytes) : 0);
 }

@@ -39,6 +39,8 @@ struct ListInsert {
     list::Position before;  // as list::Position; a node of 0 stands for the end, as everywhere here
     std::uint32_t is_front = 0;  // 1: before the first element, wherever `before` is
     std::uint32_t is_apart = 0;  // 0 or 1
+    // To whom the block of the apart bytes is lent, which is in the list's heap then and the list's once this is done.
+    std::uint64_t lent_to = NodeHeap::nobody;
 };
 
 struct ListPlaced {
@@ -55,15 +57,17 @@ struct ListTake {
     list::Position at;
     TakeWhich which = TakeWhich::at;
     std::uint32_t room_bytes = 0;
+    std::uint64_t process = NodeHeap::nobody;  // of the caller
 };
 
 struct ListTaken {
     list::ListEffect effect = list::ListEffect::done;
     std::array<std::uint8_t, 7> reserved{};
     std::uint64_t bytes = 0;  // of the whole element
-    // Not 0: the bytes are apart and do not follow. The caller reads them, if it wants them, and frees their block.
+    // Not 0: the bytes are apart and do not follow. The caller reads them, if it wants them, and frees their block, or gives it back.
     std::uint64_t apart = 0;
-    list::Position next;  // what followed it
+    std::uint64_t lent_to = NodeHeap::nobody;  // the caller: the block is lent to it
+    list::Position next;                       // what followed it
 };
 
 // move: both lists are of the process. Its result is a ListPlaced: where the element is now.

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "node/death.hpp"
+#include "node/loss.hpp"
 #include "os/cpu.hpp"
 #include "os/mapping.hpp"
 #include "os/membarrier.hpp"
@@ -74,6 +75,10 @@ NodeHeap::NodeHeap(const node::Segment& segment,
       gone_(reinterpret_cast<std::atomic<std::uint64_t>*>(
           words_of(segment, owner) + node::heap_words(segment.shape()).gone_at())),
       caches_(words_of(segment, owner) + node::heap_words(segment.shape()).caches_at()),
+      loans_(words_of(segment, owner) + node::heap_words(segment.shape()).loans_at(),
+             node::heap_words(segment.shape()).loans()),
+      signed_units_(reinterpret_cast<std::atomic<std::uint64_t>*>(
+          words_of(segment, owner) + node::heap_words(segment.shape()).signed_at())),
       users_{users_of(segment, owner), node::heap_users(segment.shape())},
       list_users_{list_users_of(segment, owner), node::heap_users(segment.shape())},
       sequence_users_{sequence_users_of(segment, owner), node::heap_users(segment.shape())},
@@ -121,6 +126,29 @@ bool NodeHeap::is_gone(std::uint32_t slot) const noexcept {
     return state == node::SlotState::left || node::is_dead(segment_, slot);
 }
 
+// Also of a process of another node, which the node's gateway was told of.
+bool NodeHeap::is_process_gone(std::uint32_t process) const noexcept {
+    const std::uint32_t slot = process - segment_.shape().first_process;
+    return slot < segment_.shape().local_procs ? is_gone(slot) : node::is_lost(segment_, process);
+}
+
+heap::Offset NodeHeap::lend(std::uint32_t thread, std::uint64_t bytes, std::uint64_t& process) {
+    const heap::Offset block = allocate(thread, bytes, alignment_least);
+    if (block == heap::no_block || !lend_block(block, process)) process = nobody;
+    return block;
+}
+
+// Frees what was lent to processes that are gone. Whether there was any.
+bool NodeHeap::recover_loans(heap::ThreadCache& cache) {
+    bool is_any = false;
+    loans_.end_all([this](std::uint32_t process) { return is_process_gone(process); },
+                   [&](heap::Offset block) {
+                       (void)heap_.free(cache, block);
+                       is_any = true;
+                   });
+    return is_any;
+}
+
 // acp_malloc stores nowhere where a block is before it is kept; containers do so in their participants, a list also for a
 // block in another heap of the node.
 bool NodeHeap::is_stored(heap::Offset block) const noexcept {
@@ -150,22 +178,31 @@ bool NodeHeap::recover_blocks(heap::ThreadCache& cache, std::uint32_t slot) {
         [this](heap::Offset block) { return is_stored(block); });
 }
 
-// Whether a process that is gone was found, and what it held recovered.
+// Whether a process that is gone was found, and what it held recovered. One that was killed while it recovered another one comes after
+// that one: hence twice.
 bool NodeHeap::recover(heap::ThreadCache& cache) {
-    bool is_any = false;
-    for (std::uint32_t slot = 0; slot < segment_.shape().local_procs; ++slot) {
-        const std::uint64_t bit = std::uint64_t{1} << (slot % 64);
-        if ((gone_[slot / 64].load(std::memory_order_acquire) & bit) != 0 || !is_gone(slot))
-            continue;
-        if (!recover_blocks(cache, slot)) continue;
-        if (!recover_tables(cache, slot) || !recover_lists(cache, slot) ||
-            !recover_sequences(cache, slot)) {
-            continue;
+    bool is_any = recover_loans(cache);
+    for (bool is_left = true, is_second = false; is_left; is_second = true) {
+        is_left = false;
+        for (std::uint32_t slot = 0; slot < segment_.shape().local_procs; ++slot) {
+            const std::uint64_t bit = std::uint64_t{1} << (slot % 64);
+            if ((gone_[slot / 64].load(std::memory_order_acquire) & bit) != 0 || !is_gone(slot))
+                continue;
+            if (!recover_process(cache, slot)) {
+                is_left = !is_second;
+                continue;
+            }
+            gone_[slot / 64].fetch_or(bit, std::memory_order_release);
+            is_any = true;
         }
-        gone_[slot / 64].fetch_or(bit, std::memory_order_release);
-        is_any = true;
     }
     return is_any;
+}
+
+// Whether nothing is left of a process that is gone.
+bool NodeHeap::recover_process(heap::ThreadCache& cache, std::uint32_t slot) {
+    return recover_blocks(cache, slot) && recover_tables(cache, slot) &&
+           recover_lists(cache, slot) && recover_sequences(cache, slot);
 }
 
 // Whether nothing is left of a process that is gone in the tables of this heap.
@@ -226,6 +263,7 @@ table::BlockNumber HeapBlocks::allocate(std::atomic<std::uint64_t>& place,
     const heap::Offset block = heap_.heap_.allocate(cache_, bytes, alignment);
     if (block == heap::no_block) [[unlikely]]
         return 0;
+    heap_.wipe(block);
     place.store(table::made::of(table::number_of(block)), std::memory_order_release);
     heap_.heap_.keep(cache_);
     return table::number_of(block);
@@ -233,6 +271,14 @@ table::BlockNumber HeapBlocks::allocate(std::atomic<std::uint64_t>& place,
 
 void HeapBlocks::free(table::BlockNumber block) {
     (void)heap_.heap_.free(cache_, table::offset_of(block));
+}
+
+void HeapBlocks::note_signed(table::BlockNumber block) {
+    heap_.note_signed(table::offset_of(block));
+}
+
+bool HeapBlocks::is_kept(table::BlockNumber block) {
+    return heap_.heap_.is_kept(table::offset_of(block));
 }
 
 void HeapBlocks::clear(table::BlockNumber block, std::uint64_t bytes) {
@@ -256,6 +302,22 @@ bool ListBlocks::free_apart(std::uint64_t address) {
     });
 }
 
+std::atomic<std::uint64_t>* ListBlocks::apart_word(std::uint64_t address) {
+    (void)heap_.with_heap_of(process_of_apart(address), [&](NodeHeap& heap) {
+        heap.note_signed(table::offset_of(block_of_apart(address)) % heap.limit_bytes());
+    });
+    return reinterpret_cast<std::atomic<std::uint64_t>*>(
+        const_cast<char*>(find_apart(address, table::signed_bytes)));
+}
+
+bool ListBlocks::is_apart_kept(std::uint64_t address) {
+    bool is_kept = false;
+    (void)heap_.with_heap_of(process_of_apart(address), [&](NodeHeap& heap) {
+        is_kept = heap.heap_.is_kept(table::offset_of(block_of_apart(address)));
+    });
+    return is_kept;
+}
+
 char* ListBlocks::allocate_apart(std::atomic<std::uint64_t>& place,
                                  std::uint32_t process,
                                  std::uint64_t bytes) {
@@ -265,6 +327,7 @@ char* ListBlocks::allocate_apart(std::atomic<std::uint64_t>& place,
         if (block == heap::no_block && heap.recover(cache))
             block = heap.heap_.allocate(cache, bytes, alignment_least);
         if (block == heap::no_block) return;
+        heap.wipe(block);
         place.store(apart_address(process, table::number_of(block)), std::memory_order_release);
         heap.heap_.keep(cache);
         memory = heap.blocks_ + block;

@@ -11,6 +11,7 @@
 
 #include "heap/cache_places.hpp"
 #include "heap/heap.hpp"
+#include "heap/loans.hpp"
 #include "heap/walk.hpp"
 #include "local/hazards.hpp"
 #include "node/segment.hpp"
@@ -51,6 +52,8 @@ public:
         heap::Offset block = heap_.allocate(cache, bytes, alignment);
         if (block == heap::no_block) [[unlikely]]
             block = allocate_from_what_waits(cache, bytes, alignment);
+        if (block != heap::no_block) [[likely]]
+            wipe(block);
         heap_.keep(cache);
         caches_.give_back(cache);
         return block;
@@ -63,6 +66,60 @@ public:
         caches_.give_back(cache);
         return freed;
     }
+
+    // Lends a process a block for bytes on their way: heap/loans.hpp. Returns its offset, as allocate().
+    //   process  index in the job; nobody: where there is no room for the loan, and then the block is not freed should the process die
+    static constexpr std::uint64_t nobody = ~std::uint64_t{0};
+    [[nodiscard]] heap::Offset lend(std::uint32_t thread,
+                                    std::uint64_t bytes,
+                                    std::uint64_t& process);
+
+    // Lends a block that the caller has. false: there is no room for the loan.
+    [[nodiscard]] bool lend_block(heap::Offset block, std::uint64_t process) noexcept {
+        return process < segment_.shape().procs &&
+               loans_.lend(block, static_cast<std::uint32_t>(process));
+    }
+
+    // Ends a loan, so that the block is the caller's. false: it is not lent to the process, or not any more.
+    [[nodiscard]] bool end_loan(heap::Offset block, std::uint64_t process) noexcept {
+        if (process == nobody) return true;
+        return process < segment_.shape().procs &&
+               loans_.end(block, static_cast<std::uint32_t>(process));
+    }
+
+    // A lent block while an operation uses it: nobody frees it meanwhile.
+    class Borrowed {
+    public:
+        Borrowed(NodeHeap& heap, heap::Offset block, std::uint64_t process) noexcept
+            : heap_(heap), block_(block), process_(static_cast<std::uint32_t>(process)) {
+            is_lent_ = process != nobody;
+            is_there_ = !is_lent_ || (process < heap.segment_.shape().procs &&
+                                      heap.loans_.hold(block, process_));
+        }
+
+        ~Borrowed() {
+            if (is_there_ && is_lent_) heap_.loans_.let_go(block_, process_);
+        }
+
+        Borrowed(const Borrowed&) = delete;
+        Borrowed& operator=(const Borrowed&) = delete;
+
+        // false: the block is not lent to the process, or not any more.
+        [[nodiscard]] bool is_there() const noexcept { return is_there_; }
+
+        // The block is a container's from now on.
+        void give_away() noexcept {
+            if (is_there_ && is_lent_) heap_.loans_.end_held(block_, process_);
+            is_lent_ = false;
+        }
+
+    private:
+        NodeHeap& heap_;
+        heap::Offset block_;
+        std::uint32_t process_;
+        bool is_lent_ = false;
+        bool is_there_ = false;
+    };
 
     // One of the caches, for one call of the calling thread.
     class Lease {
@@ -109,6 +166,14 @@ public:
         return sequence_users_;
     }
 
+    // A container is about to sign a block. Comes before the block is freed, and so before it is given out again.
+    void note_signed(heap::Offset block) const noexcept {
+        auto& word = signed_units_[block / heap::area_bytes];
+        const std::uint64_t bit = unit_bit(block);
+        if ((word.load(std::memory_order_relaxed) & bit) == 0)
+            word.fetch_or(bit, std::memory_order_relaxed);
+    }
+
     // Whether the process of a participant has left or died.
     [[nodiscard]] bool is_participant_gone(std::uint32_t number) const noexcept {
         return is_gone(number / heap::caches_per_process);
@@ -136,6 +201,21 @@ private:
     friend class HeapBlocks;
     friend class ListBlocks;
 
+    // What a container wrote into a block when it freed it is there no more (table/freeing.hpp). Every block has two words. Blocks where
+    // none did so are not touched: their pages may have no memory yet.
+    void wipe(heap::Offset block) const noexcept {
+        const std::uint64_t bit = unit_bit(block);
+        if ((signed_units_[block / heap::area_bytes].load(std::memory_order_relaxed) & bit) == 0)
+            return;
+        auto* const words = reinterpret_cast<std::atomic<std::uint64_t>*>(blocks_ + block);
+        words[0].store(0, std::memory_order_relaxed);
+        words[1].store(0, std::memory_order_relaxed);
+    }
+
+    [[nodiscard]] static std::uint64_t unit_bit(heap::Offset block) noexcept {
+        return std::uint64_t{1} << (block / heap::unit_bytes % heap::area_units);
+    }
+
     [[nodiscard]] heap::ThreadCache& borrow(std::uint32_t thread) const noexcept {
         heap::ThreadCache* cache = caches_.borrow(user_, thread);
         return cache != nullptr ? *cache : wait_for_cache(thread);
@@ -145,6 +225,8 @@ private:
     [[nodiscard, gnu::cold]] heap::Offset allocate_from_what_waits(heap::ThreadCache& cache,
                                                                    std::uint64_t bytes,
                                                                    std::uint64_t alignment);
+    bool recover_loans(heap::ThreadCache& cache);
+    bool recover_process(heap::ThreadCache& cache, std::uint32_t slot);
     bool recover_blocks(heap::ThreadCache& cache, std::uint32_t slot);
     void tidy(std::uint32_t thread);
     bool recover_tables(heap::ThreadCache& cache, std::uint32_t slot);
@@ -152,6 +234,7 @@ private:
     bool recover_sequences(heap::ThreadCache& cache, std::uint32_t slot);
     [[nodiscard]] bool is_stored(heap::Offset block) const noexcept;
     [[nodiscard]] bool is_gone(std::uint32_t slot) const noexcept;
+    [[nodiscard]] bool is_process_gone(std::uint32_t process) const noexcept;
 
     const node::Segment& segment_;
     const local::Hazards& hazards_;
@@ -160,6 +243,8 @@ private:
     char* blocks_;
     std::atomic<std::uint64_t>* gone_;  // a bit for each slot: its caches were recovered
     heap::CachePlaces caches_;
+    heap::Loans<> loans_;
+    std::atomic<std::uint64_t>* signed_units_;
     table::Participants<std::atomic> users_;
     list::ListParticipants<std::atomic> list_users_;
     sequence::SequenceUsers<std::atomic> sequence_users_;

@@ -41,12 +41,18 @@ public:
 
     void free(table::BlockNumber block) override { blocks_.free(block); }
 
+    void note_signed(table::BlockNumber block) override { blocks_.note_signed(block); }
+
+    [[nodiscard]] bool is_kept(table::BlockNumber block) override { return blocks_.is_kept(block); }
+
     void clear(table::BlockNumber block, std::uint64_t bytes) override {
         blocks_.clear(block, bytes);
     }
 
     // Of a process of this node.
     bool free_apart(std::uint64_t address) override;
+    [[nodiscard]] std::atomic<std::uint64_t>* apart_word(std::uint64_t address) override;
+    [[nodiscard]] bool is_apart_kept(std::uint64_t address) override;
 
     // A block in the heap of a process of this node, whose address is stored in `place`: if the process is killed before it has linked
     // an element with that address, the block is freed. nullptr: there is no room, or the process is of another node.

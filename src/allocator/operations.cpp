@@ -124,6 +124,31 @@ Ran run_check(OperationContext& context, Arguments /*arguments*/, Result result)
     }
 }
 
+Ran run_lend(OperationContext& context, Arguments arguments, Result result) noexcept {
+    LendRequest request;
+    if (arguments.size() != sizeof request) return {Code::argument, 0};
+    std::memcpy(&request, arguments.data(), sizeof request);
+    if (!has_heap(context)) return {Code::unsupported, 0};
+    LentBlock lent{0, request.process};
+    const heap::Offset block = heap_of(context).lend(context.thread(), request.bytes, lent.process);
+    if (block != heap::no_block)
+        lent.address = heap_start(context.space(), context.process()) + block;
+    std::memcpy(result.data(), &lent, sizeof lent);
+    return {Code::ok, sizeof lent};
+}
+
+Ran run_take_back(OperationContext& context, Arguments arguments, Result /*result*/) noexcept {
+    LentBlock lent;
+    if (arguments.size() != sizeof lent) return {Code::argument, 0};
+    std::memcpy(&lent, arguments.data(), sizeof lent);
+    if (!has_heap(context)) return {Code::unsupported, 0};
+    NodeHeap heap = heap_of(context);
+    const heap::Offset block = offset_in_heap(context.space(), context.process(), lent.address);
+    if (block == heap::no_block || !heap.end_loan(block, lent.process)) return {Code::stale, 0};
+    const heap::Freed freed = heap.free(context.thread(), block);
+    return {freed == heap::Freed::done ? Code::ok : Code::stale, 0};
+}
+
 std::string places_of_free(Arguments arguments) {
     if (arguments.size() < word_bytes) return "no address";
     return "the first address is " + base::hex(word_at(arguments, 0));
@@ -151,6 +176,9 @@ const std::array<NumberedOperation, operation_count>& operations() noexcept {
         {clear_number, "acp_calloc", sizeof(ClearRequest), 0, run_clear},
         {usage_number, "acp_heap_stat", 0, sizeof(heap::Usage), run_usage},
         {check_number, "acp_heap_check", 0, most, run_check},
+        {lend_number, "lending a block", sizeof(LendRequest), sizeof(LentBlock), run_lend},
+        {take_back_number, "taking a block back", sizeof(LentBlock), 0, run_take_back,
+         places_of_free},
     }};
     return rows;
 }

@@ -21,6 +21,8 @@ inline constexpr std::uint32_t usable_number = 4;
 inline constexpr std::uint32_t clear_number = 5;
 inline constexpr std::uint32_t usage_number = 6;
 inline constexpr std::uint32_t check_number = 7;
+inline constexpr std::uint32_t lend_number = 23;
+inline constexpr std::uint32_t take_back_number = 24;
 
 // The most blocks that one operation allocates or frees.
 inline constexpr std::uint32_t blocks_max = memory::invoke_bytes_max / sizeof(std::uint64_t) - 1;
@@ -45,6 +47,19 @@ inline constexpr std::uint64_t clear_bytes_max = 16ULL << 20;
 // usage: no arguments; its result is a heap::Usage.
 // check: no arguments; its result is the first finding, in words; nothing: all is well.
 
+// lend: a block for bytes on their way, which is freed should the process die before the block is taken back or a container's
+// (heap/loans.hpp). Its result is a LentBlock.
+struct LendRequest {
+    std::uint64_t bytes = 0;
+    std::uint64_t process = 0;  // of the caller
+};
+
+// How operations name such a block. take_back: its argument is one; it frees the block. Errors: stale (it is not lent, or not any more).
+struct LentBlock {
+    std::uint64_t address = 0;                 // 0: there was no room
+    std::uint64_t process = NodeHeap::nobody;  // nobody: there was no room for the loan
+};
+
 // Whether the job has heaps.
 [[nodiscard]] bool has_heap(const local::OperationContext& context) noexcept;
 
@@ -53,7 +68,7 @@ inline constexpr std::uint64_t clear_bytes_max = 16ULL << 20;
                                           std::uint32_t process,
                                           memory::GlobalAddress address) noexcept;
 
-inline constexpr std::uint32_t operation_count = 6;
+inline constexpr std::uint32_t operation_count = 8;
 
 // The rows of this layer.
 [[nodiscard]] const std::array<local::NumberedOperation, operation_count>& operations() noexcept;

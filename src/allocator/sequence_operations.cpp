@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <optional>
 #include <string>
 
 #include "base/format.hpp"
@@ -60,10 +61,12 @@ public:
 
     [[nodiscard]] BlockNumber number() const noexcept { return number_; }
 
-    // The memory of a stage; nullptr, and code(): it is no block with room for the bytes.
-    [[nodiscard]] char* stage(GlobalAddress address, std::uint64_t bytes) noexcept {
-        const heap::Offset offset = offset_in_heap(context_.space(), context_.process(), address);
-        if (offset == heap::no_block || heap_.usable_bytes(offset) < bytes || bytes == 0) {
+    // The memory of a stage; nullptr, and code(): it is no block with room for the bytes, or not lent.
+    [[nodiscard]] char* stage(const LentBlock& lent, std::uint64_t bytes) noexcept {
+        const heap::Offset offset =
+            offset_in_heap(context_.space(), context_.process(), lent.address);
+        if (offset != heap::no_block) stage_.emplace(heap_, offset, lent.process);
+        if (!stage_ || !stage_->is_there() || heap_.usable_bytes(offset) < bytes || bytes == 0) {
             code_ = Code::address;
             return nullptr;
         }
@@ -78,6 +81,7 @@ private:
     OperationContext& context_;
     NodeHeap heap_;
     NodeSequences sequences_;
+    std::optional<NodeHeap::Borrowed> stage_;
     BlockNumber number_ = 0;
     Code code_ = Code::ok;
 };
@@ -94,8 +98,8 @@ Ran told(Result result,
 }
 
 // Whether the bytes that a change brings follow its request, or are staged.
-bool has_bytes(Arguments arguments, GlobalAddress stage, std::uint64_t bytes) noexcept {
-    return arguments.size() == (stage == 0 ? bytes : 0);
+bool has_bytes(Arguments arguments, const LentBlock& stage, std::uint64_t bytes) noexcept {
+    return arguments.size() == (stage.address == 0 ? bytes : 0);
 }
 
 Ran run_make(OperationContext& context, Arguments arguments, Result result) noexcept {
@@ -141,8 +145,8 @@ Ran run_push(OperationContext& context, Arguments arguments, Result result) noex
     Opened opened(context);
     if (!opened.find(request.name)) return opened.refusal();
     const char* source = reinterpret_cast<const char*>(arguments.data());
-    if (request.stage != 0) source = opened.stage(request.stage, request.bytes);
-    if (source == nullptr && request.stage != 0) return opened.refusal();
+    if (request.stage.address != 0) source = opened.stage(request.stage, request.bytes);
+    if (source == nullptr && request.stage.address != 0) return opened.refusal();
     std::uint64_t index = 0;
     const SequenceEffect effect = opened.sequences().with_room([&] {
         return opened.sequences()->push(
@@ -159,14 +163,14 @@ Ran run_pop(OperationContext& context, Arguments arguments, Result result) noexc
         (request.is_front != 0 && request.name.kind != SequenceKind::deque)) {
         return {Code::argument, 0};
     }
-    const bool is_inline = request.is_wanted != 0 && request.stage == 0;
+    const bool is_inline = request.is_wanted != 0 && request.stage.address == 0;
     if (is_inline && request.bytes > sequence_inline_max) return {Code::argument, 0};
     if (!has_heap(context)) return {Code::unsupported, 0};
     Opened opened(context);
     if (!opened.find(request.name)) return opened.refusal();
     char* target = nullptr;
     if (is_inline) target = reinterpret_cast<char*>(result.data()) + sizeof(SequenceResult);
-    if (request.stage != 0) {
+    if (request.stage.address != 0) {
         target = opened.stage(request.stage, request.bytes);
         if (target == nullptr) return opened.refusal();
     }
@@ -183,18 +187,18 @@ Ran run_pop(OperationContext& context, Arguments arguments, Result result) noexc
 Ran run_read(OperationContext& context, Arguments arguments, Result result) noexcept {
     SequenceRead request;
     if (!take(arguments, request) || !arguments.empty() ||
-        (request.stage == 0 && request.bytes > sequence_inline_max)) {
+        (request.stage.address == 0 && request.bytes > sequence_inline_max)) {
         return {Code::argument, 0};
     }
     if (!has_heap(context)) return {Code::unsupported, 0};
     Opened opened(context);
     if (!opened.find(request.name)) return opened.refusal();
     char* target = reinterpret_cast<char*>(result.data()) + sizeof(SequenceResult);
-    if (request.stage != 0) target = opened.stage(request.stage, request.bytes);
+    if (request.stage.address != 0) target = opened.stage(request.stage, request.bytes);
     if (target == nullptr) return opened.refusal();
     std::uint64_t copied = 0;
     opened.sequences()->read(opened.number(), request.index, target, request.bytes, copied);
-    return told(result, SequenceEffect::done, copied, request.stage == 0 ? copied : 0);
+    return told(result, SequenceEffect::done, copied, request.stage.address == 0 ? copied : 0);
 }
 
 Ran run_splice(OperationContext& context, Arguments arguments, Result result) noexcept {
@@ -214,7 +218,7 @@ Ran run_splice(OperationContext& context, Arguments arguments, Result result) no
     splice.must_fit = request.must_fit != 0;
     splice.may_shrink = request.may_shrink != 0;
     splice.source = reinterpret_cast<const char*>(arguments.data());
-    if (request.stage != 0) {
+    if (request.stage.address != 0) {
         splice.source = opened.stage(request.stage, request.added);
         if (splice.source == nullptr) return opened.refusal();
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The vectors and deques of a process's heap as numbered operations, for callers of other nodes: what they ask for and are told, as
-// bytes. Bytes that do not fit into one operation go through a block of the same heap, the stage, which the caller has allocated and
-// frees. Any thread; as local/numbered_operation.hpp says.
+// bytes. Bytes that do not fit into one operation go through a block of the same heap, the stage, which is lent to the caller, who
+// gives it back. Any thread; as local/numbered_operation.hpp says.
 // Tests: tests/unit/allocator/sequence_operations_test.cpp, tests/conformance/vector_test.cpp.
 #pragma once
 
@@ -10,6 +10,7 @@
 
 #include "local/numbered_operation.hpp"
 
+#include "allocator/operations.hpp"
 #include "sequence/sequence.hpp"
 
 namespace acp::allocator {
@@ -30,7 +31,7 @@ struct SequenceMake {
 };
 
 // destroy: its argument is a SequenceName. Errors, as of all that follows: stale (no sequence of the kind is there), address (the
-// stage is no block of this heap that has room for the bytes).
+// stage is no block of this heap that has room for the bytes and is lent to the caller).
 struct SequenceName {
     std::uint64_t address = 0;
     sequence::SequenceKind kind = sequence::SequenceKind::vector;
@@ -47,7 +48,7 @@ struct SequenceResult {
 struct SequencePush {
     SequenceName name;
     std::uint64_t is_front = 0;  // 0 or 1; 1: of a deque
-    std::uint64_t stage = 0;
+    LentBlock stage;
     std::uint64_t bytes = 0;
 };
 
@@ -56,7 +57,7 @@ struct SequencePop {
     SequenceName name;
     std::uint64_t is_front = 0;  // as above
     std::uint64_t is_wanted = 0;
-    std::uint64_t stage = 0;
+    LentBlock stage;
     std::uint64_t bytes = 0;  // wanted, without a stage: at most sequence_inline_max
 };
 
@@ -64,7 +65,7 @@ struct SequencePop {
 struct SequenceRead {
     SequenceName name;
     std::uint64_t index = 0;
-    std::uint64_t stage = 0;
+    LentBlock stage;
     std::uint64_t bytes = 0;  // without a stage: at most sequence_inline_max
 };
 
@@ -77,7 +78,7 @@ struct SequenceSplice {
     std::uint64_t capacity_least = 0;
     std::uint64_t must_fit = 0;    // 0 or 1
     std::uint64_t may_shrink = 0;  // 0 or 1
-    std::uint64_t stage = 0;
+    LentBlock stage;
 };
 
 // tell: where bytes lie, and how much there is.

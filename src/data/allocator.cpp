@@ -168,6 +168,34 @@ Status Allocator::allocate_there(std::uint32_t process,
     return status;
 }
 
+Result<allocator::LentBlock> Allocator::borrow(std::uint32_t process, std::uint64_t bytes) {
+    const allocator::LendRequest request{bytes, space_.process()};
+    allocator::LentBlock lent;
+    std::uint32_t told = 0;
+    auto status = ask({process, allocator::lend_number, std::as_bytes(std::span(&request, 1)),
+                       std::as_writable_bytes(std::span(&lent, 1)), &told});
+    if (!status.is_ok()) return status;
+    if (lent.address == 0) return no_room(process, bytes);
+    return lent;
+}
+
+void Allocator::give_back(const allocator::LentBlock& lent) noexcept {
+    try {
+        if (lent.process == allocator::NodeHeap::nobody) {
+            (void)free(lent.address);
+            return;
+        }
+        const auto process = static_cast<std::uint32_t>(space_.layout().process(lent.address));
+        (void)ask({process,
+                   allocator::take_back_number,
+                   std::as_bytes(std::span(&lent, 1)),
+                   {},
+                   nullptr});
+    } catch (const std::bad_alloc&) {
+        // Without memory for the call the block stays lent.
+    }
+}
+
 Status Allocator::allocate_many(std::uint32_t process,
                                 std::span<const std::uint64_t> sizes,
                                 std::span<GlobalAddress> addresses) {

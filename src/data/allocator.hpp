@@ -15,6 +15,7 @@
 #include "gma/gma.hpp"
 
 #include "allocator/node_heap.hpp"
+#include "allocator/operations.hpp"
 
 namespace acp::data {
 
@@ -85,6 +86,13 @@ public:
     base::Status allocate_many(std::uint32_t process,
                                std::span<const std::uint64_t> sizes,
                                std::span<GlobalAddress> addresses);
+
+    // Lends this process a block of a process of another node, for bytes on their way: should this process die, it is freed.
+    base::Result<allocator::LentBlock> borrow(std::uint32_t process, std::uint64_t bytes);
+
+    // Gives a lent block back, or frees one that is lent to nobody. Where its node is lost, or it was taken back already, nothing is
+    // done.
+    void give_back(const allocator::LentBlock& lent) noexcept;
 
     // Makes the first bytes of a block zero.
     base::Status clear(GlobalAddress block, std::uint64_t bytes);

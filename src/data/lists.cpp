@@ -65,40 +65,51 @@ Status Lists::destroy(GlobalAddress list) {
     return told.is_ok() ? Status() : std::move(told).failure();
 }
 
-// Writes the bytes of an element into a block of their process.
-Result<GlobalAddress> Lists::put_apart(const Element& element) {
-    auto block = allocator_.allocate(element.process, element.bytes, allocator::alignment_least);
-    if (!block.is_ok() || element.bytes == 0) return block;
+// Writes the bytes of an element into a block of their process, which is lent to this one where that can end with the insertion: in the
+// heap of the list.
+Result<allocator::LentBlock> Lists::put_apart(const Element& element, bool is_lent) {
+    allocator::LentBlock block;
+    if (is_lent) {
+        auto lent = allocator_.borrow(element.process, element.bytes);
+        if (!lent.is_ok()) return lent;
+        block = lent.value();
+    } else {
+        auto made = allocator_.allocate(element.process, element.bytes, allocator::alignment_least);
+        if (!made.is_ok()) return std::move(made).failure();
+        block.address = made.value();
+    }
+    if (element.bytes == 0) return block;
     const gma::PointerCopy copy{
-        block.value(),
+        block.address,
         {static_cast<char*>(const_cast<void*>(element.data)), element.bytes, false},
         memory::IssuedBy::put};
     auto status = gma_.wait(gma_.issue_pointer(copy, gma::handle_null), -1, false);
     if (status.is_ok()) return block;
-    (void)allocator_.free(block.value());
+    allocator_.give_back(block);
     return status;
 }
 
 Result<ListPlaced> Lists::put_there(std::uint32_t home,
-                                    const ListInsert& request,
+                                    ListInsert request,
                                     const Element& element) {
     ListMessage message;
-    GlobalAddress block = 0;
+    allocator::LentBlock block;
     if (request.is_apart == 0) {
         message.add(request).add(
             std::span(static_cast<const std::byte*>(element.data), element.bytes));
     } else {
-        auto made = put_apart(element);
+        auto made = put_apart(element, element.process == home);
         if (!made.is_ok()) return std::move(made).failure();
         block = made.value();
+        request.lent_to = block.process;
         message.add(request).add(
-            ApartPayload{names_.apart_of(element.process, block), element.bytes});
+            ApartPayload{names_.apart_of(element.process, block.address), element.bytes});
     }
     ListPlaced placed;
     auto told = ask(home, allocator::list_insert_number, message.bytes(),
                     std::as_writable_bytes(std::span(&placed, 1)));
-    if (block != 0 && (!told.is_ok() || placed.effect != ListEffect::done))
-        (void)allocator_.free(block);
+    if (block.address != 0 && (!told.is_ok() || placed.effect != ListEffect::done))
+        allocator_.give_back(block);
     if (!told.is_ok()) return std::move(told).failure();
     return placed;
 }
@@ -140,8 +151,7 @@ Result<ListPlaced> Lists::put_here(allocator::NodeHeap& heap,
                                      : lists->insert(list, before, payload, placed.at);
     });
     if (apart.address != 0 && placed.effect != ListEffect::done) {
-        made_apart.store(0, std::memory_order_release);
-        (void)lists.blocks().free_apart(apart.address);
+        lists->drop_made_apart();
     }
     return placed;
 }
@@ -155,7 +165,8 @@ Result<ListPlace> Lists::put(const ListPlace& before, bool is_front, const Eleme
     if (!heap.is_ok()) return std::move(heap).failure();
     const bool is_apart =
         element.process != home.value() || element.bytes > allocator::list_inline_max;
-    const ListInsert request{before.list, at.value(), is_front ? 1U : 0U, is_apart ? 1U : 0U};
+    const ListInsert request{before.list, at.value(), is_front ? 1U : 0U, is_apart ? 1U : 0U,
+                             allocator::NodeHeap::nobody};
     auto placed = heap.value() != nullptr ? put_here(*heap.value(), home.value(), request, element)
                                           : put_there(home.value(), request, element);
     if (!placed.is_ok()) return std::move(placed).failure();
@@ -186,7 +197,7 @@ Result<Lists::Taken> Lists::take_which(const ListPlace& at,
     if (!element.is_ok()) return std::move(element).failure();
     const auto room = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(room_bytes, std::numeric_limits<std::uint32_t>::max()));
-    allocator::ListTake request{at.list, element.value(), which, room};
+    allocator::ListTake request{at.list, element.value(), which, room, space_.process()};
     ListTaken taken;
     if (heap.value() != nullptr) {
         local::Hazards::Lease lease(gma_.hazards());
@@ -213,9 +224,8 @@ Result<Lists::Taken> Lists::take_which(const ListPlace& at,
     if (taken.apart != 0) {
         auto status =
             get(to, names_.address_of(taken.apart), std::min<std::uint64_t>(room, taken.bytes));
-        auto freed = allocator_.free(names_.address_of(taken.apart));
+        allocator_.give_back({names_.address_of(taken.apart), taken.lent_to});
         if (!status.is_ok()) return status;
-        if (!freed.is_ok()) return freed;
     }
     return Taken{true, taken.bytes, names_.place(at.list, taken.next)};
 }

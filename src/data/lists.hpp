@@ -118,13 +118,13 @@ public:
 
 private:
     base::Result<ListPlace> put(const ListPlace& before, bool is_front, const Element& element);
-    base::Result<GlobalAddress> put_apart(const Element& element);
+    base::Result<allocator::LentBlock> put_apart(const Element& element, bool is_lent);
     base::Result<allocator::ListPlaced> put_here(allocator::NodeHeap& heap,
                                                  std::uint32_t home,
                                                  const allocator::ListInsert& request,
                                                  const Element& element);
     base::Result<allocator::ListPlaced> put_there(std::uint32_t home,
-                                                  const allocator::ListInsert& request,
+                                                  allocator::ListInsert request,
                                                   const Element& element);
     base::Result<Taken> take_which(const ListPlace& at,
                                    allocator::TakeWhich which,

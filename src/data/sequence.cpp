@@ -35,16 +35,16 @@ public:
     Stage(gma::Gma& gma, Allocator& allocator) noexcept : gma_(gma), allocator_(allocator) {}
 
     ~Stage() {
-        if (address_ != 0) (void)allocator_.free(address_);
+        if (lent_.address != 0) allocator_.give_back(lent_);
     }
 
     Stage(const Stage&) = delete;
     Stage& operator=(const Stage&) = delete;
 
-    [[nodiscard]] Status allocate(std::uint32_t owner, std::uint64_t bytes) {
-        auto block = allocator_.allocate(owner, bytes, allocator::alignment_least);
-        if (!block.is_ok()) return std::move(block).failure();
-        address_ = block.value();
+    [[nodiscard]] Status borrow(std::uint32_t owner, std::uint64_t bytes) {
+        auto lent = allocator_.borrow(owner, bytes);
+        if (!lent.is_ok()) return std::move(lent).failure();
+        lent_ = lent.value();
         return {};
     }
 
@@ -57,19 +57,19 @@ public:
         return move(target, bytes, true);
     }
 
-    [[nodiscard]] GlobalAddress address() const noexcept { return address_; }
+    [[nodiscard]] const allocator::LentBlock& lent() const noexcept { return lent_; }
 
 private:
     [[nodiscard]] Status move(char* memory, std::uint64_t bytes, bool is_get) {
         const auto call = is_get ? memory::IssuedBy::get : memory::IssuedBy::put;
         return gma_.wait(
-            gma_.issue_pointer({address_, {memory, bytes, is_get}, call}, gma::handle_null), -1,
-            false);
+            gma_.issue_pointer({lent_.address, {memory, bytes, is_get}, call}, gma::handle_null),
+            -1, false);
     }
 
     gma::Gma& gma_;
     Allocator& allocator_;
-    GlobalAddress address_ = 0;
+    allocator::LentBlock lent_;
 };
 
 // The sequence of a call on the caller's node.
@@ -130,10 +130,10 @@ Result<std::uint64_t> Sequences::change_there(std::uint32_t owner,
     std::uint64_t following = bytes;
     Stage stage(gma_, allocator_);
     if (bytes > allocator::sequence_inline_max) {
-        auto status = stage.allocate(owner, bytes);
+        auto status = stage.borrow(owner, bytes);
         if (status.is_ok()) status = stage.put(source, bytes);
         if (!status.is_ok()) return status;
-        request.stage = stage.address();
+        request.stage = stage.lent();
         following = 0;
     }
     std::memcpy(arguments.data(), &request, sizeof request);
@@ -164,9 +164,9 @@ Result<std::uint64_t> Sequences::fetch_there(
         request.bytes = std::min(request.bytes, there + there / 8 + allocator::sequence_inline_max);
     }
     if (request.bytes > allocator::sequence_inline_max) {
-        auto status = stage.allocate(owner, request.bytes);
+        auto status = stage.borrow(owner, request.bytes);
         if (!status.is_ok()) return status;
-        request.stage = stage.address();
+        request.stage = stage.lent();
     }
     std::array<std::byte, memory::invoke_bytes_max> result;  // NOLINT: read as far as written
     std::uint32_t told_bytes = 0;
@@ -177,7 +177,7 @@ Result<std::uint64_t> Sequences::fetch_there(
     std::memcpy(&told, result.data(), sizeof told);
     status = outcome(owner, told.effect, request.bytes);
     if (!status.is_ok()) return status;
-    if (request.stage == 0) {
+    if (request.stage.address == 0) {
         std::memcpy(target, result.data() + sizeof told, told_bytes - sizeof told);
     } else if (told.bytes != 0) {
         status = stage.get(target, told.bytes);
@@ -253,7 +253,7 @@ Result<std::uint64_t> Sequences::push(const SequenceName& name,
     if (!where.value()) {
         return change_there(
             owner, allocator::sequence_push_number,
-            allocator::SequencePush{name, end == ContentEnd::front ? 1U : 0U, 0, bytes}, source,
+            allocator::SequencePush{name, end == ContentEnd::front ? 1U : 0U, {}, bytes}, source,
             bytes);
     }
     std::uint64_t index = 0;
@@ -276,8 +276,8 @@ Result<std::uint64_t> Sequences::pop(const SequenceName& name,
     auto where = is_here(name, owner);
     if (!where.is_ok()) return std::move(where).failure();
     if (!where.value()) {
-        const allocator::SequencePop request{name, end == ContentEnd::front ? 1U : 0U,
-                                             target != nullptr ? 1U : 0U, 0, bytes};
+        const allocator::SequencePop request{
+            name, end == ContentEnd::front ? 1U : 0U, target != nullptr ? 1U : 0U, {}, bytes};
         bool is_whole = false;
         return target != nullptr
                    ? fetch_there(owner, allocator::sequence_pop_number, request, target, &is_whole)
@@ -306,7 +306,7 @@ Result<std::uint64_t> Sequences::read(const SequenceName& name,
         bool is_whole = false;
         auto copied =
             fetch_there(owner, allocator::sequence_read_number,
-                        allocator::SequenceRead{name, index, 0, bytes}, target, &is_whole);
+                        allocator::SequenceRead{name, index, {}, bytes}, target, &is_whole);
         if (!copied.is_ok() || is_whole) return copied;
     }
     std::uint64_t copied = 0;
@@ -323,12 +323,16 @@ Result<std::uint64_t> Sequences::splice(const SequenceName& name, const sequence
     auto where = is_here(name, owner);
     if (!where.is_ok()) return std::move(where).failure();
     if (!where.value()) {
-        return change_there(
-            owner, allocator::sequence_splice_number,
-            allocator::SequenceSplice{name, splice.at, splice.removed, splice.added,
-                                      splice.capacity_least, splice.must_fit ? 1U : 0U,
-                                      splice.may_shrink ? 1U : 0U, 0},
-            splice.source, splice.added);
+        return change_there(owner, allocator::sequence_splice_number,
+                            allocator::SequenceSplice{name,
+                                                      splice.at,
+                                                      splice.removed,
+                                                      splice.added,
+                                                      splice.capacity_least,
+                                                      splice.must_fit ? 1U : 0U,
+                                                      splice.may_shrink ? 1U : 0U,
+                                                      {}},
+                            splice.source, splice.added);
     }
     std::uint64_t before = 0;
     SequenceEffect effect = SequenceEffect::done;

@@ -203,18 +203,17 @@ Status TableCalls::ask_whole(std::uint32_t process,
 }
 
 // A block of the owner's heap that holds key and value as a record does.
-Result<GlobalAddress> TableCalls::stage(std::uint32_t process, const Put& put) {
+Result<allocator::LentBlock> TableCalls::stage(std::uint32_t process, const Put& put) {
     const auto value_bytes = static_cast<std::uint32_t>(put.value.size());
-    auto block = allocator_.allocate(
-        process, Record::head_bytes + Record::rounded(value_bytes) + put.key.size(),
-        allocator::alignment_least);
+    auto block = allocator_.borrow(
+        process, Record::head_bytes + Record::rounded(value_bytes) + put.key.size());
     if (!block.is_ok()) return block;
-    const GlobalAddress value_at = block.value() + Record::head_bytes;
+    const GlobalAddress value_at = block.value().address + Record::head_bytes;
     const GlobalAddress key_at = value_at + Record::rounded(value_bytes);
     auto status = data::put(gma_, value_at, put.value.data(), put.value.size());
     if (status.is_ok()) status = data::put(gma_, key_at, put.key.data(), put.key.size());
     if (status.is_ok()) return block;
-    (void)allocator_.free(block.value());
+    allocator_.give_back(block.value());
     return status;
 }
 
@@ -237,8 +236,7 @@ Result<EntryResult> TableCalls::put_block_there(const TablePlace& place, const P
                   "a value that is compared on another node has less than 900 bytes or so"};
     }
     if (!status.is_ok()) {
-        // stale, limit: the operation did not take the block
-        if (status.code() != Code::peer) (void)allocator_.free(block.value());
+        allocator_.give_back(block.value());  // where the operation did not take it
         return status;
     }
     return result;

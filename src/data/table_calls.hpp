@@ -199,7 +199,7 @@ private:
     base::Result<EntryResult> find_by_long_key(const TablePlace& place, Bytes key, Room room);
     base::Result<EntryResult> put_there(const TablePlace& place, const Put& put);
     base::Result<EntryResult> put_block_there(const TablePlace& place, const Put& put);
-    base::Result<GlobalAddress> stage(std::uint32_t process, const Put& put);
+    base::Result<allocator::LentBlock> stage(std::uint32_t process, const Put& put);
 
     gma::Gma& gma_;
     Allocator& allocator_;

@@ -104,9 +104,17 @@ public:
         return caches_[number];
     }
 
-    // The last block of a cache is no longer pending.
+    // The last block of a cache is no longer pending. release: what the caller wrote into the block; partner: is_pending()
     void keep(CacheNumber number) const noexcept {
-        cache(number).pending.store(0, std::memory_order_relaxed);
+        cache(number).pending.store(0, std::memory_order_release);
+    }
+
+    // Whether a block is the last one of a cache and not kept yet.
+    [[nodiscard]] bool is_pending(std::uint64_t block) const noexcept {
+        for (CacheNumber number = 0; number < shape_.caches; ++number) {
+            if (cache(number).pending.load(std::memory_order_acquire) == block + 1) return true;
+        }
+        return false;
     }
 
 private:

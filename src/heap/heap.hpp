@@ -118,6 +118,11 @@ public:
                                                            : 0;
     }
 
+    // Whether a block is allocated and its caller has kept it.
+    [[nodiscard]] bool is_kept(Offset block) const noexcept {
+        return usable_bytes(block) != 0 && !control_.is_pending(block);
+    }
+
     // Gives up all spans that the cache holds, so that others may take blocks from them: before a thread ends or is idle for long.
     void let_go(ThreadCache& cache) const {
         const AtWork<Atomic> at_work(control_, cache, order_all_);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All words of one heap that the processes of a node use together, and where they lie: those of its management
-// (heap/control.hpp), the thread caches of all processes (heap/cache_places.hpp), and a bit for each process, for whoever
-// recovers the caches of processes that are gone. Constants of a heap; any thread.
+// (heap/control.hpp), the thread caches of all processes (heap/cache_places.hpp), a bit for each process, for whoever
+// recovers the caches of processes that are gone, and what is lent to processes of other nodes (heap/loans.hpp). Constants of a heap; any thread.
 // Tests: tests/unit/heap/cache_places_test.cpp.
 #pragma once
 
@@ -9,6 +9,7 @@
 
 #include "heap/cache_places.hpp"
 #include "heap/control.hpp"
+#include "heap/loans.hpp"
 
 namespace acp::heap {
 
@@ -16,11 +17,17 @@ class WordsLayout {
 public:
     //   areas      the heap's limit: 1 or more
     //   processes  that use it: 1 .. caches_max / caches_per_process
-    constexpr WordsLayout(std::uint32_t areas, std::uint32_t processes) noexcept
+    //   loans      at the same time
+    constexpr WordsLayout(std::uint32_t areas,
+                          std::uint32_t processes,
+                          std::uint32_t loans) noexcept
         : shape_{areas, processes * caches_per_process},
           caches_at_(Control<>::bytes(shape_)),
           gone_at_(caches_at_ + CachePlaces::bytes(processes)),
-          bytes_(gone_at_ + (processes + 63) / 64 * sizeof(std::uint64_t)) {}
+          loans_at_(gone_at_ + (processes + 63) / 64 * sizeof(std::uint64_t)),
+          loans_(loans),
+          signed_at_(loans_at_ + Loans<>::bytes(loans)),
+          bytes_(signed_at_ + areas * sizeof(std::uint64_t)) {}
 
     [[nodiscard]] constexpr HeapShape shape() const noexcept { return shape_; }
 
@@ -29,6 +36,13 @@ public:
 
     [[nodiscard]] constexpr std::uint64_t gone_at() const noexcept { return gone_at_; }
 
+    [[nodiscard]] constexpr std::uint64_t loans_at() const noexcept { return loans_at_; }
+
+    [[nodiscard]] constexpr std::uint32_t loans() const noexcept { return loans_; }
+
+    // A bit for each unit: whether a container may have signed a block that begins there (table/freeing.hpp).
+    [[nodiscard]] constexpr std::uint64_t signed_at() const noexcept { return signed_at_; }
+
     // Of all words.
     [[nodiscard]] constexpr std::uint64_t bytes() const noexcept { return bytes_; }
 
@@ -36,6 +50,9 @@ private:
     HeapShape shape_;
     std::uint64_t caches_at_;
     std::uint64_t gone_at_;
+    std::uint64_t loans_at_;
+    std::uint32_t loans_;
+    std::uint64_t signed_at_;
     std::uint64_t bytes_;
 };
 

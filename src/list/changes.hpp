@@ -34,8 +34,8 @@ ListEffect SharedLists<Atomic>::insert_at(
     if (node == 0) return ListEffect::no_room;
     auto& own = ground_.shown();
     const auto give_up = [&](ListEffect effect) {
-        own.made.store(0, std::memory_order_release);
-        ground_.blocks().free(node);
+        ground_.unlink_and_free(node, table::Spare::second_word,
+                                [&] { own.made.store(0, std::memory_order_release); });
         return effect;
     };
     for (TurnPlan plan;;) {
@@ -188,13 +188,14 @@ ListEffect SharedLists<Atomic>::neighbour(BlockNumber list,
 // Frees the block of an element whose bytes lie apart; 0, or its address where that is not possible or not wanted.
 template <template <class> class Atomic>
 std::uint64_t SharedLists<Atomic>::free_payload(BlockNumber node, bool is_kept) {
-    auto& record = ground_.node(node);
     if (!mark::is_apart(mark_of(node))) return 0;
-    auto& word = *reinterpret_cast<Atomic<std::uint64_t>*>(record.payload());
+    auto& word = payload_word(node);
     const std::uint64_t address = word.load(std::memory_order_acquire);
     if (address == 0) return 0;
-    word.store(0, std::memory_order_release);
-    return !is_kept && ground_.blocks().free_apart(address) ? 0 : address;
+    const auto forget = [&] { word.store(0, std::memory_order_release); };
+    if (!is_kept && ground_.unlink_and_free_apart(address, forget)) return 0;
+    forget();
+    return address;
 }
 
 template <template <class> class Atomic>

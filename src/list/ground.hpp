@@ -10,6 +10,7 @@
 
 #include "list/layout.hpp"
 #include "table/blocks.hpp"
+#include "table/freeing.hpp"
 
 namespace acp::list {
 
@@ -22,6 +23,12 @@ public:
 
     // Frees the block of an element whose bytes lie apart. false: it cannot be freed from here, and is the caller's business.
     virtual bool free_apart(std::uint64_t address) = 0;
+
+    // Such a block's first word; nullptr: it cannot be freed from here.
+    [[nodiscard]] virtual Atomic<std::uint64_t>* apart_word(std::uint64_t address) = 0;
+
+    // As is_kept(), of such a block that can be freed from here.
+    [[nodiscard]] virtual bool is_apart_kept(std::uint64_t address) = 0;
 
 protected:
     ListMemory(char* base, std::uint64_t limit_bytes) noexcept
@@ -75,6 +82,43 @@ public:
 
     [[nodiscard]] ListHead<Atomic>& head(BlockNumber list) const noexcept {
         return *reinterpret_cast<ListHead<Atomic>*>(base_ + offset_of(list));
+    }
+
+    // As table/freeing.hpp.   spare  first_word: the mark, second_word: the link to the next node
+    template <typename Unlink>
+    void unlink_and_free(BlockNumber block, table::Spare spare, const Unlink& unlink) const {
+        table::unlink_and_free<Atomic>(blocks_, shown_.freeing, own_, block, spare, unlink);
+    }
+
+    // The same with an element's bytes that lie apart. false: they cannot be freed from here, and unlink() was not called.
+    template <typename Unlink>
+    bool unlink_and_free_apart(std::uint64_t address, const Unlink& unlink) const {
+        Word* const first = blocks_.apart_word(address);
+        if (first == nullptr) return false;
+        first->store(table::freeing::signature(address, own_), std::memory_order_relaxed);
+        // release: the signature; partner: finish_freeing_apart()
+        shown_.freeing_apart.store(address, std::memory_order_release);
+        unlink();
+        return blocks_.free_apart(address);
+    }
+
+    //   is_known(address)  whether another of its words leads there
+    template <typename IsKnown>
+    [[nodiscard]] bool finish_freeing_apart(std::uint32_t dead, const IsKnown& is_known) const {
+        auto& shown = participants_[dead].freeing_apart;
+        const std::uint64_t address = shown.load(std::memory_order_acquire);
+        if (address == 0) return true;
+        Word* const first = blocks_.apart_word(address);
+        if (first != nullptr && !is_known(address)) {
+            if (table::is_recovering(participants_, dead)) return false;
+            // In the order of table/freeing.hpp.
+            if (blocks_.is_apart_kept(address) && first->load(std::memory_order_acquire) ==
+                                                      table::freeing::signature(address, dead)) {
+                (void)blocks_.free_apart(address);
+            }
+        }
+        shown.store(0, std::memory_order_release);
+        return true;
     }
 
     [[nodiscard]] Word& word(BlockNumber block, Field field) const noexcept {

@@ -94,11 +94,14 @@ struct ListParticipant {
     std::array<Atomic<std::uint64_t>, lists_max> lists;  // in rising order; the second one may be 0
     std::array<Atomic<std::uint64_t>, lists_max> idles;  // what their turns were
     std::array<Change<Atomic>, changes_max> changes;
+    Atomic<std::uint64_t> freeing;        // a block that it unlinks and frees (table/freeing.hpp)
+    Atomic<std::uint64_t> freeing_apart;  // likewise a payload, by its address
 
     // Whether it shows nothing and holds nothing.
     [[nodiscard]] bool is_unused() const noexcept {
         std::uint64_t any = 0;
-        for (const auto* word : {&names, &made, &made_apart, &taken, &retired}) {
+        for (const auto* word :
+             {&names, &made, &made_apart, &taken, &retired, &freeing, &freeing_apart}) {
             any |= word->load(std::memory_order_acquire);
         }
         return any == 0;

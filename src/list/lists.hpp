@@ -8,8 +8,8 @@
 // - Nobody waits for anybody: a thread that is stopped at any instruction keeps others from nothing (list/turns.hpp).
 // - Reading writes nothing. What is read of an element was its content while it was in the list. An element that was taken out, and
 //   one that was moved to another list, is told by its position (ListEffect::stale).
-// - A process that is killed at any instruction leaves no half change: its operation is done or not. recover() frees what it held.
-//   Killed at the very instruction between taking a block off its list and freeing it, it leaves that block.
+// - A process that is killed at any instruction leaves no half change: its operation is done or not. recover() frees what it held,
+//   also what it was about to free (table/freeing.hpp).
 // - Where there is no memory an insertion says so, and the list is as before.
 // - Nobody may use a list that is being destroyed; a list that was destroyed is told (ListEffect::no_list).
 //
@@ -183,6 +183,8 @@ public:
         if (at.node == list) return ListEffect::end;
         if (!is_at(at)) return ListEffect::stale;
         visit(ground_.node(at.node), mark::bytes_in(at.mark), mark::is_apart(at.mark));
+        // Bytes that lie apart are read by plain loads, and before the mark.
+        std::atomic_thread_fence(std::memory_order_acquire);
         return is_at(at) ? ListEffect::done : ListEffect::stale;
     }
 
@@ -192,6 +194,14 @@ public:
     // Tells whose block the next insertion links: freed with the element, or if the process is killed before that.
     [[nodiscard]] Atomic<std::uint64_t>& made_apart() noexcept {
         return ground_.shown().made_apart;
+    }
+
+    // Frees that block where the insertion has failed.
+    void drop_made_apart() {
+        auto& word = made_apart();
+        const std::uint64_t address = word.load(std::memory_order_relaxed);
+        const auto forget = [&] { word.store(0, std::memory_order_release); };
+        if (!ground_.unlink_and_free_apart(address, forget)) forget();
     }
 
     // Finishes what a dead participant was doing, and frees what it held. Any survivor calls it, again if the survivor was killed
@@ -242,6 +252,11 @@ private:
     [[nodiscard]] bool is_at(const Position& at) const noexcept {
         return ground_.is_inside(at.node) && mark::kind_of(at.mark) == mark::live &&
                mark_of(at.node) == at.mark;
+    }
+
+    // The address of the bytes of an element that lie apart.
+    [[nodiscard]] Atomic<std::uint64_t>& payload_word(BlockNumber node) const noexcept {
+        return *reinterpret_cast<Atomic<std::uint64_t>*>(ground_.node(node).payload());
     }
 
     [[nodiscard]] std::uint64_t mark_of(BlockNumber node) const noexcept {

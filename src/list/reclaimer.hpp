@@ -105,12 +105,11 @@ private:
                 kept = block;
                 ++count;
             } else {
-                if (kept == 0) {
-                    shown.retired.store(next, std::memory_order_release);
-                } else {
-                    ground_.node(kept).next.store(link::after(next), std::memory_order_release);
-                }
-                ground_.blocks().free(block);
+                auto& link_word = kept == 0 ? shown.retired : ground_.node(kept).next;
+                ground_.unlink_and_free(block, table::Spare::first_word, [&] {
+                    link_word.store(kept == 0 ? next : link::after(next),
+                                    std::memory_order_release);
+                });
             }
             block = next;
         }

@@ -18,6 +18,18 @@ bool SharedLists<Atomic>::recover(std::uint32_t dead, const IsDead& is_dead) {
             recoverer, ground_.own() + 1, std::memory_order_acq_rel, std::memory_order_relaxed)) {
         return false;
     }
+    const bool is_apart_freed = ground_.finish_freeing_apart(dead, [&](std::uint64_t address) {
+        const BlockNumber taken = shown.taken.load(std::memory_order_acquire);
+        return shown.made_apart.load(std::memory_order_acquire) == address ||
+               (taken != 0 && mark::is_apart(mark_of(taken)) &&
+                payload_word(taken).load(std::memory_order_acquire) == address);
+    });
+    const auto is_known = [&](BlockNumber block) {
+        return shown.has_made(block) || shown.taken.load(std::memory_order_acquire) == block ||
+               reclaimer_.is_listed(dead, block);
+    };
+    const bool is_freed =
+        table::finish_freeing<Atomic>(ground_.blocks(), ground_.participants(), dead, is_known);
     const BlockNumber first = shown.lists[0].load(std::memory_order_acquire);
     const std::uint64_t busy = turn::of(dead, shown.number.load(std::memory_order_acquire));
     if (shown.names.load(std::memory_order_acquire) != 0 && ground_.is_inside(first) &&
@@ -30,11 +42,16 @@ bool SharedLists<Atomic>::recover(std::uint32_t dead, const IsDead& is_dead) {
         node != 0 && ((made & table::made::filled) == 0 || mark::is_made_by(mark_of(node), dead));
     // A node that was linked has its payload with it. Nobody frees it before `made` is cleared.
     const std::uint64_t apart = shown.made_apart.load(std::memory_order_acquire);
-    shown.made_apart.store(0, std::memory_order_release);
     const bool is_linked = node != 0 && !is_unseen;
-    if (apart != 0 && !is_linked) (void)ground_.blocks().free_apart(apart);
-    shown.made.store(0, std::memory_order_release);
-    if (is_unseen) ground_.blocks().free(node);
+    const auto forget_apart = [&] { shown.made_apart.store(0, std::memory_order_release); };
+    if (apart == 0 || is_linked || !ground_.unlink_and_free_apart(apart, forget_apart))
+        forget_apart();
+    const auto forget = [&] { shown.made.store(0, std::memory_order_release); };
+    if (is_unseen) {
+        ground_.unlink_and_free(node, table::Spare::second_word, forget);
+    } else {
+        forget();
+    }
     const BlockNumber taken = shown.taken.load(std::memory_order_acquire);
     if (taken != 0 && mark::is_claimed_by(mark_of(taken), dead) &&
         !reclaimer_.is_listed(dead, taken)) {
@@ -43,7 +60,7 @@ bool SharedLists<Atomic>::recover(std::uint32_t dead, const IsDead& is_dead) {
     }
     shown.taken.store(0, std::memory_order_release);
     shown.names.store(0, std::memory_order_release);
-    const bool is_done = reclaimer_.scan(dead);
+    const bool is_done = reclaimer_.scan(dead) && is_freed && is_apart_freed;
     shown.recoverer.store(0, std::memory_order_release);
     return is_done;
 }

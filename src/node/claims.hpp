@@ -47,8 +47,10 @@ struct ClaimedRange {
 };
 
 // The words of each heap of a node, which all its processes and the gateway use.   heap_bytes  not 0
+// Each process of the job may have several threads to which it lends something.
 [[nodiscard]] constexpr heap::WordsLayout heap_words(const Shape& shape) noexcept {
-    return {static_cast<std::uint32_t>(shape.heap_bytes / heap::area_bytes), slots_of(shape)};
+    return {static_cast<std::uint32_t>(shape.heap_bytes / heap::area_bytes), slots_of(shape),
+            64 + 2 * shape.procs};
 }
 
 // The participants of a heap's tables, of its lists, and of its vectors and deques: one for each of its thread caches.

@@ -12,6 +12,7 @@
 #include "sequence/bytes.hpp"
 #include "sequence/layout.hpp"
 #include "table/blocks.hpp"
+#include "table/freeing.hpp"
 
 namespace acp::sequence {
 
@@ -64,6 +65,13 @@ public:
 
     [[nodiscard]] Body<Atomic>& body(BlockNumber block) const noexcept {
         return *reinterpret_cast<Body<Atomic>*>(address(block));
+    }
+
+    // As table/freeing.hpp.
+    template <typename Unlink>
+    void unlink_and_free(BlockNumber block, const Unlink& unlink) const {
+        table::unlink_and_free(blocks_, shown().freeing, own_, block, table::Spare::second_word,
+                               unlink);
     }
 
     // The content of a view.

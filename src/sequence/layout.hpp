@@ -75,6 +75,7 @@ struct alignas(line_bytes) SequenceUser {
     // bit: only this participant knows when it has ceased to write, so it frees the body, or recovery does.
     Atomic<std::uint64_t> held;
     Atomic<std::uint64_t> recoverer;  // who recovers it, plus 1; compared and swapped by the living
+    Atomic<std::uint64_t> freeing;    // a block that it unlinks and frees (table/freeing.hpp)
 
     // Whether it has made a block that may not be in use yet.
     [[nodiscard]] bool has_made(BlockNumber block) const noexcept {
@@ -82,10 +83,17 @@ struct alignas(line_bytes) SequenceUser {
                Named::unpacked(head_made.load(std::memory_order_acquire)).block == block;
     }
 
+    // Whether one of its words leads to a block.
+    [[nodiscard]] bool names(BlockNumber block) const noexcept {
+        return has_made(block) ||
+               Named::unpacked(replaced.load(std::memory_order_acquire)).block == block ||
+               Named::unpacked(held.load(std::memory_order_acquire)).block == block;
+    }
+
     // Whether it holds nothing.
     [[nodiscard]] bool is_unused() const noexcept {
         std::uint64_t any = 0;
-        for (const auto* word : {&head_made, &made, &replaced, &held}) {
+        for (const auto* word : {&head_made, &made, &replaced, &held, &freeing}) {
             any |= word->load(std::memory_order_acquire);
         }
         return any == 0;

@@ -20,7 +20,11 @@ public:
           dead_(dead),
           shown_(ground.participants()[dead]) {}
 
-    void run() {
+    // false: those that the dead one was recovering come first.
+    [[nodiscard]] bool run() {
+        const bool is_freed =
+            table::finish_freeing(ground_.blocks(), ground_.participants(), dead_,
+                                  [&](BlockNumber block) { return shown_.names(block); });
         end_making();
         const BlockNumber number = shown_.head.load(std::memory_order_acquire);
         if (number != 0 && is_there(number)) {
@@ -33,10 +37,13 @@ public:
         const std::uint64_t made = shown_.made.load(std::memory_order_acquire);
         shown_.held.store(0, std::memory_order_release);
         shown_.replaced.store(0, std::memory_order_release);
-        shown_.made.store(0, std::memory_order_release);
+        const auto forget = [&] { shown_.made.store(0, std::memory_order_release); };
         if (made != 0 && Named::unpacked(made).bit == 0) {
-            ground_.blocks().free(Named::unpacked(made).block);
+            ground_.unlink_and_free(Named::unpacked(made).block, forget);
+        } else {
+            forget();
         }
+        return is_freed;
     }
 
 private:
@@ -52,17 +59,20 @@ private:
         const Named made = Named::unpacked(word);
         if (word == 0) return;
         if (made.bit == 0) {
-            shown_.head_made.store(0, std::memory_order_release);
-            ground_.blocks().free(made.block);
+            ground_.unlink_and_free(made.block,
+                                    [&] { shown_.head_made.store(0, std::memory_order_release); });
             return;
         }
         auto& head = ground_.head(made.block);
         const Named body = Named::unpacked(head.body.load(std::memory_order_acquire));
-        shown_.made.store(0, std::memory_order_release);
         head.mark.store(0, std::memory_order_release);
-        shown_.head_made.store(0, std::memory_order_release);
-        ground_.blocks().free(body.block);
-        ground_.blocks().free(made.block);
+        shown_.made.store(0, std::memory_order_release);  // which names the body too
+        if (body.block != 0) {
+            ground_.unlink_and_free(body.block,
+                                    [&] { head.body.store(0, std::memory_order_release); });
+        }
+        ground_.unlink_and_free(made.block,
+                                [&] { shown_.head_made.store(0, std::memory_order_release); });
     }
 
     // Takes the sequence from the dead one, where it holds or changes it.
@@ -79,8 +89,12 @@ private:
     void end_hold(SequenceHead<Atomic>& /*head*/) {
         // After the operation word: whoever moved it on has set the bit before.
         const Named held = Named::unpacked(shown_.held.load(std::memory_order_acquire));
-        shown_.held.store(0, std::memory_order_release);
-        if (held.bit != 0) ground_.blocks().free(held.block);
+        const auto forget = [&] { shown_.held.store(0, std::memory_order_release); };
+        if (held.bit != 0) {
+            ground_.unlink_and_free(held.block, forget);
+        } else {
+            forget();
+        }
     }
 
     // Frees what a change made or replaced. Whoever moved the operation word on has taken back the word of what is in use.
@@ -89,12 +103,16 @@ private:
         const Named replaced = Named::unpacked(shown_.replaced.load(std::memory_order_acquire));
         if (made.block != 0) {
             shown_.replaced.store(0, std::memory_order_release);
-            shown_.made.store(0, std::memory_order_release);
-            ground_.blocks().free(made.block);
+            ground_.unlink_and_free(made.block,
+                                    [&] { shown_.made.store(0, std::memory_order_release); });
             return;
         }
-        shown_.replaced.store(0, std::memory_order_release);
-        if (replaced.block != 0) ground_.blocks().free(replaced.block);
+        const auto forget = [&] { shown_.replaced.store(0, std::memory_order_release); };
+        if (replaced.block != 0) {
+            ground_.unlink_and_free(replaced.block, forget);
+        } else {
+            forget();
+        }
     }
 
     const SequenceGround<Atomic>& ground_;
@@ -113,9 +131,9 @@ bool Sequence<Atomic>::recover(std::uint32_t dead) {
                                        std::memory_order_relaxed)) {
         return false;
     }
-    SequenceRecovery<Atomic>(ground_, reservation_, dead).run();
+    const bool is_done = SequenceRecovery<Atomic>(ground_, reservation_, dead).run();
     claim.store(0, std::memory_order_release);
-    return true;
+    return is_done;
 }
 
 }  // namespace acp::sequence

@@ -75,8 +75,12 @@ public:
         }
         const OperationWord evicted = view.operation.as(TurnState::evicting, ground_.own());
         const bool is_kept = install(head, view, evicted, view.body.next(view.body.block, which));
-        held.store(0, std::memory_order_release);
-        if (!is_kept) ground_.blocks().free(view.body.block);
+        const auto forget = [&] { held.store(0, std::memory_order_release); };
+        if (is_kept) {
+            forget();
+        } else {
+            ground_.unlink_and_free(view.body.block, forget);
+        }
         return is_kept;
     }
 
@@ -143,8 +147,8 @@ public:
 
     // Frees a body that was made and not installed.
     void drop_made(BlockNumber body) const {
-        ground_.shown().made.store(0, std::memory_order_release);
-        ground_.blocks().free(body);
+        ground_.unlink_and_free(body,
+                                [&] { ground_.shown().made.store(0, std::memory_order_release); });
     }
 
 private:

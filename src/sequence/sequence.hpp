@@ -8,8 +8,8 @@
 //   What is removed at an end may be handed out, so that no two get the same bytes.
 // - A participant that is stopped while it holds or changes a sequence is waited for as long as Others::may_wait says, a dead one not at
 //   all; then its operation is undone, and done again by itself if it goes on. Reads wait for nobody.
-// - A process that is killed at any instruction leaves nothing half done, and recover() frees what it held. Killed at the very
-//   instruction between the last word that names a block and its freeing, it leaves that block.
+// - A process that is killed at any instruction leaves nothing half done, and recover() frees what it held, also what it was about to
+//   free (table/freeing.hpp). Killed while it destroys a sequence, it may leave the body.
 // - Where there is no memory an operation says so, and the sequence is as before. To remove at an end needs none, unless a participant
 //   was stopped while it held the sequence, and still lives.
 // - The content of a vector lies in one piece; that of a deque in two at most.
@@ -86,8 +86,8 @@ public:
         const std::uint64_t room = rounded(std::max(bytes, capacity));
         const BlockNumber body = reservation_.make_body(room);
         if (body == 0) {
-            shown.head_made.store(0, std::memory_order_release);
-            ground_.blocks().free(number);
+            ground_.unlink_and_free(number,
+                                    [&] { shown.head_made.store(0, std::memory_order_release); });
             return 0;
         }
         auto& made = ground_.body(body);
@@ -339,10 +339,11 @@ private:
         reservation_.show_made(named);
         replaced.store(Named{0, view.body.block, 0}.packed(), std::memory_order_release);
         const bool is_done = reservation_.install(head, view, view.operation, named);
-        replaced.store(0, std::memory_order_release);
+        const auto forget = [&] { replaced.store(0, std::memory_order_release); };
         if (is_done) {
-            ground_.blocks().free(view.body.block);
+            ground_.unlink_and_free(view.body.block, forget);
         } else {
+            forget();
             reservation_.drop_made(made);
         }
         return is_done ? Attempt::done : Attempt::again;

@@ -21,12 +21,18 @@ public:
     Blocks& operator=(const Blocks&) = delete;
 
     // Allocates a block and stores made::of(it) in `place`: a process that is killed in between leaves no block that nobody knows.
-    // 0: there is no room.
+    // The block's first two words are other ones than they were. 0: there is no room.
     virtual BlockNumber allocate(Atomic<std::uint64_t>& place,
                                  std::uint64_t bytes,
                                  std::uint64_t alignment) = 0;
 
     virtual void free(BlockNumber block) = 0;
+
+    // Comes before a block is signed (table/freeing.hpp): whoever gives it out again wipes that out.
+    virtual void note_signed(BlockNumber /*block*/) {}
+
+    // Whether a block is allocated and kept: by no call that is under way, or whose process was killed in it.
+    [[nodiscard]] virtual bool is_kept(BlockNumber block) = 0;
 
     // Makes a block, or its first `bytes`, zero. Fast for much memory that was never touched.
     virtual void clear(BlockNumber block, std::uint64_t bytes) = 0;

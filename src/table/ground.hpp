@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "table/blocks.hpp"
+#include "table/freeing.hpp"
 #include "table/layout.hpp"
 
 namespace acp::table {
@@ -76,6 +77,12 @@ public:
 
     [[nodiscard]] Word& word_at(std::uint64_t place) const noexcept {
         return *reinterpret_cast<Word*>(base_ + place);
+    }
+
+    // As table/freeing.hpp.
+    template <typename Unlink>
+    void unlink_and_free(BlockNumber block, const Unlink& unlink) const {
+        table::unlink_and_free(blocks_, shown_.freeing, own_, block, Spare::second_word, unlink);
     }
 
     // Names a block that this thread is about to read. The caller looks afterwards whether it is still in use.

@@ -171,8 +171,12 @@ private:
         shown.block_made.store(block | made::filled, std::memory_order_release);
         const bool is_linked = word.compare_exchange_strong(
             expected, value, std::memory_order_seq_cst, std::memory_order_acquire);
-        shown.block_made.store(0, std::memory_order_release);
-        if (!is_linked) ground_.blocks().free(made::block_in(block));
+        const auto forget = [&] { shown.block_made.store(0, std::memory_order_release); };
+        if (is_linked) {
+            forget();
+        } else {
+            ground_.unlink_and_free(made::block_in(block), forget);
+        }
         return is_linked;
     }
 

@@ -229,8 +229,9 @@ private:
             reclaimer_.retire(making.made);
             ground_.shown().record_made.store(0, std::memory_order_release);
         } else {
-            ground_.shown().record_made.store(0, std::memory_order_release);
-            ground_.blocks().free(making.made);
+            ground_.unlink_and_free(making.made, [&] {
+                ground_.shown().record_made.store(0, std::memory_order_release);
+            });
         }
     }
 

@@ -199,6 +199,8 @@ struct Participant {
     Atomic<std::uint64_t>
         adopting;  // whose retired blocks it takes over: number of that participant, plus 1
     Atomic<std::uint64_t> recoverer;  // who recovers it, plus 1
+    Atomic<std::uint64_t> freeing;    // a block that it unlinks and frees (table/freeing.hpp)
+    Atomic<std::uint64_t> chain;  // offset of the word by which that is linked, of a chain's bucket
 
     // Whether it has made a block that may not be linked yet.
     [[nodiscard]] bool has_made(BlockNumber block) const noexcept {
@@ -212,7 +214,8 @@ struct Participant {
     [[nodiscard]] bool is_unused() const noexcept {
         std::uint64_t any = 0;
         for (const auto& word : hazard) any |= word.load(std::memory_order_acquire);
-        for (const auto* word : {&record_made, &block_made, &unlinking, &retired, &adopting}) {
+        for (const auto* word :
+             {&record_made, &block_made, &unlinking, &retired, &adopting, &freeing}) {
             any |= word->load(std::memory_order_acquire);
         }
         return any == 0;

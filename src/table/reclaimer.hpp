@@ -94,6 +94,22 @@ public:
         from.retired_count.store(0, std::memory_order_relaxed);
     }
 
+    // Frees what a dead participant had unlinked to free it. Before its other words are dealt with, which may lead to the block.
+    // false: as table/freeing.hpp.
+    [[nodiscard]] bool finish_freeing(std::uint32_t dead) {
+        auto& from = ground_.participants()[dead];
+        const std::uint64_t chain = from.chain.load(std::memory_order_relaxed);
+        const auto is_known = [&](BlockNumber block) {
+            const bool is_in_chain =
+                chain != 0 &&
+                link::next_in(ground_.word_at(chain).load(std::memory_order_acquire)) == block;
+            return is_in_chain || from.has_made(block) ||
+                   from.unlinking.load(std::memory_order_acquire) == block ||
+                   is_listed(dead, block);
+        };
+        return table::finish_freeing(ground_.blocks(), ground_.participants(), dead, is_known);
+    }
+
     // Claims for a dead participant's list what that one was taking out of use, where nobody else has.
     void finish_retiring(std::uint32_t dead, BlockNumber block) {
         auto& from = ground_.participants()[dead];
@@ -217,8 +233,7 @@ private:
                 ++kept;
                 if (is_begun) begun_bytes += bytes_of(block);
             } else {
-                keeper.take_out(next);
-                ground_.blocks().free(block);
+                ground_.unlink_and_free(block, [&] { keeper.take_out(next); });
             }
             block = next;
         }
@@ -239,12 +254,15 @@ private:
                  next != 0;) {
                 const BlockNumber after =
                     link::next_in(ground_.bucket(next).link.load(std::memory_order_relaxed));
-                first.store(link::to(after) | link::made, std::memory_order_relaxed);
-                ground_.blocks().free(next);
+                ground_.shown().chain.store(ground_.place_of(first), std::memory_order_relaxed);
+                ground_.unlink_and_free(next, [&] {
+                    first.store(link::to(after) | link::made, std::memory_order_release);
+                });
                 next = after;
             }
         }
         array.freed.store(end, std::memory_order_relaxed);
+        ground_.shown().chain.store(0, std::memory_order_relaxed);
         return end == array.buckets;
     }
 

@@ -20,19 +20,20 @@ public:
           dead_(dead),
           shown_(ground.participants()[dead]) {}
 
-    // false: there was no memory to look at a bucket that must be moved first.
+    // false: there was no memory to look at a bucket that must be moved first, or those that the dead one was recovering come first.
     bool run() {
         // for who recovers this thread, should it be killed in here
         ground_.shown().table.store(shown_.table.load(std::memory_order_relaxed),
                                     std::memory_order_relaxed);
         ground_.shown().table_id.store(shown_.table_id.load(std::memory_order_relaxed),
                                        std::memory_order_relaxed);
+        const bool is_freed = reclaimer_.finish_freeing(dead_);
         if (!end_insertion() || !end_unlinking()) return false;
         free_unlinked_block();
         reclaimer_.adopt(dead_);
         for (auto& hazard : shown_.hazard) hazard.store(0, std::memory_order_release);
         shown_.table.store(0, std::memory_order_relaxed);
-        return true;
+        return is_freed;
     }
 
 private:
@@ -43,8 +44,8 @@ private:
         const BlockNumber record = made::block_in(word);
         if (record == 0) return true;
         if ((word & made::filled) == 0) {  // nobody has seen it
-            shown_.record_made.store(0, std::memory_order_release);
-            ground_.blocks().free(record);
+            ground_.unlink_and_free(
+                record, [&] { shown_.record_made.store(0, std::memory_order_release); });
             return true;
         }
         const Linked linked = is_linked(record);
@@ -76,8 +77,12 @@ private:
             is_linked =
                 is_destroyed() || link::next_in(place.load(std::memory_order_acquire)) == block;
         }
-        shown_.block_made.store(0, std::memory_order_release);
-        if (!is_linked) ground_.blocks().free(block);
+        const auto forget = [&] { shown_.block_made.store(0, std::memory_order_release); };
+        if (is_linked) {
+            forget();
+        } else {
+            ground_.unlink_and_free(block, forget);
+        }
     }
 
     [[nodiscard]] Head<Atomic>& head() const noexcept {

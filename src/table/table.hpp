@@ -9,7 +9,7 @@
 // - Nobody waits for anybody, also not on the same key: a thread that is stopped at any instruction keeps others from nothing. Finds
 //   write nothing that others read, but for the one word in which they name what they read.
 // - A process that is killed at any instruction leaves nothing undone that others would miss, and no entry half made: recover() frees
-//   what it held. Killed at the very instruction between taking a block off its list and freeing it, it leaves that block.
+//   what it held, also what it was about to free (table/freeing.hpp). A table that was made or destroyed in part stays.
 // - A table grows while it is used, if it may: a few buckets are moved by each insertion, and none of them waits for the others.
 // - Where there is no memory an insertion says so, and the table is as before. A table that finds none to grow has longer chains.
 //

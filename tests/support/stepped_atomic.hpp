@@ -5,6 +5,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdint>
+#include <type_traits>
 #include <unistd.h>
 
 namespace acp::test {
@@ -67,5 +68,11 @@ public:
 private:
     std::atomic<T> value_;
 };
+
+// A step of what is no access of such an atomic, where tests use these.
+template <template <class> class Atomic>
+void step_of() noexcept {
+    if constexpr (std::is_same_v<Atomic<std::uint64_t>, SteppedAtomic<std::uint64_t>>) step();
+}
 
 }  // namespace acp::test

@@ -225,6 +225,32 @@ class Experiments(unittest.TestCase):
             self.assertGreater(its["extra"]["flat_M/s"], 0)
             self.assertIn("std::unordered_map", its["yardstick"]["name"])
 
+    def test_lists_vectors_and_deques_are_timed_beside_those_of_the_library_or_a_copy(self):
+        calls = {"list": ["push_back", "iterate", "insert", "erase", "assign", "take_front"],
+                 "vector": ["push_back", "at", "iterate", "insert", "erase", "assign", "take_back"],
+                 "deque": ["push_back", "at", "iterate", "insert", "erase", "assign", "take_front"]}
+        for nodes, far in ((1, "another process of the node"), (2, "a process of another node")):
+            for experiment, kinds in (("list", ["list"]), ("vector", ["vector", "deque"])):
+                with tempfile.TemporaryDirectory() as folder:
+                    path = f"{folder}/rows.json"
+                    rows = self.rows_from(run(BIN / "acprun", "-n", 2, "--nodes", nodes, BIN / "acpbench", experiment,
+                                              "--quick", "--json", path), path)
+                wanted = [f"{kind}, {what}" for kind in kinds for what in
+                          [f"{call}, {place}" for place in ("own process", far) for call in calls[kind]] +
+                          [f"an element in and one out, {count}" for count in ("1 rank", "2 ranks")]]
+                self.assertEqual([its["case"] for its in rows], wanted)
+                self.assertTrue(all(its["ratio"] > 0 for its in rows))
+                for its in rows:
+                    if nodes == 2 and far in its["case"]:
+                        self.assertEqual(its["yardstick"]["name"], "acp_copy of 8 bytes")
+                    else:
+                        self.assertIn(f"std::{its['case'].split(',')[0]}", its["yardstick"]["name"])
+                    if "one out" in its["case"]:
+                        self.assertGreater(its["extra"]["M/s"], 0)
+                if experiment == "list":
+                    self.assertLessEqual(rows[0]["extra"]["bytes_over_payload_of_8"], 24)
+                    self.assertLessEqual(rows[0]["extra"]["bytes_over_payload_of_40"], 24)
+
     def test_a_flag_is_timed_by_who_waits_for_it(self):
         for nodes, yardstick in ((1, "half a cache-line round trip"), (2, "half a bare UDP round trip")):
             with tempfile.TemporaryDirectory() as folder:

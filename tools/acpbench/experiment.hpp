@@ -39,6 +39,8 @@ int run_flag(const Call& call);
 int run_heap(const Call& call);
 int run_map(const Call& call);
 int run_map_rate(const Call& call);
+int run_list(const Call& call);
+int run_vector(const Call& call);
 int run_memory(const Call& call);
 int run_start(const Call& call);
 int run_poll(const Call& call);

@@ -86,6 +86,14 @@ constexpr Section sections[] = {
      "the mixes of YCSB. Beside std::unordered_map, and a flat table (flat_M/s), which one rank "
      "alone uses. Ratios are of rates (more is better).",
      Drawn::nothing},
+    {"list", "Lists",
+     "Elements of 8 bytes, one call each, by one rank; and an element in at the end and one out at "
+     "the front by several ranks at once, whose ratios are of rates (more is better). Beside "
+     "std::list, or one acp_copy of 8 bytes from another node.",
+     Drawn::nothing},
+    {"vector", "Vectors and deques",
+     "As lists, beside std::vector and std::deque. Looking through reads 100 elements by one call.",
+     Drawn::nothing},
     {"peers", "Beside other libraries",
      "Two nodes over loopback: ACP, UCX and Open MPI over TCP, bare datagrams, in turns (make "
      "peers). The ratio says how many times as good as the better of the two libraries ACP is.",

@@ -43,6 +43,25 @@ TEST(NodeHeapTest, takes_back_what_a_process_that_is_gone_held) {
     }
 }
 
+TEST(NodeHeapTest, a_block_that_is_given_out_again_does_not_tell_who_freed_it) {
+    const node::Segment node = local::test::make_node(1, 1, heap_bytes);
+    local::test::Owner owner(node, 0);
+    NodeHeap heap(owner.segment, 0, owner.hazards);
+    for (const std::uint64_t bytes :
+         {std::uint64_t{1}, std::uint64_t{900}, std::uint64_t{70'000}}) {
+        const heap::Offset block = heap.allocate(0, bytes, alignment_least);
+        auto* const words =
+            reinterpret_cast<std::uint64_t*>(node.claimed(0, node::Claim::heap_blocks) + block);
+        heap.note_signed(block);
+        words[0] = words[1] = ~std::uint64_t{0};
+        ASSERT_EQ(heap.free(0, block), heap::Freed::done);
+        ASSERT_EQ(heap.allocate(0, bytes, alignment_least), block);
+        EXPECT_EQ(words[0], 0U);
+        EXPECT_EQ(words[1], 0U);
+        EXPECT_EQ(heap.free(0, block), heap::Freed::done);
+    }
+}
+
 TEST(NodeHeapTest, is_empty_when_it_was_cleared) {
     const node::Segment node = local::test::make_node(1, 1, heap_bytes);
     local::test::Owner owner(node, 0);

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 #include <vector>
 
+#include "node/death.hpp"
+
 #include "unit/local/test_owner.hpp"
 
 namespace acp::allocator::test {
@@ -94,6 +96,8 @@ TEST_F(HeapOperationsTest, refuses_what_is_malformed) {
     EXPECT_EQ(run(free_number, odd), Code::argument);
     EXPECT_EQ(run(usable_number, {1, 2}), Code::argument);
     EXPECT_EQ(run(clear_number, {1}), Code::argument);
+    EXPECT_EQ(run(lend_number, {1}), Code::argument);
+    EXPECT_EQ(run(take_back_number, {1}), Code::argument);
     EXPECT_EQ(run(clear_number, {0, clear_bytes_max + 1}), Code::argument);
     EXPECT_EQ(usage().unit_bytes, 0U);
 }
@@ -109,6 +113,69 @@ TEST_F(HeapOperationsTest, reaches_nothing_outside_of_the_heap) {
         EXPECT_EQ(run(clear_number, {wrong, 8}), Code::address);
     }
     EXPECT_EQ(run(clear_number, {start + heap_bytes - 8, 16}), Code::address);
+}
+
+// A node of ranks 0 and 1 of a job of 4; the other two are on another node.
+class LoanTest : public HeapOperationsTest {
+protected:
+    [[nodiscard]] LentBlock lend(std::uint64_t process) {
+        EXPECT_EQ(run(lend_number, {100, process}), Code::ok);
+        LentBlock lent;
+        std::memcpy(&lent, result_.data(), sizeof lent);
+        return lent;
+    }
+
+    Code take_back(const LentBlock& lent) {
+        return run(take_back_number, {lent.address, lent.process});
+    }
+};
+
+TEST_F(LoanTest, a_lent_block_is_taken_back_once_by_whom_it_was_lent_to) {
+    const LentBlock lent = lend(1);
+    EXPECT_EQ(lent.process, 1U);
+    EXPECT_EQ(usage().blocks, 1U);
+    EXPECT_EQ(take_back({lent.address, 0}), Code::stale);
+    EXPECT_EQ(take_back({lent.address + 16, 1}), Code::stale);
+    EXPECT_EQ(take_back({0, 1}), Code::stale);
+    EXPECT_EQ(take_back(lent), Code::ok);
+    EXPECT_EQ(take_back(lent), Code::stale);
+    EXPECT_EQ(usage().blocks, 0U);
+}
+
+TEST_F(LoanTest, what_was_lent_to_a_process_that_has_died_is_freed_once) {
+    const LentBlock lent = lend(1);
+    const LentBlock other = lend(0);
+    node::mark_dead(node_, 1, 9);
+    EXPECT_EQ(usage().blocks, 1U) << "who looks at a heap frees what the dead one held";
+    EXPECT_EQ(take_back(lent), Code::stale) << "what it had asked for comes late";
+    EXPECT_EQ(take_back(other), Code::ok);
+    EXPECT_EQ(usage().blocks, 0U);
+}
+
+TEST_F(LoanTest, a_block_that_an_operation_uses_is_freed_when_it_has_ended) {
+    const LentBlock lent = lend(1);
+    NodeHeap heap(node_, 0, owner_.hazards);
+    const heap::Offset block = offset_in_heap(owner_.space, 0, lent.address);
+    node::mark_dead(node_, 1, 9);
+    {
+        const NodeHeap::Borrowed borrowed(heap, block, 1);
+        EXPECT_TRUE(borrowed.is_there());
+        EXPECT_EQ(usage().blocks, 1U);
+    }
+    EXPECT_EQ(usage().blocks, 0U);
+    const NodeHeap::Borrowed late(heap, block, 1);
+    EXPECT_FALSE(late.is_there());
+}
+
+TEST_F(LoanTest, lends_without_a_loan_where_there_is_no_room_for_it) {
+    const std::uint32_t most = node::heap_words(node_.shape()).loans();
+    for (std::uint32_t i = 0; i < most; ++i) EXPECT_EQ(lend(1).process, 1U);
+    const LentBlock last = lend(1);
+    EXPECT_EQ(last.process, NodeHeap::nobody);
+    EXPECT_EQ(take_back(last), Code::ok);
+    node::mark_dead(node_, 1, 9);
+    EXPECT_EQ(usage().blocks, 0U);
+    EXPECT_EQ(lend(node_.shape().procs).process, NodeHeap::nobody) << "a process that is none";
 }
 
 TEST_F(HeapOperationsTest, clears_a_part_of_a_block) {

@@ -81,14 +81,14 @@ protected:
     }
 
     std::uint64_t push(const SequenceName& name, const std::string& text, bool is_front = false) {
-        EXPECT_EQ(run(sequence_push_number, SequencePush{name, is_front, 0, text.size()}, text),
+        EXPECT_EQ(run(sequence_push_number, SequencePush{name, is_front, {}, text.size()}, text),
                   Code::ok);
         EXPECT_EQ(told<SequenceResult>().effect, SequenceEffect::done);
         return told<SequenceResult>().bytes;
     }
 
     std::string read(const SequenceName& name, std::uint64_t index = 0) {
-        EXPECT_EQ(run(sequence_read_number, SequenceRead{name, index, 0, sequence_inline_max}),
+        EXPECT_EQ(run(sequence_read_number, SequenceRead{name, index, {}, sequence_inline_max}),
                   Code::ok);
         return text_told();
     }
@@ -110,9 +110,9 @@ TEST_F(SequenceOperationsTest, push_pop_read_splice_and_tell) {
     EXPECT_EQ(push(name, "start ", true), 0U);
     EXPECT_EQ(read(name), "start middle end");
     EXPECT_EQ(read(name, 6), "middle end");
-    EXPECT_EQ(run(sequence_pop_number, SequencePop{name, 1, 1, 0, 6}), Code::ok);
+    EXPECT_EQ(run(sequence_pop_number, SequencePop{name, 1, 1, {}, 6}), Code::ok);
     EXPECT_EQ(text_told(), "start ");
-    EXPECT_EQ(run(sequence_pop_number, SequencePop{name, 0, 0, 0, 4}), Code::ok);
+    EXPECT_EQ(run(sequence_pop_number, SequencePop{name, 0, 0, {}, 4}), Code::ok);
     EXPECT_EQ(told<SequenceResult>().bytes, 4U);
     EXPECT_EQ(result_.size(), sizeof(SequenceResult));
     SequenceSplice splice;
@@ -137,8 +137,8 @@ TEST_F(SequenceOperationsTest, push_pop_read_splice_and_tell) {
 TEST_F(SequenceOperationsTest, what_is_long_goes_through_a_stage) {
     const SequenceName name = make(SequenceKind::vector, 3);
     const std::string text(50'000, 'l');
-    const std::uint64_t stage = allocate(text.size());
-    std::memcpy(memory(stage), text.data(), text.size());
+    const LentBlock stage{allocate(text.size())};
+    std::memcpy(memory(stage.address), text.data(), text.size());
     EXPECT_EQ(run(sequence_push_number, SequencePush{name, 0, stage, text.size()}), Code::ok);
     EXPECT_EQ(told<SequenceResult>().bytes, 3U);
     SequenceSplice splice;
@@ -146,16 +146,35 @@ TEST_F(SequenceOperationsTest, what_is_long_goes_through_a_stage) {
     splice.added = text.size();
     splice.stage = stage;
     EXPECT_EQ(run(sequence_splice_number, splice), Code::ok);
-    std::memset(memory(stage), 0, text.size());
+    std::memset(memory(stage.address), 0, text.size());
     EXPECT_EQ(run(sequence_read_number, SequenceRead{name, 0, stage, text.size()}), Code::ok);
     EXPECT_EQ(told<SequenceResult>().bytes, text.size());
-    EXPECT_EQ(std::string(memory(stage), text.size()), text);
-    std::memset(memory(stage), 0, text.size());
+    EXPECT_EQ(std::string(memory(stage.address), text.size()), text);
+    std::memset(memory(stage.address), 0, text.size());
     EXPECT_EQ(run(sequence_pop_number, SequencePop{name, 0, 1, stage, text.size()}), Code::ok);
     EXPECT_EQ(told<SequenceResult>().bytes, text.size());
-    EXPECT_EQ(std::string(memory(stage), text.size()), text);
-    free(stage);
+    EXPECT_EQ(std::string(memory(stage.address), text.size()), text);
+    free(stage.address);
     EXPECT_EQ(run(sequence_push_number, SequencePush{name, 0, stage, 100}), Code::address);
+    EXPECT_EQ(run(sequence_destroy_number, name), Code::ok);
+    EXPECT_EQ(blocks(), 0U);
+}
+
+TEST_F(SequenceOperationsTest, a_stage_that_is_not_lent_any_more_is_neither_read_nor_written) {
+    const SequenceName name = make(SequenceKind::vector, 3);
+    const LentBlock stage{allocate(5'000), 1};
+    std::memset(memory(stage.address), 's', 5'000);
+    EXPECT_EQ(run(sequence_push_number, SequencePush{name, 0, stage, 5'000}), Code::address);
+    EXPECT_EQ(run(sequence_read_number, SequenceRead{name, 0, stage, 5'000}), Code::address);
+    EXPECT_EQ(run(sequence_pop_number, SequencePop{name, 0, 1, stage, 5'000}), Code::address);
+    SequenceSplice splice;
+    splice.name = name;
+    splice.added = 5'000;
+    splice.stage = stage;
+    EXPECT_EQ(run(sequence_splice_number, splice), Code::address);
+    EXPECT_EQ(read(name).size(), 3U);
+    EXPECT_EQ(*memory(stage.address), 's');
+    free(stage.address);
     EXPECT_EQ(run(sequence_destroy_number, name), Code::ok);
     EXPECT_EQ(blocks(), 0U);
 }
@@ -164,18 +183,18 @@ TEST_F(SequenceOperationsTest, what_is_malformed_is_refused_and_changes_nothing)
     const SequenceName vector = make(SequenceKind::vector);
     const SequenceName deque = make(SequenceKind::deque);
     push(vector, "text");
-    const std::uint64_t stage = allocate(100);
+    const LentBlock stage{allocate(100)};
     const std::uint64_t room = owner_.space.claimed_address(0, node::Claim::heap_blocks);
     const SequenceName foreign{vector.address, SequenceKind::deque};
     for (const SequenceName& wrong : {foreign, SequenceName{0, SequenceKind::vector},
                                       SequenceName{vector.address + 64, SequenceKind::vector},
                                       SequenceName{vector.address + 1, SequenceKind::vector},
-                                      SequenceName{stage, SequenceKind::vector},
+                                      SequenceName{stage.address, SequenceKind::vector},
                                       SequenceName{room + heap_bytes - 8, SequenceKind::vector},
                                       SequenceName{vector.address, static_cast<SequenceKind>(7)}}) {
-        EXPECT_EQ(run(sequence_push_number, SequencePush{wrong, 0, 0, 1}, "x"), Code::stale);
-        EXPECT_EQ(run(sequence_pop_number, SequencePop{wrong, 0, 0, 0, 1}), Code::stale);
-        EXPECT_EQ(run(sequence_read_number, SequenceRead{wrong, 0, 0, 1}), Code::stale);
+        EXPECT_EQ(run(sequence_push_number, SequencePush{wrong, 0, {}, 1}, "x"), Code::stale);
+        EXPECT_EQ(run(sequence_pop_number, SequencePop{wrong, 0, 0, {}, 1}), Code::stale);
+        EXPECT_EQ(run(sequence_read_number, SequenceRead{wrong, 0, {}, 1}), Code::stale);
         EXPECT_EQ(run(sequence_tell_number, SequenceTell{wrong, 0, 1}), Code::stale);
         EXPECT_EQ(run(sequence_destroy_number, wrong), Code::stale);
         SequenceSplice splice;
@@ -184,17 +203,18 @@ TEST_F(SequenceOperationsTest, what_is_malformed_is_refused_and_changes_nothing)
     }
     EXPECT_EQ(run(sequence_make_number, SequenceMake{static_cast<SequenceKind>(0), 1, 1}),
               Code::argument);
-    EXPECT_EQ(run(sequence_push_number, SequencePush{vector, 1, 0, 1}, "x"), Code::argument);
-    EXPECT_EQ(run(sequence_push_number, SequencePush{deque, 2, 0, 1}, "x"), Code::argument);
-    EXPECT_EQ(run(sequence_push_number, SequencePush{vector, 0, 0, 2}, "x"), Code::argument);
+    EXPECT_EQ(run(sequence_push_number, SequencePush{vector, 1, {}, 1}, "x"), Code::argument);
+    EXPECT_EQ(run(sequence_push_number, SequencePush{deque, 2, {}, 1}, "x"), Code::argument);
+    EXPECT_EQ(run(sequence_push_number, SequencePush{vector, 0, {}, 2}, "x"), Code::argument);
     EXPECT_EQ(run(sequence_push_number, SequencePush{vector, 0, stage, 1}, "x"), Code::argument);
     EXPECT_EQ(run(sequence_push_number, SequencePush{vector, 0, stage, 5'000}), Code::address);
-    EXPECT_EQ(run(sequence_push_number, SequencePush{vector, 0, stage + 16, 1}), Code::address);
-    EXPECT_EQ(run(sequence_push_number, SequencePush{vector, 0, 12345, 1}), Code::address);
-    EXPECT_EQ(run(sequence_pop_number, SequencePop{vector, 1, 0, 0, 1}), Code::argument);
-    EXPECT_EQ(run(sequence_pop_number, SequencePop{vector, 0, 1, 0, sequence_inline_max + 1}),
+    EXPECT_EQ(run(sequence_push_number, SequencePush{vector, 0, {stage.address + 16}, 1}),
+              Code::address);
+    EXPECT_EQ(run(sequence_push_number, SequencePush{vector, 0, {12345}, 1}), Code::address);
+    EXPECT_EQ(run(sequence_pop_number, SequencePop{vector, 1, 0, {}, 1}), Code::argument);
+    EXPECT_EQ(run(sequence_pop_number, SequencePop{vector, 0, 1, {}, sequence_inline_max + 1}),
               Code::argument);
-    EXPECT_EQ(run(sequence_read_number, SequenceRead{vector, 0, 0, sequence_inline_max + 1}),
+    EXPECT_EQ(run(sequence_read_number, SequenceRead{vector, 0, {}, sequence_inline_max + 1}),
               Code::argument);
     EXPECT_EQ(run(sequence_read_number, SequenceRead{vector, 0, stage, 5'000}), Code::address);
     SequenceSplice splice;
@@ -213,7 +233,7 @@ TEST_F(SequenceOperationsTest, what_is_malformed_is_refused_and_changes_nothing)
     EXPECT_EQ(run(sequence_make_number, SequenceMake{SequenceKind::vector, heap_bytes, 0}),
               Code::ok);
     EXPECT_EQ(told<std::uint64_t>(), 0U) << "there is no room";
-    free(stage);
+    free(stage.address);
     EXPECT_EQ(run(sequence_destroy_number, vector), Code::ok);
     EXPECT_EQ(run(sequence_destroy_number, deque), Code::ok);
     EXPECT_EQ(blocks(), 0U);

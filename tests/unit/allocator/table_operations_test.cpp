@@ -274,8 +274,9 @@ TEST_F(TableOperationsTest, a_block_that_was_filled_becomes_an_entry_or_is_freed
                   Code::ok);
         BlockWords words{};
         words.put.mode = mode;
-        words.block = told<std::uint64_t>();
-        char* const place = node_.claimed(0, node::Claim::heap_blocks) + (words.block - start);
+        words.block.address = told<std::uint64_t>();
+        char* const place =
+            node_.claimed(0, node::Claim::heap_blocks) + (words.block.address - start);
         std::memcpy(place + Record::head_bytes, value.data(), value.size());
         std::memcpy(place + Record::head_bytes + value.size(), key.data(), key.size());
         return run(entry_put_block_number,
@@ -402,9 +403,9 @@ protected:
             EXPECT_EQ(put(table_, std::to_string(i), "", PutMode::insert), Effect::done);
         }
         words_.put.mode = PutMode::insert;
-        words_.block = allocate(block_bytes);
+        words_.block.address = allocate(block_bytes);
         const std::uint64_t start = owner_.space.claimed_address(0, node::Claim::heap_blocks);
-        std::memcpy(node_.claimed(0, node::Claim::heap_blocks) + (words_.block - start) +
+        std::memcpy(node_.claimed(0, node::Claim::heap_blocks) + (words_.block.address - start) +
                         Record::head_bytes,
                     key_.data(), key_.size());
     }
@@ -440,7 +441,7 @@ TEST_F(FullHeapTest, a_block_for_which_there_is_no_slot_is_freed_once) {
     fill_heap();
     EXPECT_EQ(put_block(), Effect::no_room);
     EXPECT_EQ(find(table_, key_).effect, Effect::absent);
-    EXPECT_EQ(allocate(block_bytes), words_.block) << "it is free";
+    EXPECT_EQ(allocate(block_bytes), words_.block.address) << "it is free";
     EXPECT_EQ(allocate(block_bytes), 0U) << "once";
 }
 
@@ -450,7 +451,7 @@ TEST_F(FullHeapTest, a_block_that_finds_a_slot_at_the_second_try_is_the_tables) 
     fill_heap();
     ASSERT_EQ(erase(other, "long"), Effect::done);  // its record is as long as a bucket
     EXPECT_EQ(put_block(), Effect::done);
-    EXPECT_EQ(find(table_, key_).record, words_.block);
+    EXPECT_EQ(find(table_, key_).record, words_.block.address);
     EXPECT_EQ(allocate(block_bytes), 0U) << "the entry's record was freed";
 }
 

@@ -64,14 +64,17 @@ TEST_F(CachePlacesTest, remembers_nothing_at_first) {
 
 TEST(WordsLayout, puts_its_parts_one_behind_the_other) {
     for (const std::uint32_t processes : {1U, 5U, 1025U}) {
-        const WordsLayout words(100, processes);
+        const WordsLayout words(100, processes, 70);
         EXPECT_EQ(words.shape().areas, 100U);
         EXPECT_EQ(words.shape().caches, processes * caches_per_process);
         EXPECT_LE(words.shape().caches, caches_max);
         EXPECT_EQ(words.caches_at(), Control<>::bytes(words.shape()));
         EXPECT_EQ(words.caches_at() % 64, 0U);
         EXPECT_EQ(words.gone_at(), words.caches_at() + CachePlaces::bytes(processes));
-        EXPECT_GE(words.bytes(), words.gone_at() + processes / 8);
+        EXPECT_GE(words.loans_at(), words.gone_at() + processes / 8);
+        EXPECT_EQ(words.loans(), 70U);
+        EXPECT_EQ(words.signed_at(), words.loans_at() + Loans<>::bytes(70));
+        EXPECT_EQ(words.bytes(), words.signed_at() + 100 * sizeof(std::uint64_t));
     }
 }
 

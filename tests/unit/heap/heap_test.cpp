@@ -47,6 +47,19 @@ TEST_F(HeapTest, is_empty_at_first) {
     expect_sound();
 }
 
+TEST_F(HeapTest, tells_whether_a_block_is_allocated_and_kept) {
+    make(4);
+    for (const std::uint64_t bytes : {std::uint64_t{20}, std::uint64_t{100'000}}) {
+        const Offset block = heap_->allocate(cache_, bytes);
+        ASSERT_NE(block, no_block);
+        EXPECT_FALSE(heap_->is_kept(block)) << "its caller may be killed";
+        heap_->keep(cache_);
+        EXPECT_TRUE(heap_->is_kept(block));
+        EXPECT_EQ(heap_->free(cache_, block), Freed::done);
+        EXPECT_FALSE(heap_->is_kept(block));
+    }
+}
+
 TEST_F(HeapTest, blocks_of_all_sizes_lie_apart) {
     make(64);
     Blocks blocks;

@@ -3,6 +3,7 @@
 // freed is poisoned, so that who uses it afterwards notices.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <string>
@@ -14,6 +15,7 @@
 
 #include "list/lists.hpp"
 #include "support/interleave.hpp"
+#include "support/stepped_atomic.hpp"
 #include "unit/heap/heap_memory.hpp"
 
 namespace acp::list {
@@ -60,16 +62,30 @@ public:
         if (block == 0) return 0;
         place.store(block, std::memory_order_release);
         shared_.heap.keep(cache_);
-        std::memcpy(this->base() + offset_of(block), text.data(), text.size());
+        // By atomics, so that the scheduler's weak memory orders them with the marks of nodes.
+        auto* const words =
+            reinterpret_cast<Atomic<std::uint64_t>*>(this->base() + offset_of(block));
+        for (std::size_t done = 0; done < text.size(); done += word_bytes) {
+            std::uint64_t word = 0;
+            std::memcpy(&word, text.data() + done,
+                        std::min<std::size_t>(word_bytes, text.size() - done));
+            words[done / word_bytes].store(word, std::memory_order_relaxed);
+        }
         return block;
     }
 
     void free(BlockNumber block) override {
         const heap::Offset offset = offset_of(block);
         const std::uint64_t bytes = shared_.heap.usable_bytes(offset);
-        std::memset(this->base() + offset, poison, bytes);
+        std::memset(this->base() + offset + table::signed_bytes, poison,
+                    bytes - table::signed_bytes);
+        test::step_of<Atomic>();
         EXPECT_EQ(shared_.heap.free(cache_, offset), heap::Freed::done);
         hand_over();
+    }
+
+    [[nodiscard]] bool is_kept(BlockNumber block) override {
+        return shared_.heap.is_kept(offset_of(block));
     }
 
     void clear(BlockNumber block, std::uint64_t bytes) override {
@@ -81,6 +97,14 @@ public:
         free(address);
         return true;
     }
+
+    [[nodiscard]] Atomic<std::uint64_t>* apart_word(std::uint64_t address) override {
+        return can_free_apart
+                   ? reinterpret_cast<Atomic<std::uint64_t>*>(this->base() + offset_of(address))
+                   : nullptr;
+    }
+
+    [[nodiscard]] bool is_apart_kept(std::uint64_t address) override { return is_kept(address); }
 
     [[nodiscard]] heap::ThreadCache& cache() { return cache_; }
 
@@ -213,8 +237,7 @@ private:
         const ApartPayload apart{address, text.size()};
         const ListEffect effect = link(Payload{{&apart, sizeof apart}, true});
         if (effect == ListEffect::done) return effect;
-        place.store(0, std::memory_order_release);
-        blocks.free(address);
+        lists.drop_made_apart();
         return effect;
     }
 
@@ -226,7 +249,15 @@ private:
             offset_of(apart.address) > this->blocks.limit_bytes() - 1'000) {
             return "(freed)";
         }
-        return {blocks.base() + offset_of(apart.address), apart.bytes};
+        std::string text(apart.bytes, '\0');
+        const auto* const words = reinterpret_cast<const Atomic<std::uint64_t>*>(
+            blocks.base() + offset_of(apart.address));
+        for (std::size_t done = 0; done < text.size(); done += word_bytes) {
+            const std::uint64_t word = words[done / word_bytes].load(std::memory_order_acquire);
+            std::memcpy(text.data() + done, &word,
+                        std::min<std::size_t>(word_bytes, text.size() - done));
+        }
+        return text;
     }
 };
 

@@ -13,6 +13,7 @@
 
 #include "sequence/sequence.hpp"
 #include "support/interleave.hpp"
+#include "support/stepped_atomic.hpp"
 #include "unit/heap/heap_memory.hpp"
 
 namespace acp::sequence {
@@ -57,9 +58,15 @@ public:
     void free(BlockNumber block) override {
         const heap::Offset offset = table::offset_of(block);
         const std::uint64_t bytes = shared_.heap.usable_bytes(offset);
-        std::memset(this->base() + offset, poison, bytes);
+        std::memset(this->base() + offset + table::signed_bytes, poison,
+                    bytes - table::signed_bytes);
+        test::step_of<Atomic>();
         const heap::Freed freed = shared_.heap.free(cache_, offset);
         EXPECT_EQ(freed, heap::Freed::done);
+    }
+
+    [[nodiscard]] bool is_kept(BlockNumber block) override {
+        return shared_.heap.is_kept(table::offset_of(block));
     }
 
     void clear(BlockNumber block, std::uint64_t bytes) override {

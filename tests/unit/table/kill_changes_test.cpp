@@ -372,8 +372,9 @@ TEST_P(KillOfChanges, before_any_access_of_a_recovery_loses_nothing) {
             });
             const std::string when = "killed before access " + std::to_string(first) +
                                      ", its recovery before " + std::to_string(at);
-            scene.recover(scene.own, helper);
+            scene.recover(scene.own, helper, false);
             scene.recover(scene.own, victim);
+            scene.recover(scene.own, helper);
             scene.expect_steps_done(when);
             // Whether a block that is shown no more was given away before, only the test above knows.
             if (scene.held->load() == 0 || is_given) scene.expect_nothing_lost(when, false);

@@ -29,14 +29,14 @@ struct KillScene {
         : batch(batch_of_all), own(shared, participants.data(), survivor, batch) {}
 
     // Finishes what a dead user did, in the heap and in the tables.
-    void recover(Stepped& by, std::uint32_t dead) {
+    void recover(Stepped& by, std::uint32_t dead, bool must_end = true) {
         const auto is_dead = [](std::uint32_t number) { return number != survivor; };
         const Participants<SteppedAtomic> all{participants.data(), participants_max};
         const auto is_stored = [&](heap::Offset block) {
             return all[dead].has_made(number_of(block));
         };
         if (!shared.heap.recover(by.blocks.cache(), {dead, 1}, is_dead, is_stored) ||
-            !by.table.recover(dead, is_dead)) {
+            (!by.table.recover(dead, is_dead) && must_end)) {
             _exit(4);
         }
     }

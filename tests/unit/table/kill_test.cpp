@@ -184,8 +184,9 @@ TEST_P(Kill, before_any_access_of_a_recovery_loses_nothing) {
             });
             const std::string when = "killed before access " + std::to_string(first) +
                                      ", its recovery before " + std::to_string(at);
-            scene.recover(scene.own, helper);
+            scene.recover(scene.own, helper, false);
             scene.recover(scene.own, victim);
+            scene.recover(scene.own, helper);
             scene.expect_steps_done(when);
             scene.expect_nothing_lost(when);
             if (!is_hit) break;

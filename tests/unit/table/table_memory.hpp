@@ -13,6 +13,7 @@
 #include "heap/walk.hpp"
 
 #include "support/hash.hpp"
+#include "support/stepped_atomic.hpp"
 #include "table/table.hpp"
 #include "unit/heap/heap_memory.hpp"
 
@@ -63,9 +64,15 @@ public:
             std::memset(record.value(), poison, record.value_bytes);
         } else {
             // the heap gives the memory of a large block back, which then reads as zero
-            std::memset(this->base() + offset, bytes >= 1U << 20 ? 0 : poison, bytes);
+            std::memset(this->base() + offset + signed_bytes, bytes >= 1U << 20 ? 0 : poison,
+                        bytes - signed_bytes);
         }
+        test::step_of<Atomic>();
         EXPECT_EQ(shared_.heap.free(cache_, offset), heap::Freed::done);
+    }
+
+    [[nodiscard]] bool is_kept(BlockNumber block) override {
+        return shared_.heap.is_kept(offset_of(block));
     }
 
     void clear(BlockNumber block, std::uint64_t bytes) override {

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is lent, to whom, and how a loan ends. One thread.
+#include "heap/loans.hpp"
+
+#include <array>
+#include <gtest/gtest.h>
+#include <vector>
+
+namespace acp::heap {
+namespace {
+
+constexpr std::uint32_t loans_max = 4;
+constexpr Offset farthest = ((std::uint64_t{1} << 36) - 1) * granule_bytes;
+
+class LoansTest : public testing::Test {
+protected:
+    std::vector<Offset> freed_of(std::uint32_t gone) {
+        std::vector<Offset> freed;
+        loans_.end_all([&](std::uint32_t process) { return process == gone; },
+                       [&](Offset block) { freed.push_back(block); });
+        return freed;
+    }
+
+    std::array<std::uint64_t, loans_max> words_{};
+    Loans<> loans_{reinterpret_cast<char*>(words_.data()), loans_max};
+};
+
+TEST_F(LoansTest, a_loan_ends_once_and_for_the_process_that_has_it) {
+    ASSERT_TRUE(loans_.lend(64, 3));
+    EXPECT_FALSE(loans_.end(64, 2));
+    EXPECT_FALSE(loans_.end(80, 3));
+    EXPECT_TRUE(loans_.end(64, 3));
+    EXPECT_FALSE(loans_.end(64, 3));
+}
+
+TEST_F(LoansTest, whoever_finds_a_process_gone_gets_its_blocks_once) {
+    ASSERT_TRUE(loans_.lend(0, 0));
+    ASSERT_TRUE(loans_.lend(farthest, Loans<>::processes_max - 1));
+    ASSERT_TRUE(loans_.lend(32, 0));
+    EXPECT_EQ(freed_of(1), std::vector<Offset>());
+    EXPECT_EQ(freed_of(0), (std::vector<Offset>{0, 32}));
+    EXPECT_EQ(freed_of(0), std::vector<Offset>());
+    EXPECT_FALSE(loans_.end(0, 0)) << "a call of the dead process that comes late";
+    EXPECT_EQ(freed_of(Loans<>::processes_max - 1), std::vector<Offset>{farthest});
+}
+
+TEST_F(LoansTest, a_loan_that_is_held_is_ended_by_nobody_else) {
+    ASSERT_TRUE(loans_.lend(64, 3));
+    ASSERT_TRUE(loans_.hold(64, 3));
+    EXPECT_FALSE(loans_.hold(64, 3));
+    EXPECT_FALSE(loans_.end(64, 3));
+    EXPECT_EQ(freed_of(3), std::vector<Offset>());
+    loans_.let_go(64, 3);
+    ASSERT_TRUE(loans_.hold(64, 3));
+    loans_.end_held(64, 3);
+    EXPECT_EQ(freed_of(3), std::vector<Offset>());
+    EXPECT_FALSE(loans_.end(64, 3));
+}
+
+TEST_F(LoansTest, lends_as_many_as_there_is_room_for_and_no_more) {
+    for (Offset block = 0; block < loans_max; ++block) {
+        EXPECT_TRUE(loans_.lend(block * granule_bytes, 7));
+    }
+    EXPECT_FALSE(loans_.lend(1'024, 7));
+    EXPECT_TRUE(loans_.end(granule_bytes, 7));
+    EXPECT_TRUE(loans_.lend(1'024, 7));
+}
+
+}  // namespace
+}  // namespace acp::heap
