@@ -18,10 +18,10 @@ public:
     using Word = Atomic<std::uint64_t>;
     using PeerBell = sync::Bell<Atomic>;
 
-    // Who orders a store before the look at the peer's bell.
+    // What orders a store before the look at the peer's bell, and, at the peer, the announcement before its last look.
     enum class Fence : std::uint8_t {
-        by_sleeper,  // whoever announced that it sleeps executes a barrier on all CPUs (os::expedite) and then looks once more
-        by_each      // every store is a sequentially consistent exchange: where the kernel refuses that barrier
+        by_sleeper,  // the sleeper alone, by a barrier on the CPUs of all (os::expedite)
+        by_each      // where the kernel refuses that: whoever stores, by an exchange; the sleeper, by a sequentially consistent fence
     };
 
     //   memory  of the ring; outlives this, as does the bell

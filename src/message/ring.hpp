@@ -30,7 +30,7 @@
 // serve() while it waits for whatever. What is written over a payload is not noticed.
 //
 // WHEN AN END DIES OR STOPS. A sender that dies before its store to the journal has sent nothing; after it, the record is whole and the
-// receiver gets it, by recover() if the header is missing. The receiver drains the ring, calls recover() and drains once more; then it
+// receiver gets it, by recover() if the header is missing. The receiver takes what is there, calls recover(), and takes once more; then it
 // opens a ring anew under another key (RingReceiver::open), and another sender begins. If a receiver dies, what it had not released is
 // lost with it; another one opens the ring anew, and the sender too begins anew. A stopped end delays the other one and nobody else.
 // A key is used once per ring, and a sender is gone before its successor has the key.
@@ -48,8 +48,8 @@
 //   bool ring()                    that look alone
 // Between nodes none of them waits; a put whose source is `room` may be under way until a credit covers it.
 //
-// SLEEPING is the caller's, on a bell (sync/bell.hpp) that it may share with other rings: announce(), order everybody (see MappedPath::Fence),
-// look once more, futex wait.
+// SLEEPING is the caller's, on a bell (sync/bell.hpp) that may serve many rings: announce(), the barrier that MappedPath::Fence names, one
+// more look, futex wait.
 #pragma once
 
 #include <cstdint>
@@ -218,20 +218,17 @@ public:
     void recover() noexcept {
         auto& place = path_.word(shape_.header_offset(line_));
         // acquire: as in receive()
-        std::uint64_t header = place.load(std::memory_order_acquire);
-        if (fits(header)) return;
-        // acquire: partner is Path::store(); the payload is there. The sender may be about to store the same header: see below.
+        if (fits(place.load(std::memory_order_acquire))) return;
+        // acquire: partner is Path::store(); the payload is there
         const std::uint64_t noted =
             path_.word(shape_.journal_offset(line_)).load(std::memory_order_acquire);
-        const std::uint64_t right = fits(noted) ? noted : 0;
-        // acq_rel: whoever reads the header from here has the payload too. Compared, because the sender may store the header meanwhile.
-        // If it does so after the record was released, a header stays in a place that should be 0: it fits nothing, and on a node is
-        // overwritten; from afar an addition to it makes a word that fits nothing, and the journal has the right one.
-        if (header != right) {
-            place.compare_exchange_strong(header, right, std::memory_order_acq_rel,
-                                          std::memory_order_acquire);
+        if (fits(noted)) {
+            // relaxed: receive() of this thread reads it. The sender may be about to store the same header, and may do so only after
+            // release(). Then a word stays where there should be 0: it fits nothing, and a later header is stored over it, or, from afar,
+            // added to it, which makes another word that fits nothing, and the journal has the right one.
+            place.store(noted, std::memory_order_relaxed);
+            return;
         }
-        if (right != 0) return;
         path_.store(shape_.request_offset(), key_.request(line_));
         path_.store(shape_.credit_offset(0), key_.credit(told_));
         path_.store(shape_.credit_offset(1), key_.credit(told_));
