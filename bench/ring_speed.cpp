@@ -82,7 +82,7 @@ struct RingCopy {
     message::RingReceiver<Path> in;
 
     void send(const char* source, std::uint64_t bytes) {
-        while (out.send(source, bytes) == message::SendOutcome::full) {
+        while (out.send(source, bytes) == message::SendAttempt::full) {
         }
     }
 
@@ -234,7 +234,8 @@ private:
     }
 
     double end_burst(std::uint64_t start, std::uint64_t sum) {
-        if (me_ == 1 && sum != burst_messages * (burst_messages - 1) / 2) fail("a message is wrong");
+        if (me_ == 1 && sum != burst_messages * (burst_messages - 1) / 2)
+            fail("a message is wrong");
         meet();
         return static_cast<double>(burst_messages) * 1e3 /
                (static_cast<double>(os::ticks() - start) / os::ticks_per_ns());

@@ -21,7 +21,7 @@ public:
     // What orders a store before the look at the peer's bell, and, at the peer, the announcement before its last look.
     enum class Fence : std::uint8_t {
         by_sleeper,  // the sleeper alone, by a barrier on the CPUs of all (os::expedite)
-        by_each      // where the kernel refuses that: whoever stores, by an exchange; the sleeper, by a sequentially consistent fence
+        by_each  // where the kernel refuses that: whoever stores, by an exchange; the sleeper, by a sequentially consistent fence
     };
 
     //   memory  of the ring; outlives this, as does the bell

@@ -68,9 +68,9 @@ struct Scene {
             record.write(content.data());
             wait(sender_bell, [&] {
                 if (plan.is_damaged) sender.serve();
-                const SendOutcome outcome = sender.send(content.data(), record.bytes, record.tag);
-                if (outcome == SendOutcome::sent_to_sleeper) sched::wake_all(&receiver_bell.word());
-                return outcome != SendOutcome::full;
+                const SendAttempt outcome = sender.send(content.data(), record.bytes, record.tag);
+                if (outcome == SendAttempt::sent_to_sleeper) sched::wake_all(&receiver_bell.word());
+                return outcome != SendAttempt::full;
             });
         }
         // There is somebody to answer requests until the receiver has all.
@@ -166,8 +166,7 @@ TEST(RingConcurrency, a_sender_that_dies_leaves_whole_records) {
                 for (;; ++scene.received) {
                     const ReceivedRecord found = scene.receiver.receive();
                     if (found.data == nullptr) break;
-                    scene.wrong =
-                        NumberedRecord(scene.received, scene.plan.bytes_max).check(found);
+                    scene.wrong = NumberedRecord(scene.received, scene.plan.bytes_max).check(found);
                     EXPECT_EQ(scene.wrong, "") << "record " << scene.received;
                     (void)scene.receiver.release();
                 }

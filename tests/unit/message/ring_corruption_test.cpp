@@ -40,8 +40,8 @@ private:
         if (!send_record(ring_.sender, {sent_, bytes_max_}, in_place, bytes_max_)) return;
         ++sent_;
         starts_.push_back(next_line_);
-        next_line_ += ring_.shape.lines_of(next_line_, bytes,
-                                           ring_.shape.must_wrap(next_line_, room));
+        next_line_ +=
+            ring_.shape.lines_of(next_line_, bytes, ring_.shape.must_wrap(next_line_, room));
     }
 
     void receive() {

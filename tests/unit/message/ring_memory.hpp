@@ -14,6 +14,7 @@
 
 #include "message/mapped_path.hpp"
 #include "message/ring.hpp"
+
 #include "support/random.hpp"
 #include "unit/heap/heap_memory.hpp"
 
@@ -71,7 +72,7 @@ bool send_record(Sender& sender, NumberedRecord record, bool in_place, std::uint
     }
     std::vector<char> content(record.bytes);
     record.write(content.data());
-    return sender.send(content.data(), record.bytes, record.tag) != SendOutcome::full;
+    return sender.send(content.data(), record.bytes, record.tag) != SendAttempt::full;
 }
 
 // Both ends in memory that both have mapped.
@@ -197,7 +198,9 @@ struct DistantRing {
         to_sender_.target = at_sender.data();
     }
 
-    [[nodiscard]] Path to_receiver() { return {at_sender.data(), to_receiver_, shape, has_journal}; }
+    [[nodiscard]] Path to_receiver() {
+        return {at_sender.data(), to_receiver_, shape, has_journal};
+    }
 
     [[nodiscard]] Path to_sender() { return {at_receiver.data(), to_sender_, shape, has_journal}; }
 
@@ -231,8 +234,8 @@ private:
 struct RingNames {
     template <typename Ring>
     static std::string GetName(int number) {
-        return std::array<const char*, 3>{"mapped", "distant", "distant_without_journal"}
-            [static_cast<std::size_t>(number)];
+        return std::array<const char*, 3>{
+            "mapped", "distant", "distant_without_journal"}[static_cast<std::size_t>(number)];
     }
 };
 

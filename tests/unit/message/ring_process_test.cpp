@@ -64,10 +64,10 @@ struct Sight {
             NumberedRecord record(number, bytes_max);
             record.write(content.data());
             wait(bells.sender, [&] {
-                const SendOutcome outcome = sender.send(content.data(), record.bytes, record.tag);
-                if (outcome == SendOutcome::sent_to_sleeper)
+                const SendAttempt outcome = sender.send(content.data(), record.bytes, record.tag);
+                if (outcome == SendAttempt::sent_to_sleeper)
                     os::futex_wake(bells.receiver.word(), os::everybody);
-                return outcome != SendOutcome::full;
+                return outcome != SendAttempt::full;
             });
         }
     }

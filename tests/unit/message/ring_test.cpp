@@ -47,7 +47,7 @@ TYPED_TEST(RingTest, the_longest_record_has_room_wherever_the_last_one_ended) {
     for (std::uint64_t i = 0; i < 3 * ring.shape.lines(); ++i) {
         for (const std::uint64_t bytes : {std::uint64_t{8}, bytes_max}) {
             ring.deliver_all();
-            ASSERT_NE(ring.sender.send(content.data(), bytes), SendOutcome::full)
+            ASSERT_NE(ring.sender.send(content.data(), bytes), SendAttempt::full)
                 << bytes << " bytes, line " << i;
             ring.deliver_all();
             ASSERT_EQ(ring.receiver.receive().bytes, bytes);
@@ -61,7 +61,7 @@ TYPED_TEST(RingTest, a_full_ring_takes_nothing_until_a_quarter_was_released) {
     ring.deliver_all();
     const std::uint64_t number = 1;
     std::uint64_t sent = 0;
-    while (ring.sender.send(&number, sizeof number) != SendOutcome::full) ++sent;
+    while (ring.sender.send(&number, sizeof number) != SendAttempt::full) ++sent;
     EXPECT_EQ(sent, ring.shape.lines());
     EXPECT_EQ(ring.sender.reserve(0), nullptr);
     ring.deliver_all();
@@ -163,7 +163,7 @@ TEST(Ring, a_header_that_cannot_be_is_no_record) {
             ASSERT_EQ(ring.receiver.receive().data, nullptr);
         }
         ring.word(ring.shape.request_offset()) = 0;
-        ASSERT_NE(ring.sender.send(content.data(), 0), SendOutcome::full);
+        ASSERT_NE(ring.sender.send(content.data(), 0), SendAttempt::full);
         ASSERT_NE(ring.receiver.receive().data, nullptr);
         (void)ring.receiver.release();
     }
@@ -172,10 +172,10 @@ TEST(Ring, a_header_that_cannot_be_is_no_record) {
 TEST(Ring, tells_when_the_other_end_sleeps) {
     OpenRing<MappedRing<>> ring(small);
     const std::uint64_t number = 1;
-    EXPECT_EQ(ring.sender.send(&number, 8), SendOutcome::sent);
+    EXPECT_EQ(ring.sender.send(&number, 8), SendAttempt::sent);
     (void)ring.receiver_bell.announce();
-    EXPECT_EQ(ring.sender.send(&number, 8), SendOutcome::sent_to_sleeper);
-    EXPECT_EQ(ring.sender.send(&number, 8), SendOutcome::sent);
+    EXPECT_EQ(ring.sender.send(&number, 8), SendAttempt::sent_to_sleeper);
+    EXPECT_EQ(ring.sender.send(&number, 8), SendAttempt::sent);
     (void)ring.receiver_bell.announce();
     ASSERT_NE(ring.sender.reserve(8), nullptr);
     EXPECT_TRUE(ring.sender.commit(8));

@@ -13,7 +13,7 @@ namespace {
 
 // RFC 3720, B.4: 32 bytes of zeros, of ones, and rising.
 TEST(Crc32c, is_that_of_the_standard) {
-    const auto crc_of = [](const unsigned char (&bytes)[32], auto of_word) {
+    const auto crc_of = [](const unsigned char(&bytes)[32], auto of_word) {
         std::uint32_t state = 0xffffffff;
         for (std::size_t i = 0; i < sizeof bytes; i += 8) {
             std::uint64_t word = 0;
