@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Words between the ends of a ring are lost or overwritten, one or several at a time: both ends find together again, and no record is
 // lost, doubled or out of order.
+#include <cstring>
 #include <gtest/gtest.h>
 
 #include "ring_memory.hpp"
@@ -133,6 +134,46 @@ TYPED_TEST(RingCorruption, of_any_words_loses_doubles_and_reorders_nothing) {
         received += scene.received();
     }
     EXPECT_GT(received, scenes * injections_per_scene);
+}
+
+// The sender may be dead or busy.
+template <typename Ring>
+void lose_each_header() {
+    OpenRing<Ring> ring(1024);
+    ring.expect_no_zeros();
+    test::Random random(5);
+    for (std::uint64_t line = 0; line < 10'000; ++line) {
+        const bool is_early = random.chance(50);
+        std::uint64_t& header = ring.word(ring.shape.header_offset(line));
+        if (is_early) header = random.next();
+        ASSERT_NE(ring.sender.send(&line, sizeof line), SendAttempt::full);
+        ring.deliver_all();
+        if (!is_early) header = random.chance(50) ? random.next() : 0;
+        ring.receiver.recover();
+        const ReceivedRecord found = ring.receiver.receive();
+        ASSERT_NE(found.data, nullptr) << "line " << line;
+        ASSERT_EQ(std::memcmp(found.data, &line, sizeof line), 0);
+        (void)ring.receiver.release();
+        ring.deliver_all();
+    }
+}
+
+TEST(RingCorruptionWithJournal, of_a_header_alone_is_mended_without_the_sender) {
+    lose_each_header<MappedRing<>>();
+    lose_each_header<DistantRing<true>>();
+}
+
+TYPED_TEST(RingCorruption, of_one_credit_is_mended_without_the_receiver) {
+    OpenRing<TypeParam> ring(1024);
+    const std::uint64_t which = ring.shape.lines() / 2;
+    for (std::uint64_t number = 0; number < 10'000; ++number) {
+        ASSERT_NE(ring.sender.send(&number, sizeof number), SendAttempt::full) << number;
+        ring.deliver_all();
+        ASSERT_NE(ring.receiver.receive().data, nullptr);
+        (void)ring.receiver.release();
+        ring.deliver_all();
+        ring.word(ring.shape.credit_offset(number / which % 2)) = number * 0x9e3779b97f4a7c15;
+    }
 }
 
 }  // namespace
