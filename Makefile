@@ -157,6 +157,7 @@ mutants:
 	@python3 tests/mutants/table.py
 	@python3 tests/mutants/list.py
 	@python3 tests/mutants/sequence.py
+	@python3 tests/mutants/ring.py
 
 fuzz:
 	@cmake/setup.sh build test fuzz

@@ -13,7 +13,7 @@ function(acp_program name)
     cmake_parse_arguments(arg "PUBLIC_API" "" "SOURCES" ${ARGN})
     add_executable(${name} ${arg_SOURCES})
     acp_configure(${name})
-    if(name STREQUAL "acpbench")  # measures: compiled like the library
+    if(name MATCHES "^(acpbench|ring_speed)$")  # measure, the second one templates of its own: compiled like the library
         acp_precompile(acpbench ${name})
     elseif(NOT arg_PUBLIC_API)
         acp_compile_quickly(${name})

@@ -22,6 +22,11 @@ inline void step() noexcept {
 template <typename T>
 class SteppedAtomic {
 public:
+    constexpr SteppedAtomic() noexcept = default;
+
+    constexpr SteppedAtomic(T value) noexcept  // NOLINT(google-explicit-constructor)
+        : value_(value) {}
+
     T load(std::memory_order order) const noexcept {
         step();
         return value_.load(order);

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A one-way ring of records from one sender to one receiver, who may be processes of one node or of two. Whole records arrive in order
+// and once each, whatever one of the two dies of, and whatever is written over the words by which they speak to each other. Knows
+// no channel, no clock, no futex and no network. Each end belongs to one thread at a time.
+// Tests: tests/unit/message/ring_test.cpp, ring_corruption_test.cpp, ring_kill_test.cpp, ring_concurrency_test.cpp.
+//
+// RECORDS. A record starts at a line of 64 bytes: a header word, and the payload behind it, so that a message of up to 56 bytes is one
+// cache line. Where the payload would go beyond the ring's end it lies at the ring's start instead, in one piece, and the header says
+// so. Both ends count lines, and each knows from the lengths alone where the next record starts: no position is ever sent that the other
+// one must believe. A header has a check over its content, the key of the sender and the number of its line; so it is its
+// own sequence number, and "not yet there" is simply a word that does not fit.
+//
+//     sender                                              receiver
+//     wait for room: a credit                             header fits its line?
+//     payload -> behind the header's place                use the payload where it lies, or copy it
+//     header  -> journal       (release)                  0 -> first word of each of its lines
+//     header  -> its place     (release)                  every quarter of the ring: credit -> both credit words
+//     does the receiver sleep? wake it                    does the sender sleep? wake it
+//
+// The receiver stores zeros where headers may come to lie, so a header's place is 0 before the header comes. (Besides, this leaves the
+// line with the receiver's cache in the state that makes the sender's next write cheap.)
+//
+// WHEN WORDS ARE LOST OR OVERWRITTEN. Only the words between the ends can go wrong; what each end knows it keeps in its own memory.
+//   header          the journal has it: recover() puts it back
+//   and journal     recover() stores a request; the sender has all its headers and stores them again (serve())
+//   a credit        the other one says the same; both: recover() stores them again
+//   a request       the next recover() stores another
+// A receiver that waits calls recover() when nothing has come for 0.25 ms, again before it sleeps, and when it was woken and found nothing.
+// Having waited 5 ms for one record it calls Path::ring() once, for a sender that sleeps has not seen the request. A sender calls
+// serve() while it waits for whatever. What is written over a payload is not noticed.
+//
+// WHEN AN END DIES OR STOPS. A sender that dies before its store to the journal has sent nothing; after it, the record is whole and the
+// receiver gets it, by recover() if the header is missing. The receiver takes what is there, calls recover(), and takes once more; then it
+// opens a ring anew under another key (RingReceiver::open), and another sender begins. If a receiver dies, what it had not released is
+// lost with it; another one opens the ring anew, and the sender too begins anew. A stopped end delays the other one and nobody else.
+// A key is used once per ring, and a sender is gone before its successor has the key.
+//
+// A PATH brings what one end stores to where the other one looks. On a node it is MappedPath. Between nodes every line of this file stays
+// as it is; the memory of records lies at the receiver, that of credits at the sender, and a path turns each call into a put:
+//   Word& word(offset)             a word of the part that lies at home
+//   char* room(offset)             where the sender may compose a payload: the target itself, else a copy of the ring at home
+//   void place(offset, bytes...)   a put; no effect where source is the target
+//   void store(offset, word)       a put of 8 bytes, after all before it. A path may leave out stores to the journal: a lost header then
+//                                  costs a request and its answer
+//   bool publish(offset, word)     for a header the signal of a put with signal: an addition to a word that is 0, in the datagram of
+//                                  the payload. For credits a put. On a node: the store, then a look whether the other end sleeps;
+//                                  true: the caller must wake it on its bell's word
+//   bool ring()                    that look alone
+// Between nodes none of them waits; a put whose source is `room` may be under way until a credit covers it.
+//
+// SLEEPING is the caller's, on a bell (sync/bell.hpp) that may serve many rings: announce(), the barrier that MappedPath::Fence names, one
+// more look, futex wait.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "base/assert.hpp"
+#include "message/ring_layout.hpp"
+#include "message/ring_words.hpp"
+
+namespace acp::message {
+
+// How an attempt to send ended.
+enum class SendAttempt : std::uint8_t {
+    full,  // there is no room; nothing was sent
+    sent,
+    sent_to_sleeper  // sent, and the caller must wake the receiver
+};
+
+template <typename Path>
+class RingSender {
+public:
+    // Begins as if the ring were full: the first credit under its key tells that the receiver has opened the ring.
+    RingSender(const Path& path, RingShape shape, RingKey key)
+        : path_(path), shape_(shape), key_(key), headers_(shape.lines()) {}
+
+    RingSender(const RingSender&) = delete;
+    RingSender& operator=(const RingSender&) = delete;
+    ~RingSender() = default;
+
+    // Room for a payload, aligned to 8 bytes, which becomes a record by commit(). Another reserve() or a send() forgets it.
+    //   bytes  0 .. payload_bytes_max()
+    // nullptr: the ring is full.
+    [[nodiscard]] char* reserve(std::uint64_t bytes) noexcept {
+        return has_room(bytes) ? path_.room(shape_.payload_offset(next_, wraps_)) : nullptr;
+    }
+
+    // Sends the first bytes of what was last reserved. true: the caller must wake the receiver.
+    //   bytes  at most those reserved
+    //   tag    0 .. tag_max: whatever the caller wants to say of it
+    [[nodiscard]] bool commit(std::uint64_t bytes, std::uint8_t tag = 0) noexcept {
+        const std::uint64_t offset = shape_.payload_offset(next_, wraps_);
+        return finish(path_.room(offset), bytes, tag);
+    }
+
+    // Sends a copy.
+    //   bytes  0 .. payload_bytes_max()
+    [[nodiscard]] SendAttempt send(const void* source,
+                                   std::uint64_t bytes,
+                                   std::uint8_t tag = 0) noexcept {
+        if (!has_room(bytes)) return SendAttempt::full;
+        return finish(source, bytes, tag) ? SendAttempt::sent_to_sleeper : SendAttempt::sent;
+    }
+
+    // Answers a request for a header, if there is one. One load if not.
+    void serve() noexcept {
+        auto& request = path_.word(shape_.request_offset());
+        const std::uint64_t word = request.load(std::memory_order_relaxed);
+        if (word == 0) [[likely]]
+            return;
+        // A request that comes between the load and this store is lost; the receiver repeats it.
+        request.store(0, std::memory_order_relaxed);
+        std::uint64_t line = 0;
+        if (!key_.read_request(word, released_, next_ - released_, line)) return;
+        const std::uint64_t header = headers_[shape_.index_of(line)];
+        if (!key_.fits_header(header, line)) return;  // no record starts there
+        path_.store(shape_.journal_offset(line), header);
+        path_.store(shape_.header_offset(line), header);
+    }
+
+private:
+    // Whether a record has room, and whether it must wrap.
+    bool has_room(std::uint64_t bytes) noexcept {
+        ACP_ASSERT(bytes <= shape_.payload_bytes_max());
+        wraps_ = shape_.must_wrap(next_, bytes);
+        const std::uint64_t end = next_ + shape_.lines_of(next_, bytes, wraps_);
+        if (end - released_ > shape_.lines()) [[unlikely]]
+            read_credits();
+        return end - released_ <= shape_.lines();
+    }
+
+    [[gnu::noinline]] void read_credits() noexcept {
+        serve();
+        for (std::uint64_t which = 0; which < 2; ++which) {
+            // acquire: partner is RingReceiver::tell_credit(); the receiver no longer reads these lines, and its zeros are there
+            const std::uint64_t word =
+                path_.word(shape_.credit_offset(which)).load(std::memory_order_acquire);
+            (void)key_.read_credit(word, released_, next_ - released_ + 1, released_);
+        }
+    }
+
+    [[nodiscard]] bool finish(const void* source, std::uint64_t bytes, std::uint8_t tag) noexcept {
+        path_.place(shape_.payload_offset(next_, wraps_), source, bytes);
+        const std::uint64_t header =
+            key_.header(next_, {static_cast<std::uint32_t>(bytes), tag, wraps_});
+        headers_[shape_.index_of(next_)] = header;
+        path_.store(shape_.journal_offset(next_), header);
+        const bool is_wake_due = path_.publish(shape_.header_offset(next_), header);
+        next_ += shape_.lines_of(next_, bytes, wraps_);
+        return is_wake_due;
+    }
+
+    Path path_;
+    RingShape shape_;
+    RingKey key_;
+    bool wraps_ = false;      // the record that was last given room
+    std::uint64_t next_ = 0;  // line of the next record
+    // Lines before this one were released, as far as this end knows.
+    std::uint64_t released_ = std::uint64_t{0} - shape_.lines();
+    std::vector<std::uint64_t>
+        headers_;  // what was sent, by the lines of the ring: to answer requests
+};
+
+// A record in the ring's memory.
+struct ReceivedRecord {
+    const char* data = nullptr;  // aligned to 8 bytes; nullptr: there is no record
+    std::uint64_t bytes = 0;
+    std::uint8_t tag = 0;
+};
+
+template <typename Path>
+class RingReceiver {
+public:
+    // Call open() before anything else.
+    RingReceiver(const Path& path, RingShape shape, RingKey key) noexcept
+        : path_(path), shape_(shape), key_(key) {}
+
+    RingReceiver(const RingReceiver&) = delete;
+    RingReceiver& operator=(const RingReceiver&) = delete;
+    ~RingReceiver() = default;
+
+    // Begins anew, with an empty ring under a key: of the ring's memory nothing counts any longer. true: the caller must wake the sender.
+    [[nodiscard]] bool open(RingKey key) noexcept {
+        key_ = key;
+        line_ = 0;
+        is_held_ = false;
+        clear(0, shape_.lines());
+        return tell_credit();
+    }
+
+    // The oldest record that is not yet released, where it lies. It stays until release(). One load when there is none.
+    [[nodiscard]] ReceivedRecord receive() noexcept {
+        // acquire: partner is Path::publish(); the payload is there
+        const std::uint64_t header =
+            path_.word(shape_.header_offset(line_)).load(std::memory_order_acquire);
+        if (!fits(header)) return {};
+        held_ = RingKey::read_header(header);
+        is_held_ = true;
+        return {path_.room(shape_.payload_offset(line_, held_.wraps)), held_.bytes, held_.tag};
+    }
+
+    // Gives the lines of the record of the last receive() back. true: the caller must wake the sender.
+    [[nodiscard]] bool release() noexcept {
+        ACP_ASSERT(is_held_);
+        is_held_ = false;
+        if (!held_.wraps && held_.bytes <= line_bytes - header_bytes) [[likely]] {
+            // A case of its own: the processor guesses this branch and looks at the next line while the header of this one is on its way.
+            clear(line_, 1);
+            ++line_;
+            // In a burst the lines that come next are with the sender's cache; else they are here already, and this costs nothing.
+            __builtin_prefetch(path_.room(shape_.header_offset(line_ + prefetch_lines)));
+        } else {
+            clear(line_, held_.wraps ? 1 : lines_for(header_bytes + held_.bytes));
+            if (held_.wraps) clear(0, lines_for(held_.bytes));
+            line_ += shape_.lines_of(line_, held_.bytes, held_.wraps);
+        }
+        return line_ - told_ >= shape_.credit_lines() && tell_credit();
+    }
+
+    // Mends what may be wrong with the words between the ends, when a record is waited for and does not come. Harmless when none was sent.
+    // Afterwards look for a record again.
+    void recover() noexcept {
+        auto& place = path_.word(shape_.header_offset(line_));
+        // acquire: as in receive()
+        if (fits(place.load(std::memory_order_acquire))) return;
+        // acquire: partner is Path::store(); the payload is there
+        const std::uint64_t noted =
+            path_.word(shape_.journal_offset(line_)).load(std::memory_order_acquire);
+        if (fits(noted)) {
+            // relaxed: receive() of this thread reads it. The sender may be about to store the same header, and may do so only after
+            // release(). Then a word stays where there should be 0: it fits nothing, and a later header is stored over it, or, from afar,
+            // added to it, which makes another word that fits nothing, and the journal has the right one.
+            place.store(noted, std::memory_order_relaxed);
+            return;
+        }
+        path_.store(shape_.request_offset(), key_.request(line_));
+        path_.store(shape_.credit_offset(0), key_.credit(told_));
+        path_.store(shape_.credit_offset(1), key_.credit(told_));
+    }
+
+private:
+    // So far ahead that a line has come from another core when it is looked at.
+    static constexpr std::uint64_t prefetch_lines = 12;
+
+    // Whether a word is the header of a record that starts at this line and can lie there.
+    [[nodiscard]] bool fits(std::uint64_t word) const noexcept {
+        if (!key_.fits_header(word, line_)) return false;
+        const RecordHead head = RingKey::read_header(word);
+        return head.bytes <= shape_.payload_bytes_max() &&
+               (head.wraps || !shape_.must_wrap(line_, head.bytes));
+    }
+
+    // Stores zeros where headers may come to lie.
+    void clear(std::uint64_t line, std::uint64_t count) noexcept {
+        const std::uint64_t first = shape_.header_offset(line);
+        // relaxed: the credit that follows orders them
+        for (std::uint64_t i = 0; i < count; ++i)
+            path_.word(first + i * line_bytes).store(0, std::memory_order_relaxed);
+    }
+
+    [[gnu::noinline]] bool tell_credit() noexcept {
+        told_ = line_;
+        path_.store(shape_.credit_offset(0), key_.credit(line_));
+        return path_.publish(shape_.credit_offset(1), key_.credit(line_));
+    }
+
+    Path path_;
+    RingShape shape_;
+    RingKey key_;
+    RecordHead held_;  // what the last receive() gave
+    bool is_held_ = false;
+    std::uint64_t line_ = 0;  // of the oldest record that is not released
+    std::uint64_t told_ = 0;  // lines before this one were told to be released
+};
+
+}  // namespace acp::message

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The three kinds of words by which the ends of a ring speak to each other: a record's header, a credit, a request for a header. Each
+// is a check in its upper half and what it says in its lower half. Knows no memory. Any thread.
+// Tests: tests/unit/message/ring_words_test.cpp.
+#pragma once
+
+#include <cstdint>
+
+#include "os/crc32c.hpp"
+
+namespace acp::message {
+
+// The most bytes that the header of a record can speak of.
+inline constexpr std::uint64_t header_bytes_max = (std::uint64_t{1} << 24) - 1;
+// Tags are 0 .. tag_max.
+inline constexpr std::uint32_t tag_max = 127;
+
+// What a header says of its record.
+struct RecordHead {
+    std::uint32_t bytes = 0;  // of the payload, 0 .. header_bytes_max
+    std::uint8_t tag = 0;     // 0 .. tag_max: for whoever uses the ring
+    bool wraps = false;       // the payload lies at the start of the ring, not behind the header
+};
+
+// Makes and checks words. The check covers what the word says, the key, and the line that the word stands for: a number that only
+// grows, of which 32 bits are covered. So a word that was made under another key or for another line (less than 2^32 lines away) does
+// not fit, and of words that were never made one in 2^32 fits. No word is 0, which never fits.
+class RingKey {
+public:
+    explicit constexpr RingKey(std::uint32_t key) noexcept : key_(key) {}
+
+    // Of the record that starts at a line.
+    [[nodiscard]] std::uint64_t header(std::uint64_t line, RecordHead head) const noexcept {
+        return made(
+            line, head.bytes | std::uint32_t{head.tag} << tag_shift | (head.wraps ? wraps_bit : 0));
+    }
+
+    [[nodiscard]] bool fits_header(std::uint64_t word, std::uint64_t line) const noexcept {
+        return word == made(line, static_cast<std::uint32_t>(word));
+    }
+
+    // Of a header that fits.
+    [[nodiscard]] static constexpr RecordHead read_header(std::uint64_t word) noexcept {
+        const auto low = static_cast<std::uint32_t>(word);
+        return {low & bytes_mask, static_cast<std::uint8_t>(low >> tag_shift & tag_max),
+                (low & wraps_bit) != 0};
+    }
+
+    // "All lines before this one may be written again."
+    [[nodiscard]] std::uint64_t credit(std::uint64_t line) const noexcept {
+        return of_line(line, credit_mark);
+    }
+
+    // "Write the header of the record at this line again."
+    [[nodiscard]] std::uint64_t request(std::uint64_t line) const noexcept {
+        return of_line(line, request_mark);
+    }
+
+    // The line of a credit or of a request. Each reads a word for its line in [first, first + count), count <= 2^32.
+    //   false: it is no such word
+    [[nodiscard]] bool read_credit(std::uint64_t word,
+                                   std::uint64_t first,
+                                   std::uint64_t count,
+                                   std::uint64_t& line) const noexcept {
+        return read_line(word, credit_mark, first, count, line);
+    }
+
+    [[nodiscard]] bool read_request(std::uint64_t word,
+                                    std::uint64_t first,
+                                    std::uint64_t count,
+                                    std::uint64_t& line) const noexcept {
+        return read_line(word, request_mark, first, count, line);
+    }
+
+private:
+    static constexpr std::uint32_t bytes_mask = header_bytes_max;
+    static constexpr unsigned tag_shift = 24;
+    static constexpr std::uint32_t wraps_bit = std::uint32_t{1} << 31;
+    // Lower halves that no header of a ring has: a record that wraps and is longer than any ring allows.
+    static constexpr std::uint32_t credit_mark = 0xffffffff;
+    static constexpr std::uint32_t request_mark = 0xfffffffe;
+
+    [[nodiscard]] std::uint32_t check(std::uint64_t line, std::uint32_t low) const noexcept {
+        const std::uint32_t sum = os::crc32c_of_word(key_, line << 32 | low);
+        return sum + static_cast<std::uint32_t>(sum == 0);
+    }
+
+    [[nodiscard]] std::uint64_t made(std::uint64_t line, std::uint32_t low) const noexcept {
+        return std::uint64_t{check(line, low)} << 32 | low;
+    }
+
+    [[nodiscard]] std::uint64_t of_line(std::uint64_t line, std::uint32_t mark) const noexcept {
+        return std::uint64_t{check(line, mark)} << 32 | static_cast<std::uint32_t>(line);
+    }
+
+    [[nodiscard]] bool read_line(std::uint64_t word,
+                                 std::uint32_t mark,
+                                 std::uint64_t first,
+                                 std::uint64_t count,
+                                 std::uint64_t& line) const noexcept {
+        const std::uint32_t distance =
+            static_cast<std::uint32_t>(word) - static_cast<std::uint32_t>(first);
+        if (distance >= count || word != of_line(first + distance, mark)) return false;
+        line = first + distance;
+        return true;
+    }
+
+    std::uint32_t key_;
+};
+
+}  // namespace acp::message

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Defects planted into the ring of messages."""
+import sys
+
+from plants import Plants
+
+FOLDER = "tests/unit/message/"
+TESTS = [FOLDER + name for name in ("ring_words_test.cpp", "ring_test.cpp", "ring_corruption_test.cpp", "ring_kill_test.cpp",
+                                    "ring_concurrency_test.cpp")]
+
+# name: (file, text, instead)
+MUTANTS = {
+    "the journal is not written": ("ring.hpp", "        path_.store(shape_.journal_offset(next_), header);\n", ""),
+    "the header comes before the payload": ("ring.hpp",
+        "        path_.place(shape_.payload_offset(next_, wraps_), source, bytes);\n        const std::uint64_t header =",
+        "        const std::uint64_t header ="),
+    "the journal comes before the payload": ("ring.hpp",
+        "        path_.place(shape_.payload_offset(next_, wraps_), source, bytes);\n        const std::uint64_t header =\n"
+        "            key_.header(next_, {static_cast<std::uint32_t>(bytes), tag, wraps_});\n"
+        "        headers_[shape_.index_of(next_)] = header;\n        path_.store(shape_.journal_offset(next_), header);\n",
+        "        const std::uint64_t header =\n"
+        "            key_.header(next_, {static_cast<std::uint32_t>(bytes), tag, wraps_});\n"
+        "        headers_[shape_.index_of(next_)] = header;\n        path_.store(shape_.journal_offset(next_), header);\n"
+        "        path_.place(shape_.payload_offset(next_, wraps_), source, bytes);\n"),
+    "a header does not hand the payload over": ("mapped_path.hpp",
+        "            word(offset).exchange(value, std::memory_order_seq_cst);", "            word(offset).exchange(value, std::memory_order_relaxed);"),
+    "the journal does not hand the payload over": ("mapped_path.hpp",
+        "        word(offset).store(value, std::memory_order_release);", "        word(offset).store(value, std::memory_order_relaxed);"),
+    "a header is read without order": ("ring.hpp",
+        "            path_.word(shape_.header_offset(line_)).load(std::memory_order_acquire);\n        if (!fits(header)) return {};",
+        "            path_.word(shape_.header_offset(line_)).load(std::memory_order_relaxed);\n        if (!fits(header)) return {};"),
+    "the journal is read without order": ("ring.hpp",
+        "            path_.word(shape_.journal_offset(line_)).load(std::memory_order_acquire);",
+        "            path_.word(shape_.journal_offset(line_)).load(std::memory_order_relaxed);"),
+    "a credit is read without order": ("ring.hpp",
+        "                path_.word(shape_.credit_offset(which)).load(std::memory_order_acquire);",
+        "                path_.word(shape_.credit_offset(which)).load(std::memory_order_relaxed);"),
+    "no zeros": ("ring.hpp", "        for (std::uint64_t i = 0; i < count; ++i)\n            path_.word(first",
+                 "        for (std::uint64_t i = 0; i < 0 * count; ++i)\n            path_.word(first"),
+    "a zero in the first line alone": ("ring.hpp", "            clear(line_, held_.wraps ? 1 : lines_for(header_bytes + held_.bytes));", "            clear(line_, 1);"),
+    "no zeros in what goes around the end": ("ring.hpp", "            if (held_.wraps) clear(0, lines_for(held_.bytes));\n", ""),
+    "an opened ring is not cleared": ("ring.hpp", "        clear(0, shape_.lines());\n", ""),
+    "the second credit is not read": ("ring.hpp", "which < 2; ++which) {", "which < 1; ++which) {"),
+    "the first credit is not told": ("ring.hpp", "        path_.store(shape_.credit_offset(0), key_.credit(line_));\n", ""),
+    "any credit is believed": ("ring_words.hpp", "        if (distance >= count || word != of_line(first + distance, mark)) return false;",
+                               "        if (distance >= count || (word != of_line(first + distance, mark) && mark == request_mark)) return false;"),
+    "any line is believed": ("ring_words.hpp", "        if (distance >= count || word", "        if (distance > 0x7fffffff || word"),
+    "credits are not told again": ("ring.hpp",
+        "        path_.store(shape_.credit_offset(0), key_.credit(told_));\n        path_.store(shape_.credit_offset(1), key_.credit(told_));\n", ""),
+    "no request": ("ring.hpp", "        path_.store(shape_.request_offset(), key_.request(line_));\n", ""),
+    "a request is answered once": ("ring.hpp", "        request.store(0, std::memory_order_relaxed);\n", ""),
+    "a request is not answered": ("ring.hpp", "        path_.store(shape_.header_offset(line), header);\n",
+                                  "        static_cast<void>(header);\n"),
+    "a request for a line without a header is answered": ("ring.hpp",
+        "        if (!key_.fits_header(header, line)) return;  // no record starts there\n", ""),
+    "a full sender does not answer": ("ring.hpp", "        serve();\n        for (std::uint64_t which", "        for (std::uint64_t which"),
+    "the journal is not looked at": ("ring.hpp", "        if (fits(noted)) {", "        if (fits(noted) && line_ == ~std::uint64_t{0}) {"),
+    "the final length decides where a record lies": ("ring.hpp",
+        "        path_.place(shape_.payload_offset(next_, wraps_), source, bytes);\n",
+        "        wraps_ = shape_.must_wrap(next_, bytes);\n        path_.place(shape_.payload_offset(next_, wraps_), source, bytes);\n"),
+    "the line is not checked": ("ring_words.hpp", "os::crc32c_of_word(key_, line << 32 | low);", "os::crc32c_of_word(key_, (line & 0) << 32 | low);"),
+    "the key is not checked": ("ring_words.hpp", "os::crc32c_of_word(key_, line << 32 | low);", "os::crc32c_of_word(0, line << 32 | low);"),
+    "an empty record may be zero": ("ring_words.hpp", "        return sum + static_cast<std::uint32_t>(sum == 0);", "        return sum;"),
+    "any length is believed": ("ring.hpp", """\
+        return head.bytes <= shape_.payload_bytes_max() &&
+               (head.wraps || !shape_.must_wrap(line_, head.bytes));""", """\
+        return head.bytes <= header_bytes_max;"""),
+    "lengths beyond the end are believed": ("ring.hpp", "(head.wraps || !shape_.must_wrap(line_, head.bytes));", "true;"),
+    "credits come too late": ("ring_layout.hpp", "return lines_ / 4; }", "return lines_ / 2; }"),
+    "a full ring takes one more": ("ring.hpp", "        return end - released_ <= shape_.lines();", "        return end - released_ <= shape_.lines() + 1;"),
+    "a sender begins before the ring is open": ("ring.hpp", "released_ = std::uint64_t{0} - shape_.lines();", "released_ = 0;"),
+    "the sleeper is looked for before the store": ("mapped_path.hpp",
+        "        if (is_fence_by_each_) [[unlikely]] {\n", "        const bool is_early = ring();\n        if (is_early || is_fence_by_each_) {\n"
+        "            word(offset).exchange(value, std::memory_order_seq_cst);\n            return is_early;\n        }\n        if (is_fence_by_each_) {\n"),
+    "a header is stored without order before the look": ("mapped_path.hpp",
+        "            word(offset).exchange(value, std::memory_order_seq_cst);  // partner: Bell::announce()",
+        "            word(offset).store(value, std::memory_order_release);"),
+    "the sender is not woken": ("ring.hpp", "        return line_ - told_ >= shape_.credit_lines() && tell_credit();",
+                                "        return line_ - told_ >= shape_.credit_lines() && tell_credit() && told_ == 0;"),
+}
+
+if __name__ == "__main__":
+    sys.exit(Plants("message", TESTS, MUTANTS).main())

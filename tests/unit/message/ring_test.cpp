@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A ring against a queue, with both ends in one thread: on a node, and between two, where what is stored arrives later.
+#include <gtest/gtest.h>
+
+#include "ring_memory.hpp"
+
+namespace acp::message {
+namespace {
+
+constexpr std::uint64_t small = 1024;
+
+template <typename Ring>
+class RingTest : public testing::Test {};
+
+using Rings = testing::Types<MappedRing<>, DistantRing<true>, DistantRing<false>>;
+
+TYPED_TEST_SUITE(RingTest, Rings, RingNames);
+
+TYPED_TEST(RingTest, what_is_sent_arrives_whole_and_in_order) {
+    for (const std::uint64_t record_bytes : {1024UL, 2048UL, 4096UL, 16384UL, 65536UL}) {
+        OpenRing<TypeParam> ring(record_bytes);
+        const std::uint64_t bytes_max = ring.shape.payload_bytes_max();
+        test::Random random(record_bytes);
+        std::uint64_t sent = 0;
+        std::uint64_t received = 0;
+        constexpr std::uint64_t records = 5'000;
+        while (received < records) {
+            const bool is_hasty = random.chance(50);  // the sender runs ahead, or lags behind
+            for (auto i = random.below(is_hasty ? 20 : 3); i > 0 && sent < records; --i)
+                sent += send_record(ring.sender, {sent, bytes_max}, random.chance(50), bytes_max);
+            ring.deliver();
+            for (auto i = random.below(is_hasty ? 3 : 20); i > 0; --i) {
+                const std::string wrong = ring.take(received, bytes_max);
+                if (wrong == "nothing") break;
+                ASSERT_EQ(wrong, "") << "record " << received << " of a ring of " << record_bytes;
+                ASSERT_LT(received++, sent);
+            }
+        }
+        EXPECT_EQ(ring.receiver.receive().data, nullptr);
+    }
+}
+
+TYPED_TEST(RingTest, the_longest_record_has_room_wherever_the_last_one_ended) {
+    OpenRing<TypeParam> ring(small);
+    const std::uint64_t bytes_max = ring.shape.payload_bytes_max();
+    std::vector<char> content(bytes_max, 'x');
+    for (std::uint64_t i = 0; i < 3 * ring.shape.lines(); ++i) {
+        for (const std::uint64_t bytes : {std::uint64_t{8}, bytes_max}) {
+            ring.deliver_all();
+            ASSERT_NE(ring.sender.send(content.data(), bytes), SendAttempt::full)
+                << bytes << " bytes, line " << i;
+            ring.deliver_all();
+            ASSERT_EQ(ring.receiver.receive().bytes, bytes);
+            (void)ring.receiver.release();
+        }
+    }
+}
+
+TYPED_TEST(RingTest, a_full_ring_takes_nothing_until_a_quarter_was_released) {
+    OpenRing<TypeParam> ring(small);
+    ring.deliver_all();
+    const std::uint64_t number = 1;
+    std::uint64_t sent = 0;
+    while (ring.sender.send(&number, sizeof number) != SendAttempt::full) ++sent;
+    EXPECT_EQ(sent, ring.shape.lines());
+    EXPECT_EQ(ring.sender.reserve(0), nullptr);
+    ring.deliver_all();
+    for (std::uint64_t i = 0; i < ring.shape.lines() / 4; ++i) {
+        ASSERT_EQ(ring.sender.reserve(0), nullptr);
+        ASSERT_NE(ring.receiver.receive().data, nullptr);
+        (void)ring.receiver.release();
+        ring.deliver_all();
+    }
+    EXPECT_NE(ring.sender.reserve(56), nullptr);
+}
+
+TYPED_TEST(RingTest, a_record_lies_still_until_it_is_released) {
+    OpenRing<TypeParam> ring(small);
+    const std::uint64_t bytes_max = ring.shape.payload_bytes_max();
+    ring.deliver_all();
+    std::uint64_t sent = 0;
+    for (std::uint64_t number = 0; number < 500; ++number) {
+        while (send_record(ring.sender, {sent, bytes_max}, true, bytes_max)) ++sent;
+        ring.deliver_all();
+        const ReceivedRecord held = ring.receiver.receive();
+        while (send_record(ring.sender, {sent, bytes_max}, false, bytes_max)) ++sent;
+        ring.deliver_all();
+        ASSERT_EQ(NumberedRecord(number, bytes_max).check(held), "") << number;
+        ASSERT_EQ(ring.receiver.receive().data, held.data);
+        (void)ring.receiver.release();
+        ring.deliver_all();
+    }
+}
+
+TYPED_TEST(RingTest, a_sender_finds_no_room_before_the_ring_is_open) {
+    TypeParam ring(small);
+    RingSender<typename TypeParam::Path> sender(ring.to_receiver(), ring.shape, RingKey(1));
+    RingReceiver<typename TypeParam::Path> receiver(ring.to_sender(), ring.shape, RingKey(1));
+    EXPECT_EQ(sender.reserve(0), nullptr);
+    (void)receiver.open(RingKey(2));  // for another one
+    ring.deliver_all();
+    EXPECT_EQ(sender.reserve(0), nullptr);
+    (void)receiver.open(RingKey(1));
+    ring.deliver_all();
+    EXPECT_NE(sender.reserve(0), nullptr);
+}
+
+// Each sender goes away in the midst of something.
+TYPED_TEST(RingTest, a_ring_opened_anew_has_nothing_of_the_sender_before) {
+    OpenRing<TypeParam> ring(small);
+    const std::uint64_t bytes_max = ring.shape.payload_bytes_max();
+    test::Random random(3);
+    std::uint64_t number = 0;
+    for (std::uint32_t owner = 100; owner < 300; ++owner) {
+        (void)ring.receiver.open(RingKey(owner));
+        RingSender<typename TypeParam::Path> sender(ring.to_receiver(), ring.shape, RingKey(owner));
+        ring.deliver_all();
+        ASSERT_EQ(ring.receiver.receive().data, nullptr);
+        const std::uint64_t end = number + random.below(40);
+        std::uint64_t sent = number;
+        while (number < end) {
+            while (sent < end && send_record(sender, {sent, bytes_max}, true, bytes_max)) ++sent;
+            ring.deliver_all();
+            ASSERT_EQ(ring.take(number, bytes_max), "") << number;
+            ring.deliver_all();
+            ++number;
+        }
+        ring.deliver_all();
+        for (auto i = random.below(20); i > 0; --i)
+            (void)send_record(sender, {~i, bytes_max}, true, bytes_max);
+        if (char* const room = sender.reserve(bytes_max); room != nullptr)
+            std::memset(room, 0xee, bytes_max);  // half a record
+        ring.deliver_all();
+    }
+}
+
+TYPED_TEST(RingTest, what_is_longer_than_the_longest_record_is_refused_loudly) {
+    OpenRing<TypeParam> ring(small);
+    EXPECT_DEATH((void)ring.sender.reserve(ring.shape.payload_bytes_max() + 1), "broken invariant");
+    EXPECT_DEATH((void)ring.receiver.release(), "broken invariant");
+    EXPECT_DEATH((void)RingShape(1536), "broken invariant");
+    EXPECT_DEATH((void)RingShape(ring_bytes_min / 2), "broken invariant");
+    EXPECT_DEATH((void)RingShape(ring_bytes_max * 2), "broken invariant");
+}
+
+// A sender that is broken or malicious knows the key.
+TEST(Ring, a_header_that_cannot_be_is_no_record) {
+    OpenRing<MappedRing<>> ring(small);
+    const auto bytes_max = static_cast<std::uint32_t>(ring.shape.payload_bytes_max());
+    std::vector<char> content(ring.shape.payload_bytes_max());
+    for (std::uint64_t line = 0; line < ring.shape.lines(); ++line) {
+        const auto to_end =
+            static_cast<std::uint32_t>(ring.shape.record_bytes() - line * line_bytes - 8);
+        const RecordHead impossible[] = {{bytes_max + 1, 0, false},
+                                         {bytes_max + 1, 0, true},
+                                         {to_end + 1, 0, false},
+                                         {header_bytes_max, 0, true}};
+        for (const RecordHead head : impossible) {
+            ring.word(line * line_bytes) = ring.key.header(line, head);
+            ring.word(ring.shape.journal_offset(line)) = ring.key.header(line, head);
+            ASSERT_EQ(ring.receiver.receive().data, nullptr);
+            ring.receiver.recover();
+            ASSERT_EQ(ring.receiver.receive().data, nullptr);
+        }
+        ring.word(ring.shape.request_offset()) = 0;
+        ASSERT_NE(ring.sender.send(content.data(), 0), SendAttempt::full);
+        ASSERT_NE(ring.receiver.receive().data, nullptr);
+        (void)ring.receiver.release();
+    }
+}
+
+TEST(Ring, tells_when_the_other_end_sleeps) {
+    OpenRing<MappedRing<>> ring(small);
+    const std::uint64_t number = 1;
+    EXPECT_EQ(ring.sender.send(&number, 8), SendAttempt::sent);
+    (void)ring.receiver_bell.announce();
+    EXPECT_EQ(ring.sender.send(&number, 8), SendAttempt::sent_to_sleeper);
+    EXPECT_EQ(ring.sender.send(&number, 8), SendAttempt::sent);
+    (void)ring.receiver_bell.announce();
+    ASSERT_NE(ring.sender.reserve(8), nullptr);
+    EXPECT_TRUE(ring.sender.commit(8));
+    (void)ring.sender_bell.announce();
+    for (std::uint64_t i = 1; i <= 4; ++i) {
+        ASSERT_NE(ring.receiver.receive().data, nullptr);
+        EXPECT_EQ(ring.receiver.release(), i == ring.shape.lines() / 4) << i;
+    }
+    (void)ring.sender_bell.announce();
+    EXPECT_TRUE(ring.receiver.open(RingKey(5)));
+}
+
+// The lines of a record are 0 again when it is released, and nothing was stored outside of the ring's parts.
+TEST(Ring, leaves_zeros_where_headers_come_to_lie) {
+    OpenRing<MappedRing<>> ring(small);
+    const std::uint64_t bytes_max = ring.shape.payload_bytes_max();
+    for (std::uint64_t number = 0; number < 1'000; ++number) {
+        ASSERT_TRUE(send_record(ring.sender, {number, bytes_max}, true, bytes_max));
+        ASSERT_EQ(ring.take(number, bytes_max), "");
+        for (std::uint64_t line = 0; line < ring.shape.lines(); ++line)
+            ASSERT_EQ(ring.word(line * line_bytes), 0U) << "line " << line;
+    }
+}
+
+}  // namespace
+}  // namespace acp::message
