@@ -26,7 +26,8 @@ enum {
     ACP_ERR_CONFIG = 13,     /* a configuration value does not parse or does not fit */
     ACP_ERR_SYSTEM = 14,     /* a system call failed; the message names it and its errno */
     ACP_ERR_MISMATCH = 15,   /* the job's processes use different builds of ACP */
-    ACP_ERR_UNSUPPORTED = 16 /* not possible on this machine or with this configuration */
+    ACP_ERR_UNSUPPORTED = 16, /* not possible on this machine or with this configuration */
+    ACP_ERR_TRUNCATED = 17    /* a message was longer than the buffer for it; the rest is lost */
 };
 
 /* The code of this thread's last failed call, ACP_OK when none failed yet. A successful call does not

@@ -119,6 +119,12 @@ bool Completion::look_once(std::uint64_t number) {
     return commands_.queue.done() >= number;
 }
 
+bool Completion::has_ended(Handle handle) {
+    if (handle % 2 != 0 || commands_.queue.done() >= handle) return true;
+    const std::scoped_lock lock(commands_.mutex);
+    return !commands_.queue.is_outstanding(handle);
+}
+
 base::Status Completion::wait_for_one(Handle handle) {
     std::unique_lock lock(commands_.mutex);
     if (handle % 2 != 0) return {};  // it ran at once

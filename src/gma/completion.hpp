@@ -37,6 +37,9 @@ public:
     // Waits for the command of a handle and for no other. ok, or its failure, which counts as reported.
     base::Status wait_for_one(Handle handle);
 
+    // Whether the command of a handle, and no other, has ended. Makes no progress.
+    [[nodiscard]] bool has_ended(Handle handle);
+
     // Waits until a condition has come, and works meanwhile as one who waits for commands does. timeout_ns as of wait().
     node::Outcome wait_until(Condition& condition, std::int64_t timeout_ns);
 

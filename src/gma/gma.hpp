@@ -185,6 +185,9 @@ public:
         return completion_.wait(handle, timeout_ns, is_interruptible);
     }
 
+    // Whether the command of a handle, and no other, has ended. Its failure is left to wait_for_one(). Makes no progress.
+    [[nodiscard]] bool has_ended(Handle handle) { return completion_.has_ended(handle); }
+
     // Completion::wait_until: for what layers above wait for that is no command.
     node::Outcome wait_until(Condition& condition, std::int64_t timeout_ns) {
         return completion_.wait_until(condition, timeout_ns);
