@@ -7,6 +7,10 @@
 
 namespace acp::gma {
 
+Seen CommandsEnd::look() {
+    return has_come() ? Seen::all : Seen::nothing;
+}
+
 bool CommandsEnd::has_come() {
     if (commands_.queue.done() >= number_) return true;
     if (!is_alone()) return false;

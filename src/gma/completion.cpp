@@ -232,12 +232,15 @@ std::uint64_t Completion::drop_failures(Handle handle) {
 // Works until the condition has come, nothing is left to do, or the deadline has passed. A thread that is told "not ready" may
 // sleep, and must leave no work behind that nobody would be woken for. At the deadline it does not sleep.
 bool Completion::work_until(Condition& condition, Deadline deadline) {
-    while (!condition.has_come()) {
+    for (;;) {
+        const Seen seen = condition.look();
+        if (seen == Seen::all) return true;
+        // Who only looks for ends of commands is told of progress by work() itself.
+        if (seen == Seen::progress) member_.waiter().note_progress();
         if (deadline.is_past() || !progress_.work(Caller::waiter)) {
-            return condition.has_come();
+            return condition.look() == Seen::all;
         }
     }
-    return true;
 }
 
 bool Completion::is_complete(Handle handle) {

@@ -14,6 +14,13 @@
 
 namespace acp::gma {
 
+// What a look at a condition has found.
+enum class Seen {
+    nothing,
+    progress,  // not yet all, but more than before: it is worth while to look on
+    all        // the condition has come
+};
+
 class Condition {
 public:
     Condition() = default;
@@ -22,10 +29,10 @@ public:
 
     // Looks. Called often, and once more after the thread has announced that it sleeps; cheap, and without a lock that
     // another thread may hold for long.
-    virtual bool has_come() = 0;
+    virtual Seen look() = 0;
 
     // The thread is about to sleep: tells people by the entry of its process who waits for what, and whoever makes the condition
-    // come that it must ring, if that one asks. has_come() is called once more afterwards.
+    // come that it must ring, if that one asks. look() is called once more afterwards.
     //   since_ns  os::now_ns() when the wait began to sleep
     virtual void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) = 0;
 

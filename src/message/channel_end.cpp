@@ -187,10 +187,10 @@ bool ChannelEnd::is_partner_gone() const noexcept {
 void ChannelEnd::go_on_thoroughly() noexcept {
     // Before the last look: what a partner that has died since had sent is taken.
     const bool is_gone = !is_broken_ && is_partner_gone();
-    go_on();
+    (void)go_on();
     if (work_ != nullptr) {
         work_->recover();
-        work_->go_on(queue_);
+        (void)work_->go_on(queue_);
     }
     if (!is_gone && !is_broken_) return;
     is_broken_ = true;

@@ -63,15 +63,18 @@ public:
 
     void begin_free() noexcept { is_being_freed_ = true; }
 
-    // EndWork::run_at_once, if the end has met its partner and no request is under way.
-    [[nodiscard]] bool run_at_once(char* buffer, std::uint64_t bytes, std::uint64_t& length) noexcept {
-        return work_ != nullptr && queue_.is_empty() && work_->run_at_once(buffer, bytes, length);
+    // EndWork::run_at_once, if the end can work and no request is under way.
+    [[nodiscard]] AtOnce run_at_once(char* buffer,
+                                     std::uint64_t bytes,
+                                     std::uint64_t& length) noexcept {
+        if (work_ == nullptr || !queue_.is_empty()) return AtOnce::never;
+        return work_->run_at_once(buffer, bytes, length);
     }
 
-    // Goes on with the requests as far as it can.
-    void go_on() noexcept {
-        if (work_ == nullptr && !has_met()) return;
-        work_->go_on(queue_);
+    // Goes on with the requests as far as it can. true: something moved.
+    bool go_on() noexcept {
+        if (work_ == nullptr && !has_met()) return false;
+        return work_->go_on(queue_);
     }
 
     // As go_on(), after nothing has come for long, or before the thread sleeps: also looks whether the partner lives.

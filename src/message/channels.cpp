@@ -36,27 +36,29 @@ public:
         return request_.is_done.load(std::memory_order_acquire);
     }
 
-    bool look() noexcept {
-        if (is_done()) return true;
+    // At this end alone.
+    gma::Seen look_here() noexcept {
+        if (is_done()) return gma::Seen::all;
         // Another thread that has the lock does the same.
         const std::unique_lock lock(end_.mutex, std::try_to_lock);
-        if (lock) end_.go_on();
-        return is_done();
+        const bool has_moved = lock && end_.go_on();
+        if (is_done()) return gma::Seen::all;
+        return has_moved ? gma::Seen::progress : gma::Seen::nothing;
     }
 
-    bool has_come() override {
-        if (look()) return true;
+    gma::Seen look() override {
         // The first look after announce() is the one that must not miss anything.
-        const bool is_last = std::exchange(is_announced_, false);
-        if (is_last) (void)os::expedite();  // partner: MappedPath::publish()
-        if (is_last || ++looks_ % looks_per_round == 0) {
-            if (is_last) {
+        if (std::exchange(is_announced_, false)) {
+            (void)os::expedite();  // partner: MappedPath::publish()
+            {
                 const std::scoped_lock lock(end_.mutex);
                 if (!is_done()) end_.go_on_thoroughly();
             }
-            channels_.go_on_with_others(end_, is_last);
+            channels_.go_on_with_others(end_, true);
+        } else if (++looks_ % looks_per_round == 0) {
+            channels_.go_on_with_others(end_, false);
         }
-        return is_done();
+        return look_here();
     }
 
     void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
@@ -167,7 +169,7 @@ Result<SlotHandle> Channels::add(ChannelEnd& end,
     pending_.fetch_add(1, std::memory_order_relaxed);
     if (kind == RequestKind::free) end.begin_free();
     const SlotHandle handle = request->slot.handle.load(std::memory_order_relaxed);
-    end.go_on();
+    (void)end.go_on();
     return handle;
 }
 
@@ -179,7 +181,8 @@ Result<SlotHandle> Channels::begin(SlotHandle channel,
     if (!found.is_ok()) return std::move(found).failure();
     ChannelEnd& end = *found.value().end;
     std::uint64_t length = 0;
-    if (kind == RequestKind::send && end.run_at_once(buffer, bytes, length)) return ended_at_once;
+    if (kind == RequestKind::send && end.run_at_once(buffer, bytes, length) == AtOnce::done)
+        return ended_at_once;
     return add(end, kind, buffer, bytes);
 }
 
@@ -193,15 +196,14 @@ Result<RequestEnd> Channels::run(SlotHandle channel,
         if (!found.is_ok()) return std::move(found).failure();
         ChannelEnd& end = *found.value().end;
         std::uint64_t length = 0;
-        if (kind != RequestKind::free) {
-            for (int i = 0; i < (kind == RequestKind::receive ? first_looks : 1); ++i) {
-                if (!end.run_at_once(buffer, bytes, length)) {
-                    os::relax();
-                    continue;
-                }
-                if (length <= bytes || kind == RequestKind::send) return RequestEnd{{}, length};
-                return RequestEnd{truncated(length, bytes), bytes};
-            }
+        AtOnce outcome = kind == RequestKind::free ? AtOnce::never : AtOnce::not_yet;
+        for (int i = 0; i < first_looks && outcome == AtOnce::not_yet; ++i) {
+            outcome = end.run_at_once(buffer, bytes, length);
+            if (outcome == AtOnce::not_yet) os::relax();
+        }
+        if (outcome == AtOnce::done) {
+            if (length <= bytes) return RequestEnd{{}, length};
+            return RequestEnd{truncated(length, bytes), bytes};
         }
         auto added = add(end, kind, buffer, bytes);
         if (!added.is_ok()) return std::move(added).failure();
@@ -221,7 +223,7 @@ Result<RequestEnd> Channels::wait(SlotHandle handle, std::int64_t timeout_ns) {
     bool is_done = condition.is_done();
     const int looks = timeout_ns == 0 ? 1 : first_looks;
     for (int i = 0; i < looks && !is_done; ++i) {
-        is_done = condition.look();
+        is_done = condition.look_here() == gma::Seen::all;
         if (!is_done) os::relax();
     }
     if (!is_done && timeout_ns == 0) {
@@ -272,7 +274,7 @@ void Channels::go_on_with_others(const ChannelEnd& but, bool is_thorough) noexce
         }
         if (end.queue().is_empty()) return;
         if (is_thorough) return end.go_on_thoroughly();
-        end.go_on();
+        (void)end.go_on();
     });
 }
 

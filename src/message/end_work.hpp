@@ -26,6 +26,13 @@ struct Offer {
     std::uint64_t bytes = 0;
 };
 
+// What came of an attempt to do a request at once.
+enum class AtOnce : std::uint8_t {
+    done,
+    not_yet,  // there is no room, or no message
+    never     // the message is not of one record: it takes a request
+};
+
 class EndWork {
 public:
     EndWork() = default;
@@ -33,13 +40,15 @@ public:
     EndWork& operator=(const EndWork&) = delete;
     virtual ~EndWork() = default;
 
-    // Does for a short message what a request would, where that is possible at once and no request is before it. false: nothing was done.
+    // Does for a message of one record what a request would, if no request is before it. Does nothing where it is not done.
     //   sender     sends `bytes` bytes
     //   receiver   receives at most `bytes` bytes; length becomes that of the message
-    virtual bool run_at_once(char* buffer, std::uint64_t bytes, std::uint64_t& length) noexcept = 0;
+    virtual AtOnce run_at_once(char* buffer,
+                               std::uint64_t bytes,
+                               std::uint64_t& length) noexcept = 0;
 
-    // Goes on with the requests as far as it can, and ends those that are over.
-    virtual void go_on(RequestQueue& queue) noexcept = 0;
+    // Goes on with the requests as far as it can, and ends those that are over. true: something moved.
+    virtual bool go_on(RequestQueue& queue) noexcept = 0;
 
     // Nothing has come for long, or the thread that waits is about to sleep: mends the ring's words.
     virtual void recover() noexcept = 0;

@@ -33,30 +33,32 @@ public:
               sync::Bell<>& partner)
         : gma_(gma), ring_(path, shape, key), fetched_(fetched), partner_(partner) {}
 
-    bool run_at_once(char* buffer, std::uint64_t bytes, std::uint64_t& length) noexcept override {
+    AtOnce run_at_once(char* buffer,
+                       std::uint64_t bytes,
+                       std::uint64_t& length) noexcept override {
         const ReceivedRecord record = ring_.receive();
-        if (record.data == nullptr || tag_of(record) != RecordTag::whole) return false;
+        if (record.data == nullptr) return AtOnce::not_yet;
+        if (tag_of(record) != RecordTag::whole) return AtOnce::never;
         std::memcpy(buffer, record.data, std::min(bytes, record.bytes));
         length = record.bytes;
         wake_if(ring_.release());
-        return true;
+        return AtOnce::done;
     }
 
-    void go_on(RequestQueue& queue) noexcept override {
-        while (!queue.is_empty()) {
+    bool go_on(RequestQueue& queue) noexcept override {
+        for (bool has_moved = false; !queue.is_empty(); has_moved = true) {
             if (has_partner_ended_) {
                 end_without_message(queue);
-                continue;
-            }
-            if (fetch_ != gma::handle_null) {
-                if (!gma_.has_ended(fetch_)) return;
+            } else if (fetch_ != gma::handle_null) {
+                if (!gma_.has_ended(fetch_)) return has_moved;
                 end_fetch(queue);
-                continue;
+            } else {
+                const ReceivedRecord record = ring_.receive();
+                if (record.data == nullptr) return has_moved;
+                take(queue, record);
             }
-            const ReceivedRecord record = ring_.receive();
-            if (record.data == nullptr) return;
-            take(queue, record);
         }
+        return true;
     }
 
     void recover() noexcept override {

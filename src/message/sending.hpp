@@ -38,17 +38,23 @@ public:
             sync::Bell<>& partner)
         : gma_(gma), ring_(path, shape, key), rule_(rule), fetched_(fetched), partner_(partner) {}
 
-    bool run_at_once(char* buffer, std::uint64_t bytes, std::uint64_t& /*length*/) noexcept override {
-        return bytes <= rule_.record_bytes_max && put(buffer, bytes, RecordTag::whole);
+    AtOnce run_at_once(char* buffer,
+                       std::uint64_t bytes,
+                       std::uint64_t& /*length*/) noexcept override {
+        if (bytes > rule_.record_bytes_max) return AtOnce::never;
+        return put(buffer, bytes, RecordTag::whole) ? AtOnce::done : AtOnce::not_yet;
     }
 
-    void go_on(RequestQueue& queue) noexcept override {
+    bool go_on(RequestQueue& queue) noexcept override {
         ring_.serve();
+        has_moved_ = false;
         while (begun_ < queue.size() && begin(queue.at(begun_))) ++begun_;
         while (!queue.is_empty() && begun_ > 0 && has_ended(queue.front())) {
             queue.end_front({});
             --begun_;
+            has_moved_ = true;
         }
+        return has_moved_;
     }
 
     void recover() noexcept override { ring_.serve(); }
@@ -112,7 +118,9 @@ private:
     bool put(const void* source, std::uint64_t bytes, RecordTag tag) noexcept {
         const SendOutcome outcome = ring_.send(source, bytes, static_cast<std::uint8_t>(tag));
         if (outcome == SendOutcome::sent_to_sleeper) os::futex_wake(partner_.word(), os::everybody);
-        return outcome != SendOutcome::full;
+        if (outcome == SendOutcome::full) return false;
+        has_moved_ = true;
+        return true;
     }
 
     gma::Gma& gma_;
@@ -122,6 +130,7 @@ private:
     sync::Bell<>& partner_;
     std::size_t begun_ = 0;      // of the requests in the queue, the first ones: they are in the ring
     std::uint64_t offered_ = 0;  // how many
+    bool has_moved_ = false;     // since go_on() began
     bool is_over_ = false;
 };
 

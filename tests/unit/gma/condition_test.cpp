@@ -26,7 +26,9 @@ protected:
 // A flag that another thread of the test sets.
 class FlagCondition final : public Condition {
 public:
-    bool has_come() override { return is_set.load(std::memory_order_acquire); }
+    Seen look() override {
+        return is_set.load(std::memory_order_acquire) ? Seen::all : Seen::nothing;
+    }
 
     void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
         const Command none{};
